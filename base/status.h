@@ -1,0 +1,71 @@
+#pragma once
+
+// Errors are values: absl::Status and absl::StatusOr, with the macros and the fmt-style makers that
+// the oldest abseil we support (20220623) lacks.
+//
+// A message has place, found and expected: `sym2020.03.09: message at byte 4096: 3 columns, table
+// quote has 8`. Codes, each with one meaning: kInvalidArgument (the caller's values), kNotFound,
+// kDataLoss (a checksum or count disagrees), kResourceExhausted (a bound was reached), kUnavailable
+// (a peer is away; retry), kUnimplemented (a q expression outside the subset), kInternal (the
+// system refused a call).
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tickstack {
+
+// Debian's abseil keeps its own string_view; these two are the only bridges, so that the same code
+// also compiles where absl::string_view is std::string_view.
+inline absl::string_view AbslView(std::string_view text) { return {text.data(), text.size()}; }
+inline std::string_view StdView(absl::string_view text) { return {text.data(), text.size()}; }
+
+inline std::string_view Message(const absl::Status& status) { return StdView(status.message()); }
+
+#define TS_STATUS_MAKER(Name, Maker)                                          \
+  template <typename... Args>                                                 \
+  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {     \
+    return Maker(AbslView(fmt::format(format, std::forward<Args>(args)...))); \
+  }
+TS_STATUS_MAKER(InvalidArgument, absl::InvalidArgumentError)
+TS_STATUS_MAKER(NotFound, absl::NotFoundError)
+TS_STATUS_MAKER(DataLoss, absl::DataLossError)
+TS_STATUS_MAKER(ResourceExhausted, absl::ResourceExhaustedError)
+TS_STATUS_MAKER(Unavailable, absl::UnavailableError)
+TS_STATUS_MAKER(Unimplemented, absl::UnimplementedError)
+TS_STATUS_MAKER(Internal, absl::InternalError)
+TS_STATUS_MAKER(FailedPrecondition, absl::FailedPreconditionError)
+#undef TS_STATUS_MAKER
+
+// `call: strerror(error_number)`, with the code that fits the errno.
+absl::Status ErrnoStatus(int error_number, std::string_view call);
+
+// The same status with `place: ` before its message. OK stays OK.
+absl::Status Annotate(const absl::Status& status, std::string_view place);
+
+}  // namespace tickstack
+
+#define TS_CONCAT_INNER(a, b) a##b
+#define TS_CONCAT(a, b) TS_CONCAT_INNER(a, b)
+
+#define TS_RETURN_IF_ERROR(expression)                                           \
+  do {                                                                           \
+    if (absl::Status ts_status_ = (expression); !ts_status_.ok()) [[unlikely]] { \
+      return ts_status_;                                                         \
+    }                                                                            \
+  } while (false)
+
+#define TS_ASSIGN_OR_RETURN_INNER(holder, target, expression) \
+  auto holder = (expression);                                 \
+  if (!holder.ok()) [[unlikely]] {                            \
+    return std::move(holder).status();                        \
+  }                                                           \
+  target = std::move(holder).value()
+
+#define TS_ASSIGN_OR_RETURN(target, expression) \
+  TS_ASSIGN_OR_RETURN_INNER(TS_CONCAT(ts_status_or_, __LINE__), target, expression)

@@ -1,0 +1,66 @@
+#pragma once
+
+// Time as kdb+ counts it: nanoseconds, and days, since 2000-01-01 UTC. `_ns` without another word
+// means nanoseconds on that clock; `unix_ns` is the other one.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace tickstack {
+
+inline constexpr int64_t kUnixNsOfKdbEpoch = 946'684'800'000'000'000;
+inline constexpr int64_t kNsPerSecond = 1'000'000'000;
+inline constexpr int64_t kNsPerDay = 86'400 * kNsPerSecond;
+
+// Where "now" comes from, so that a test can stop time. Implementations are callable from any
+// thread.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual int64_t NowNs() const = 0;  // ns since 2000-01-01 UTC.
+};
+
+// CLOCK_REALTIME, about 20 ns a call.
+class SystemClock final : public Clock {
+ public:
+  int64_t NowNs() const override;
+  static const SystemClock& Instance();
+};
+
+// A clock that a test moves by hand.
+class ManualClock final : public Clock {
+ public:
+  explicit ManualClock(int64_t now_ns) : now_ns_(now_ns) {}
+  int64_t NowNs() const override { return now_ns_; }
+  void Set(int64_t now_ns) { now_ns_ = now_ns; }
+  void Advance(int64_t ns) { now_ns_ += ns; }
+
+ private:
+  int64_t now_ns_;
+};
+
+// CLOCK_MONOTONIC in ns: for intervals and pacing, never for stamps.
+int64_t MonotonicNs();
+
+// Calendar: the proleptic Gregorian one, days since 2000-01-01.
+int32_t DaysFromCivil(int year, int month, int day);
+struct Civil {
+  int year;
+  int month;
+  int day;
+};
+Civil CivilFromDays(int32_t days);
+
+// Floors, so that the instant before midnight of 2000-01-01 belongs to day -1.
+int32_t DayOf(int64_t ns);
+
+// `2020.03.09`; parsing also takes `2020-03-09` and `20200309`.
+std::string FormatDate(int32_t days);
+std::optional<int32_t> ParseDate(std::string_view text);
+
+// `2020.03.09D15:30:00.123456789`.
+std::string FormatTimestamp(int64_t ns);
+
+}  // namespace tickstack

@@ -1,0 +1,14 @@
+# The one list of what tickstack builds with: package, oldest version, what for. All are required, since
+# an optional one is a second build that nobody runs. `make deps` installs the Debian packages of this list.
+
+find_package(Threads REQUIRED)
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers)  # Asio: sockets and timers
+find_package(absl REQUIRED CONFIG)                           # Status, StatusOr, flat_hash_map
+find_package(fmt 9 REQUIRED CONFIG)                          # text formatting
+find_package(spdlog 1.10 REQUIRED CONFIG)                    # logs
+find_package(CLI11 2.1 REQUIRED CONFIG)                      # the command line
+find_package(tomlplusplus 3.3 REQUIRED CONFIG)               # stack.toml
+find_package(nlohmann_json 3.11 REQUIRED CONFIG)             # --json output and the ready file
+find_package(libzip 1.7 REQUIRED CONFIG)                     # the LEAN tick archives
+find_package(GTest 1.12 REQUIRED CONFIG)                     # tests
+find_package(benchmark 1.7 REQUIRED CONFIG)                  # benchmarks

@@ -1,0 +1,71 @@
+# tickstack_add(library|test|benchmark|fuzzer|program NAME [SRCS ...] [DEPS ...])
+#
+# The one function that declares what is built, so that a folder's CMakeLists.txt is a list.
+#   library    tickstack_NAME, used as tickstack::NAME
+#   test       a GoogleTest program; joins ctest. SRCS defaults to NAME.cc
+#   benchmark  a google-benchmark program, built by the target `benchmarks` and not by default
+#   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, otherwise a program that replays a
+#              corpus, and then it joins ctest. SRCS defaults to NAME.cc
+#   program    an executable
+
+set(TICKSTACK_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  # False alarms of GCC 12 in std::string and std::vector at -O2.
+  list(APPEND TICKSTACK_WARNINGS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
+endif()
+
+option(TICKSTACK_FUZZ "Build the fuzzers with libFuzzer" OFF)
+set(TICKSTACK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, such as address,undefined")
+
+add_library(tickstack_options INTERFACE)
+target_compile_options(tickstack_options INTERFACE ${TICKSTACK_WARNINGS})
+target_include_directories(tickstack_options INTERFACE ${CMAKE_SOURCE_DIR})
+if(CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
+  target_compile_options(tickstack_options INTERFACE -march=x86-64-v2)
+endif()
+if(TICKSTACK_SANITIZE)
+  target_compile_options(tickstack_options INTERFACE -fsanitize=${TICKSTACK_SANITIZE}
+                         -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(tickstack_options INTERFACE -fsanitize=${TICKSTACK_SANITIZE})
+endif()
+if(TICKSTACK_FUZZ)
+  target_compile_options(tickstack_options INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+add_custom_target(benchmarks)
+
+function(tickstack_add kind name)
+  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  if(NOT ARG_SRCS)
+    set(ARG_SRCS ${name}.cc)
+  endif()
+
+  if(kind STREQUAL "library")
+    add_library(tickstack_${name} STATIC ${ARG_SRCS})
+    add_library(tickstack::${name} ALIAS tickstack_${name})
+    target_link_libraries(tickstack_${name} PUBLIC tickstack_options ${ARG_DEPS})
+    return()
+  endif()
+
+  add_executable(${name} ${ARG_SRCS})
+  target_link_libraries(${name} PRIVATE tickstack_options ${ARG_DEPS})
+  if(kind STREQUAL "test")
+    target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main)
+    add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+  elseif(kind STREQUAL "benchmark")
+    target_link_libraries(${name} PRIVATE benchmark::benchmark)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(benchmarks ${name})
+  elseif(kind STREQUAL "fuzzer")
+    if(TICKSTACK_FUZZ)
+      target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    else()
+      target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz/replay_main.cc)
+      add_test(NAME ${name} COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
+      set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+    endif()
+  elseif(NOT kind STREQUAL "program")
+    message(FATAL_ERROR "tickstack_add: unknown kind '${kind}' for ${name}")
+  endif()
+endfunction()

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "table/batch.h"
+#include "table/types.h"
+
+namespace tickstack {
+
+struct ColumnSpec {
+  std::string name;
+  Type type;  // A vector type, or kList for strings and other nested columns.
+  friend bool operator==(const ColumnSpec&, const ColumnSpec&) = default;
+};
+
+// The shape of one table: its name and columns in order. The first `key_columns` are its key (0:
+// not keyed).
+struct Schema {
+  std::string table;
+  std::vector<ColumnSpec> columns;
+  size_t key_columns = 0;
+
+  // Index of a column, or -1.
+  int Find(std::string_view column) const;
+  friend bool operator==(const Schema&, const Schema&) = default;
+};
+
+// `time p, sym s, price f`: one column a comma, name and type letter; `*` or `C` is a string or
+// other nested column. A name before `|` belongs to the key: `sym s, minute p | open f`.
+absl::StatusOr<Schema> ParseSchema(std::string_view table, std::string_view columns);
+std::string FormatSchema(const Schema& schema);
+
+// The classic tick schema: trade and quote, as in the sample tree of kdb+tick.
+std::vector<Schema> DefaultSchemas();
+
+// kInvalidArgument with table, column, found and expected if the batch does not fit the schema: the
+// count of columns, and the type of each. A kList column of the schema takes any type.
+absl::Status CheckBatch(const Schema& schema, const BatchView& batch);
+
+}  // namespace tickstack

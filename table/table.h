@@ -1,0 +1,114 @@
+#pragma once
+
+// A table of today: append-only columns of fixed-capacity chunks, a per-symbol index, one writer
+// and any number of readers without a lock between them.
+//
+// Every column of a table has the same number of rows per chunk, so row r of any column is element
+// r % rows_per_chunk of chunk r / rows_per_chunk. A column never moves, doubles or copies itself.
+// The writer fills bytes past the published row count, then publishes the new count with one
+// release-store; a reader loads the count once (acquire) and sees exactly the rows below it.
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "mem/tier.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+
+namespace tickstack {
+
+class Table;
+
+// Rows of one symbol as the index knows them: row numbers and times, in arrival order, cut into
+// runs of contiguous memory. Valid as long as the table.
+struct PostingRun {
+  std::span<const uint32_t> rows;  // Ascending row numbers.
+  std::span<const int64_t>
+      time_ns;  // The rows' values of column `time`; empty if the table has none.
+};
+struct Postings {
+  std::vector<PostingRun> runs;
+  size_t rows = 0;          // Sum over the runs.
+  bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
+};
+
+// What a query sees of a table: its first `rows()` rows. Cheap to copy; any thread.
+class Snapshot {
+ public:
+  Snapshot(std::shared_ptr<const Table> table, size_t rows)
+      : table_(std::move(table)), rows_(rows) {}
+  const Table& table() const { return *table_; }
+  const Schema& schema() const;
+  size_t rows() const { return rows_; }
+  size_t rows_per_chunk() const;
+
+  // The elements of a fixed-width or symbol column in one chunk, cut at rows(). A symbol column
+  // holds SymbolId (int32), everything else its kdb+ width.
+  std::span<const std::byte> ChunkBytes(size_t column, size_t chunk) const;
+  template <typename T>
+  std::span<const T> Chunk(size_t column, size_t chunk) const {
+    const std::span<const std::byte> raw = ChunkBytes(column, chunk);
+    return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
+  }
+  size_t chunks() const { return (rows_ + rows_per_chunk() - 1) / rows_per_chunk(); }
+  // One encoded value (type byte first) of a kList column.
+  std::span<const std::byte> Item(size_t column, size_t row) const;
+
+  // The rows below rows() that hold `symbol` in the indexed column. nullopt: the table has no
+  // index.
+  std::optional<Postings> RowsOf(SymbolId symbol) const;
+
+ private:
+  std::shared_ptr<const Table> table_;
+  size_t rows_;
+};
+
+// Where the parts of a table live. Each pointer outlives the table.
+struct TablePlacement {
+  mem::Tier* columns = nullptr;    // For every column that `column` does not name.
+  std::vector<mem::Tier*> column;  // One per column, or nullptr; may be empty.
+  mem::Tier* index = nullptr;
+};
+
+struct TableOptions {
+  size_t rows_per_chunk = size_t{1} << 18;  // A power of two: 2 MiB chunks for 8-byte columns.
+  bool index = true;                        // On column `sym` if the schema has one.
+};
+
+class Table : public std::enable_shared_from_this<Table> {
+ public:
+  static absl::StatusOr<std::shared_ptr<Table>> Create(Schema schema, SymbolTable* symbols,
+                                                       const TablePlacement& placement,
+                                                       const TableOptions& options = {});
+  ~Table();
+
+  // Appends a batch that CheckBatch accepts and publishes it: all of its rows become visible at
+  // once. kInvalidArgument as CheckBatch; kResourceExhausted if a tier is full: then no row of the
+  // batch is ever visible and the table goes on. Writer thread only. Cost: one pass over each
+  // column's bytes; an intern per symbol; one posting per row.
+  absl::Status Append(const BatchView& batch);
+
+  Snapshot TakeSnapshot() const;  // Any thread.
+  size_t rows() const;            // Published rows. Any thread.
+  const Schema& schema() const;
+  const SymbolTable& symbols() const;
+  int indexed_column() const;  // -1: none.
+  size_t bytes() const;        // Taken from tiers. Any thread.
+
+ private:
+  friend class Snapshot;
+  struct Impl;
+  explicit Table(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tickstack

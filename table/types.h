@@ -1,0 +1,103 @@
+#pragma once
+
+// The kdb+ types: codes, letters, widths, nulls. Facts from the public kdb+ reference
+// ("Datatypes"). Positive codes are vectors, negative ones atoms of the same type.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string_view>
+
+namespace tickstack {
+
+enum class Type : int8_t {
+  kList = 0,  // A general list: items of any type.
+  kBoolean = 1,
+  kGuid = 2,
+  kByte = 4,
+  kShort = 5,
+  kInt = 6,
+  kLong = 7,
+  kReal = 8,
+  kFloat = 9,
+  kChar = 10,
+  kSymbol = 11,
+  kTimestamp = 12,
+  kMonth = 13,
+  kDate = 14,
+  kDatetime = 15,
+  kTimespan = 16,
+  kMinute = 17,
+  kSecond = 18,
+  kTime = 19,
+  kTable = 98,
+  kDict = 99,
+  kLambda = 100,
+  kUnary = 101,  // Unary primitive; number 0 is the generic null `::`.
+  kOperator = 102,
+  kIterator = 103,
+  kProjection = 104,
+  kComposition = 105,
+  kSortedDict = 127,
+  kError = -128,
+};
+
+enum class Attribute : uint8_t { kNone = 0, kSorted = 1, kUnique = 2, kParted = 3, kGrouped = 4 };
+
+inline constexpr int16_t kNullShort = std::numeric_limits<int16_t>::min();
+inline constexpr int32_t kNullInt = std::numeric_limits<int32_t>::min();
+inline constexpr int64_t kNullLong = std::numeric_limits<int64_t>::min();
+inline constexpr int64_t kInfinityLong = std::numeric_limits<int64_t>::max();
+inline constexpr int32_t kInfinityInt = std::numeric_limits<int32_t>::max();
+inline constexpr int16_t kInfinityShort = std::numeric_limits<int16_t>::max();
+// The bit patterns that kdb+ writes; a reader takes any NaN for null.
+inline constexpr uint32_t kNullRealBits = 0xffc00000u;
+inline constexpr uint64_t kNullFloatBits = 0xfff8000000000000u;
+
+// Bytes of one element of a fixed-width type; 0 for symbols, lists and everything that is not a
+// vector.
+constexpr size_t WidthOf(Type type) {
+  switch (type) {
+    case Type::kBoolean:
+    case Type::kByte:
+    case Type::kChar:
+      return 1;
+    case Type::kShort:
+      return 2;
+    case Type::kInt:
+    case Type::kReal:
+    case Type::kMonth:
+    case Type::kDate:
+    case Type::kMinute:
+    case Type::kSecond:
+    case Type::kTime:
+      return 4;
+    case Type::kLong:
+    case Type::kFloat:
+    case Type::kTimestamp:
+    case Type::kDatetime:
+    case Type::kTimespan:
+      return 8;
+    case Type::kGuid:
+      return 16;
+    default:
+      return 0;
+  }
+}
+
+constexpr bool IsFixedWidth(Type type) { return WidthOf(type) != 0; }
+// Types 1 to 19 (3 does not exist): what a vector can be made of.
+constexpr bool IsVectorType(Type type) { return IsFixedWidth(type) || type == Type::kSymbol; }
+// Stored as a floating-point number.
+constexpr bool IsFloating(Type type) {
+  return type == Type::kReal || type == Type::kFloat || type == Type::kDatetime;
+}
+
+// `b g x h i j e f c s p m d z n u v t`; capitals and blank as q's meta: `C` strings, ' ' a general
+// list.
+char LetterOf(Type type);
+std::optional<Type> TypeOfLetter(char letter);
+std::string_view NameOf(Type type);  // "timestamp"; "list"; "table"...
+
+}  // namespace tickstack
