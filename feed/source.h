@@ -1,0 +1,85 @@
+#pragma once
+
+// Where a feed's rows come from: a simulated market, an archive of real ticks, a log of another
+// day.
+//
+// Each table's rows are numbered 0, 1, 2, ... in the order in which they are published, and row n
+// of a table is the same whatever the batch size and however often the source was rewound (the
+// simulation's time column excepted: a row's time is when it was due, and a feed that starts again
+// starts its clock again). That is what lets a feed resume exactly after the last row that the
+// tickerplant logged.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+
+namespace tickstack::feed {
+
+// Rows of one table. The views are valid until the source's next call.
+struct FeedBatch {
+  std::string_view table;
+  int64_t first_row = 0;  // Number of its first row among all rows of this table.
+  int64_t rows = 0;
+  int64_t due_ns = 0;               // When its last row was due, on the feed's clock.
+  std::span<const std::byte> data;  // The `x` of an upd as on the wire: a list of columns, or of
+                                    // atoms when there is one row.
+};
+
+// Threads: one owner.
+class Source {
+ public:
+  virtual ~Source() = default;
+
+  // Makes the next row due at `now_ns`, and every later one as much later as the source says. The
+  // owner calls this once, after the first Rewind: a reconnect must not move the clock, or the time
+  // lost would vanish from the latency.
+  virtual void Start(int64_t now_ns) = 0;
+
+  // The next rows in order that are due at `now_ns`, at most batch_rows of one table; nullptr if
+  // none is due yet or the source is at its end. An error (a damaged archive, with file, place,
+  // found and expected) ends the source: rows before the place were given out.
+  virtual absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) = 0;
+
+  // When the next row is due; kInfinityLong at the end.
+  virtual int64_t next_due_ns() const = 0;
+
+  // Goes on after the first rows_done[table] rows of each table (absent: 0). The next batch of a
+  // table starts there, or earlier inside what the source hands out as one piece (tplog: a logged
+  // message): the tickerplant drops the rows that it has.
+  virtual absl::Status Rewind(const StringMap<int64_t>& rows_done) = 0;
+
+  // The tables that the source may publish; stable.
+  virtual const std::vector<std::string>& tables() const = 0;
+};
+
+// What the command line and the configuration say about a source. Every field has a meaning for the
+// kinds named behind it and is ignored by the others.
+struct SourceOptions {
+  std::string kind = "sim";           // sim | lean | tplog
+  int64_t batch_rows = 2'400;         // sim, lean: rows in a message at most.
+  double speed = 0;                   // Times as fast as it happened; 0: sim 1, lean and tplog as
+                                      // fast as possible.
+  std::string profile = "march2020";  // sim: the only one so far.
+  double rate = 48'000;               // sim: updates per second; 0: as fast as possible.
+  double seconds = 1'800;   // sim: rate * seconds updates in all (48,000 * seconds if rate
+                            // is 0); 0: without end.
+  int64_t rows = 0;         // sim: updates in all, instead of rate * seconds.
+  int64_t symbols = 8'000;  // sim: 1 to 65,536.
+  uint64_t seed = 1;        // sim
+  std::string path;         // lean: the folder with a folder per symbol. tplog: the log.
+  std::string date;         // lean: `2013.10.07`
+  std::vector<std::string> lean_symbols;  // lean: folder names, `aig`; published in capitals.
+};
+
+// kInvalidArgument with the option at fault; kNotFound for a missing file.
+absl::StatusOr<std::unique_ptr<Source>> MakeSource(const SourceOptions& options);
+
+}  // namespace tickstack::feed
