@@ -1,0 +1,40 @@
+#pragma once
+
+// The compression of kdb+ IPC messages, a byte-oriented LZ77 with a table of 256 positions. The
+// same stream fills the blocks of kdb+'s compressed files (algorithm 1).
+//
+//   bytes 0..7   the message header: byte 2 is 1, the length is the compressed one
+//         8..11  length of the uncompressed message, header included, in the header's byte order
+//         12..   groups: one flag byte, then eight items, lowest flag bit first
+//                  bit 0: one literal byte
+//                  bit 1: hash byte h, count byte n: 2 + n bytes from position table[h]
+//
+// Positions count from the start of the uncompressed message, and its first eight bytes (the
+// header) are not in the stream. table[a xor b] is the last position at which the bytes a, b were
+// seen, with one exception: the n bytes that end a match are not entered.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+
+namespace tickstack::wire {
+
+// kdb+ compresses messages longer than this, to peers of capability 1 and more on other hosts. The
+// caller's rule; Compress itself takes any message.
+inline constexpr size_t kCompressBytesMin = 2000;
+
+// The compressed form of a whole little-endian message, or nullopt if it does not get under half
+// the size (or is 2 GiB or longer). Byte for byte what kdb+ makes of it.
+std::optional<ByteBuffer> Compress(std::span<const std::byte> message);
+
+// The whole uncompressed message, its header rewritten, of a whole compressed one in either byte
+// order. kInvalidArgument: not a compressed message, or the stream ends early, late or outside what
+// it declares. kResourceExhausted: it declares more than max_bytes. Memory: grows with what the
+// stream really yields, at most 128 times the bytes of `message`.
+absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes);
+
+}  // namespace tickstack::wire

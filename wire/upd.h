@@ -1,0 +1,105 @@
+#pragma once
+
+// The hot path: an upd message into column spans over the receive buffer, without building values.
+//
+// An upd is the list (`upd; `table; x; ...). x comes in the forms that feeds and logs use:
+//
+//   kColumns  (v0; v1; ...)             one vector or nested list per column
+//   kRow      (a0; a1; ...)             the first item is an atom: one row. Items that are not
+//   atoms
+//                                       are cells of nested columns
+//             1 2 3f                    q made one vector of a row whose atoms share a type
+//   kRows     ((a0; a1); (b0; b1); ...) a list of rows: the first item is a list that begins with
+//                                       an atom. Transposed into the decoder's own buffer
+//   kTable    ([] c0: v0; c1: v1)       carries its column names
+//
+// The rule for a vector: it is a row if it has as many elements as the table has columns, or if the
+// caller does not know how many those are. Attributes are read and ignored: they are promises about
+// the sender's whole column, not about these rows.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "table/batch.h"
+
+namespace tickstack::wire {
+
+enum class UpdForm : uint8_t { kColumns, kRow, kRows, kTable };
+
+// The rows of x. Every column has `batch.rows` rows. Valid until the decoder's next call, and as
+// long as the bytes that were decoded.
+struct RowsView {
+  UpdForm form = UpdForm::kColumns;
+  std::span<const std::string_view> names;  // The columns' names if x is a table, else empty.
+  BatchView batch;
+};
+
+struct UpdView : RowsView {
+  std::string_view verb;         // `upd`, `.u.upd`...: from a symbol, a string or a char.
+  std::string_view table;        // Likewise.
+  std::span<const std::byte> x;  // The third item, encoded.
+  std::span<const std::span<const std::byte>> arguments;  // What follows x, encoded.
+  std::optional<int64_t> seq;  // The fourth item if it is a long: see `.u.subx`.
+};
+
+// Decodes one upd after the other into buffers that it keeps, so that after the first few messages
+// nothing is allocated. Threads: one owner.
+class UpdDecoder {
+ public:
+  UpdDecoder();
+  ~UpdDecoder();
+  UpdDecoder(UpdDecoder&&) noexcept;
+  UpdDecoder& operator=(UpdDecoder&&) noexcept;
+
+  // Decodes a whole message body. `expected_columns` is the table's number of columns, or 0 where
+  // it is not known: it decides only whether a vector is a row. Because the table's name is in the
+  // body, a caller that knows schemas may ask PeekUpdTable first.
+  //
+  // kInvalidArgument: not a value, not an upd, or columns of different counts. Cost: O(columns),
+  // plus one SIMD pass over symbol columns, plus a few ns per item of nested columns; rows in kRows
+  // form are copied once.
+  absl::Status Decode(std::span<const std::byte> body, UpdView* out, size_t expected_columns = 0);
+
+  // The same for x alone: `x` is one encoded value, exactly.
+  absl::Status DecodeX(std::span<const std::byte> x, RowsView* out, size_t expected_columns = 0);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// The first item's text if the body is a list or symbol vector that begins with a name (symbol,
+// string or char): what to dispatch on. Looks at the first few bytes only, so nothing else about
+// the body is known to be well-formed. Valid as long as the body.
+std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
+
+// The second item's text, likewise.
+std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body);
+
+inline constexpr size_t kArgumentsMax = 8;  // As in q.
+
+// A call as clients send it: a function's name and its encoded arguments.
+struct CallView {
+  std::string_view name;  // Of a symbol, string or char; empty if the function is a lambda.
+  std::span<const std::byte> function;  // The first item, encoded; empty for a symbol vector.
+  size_t arguments_count = 0;
+  std::array<std::span<const std::byte>, kArgumentsMax> arguments;
+  ByteBuffer scratch;  // Holds the encoded arguments of a call that came as a symbol vector.
+};
+
+// Reads a call: a list whose first item is a symbol, string, char or lambda, or a symbol vector
+// (`` `.u.sub`trade` `` is how q sends (`.u.sub;`trade;`)), whose names are then encoded one by
+// one. The whole body is checked. kInvalidArgument for anything else, such as a string, which is a
+// query. Valid as long as the body. Allocates only for a symbol vector.
+absl::StatusOr<CallView> PeekCall(std::span<const std::byte> body);
+
+}  // namespace tickstack::wire
