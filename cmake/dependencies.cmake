@@ -9,6 +9,11 @@ find_package(spdlog 1.10 REQUIRED CONFIG)                    # logs
 find_package(CLI11 2.1 REQUIRED CONFIG)                      # the command line
 find_package(tomlplusplus 3.3 REQUIRED CONFIG)               # stack.toml
 find_package(nlohmann_json 3.11 REQUIRED CONFIG)             # --json output and the ready file
-find_package(libzip 1.7 REQUIRED CONFIG)                     # the LEAN tick archives
 find_package(GTest 1.12 REQUIRED CONFIG)                     # tests
 find_package(benchmark 1.7 REQUIRED CONFIG)                  # benchmarks
+
+# libzip's own CMake files on Debian 12 insist on programs of packages that nothing here needs; this
+# defines the same target, libzip::zip.
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip>=1.7)  # the LEAN tick archives
+add_library(libzip::zip ALIAS PkgConfig::libzip)

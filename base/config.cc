@@ -1,0 +1,341 @@
+#include "base/config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack {
+
+struct ConfigTable::Document {
+  std::string name;
+  toml::table root;
+  std::map<const toml::table*, std::set<std::string, std::less<>>> asked;
+};
+
+namespace {
+
+const toml::table* AsTable(const void* table) { return static_cast<const toml::table*>(table); }
+const toml::node* AsNode(const void* node) { return static_cast<const toml::node*>(node); }
+
+std::string Dotted(std::string_view path, std::string_view key) {
+  return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+}
+
+// `string "x"`, `integer 5`, `table`: what the file has in the place of what was expected.
+std::string Found(const toml::node& node) {
+  if (const auto* text = node.as_string()) return fmt::format("string \"{}\"", text->get());
+  if (const auto* number = node.as_integer()) return fmt::format("integer {}", number->get());
+  if (const auto* number = node.as_floating_point()) return fmt::format("float {}", number->get());
+  if (const auto* truth = node.as_boolean()) return fmt::format("boolean {}", truth->get());
+  if (node.is_table()) return "a table";
+  if (node.is_array()) return "an array";
+  return "a date or time";
+}
+
+size_t EditDistance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = std::exchange(row[0], i);
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t replaced = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, replaced}));
+    }
+  }
+  return row[b.size()];
+}
+
+// The known name that `name` is most likely meant to be, or "" if none is close.
+std::string_view Nearest(std::string_view name, const std::set<std::string, std::less<>>& known) {
+  std::string_view nearest;
+  size_t least = name.size() / 3 + 2;  // A transposition is 2; half of a short name is too much.
+  for (const std::string& candidate : known) {
+    const size_t distance = EditDistance(name, candidate);
+    if (distance < least && distance < candidate.size()) {
+      least = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+struct Unit {
+  std::string_view name;
+  double factor;
+};
+
+// A number from 0 on and its unit; nullopt if it is neither or does not fit 63 bits.
+template <size_t N>
+std::optional<int64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& units,
+                                     bool unit_required) {
+  double number = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+  if (error != std::errc() || !std::isfinite(number) || number < 0) return std::nullopt;
+  std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+  if (unit.starts_with(' ')) unit.remove_prefix(1);
+  if (unit.empty()) {
+    if (unit_required && number != 0) return std::nullopt;
+    unit = units.front().name;
+  }
+  for (const Unit& known : units) {
+    if (known.name != unit) continue;
+    const double product = std::round(number * known.factor);
+    if (product >= 0x1p63) return std::nullopt;
+    return static_cast<int64_t>(product);
+  }
+  return std::nullopt;
+}
+
+void CollectUnused(const std::string& file, const toml::table& table, const std::string& path,
+                   const std::map<const toml::table*, std::set<std::string, std::less<>>>& asked,
+                   std::vector<std::pair<toml::source_index, std::string>>& errors) {
+  static const std::set<std::string, std::less<>> kNone;
+  const auto found = asked.find(&table);
+  const auto& known = found == asked.end() ? kNone : found->second;
+  for (const auto& [key, node] : table) {
+    const std::string name = Dotted(path, key.str());
+    if (!known.contains(key.str())) {
+      const std::string_view nearest = Nearest(key.str(), known);
+      const toml::source_index line = key.source().begin.line;
+      errors.emplace_back(
+          line, fmt::format("{}:{}: {}: unknown key{}", file, line, name,
+                            nearest.empty() ? "" : fmt::format(", did you mean {}?", nearest)));
+    } else if (const toml::table* inner = node.as_table()) {
+      CollectUnused(file, *inner, name, asked, errors);
+    } else if (const toml::array* array = node.as_array()) {
+      for (size_t i = 0; i < array->size(); ++i) {
+        const toml::table* element = (*array)[i].as_table();
+        if (element != nullptr)
+          CollectUnused(file, *element, fmt::format("{}[{}]", name, i), asked, errors);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+bool ConfigTable::Has(std::string_view key) const { return Find(key) != nullptr; }
+
+std::vector<std::string> ConfigTable::Keys() const {
+  std::vector<std::pair<toml::source_position, std::string>> found;
+  if (table_ != nullptr) {
+    for (const auto& [key, node] : *AsTable(table_)) {
+      found.emplace_back(key.source().begin, std::string(key.str()));
+    }
+  }
+  std::sort(found.begin(), found.end(),
+            [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<std::string> keys;
+  for (auto& [position, key] : found) keys.push_back(std::move(key));
+  return keys;
+}
+
+const void* ConfigTable::Find(std::string_view key) const {
+  if (table_ == nullptr) return nullptr;
+  document_->asked[AsTable(table_)].emplace(key);
+  return AsTable(table_)->get(key);
+}
+
+std::string ConfigTable::Place(std::string_view key) const {
+  const toml::node* node = table_ == nullptr ? nullptr : AsTable(table_)->get(key);
+  if (node == nullptr) node = AsTable(table_);
+  const std::string name = Dotted(path_, key);
+  if (node == nullptr || node->source().begin.line == 0) {
+    return fmt::format("{}: {}", document_->name, name);
+  }
+  return fmt::format("{}:{}: {}", document_->name, node->source().begin.line, name);
+}
+
+absl::Status ConfigTable::ErrorAt(std::string_view key, std::string_view what) const {
+  return InvalidArgument("{}: {}", Place(key), what);
+}
+
+absl::Status ConfigTable::Mismatch(std::string_view key, std::string_view expected) const {
+  return ErrorAt(key, fmt::format("expected {}, found {}", expected, Found(*AsNode(Find(key)))));
+}
+
+absl::Status ConfigTable::ReadInteger(std::string_view key, int64_t min, int64_t max,
+                                      std::optional<int64_t>* value) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  const auto* number = node->as_integer();
+  if (number != nullptr && number->get() >= min && number->get() <= max) {
+    *value = number->get();
+    return absl::OkStatus();
+  }
+  const bool any = min == INT64_MIN && max == INT64_MAX;
+  return Mismatch(key, any ? "an integer" : fmt::format("an integer from {} to {}", min, max));
+}
+
+absl::Status ConfigTable::Read(std::string_view key, std::string* target) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  if (!node->is_string()) return Mismatch(key, "a string");
+  *target = node->as_string()->get();
+  return absl::OkStatus();
+}
+
+absl::Status ConfigTable::Read(std::string_view key, bool* target) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  if (!node->is_boolean()) return Mismatch(key, "true or false");
+  *target = node->as_boolean()->get();
+  return absl::OkStatus();
+}
+
+absl::Status ConfigTable::Read(std::string_view key, double* target) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  if (const auto* number = node->as_floating_point()) {
+    *target = number->get();
+  } else if (const auto* integer = node->as_integer()) {
+    *target = static_cast<double>(integer->get());
+  } else {
+    return Mismatch(key, "a number");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ConfigTable::Read(std::string_view key, std::vector<std::string>* target) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return Mismatch(key, "an array of strings");
+  std::vector<std::string> texts;
+  for (const toml::node& element : *array) {
+    if (!element.is_string()) {
+      return ErrorAt(key,
+                     fmt::format("expected an array of strings, found {} in it", Found(element)));
+    }
+    texts.push_back(element.as_string()->get());
+  }
+  *target = std::move(texts);
+  return absl::OkStatus();
+}
+
+absl::Status ConfigTable::ReadBytes(std::string_view key, size_t* target) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  std::optional<size_t> bytes;
+  if (const auto* text = node->as_string()) {
+    bytes = ParseBytes(text->get());
+  } else if (const auto* number = node->as_integer(); number != nullptr && number->get() >= 0) {
+    bytes = static_cast<size_t>(number->get());
+  }
+  if (!bytes.has_value()) return Mismatch(key, "a size such as \"64GiB\" or a number of bytes");
+  *target = *bytes;
+  return absl::OkStatus();
+}
+
+absl::Status ConfigTable::ReadDuration(std::string_view key, int64_t* target_ns) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  const auto* text = node->as_string();
+  const std::optional<int64_t> ns = text == nullptr ? std::nullopt : ParseDuration(text->get());
+  if (!ns.has_value()) return Mismatch(key, "a duration such as \"50ms\"");
+  *target_ns = *ns;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ConfigTable> ConfigTable::Table(std::string_view key) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node != nullptr && !node->is_table()) return Mismatch(key, "a table");
+  const toml::table* table = node == nullptr ? nullptr : node->as_table();
+  return ConfigTable(document_, table, Dotted(path_, key));
+}
+
+absl::StatusOr<std::vector<ConfigTable>> ConfigTable::Tables(std::string_view key) const {
+  const toml::node* node = AsNode(Find(key));
+  std::vector<ConfigTable> tables;
+  if (node == nullptr) return tables;
+  if (node->is_table()) {
+    tables.push_back(ConfigTable(document_, node->as_table(), Dotted(path_, key)));
+    return tables;
+  }
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return Mismatch(key, fmt::format("tables [[{}]]", Dotted(path_, key)));
+  for (size_t i = 0; i < array->size(); ++i) {
+    const toml::table* table = (*array)[i].as_table();
+    if (table == nullptr) {
+      return ErrorAt(key,
+                     fmt::format("expected tables, found {} in the array", Found((*array)[i])));
+    }
+    tables.push_back(ConfigTable(document_, table, fmt::format("{}[{}]", Dotted(path_, key), i)));
+  }
+  return tables;
+}
+
+absl::StatusOr<Config> Config::Load(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return NotFound("{}: cannot open the configuration", path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (file.bad()) return Internal("{}: cannot read the configuration", path);
+  return Parse(text.str(), path);
+}
+
+absl::StatusOr<Config> Config::Parse(std::string_view text, std::string_view name) {
+  auto document = std::make_shared<ConfigTable::Document>();
+  document->name = name;
+  try {
+    document->root = toml::parse(text, name);
+  } catch (const toml::parse_error& error) {
+    return InvalidArgument("{}:{}:{}: {}", name, error.source().begin.line,
+                           error.source().begin.column, error.description());
+  }
+  const toml::table* root = &document->root;
+  return Config(ConfigTable(std::move(document), root, ""));
+}
+
+absl::Status Config::CheckUnusedKeys() const {
+  const ConfigTable::Document& document = *root_.document_;
+  std::vector<std::pair<toml::source_index, std::string>> errors;
+  CollectUnused(document.name, document.root, "", document.asked, errors);
+  if (errors.empty()) return absl::OkStatus();
+  std::stable_sort(errors.begin(), errors.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::string message;
+  for (const auto& [line, error] : errors) {
+    if (!message.empty()) message += '\n';
+    message += error;
+  }
+  return InvalidArgument("{}", message);
+}
+
+std::optional<size_t> ParseBytes(std::string_view text) {
+  static constexpr std::array kUnits = {
+      Unit{"B", 1},        Unit{"KiB", 0x1p10}, Unit{"MiB", 0x1p20},
+      Unit{"GiB", 0x1p30}, Unit{"TiB", 0x1p40}, Unit{"KB", 1e3},
+      Unit{"MB", 1e6},     Unit{"GB", 1e9},     Unit{"TB", 1e12},
+  };
+  const std::optional<int64_t> bytes = ParseWithUnit(text, kUnits, false);
+  if (!bytes.has_value()) return std::nullopt;
+  return static_cast<size_t>(*bytes);
+}
+
+std::optional<int64_t> ParseDuration(std::string_view text) {
+  static constexpr std::array kUnits = {
+      Unit{"ns", 1},
+      Unit{"us", 1e3},
+      Unit{"ms", 1e6},
+      Unit{"s", static_cast<double>(kNsPerSecond)},
+      Unit{"m", 60.0 * static_cast<double>(kNsPerSecond)},
+      Unit{"h", 3600.0 * static_cast<double>(kNsPerSecond)},
+      Unit{"d", static_cast<double>(kNsPerDay)},
+  };
+  return ParseWithUnit(text, kUnits, true);
+}
+
+}  // namespace tickstack

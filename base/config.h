@@ -1,0 +1,112 @@
+#pragma once
+
+// Configuration: a TOML file, read by key into the fields of an options struct.
+//
+//   TS_ASSIGN_OR_RETURN(const Config config, Config::Load("stack.toml"));
+//   TS_ASSIGN_OR_RETURN(const ConfigTable rdb, config.root().Table("rdb"));
+//   TS_RETURN_IF_ERROR(rdb.Read("port", &options.port));  // Absent: the field keeps its default.
+//   ...
+//   TS_RETURN_IF_ERROR(config.CheckUnusedKeys());         // `prot = 5012` is an error, not a
+//   default.
+//
+// Every error is kInvalidArgument (kNotFound if there is no file) and names file, line, key, found
+// and expected: `stack.toml:12: rdb.port: expected an integer from 0 to 65535, found string "x"`.
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tickstack {
+
+// A table of the file, or one that is not there: all of its keys are absent. Cheap to copy; keeps
+// the file's content alive. Threads: as Config.
+class ConfigTable {
+ public:
+  bool Has(std::string_view key) const;
+  // All keys, in the file's order.
+  std::vector<std::string> Keys() const;
+  // `rdb`, `rdb[1].tier`; empty for the root.
+  const std::string& path() const { return path_; }
+
+  // Each reads one key into its target, and leaves the target alone if the key is absent.
+  absl::Status Read(std::string_view key, std::string* target) const;
+  absl::Status Read(std::string_view key, bool* target) const;
+  absl::Status Read(std::string_view key, double* target) const;  // Takes integers as well.
+  absl::Status Read(std::string_view key, std::vector<std::string>* target) const;
+  template <std::integral T>
+  absl::Status Read(std::string_view key, T* target, T min = std::numeric_limits<T>::min(),
+                    T max = std::numeric_limits<T>::max()) const {
+    constexpr uint64_t kMost = std::numeric_limits<int64_t>::max();  // TOML has no larger integers.
+    const int64_t top = static_cast<uint64_t>(max) > kMost && std::unsigned_integral<T>
+                            ? static_cast<int64_t>(kMost)
+                            : static_cast<int64_t>(max);
+    std::optional<int64_t> value;
+    if (absl::Status status = ReadInteger(key, static_cast<int64_t>(min), top, &value);
+        !status.ok()) {
+      return status;
+    }
+    if (value.has_value()) *target = static_cast<T>(*value);
+    return absl::OkStatus();
+  }
+  // `"64GiB"` as ParseBytes takes it, or a number of bytes.
+  absl::Status ReadBytes(std::string_view key, size_t* target) const;
+  // `"50ms"` as ParseDuration takes it.
+  absl::Status ReadDuration(std::string_view key, int64_t* target_ns) const;
+
+  // `[key]`; a table without keys if it is absent.
+  absl::StatusOr<ConfigTable> Table(std::string_view key) const;
+  // `[[key]]`, or one `[key]`; empty if it is absent.
+  absl::StatusOr<std::vector<ConfigTable>> Tables(std::string_view key) const;
+
+  // kInvalidArgument at the key's place: for what only the reader of the file can judge.
+  absl::Status ErrorAt(std::string_view key, std::string_view what) const;
+
+ private:
+  friend class Config;
+  struct Document;
+  ConfigTable(std::shared_ptr<Document> document, const void* table, std::string path)
+      : document_(std::move(document)), table_(table), path_(std::move(path)) {}
+  const void* Find(std::string_view key) const;  // The node, nullptr if absent; notes the asking.
+  std::string Place(std::string_view key) const;
+  absl::Status Mismatch(std::string_view key, std::string_view expected) const;
+  absl::Status ReadInteger(std::string_view key, int64_t min, int64_t max,
+                           std::optional<int64_t>* value) const;
+
+  std::shared_ptr<Document> document_;
+  const void* table_;  // toml::table, nullptr if absent.
+  std::string path_;
+};
+
+// Threads: one at a time, since reading takes note of the keys that were asked for.
+class Config {
+ public:
+  static absl::StatusOr<Config> Load(const std::string& path);
+  // `name` stands for the file in errors.
+  static absl::StatusOr<Config> Parse(std::string_view text, std::string_view name);
+
+  const ConfigTable& root() const { return root_; }
+
+  // kInvalidArgument, a line for each, if the file has keys that nobody asked for:
+  // `stack.toml:7: rdb.prot: unknown key, did you mean port?`. Call it when all has been read.
+  absl::Status CheckUnusedKeys() const;
+
+ private:
+  explicit Config(ConfigTable root) : root_(std::move(root)) {}
+  ConfigTable root_;
+};
+
+// `4096`, `512MiB`, `64GB`: B, KiB MiB GiB TiB (powers of 1024), KB MB GB TB (of 1000).
+std::optional<size_t> ParseBytes(std::string_view text);
+// `50ms`, `1.5s`: ns us ms s m h d. A number without a unit is nullopt, but for 0.
+std::optional<int64_t> ParseDuration(std::string_view text);
+
+}  // namespace tickstack
