@@ -1,0 +1,75 @@
+#pragma once
+
+// What the tickerplant log and its sidecar index look like: docs/formats.md has the drawing and an
+// example in hex. Writer, reader, check and repair share these constants; nothing else knows them.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tickstack::wire {
+
+// A log begins as an empty general list does, `ff 01`, type 0, attribute, int32 count, and goes on
+// with one encoded value per message. The count is 0, or in a log that was saved again by q, the
+// true one; readers ignore it.
+inline constexpr uint64_t kTplogHeaderBytes = 8;
+inline constexpr std::array<std::byte, kTplogHeaderBytes> kTplogHeader = {
+    std::byte{0xff}, std::byte{0x01}, std::byte{0}, std::byte{0},
+    std::byte{0},    std::byte{0},    std::byte{0}, std::byte{0}};
+
+// No message is longer. A count that says otherwise is damage, and reading stops there instead of
+// taking memory for it.
+inline constexpr uint64_t kTplogMessageBytesMax = uint64_t{1} << 31;
+
+inline std::string TplogIndexPath(std::string_view log_path) {
+  return std::string(log_path) + ".idx";
+}
+
+// The index: a header, then records.
+//
+//   header   8  magic "tsindex\n"
+//            4  version
+//            4  CRC32C of the 12 bytes before
+//   record   4  CRC32C of the record's other bytes
+//            2  bytes of the whole record
+//            1  kind
+//            1  of a name: what it names; else 0
+//            .. by kind
+inline constexpr size_t kIndexHeaderBytes = 16;
+inline constexpr std::string_view kIndexMagic = "tsindex\n";
+inline constexpr uint32_t kIndexVersion = 1;
+inline constexpr size_t kRecordHeadBytes = 8;
+inline constexpr size_t kRecordBytesMax = UINT16_MAX;
+
+enum class RecordKind : uint8_t {
+  // Gives a table or feed its number: 4 number, then the name. Tables count from 0, feeds from 1.
+  kName = 1,
+  // A run of messages that one write appends. Its record is written before them.
+  //   8 offset  8 first_seq  8 time_ns  4 messages  4 crc  4 bytes  4 source
+  //   then per table 4 table  4 rows
+  kBlock = 2,
+  // The same, in place of the block record right before it: what of that block was in the log when
+  // its writer was found dead.
+  kCutBlock = 3,
+  // Rows that a feed had sent before this log began: 4 feed  4 table  8 rows.
+  kProgress = 4,
+};
+enum class NameKind : uint8_t { kTable = 1, kFeed = 2 };
+
+inline constexpr size_t kBlockFixedBytes = kRecordHeadBytes + 40;
+inline constexpr size_t kBlockTableBytes = 8;
+inline constexpr size_t kBlockTablesMax = (kRecordBytesMax - kBlockFixedBytes) / kBlockTableBytes;
+inline constexpr size_t kNameFixedBytes = kRecordHeadBytes + 4;
+inline constexpr size_t kProgressBytes = kRecordHeadBytes + 16;
+inline constexpr size_t kIndexNameBytesMax = 4096;
+
+// Who numbered the rows of a block's messages: a feed's number, or one of these.
+inline constexpr uint32_t kSourceNone = 0;              // Nobody: plain `.u.upd`.
+inline constexpr uint32_t kSourceUnknown = UINT32_MAX;  // Indexed after the fact, from the log.
+
+// What is indexed after the fact is cut into blocks of about this size.
+inline constexpr uint64_t kRebuiltBlockBytes = uint64_t{1} << 20;
+
+}  // namespace tickstack::wire

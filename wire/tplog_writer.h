@@ -1,0 +1,108 @@
+#pragma once
+
+// Appends to the tickerplant log, which kdb+ replays with -11!, and to its sidecar index, which
+// gives what kdb+ lacks: proof that the bytes are what was written, seeking, and how many rows of
+// each feed have arrived, so that a feed can resume exactly.
+//
+// The index is a write-ahead one: the record of a block is in the index before the block's bytes
+// are in the log. So whenever the writer dies, each byte of the log is either covered by a record,
+// which says whose it is, or was never written. What Open finds at the tail:
+//
+//   log    ...block 7|block 8|blo            the write of block 9 was cut short
+//   index  ...record 7, record 8, record 9
+//
+// It keeps the whole messages of block 9 (they were logged, if not acknowledged), says so in a
+// record that takes the place of record 9, and cuts what is left of the torn message.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "wire/tplog_totals.h"
+
+namespace tickstack::wire {
+
+enum class FsyncPolicy {
+  kNone,      // The kernel writes when it likes: a killed process loses nothing, a power cut may.
+  kInterval,  // A thread of the writer's syncs every fsync_interval_ms; appending never waits.
+  kBatch,     // Append returns when log and index are durable.
+};
+
+struct TplogOptions {
+  FsyncPolicy fsync = FsyncPolicy::kNone;
+  int fsync_interval_ms = 100;
+  // Feeds' rows from before this log, for the first log of a day: the feed_rows of the last one.
+  // Taken only if the log is created by this Open.
+  StringMap<TableRows> carried_progress;
+};
+
+// Messages that one write appends: as a rule, what one read of one connection brought.
+struct TplogBlock {
+  // The bodies, whole, back to back when the segments are put together. They are handed to the
+  // kernel from where they are; few large segments are cheaper than many small ones.
+  std::span<const std::span<const std::byte>> segments;
+  uint32_t messages = 0;
+  int64_t time_ns = 0;    // When they arrived.
+  std::string_view feed;  // Who numbered the rows of all of them; empty: nobody.
+
+  struct Rows {
+    std::string_view table;
+    uint32_t rows;
+  };
+  std::span<const Rows> rows;  // Of each table in it, a table once.
+};
+
+// What Open had to do.
+struct TplogRecovery {
+  bool created = false;              // There was no log.
+  bool index_created = false;        // There was no index: the whole log was read and indexed.
+  uint64_t messages_indexed = 0;     // Messages that no index covered, and does now.
+  uint64_t log_bytes_cut = 0;        // Torn tail of the log.
+  uint64_t index_bytes_cut = 0;      // Records of messages that never reached the log.
+  uint64_t messages_not_logged = 0;  // Messages of those records.
+};
+
+// Threads: one owner. The thread that syncs is the writer's own affair.
+class TplogWriter {
+ public:
+  // Creates the log (and its directory), or opens it, mends its tail and goes on after it.
+  //
+  // kUnavailable: another writer has it. kInvalidArgument: not a log. kDataLoss: the log does not
+  // agree with its index, or something follows what does not parse, so that cutting it off would
+  // lose messages; nothing is changed then, and `tickstack log check` tells more. Only the last
+  // block is checked against its checksum here; `tickstack log check` does the whole.
+  //
+  // Cost: reads the index, and the part of the log that the index does not cover.
+  static absl::StatusOr<std::unique_ptr<TplogWriter>> Open(std::string path, TplogOptions options);
+
+  ~TplogWriter();  // As Close, but nobody hears of errors.
+
+  // Appends a block: record, then messages, one system call each. On an error neither is there
+  // (kResourceExhausted: the disk is full; the same block may be tried again later), except after
+  // an error that says the log is closed: a failed sync (the kernel may have dropped what it could
+  // not write) or a tail that could not be cut off again.
+  // kInvalidArgument: no messages, no bytes, 4 GiB or more, or too many tables.
+  // Cost: O(segments + tables) and the checksum, which reads the bytes once.
+  absl::Status Append(const TplogBlock& block);
+
+  // Makes all that was appended durable.
+  absl::Status Sync();
+
+  // Syncs unless the policy is kNone, and closes. Idempotent; Append fails afterwards.
+  absl::Status Close();
+
+  const std::string& path() const;
+  const TplogTotals& totals() const;
+  const TplogRecovery& recovery() const;
+
+ private:
+  class State;
+  explicit TplogWriter(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tickstack::wire
