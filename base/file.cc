@@ -1,0 +1,187 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+absl::Status FileError(int error_number, std::string_view call, const std::string& path) {
+  // A full disk and a file at the process's size limit are one condition to whoever writes.
+  if (error_number == EFBIG) error_number = ENOSPC;
+  return Annotate(ErrnoStatus(error_number, call), path);
+}
+
+absl::StatusOr<int> OpenDescriptor(const std::string& path, int flags) {
+  int fd;
+  do {
+    fd = ::open(path.c_str(), flags | O_CLOEXEC, 0644);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) return FileError(errno, "open", path);
+  return fd;
+}
+
+// Drops the first `bytes` of a run of iovecs; returns how many iovecs are done.
+size_t Consume(std::span<iovec> parts, size_t bytes) {
+  size_t done = 0;
+  while (done < parts.size() && bytes >= parts[done].iov_len) bytes -= parts[done++].iov_len;
+  if (done < parts.size()) {
+    parts[done].iov_base = static_cast<char*>(parts[done].iov_base) + bytes;
+    parts[done].iov_len -= bytes;
+  }
+  return done;
+}
+
+}  // namespace
+
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+File::~File() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+absl::StatusOr<File> File::OpenForReading(std::string path) {
+  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDONLY));
+  File file(fd, std::move(path));
+  struct stat status{};
+  if (::fstat(fd, &status) != 0) return FileError(errno, "fstat", file.path_);
+  if (S_ISDIR(status.st_mode)) return InvalidArgument("{}: is a directory", file.path_);
+  return file;
+}
+
+absl::StatusOr<File> File::OpenOrCreate(std::string path) {
+  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDWR | O_CREAT));
+  return File(fd, std::move(path));
+}
+
+absl::StatusOr<uint64_t> File::Bytes() const {
+  struct stat status{};
+  if (::fstat(fd_, &status) != 0) return FileError(errno, "fstat", path_);
+  return static_cast<uint64_t>(status.st_size);
+}
+
+absl::StatusOr<size_t> File::ReadAt(uint64_t offset, std::span<std::byte> out) const {
+  size_t done = 0;
+  while (done < out.size()) {
+    const ssize_t got =
+        ::pread(fd_, out.data() + done, out.size() - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return FileError(errno, "read", path_);
+    if (got == 0) break;
+    done += static_cast<size_t>(got);
+  }
+  return done;
+}
+
+absl::Status File::WriteAt(uint64_t offset, std::span<const std::span<const std::byte>> segments) {
+  std::array<iovec, IOV_MAX> parts;
+  while (!segments.empty()) {
+    const size_t count = std::min(segments.size(), parts.size());
+    for (size_t i = 0; i < count; ++i) {
+      parts[i] = {const_cast<std::byte*>(segments[i].data()), segments[i].size()};
+    }
+    segments = segments.subspan(count);
+
+    std::span<iovec> rest(parts.data(), count);
+    rest = rest.subspan(Consume(rest, 0));  // Empty segments at the front.
+    while (!rest.empty()) {
+      const ssize_t wrote =
+          ::pwritev(fd_, rest.data(), static_cast<int>(rest.size()), static_cast<off_t>(offset));
+      if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0) return FileError(errno, "write", path_);
+      offset += static_cast<uint64_t>(wrote);
+      rest = rest.subspan(Consume(rest, static_cast<size_t>(wrote)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::WriteAt(uint64_t offset, std::span<const std::byte> bytes) {
+  return WriteAt(offset, std::span(&bytes, 1));
+}
+
+absl::Status File::Truncate(uint64_t bytes) {
+  while (::ftruncate(fd_, static_cast<off_t>(bytes)) != 0) {
+    if (errno != EINTR) return FileError(errno, "truncate", path_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status File::SyncData() {
+  // Not repeated after an error: the kernel reports a failed write once and forgets the pages.
+  if (::fdatasync(fd_) != 0) return FileError(errno, "fdatasync", path_);
+  return absl::OkStatus();
+}
+
+absl::Status File::TryLock() {
+  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
+  if (errno == EWOULDBLOCK) return Unavailable("{}: another process is writing it", path_);
+  return FileError(errno, "flock", path_);
+}
+
+bool FileExists(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+absl::Status CreateDirectories(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return FileError(error.value(), "mkdir", path);
+  return absl::OkStatus();
+}
+
+std::string DirectoryOf(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string_view::npos) return ".";
+  return std::string(path.substr(0, slash == 0 ? 1 : slash));
+}
+
+absl::Status SyncDirectory(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDONLY | O_DIRECTORY));
+  const int failed = ::fsync(fd) != 0 ? errno : 0;
+  ::close(fd);
+  return failed == 0 ? absl::OkStatus() : FileError(failed, "fsync", path);
+}
+
+absl::Status RenameReplacing(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) return FileError(errno, "rename", from);
+  return SyncDirectory(DirectoryOf(to));
+}
+
+absl::StatusOr<ByteBuffer> ReadWholeFile(const std::string& path, uint64_t bytes_max) {
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
+  if (bytes > bytes_max) {
+    return ResourceExhausted("{}: {} bytes, at most {} are read", path, bytes, bytes_max);
+  }
+  ByteBuffer buffer;
+  buffer.resize(static_cast<size_t>(bytes));
+  TS_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, buffer.span()));
+  buffer.resize(got);
+  return buffer;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,108 @@
+#include "base/file.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+class FileTest : public testing::Test {
+ protected:
+  FileTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "ts_file_XXXXXX").string();
+    directory_ = ::mkdtemp(name.data());
+  }
+  ~FileTest() override { std::filesystem::remove_all(directory_); }
+  std::string Path(const std::string& name) const { return directory_ + "/" + name; }
+  std::string Content(const std::string& name) const {
+    return std::string(AsText(ReadWholeFile(Path(name), 1 << 20).value().span()));
+  }
+
+  std::string directory_;
+};
+
+TEST_F(FileTest, WritesSegmentsInOrderWhateverTheirNumber) {
+  // More than IOV_MAX, empty ones at both ends and between.
+  std::vector<std::string> texts;
+  std::string expected;
+  for (int i = 0; i < 2500; ++i) {
+    texts.push_back(i % 3 == 0 || i >= 2490 ? "" : std::to_string(i));
+    expected += texts.back();
+  }
+  std::vector<std::span<const std::byte>> segments;
+  for (const std::string& text : texts) segments.push_back(AsBytes(text));
+
+  File file = File::OpenOrCreate(Path("a")).value();
+  ASSERT_TRUE(file.WriteAt(0, AsBytes("head")).ok());
+  ASSERT_TRUE(file.WriteAt(4, segments).ok());
+  EXPECT_EQ(Content("a"), "head" + expected);
+  EXPECT_EQ(file.Bytes().value(), 4 + expected.size());
+}
+
+TEST_F(FileTest, ReadsFewerBytesOnlyAtTheEnd) {
+  File file = File::OpenOrCreate(Path("a")).value();
+  ASSERT_TRUE(file.WriteAt(0, AsBytes("0123456789")).ok());
+  std::vector<std::byte> out(4);
+  EXPECT_EQ(file.ReadAt(3, out).value(), 4u);
+  EXPECT_EQ(AsText(out), "3456");
+  EXPECT_EQ(file.ReadAt(8, out).value(), 2u);
+  EXPECT_EQ(file.ReadAt(80, out).value(), 0u);
+}
+
+TEST_F(FileTest, CutsAndSyncs) {
+  File file = File::OpenOrCreate(Path("a")).value();
+  ASSERT_TRUE(file.WriteAt(0, AsBytes("0123456789")).ok());
+  EXPECT_TRUE(file.Truncate(3).ok());
+  EXPECT_TRUE(file.SyncData().ok());
+  EXPECT_EQ(Content("a"), "012");
+}
+
+TEST_F(FileTest, LocksOutASecondWriterUntilTheFirstIsGone) {
+  File second = File::OpenOrCreate(Path("a")).value();
+  {
+    File first = File::OpenOrCreate(Path("a")).value();
+    EXPECT_TRUE(first.TryLock().ok());
+    EXPECT_EQ(second.TryLock().code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_TRUE(second.TryLock().ok());
+}
+
+TEST_F(FileTest, ErrorsNameThePath) {
+  const auto missing = File::OpenForReading(Path("none")).status();
+  EXPECT_EQ(missing.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(missing.message().find(AbslView(Path("none"))), absl::string_view::npos) << missing;
+  EXPECT_EQ(File::OpenForReading(directory_).status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(ReadWholeFile(Path("none"), 10).status().code(), absl::StatusCode::kNotFound);
+
+  File file = File::OpenOrCreate(Path("a")).value();
+  ASSERT_TRUE(file.WriteAt(0, AsBytes("0123456789")).ok());
+  EXPECT_EQ(ReadWholeFile(Path("a"), 9).status().code(), absl::StatusCode::kResourceExhausted);
+}
+
+TEST_F(FileTest, RenamesOverWhatIsThere) {
+  ASSERT_TRUE(File::OpenOrCreate(Path("old")).value().WriteAt(0, AsBytes("old")).ok());
+  ASSERT_TRUE(File::OpenOrCreate(Path("new")).value().WriteAt(0, AsBytes("new")).ok());
+  EXPECT_TRUE(RenameReplacing(Path("new"), Path("old")).ok());
+  EXPECT_EQ(Content("old"), "new");
+  EXPECT_FALSE(FileExists(Path("new")));
+  EXPECT_FALSE(RenameReplacing(Path("new"), Path("old")).ok());
+}
+
+TEST_F(FileTest, MakesDirectoriesAndKnowsTheOneOfAPath) {
+  EXPECT_TRUE(CreateDirectories(Path("x/y/z")).ok());
+  EXPECT_TRUE(CreateDirectories(Path("x/y/z")).ok());
+  EXPECT_TRUE(SyncDirectory(Path("x/y/z")).ok());
+  EXPECT_FALSE(SyncDirectory(Path("x/none")).ok());
+  EXPECT_EQ(DirectoryOf("data/tplog/sym"), "data/tplog");
+  EXPECT_EQ(DirectoryOf("/sym"), "/");
+  EXPECT_EQ(DirectoryOf("sym"), ".");
+}
+
+}  // namespace
+}  // namespace tickstack
