@@ -1,0 +1,39 @@
+#include "wire/address.h"
+
+#include <charconv>
+
+#include "base/status.h"
+
+namespace tickstack::wire {
+
+std::string Address::ToString() const {
+  return is_unix() ? "unix:" + unix_path : fmt::format("{}:{}", host, port);
+}
+
+absl::StatusOr<Address> ParseAddress(std::string_view text) {
+  constexpr std::string_view kUnix = "unix:";
+  if (text.substr(0, kUnix.size()) == kUnix) {
+    const std::string_view path = text.substr(kUnix.size());
+    if (path.empty() || path == "@" || path.size() > 107) {
+      return InvalidArgument("address '{}': expected unix:PATH with a path of 1 to 107 bytes",
+                             text);
+    }
+    return Address{"", 0, std::string(path)};
+  }
+  const size_t colon = text.rfind(':');
+  const std::string_view digits = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  std::string_view host =
+      colon == std::string_view::npos ? std::string_view() : text.substr(0, colon);
+  if (host.size() > 1 && host.front() == '[' && host.back() == ']')
+    host = host.substr(1, host.size() - 2);
+  unsigned port = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (digits.empty() || error != std::errc() || end != digits.data() + digits.size() ||
+      port > 65535) {
+    return InvalidArgument(
+        "address '{}': expected HOST:PORT with a port of 0 to 65535, or unix:PATH", text);
+  }
+  return Address{host.empty() ? "127.0.0.1" : std::string(host), static_cast<uint16_t>(port), ""};
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+namespace tickstack::wire {
+
+// Where a process listens or is found: `host:port`, `:port` (this machine), `unix:PATH`, or
+// `unix:@NAME` for Linux' abstract sockets (kdb+ listens on `unix:@/tmp/kx.PORT`).
+struct Address {
+  std::string host;       // Empty for a Unix socket.
+  uint16_t port = 0;      // 0 when listening: the kernel chooses.
+  std::string unix_path;  // Empty for TCP; starts with '@' for an abstract socket.
+
+  bool is_unix() const { return !unix_path.empty(); }
+  std::string ToString() const;
+  friend bool operator==(const Address&, const Address&) = default;
+};
+
+absl::StatusOr<Address> ParseAddress(std::string_view text);
+
+}  // namespace tickstack::wire

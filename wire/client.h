@@ -1,0 +1,60 @@
+#pragma once
+
+// A connection that comes back: connects, says who it is, and after a loss tries again with growing
+// pauses.
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "wire/address.h"
+#include "wire/connection.h"
+#include "wire/event_loop.h"
+
+namespace tickstack::wire {
+
+class ClientHandler : public ConnectionHandler {
+ public:
+  // A (new) connection stands. OnClosed says when it is gone; the client tries again by itself.
+  virtual void OnConnected(Connection& connection) = 0;
+  // An attempt failed; the next one comes after `pause`.
+  virtual void OnConnectFailed(const absl::Status&, std::chrono::milliseconds /*pause*/) {}
+};
+
+struct ClientOptions {
+  ConnectionOptions connection;
+  std::string user;
+  std::string password;
+  std::chrono::milliseconds connect_timeout{5000};  // Connect and handshake together.
+  std::chrono::milliseconds first_pause{50};        // Doubles up to `longest_pause`.
+  std::chrono::milliseconds longest_pause{2000};
+  bool reconnect = true;
+};
+
+// Threads: everything runs on the loop's thread.
+class Client {
+ public:
+  // Starts connecting from the loop. The handler outlives the client.
+  Client(EventLoop& loop, Address address, const ClientOptions& options, ClientHandler* handler);
+  ~Client();  // Closes; the handler is not called any more.
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  Connection* connection() const;  // nullptr while there is none.
+  const Address& address() const;
+  // Closes for good.
+  void Stop();
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
+};
+
+// Connects, asks one question, waits at most `timeout` for the answer: for command-line tools and
+// tests. kUnavailable when nobody answers; kUnknown with q's error text.
+absl::StatusOr<Value> Ask(const Address& address, const Value& request,
+                          std::chrono::milliseconds timeout, const ClientOptions& options = {});
+
+}  // namespace tickstack::wire

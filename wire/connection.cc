@@ -1,0 +1,487 @@
+#include "wire/connection.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <atomic>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstdlib>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "wire/codec.h"
+#include "wire/compress.h"
+
+namespace tickstack::wire {
+
+namespace asio = boost::asio;
+using Socket = asio::generic::stream_protocol::socket;
+
+namespace {
+
+constexpr size_t kBlockBytes = size_t{256} << 10;
+// With less room than this behind the last message a new block is started: reads stay large.
+constexpr size_t kLeastReadBytes = size_t{32} << 10;
+// Below this a segment is copied: an iovec and a reference cost more than the bytes, and a few
+// bytes must not keep a whole block alive in a slow reader's queue.
+constexpr size_t kCopyBelowBytes = 4096;
+constexpr size_t kStagingBytes = size_t{64} << 10;
+constexpr size_t kIovecs = 256;
+
+std::atomic<uint64_t> next_connection_id{1};
+
+struct Block {
+  explicit Block(size_t bytes)
+      : memory(static_cast<std::byte*>(std::malloc(bytes))), capacity(bytes) {
+    if (memory == nullptr) throw std::bad_alloc();
+  }
+  ~Block() { std::free(memory); }
+  Block(const Block&) = delete;
+  Block& operator=(const Block&) = delete;
+
+  std::byte* memory;
+  size_t capacity;
+};
+
+struct PendingReply {
+  bool ready = false;
+  ByteBuffer bytes;
+};
+
+absl::Status ToError(const Value& error) { return absl::UnknownError(AbslView(error.text())); }
+
+}  // namespace
+
+struct Connection::Impl {
+  Impl(EventLoop& event_loop, int descriptor, const ConnectionOptions& opts,
+       ConnectionHandler* handle)
+      : loop(event_loop), socket(event_loop.context()), options(opts), handler(handle) {
+    boost::system::error_code ignored;
+    socket.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), descriptor, ignored);
+    socket.native_non_blocking(true, ignored);
+  }
+
+  EventLoop& loop;
+  Socket socket;
+  const ConnectionOptions options;
+  ConnectionHandler* handler;
+
+  // Receiving. Bytes [consumed, filled) of the block wait to be handed on.
+  std::shared_ptr<Block> block = std::make_shared<Block>(kBlockBytes);
+  std::shared_ptr<const void> owner = block;
+  size_t filled = 0;
+  size_t consumed = 0;
+  bool reading = false;     // An asynchronous read is under way.
+  bool handing_on = false;  // Inside HandOn.
+  bool paused = false;      // By the handler.
+
+  // Sending.
+  std::deque<Segment> queue;
+  std::shared_ptr<ByteBuffer>
+      staging;  // Small segments are gathered here; never moved once referenced.
+  bool waiting_writable = false;
+  bool close_when_sent = false;
+  std::optional<Timer> close_timer;
+
+  // Answers that we owe, and answers that we wait for.
+  std::deque<PendingReply> replies;
+  ReplyTicket first_ticket = 0;
+  std::deque<ResponseCallback> calls;
+
+  bool Throttled() const { return paused || replies.size() >= options.max_unanswered; }
+  size_t BytesOfTail() const;
+  void MakeRoom();
+  void CopyIntoStaging(std::span<const std::byte> bytes);
+};
+
+// ---- receiving
+
+// The size of the message that is cut off at the end of the block; 0 if not even its header is
+// there. The header was checked by HandOn.
+size_t Connection::Impl::BytesOfTail() const {
+  if (filled - consumed < kHeaderBytes) return 0;
+  const absl::StatusOr<Header> header =
+      ParseHeader(std::span<const std::byte, kHeaderBytes>(block->memory + consumed, kHeaderBytes));
+  return header.ok() ? static_cast<size_t>(header->total_bytes) : 0;
+}
+
+void Connection::Impl::MakeRoom() {
+  const bool alone = block.use_count() == 2;  // `block` and `owner`: nobody kept a message of it.
+  const size_t tail = filled - consumed;
+  if (tail == 0 && alone && block->capacity == kBlockBytes) {
+    filled = consumed = 0;
+    return;
+  }
+  const size_t needed = std::max(BytesOfTail(), tail + 1);
+  if (filled < block->capacity && consumed + needed <= block->capacity &&
+      (tail > 0 || block->capacity - filled >= kLeastReadBytes)) {
+    return;
+  }
+  // A declared length is believed only as fast as its bytes arrive: the block at most doubles.
+  const size_t capacity = std::max(kBlockBytes, std::min(needed, 2 * tail));
+  if (alone && capacity <= block->capacity && block->capacity <= 4 * kBlockBytes) {
+    std::memmove(block->memory, block->memory + consumed, tail);
+  } else {
+    auto next = std::make_shared<Block>(capacity);
+    std::memcpy(next->memory, block->memory + consumed, tail);
+    block = std::move(next);
+    owner = block;
+  }
+  consumed = 0;
+  filled = tail;
+}
+
+void Connection::ReadSome() {
+  Impl& impl = *impl_;
+  if (!open_ || impl.reading || impl.Throttled()) return;
+  impl.MakeRoom();
+  impl.reading = true;
+  impl.socket.async_read_some(
+      asio::buffer(impl.block->memory + impl.filled, impl.block->capacity - impl.filled),
+      [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
+        self->impl_->reading = false;
+        if (!self->open_) return;
+        if (error == asio::error::eof) {
+          const size_t tail = self->impl_->filled - self->impl_->consumed;
+          self->Fail(tail == 0 || self->impl_->Throttled()
+                         ? absl::OkStatus()
+                         : DataLoss("{}: closed inside a message, after {} bytes of it",
+                                    self->peer_, tail));
+          return;
+        }
+        if (error) {
+          self->Fail(Unavailable("{}: read: {}", self->peer_, error.message()));
+          return;
+        }
+        self->OnReadable(bytes);
+      });
+}
+
+void Connection::OnReadable(size_t bytes) {
+  impl_->filled += bytes;
+  received_bytes_ += bytes;
+  HandOn();
+  ReadSome();
+}
+
+void Connection::HandOn() {
+  Impl& impl = *impl_;
+  if (impl.handing_on) return;
+  impl.handing_on = true;
+  bool any = false;
+  while (open_ && !impl.Throttled() && impl.filled - impl.consumed >= kHeaderBytes) {
+    std::byte* at = impl.block->memory + impl.consumed;
+    const absl::StatusOr<Header> header =
+        ParseHeader(std::span<const std::byte, kHeaderBytes>(at, kHeaderBytes));
+    if (!header.ok()) {
+      Fail(Annotate(header.status(), peer_));
+      break;
+    }
+    if (header->total_bytes > impl.options.max_message_bytes) {
+      Fail(ResourceExhausted("{}: message of {} bytes, the bound is {}", peer_, header->total_bytes,
+                             impl.options.max_message_bytes));
+      break;
+    }
+    const auto total = static_cast<size_t>(header->total_bytes);
+    if (impl.filled - impl.consumed < total) break;
+    impl.consumed += total;
+    any = true;
+    if (!HandOnOne({at, total})) break;
+  }
+  if (any && impl.handler != nullptr) impl.handler->OnDrained(*this);
+  impl.handing_on = false;
+}
+
+bool Connection::HandOnOne(std::span<const std::byte> message) {
+  Impl& impl = *impl_;
+  const absl::StatusOr<Header> header = ParseHeader(message.first<kHeaderBytes>());
+  std::span<const std::byte> body = message.subspan(kHeaderBytes);
+  std::shared_ptr<const void> own;
+  if (header->compressed) {
+    absl::StatusOr<ByteBuffer> plain = Decompress(message, impl.options.max_message_bytes);
+    if (!plain.ok()) {
+      Fail(Annotate(plain.status(), peer_));
+      return false;
+    }
+    auto kept = std::make_shared<ByteBuffer>(*std::move(plain));
+    body = kept->span().subspan(kHeaderBytes);
+    own = std::move(kept);
+  }
+  if (!header->little_endian) {
+    // In place: these bytes are ours alone until they are handed on.
+    const std::span<std::byte> writable(const_cast<std::byte*>(body.data()), body.size());
+    if (absl::Status swapped = ToLittleEndian(writable); !swapped.ok()) {
+      Fail(Annotate(swapped, peer_));
+      return false;
+    }
+  }
+  if (header->kind == MessageKind::kResponse && !impl.calls.empty()) {
+    const ResponseCallback done = std::move(impl.calls.front());
+    impl.calls.pop_front();
+    absl::StatusOr<Value> answer = Decode(body);
+    if (answer.ok() && answer->is_error()) answer = ToError(*answer);
+    done(std::move(answer));
+    return open_;
+  }
+  if (impl.handler != nullptr) {
+    impl.handler->OnMessage(*this, ReceivedMessage{header->kind, body, own != nullptr ? own : impl.owner});
+  }
+  return open_;
+}
+
+void Connection::PauseReading() { impl_->paused = true; }
+
+void Connection::ResumeReading() {
+  if (!impl_->paused) return;
+  impl_->paused = false;
+  asio::post(impl_->loop.context(), [self = shared_from_this()] {
+    self->HandOn();
+    self->ReadSome();
+  });
+}
+
+// ---- sending
+
+void Connection::Impl::CopyIntoStaging(std::span<const std::byte> bytes) {
+  const bool fits = staging != nullptr && staging->size() + bytes.size() <= staging->capacity();
+  if (!fits) {
+    staging = std::make_shared<ByteBuffer>();
+    staging->reserve(std::max(kStagingBytes, bytes.size()));
+  }
+  const std::byte* at = staging->data() + staging->size();
+  staging->Append(bytes);
+  if (fits && !queue.empty() && queue.back().owner == staging) {
+    queue.back().bytes = {queue.back().bytes.data(), queue.back().bytes.size() + bytes.size()};
+  } else {
+    queue.push_back({{at, bytes.size()}, staging});
+  }
+}
+
+void Connection::Queue(ByteBuffer message) {
+  if (!open_) return;
+  queued_bytes_ += message.size();
+  if (message.size() < kCopyBelowBytes) {
+    impl_->CopyIntoStaging(message);
+  } else {
+    auto kept = std::make_shared<ByteBuffer>(std::move(message));
+    impl_->queue.push_back({kept->span(), kept});
+  }
+  CheckQueue();
+}
+
+void Connection::Queue(std::span<const Segment> segments) {
+  if (!open_) return;
+  for (const Segment& segment : segments) {
+    queued_bytes_ += segment.bytes.size();
+    if (segment.bytes.size() < kCopyBelowBytes) {
+      impl_->CopyIntoStaging(segment.bytes);
+    } else {
+      impl_->queue.push_back(segment);
+    }
+  }
+  CheckQueue();
+}
+
+void Connection::CheckQueue() {
+  if (queued_bytes_ <= impl_->options.max_queue_bytes) return;
+  // What the socket takes at once does not count against a reader.
+  Flush();
+  if (open_ && queued_bytes_ > impl_->options.max_queue_bytes) {
+    Fail(ResourceExhausted("{}: slow reader: {} bytes unsent, the bound is {}", peer_,
+                           queued_bytes_, impl_->options.max_queue_bytes));
+  }
+}
+
+void Connection::Flush() {
+  Impl& impl = *impl_;
+  while (open_ && !impl.waiting_writable && !impl.queue.empty()) {
+    iovec pieces[kIovecs];
+    size_t count = 0;
+    for (auto it = impl.queue.begin(); it != impl.queue.end() && count < kIovecs; ++it, ++count) {
+      pieces[count] = {const_cast<std::byte*>(it->bytes.data()), it->bytes.size()};
+    }
+    msghdr header{};
+    header.msg_iov = pieces;
+    header.msg_iovlen = count;
+    const ssize_t sent =
+        ::sendmsg(impl.socket.native_handle(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN || errno == EWOULDBLOCK) {
+        WaitWritable();
+        return;
+      }
+      Fail(ErrnoStatus(errno, fmt::format("{}: send", peer_)));
+      return;
+    }
+    auto left = static_cast<size_t>(sent);
+    queued_bytes_ -= left;
+    sent_bytes_ += left;
+    while (left > 0) {
+      Segment& front = impl.queue.front();
+      if (left < front.bytes.size()) {
+        front.bytes = front.bytes.subspan(left);
+        break;
+      }
+      left -= front.bytes.size();
+      impl.queue.pop_front();
+    }
+  }
+  if (open_ && impl.queue.empty()) {
+    if (impl.staging.use_count() == 1) impl.staging->clear();  // All of it was sent: fill it again.
+    if (impl.close_when_sent) Fail(absl::OkStatus());
+  }
+}
+
+void Connection::WaitWritable() {
+  impl_->waiting_writable = true;
+  impl_->socket.async_wait(Socket::wait_write,
+                           [self = shared_from_this()](const boost::system::error_code& error) {
+                             self->impl_->waiting_writable = false;
+                             if (error || !self->open_) return;
+                             self->Flush();
+                           });
+}
+
+// ---- answers
+
+ReplyTicket Connection::TakeTicket() {
+  impl_->replies.emplace_back();
+  return impl_->first_ticket + impl_->replies.size() - 1;
+}
+
+void Connection::Reply(ReplyTicket ticket, const Value& answer) {
+  if (const absl::StatusOr<size_t> bytes = EncodedBytes(answer); !bytes.ok()) {
+    return ReplyError(ticket, fmt::format("limit: {}", Message(bytes.status())));
+  }
+  ReplyEncoded(ticket, EncodeMessage(MessageKind::kResponse, answer));
+}
+
+void Connection::ReplyError(ReplyTicket ticket, std::string_view text) {
+  ReplyEncoded(ticket, EncodeMessage(MessageKind::kResponse, Value::Error(text)));
+}
+
+void Connection::ReplyEncoded(ReplyTicket ticket, ByteBuffer message) {
+  Impl& impl = *impl_;
+  if (!open_) return;
+  TS_CHECK(ticket >= impl.first_ticket && ticket - impl.first_ticket < impl.replies.size());
+  if (message.size() > MessageBytesMax(capability_)) {
+    message = EncodeMessage(
+        MessageKind::kResponse,
+        Value::Error(fmt::format("limit: answer of {} bytes, a client of capability {} takes {}",
+                                 message.size(), capability_, MessageBytesMax(capability_))));
+  } else if (!local_ && impl.options.compress && capability_ >= kCapabilityCompression &&
+             message.size() > kCompressBytesMin) {
+    if (std::optional<ByteBuffer> smaller = Compress(message)) message = *std::move(smaller);
+  }
+  PendingReply& reply = impl.replies[ticket - impl.first_ticket];
+  TS_CHECK(!reply.ready);
+  reply.ready = true;
+  reply.bytes = std::move(message);
+  const bool was_throttled = impl.Throttled();
+  while (open_ && !impl.replies.empty() && impl.replies.front().ready) {
+    ByteBuffer bytes = std::move(impl.replies.front().bytes);
+    impl.replies.pop_front();
+    ++impl.first_ticket;
+    Queue(std::move(bytes));
+  }
+  Flush();
+  if (was_throttled && !impl.Throttled()) {
+    asio::post(impl.loop.context(), [self = shared_from_this()] {
+      self->HandOn();
+      self->ReadSome();
+    });
+  }
+}
+
+void Connection::Call(const Value& request, ResponseCallback done) {
+  if (!open_) {
+    asio::post(impl_->loop.context(), [done = std::move(done), peer = peer_] {
+      done(Unavailable("{}: not connected", peer));
+    });
+    return;
+  }
+  impl_->calls.push_back(std::move(done));
+  Send(EncodeMessage(MessageKind::kSync, request));
+}
+
+void Connection::SendAsync(const Value& message) {
+  Send(EncodeMessage(MessageKind::kAsync, message));
+}
+
+// ---- life
+
+Connection::Connection(std::string peer, uint8_t capability, bool local)
+    : id_(next_connection_id.fetch_add(1, std::memory_order_relaxed)),
+      peer_(std::move(peer)),
+      capability_(capability),
+      local_(local) {}
+
+Connection::~Connection() = default;
+
+std::shared_ptr<Connection> Connection::Adopt(EventLoop& loop, int socket, std::string peer,
+                                              uint8_t capability, bool local,
+                                              const ConnectionOptions& options,
+                                              ConnectionHandler* handler) {
+  std::shared_ptr<Connection> connection(new Connection(std::move(peer), capability, local));
+  connection->impl_ = std::make_unique<Impl>(loop, socket, options, handler);
+  return connection;
+}
+
+void Connection::Start(std::span<const std::byte> received) {
+  Impl& impl = *impl_;
+  if (!received.empty()) {
+    if (received.size() > impl.block->capacity)
+      impl.block = std::make_shared<Block>(received.size());
+    impl.owner = impl.block;
+    std::memcpy(impl.block->memory, received.data(), received.size());
+    OnReadable(received.size());
+    return;
+  }
+  ReadSome();
+}
+
+void Connection::Close(absl::Status why) { Fail(std::move(why)); }
+
+void Connection::CloseWhenSent(std::chrono::nanoseconds at_most) {
+  if (!open_) return;
+  impl_->close_when_sent = true;
+  impl_->close_timer.emplace(impl_->loop);
+  impl_->close_timer->Once(at_most, [self = shared_from_this()] { self->Fail(absl::OkStatus()); });
+  Flush();
+}
+
+void Connection::Detach() {
+  impl_->handler = nullptr;
+  Fail(absl::OkStatus());
+}
+
+void Connection::Fail(absl::Status why) {
+  if (!open_) return;
+  open_ = false;
+  Impl& impl = *impl_;
+  boost::system::error_code ignored;
+  impl.socket.close(ignored);
+  impl.queue.clear();
+  queued_bytes_ = 0;
+  impl.close_timer.reset();
+  // From the loop, not from here: the caller may be in the middle of the handler's own work.
+  asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
+    std::deque<ResponseCallback> calls = std::exchange(self->impl_->calls, {});
+    for (const ResponseCallback& done : calls) {
+      done(why.ok() ? Unavailable("{}: closed before it answered", self->peer_) : why);
+    }
+    if (ConnectionHandler* handler = std::exchange(self->impl_->handler, nullptr);
+        handler != nullptr) {
+      handler->OnClosed(*self, why);
+    }
+  });
+}
+
+}  // namespace tickstack::wire

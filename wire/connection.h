@@ -1,0 +1,160 @@
+#pragma once
+
+// One kdb+ IPC connection, after its handshake: whole messages in, a bounded queue of bytes out.
+//
+// Bytes are copied by the kernel only. The socket is read into blocks of 256 KiB; a message that
+// lies whole in a block is handed on as a span over it together with the block's owner, and what is
+// sent is a list of segments that may point into received blocks, so a tickerplant logs and
+// forwards columns without touching them. A block that nobody kept is filled again at once, while
+// it is still in cache.
+//
+//   read: |..message..|..message..|..par|          the tail is moved to the front of the next
+//   block;
+//                                   tial..|        a message larger than a block grows as its bytes
+//                                   arrive
+//
+// Threads: everything runs on the loop's thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/byte_buffer.h"
+#include "table/value.h"
+#include "wire/event_loop.h"
+#include "wire/ipc.h"
+
+namespace tickstack::wire {
+
+// A run of bytes to send, and who keeps it alive until it is sent.
+struct Segment {
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;
+};
+
+// A received message. `body` is little-endian and uncompressed, whatever came in; it lives while
+// `owner`, or a copy of it, does.
+struct ReceivedMessage {
+  MessageKind kind;
+  std::span<const std::byte> body;
+  const std::shared_ptr<const void>& owner;
+};
+
+class Connection;
+
+class ConnectionHandler {
+ public:
+  virtual ~ConnectionHandler() = default;
+  // A sync or async message, or on a client connection a response that no Call waits for.
+  virtual void OnMessage(Connection& connection, const ReceivedMessage& message) = 0;
+  // Every whole message of one read has been handed on: the moment to write a log and to publish.
+  virtual void OnDrained(Connection&) {}
+  // Called once, last. OK when the peer closed between messages.
+  virtual void OnClosed(Connection& connection, const absl::Status& why) = 0;
+};
+
+struct ConnectionOptions {
+  // A larger message closes the connection.
+  size_t max_message_bytes = size_t{256} << 20;
+  // More unsent bytes than this closes the connection: a slow reader must not cost the others
+  // memory.
+  size_t max_queue_bytes = size_t{512} << 20;
+  // Sync requests that wait for an answer; reading pauses above, so the peer waits in its own
+  // socket.
+  size_t max_unanswered = 1024;
+  // Answers of more than 2,000 bytes to peers on other machines are compressed if that halves them.
+  bool compress = true;
+};
+
+using ReplyTicket = uint64_t;
+
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  using ResponseCallback = std::function<void(absl::StatusOr<Value>)>;
+
+  // Takes a connected, non-blocking socket. `peer` names the other side in logs.
+  static std::shared_ptr<Connection> Adopt(EventLoop& loop, int socket, std::string peer,
+                                           uint8_t capability, bool local,
+                                           const ConnectionOptions& options,
+                                           ConnectionHandler* handler);
+  ~Connection();
+
+  // Starts reading. `received` are bytes that arrived behind the handshake.
+  void Start(std::span<const std::byte> received = {});
+
+  // Queues bytes of whole messages, headers included. They leave at the next Flush.
+  void Queue(ByteBuffer message);
+  void Queue(std::span<const Segment> segments);
+  // Writes what the socket takes now; the rest leaves as the peer reads. May call OnClosed.
+  void Flush();
+  void Send(ByteBuffer message) {
+    Queue(std::move(message));
+    Flush();
+  }
+
+  // Sync requests are answered in the order in which they came, whenever their answers are ready:
+  // take a ticket in OnMessage, give it back with the answer. An answer that is too large for the
+  // peer becomes an error.
+  ReplyTicket TakeTicket();
+  void Reply(ReplyTicket ticket, const Value& answer);
+  void ReplyError(ReplyTicket ticket, std::string_view text);
+  // `message` is a whole response, header included, ready to send.
+  void ReplyEncoded(ReplyTicket ticket, ByteBuffer message);
+
+  // Sends a sync request; the callback gets the answer, kUnknown with q's text when it is an error,
+  // or kUnavailable when the connection ends first. Async messages may be handed on meanwhile.
+  void Call(const Value& request, ResponseCallback done);
+  void SendAsync(const Value& message);
+
+  // While paused nothing is read or handed on: the peer feels it through its socket.
+  void PauseReading();
+  void ResumeReading();
+
+  // Ends the connection; OnClosed(why) follows from the loop. Further calls do nothing.
+  void Close(absl::Status why);
+  // Closes once everything queued has been written, or after `at_most`.
+  void CloseWhenSent(std::chrono::nanoseconds at_most);
+
+  // Ends the connection without telling the handler, which is about to go; calls still fail.
+  void Detach();
+
+  uint64_t id() const { return id_; }
+  const std::string& peer() const { return peer_; }
+  const std::string& user() const { return user_; }
+  void set_user(std::string user) { user_ = std::move(user); }
+  uint8_t capability() const { return capability_; }
+  bool is_local() const { return local_; }  // Loopback or a Unix socket.
+  bool is_open() const { return open_; }
+  size_t queued_bytes() const { return queued_bytes_; }
+  uint64_t received_bytes() const { return received_bytes_; }
+  uint64_t sent_bytes() const { return sent_bytes_; }
+
+ private:
+  struct Impl;
+  Connection(std::string peer, uint8_t capability, bool local);
+  void ReadSome();
+  void OnReadable(size_t bytes);
+  void HandOn();
+  bool HandOnOne(std::span<const std::byte> message);
+  void WaitWritable();
+  void Fail(absl::Status why);
+  void CheckQueue();
+
+  std::unique_ptr<Impl> impl_;
+  const uint64_t id_;
+  std::string peer_;
+  std::string user_;
+  uint8_t capability_;
+  bool local_;
+  bool open_ = true;
+  size_t queued_bytes_ = 0;
+  uint64_t received_bytes_ = 0;
+  uint64_t sent_bytes_ = 0;
+};
+
+}  // namespace tickstack::wire

@@ -1,0 +1,515 @@
+#include "wire/connection.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "wire/client.h"
+#include "wire/codec.h"
+#include "wire/compress.h"
+#include "wire/server.h"
+#include "wire/socket_address.h"
+
+namespace tickstack::wire {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A server that notes what comes and answers sync requests with themselves.
+class Echo : public ServerHandler {
+ public:
+  void OnOpened(Connection& connection) override {
+    opened.push_back(connection.shared_from_this());
+  }
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    const absl::StatusOr<Value> value = Decode(message.body);
+    got.push_back(value.ok() ? *value : Value::Error(Message(value.status())));
+    if (message.kind == MessageKind::kSync) Answer(connection, got.back());
+  }
+  void OnDrained(Connection&) override { ++drained; }
+  void OnClosed(Connection&, const absl::Status& why) override { closed.push_back(why); }
+  virtual void Answer(Connection& connection, const Value& value) {
+    connection.Reply(connection.TakeTicket(), value);
+  }
+
+  std::vector<std::shared_ptr<Connection>> opened;
+  std::vector<Value> got;
+  std::vector<absl::Status> closed;
+  int drained = 0;
+};
+
+class Caller : public ClientHandler {
+ public:
+  void OnConnected(Connection& connection) override {
+    ++connected;
+    if (on_connected) on_connected(connection);
+  }
+  void OnMessage(Connection&, const ReceivedMessage& message) override {
+    got.push_back(*Decode(message.body));
+  }
+  void OnClosed(Connection&, const absl::Status& why) override { closed.push_back(why); }
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) override {
+    failed.push_back(why);
+  }
+
+  std::function<void(Connection&)> on_connected;
+  std::vector<Value> got;
+  std::vector<absl::Status> closed;
+  std::vector<absl::Status> failed;
+  int connected = 0;
+};
+
+// A server and whoever talks to it, on one loop.
+class ConnectionTest : public testing::Test {
+ protected:
+  void Listen(const ServerOptions& options = {}, Echo* handler = nullptr) {
+    absl::StatusOr<std::unique_ptr<Server>> listening =
+        Server::Listen(loop_, {"127.0.0.1", 0, ""}, options, handler != nullptr ? handler : &echo_);
+    ASSERT_TRUE(listening.ok()) << listening.status();
+    server_ = *std::move(listening);
+  }
+  Address address() const { return {"127.0.0.1", server_->port(), ""}; }
+  void Connect(const ClientOptions& options = {}) {
+    client_ = std::make_unique<Client>(loop_, address(), options, &caller_);
+    Until([&] { return client_->connection() != nullptr && !echo_.opened.empty(); });
+  }
+  void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_.RunUntil(done, 20s)); }
+
+  // A blocking socket of our own, for bytes that no client of ours would send.
+  int RawSocket() {
+    const SocketAddress to = *ToSocketAddress(address());
+    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+    EXPECT_EQ(::connect(socket, to.get(), to.size()), 0);
+    return socket;
+  }
+  static void SendRaw(int socket, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      ASSERT_GT(sent, 0);
+      bytes = bytes.subspan(static_cast<size_t>(sent));
+    }
+  }
+  static void SendRaw(int socket, std::string_view text) { SendRaw(socket, AsBytes(text)); }
+
+  EventLoop loop_;
+  Echo echo_;
+  Caller caller_;
+  std::unique_ptr<Server> server_;
+  std::unique_ptr<Client> client_;
+};
+
+std::string Handshake(char capability) { return std::string("u:pw") + capability + '\0'; }
+
+TEST_F(ConnectionTest, AnswersASyncRequest) {
+  Listen();
+  const absl::StatusOr<Value> answer = [&] {
+    std::optional<absl::StatusOr<Value>> got;
+    Connect();
+    client_->connection()->Call(Value::String("1+1"),
+                                [&](absl::StatusOr<Value> a) { got = std::move(a); });
+    Until([&] { return got.has_value(); });
+    return *got;
+  }();
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(*answer, Value::String("1+1"));
+}
+
+TEST_F(ConnectionTest, HandsOnAsyncMessagesWhileAnAnswerIsPending) {
+  class Publisher : public Echo {
+    void Answer(Connection& connection, const Value& value) override {
+      connection.SendAsync(Value::Symbol("upd"));
+      Echo::Answer(connection, value);
+    }
+  } publisher;
+  Listen({}, &publisher);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  bool answered = false;
+  caller_.on_connected = [&](Connection& connection) {
+    connection.Call(Value::Long(1), [&](absl::StatusOr<Value> a) {
+      EXPECT_EQ(*a, Value::Long(1));
+      EXPECT_EQ(caller_.got.size(), 1u);
+      answered = true;
+    });
+  };
+  Until([&] { return answered; });
+}
+
+TEST_F(ConnectionTest, SendsDeferredAnswersInTheOrderOfTheRequests) {
+  class Deferring : public Echo {
+   public:
+    void Answer(Connection& connection, const Value& value) override {
+      waiting.emplace_back(connection.TakeTicket(), value);
+      if (waiting.size() < 3) return;
+      for (auto it = waiting.rbegin(); it != waiting.rend(); ++it)
+        connection.Reply(it->first, it->second);
+    }
+    std::vector<std::pair<ReplyTicket, Value>> waiting;
+  } deferring;
+  Listen({}, &deferring);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  std::vector<Value> answers;
+  caller_.on_connected = [&](Connection& connection) {
+    for (int64_t i = 0; i < 3; ++i) {
+      connection.Call(Value::Long(i),
+                      [&](absl::StatusOr<Value> a) { answers.push_back(*std::move(a)); });
+    }
+  };
+  Until([&] { return answers.size() == 3; });
+  EXPECT_THAT(answers, testing::ElementsAre(Value::Long(0), Value::Long(1), Value::Long(2)));
+}
+
+TEST_F(ConnectionTest, PausesAPeerThatAsksFasterThanItIsAnswered) {
+  class Silent : public Echo {
+    void Answer(Connection& connection, const Value&) override {
+      tickets.push_back(connection.TakeTicket());
+    }
+
+   public:
+    std::vector<ReplyTicket> tickets;
+  } silent;
+  ServerOptions options;
+  options.connection.max_unanswered = 4;
+  Listen(options, &silent);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  int answered = 0;
+  caller_.on_connected = [&](Connection& connection) {
+    for (int i = 0; i < 10; ++i)
+      connection.Call(Value::Long(i), [&](absl::StatusOr<Value>) { ++answered; });
+  };
+  Until([&] { return silent.tickets.size() == 4; });
+  loop_.RunUntil([] { return false; }, 20ms);
+  EXPECT_EQ(silent.tickets.size(), 4u);
+  size_t replied = 0;
+  Until([&] {
+    while (replied < silent.tickets.size())
+      silent.opened[0]->Reply(silent.tickets[replied++], Value::Long(0));
+    return answered == 10;
+  });
+}
+
+TEST_F(ConnectionTest, AssemblesMessagesFromSingleBytes) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  ByteBuffer two = EncodeMessage(MessageKind::kAsync, Value::String("first"));
+  two.Append(EncodeMessage(MessageKind::kAsync, Value::Long(2)).span());
+  for (const std::byte& byte : two.span()) {
+    SendRaw(socket, {&byte, 1});
+    loop_.RunUntil([] { return false; }, 1ms);
+  }
+  Until([&] { return echo_.got.size() == 2; });
+  EXPECT_THAT(echo_.got, testing::ElementsAre(Value::String("first"), Value::Long(2)));
+  ::close(socket);
+}
+
+// Goal: block changes lose and reorder nothing. Method: messages of sizes around the block size and
+// far above, in one stream, some of them kept alive so that blocks cannot be reused.
+TEST_F(ConnectionTest, CarriesMessagesOfEverySizeAcrossBlocks) {
+  class Keeping : public Echo {
+   public:
+    void OnMessage(Connection&, const ReceivedMessage& message) override {
+      const std::span<const std::byte> body = message.body;
+      ++count;
+      if (count % 3 == 0) kept.emplace_back(message.owner, body);
+      bytes.push_back(body.size());
+      good = good && *Decode(body) == Make(body.size() - 6, count - 1);
+    }
+    static Value Make(size_t size, int number) {
+      return Value::String(std::string(size, static_cast<char>('a' + number % 26)));
+    }
+    std::vector<std::pair<std::shared_ptr<const void>, std::span<const std::byte>>> kept;
+    std::vector<size_t> bytes;
+    int count = 0;
+    bool good = true;
+  } keeping;
+  Listen({}, &keeping);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  const std::vector<size_t> sizes = {1,         100'000, 262'130, 262'131, 3,       262'144,
+                                     5'000'000, 1,       70'000,  70'000,  200'000, 9};
+  caller_.on_connected = [&](Connection& connection) {
+    for (int i = 0; i < static_cast<int>(4 * sizes.size()); ++i) {
+      connection.Queue(EncodeMessage(
+          MessageKind::kAsync, Keeping::Make(sizes[static_cast<size_t>(i) % sizes.size()], i)));
+    }
+    connection.Flush();
+  };
+  Until([&] { return keeping.count == static_cast<int>(4 * sizes.size()); });
+  EXPECT_TRUE(keeping.good);
+  for (const auto& [owner, body] : keeping.kept) EXPECT_TRUE(Decode(body).ok());
+}
+
+TEST_F(ConnectionTest, SendsSegmentsOfSomebodyElsesMemory) {
+  Listen();
+  Connect();
+  auto whole = std::make_shared<ByteBuffer>(
+      EncodeMessage(MessageKind::kAsync, Value::String(std::string(50'000, 'x'))));
+  const std::vector<Segment> segments = {{whole->span().first(20), whole},
+                                         {whole->span().subspan(20, 30'000), whole},
+                                         {whole->span().subspan(30'020), whole}};
+  client_->connection()->Queue(segments);
+  client_->connection()->Queue(EncodeMessage(MessageKind::kAsync, Value::Long(7)));
+  client_->connection()->Flush();
+  Until([&] { return echo_.got.size() == 2; });
+  EXPECT_EQ(echo_.got[0], Value::String(std::string(50'000, 'x')));
+  EXPECT_EQ(echo_.got[1], Value::Long(7));
+}
+
+TEST_F(ConnectionTest, ReadsBigEndianAndCompressedMessages) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  const std::vector<uint8_t> big = {0, 0, 0, 0, 0, 0, 0, 13, 0xfa, 0, 0, 0, 5};  // 5i
+  SendRaw(socket, std::as_bytes(std::span(big)));
+  const Value text = Value::String(std::string(10'000, 'q'));
+  const std::optional<ByteBuffer> compressed = Compress(EncodeMessage(MessageKind::kAsync, text));
+  ASSERT_TRUE(compressed.has_value());
+  SendRaw(socket, compressed->span());
+  Until([&] { return echo_.got.size() == 2; });
+  EXPECT_EQ(echo_.got[0], Value::Int(5));
+  EXPECT_EQ(echo_.got[1], text);
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, ClosesAtABadHeaderAndLeavesTheOthersAlone) {
+  Listen();
+  Connect();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  SendRaw(socket, std::string_view("\x07\x00\x00\x00\x10\x00\x00\x00zzzzzzzz", 16));
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kInvalidArgument);
+  client_->connection()->SendAsync(Value::Long(1));
+  Until([&] { return echo_.got.size() == 1; });
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, RefusesAMessageAboveTheBoundBeforeItsBytesArrive) {
+  ServerOptions options;
+  options.connection.max_message_bytes = 1000;
+  Listen(options);
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  SendRaw(socket, std::string_view("\x01\x00\x00\x00\xe9\x03\x00\x00", 8));  // 1001 bytes
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(Message(echo_.closed[0])),
+              testing::HasSubstr("1001 bytes, the bound is 1000"));
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, ReportsAMessageThatWasCutOff) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  SendRaw(socket, std::string_view("\x01\x00\x00\x00\x20\x00\x00\x00zz", 10));
+  Until([&] { return echo_.opened.size() == 1 && echo_.opened[0]->received_bytes() == 10; });
+  ::close(socket);
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(ConnectionTest, CutsOffASlowReaderAtTheBound) {
+  ServerOptions options;
+  options.connection.max_queue_bytes = size_t{8} << 20;
+  Listen(options);
+  const int socket = RawSocket();  // Never reads.
+  SendRaw(socket, Handshake(3));
+  Until([&] { return echo_.opened.size() == 1; });
+  const std::shared_ptr<Connection> slow = echo_.opened[0];
+  const ByteBuffer megabyte =
+      EncodeMessage(MessageKind::kAsync, Value::String(std::string(1 << 20, 'x')));
+  for (int i = 0; i < 100 && slow->is_open(); ++i) {
+    slow->Send(megabyte.Clone());
+    EXPECT_LE(slow->queued_bytes(), (size_t{8} << 20) + megabyte.size());
+  }
+  EXPECT_FALSE(slow->is_open());
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_THAT(std::string(Message(echo_.closed[0])), testing::HasSubstr("slow reader"));
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, PausedReadingHandsOnNothingUntilResumed) {
+  Listen();
+  Connect();
+  Until([&] { return echo_.opened.size() == 1; });
+  echo_.opened[0]->PauseReading();
+  for (int64_t i = 0; i < 100; ++i) client_->connection()->SendAsync(Value::Long(i));
+  loop_.RunUntil([] { return false; }, 30ms);
+  EXPECT_EQ(echo_.got.size(), 0u);
+  echo_.opened[0]->ResumeReading();
+  Until([&] { return echo_.got.size() == 100; });
+  for (int64_t i = 0; i < 100; ++i) EXPECT_EQ(echo_.got[static_cast<size_t>(i)], Value::Long(i));
+}
+
+TEST_F(ConnectionTest, RefusesCredentialsWithoutAByte) {
+  ServerOptions options;
+  options.authenticate = [](std::string_view user, std::string_view password) {
+    return user == "u" && password == "right";
+  };
+  Listen(options);
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  char byte = 0;
+  ssize_t got = -1;
+  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  EXPECT_EQ(got, 0);
+  ::close(socket);
+  ClientOptions wrong;
+  wrong.user = "u";
+  wrong.password = "wrong";
+  client_ = std::make_unique<Client>(loop_, address(), wrong, &caller_);
+  Until([&] { return !caller_.failed.empty(); });
+  EXPECT_THAT(std::string(Message(caller_.failed[0])), testing::HasSubstr("refused"));
+}
+
+TEST_F(ConnectionTest, AnswersTheSmallerCapability) {
+  Listen();
+  for (const auto& [hello, expected] : {std::pair<std::string, char>{Handshake(3), 3},
+                                        {Handshake(6), 6},
+                                        {std::string("u:pw") + '\0', 0},
+                                        {std::string("anonymous\x03") + '\0', 3},
+                                        {std::string("u:pw\x1f") + '\0', 6}}) {
+    const int socket = RawSocket();
+    SendRaw(socket, hello);
+    char byte = 77;
+    ssize_t got = -1;
+    loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 1; }, 5s);
+    EXPECT_EQ(byte, expected);
+    ::close(socket);
+  }
+}
+
+TEST_F(ConnectionTest, DropsANewcomerThatSaysNothing) {
+  ServerOptions options;
+  options.handshake_timeout = 20ms;
+  Listen(options);
+  const int socket = RawSocket();
+  char byte = 0;
+  ssize_t got = -1;
+  loop_.RunUntil([&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) == 0; }, 5s);
+  EXPECT_EQ(got, 0);
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, DropsANewcomerWhoseGreetingNeverEnds) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, std::string(kHeaderBytes + 4096, 'x'));
+  char byte = 0;
+  ssize_t got = 1;
+  loop_.RunUntil(
+      [&] { return (got = ::recv(socket, &byte, 1, MSG_DONTWAIT)) <= 0 && errno != EAGAIN; }, 5s);
+  EXPECT_LE(got, 0);
+  EXPECT_TRUE(echo_.opened.empty());
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, ComesBackAfterTheServerDoes) {
+  Listen();
+  ClientOptions options;
+  options.first_pause = 5ms;
+  Connect(options);
+  const Address where = address();
+  bool failed = false;
+  caller_.on_connected = [](Connection&) {};
+  client_->connection()->Call(Value::Long(1), [](absl::StatusOr<Value>) {});
+  server_.reset();
+  Until([&] { return caller_.closed.size() == 1 && !caller_.failed.empty(); });
+  failed = true;
+  server_ = *Server::Listen(loop_, where, {}, &echo_);
+  Until([&] { return caller_.connected == 2; });
+  EXPECT_TRUE(failed);
+}
+
+TEST_F(ConnectionTest, FailsPendingCallsWhenTheConnectionEnds) {
+  class Hanging : public Echo {
+    void Answer(Connection& connection, const Value&) override {
+      connection.Close(absl::OkStatus());
+    }
+  } hanging;
+  Listen({}, &hanging);
+  const absl::StatusOr<Value> answer = [&] {
+    std::optional<absl::StatusOr<Value>> got;
+    client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+    caller_.on_connected = [&](Connection& connection) {
+      if (!got)
+        connection.Call(Value::Long(1), [&](absl::StatusOr<Value> a) { got = std::move(a); });
+    };
+    Until([&] { return got.has_value(); });
+    return *got;
+  }();
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ConnectionTest, SpeaksOverUnixSocketsToo) {
+  Listen();
+  const std::string path = testing::TempDir() + fmt::format("tickstack_{}.sock", ::getpid());
+  for (const Address& unix_address :
+       {Address{"", 0, path}, Address{"", 0, fmt::format("@/tmp/kx.test.{}", ::getpid())}}) {
+    ASSERT_TRUE(server_->AlsoListen(unix_address).ok());
+    Caller caller;
+    Client client(loop_, unix_address, {}, &caller);
+    const size_t before = echo_.got.size();
+    caller.on_connected = [](Connection& connection) {
+      EXPECT_TRUE(connection.is_local());
+      connection.SendAsync(Value::Long(3));
+    };
+    Until([&] { return echo_.got.size() == before + 1; });
+  }
+  server_.reset();
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+TEST_F(ConnectionTest, ClosesAfterEverythingQueuedHasLeft) {
+  Listen();
+  Connect();
+  const std::shared_ptr<Connection> connection = client_->connection()->shared_from_this();
+  for (int i = 0; i < 50; ++i) {
+    connection->Queue(EncodeMessage(MessageKind::kAsync, Value::String(std::string(1 << 20, 'x'))));
+  }
+  connection->CloseWhenSent(20s);
+  Until([&] { return echo_.closed.size() == 1; });
+  EXPECT_EQ(echo_.got.size(), 50u);
+  EXPECT_TRUE(echo_.closed[0].ok());
+}
+
+TEST(Ask, SaysWhoDidNotAnswer) {
+  const absl::StatusOr<Value> answer = Ask({"127.0.0.1", 1, ""}, Value::String("1"), 2000ms);
+  EXPECT_EQ(answer.status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Message(answer.status())), testing::HasSubstr("127.0.0.1:1"));
+}
+
+TEST(ParseAddress, TakesHostPortAndUnixPaths) {
+  EXPECT_EQ(ParseAddress("localhost:5010")->ToString(), "localhost:5010");
+  EXPECT_EQ(ParseAddress(":5010")->host, "127.0.0.1");
+  EXPECT_EQ(ParseAddress("5010")->port, 5010);
+  EXPECT_EQ(ParseAddress("unix:/tmp/kx.5010")->unix_path, "/tmp/kx.5010");
+  EXPECT_EQ(ParseAddress("[::1]:1")->host, "::1");
+  for (const char* bad : {"", "host:", "host:65536", "host:12x", "unix:", "host:-1"}) {
+    EXPECT_FALSE(ParseAddress(bad).ok()) << bad;
+  }
+}
+
+TEST(Timer, CallsAtMultiplesAndStopsWhenCancelled) {
+  EventLoop loop;
+  Timer timer(loop);
+  int calls = 0;
+  timer.Every(1ms, [&] {
+    if (++calls == 3) timer.Cancel();
+  });
+  EXPECT_TRUE(loop.RunUntil([&] { return calls == 3; }, 5s));
+  loop.RunUntil([] { return false; }, 10ms);
+  EXPECT_EQ(calls, 3);
+  timer.Once(1ms, [&] { ++calls; });
+  EXPECT_TRUE(loop.RunUntil([&] { return calls == 4; }, 5s));
+}
+
+}  // namespace
+}  // namespace tickstack::wire

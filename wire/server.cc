@@ -1,0 +1,253 @@
+#include "wire/server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/ip/address.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cstring>
+#include <list>
+#include <unordered_map>
+
+#include "base/status.h"
+#include "wire/handshake.h"
+#include "wire/socket_address.h"
+
+namespace tickstack::wire {
+
+namespace asio = boost::asio;
+using Protocol = asio::generic::stream_protocol;
+
+namespace {
+
+// A client that has connected and not yet shown who it is.
+struct Newcomer {
+  explicit Newcomer(asio::io_context& context) : socket(context), timer(context) {}
+  Protocol::socket socket;
+  asio::steady_timer timer;
+  std::array<char, kMaxHandshakeBytes> text;
+  size_t filled = 0;
+  std::string peer;
+  bool local = false;
+};
+
+}  // namespace
+
+struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Impl> {
+  struct Listener {
+    explicit Listener(asio::io_context& context) : acceptor(context), retry(context) {}
+    asio::basic_socket_acceptor<Protocol> acceptor;
+    asio::steady_timer retry;
+    std::string unlink_path;
+  };
+
+  Impl(EventLoop& event_loop, const ServerOptions& opts, ServerHandler* handle)
+      : loop(event_loop), options(opts), handler(handle) {}
+
+  absl::Status Bind(const Address& address);
+  void Accept(Listener& listener);
+  void Welcome(Protocol::socket socket);
+  void ReadHandshake(const std::shared_ptr<Newcomer>& newcomer);
+  void Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul);
+  void Turn(const std::shared_ptr<Newcomer>& newcomer);
+
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    if (message.kind != MessageKind::kResponse) handler->OnMessage(connection, message);
+  }
+  void OnDrained(Connection& connection) override { handler->OnDrained(connection); }
+  void OnClosed(Connection& connection, const absl::Status& why) override {
+    const std::shared_ptr<Connection> keep = connection.shared_from_this();
+    connections.erase(connection.id());
+    if (handler != nullptr) handler->OnClosed(connection, why);
+  }
+
+  EventLoop& loop;
+  const ServerOptions options;
+  ServerHandler* handler;
+  std::list<Listener> listeners;
+  std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
+  size_t newcomers = 0;
+  uint16_t port = 0;
+};
+
+absl::Status Server::Impl::Bind(const Address& address) {
+  TS_ASSIGN_OR_RETURN(const SocketAddress bound, ToSocketAddress(address));
+  Listener& listener = listeners.emplace_back(loop.context());
+  const auto fail = [&](std::string_view call) {
+    absl::Status status = Annotate(ErrnoStatus(errno, call), address.ToString());
+    listeners.pop_back();
+    return absl::UnavailableError(status.message());
+  };
+  boost::system::error_code error;
+  const int descriptor = ::socket(bound.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return fail("socket");
+  listener.acceptor.assign(Protocol(bound.family(), 0), descriptor, error);
+  const int on = 1;
+  if (!address.is_unix()) ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address.is_unix() && address.unix_path[0] != '@') {
+    // A socket file that nobody answers on was left by a process that died.
+    const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const bool alive = probe >= 0 && ::connect(probe, bound.get(), bound.size()) == 0;
+    if (probe >= 0) ::close(probe);
+    if (!alive) ::unlink(address.unix_path.c_str());
+  }
+  if (::bind(descriptor, bound.get(), bound.size()) != 0) return fail("bind");
+  if (::listen(descriptor, SOMAXCONN) != 0) return fail("listen");
+  if (address.is_unix() && address.unix_path[0] != '@') listener.unlink_path = address.unix_path;
+  Accept(listener);
+  return absl::OkStatus();
+}
+
+void Server::Impl::Accept(Listener& listener) {
+  listener.acceptor.async_accept(
+      [weak = weak_from_this(), &listener](const boost::system::error_code& error,
+                                           Protocol::socket socket) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (self == nullptr || error == asio::error::operation_aborted) return;
+        if (error) {
+          // Out of descriptors, most likely: try again when some may have been closed.
+          listener.retry.expires_after(std::chrono::milliseconds(100));
+          listener.retry.async_wait([weak, &listener](const boost::system::error_code& cancelled) {
+            const std::shared_ptr<Impl> again = weak.lock();
+            if (again != nullptr && !cancelled) again->Accept(listener);
+          });
+          return;
+        }
+        self->Welcome(std::move(socket));
+        self->Accept(listener);
+      });
+}
+
+void Server::Impl::Welcome(Protocol::socket socket) {
+  if (connections.size() + newcomers >= options.max_connections)
+    return;  // Closed by going out of scope.
+  auto newcomer = std::make_shared<Newcomer>(loop.context());
+  newcomer->socket = std::move(socket);
+  const PeerName peer = PeerNameOf(newcomer->socket.native_handle());
+  newcomer->peer = peer.text;
+  newcomer->local = peer.local;
+  const int on = 1;
+  ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  ++newcomers;
+  newcomer->timer.expires_after(options.handshake_timeout);
+  newcomer->timer.async_wait([newcomer](const boost::system::error_code& error) {
+    boost::system::error_code ignored;
+    if (!error) newcomer->socket.close(ignored);
+  });
+  ReadHandshake(newcomer);
+}
+
+void Server::Impl::Turn(const std::shared_ptr<Newcomer>& newcomer) {
+  --newcomers;
+  boost::system::error_code ignored;
+  newcomer->timer.cancel();
+  newcomer->socket.close(ignored);
+}
+
+void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
+  newcomer->socket.async_read_some(
+      asio::buffer(newcomer->text.data() + newcomer->filled,
+                   newcomer->text.size() - newcomer->filled),
+      [weak = weak_from_this(), newcomer](const boost::system::error_code& error, size_t bytes) {
+        const std::shared_ptr<Impl> self = weak.lock();
+        if (self == nullptr) return;
+        if (error) return self->Turn(newcomer);
+        newcomer->filled += bytes;
+        const auto end = newcomer->text.begin() + static_cast<std::ptrdiff_t>(newcomer->filled);
+        const auto nul = std::find(newcomer->text.begin(), end, '\0');
+        if (nul != end)
+          return self->Admit(newcomer, static_cast<size_t>(nul - newcomer->text.begin()));
+        if (newcomer->filled == newcomer->text.size()) return self->Turn(newcomer);
+        self->ReadHandshake(newcomer);
+      });
+}
+
+void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) {
+  const Credentials credentials = ParseCredentials({newcomer->text.data(), nul});
+  if (options.authenticate && !options.authenticate(credentials.user, credentials.password))
+    return Turn(newcomer);
+  const uint8_t capability = std::min(credentials.capability, kOurCapability);
+  // Alone and at once: some clients insist that the first bytes they read are this one byte.
+  if (::send(newcomer->socket.native_handle(), &capability, 1, MSG_NOSIGNAL) != 1)
+    return Turn(newcomer);
+  --newcomers;
+  newcomer->timer.cancel();
+  boost::system::error_code error;
+  const int descriptor = newcomer->socket.release(error);
+  if (error) return;
+  std::shared_ptr<Connection> connection = Connection::Adopt(
+      loop, descriptor, newcomer->peer, capability, newcomer->local, options.connection, this);
+  connection->set_user(credentials.user);
+  connections.emplace(connection->id(), connection);
+  handler->OnOpened(*connection);
+  const size_t behind = nul + 1;
+  connection->Start(
+      std::as_bytes(std::span(newcomer->text)).subspan(behind, newcomer->filled - behind));
+}
+
+Server::Server(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Listen(EventLoop& loop, const Address& address,
+                                                       const ServerOptions& options,
+                                                       ServerHandler* handler) {
+  auto impl = std::make_shared<Impl>(loop, options, handler);
+  TS_RETURN_IF_ERROR(impl->Bind(address));
+  impl->port = LocalPortOf(impl->listeners.front().acceptor.native_handle());
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Adopt(EventLoop& loop, int listening_socket,
+                                                      const ServerOptions& options,
+                                                      ServerHandler* handler) {
+  int listening = 0;
+  socklen_t bytes = sizeof listening;
+  if (::getsockopt(listening_socket, SOL_SOCKET, SO_ACCEPTCONN, &listening, &bytes) != 0 ||
+      listening == 0) {
+    return InvalidArgument("descriptor {}: expected a listening socket", listening_socket);
+  }
+  auto impl = std::make_shared<Impl>(loop, options, handler);
+  Impl::Listener& listener = impl->listeners.emplace_back(loop.context());
+  boost::system::error_code error;
+  listener.acceptor.assign(Protocol(AF_INET, 0), listening_socket, error);
+  if (error) return Internal("descriptor {}: {}", listening_socket, error.message());
+  impl->port = LocalPortOf(listening_socket);
+  impl->Accept(listener);
+  return std::unique_ptr<Server>(new Server(std::move(impl)));
+}
+
+Server::~Server() {
+  StopAccepting();
+  impl_->handler = nullptr;
+  for (const std::shared_ptr<Connection>& connection : Connections()) connection->Detach();
+}
+
+absl::Status Server::AlsoListen(const Address& address) { return impl_->Bind(address); }
+
+uint16_t Server::port() const { return impl_->port; }
+
+void Server::StopAccepting() {
+  for (Impl::Listener& listener : impl_->listeners) {
+    boost::system::error_code ignored;
+    listener.acceptor.close(ignored);
+    listener.retry.cancel();
+    if (!listener.unlink_path.empty()) ::unlink(std::exchange(listener.unlink_path, "").c_str());
+  }
+}
+
+std::vector<std::shared_ptr<Connection>> Server::Connections() const {
+  std::vector<std::shared_ptr<Connection>> all;
+  all.reserve(impl_->connections.size());
+  for (const auto& [id, connection] : impl_->connections) all.push_back(connection);
+  return all;
+}
+
+}  // namespace tickstack::wire

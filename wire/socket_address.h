@@ -1,0 +1,38 @@
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "wire/address.h"
+
+namespace tickstack::wire {
+
+// An Address as the socket calls take it.
+class SocketAddress {
+ public:
+  int family() const { return storage_.ss_family; }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&storage_); }
+  sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage_); }
+  socklen_t size() const { return size_; }
+  void set_size(socklen_t size) { size_ = size; }
+
+ private:
+  sockaddr_storage storage_{};
+  socklen_t size_ = 0;
+};
+
+// Names are resolved (may block): kNotFound when there is no such host.
+absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
+
+struct PeerName {
+  std::string text;  // For logs: `127.0.0.1:50123` or `unix`.
+  bool local;        // On this machine.
+};
+PeerName PeerNameOf(int socket);
+uint16_t LocalPortOf(int socket);  // 0 if it has none.
+
+}  // namespace tickstack::wire
