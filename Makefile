@@ -1,0 +1,65 @@
+# tickstack: `make demo` shows it, `make test` checks it. `make help` lists the rest.
+
+JOBS ?= $(shell nproc)
+# Seconds per fuzzer for `make fuzz`; arguments of `make demo`, such as DEMO_ARGS="--seconds 5".
+FUZZ_SECONDS ?= 60
+DEMO_ARGS ?=
+# `make lint` looks at what differs from this commit; `make lint ALL=1` at everything.
+LINT_BASE ?= origin/main
+ALL ?=
+
+PROGRAM := build/release/cli/tickstack
+SANITIZED_PROGRAM := build/asan/cli/tickstack
+
+.DEFAULT_GOAL := build
+.PHONY: help deps build demo test test-qpython bench format lint fuzz clean
+
+help:
+	@echo "make deps          install the Debian packages that are missing"
+	@echo "make build         the program: $(PROGRAM)"
+	@echo "make demo          run a stack for 30 s at 48,000 updates/s and print what it did"
+	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
+	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
+	@echo "make bench         every benchmark"
+	@echo "make format        clang-format over all sources"
+	@echo "make lint          format check and clang-tidy over what changed (ALL=1: everything)"
+	@echo "make fuzz          every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS)"
+	@echo "make clean         remove build/"
+
+deps:
+	@packaging/install_deps.sh
+
+# A preset is configured once; afterwards ninja itself notices changes of the CMake files.
+build/%/build.ninja: | deps
+	cmake --preset $* --log-level=WARNING
+
+build: build/release/build.ninja
+	cmake --build build/release --parallel $(JOBS) --target tickstack
+
+demo: build
+	$(PROGRAM) demo $(DEMO_ARGS)
+
+test: build build/asan/build.ninja
+	cmake --build build/asan --parallel $(JOBS) --target unit_tests tickstack
+	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
+	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
+
+test-qpython: build
+	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh
+
+bench: build/release/build.ninja
+	cmake --build build/release --parallel $(JOBS) --target tickstack benchmarks
+	bench/run_all.sh build/release
+
+format:
+	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 -i
+
+lint: build/dev-clang/build.ninja
+	tests/lint.sh $(if $(ALL),all,changed) $(LINT_BASE)
+
+fuzz: build/fuzz/build.ninja
+	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
+	fuzz/run_all.sh build/fuzz $(FUZZ_SECONDS)
+
+clean:
+	rm -rf build

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+"""No folder includes upwards.
+
+    base <- mem <- table <- query, wire <- feed tickerplant rdb monitor <- cli
+
+An include only looks left; query and wire do not include each other, and the processes never include
+one another: they meet on the wire. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
+use tests/support/.
+"""
+
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+LIBRARIES = ["base", "mem", "table", "query", "wire"]
+PROCESSES = ["feed", "tickerplant", "rdb", "monitor"]
+MAY_INCLUDE = {
+    "base": set(),
+    "mem": {"base"},
+    "table": {"base", "mem"},
+    "query": {"base", "mem", "table"},
+    "wire": {"base", "mem", "table"},
+    **{process: set(LIBRARIES) for process in PROCESSES},
+    "cli": set(LIBRARIES + PROCESSES),
+}
+USE_EVERYTHING = {"tests", "bench", "fuzz"}
+NOT_SOURCES = {"build", "data"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
+
+
+def sources(root):
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        hidden = any(part.startswith(".") for part in relative.parts)
+        if path.suffix in (".h", ".cc") and not hidden and relative.parts[0] not in NOT_SOURCES:
+            yield relative
+
+
+def complaint(root, source, target):
+    """What is wrong with `source` including `target`, or None."""
+    folder, included = source.parts[0], target.parts[0]
+    if not (root / target).is_file():
+        if len(target.parts) > 1 and not (root / included).is_dir():
+            return None  # A library's header.
+        return "no such file: includes are written from the root of the repository"
+    if folder == included or folder in USE_EVERYTHING:
+        return None
+    if source.name.endswith("_test.cc") and target.parts[:2] == ("tests", "support"):
+        return None
+    if folder not in MAY_INCLUDE:
+        return f"{folder}/ has no layer: give it one in tests/layers_test.py"
+    if included not in MAY_INCLUDE[folder]:
+        allowed = ", ".join(sorted(MAY_INCLUDE[folder])) or "nothing"
+        return f"{folder} may include {allowed}, not {included}"
+    return None
+
+
+def violations(root):
+    found = []
+    for source in sources(root):
+        for number, line in enumerate((root / source).read_text(encoding="utf-8").splitlines(), 1):
+            match = INCLUDE.match(line)
+            what = match and complaint(root, source, pathlib.PurePosixPath(match[1]))
+            if what:
+                found.append(f'{source}:{number}: "{match[1]}": {what}')
+    return found
+
+
+class LayersTest(unittest.TestCase):
+    def violations_of(self, files):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for name, text in files.items():
+                (root / name).parent.mkdir(parents=True, exist_ok=True)
+                (root / name).write_text(text, encoding="utf-8")
+            return violations(root)
+
+    def test_this_repository_includes_only_downwards(self):
+        self.assertGreater(len(list(sources(ROOT))), 10)
+        self.assertEqual([], violations(ROOT))
+
+    def test_an_upward_include_is_named_with_its_line(self):
+        found = self.violations_of({"table/a.h": "// a\n#include \"wire/b.h\"\n", "wire/b.h": ""})
+        self.assertEqual(['table/a.h:2: "wire/b.h": table may include base, mem, not wire'], found)
+
+    def test_query_and_wire_do_not_meet(self):
+        files = {"query/a.h": '#include "wire/a.h"', "wire/a.h": '#include "query/a.h"'}
+        self.assertEqual(2, len(self.violations_of(files)))
+
+    def test_processes_do_not_include_one_another(self):
+        files = {"rdb/a.cc": '#include "feed/a.h"', "feed/a.h": ""}
+        self.assertEqual(1, len(self.violations_of(files)))
+
+    def test_a_process_includes_libraries_and_cli_includes_processes(self):
+        files = {"rdb/a.h": '#include "wire/a.h"\n#include "query/a.h"', "wire/a.h": "",
+                 "query/a.h": '#include "base/a.h"', "base/a.h": "", "cli/a.cc": '#include "rdb/a.h"'}
+        self.assertEqual([], self.violations_of(files))
+
+    def test_only_tests_use_test_support(self):
+        files = {"base/a_test.cc": '#include "tests/support/a.h"', "base/a.cc": '#include "tests/support/a.h"',
+                 "tests/support/a.h": ""}
+        self.assertEqual(1, len(self.violations_of(files)))
+
+    def test_a_new_folder_must_be_given_a_layer(self):
+        files = {"utils/a.h": '#include "base/a.h"', "base/a.h": ""}
+        self.assertIn("has no layer", self.violations_of(files)[0])
+
+    def test_includes_are_written_from_the_root(self):
+        files = {"base/a.cc": '#include "a.h"', "base/a.h": ""}
+        self.assertIn("from the root", self.violations_of(files)[0])
+        self.assertIn("from the root", self.violations_of({"base/a.cc": '#include "base/b.h"'})[0])
+
+    def test_headers_of_libraries_are_not_ours_to_judge(self):
+        self.assertEqual([], self.violations_of({"base/a.cc": '#include "absl/status/status.h"'}))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=1 if len(sys.argv) == 1 else 2)
