@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
-
-#include "mem/tier.h"
 
 namespace tickstack {
 
@@ -22,9 +23,14 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // The name's number, a new one if it has none yet; kNullSymbol for "". About 10 ns for a known
-  // name.
+  // The name's number, a new one if it has none yet; kNullSymbol for "". A name ends at its first
+  // NUL. About 5 ns for a known name of up to 8 characters.
   SymbolId Intern(std::string_view name);
+  // Interns NUL-terminated names that lie back to back, as many as `ids` takes, and returns the
+  // bytes that they filled; nullopt if `text` ends before the last name does (then the names before
+  // that are interned all the same).
+  std::optional<size_t> InternAll(std::span<const std::byte> text, std::span<SymbolId> ids);
+
   std::optional<SymbolId> Find(std::string_view name) const;
   // The text lives as long as the table. "" for kNullSymbol.
   std::string_view NameOf(SymbolId id) const;
@@ -32,7 +38,7 @@ class SymbolTable {
 
  private:
   struct State;
-  State* state_;
+  std::unique_ptr<State> state_;
 };
 
 }  // namespace tickstack

@@ -22,24 +22,12 @@
 #include "mem/tier.h"
 #include "table/batch.h"
 #include "table/schema.h"
+#include "table/symbol_index.h"
 #include "table/symbols.h"
 
 namespace tickstack {
 
 class Table;
-
-// Rows of one symbol as the index knows them: row numbers and times, in arrival order, cut into
-// runs of contiguous memory. Valid as long as the table.
-struct PostingRun {
-  std::span<const uint32_t> rows;  // Ascending row numbers.
-  std::span<const int64_t>
-      time_ns;  // The rows' values of column `time`; empty if the table has none.
-};
-struct Postings {
-  std::vector<PostingRun> runs;
-  size_t rows = 0;          // Sum over the runs.
-  bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
-};
 
 // What a query sees of a table: its first `rows()` rows. Cheap to copy; any thread.
 class Snapshot {
@@ -63,8 +51,8 @@ class Snapshot {
   // One encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
 
-  // The rows below rows() that hold `symbol` in the indexed column. nullopt: the table has no
-  // index.
+  // The rows below rows() that hold `symbol` in the indexed column; with their times if the table
+  // has a column `time` of timestamps or timespans. nullopt: the table has no index.
   std::optional<Postings> RowsOf(SymbolId symbol) const;
 
  private:
@@ -76,25 +64,30 @@ class Snapshot {
 struct TablePlacement {
   mem::Tier* columns = nullptr;    // For every column that `column` does not name.
   std::vector<mem::Tier*> column;  // One per column, or nullptr; may be empty.
-  mem::Tier* index = nullptr;
+  mem::Tier* index = nullptr;      // nullptr: as `columns`.
 };
 
 struct TableOptions {
   size_t rows_per_chunk = size_t{1} << 18;  // A power of two: 2 MiB chunks for 8-byte columns.
-  bool index = true;                        // On column `sym` if the schema has one.
+  bool index = true;                        // On symbol column `sym` if the schema has one.
+  // A table takes this many rows and no more: row numbers are 32 bits.
+  size_t rows_max = size_t{UINT32_MAX} - 1;
 };
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
+  // kInvalidArgument: no columns, or rows_per_chunk is not a power of two from 64 on.
   static absl::StatusOr<std::shared_ptr<Table>> Create(Schema schema, SymbolTable* symbols,
                                                        const TablePlacement& placement,
                                                        const TableOptions& options = {});
   ~Table();
 
   // Appends a batch that CheckBatch accepts and publishes it: all of its rows become visible at
-  // once. kInvalidArgument as CheckBatch; kResourceExhausted if a tier is full: then no row of the
-  // batch is ever visible and the table goes on. Writer thread only. Cost: one pass over each
-  // column's bytes; an intern per symbol; one posting per row.
+  // once. kInvalidArgument as CheckBatch, or if a column's bytes are not what its type and rows
+  // say; kResourceExhausted if a tier or the table is full. After an error no row of the batch is
+  // ever visible and the table goes on; names that were new may have got their numbers. Writer
+  // thread only. Cost: one pass over each column's bytes; an intern per symbol; two visits of a
+  // symbol's index header per row.
   absl::Status Append(const BatchView& batch);
 
   Snapshot TakeSnapshot() const;  // Any thread.
@@ -102,7 +95,7 @@ class Table : public std::enable_shared_from_this<Table> {
   const Schema& schema() const;
   const SymbolTable& symbols() const;
   int indexed_column() const;  // -1: none.
-  size_t bytes() const;        // Taken from tiers. Any thread.
+  size_t bytes() const;        // Taken from tiers, rounded as tiers do. Any thread.
 
  private:
   friend class Snapshot;

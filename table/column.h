@@ -1,0 +1,94 @@
+#pragma once
+
+// One column of a table: rows in chunks of fixed capacity that a tier hands out.
+//
+//   chunks    | 0 .. n | n .. 2n | ...        directory: a StableArray, readers take no lock
+//   element   fixed width: the kdb+ element; symbol: SymbolId; list: ItemRef into an arena
+//
+// A list column's values keep the bytes that the wire carried, back to back in arena blocks, and
+// each row says where its own are. An item never crosses a block.
+//
+// Threads: one writer. Readers see rows below the row count that their table published.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "mem/tier.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/stable_array.h"
+#include "table/symbols.h"
+
+namespace tickstack {
+
+class Column {
+ public:
+  Column(Type type, size_t rows_per_chunk, mem::Tier* tier);
+  ~Column();
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+
+  Type type() const { return type_; }
+  size_t width() const { return width_; }  // Bytes of an element as it is stored here.
+
+  // Makes room for every byte of `view` from row `begin_row` on. kInvalidArgument if its bytes are
+  // not what its type and rows say, kResourceExhausted if the tier is full. What was reserved
+  // before an error stays for the next batch.
+  absl::Status Reserve(const ColumnView& view, size_t begin_row);
+  // Writes the rows of a view that Reserve accepted. A symbol column takes WriteSymbols, which may
+  // still fail (kInvalidArgument: not that many names); all others take Write.
+  absl::Status WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols);
+  void Write(const ColumnView& view, size_t begin_row);
+
+  // The elements [0, rows) of a chunk that exists.
+  std::span<const std::byte> Elements(size_t chunk, size_t rows) const {
+    return {chunks_[chunk], rows * width_};
+  }
+  // The element of a row that was written.
+  const std::byte* Element(size_t row) const {
+    return chunks_[row >> chunk_shift_] + (row & (rows_per_chunk_ - 1)) * width_;
+  }
+  std::span<const std::byte> Item(size_t row) const;
+
+  size_t bytes() const { return bytes_; }  // Taken from the tier. Writer only.
+
+ private:
+  struct ItemRef {
+    uint32_t block;
+    uint32_t offset;
+    uint32_t size;
+    uint32_t reserved;
+  };
+  struct ArenaBlock {
+    std::byte* memory;
+    size_t bytes;
+  };
+
+  absl::Status ReserveChunks(size_t rows);
+  absl::Status ReserveItems(const ColumnView& view);
+  absl::StatusOr<std::byte*> Take(size_t bytes);
+  template <typename WritePart>
+  void EachPart(size_t begin_row, size_t rows, WritePart write_part);
+  void WriteItems(const ColumnView& view, size_t begin_row);
+
+  const Type type_;
+  const size_t width_;
+  const size_t rows_per_chunk_;
+  const size_t chunk_shift_;
+  mem::Tier* const tier_;
+  size_t bytes_ = 0;
+
+  StableArray<std::byte*> chunks_;
+  size_t chunk_count_ = 0;
+
+  // List columns. Items go to block `block_`, from `block_used_` on; blocks behind it are reserved.
+  StableArray<ArenaBlock> blocks_;
+  size_t block_count_ = 0;
+  size_t block_ = 0;
+  size_t block_used_ = 0;
+};
+
+}  // namespace tickstack

@@ -1,0 +1,142 @@
+#include "table/symbol_index.h"
+
+#include <algorithm>
+#include <new>
+
+#include "base/check.h"
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+constexpr size_t kFirstBlockBytes = 512;
+constexpr size_t kDoublings = 11;  // Up to 1 MiB.
+// Blocks of each size before the next one. One would waste 1.44 in the mean of a Zipf day's 8,000
+// symbols, two waste 1.2.
+constexpr size_t kBlocksPerSize = 2;
+constexpr size_t kGrowingBlocks = kBlocksPerSize * kDoublings;
+
+}  // namespace
+
+size_t SymbolIndex::BlockBytes(size_t number) {
+  return kFirstBlockBytes << std::min(number / kBlocksPerSize, kDoublings);
+}
+
+uint32_t SymbolIndex::CapacityOf(size_t number) const {
+  const size_t posting_bytes = sizeof(uint32_t) + (with_times_ ? sizeof(int64_t) : 0);
+  return static_cast<uint32_t>((BlockBytes(number) - sizeof(Block)) / posting_bytes);
+}
+
+SymbolIndex::~SymbolIndex() {
+  for (size_t i = 0; i < list_count_.load(std::memory_order_relaxed); ++i) {
+    size_t number = 0;
+    for (Block* block = lists_[i].first; block != nullptr; ++number) {
+      Block* const next = block->next;
+      tier_->Free(reinterpret_cast<std::byte*>(block), BlockBytes(number));
+      block = next;
+    }
+  }
+}
+
+absl::Status SymbolIndex::AddBlock(List& list) {
+  const size_t bytes = BlockBytes(list.blocks);
+  TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
+  auto* const block = new (memory) Block{nullptr};
+  bytes_ += mem::Tier::RoundedBytes(bytes);
+  list.room += CapacityOf(list.blocks);
+  if (list.last == nullptr) {
+    list.first = list.tail = block;
+    list.tail_capacity = CapacityOf(0);
+  } else {
+    list.last->next = block;
+  }
+  list.last = block;
+  if (list.blocks < kGrowingBlocks) ++list.blocks;
+  return absl::OkStatus();
+}
+
+absl::Status SymbolIndex::Reserve(std::span<const SymbolId> ids) {
+  size_t lists = list_count_.load(std::memory_order_relaxed);
+  for (const SymbolId id : ids) {
+    const size_t slot = SlotOf(id);
+    if (slot >= lists) [[unlikely]] {
+      lists_.Reserve(slot + 1);
+      lists = slot + 1;
+      list_count_.store(lists, std::memory_order_release);  // Pairs with Find.
+    }
+    List& list = lists_[slot];
+    if (++list.pending > list.room) [[unlikely]]
+      TS_RETURN_IF_ERROR(AddBlock(list));
+  }
+  return absl::OkStatus();
+}
+
+void SymbolIndex::Cancel(std::span<const SymbolId> ids) {
+  const size_t lists = list_count_.load(std::memory_order_relaxed);
+  for (const SymbolId id : ids) {
+    if (SlotOf(id) < lists) lists_[SlotOf(id)].pending = 0;
+  }
+}
+
+void SymbolIndex::NextTail(List& list) {
+  TS_CHECK(list.tail->next != nullptr);
+  list.tail = list.tail->next;
+  if (list.tail_number < kGrowingBlocks) ++list.tail_number;
+  list.tail_capacity = CapacityOf(list.tail_number);
+  list.tail_used = 0;
+}
+
+void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
+                         uint32_t first_row) {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    List& list = lists_[SlotOf(ids[i])];
+    TS_DCHECK(list.pending > 0);
+    if (list.tail_used == list.tail_capacity) [[unlikely]]
+      NextTail(list);
+    RowsOf(list.tail, list.tail_capacity)[list.tail_used] = first_row + static_cast<uint32_t>(i);
+    if (with_times_) {
+      const int64_t ns = time_ns[i];
+      TimesOf(list.tail)[list.tail_used] = ns;
+      if (ns < list.last_ns) [[unlikely]]
+        list.unsorted.store(true, std::memory_order_relaxed);
+      list.last_ns = ns;
+    }
+    ++list.tail_used;
+    --list.room;
+    --list.pending;
+    const uint32_t count = list.count.load(std::memory_order_relaxed);
+    list.count.store(count + 1, std::memory_order_release);  // Pairs with Find.
+  }
+}
+
+Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
+  Postings postings;
+  const size_t slot = SlotOf(symbol);
+  if (slot >= list_count_.load(std::memory_order_acquire)) return postings;
+  const List& list = lists_[slot];
+  size_t left = list.count.load(std::memory_order_acquire);
+  Block* block = left > 0 ? list.first : nullptr;
+  for (size_t number = 0; left > 0; ++number) {
+    const uint32_t capacity = CapacityOf(number);
+    const size_t used = std::min<size_t>(left, capacity);
+    std::span<const uint32_t> rows(RowsOf(block, capacity), used);
+    if (rows.back() >= end_row) {
+      rows = rows.first(
+          static_cast<size_t>(std::lower_bound(rows.begin(), rows.end(), end_row) - rows.begin()));
+      left = used;  // The rest is younger still.
+    }
+    if (!rows.empty()) {
+      postings.runs.push_back({rows, with_times_
+                                         ? std::span<const int64_t>(TimesOf(block), rows.size())
+                                         : std::span<const int64_t>()});
+      postings.rows += rows.size();
+    }
+    left -= used;
+    if (left > 0) block = block->next;
+  }
+  // After the count: every posting that was followed had set this if it went down.
+  postings.time_sorted = !list.unsorted.load(std::memory_order_relaxed);
+  return postings;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,188 @@
+#include "table/table.h"
+
+#include <atomic>
+#include <bit>
+#include <deque>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "table/column.h"
+
+namespace tickstack {
+namespace {
+
+constexpr std::string_view kIndexedColumn = "sym";
+constexpr std::string_view kTimeColumn = "time";
+
+int FindColumn(const Schema& schema, std::string_view name, std::initializer_list<Type> types) {
+  const int i = schema.Find(name);
+  if (i < 0) return -1;
+  for (const Type type : types) {
+    if (schema.columns[static_cast<size_t>(i)].type == type) return i;
+  }
+  return -1;
+}
+
+}  // namespace
+
+struct Table::Impl {
+  Impl(Schema of, SymbolTable* names, const TablePlacement& placement, const TableOptions& how)
+      : schema(std::move(of)), symbols(names), options(how) {
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      const bool named = i < placement.column.size() && placement.column[i] != nullptr;
+      columns.emplace_back(schema.columns[i].type, options.rows_per_chunk,
+                           named ? placement.column[i] : placement.columns);
+    }
+    if (!options.index) return;
+    indexed = FindColumn(schema, kIndexedColumn, {Type::kSymbol});
+    time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
+    mem::Tier* const index_tier = placement.index == nullptr ? placement.columns : placement.index;
+    if (indexed >= 0) index = std::make_unique<SymbolIndex>(index_tier, time >= 0);
+  }
+
+  absl::Status Append(const BatchView& batch);
+  absl::Status Prepare(const BatchView& batch, size_t begin_row);
+  absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
+  template <typename Visit>
+  void EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const;
+  void CountBytes();
+
+  const Schema schema;
+  SymbolTable* const symbols;
+  const TableOptions options;
+  std::deque<Column> columns;  // A column does not move.
+  std::unique_ptr<SymbolIndex> index;
+  int indexed = -1;
+  int time = -1;
+  // Written last in Append, with release; loaded with acquire by TakeSnapshot. This pair orders all
+  // that a reader may touch.
+  std::atomic<size_t> rows = 0;
+  std::atomic<size_t> bytes = 0;
+};
+
+// Calls visit(ids, times, first_row) for each piece of the rows that lies in one chunk.
+template <typename Visit>
+void Table::Impl::EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const {
+  const Column& names = columns[static_cast<size_t>(indexed)];
+  for (size_t row = begin_row; row < begin_row + batch_rows;) {
+    const size_t in_chunk = row & (options.rows_per_chunk - 1);
+    const size_t part = std::min(begin_row + batch_rows - row, options.rows_per_chunk - in_chunk);
+    const std::span<const SymbolId> ids(reinterpret_cast<const SymbolId*>(names.Element(row)),
+                                        part);
+    const int64_t* times = nullptr;
+    if (time >= 0) {
+      times = reinterpret_cast<const int64_t*>(columns[static_cast<size_t>(time)].Element(row));
+    }
+    visit(ids, times, static_cast<uint32_t>(row));
+    row += part;
+  }
+}
+
+absl::Status Table::Impl::ReserveIndex(size_t begin_row, size_t batch_rows) {
+  absl::Status status;
+  EachIndexedPart(begin_row, batch_rows,
+                  [&](std::span<const SymbolId> ids, const int64_t*, uint32_t) {
+                    if (status.ok()) status = index->Reserve(ids);
+                  });
+  if (status.ok()) return status;
+  EachIndexedPart(
+      begin_row, batch_rows,
+      [&](std::span<const SymbolId> ids, const int64_t*, uint32_t) { index->Cancel(ids); });
+  return Annotate(status, "index");
+}
+
+// Everything that can fail. It writes symbols behind the published rows, where nobody looks, so
+// that the index can be reserved by them; a batch that is refused leaves nothing but reserved
+// memory.
+absl::Status Table::Impl::Prepare(const BatchView& batch, size_t begin_row) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const absl::Status status = columns[i].Reserve(batch.columns[i], begin_row);
+    if (!status.ok()) return Annotate(status, schema.columns[i].name);
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type() != Type::kSymbol) continue;
+    const absl::Status status = columns[i].WriteSymbols(batch.columns[i], begin_row, *symbols);
+    if (!status.ok()) return Annotate(status, schema.columns[i].name);
+  }
+  return index == nullptr ? absl::OkStatus() : ReserveIndex(begin_row, batch.rows);
+}
+
+void Table::Impl::CountBytes() {
+  size_t total = index == nullptr ? 0 : index->bytes();
+  for (const Column& column : columns) total += column.bytes();
+  bytes.store(total, std::memory_order_relaxed);
+}
+
+absl::Status Table::Impl::Append(const BatchView& batch) {
+  TS_RETURN_IF_ERROR(CheckBatch(schema, batch));
+  if (batch.rows == 0) return absl::OkStatus();
+  const size_t begin_row = rows.load(std::memory_order_relaxed);
+  if (batch.rows > options.rows_max - begin_row) {
+    return ResourceExhausted("table {}: {} rows more than {}: it takes {} rows", schema.table,
+                             batch.rows, begin_row, options.rows_max);
+  }
+  const absl::Status status = Prepare(batch, begin_row);
+  CountBytes();
+  if (!status.ok()) return Annotate(status, fmt::format("table {}", schema.table));
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].type() != Type::kSymbol) columns[i].Write(batch.columns[i], begin_row);
+  }
+  if (index != nullptr) {
+    EachIndexedPart(begin_row, batch.rows,
+                    [&](std::span<const SymbolId> ids, const int64_t* times, uint32_t first_row) {
+                      index->Append(ids, times, first_row);
+                    });
+  }
+  rows.store(begin_row + batch.rows, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Table::Create(Schema schema, SymbolTable* symbols,
+                                                     const TablePlacement& placement,
+                                                     const TableOptions& options) {
+  if (schema.columns.empty()) return InvalidArgument("table {}: no columns", schema.table);
+  if (!std::has_single_bit(options.rows_per_chunk) || options.rows_per_chunk < 64) {
+    return InvalidArgument("table {}: {} rows per chunk, expected a power of two from 64 on",
+                           schema.table, options.rows_per_chunk);
+  }
+  TS_CHECK(symbols != nullptr && placement.columns != nullptr);
+  TS_CHECK(options.rows_max < UINT32_MAX);
+  return std::shared_ptr<Table>(
+      new Table(std::make_unique<Impl>(std::move(schema), symbols, placement, options)));
+}
+
+Table::Table(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Table::~Table() = default;
+
+absl::Status Table::Append(const BatchView& batch) { return impl_->Append(batch); }
+
+Snapshot Table::TakeSnapshot() const { return Snapshot(shared_from_this(), rows()); }
+
+size_t Table::rows() const { return impl_->rows.load(std::memory_order_acquire); }
+const Schema& Table::schema() const { return impl_->schema; }
+const SymbolTable& Table::symbols() const { return *impl_->symbols; }
+int Table::indexed_column() const { return impl_->indexed; }
+size_t Table::bytes() const { return impl_->bytes.load(std::memory_order_relaxed); }
+
+const Schema& Snapshot::schema() const { return table_->impl_->schema; }
+
+size_t Snapshot::rows_per_chunk() const { return table_->impl_->options.rows_per_chunk; }
+
+std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) const {
+  TS_CHECK(column < schema().columns.size() && chunk < chunks());
+  const size_t begin_row = chunk * rows_per_chunk();
+  return table_->impl_->columns[column].Elements(chunk,
+                                                 std::min(rows_ - begin_row, rows_per_chunk()));
+}
+
+std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {
+  TS_CHECK(column < schema().columns.size() && row < rows_);
+  return table_->impl_->columns[column].Item(row);
+}
+
+std::optional<Postings> Snapshot::RowsOf(SymbolId symbol) const {
+  if (table_->impl_->index == nullptr) return std::nullopt;
+  return table_->impl_->index->Find(symbol, rows_);
+}
+
+}  // namespace tickstack

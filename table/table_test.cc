@@ -1,0 +1,530 @@
+#include "table/table.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "mem/tier.h"
+
+namespace tickstack {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Owns what a BatchView points to. Column bytes start at an odd address, as in a receive buffer.
+class Batch {
+ public:
+  explicit Batch(size_t rows) : rows_(rows) {}
+
+  template <typename T>
+  Batch& Add(Type type, const std::vector<T>& values) {
+    return AddBytes(type, AsText(std::as_bytes(std::span(values))));
+  }
+  Batch& AddSymbols(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names) text += name + '\0';
+    return AddBytes(Type::kSymbol, text);
+  }
+  // Encoded values: type byte first.
+  Batch& AddItems(const std::vector<std::string>& items) {
+    std::string text;
+    for (const std::string& item : items) text += item;
+    return AddBytes(Type::kList, text);
+  }
+  Batch& AddBytes(Type type, std::string_view bytes) {
+    columns_.push_back({type, "?" + std::string(bytes)});
+    return *this;
+  }
+  BatchView view() {
+    views_.clear();
+    for (const auto& [type, bytes] : columns_) {
+      views_.push_back({type, Attribute::kNone, rows_, AsBytes(bytes).subspan(1)});
+    }
+    return {views_, rows_};
+  }
+
+ private:
+  struct Owned {
+    Type type;
+    std::string bytes;
+  };
+  size_t rows_;
+  std::vector<Owned> columns_;
+  std::vector<ColumnView> views_;
+};
+
+std::string EncodedString(std::string_view text) {
+  std::string item("\x0a\x00", 2);
+  const auto size = static_cast<int32_t>(text.size());
+  item.append(reinterpret_cast<const char*>(&size), 4);
+  return item + std::string(text);
+}
+
+struct Fixture {
+  explicit Fixture(std::string_view columns, TableOptions options = {},
+                   size_t capacity_bytes = SIZE_MAX)
+      : tier(mem::MakeDramTier("t", capacity_bytes)) {
+    absl::StatusOr<std::shared_ptr<Table>> created = Table::Create(
+        *ParseSchema("trade", columns), &symbols, TablePlacement{tier.get(), {}, nullptr}, options);
+    TS_CHECK(created.ok());
+    table = *created;
+  }
+  SymbolTable symbols;
+  std::unique_ptr<mem::Tier> tier;
+  std::shared_ptr<Table> table;  // Goes before its tier.
+};
+
+template <typename T>
+std::vector<T> All(const Snapshot& snapshot, size_t column) {
+  std::vector<T> all;
+  for (size_t c = 0; c < snapshot.chunks(); ++c) {
+    const std::span<const T> part = snapshot.Chunk<T>(column, c);
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+std::vector<uint32_t> RowNumbers(const Snapshot& snapshot, std::string_view name) {
+  std::vector<uint32_t> rows;
+  const std::optional<SymbolId> id = snapshot.table().symbols().Find(name);
+  if (!id) return rows;
+  const Postings postings = *snapshot.RowsOf(*id);
+  for (const PostingRun& run : postings.runs) {
+    rows.insert(rows.end(), run.rows.begin(), run.rows.end());
+  }
+  return rows;
+}
+
+Batch OneTrade(int64_t time, const std::string& name, double price) {
+  Batch batch(1);
+  batch.Add<int64_t>(Type::kTimestamp, {time})
+      .AddSymbols({name})
+      .Add<double>(Type::kFloat, {price});
+  return batch;
+}
+
+TEST(Table, ShowsWhatWasAppendedToSnapshotsTakenAfterwards) {
+  Fixture f("time p, sym s, price f");
+  const Snapshot before = f.table->TakeSnapshot();
+  ASSERT_TRUE(f.table->Append(OneTrade(5, "IBM", 1.5).view()).ok());
+  EXPECT_EQ(before.rows(), 0u);
+  EXPECT_EQ(before.RowsOf(0)->rows, 0u) << "an older snapshot has no newer rows";
+  const Snapshot after = f.table->TakeSnapshot();
+  EXPECT_THAT(All<int64_t>(after, 0), testing::ElementsAre(5));
+  EXPECT_THAT(All<SymbolId>(after, 1), testing::ElementsAre(0));
+  EXPECT_THAT(All<double>(after, 2), testing::ElementsAre(1.5));
+  EXPECT_THAT(RowNumbers(after, "IBM"), testing::ElementsAre(0));
+  const Postings postings = *after.RowsOf(0);
+  EXPECT_THAT(postings.runs[0].time_ns, testing::ElementsAre(5));
+}
+
+TEST(Table, KeepsEveryTypeOfColumn) {
+  Fixture f(
+      "b b, g g, x x, h h, i i, j j, e e, f f, c c, s s, p p, m m, d d, z z, n n, u u, v v, "
+      "t t, l *");
+  Batch batch(2);
+  batch.AddBytes(Type::kBoolean, std::string_view("\x01\x00", 2))
+      .AddBytes(Type::kGuid, "0123456789abcdefFEDCBA9876543210")
+      .AddBytes(Type::kByte, "\xfe\x01")
+      .Add<int16_t>(Type::kShort, {-1, kNullShort})
+      .Add<int32_t>(Type::kInt, {-2, kNullInt})
+      .Add<int64_t>(Type::kLong, {-3, kNullLong})
+      .Add<float>(Type::kReal, {1.5f, -2.5f})
+      .Add<double>(Type::kFloat, {3.25, -4.25})
+      .AddBytes(Type::kChar, "NT")
+      .AddSymbols({"", "a symbol of some length"})
+      .Add<int64_t>(Type::kTimestamp, {11, 12})
+      .Add<int32_t>(Type::kMonth, {13, 14})
+      .Add<int32_t>(Type::kDate, {15, 16})
+      .Add<double>(Type::kDatetime, {17.5, 18.5})
+      .Add<int64_t>(Type::kTimespan, {19, 20})
+      .Add<int32_t>(Type::kMinute, {21, 22})
+      .Add<int32_t>(Type::kSecond, {23, 24})
+      .Add<int32_t>(Type::kTime, {25, 26})
+      .AddItems({EncodedString("hello"), "\xf6x"});
+  const BatchView view = batch.view();
+  ASSERT_TRUE(f.table->Append(view).ok()) << f.table->Append(view);
+  const Snapshot snapshot = f.table->TakeSnapshot();
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    SCOPED_TRACE(snapshot.schema().columns[i].name);
+    if (!IsFixedWidth(view.columns[i].type)) continue;
+    EXPECT_EQ(AsText(snapshot.ChunkBytes(i, 0)), AsText(view.columns[i].data));
+  }
+  EXPECT_THAT(All<SymbolId>(snapshot, 9), testing::ElementsAre(kNullSymbol, 0));
+  EXPECT_EQ(AsText(snapshot.Item(18, 0)), EncodedString("hello"));
+  EXPECT_EQ(AsText(snapshot.Item(18, 1)), "\xf6x");
+}
+
+TEST(Table, AListColumnTakesTypedVectorsAsAtoms) {
+  Fixture f("l *");
+  ASSERT_TRUE(f.table->Append(Batch(2).AddBytes(Type::kChar, "xy").view()).ok());
+  ASSERT_TRUE(f.table->Append(Batch(1).AddSymbols({"IBM"}).view()).ok());
+  ASSERT_TRUE(f.table->Append(Batch(1).Add<int16_t>(Type::kShort, {0x4142}).view()).ok());
+  const Snapshot snapshot = f.table->TakeSnapshot();
+  EXPECT_EQ(AsText(snapshot.Item(0, 0)), "\xf6x");
+  EXPECT_EQ(AsText(snapshot.Item(0, 1)), "\xf6y");
+  EXPECT_EQ(AsText(snapshot.Item(0, 2)), std::string_view("\xf5IBM\0", 5));
+  EXPECT_EQ(AsText(snapshot.Item(0, 3)), "\xfb\x42\x41");
+}
+
+TEST(Table, RefusesBatchesThatDoNotFitTheSchema) {
+  Fixture f("time p, sym s, price f");
+  EXPECT_EQ(Message(f.table->Append(Batch(1).Add<int64_t>(Type::kTimestamp, {1}).view())),
+            "length: 1 columns, table trade has 3");
+  Batch wrong_type(1);
+  wrong_type.Add<int64_t>(Type::kTimestamp, {1}).AddSymbols({"A"}).Add<int64_t>(Type::kLong, {1});
+  EXPECT_EQ(Message(f.table->Append(wrong_type.view())),
+            "type: trade.price is long, expected float");
+  EXPECT_EQ(f.table->rows(), 0u);
+}
+
+TEST(Table, RefusesColumnsWhoseBytesAreNotTheirRows) {
+  const auto refuse = [](std::string_view columns, Type type, std::string_view bytes) {
+    Fixture f(columns);
+    const absl::Status status = f.table->Append(Batch(2).AddBytes(type, bytes).view());
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_EQ(f.table->rows(), 0u);
+    // A refused batch leaves the table as it was.
+    if (type == Type::kSymbol) {
+      EXPECT_TRUE(f.table->Append(Batch(2).AddSymbols({"A", "B"}).view()).ok());
+      EXPECT_THAT(RowNumbers(f.table->TakeSnapshot(), "A"), testing::ElementsAre(0));
+    }
+  };
+  refuse("j j", Type::kLong, "1234567812345678.");
+  refuse("j j", Type::kLong, "12345678");
+  refuse("sym s", Type::kSymbol, std::string_view("A\0", 2));
+  refuse("sym s", Type::kSymbol, std::string_view("A\0BB", 4));
+  refuse("sym s", Type::kSymbol, std::string_view("A\0B\0C\0", 6));
+  refuse("l *", Type::kList, "\xf6x");
+  refuse("l *", Type::kList, "\xf6x\xf6y\xf6z");
+  refuse("l *", Type::kList, "\xf6x\x0a");
+  refuse("l *", Type::kDict, "\xf6x\xf6y");
+}
+
+TEST(Table, RefusesRowsBeyondItsLimitByName) {
+  Fixture f("j j", {.rows_per_chunk = 64, .rows_max = 3});
+  ASSERT_TRUE(f.table->Append(Batch(2).Add<int64_t>(Type::kLong, {1, 2}).view()).ok());
+  const absl::Status status = f.table->Append(Batch(2).Add<int64_t>(Type::kLong, {3, 4}).view());
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(Message(status), "table trade: 2 rows more than 2: it takes 3 rows");
+  ASSERT_TRUE(f.table->Append(Batch(1).Add<int64_t>(Type::kLong, {3}).view()).ok());
+  EXPECT_THAT(All<int64_t>(f.table->TakeSnapshot(), 0), testing::ElementsAre(1, 2, 3));
+}
+
+TEST(Table, CreateRefusesWhatNoTableCanBe) {
+  SymbolTable symbols;
+  const auto tier = mem::MakeDramTier("t");
+  const TablePlacement placement{tier.get(), {}, nullptr};
+  EXPECT_FALSE(Table::Create(Schema{"t", {}, 0}, &symbols, placement).ok());
+  EXPECT_FALSE(
+      Table::Create(*ParseSchema("t", "j j"), &symbols, placement, {.rows_per_chunk = 100}).ok());
+}
+
+TEST(Table, SaysWhetherTheTimesOfASymbolEverWentDown) {
+  Fixture f("time n, sym s, price f");
+  const auto add = [&](int64_t time, const std::string& name) {
+    Batch batch(1);
+    batch.Add<int64_t>(Type::kTimespan, {time}).AddSymbols({name}).Add<double>(Type::kFloat, {0});
+    ASSERT_TRUE(f.table->Append(batch.view()).ok());
+  };
+  add(5, "A");
+  add(9, "B");
+  add(5, "A");
+  add(8, "B");
+  const Snapshot snapshot = f.table->TakeSnapshot();
+  EXPECT_TRUE(snapshot.RowsOf(0)->time_sorted);
+  EXPECT_FALSE(snapshot.RowsOf(1)->time_sorted);
+  EXPECT_TRUE(snapshot.RowsOf(7)->runs.empty()) << "a symbol that this table never saw";
+}
+
+TEST(Table, IndexesWithoutTimesAndNotAtAllIfThereIsNothingToIndex) {
+  Fixture no_times("time t, sym s");
+  ASSERT_TRUE(
+      no_times.table->Append(Batch(1).Add<int32_t>(Type::kTime, {1}).AddSymbols({"A"}).view())
+          .ok());
+  const Postings postings = *no_times.table->TakeSnapshot().RowsOf(0);
+  EXPECT_THAT(postings.runs[0].rows, testing::ElementsAre(0));
+  EXPECT_TRUE(postings.runs[0].time_ns.empty());
+  EXPECT_FALSE(Fixture("time p, price f").table->TakeSnapshot().RowsOf(0).has_value());
+  EXPECT_EQ(Fixture("time p, sym c").table->indexed_column(), -1);
+  EXPECT_EQ(Fixture("sym s", {.index = false}).table->indexed_column(), -1);
+}
+
+TEST(Table, GivesEverythingBackToItsTiers) {
+  const auto columns = mem::MakeDramTier("columns");
+  const auto index = mem::MakeDramTier("index");
+  const auto strings = mem::MakeDramTier("strings");
+  SymbolTable symbols;
+  {
+    std::shared_ptr<Table> table = *Table::Create(
+        *ParseSchema("t", "time p, sym s, text *"), &symbols,
+        {columns.get(), {nullptr, nullptr, strings.get()}, index.get()}, {.rows_per_chunk = 1024});
+    for (int i = 0; i < 5000; ++i) {
+      Batch batch(1);
+      batch.Add<int64_t>(Type::kTimestamp, {i}).AddSymbols({"S" + std::to_string(i % 7)});
+      batch.AddItems({EncodedString(std::string(static_cast<size_t>(i % 300), 'x'))});
+      ASSERT_TRUE(table->Append(batch.view()).ok());
+    }
+    EXPECT_GT(strings->Stats().used_bytes, 5000u * 150);
+    EXPECT_EQ(table->bytes(), columns->Stats().used_bytes + index->Stats().used_bytes +
+                                  strings->Stats().used_bytes);
+  }
+  for (const auto* tier : {columns.get(), index.get(), strings.get()}) {
+    EXPECT_EQ(tier->Stats().used_bytes, 0u);
+  }
+}
+
+TEST(Table, TakesListValuesLargerThanAnArenaBlock) {
+  Fixture f("l *");
+  const std::vector<std::string> items = {
+      EncodedString("small"), EncodedString(std::string(5 * kMiB, 'x')),
+      EncodedString(std::string(kMiB, 'y')), EncodedString("last")};
+  ASSERT_TRUE(f.table->Append(Batch(4).AddItems(items).view()).ok());
+  ASSERT_TRUE(f.table->Append(Batch(4).AddItems(items).view()).ok());
+  const Snapshot snapshot = f.table->TakeSnapshot();
+  for (size_t row = 0; row < 8; ++row) {
+    ASSERT_TRUE(AsText(snapshot.Item(0, row)) == items[row % 4]) << row;
+  }
+}
+
+// Goal: the table agrees with plain vectors. Method: random batches of 0 to 500 rows into chunks of
+// 64 and 256 rows, so that batches start, end and lie across borders everywhere; every snapshot
+// ever taken is compared again at the end.
+TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
+  struct Model {
+    std::vector<int64_t> time;
+    std::vector<std::string> sym;
+    std::vector<char> cond;
+    std::vector<std::string> text;
+  };
+  for (const size_t rows_per_chunk : {size_t{64}, size_t{256}}) {
+    SCOPED_TRACE(rows_per_chunk);
+    Fixture f("time p, sym s, cond c, text *", {.rows_per_chunk = rows_per_chunk});
+    std::mt19937_64 rng(rows_per_chunk);
+    Model model;
+    std::vector<Snapshot> snapshots;
+    for (int round = 0; round < 60; ++round) {
+      const size_t rows = rng() % 4 == 0 ? rng() % 3 : rng() % 500;
+      Model batch;
+      for (size_t i = 0; i < rows; ++i) {
+        batch.time.push_back(static_cast<int64_t>(rng() % 1000));
+        const uint64_t s = rng() % 40;
+        batch.sym.push_back(s == 0 ? "" : "SYM" + std::to_string(s * s * s * s * s));
+        batch.cond.push_back(static_cast<char>('A' + rng() % 26));
+        batch.text.push_back(EncodedString(std::string(rng() % 40, 'z')));
+      }
+      Batch built(rows);
+      built.Add(Type::kTimestamp, batch.time).AddSymbols(batch.sym).Add(Type::kChar, batch.cond);
+      built.AddItems(batch.text);
+      const absl::Status status = f.table->Append(built.view());
+      ASSERT_TRUE(status.ok()) << status;
+      model.time.insert(model.time.end(), batch.time.begin(), batch.time.end());
+      model.sym.insert(model.sym.end(), batch.sym.begin(), batch.sym.end());
+      model.cond.insert(model.cond.end(), batch.cond.begin(), batch.cond.end());
+      model.text.insert(model.text.end(), batch.text.begin(), batch.text.end());
+      ASSERT_EQ(f.table->rows(), model.time.size());
+      snapshots.push_back(f.table->TakeSnapshot());
+    }
+    for (const Snapshot& snapshot : snapshots) {
+      const auto rows = static_cast<std::ptrdiff_t>(snapshot.rows());
+      ASSERT_EQ(All<int64_t>(snapshot, 0),
+                std::vector(model.time.begin(), model.time.begin() + rows));
+      ASSERT_EQ(All<char>(snapshot, 2), std::vector(model.cond.begin(), model.cond.begin() + rows));
+      const std::vector<SymbolId> ids = All<SymbolId>(snapshot, 1);
+      std::map<std::string, std::vector<uint32_t>> rows_of;
+      for (size_t row = 0; row < snapshot.rows(); ++row) {
+        ASSERT_EQ(f.symbols.NameOf(ids[row]), model.sym[row]);
+        ASSERT_EQ(AsText(snapshot.Item(3, row)), model.text[row]);
+        rows_of[model.sym[row]].push_back(static_cast<uint32_t>(row));
+      }
+      for (const auto& [name, expected] : rows_of) {
+        ASSERT_EQ(RowNumbers(snapshot, name), expected) << name;
+        const Postings postings = *snapshot.RowsOf(*f.symbols.Find(name));
+        ASSERT_EQ(postings.rows, expected.size());
+        for (const PostingRun& run : postings.runs) {
+          for (size_t i = 0; i < run.rows.size(); ++i) {
+            ASSERT_EQ(run.time_ns[i], model.time[run.rows[i]]);
+          }
+        }
+      }
+    }
+  }
+}
+
+// A tier that refuses from a given allocation on, once, at each place where a table asks.
+class FailingTier final : public mem::Tier {
+ public:
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) override {
+    if (allowed_-- == 0) return ResourceExhausted("full by design");
+    return inner_->Allocate(bytes);
+  }
+  void Free(std::byte* memory, size_t bytes) override { inner_->Free(memory, bytes); }
+  mem::TierStats Stats() const override { return inner_->Stats(); }
+  void FailAfter(int allocations) { allowed_ = allocations; }
+  bool failed() const { return allowed_ < 0; }
+
+ private:
+  std::unique_ptr<mem::Tier> inner_ = mem::MakeDramTier("inner");
+  int allowed_ = INT32_MAX;
+};
+
+// Goal: a batch that a full tier refuses leaves no trace, wherever it was refused. Method: the same
+// batch is tried with the first, second, third... allocation failing, then taken.
+TEST(Table, ABatchThatATierRefusesLeavesNoTrace) {
+  FailingTier tier;
+  SymbolTable symbols;
+  std::shared_ptr<Table> table =
+      *Table::Create(*ParseSchema("t", "time p, sym s, text *"), &symbols, {&tier, {}, nullptr},
+                     {.rows_per_chunk = 64});
+  std::vector<int64_t> times;
+  std::vector<std::string> names, texts;
+  for (int i = 0; i < 1000; ++i) {
+    times.push_back(i);
+    names.push_back(i % 3 == 0 ? "A" : "S" + std::to_string(i % 50));
+    texts.push_back(EncodedString(std::string(200, static_cast<char>('a' + i % 26))));
+  }
+  Batch batch(1000);
+  batch.Add(Type::kTimestamp, times).AddSymbols(names).AddItems(texts);
+  int refused = 0;
+  for (size_t taken = 0; taken < 3; ++taken) {
+    while (true) {
+      // Fail at the first allocation, again and again: what was reserved before stays, so each try
+      // gets one allocation further.
+      tier.FailAfter(1);
+      const absl::Status status = table->Append(batch.view());
+      if (status.ok()) break;
+      ++refused;
+      ASSERT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+      ASSERT_EQ(table->rows(), taken * 1000);
+      ASSERT_EQ(RowNumbers(table->TakeSnapshot(), "A").size(), taken * 334);
+    }
+    ASSERT_EQ(table->rows(), (taken + 1) * 1000);
+  }
+  EXPECT_GT(refused, 90);
+  const Snapshot snapshot = table->TakeSnapshot();
+  for (size_t row = 0; row < 3000; ++row) {
+    ASSERT_EQ(AsText(snapshot.Item(2, row)), texts[row % 1000]);
+  }
+  const std::vector<uint32_t> rows = RowNumbers(snapshot, "A");
+  ASSERT_EQ(rows.size(), 1002u);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    ASSERT_EQ(rows[i], i / 334 * 1000 + i % 334 * 3);
+  }
+}
+
+TEST(Table, StaysUsableWhenItsTierIsFull) {
+  Fixture f("time p, sym s, price f", {.rows_per_chunk = 1024}, 100'000);
+  size_t rows = 0;
+  absl::Status status;
+  while (status.ok()) {
+    status = f.table->Append(OneTrade(1, "A", 2).view());
+    rows += status.ok();
+  }
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_THAT(std::string(Message(status)), testing::StartsWith("table trade: index: tier t: "));
+  EXPECT_EQ(f.table->rows(), rows);
+  EXPECT_EQ(RowNumbers(f.table->TakeSnapshot(), "A").size(), rows);
+  EXPECT_FALSE(f.table->Append(OneTrade(1, "A", 2).view()).ok());
+  EXPECT_TRUE(f.table->Append(OneTrade(1, "B", 2).view()).ok()) << "what still fits is taken";
+  EXPECT_EQ(All<double>(f.table->TakeSnapshot(), 2).size(), rows + 1);
+}
+
+// Goal: the index of a Zipf day wastes less than a third. Method: 8,000 symbols, symbol k with
+// 1/k of the rows of the first, 5 million rows; index bytes against 12 bytes a posting.
+TEST(Table, TheIndexOfAZipfDayWastesLessThanAThird) {
+  const auto columns = mem::MakeDramTier("columns");
+  const auto index = mem::MakeDramTier("index");
+  SymbolTable symbols;
+  std::shared_ptr<Table> table = *Table::Create(*ParseSchema("t", "time p, sym s"), &symbols,
+                                                {columns.get(), {}, index.get()});
+  size_t rows = 0;
+  for (int k = 1; k <= 8000; ++k) {
+    const auto of_symbol = static_cast<size_t>(530'000 / k);
+    Batch batch(of_symbol);
+    batch.Add(Type::kTimestamp, std::vector<int64_t>(of_symbol, k));
+    batch.AddSymbols(std::vector<std::string>(of_symbol, "S" + std::to_string(k)));
+    ASSERT_TRUE(table->Append(batch.view()).ok());
+    rows += of_symbol;
+  }
+  EXPECT_LT(static_cast<double>(index->Stats().used_bytes),
+            12.0 * 1.33 * static_cast<double>(rows));
+}
+
+// Goal: readers see whole batches only, and postings that agree with the rows. Method: one writer
+// appends batches whose values sum to zero over column `amount` and whose rows carry one batch
+// number; two readers check every snapshot they take.
+TEST(Table, ReadersSeeWholeBatchesWhileTheWriterAppends) {
+  Fixture f("time p, sym s, amount j, text *", {.rows_per_chunk = 256});
+  constexpr int kBatches = 2000;
+  std::atomic<int> wrong = 0;
+  std::atomic<bool> done = false;
+  const auto check = [&] {
+    const Snapshot snapshot = f.table->TakeSnapshot();
+    int64_t sum = 0;
+    for (size_t c = 0; c < snapshot.chunks(); ++c) {
+      for (const int64_t amount : snapshot.Chunk<int64_t>(2, c)) sum += amount;
+    }
+    if (sum != 0) ++wrong;
+    size_t postings_rows = 0;
+    const int32_t names = f.symbols.size();
+    for (SymbolId id = 0; id < names; ++id) {
+      const Postings postings = *snapshot.RowsOf(id);
+      postings_rows += postings.rows;
+      if (!postings.time_sorted) ++wrong;
+      for (const PostingRun& run : postings.runs) {
+        const uint32_t row = run.rows.back();
+        const size_t per_chunk = snapshot.rows_per_chunk();
+        if (row >= snapshot.rows() ||
+            snapshot.Chunk<SymbolId>(1, row / per_chunk)[row % per_chunk] != id ||
+            snapshot.Chunk<int64_t>(0, row / per_chunk)[row % per_chunk] != run.time_ns.back() ||
+            snapshot.Item(3, row).size() != 6u + row % 5) {
+          ++wrong;
+        }
+      }
+    }
+    if (postings_rows != snapshot.rows()) ++wrong;
+  };
+  std::vector<std::thread> readers;
+  for (int r = 0; r < 2; ++r) {
+    readers.emplace_back([&] {
+      while (!done.load(std::memory_order_relaxed)) check();
+    });
+  }
+  std::mt19937_64 rng(3);
+  size_t row = 0;
+  for (int b = 0; b < kBatches; ++b) {
+    const size_t rows = 2 + rng() % 30;
+    std::vector<int64_t> amounts(rows);
+    std::vector<std::string> names, texts;
+    for (size_t i = 0; i + 1 < rows; ++i) {
+      amounts[i] = static_cast<int64_t>(rng() % 1000);
+      amounts.back() -= amounts[i];
+    }
+    for (size_t i = 0; i < rows; ++i, ++row) {
+      names.push_back("S" + std::to_string(rng() % static_cast<uint64_t>(1 + b / 20)));
+      texts.push_back(EncodedString(std::string(row % 5, 'x')));
+    }
+    Batch batch(rows);
+    batch.Add(Type::kTimestamp, std::vector<int64_t>(rows, b)).AddSymbols(names);
+    batch.Add(Type::kLong, amounts).AddItems(texts);
+    ASSERT_TRUE(f.table->Append(batch.view()).ok());
+  }
+  done = true;
+  for (std::thread& reader : readers) reader.join();
+  check();
+  EXPECT_EQ(wrong, 0);
+}
+
+}  // namespace
+}  // namespace tickstack
