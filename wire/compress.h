@@ -34,7 +34,7 @@ std::optional<ByteBuffer> Compress(std::span<const std::byte> message);
 // The whole uncompressed message, its header rewritten, of a whole compressed one in either byte
 // order. kInvalidArgument: not a compressed message, or the stream ends early, late or outside what
 // it declares. kResourceExhausted: it declares more than max_bytes. Memory: grows with what the
-// stream really yields, at most 128 times the bytes of `message`.
+// stream really yields, at most some 250 times the bytes of `message`.
 absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes);
 
 }  // namespace tickstack::wire
