@@ -310,9 +310,10 @@ TEST_F(ConnectionTest, ReportsAMessageThatWasCutOff) {
   SendRaw(socket, Handshake(3));
   SendRaw(socket, std::string_view("\x01\x00\x00\x00\x20\x00\x00\x00zz", 10));
   Until([&] { return echo_.opened.size() == 1 && echo_.opened[0]->received_bytes() == 10; });
-  ::close(socket);
+  ::shutdown(socket, SHUT_WR);
   Until([&] { return echo_.closed.size() == 1; });
   EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kDataLoss);
+  ::close(socket);
 }
 
 TEST_F(ConnectionTest, CutsOffASlowReaderAtTheBound) {

@@ -1,5 +1,6 @@
 #include "wire/event_loop.h"
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
@@ -13,6 +14,8 @@ namespace asio = boost::asio;
 
 struct EventLoop::Impl {
   asio::io_context context{1};  // One thread runs it: Asio leaves out the locks of its run queue.
+  // A loop without work waits; only Stop ends it.
+  asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::signal_set signals{context};
   std::function<void(int)> on_signal;
 
@@ -29,7 +32,6 @@ EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::Run(bool busy_poll) {
-  const auto work = asio::make_work_guard(impl_->context);
   if (!busy_poll) {
     impl_->context.run();
     return;
@@ -38,7 +40,6 @@ void EventLoop::Run(bool busy_poll) {
 }
 
 bool EventLoop::RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
-  const auto work = asio::make_work_guard(impl_->context);
   const auto deadline = std::chrono::steady_clock::now() + at_most;
   while (!done()) {
     if (impl_->context.stopped()) return false;
