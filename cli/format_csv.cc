@@ -1,0 +1,95 @@
+#include <string_view>
+#include <vector>
+
+#include "cli/element_text.h"
+#include "cli/format_value.h"
+
+namespace tickstack {
+namespace {
+
+void AppendCsvField(std::string& out, std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) {
+    out += field;
+    return;
+  }
+  out += '"';
+  for (const char c : field) {
+    if (c == '"') out += '"';
+    out += c;
+  }
+  out += '"';
+}
+
+void AppendCsvValue(std::string& out, const Value& value) {
+  if (value.is_string() || value.is_atom_of(Type::kSymbol) || value.is_atom_of(Type::kChar)) {
+    return AppendCsvField(out, value.text());
+  }
+  const std::string json = FormatJson(value);
+  const std::string_view text = json;
+  if (text == "null") return;
+  // Numbers, and texts in quotes that hold nothing to escape; or an array or object in whole.
+  AppendCsvField(out,
+                 value.is_atom() && text.front() == '"' ? text.substr(1, text.size() - 2) : text);
+}
+
+void AppendCsvItem(std::string& out, const Value& value, size_t i) {
+  if (!HasItem(value, i)) return;
+  if (value.is_list()) {
+    AppendCsvValue(out, value.items()[i]);
+  } else if (value.is(Type::kSymbol)) {
+    AppendCsvField(out, value.symbols()[i]);
+  } else {
+    AppendCsvValue(out, Value::AtomFromBytes(value.type(), ElementAt(value, i)));
+  }
+}
+
+bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
+
+// `tables` stand side by side: the key's columns and the others.
+std::string CsvRows(const std::vector<const Value*>& tables) {
+  std::string out;
+  const auto append_line = [&](const auto& append_cell) {
+    bool first = true;
+    for (const Value* table : tables) {
+      for (size_t c = 0; c < table->columns().size(); ++c) {
+        if (!first) out += ',';
+        first = false;
+        append_cell(*table, c);
+      }
+    }
+    out += '\n';
+  };
+  append_line([&](const Value& table, size_t c) { AppendCsvField(out, table.column_names()[c]); });
+  for (size_t row = 0; row < tables.front()->count(); ++row) {
+    append_line([&](const Value& table, size_t c) { AppendCsvItem(out, table.columns()[c], row); });
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string FormatCsv(const Value& value) {
+  if (value.is_table()) return CsvRows({&value});
+  if (value.is_keyed_table()) return CsvRows({&value.keys(), &value.values()});
+  std::string out;
+  if (value.is_dict() && IsArray(value.keys()) && IsArray(value.values())) {
+    out = "key,value\n";
+    for (size_t i = 0; i < value.keys().count(); ++i) {
+      AppendCsvItem(out, value.keys(), i);
+      out += ',';
+      AppendCsvItem(out, value.values(), i);
+      out += '\n';
+    }
+  } else if (IsArray(value) && !value.is_string()) {
+    for (size_t i = 0; i < value.count(); ++i) {
+      AppendCsvItem(out, value, i);
+      out += '\n';
+    }
+  } else {
+    AppendCsvValue(out, value);
+    out += '\n';
+  }
+  return out;
+}
+
+}  // namespace tickstack

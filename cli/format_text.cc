@@ -1,0 +1,298 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cli/element_text.h"
+#include "cli/format_value.h"
+
+namespace tickstack {
+namespace {
+
+// `\n` and the like as q writes them; bytes from 0x80 on are left alone, they are somebody's UTF-8.
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      quoted += '\\';
+      quoted += c;
+    } else if (c == '\n') {
+      quoted += "\\n";
+    } else if (c == '\t') {
+      quoted += "\\t";
+    } else if (c == '\r') {
+      quoted += "\\r";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      quoted += fmt::format("\\{:03o}", byte);
+    } else {
+      quoted += c;
+    }
+  }
+  return quoted += '"';
+}
+
+// Without the bytes that would move a terminal's cursor: what a table's cell shows.
+std::string Printable(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    shown += byte < 0x20 || byte == 0x7f ? '.' : c;
+  }
+  return shown;
+}
+
+// What q writes for a null or an infinity, without the letter of its type: `0N`, `-0w`.
+std::string SpecialText(Type type, Finite finite) {
+  if (type == Type::kGuid) return "00000000-0000-0000-0000-000000000000";
+  const bool floating = type == Type::kFloat || type == Type::kReal;
+  std::string text = finite == Finite::kMinus ? "-0" : "0";
+  if (finite == Finite::kNull) return text += floating ? 'n' : 'N';
+  return text += floating ? 'w' : 'W';
+}
+
+// Types whose numbers carry their letter; those of the others tell their type by their form.
+bool HasSuffix(Type type) {
+  return type == Type::kBoolean || type == Type::kShort || type == Type::kInt ||
+         type == Type::kReal || type == Type::kMonth;
+}
+
+// Types whose null and infinities tell their type without a letter.
+bool IsSpecialPlain(Type type) {
+  return type == Type::kLong || type == Type::kFloat || type == Type::kGuid;
+}
+
+// Whether this text of a float would read as a long's: such a vector or atom ends with an `f`.
+bool ReadsAsLong(std::string_view text) {
+  return text.find_first_of(".enw") == std::string_view::npos;
+}
+
+std::string InlineSymbols(const SymbolVector& names) {
+  std::string text;
+  for (size_t i = 0; i < names.size(); ++i) text += "`" + Printable(names[i]);
+  return text;
+}
+
+// Elements of a fixed-width atom or vector, and the letter that tells their type where the elements
+// do not: `1 2 3i`, `0N 0Np`, `1 2f`, `101b`.
+std::string InlineElements(const Value& value) {
+  const Type type = value.type();
+  const bool joined = type == Type::kBoolean || type == Type::kByte;
+  std::string text = type == Type::kByte ? "0x" : "";
+  bool all_special = true, all_read_as_long = true;
+  for (size_t i = 0; i < value.count(); ++i) {
+    const std::span<const std::byte> element = ElementAt(value, i);
+    const Finite finite = FiniteOf(type, element);
+    const std::string item = finite == Finite::kFinite ? ElementText(type, element, TimeStyle::kQ)
+                                                       : SpecialText(type, finite);
+    all_special = all_special && finite != Finite::kFinite;
+    all_read_as_long = all_read_as_long && ReadsAsLong(item);
+    if (i > 0 && !joined) text += ' ';
+    text += item;
+  }
+  if (HasSuffix(type) || (all_special && !IsSpecialPlain(type))) text += LetterOf(type);
+  if (type == Type::kFloat && all_read_as_long) text += 'f';
+  return text;
+}
+
+std::string InlineAtom(const Value& atom) {
+  if (atom.is_atom_of(Type::kSymbol)) return "`" + Printable(atom.symbol());
+  if (atom.is_atom_of(Type::kChar)) return Quoted(atom.text());
+  return InlineElements(atom);
+}
+
+std::string InlineVector(const Value& vector) {
+  const std::string one = vector.count() == 1 ? "," : "";
+  if (vector.is_string()) return one + Quoted(vector.text());
+  if (vector.count() == 0) return fmt::format("`{}$()", NameOf(vector.type()));
+  if (vector.is(Type::kSymbol)) return one + InlineSymbols(vector.symbols());
+  return one + InlineElements(vector);
+}
+
+std::string InlineFunction(const Value& function) {
+  if (function.is_null()) return "::";
+  const std::span<const std::byte> bytes = function.function_bytes();
+  if (function.is(Type::kLambda)) {
+    // Type byte, namespace and its NUL, then a char vector: type, attribute, count, text.
+    const std::string_view text = AsText(bytes);
+    const size_t end_of_namespace = text.find('\0', 1);
+    if (end_of_namespace != std::string_view::npos && end_of_namespace + 7 <= text.size()) {
+      return std::string(text.substr(end_of_namespace + 7));
+    }
+  }
+  return fmt::format("<{}>", NameOf(function.type()));
+}
+
+}  // namespace
+
+std::string InlineText(const Value& value) {
+  if (value.is_atom()) return InlineAtom(value);
+  if (value.is_vector()) return InlineVector(value);
+  if (value.is_error()) return fmt::format("'{}", Printable(value.text()));
+  if (value.is_function()) return InlineFunction(value);
+  if (value.is_table())
+    return fmt::format("+{}!{}", InlineText(value.keys()), InlineText(value.values()));
+  if (value.is_dict())
+    return fmt::format("{}!{}", InlineText(value.keys()), InlineText(value.values()));
+  if (value.count() == 0) return "()";
+  if (value.count() == 1) return "," + InlineText(value.items().front());
+  std::string text = "(";
+  for (const Value& item : value.items()) {
+    if (text.size() > 1) text += ';';
+    text += InlineText(item);
+  }
+  return text += ')';
+}
+
+namespace {
+
+// Element i of a vector or list as a table's cell shows it: no suffix, no backtick, null is blank.
+std::string CellText(const Value& column, size_t i) {
+  if (!HasItem(column, i)) return "";
+  if (column.is_list()) return InlineText(column.items()[i]);
+  if (column.is(Type::kSymbol)) return Printable(column.symbols()[i]);
+  const std::span<const std::byte> element = ElementAt(column, i);
+  const Finite finite = FiniteOf(column.type(), element);
+  if (finite == Finite::kNull) return "";
+  if (finite != Finite::kFinite) return SpecialText(column.type(), finite);
+  return Printable(ElementText(column.type(), element, TimeStyle::kQ));
+}
+
+// Characters that a terminal shows: bytes that do not continue a UTF-8 sequence.
+size_t WidthOfText(std::string_view text) {
+  return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+void CutLine(std::string& line, size_t columns) {
+  if (WidthOfText(line) <= columns) return;
+  size_t shown = 0, end = 0;
+  for (; end < line.size(); ++end) {
+    if ((static_cast<unsigned char>(line[end]) & 0xc0) != 0x80 && shown++ + 2 >= columns) break;
+  }
+  line.resize(end);
+  line += "..";
+}
+
+void AppendLine(std::string& text, std::string line, const TextLimits& limits) {
+  line.erase(line.find_last_not_of(' ') + 1);
+  CutLine(line, limits.columns);
+  text += line;
+  text += '\n';
+}
+
+std::string Padded(std::string cell, size_t width) {
+  cell.append(width - std::min(width, WidthOfText(cell)), ' ');
+  return cell;
+}
+
+struct TextColumn {
+  std::string name;
+  std::vector<std::string> cells;
+  size_t width = 0;
+};
+
+std::vector<TextColumn> TextColumnsOf(const Value& table, size_t rows) {
+  std::vector<TextColumn> columns;
+  for (size_t c = 0; c < table.columns().size(); ++c) {
+    TextColumn column{Printable(table.column_names()[c]), {}, 0};
+    column.width = WidthOfText(column.name);
+    column.cells.reserve(rows);
+    for (size_t r = 0; r < rows; ++r) {
+      column.cells.push_back(CellText(table.columns()[c], r));
+      column.width = std::max(column.width, WidthOfText(column.cells.back()));
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+// `keys` is empty for a table without a key; a `|` stands between the key and the rest.
+std::string TableText(const Value* key_table, const Value& table, const TextLimits& limits) {
+  const size_t rows = table.count();
+  const size_t most = limits.lines > 3 ? limits.lines - 2 : 1;  // Under the header and its rule.
+  const size_t shown = rows > most ? most - 1 : rows;
+  std::vector<TextColumn> columns;
+  size_t bar = 0;
+  if (key_table != nullptr) {
+    columns = TextColumnsOf(*key_table, shown);
+    bar = columns.size();
+  }
+  for (TextColumn& column : TextColumnsOf(table, shown)) columns.push_back(std::move(column));
+
+  std::string header, rule;
+  for (size_t c = 0; c < columns.size(); ++c) {
+    const bool before_bar = c + 1 == bar;
+    header += Padded(columns[c].name, columns[c].width) + (before_bar ? "| " : " ");
+    rule += std::string(columns[c].width, '-') + (c + 1 == columns.size() ? ""
+                                                  : before_bar            ? "| "
+                                                                          : "-");
+  }
+  std::string text;
+  AppendLine(text, std::move(header), limits);
+  AppendLine(text, std::move(rule), limits);
+  for (size_t r = 0; r < shown; ++r) {
+    std::string line;
+    for (size_t c = 0; c < columns.size(); ++c) {
+      line +=
+          Padded(std::move(columns[c].cells[r]), columns[c].width) + (c + 1 == bar ? "| " : " ");
+    }
+    AppendLine(text, std::move(line), limits);
+  }
+  if (shown < rows) text += "..\n";
+  return text;
+}
+
+std::string LinesText(const std::vector<std::string>& lines, size_t total,
+                      const TextLimits& limits) {
+  std::string text;
+  for (const std::string& line : lines) AppendLine(text, line, limits);
+  if (lines.size() < total) text += "..\n";
+  return text;
+}
+
+size_t ShownOf(size_t count, const TextLimits& limits) {
+  const size_t most = std::max<size_t>(limits.lines, 2);
+  return count > most ? most - 1 : count;
+}
+
+std::string DictText(const Value& dict, const TextLimits& limits) {
+  if (dict.keys().is_table() || dict.values().is_table()) {
+    return LinesText({InlineText(dict)}, 1, limits);
+  }
+  const size_t shown = ShownOf(dict.count(), limits);
+  std::vector<std::string> lines(shown);
+  size_t width = 0;
+  for (size_t i = 0; i < shown; ++i) {
+    lines[i] = CellText(dict.keys(), i);
+    width = std::max(width, WidthOfText(lines[i]));
+  }
+  for (size_t i = 0; i < shown; ++i) {
+    lines[i] = Padded(std::move(lines[i]), width) + "| " + CellText(dict.values(), i);
+  }
+  return LinesText(lines, dict.count(), limits);
+}
+
+std::string ListText(const Value& list, const TextLimits& limits) {
+  if (list.count() == 0) return "()\n";
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < ShownOf(list.count(), limits); ++i)
+    lines.push_back(InlineText(list.items()[i]));
+  return LinesText(lines, list.count(), limits);
+}
+
+}  // namespace
+
+std::string FormatText(const Value& value, const TextLimits& limits) {
+  if (value.is_null()) return "";
+  if (value.is_table()) return TableText(nullptr, value, limits);
+  if (value.is_keyed_table()) return TableText(&value.keys(), value.values(), limits);
+  if (value.is_dict()) return DictText(value, limits);
+  if (value.is_list()) return ListText(value, limits);
+  return LinesText({InlineText(value)}, 1, limits);
+}
+
+}  // namespace tickstack
