@@ -33,6 +33,9 @@
 
 namespace tickstack::wire {
 
+inline constexpr size_t kColumnsMax = size_t{1} << 15;  // Columns that an upd may have.
+inline constexpr size_t kArgumentsMax = 8;              // Arguments of a call, as in q.
+
 enum class UpdForm : uint8_t { kColumns, kRow, kRows, kTable };
 
 // The rows of x. Every column has `batch.rows` rows. Valid until the decoder's next call, and as
@@ -84,8 +87,6 @@ std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
 
 // The second item's text, likewise.
 std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body);
-
-inline constexpr size_t kArgumentsMax = 8;  // As in q.
 
 // A call as clients send it: a function's name and its encoded arguments.
 struct CallView {

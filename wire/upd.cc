@@ -1,0 +1,550 @@
+#include "wire/upd.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/status.h"
+#include "wire/name_scan.h"
+#include "wire/walk.h"
+
+namespace tickstack::wire {
+namespace {
+
+constexpr int8_t kSymbolAtom = -static_cast<int8_t>(Type::kSymbol);
+constexpr int8_t kCharAtom = -static_cast<int8_t>(Type::kChar);
+constexpr int8_t kErrorCode = static_cast<int8_t>(Type::kError);
+constexpr uint8_t kAttributeMax = static_cast<uint8_t>(Attribute::kGrouped);
+
+// How deep a cell of a nested column sits in the deepest form of an upd, that with a table:
+// message, table, list of columns, column, cell. Held to it in every form, a cell that was read
+// from one form can be sent in any other.
+constexpr int kCellDepth = 5;
+constexpr int kArgumentDepth = 2;
+
+bool IsAtom(int8_t code) { return code < 0 && code != kErrorCode; }
+
+// Reads forward through bytes whose values it checks as it goes.
+class Reader {
+ public:
+  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  size_t offset() const { return offset_; }
+  size_t left() const { return bytes_.size() - offset_; }
+  bool at_end() const { return left() == 0; }
+  std::span<const std::byte> From(size_t begin) const {
+    return bytes_.subspan(begin, offset_ - begin);
+  }
+
+  // The type byte that comes next; 0 at the end, where whatever reads it then fails.
+  int8_t PeekCode() const { return at_end() ? int8_t{0} : static_cast<int8_t>(bytes_[offset_]); }
+
+  absl::Status Take(size_t bytes, std::span<const std::byte>* taken) {
+    if (left() < bytes) return EndsEarly();
+    *taken = bytes_.subspan(offset_, bytes);
+    offset_ += bytes;
+    return absl::OkStatus();
+  }
+
+  absl::Status TakeNames(size_t names, std::span<const std::byte>* taken) {
+    const size_t bytes = BytesOfNames(bytes_.subspan(offset_), names);
+    if (bytes == kTooFewNames) return EndsEarly();
+    return Take(bytes, taken);
+  }
+
+  absl::Status Expect(Type type, std::string_view what) {
+    const int8_t code = PeekCode();
+    std::span<const std::byte> byte;
+    TS_RETURN_IF_ERROR(Take(1, &byte));
+    if (static_cast<Type>(code) == type) return absl::OkStatus();
+    return InvalidArgument("byte {}: type {}, expected {} ({})", offset_ - 1, code,
+                           static_cast<int>(type), what);
+  }
+
+  // The attribute and count of a vector or list.
+  absl::Status TakeCount(size_t* count) {
+    std::span<const std::byte> bytes;
+    TS_RETURN_IF_ERROR(Take(1 + sizeof(int32_t), &bytes));
+    const auto attribute = std::to_integer<uint8_t>(bytes[0]);
+    const auto number = LoadLittle<int32_t>(bytes.data() + 1);
+    if (attribute > kAttributeMax || number < 0) [[unlikely]] {
+      return InvalidArgument("byte {}: attribute {} and count {}, expected 0 to 4 and 0 or more",
+                             offset_ - bytes.size(), attribute, number);
+    }
+    *count = static_cast<size_t>(number);
+    return absl::OkStatus();
+  }
+
+  // The data of `count` elements of a vector, or the one of an atom.
+  absl::Status TakeElements(Type type, size_t count, std::span<const std::byte>* data) {
+    if (type == Type::kSymbol) return TakeNames(count, data);
+    if (left() / WidthOf(type) < count) return EndsEarly();
+    return Take(count * WidthOf(type), data);
+  }
+
+  absl::Status SkipValue(int depth) {
+    TS_ASSIGN_OR_RETURN(const size_t bytes,
+                        WalkWholeValue(bytes_.subspan(offset_), depth, offset_));
+    offset_ += bytes;
+    return absl::OkStatus();
+  }
+
+  // One atom; `data` is what follows its type byte.
+  absl::Status TakeAtom(Type* type, std::span<const std::byte>* data) {
+    *type = static_cast<Type>(-PeekCode());
+    if (!IsVectorType(*type)) {
+      return InvalidArgument("byte {}: type {}, which does not exist", offset_, PeekCode());
+    }
+    ++offset_;
+    return TakeElements(*type, 1, data);
+  }
+
+  // The text of a symbol, string or char.
+  absl::Status TakeText(std::string_view what, std::string_view* text) {
+    const int8_t code = PeekCode();
+    std::span<const std::byte> data;
+    if (code == kSymbolAtom || code == kCharAtom) {
+      Type type;
+      TS_RETURN_IF_ERROR(TakeAtom(&type, &data));
+      *text = AsText(code == kSymbolAtom ? data.first(data.size() - 1) : data);
+      return absl::OkStatus();
+    }
+    if (code != static_cast<int8_t>(Type::kChar)) {
+      return InvalidArgument("byte {}: {} is of type {}, expected a symbol or string", offset_,
+                             what, code);
+    }
+    size_t count = 0;
+    TS_RETURN_IF_ERROR(Expect(Type::kChar, what));
+    TS_RETURN_IF_ERROR(TakeCount(&count));
+    TS_RETURN_IF_ERROR(Take(count, &data));
+    *text = AsText(data);
+    return absl::OkStatus();
+  }
+
+  absl::Status ExpectEnd() const {
+    if (at_end()) return absl::OkStatus();
+    return InvalidArgument("byte {}: the value ends here, its message at byte {}", offset_,
+                           bytes_.size());
+  }
+
+ private:
+  absl::Status EndsEarly() const {
+    return InvalidArgument("byte {}: the value goes on past the end, byte {}", offset_,
+                           bytes_.size());
+  }
+
+  std::span<const std::byte> bytes_;
+  size_t offset_ = 0;
+};
+
+// A column of rows that come one by one, while it is gathered.
+struct Lane {
+  int8_t code = 0;            // Of the first row's item.
+  bool one_atom_type = true;  // Every item is an atom of that type: the column is a plain vector.
+  size_t values_bytes = 0;    // Of all items as encoded values.
+  size_t begin = 0;           // Where the column starts in the scratch buffer,
+  size_t end = 0;             // and where its next item goes.
+};
+
+// Texts of names that are known to be whole.
+void SplitNames(std::span<const std::byte> data, std::vector<std::string_view>* names) {
+  names->clear();
+  while (!data.empty()) {
+    const std::string_view name(reinterpret_cast<const char*>(data.data()));
+    names->push_back(name);
+    data = data.subspan(name.size() + 1);
+  }
+}
+
+}  // namespace
+
+struct UpdDecoder::State {
+  std::vector<ColumnView> columns;
+  std::vector<std::string_view> names;
+  std::vector<std::span<const std::byte>> arguments;
+  std::vector<Lane> lanes;
+  ByteBuffer scratch;
+
+  absl::Status Upd(Reader& reader, UpdView* out, size_t expected_columns);
+  absl::Status X(Reader& reader, RowsView* out, size_t expected_columns);
+  absl::Status List(Reader& reader, RowsView* out);
+  absl::Status ResizeColumns(size_t count);
+  absl::Status Columns(Reader& reader, size_t count);
+  absl::Status Row(Reader& reader, size_t count);
+  absl::Status RowFromVector(Reader& reader, size_t expected_columns);
+  absl::Status Rows(Reader& reader, size_t count);
+  absl::Status MeasureRows(Reader& reader, size_t count);
+  absl::Status GatherRows(Reader& reader, size_t count);
+  absl::Status Table(Reader& reader);
+  size_t rows = 0;
+};
+
+namespace {
+
+// A list of rows: a list whose first item is a list that begins with an atom.
+bool BeginsWithARow(Reader reader) {
+  size_t count = 0;
+  if (!reader.Expect(Type::kList, "").ok() || !reader.TakeCount(&count).ok()) return false;
+  return count > 0 && IsAtom(reader.PeekCode());
+}
+
+absl::Status ReadColumn(Reader& reader, ColumnView* column) {
+  const int8_t code = reader.PeekCode();
+  const auto type = static_cast<Type>(code);
+  if (!IsVectorType(type) && type != Type::kList) {
+    return InvalidArgument("byte {}: type {}, expected a vector or list", reader.offset(), code);
+  }
+  TS_RETURN_IF_ERROR(reader.Expect(type, "a column"));
+  column->type = type;
+  column->attribute = Attribute::kNone;
+  TS_RETURN_IF_ERROR(reader.TakeCount(&column->rows));
+  if (type != Type::kList) return reader.TakeElements(type, column->rows, &column->data);
+
+  const size_t begin = reader.offset();
+  for (size_t i = 0; i < column->rows; ++i) TS_RETURN_IF_ERROR(reader.SkipValue(kCellDepth));
+  column->data = reader.From(begin);
+  return absl::OkStatus();
+}
+
+// One row of a column: an atom, or the cell of a nested column.
+absl::Status ReadCell(Reader& reader, ColumnView* column) {
+  column->attribute = Attribute::kNone;
+  column->rows = 1;
+  if (IsAtom(reader.PeekCode())) return reader.TakeAtom(&column->type, &column->data);
+  const size_t begin = reader.offset();
+  TS_RETURN_IF_ERROR(reader.SkipValue(kCellDepth));
+  column->type = Type::kList;
+  column->data = reader.From(begin);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status UpdDecoder::State::ResizeColumns(size_t count) {
+  if (count > kColumnsMax) {
+    return InvalidArgument("length: {} columns, at most {} are accepted", count, kColumnsMax);
+  }
+  columns.resize(count);
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::Columns(Reader& reader, size_t count) {
+  TS_RETURN_IF_ERROR(ResizeColumns(count));
+  rows = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (absl::Status status = ReadColumn(reader, &columns[i]); !status.ok()) [[unlikely]] {
+      return Annotate(status, fmt::format("column {}", i));
+    }
+    if (i == 0) rows = columns[0].rows;
+    if (columns[i].rows != rows) [[unlikely]] {
+      return InvalidArgument("length: column {} has {} rows, column 0 has {}", i, columns[i].rows,
+                             rows);
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::Row(Reader& reader, size_t count) {
+  TS_RETURN_IF_ERROR(ResizeColumns(count));
+  rows = 1;
+  for (size_t i = 0; i < count; ++i) {
+    if (absl::Status status = ReadCell(reader, &columns[i]); !status.ok()) [[unlikely]] {
+      return Annotate(status, fmt::format("column {}", i));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::RowFromVector(Reader& reader, size_t expected_columns) {
+  const auto type = static_cast<Type>(reader.PeekCode());
+  size_t count = 0;
+  TS_RETURN_IF_ERROR(reader.Expect(type, "x"));
+  TS_RETURN_IF_ERROR(reader.TakeCount(&count));
+  if (expected_columns != 0 && count != expected_columns) {
+    return InvalidArgument("length: a row of {} items, the table has {} columns", count,
+                           expected_columns);
+  }
+  std::span<const std::byte> data;
+  TS_RETURN_IF_ERROR(ResizeColumns(count));
+  TS_RETURN_IF_ERROR(reader.TakeElements(type, count, &data));
+  rows = count == 0 ? 0 : 1;
+  for (ColumnView& column : columns) {
+    const size_t bytes = type == Type::kSymbol ? BytesOfNames(data, 1) : WidthOf(type);
+    column = {type, Attribute::kNone, 1, data.first(bytes)};
+    data = data.subspan(bytes);
+  }
+  return absl::OkStatus();
+}
+
+// Rows are transposed in two passes over the same bytes, so that nothing but the scratch buffer
+// grows with their number.
+absl::Status UpdDecoder::State::Rows(Reader& reader, size_t count) {
+  Reader again = reader;
+  TS_RETURN_IF_ERROR(MeasureRows(reader, count));
+  size_t bytes = 0;
+  for (Lane& lane : lanes) {
+    lane.begin = lane.end = bytes;
+    bytes += lane.one_atom_type ? lane.values_bytes - count : lane.values_bytes;  // No type bytes.
+  }
+  scratch.resize(bytes);
+  TS_RETURN_IF_ERROR(GatherRows(again, count));
+
+  TS_RETURN_IF_ERROR(ResizeColumns(lanes.size()));
+  rows = count;
+  for (size_t i = 0; i < lanes.size(); ++i) {
+    const Lane& lane = lanes[i];
+    const Type type = lane.one_atom_type ? static_cast<Type>(-lane.code) : Type::kList;
+    columns[i] = {type, Attribute::kNone, count,
+                  scratch.span().subspan(lane.begin, lane.end - lane.begin)};
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::MeasureRows(Reader& reader, size_t count) {
+  lanes.clear();
+  for (size_t row = 0; row < count; ++row) {
+    size_t items = 0;
+    TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "a row"));
+    TS_RETURN_IF_ERROR(reader.TakeCount(&items));
+    if (row == 0) {
+      TS_RETURN_IF_ERROR(ResizeColumns(items));
+      lanes.resize(items);
+    }
+    if (items != lanes.size()) {
+      return InvalidArgument("length: row {} has {} items, row 0 has {}", row, items, lanes.size());
+    }
+    for (Lane& lane : lanes) {
+      const int8_t code = reader.PeekCode();
+      if (row == 0) lane.code = code;
+      lane.one_atom_type = lane.one_atom_type && IsAtom(code) && code == lane.code;
+      const size_t begin = reader.offset();
+      TS_RETURN_IF_ERROR(reader.SkipValue(kCellDepth));
+      lane.values_bytes += reader.offset() - begin;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::GatherRows(Reader& reader, size_t count) {
+  for (size_t row = 0; row < count; ++row) {
+    size_t items = 0;
+    TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "a row"));
+    TS_RETURN_IF_ERROR(reader.TakeCount(&items));
+    for (Lane& lane : lanes) {
+      const size_t begin = reader.offset();
+      TS_RETURN_IF_ERROR(reader.SkipValue(kCellDepth));
+      const std::span<const std::byte> item =
+          reader.From(begin).subspan(lane.one_atom_type ? 1 : 0);
+      std::memcpy(scratch.data() + lane.end, item.data(), item.size());
+      lane.end += item.size();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::Table(Reader& reader) {
+  std::span<const std::byte> bytes;
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kTable, "x"));
+  TS_RETURN_IF_ERROR(reader.Take(1, &bytes));
+  const auto attribute = std::to_integer<uint8_t>(bytes[0]);
+  if (attribute > kAttributeMax) {
+    return InvalidArgument("byte {}: attribute {}, expected 0 to 4", reader.offset() - 1,
+                           attribute);
+  }
+  size_t names_count = 0, columns_count = 0;
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kDict, "the dictionary of a table"));
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kSymbol, "a table's column names"));
+  TS_RETURN_IF_ERROR(reader.TakeCount(&names_count));
+  TS_RETURN_IF_ERROR(ResizeColumns(names_count));
+  TS_RETURN_IF_ERROR(reader.TakeNames(names_count, &bytes));
+  SplitNames(bytes, &names);
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "a table's columns"));
+  TS_RETURN_IF_ERROR(reader.TakeCount(&columns_count));
+  if (columns_count != names_count) {
+    return InvalidArgument("length: a table of {} names and {} columns", names_count,
+                           columns_count);
+  }
+  return Columns(reader, columns_count);
+}
+
+absl::Status UpdDecoder::State::List(Reader& reader, RowsView* out) {
+  size_t count = 0;
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "x"));
+  TS_RETURN_IF_ERROR(reader.TakeCount(&count));
+  out->form = UpdForm::kColumns;
+  if (count == 0) return Columns(reader, 0);
+  if (IsAtom(reader.PeekCode())) {
+    out->form = UpdForm::kRow;
+    return Row(reader, count);
+  }
+  if (BeginsWithARow(reader)) {
+    out->form = UpdForm::kRows;
+    return Rows(reader, count);
+  }
+  return Columns(reader, count);
+}
+
+absl::Status UpdDecoder::State::X(Reader& reader, RowsView* out, size_t expected_columns) {
+  names.clear();
+  const int8_t code = reader.PeekCode();
+  const auto type = static_cast<Type>(code);
+  if (type == Type::kList) {
+    TS_RETURN_IF_ERROR(List(reader, out));
+  } else if (type == Type::kTable) {
+    out->form = UpdForm::kTable;
+    TS_RETURN_IF_ERROR(Table(reader));
+  } else if (IsVectorType(type)) {
+    out->form = UpdForm::kRow;
+    TS_RETURN_IF_ERROR(RowFromVector(reader, expected_columns));
+  } else {
+    return InvalidArgument("byte {}: x is of type {}, expected a list or table", reader.offset(),
+                           code);
+  }
+  out->names = names;
+  out->batch = {columns, rows};
+  return absl::OkStatus();
+}
+
+absl::Status UpdDecoder::State::Upd(Reader& reader, UpdView* out, size_t expected_columns) {
+  size_t items = 0;
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "an upd"));
+  TS_RETURN_IF_ERROR(reader.TakeCount(&items));
+  if (items < 3 || items > 1 + kArgumentsMax) {
+    return InvalidArgument("a list of {} items, expected 3 (verb; table; x) to {}", items,
+                           1 + kArgumentsMax);
+  }
+  TS_RETURN_IF_ERROR(reader.TakeText("the verb", &out->verb));
+  TS_RETURN_IF_ERROR(reader.TakeText("the table's name", &out->table));
+  const size_t x_begin = reader.offset();
+  TS_RETURN_IF_ERROR(X(reader, out, expected_columns));
+  out->x = reader.From(x_begin);
+
+  arguments.clear();
+  out->seq.reset();
+  for (size_t i = 3; i < items; ++i) {
+    const size_t begin = reader.offset();
+    const int8_t code = reader.PeekCode();
+    TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
+    arguments.push_back(reader.From(begin));
+    if (i == 3 && code == -static_cast<int8_t>(Type::kLong)) {
+      out->seq = LoadLittle<int64_t>(arguments.back().data() + 1);
+    }
+  }
+  out->arguments = arguments;
+  return reader.ExpectEnd();
+}
+
+UpdDecoder::UpdDecoder() : state_(std::make_unique<State>()) {}
+UpdDecoder::~UpdDecoder() = default;
+UpdDecoder::UpdDecoder(UpdDecoder&&) noexcept = default;
+UpdDecoder& UpdDecoder::operator=(UpdDecoder&&) noexcept = default;
+
+absl::Status UpdDecoder::Decode(std::span<const std::byte> body, UpdView* out,
+                                size_t expected_columns) {
+  Reader reader(body);
+  return state_->Upd(reader, out, expected_columns);
+}
+
+absl::Status UpdDecoder::DecodeX(std::span<const std::byte> x, RowsView* out,
+                                 size_t expected_columns) {
+  Reader reader(x);
+  TS_RETURN_IF_ERROR(state_->X(reader, out, expected_columns));
+  return reader.ExpectEnd();
+}
+
+namespace {
+
+// The texts of the first two names of a call, as far as `wanted` says.
+std::optional<std::string_view> PeekName(std::span<const std::byte> body, size_t wanted) {
+  Reader reader(body);
+  const auto type = static_cast<Type>(reader.PeekCode());
+  if (type != Type::kList && type != Type::kSymbol) return std::nullopt;
+  size_t count = 0;
+  if (!reader.Expect(type, "").ok() || !reader.TakeCount(&count).ok() || count <= wanted) {
+    return std::nullopt;
+  }
+  std::string_view text;
+  for (size_t i = 0; i <= wanted; ++i) {
+    if (type == Type::kList) {
+      if (!reader.TakeText("a name", &text).ok()) return std::nullopt;
+      continue;
+    }
+    std::span<const std::byte> name;
+    if (!reader.TakeNames(1, &name).ok()) return std::nullopt;
+    text = AsText(name.first(name.size() - 1));
+  }
+  return text;
+}
+
+absl::Status CheckArgumentsCount(size_t items) {
+  if (items >= 1 && items <= 1 + kArgumentsMax) return absl::OkStatus();
+  return InvalidArgument("a call of {} items, expected a function and at most {} arguments", items,
+                         kArgumentsMax);
+}
+
+// A symbol vector: the names become encoded symbols in the scratch buffer.
+absl::StatusOr<CallView> CallOfSymbols(Reader& reader) {
+  CallView call;
+  size_t items = 0;
+  std::span<const std::byte> names;
+  TS_RETURN_IF_ERROR(reader.TakeCount(&items));
+  TS_RETURN_IF_ERROR(CheckArgumentsCount(items));
+  TS_RETURN_IF_ERROR(reader.TakeNames(items, &names));
+  TS_RETURN_IF_ERROR(reader.ExpectEnd());
+
+  call.scratch.reserve(names.size() + items);  // The spans below point into it.
+  std::vector<std::string_view> texts;
+  SplitNames(names, &texts);
+  call.name = texts.front();
+  for (size_t i = 1; i < items; ++i) {
+    const size_t begin = call.scratch.size();
+    call.scratch.AppendLittle(kSymbolAtom);
+    call.scratch.Append(texts[i]);
+    call.scratch.AppendLittle(char{0});
+    call.arguments[call.arguments_count++] = call.scratch.span().subspan(begin);
+  }
+  return call;
+}
+
+absl::StatusOr<CallView> CallOfList(Reader& reader) {
+  CallView call;
+  size_t items = 0;
+  TS_RETURN_IF_ERROR(reader.TakeCount(&items));
+  TS_RETURN_IF_ERROR(CheckArgumentsCount(items));
+  const size_t function_begin = reader.offset();
+  if (static_cast<Type>(reader.PeekCode()) == Type::kLambda) {
+    TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
+  } else {
+    TS_RETURN_IF_ERROR(reader.TakeText("the function", &call.name));
+  }
+  call.function = reader.From(function_begin);
+  for (size_t i = 1; i < items; ++i) {
+    const size_t begin = reader.offset();
+    TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
+    call.arguments[call.arguments_count++] = reader.From(begin);
+  }
+  TS_RETURN_IF_ERROR(reader.ExpectEnd());
+  return call;
+}
+
+}  // namespace
+
+std::optional<std::string_view> PeekVerb(std::span<const std::byte> body) {
+  return PeekName(body, 0);
+}
+
+std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body) {
+  return PeekName(body, 1);
+}
+
+absl::StatusOr<CallView> PeekCall(std::span<const std::byte> body) {
+  Reader reader(body);
+  const int8_t code = reader.PeekCode();
+  const auto type = static_cast<Type>(code);
+  if (type != Type::kList && type != Type::kSymbol) {
+    return InvalidArgument("byte 0: type {}, expected a list that begins with a function", code);
+  }
+  TS_RETURN_IF_ERROR(reader.Expect(type, "a call"));
+  return type == Type::kList ? CallOfList(reader) : CallOfSymbols(reader);
+}
+
+}  // namespace tickstack::wire
