@@ -22,7 +22,6 @@
 #include <bit>
 #include <cerrno>
 #include <condition_variable>
-#include <cstring>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -124,7 +123,6 @@ class DramTier final : public Tier {
     if (ahead_pages_ > 0) wake_.notify_one();
     // Outside the lock: a chunk's pages take as long as thousands of small allocations.
     if (!grant.populated) Populate(grant.memory, rounded);
-    if (grant.used_before) std::memset(grant.memory, 0, bytes);
     return grant.memory;
   }
 
@@ -142,7 +140,6 @@ class DramTier final : public Tier {
       const uint32_t pages = PagesMask(first, rounded / kPageBytes);
       TS_CHECK(first < kPagesPerSlab && (at->second.free & pages) == 0);
       at->second.free |= pages;
-      at->second.used_before |= pages;
     } else {
       small_[ClassOf(rounded)].freed.push_back(memory);
     }
@@ -157,13 +154,11 @@ class DramTier final : public Tier {
   struct Grant {
     std::byte* memory;
     bool populated;
-    bool used_before;  // Not zero any more.
   };
   // One bit per page.
   struct Slab {
     uint32_t free = ~uint32_t{0};
     uint32_t populated = 0;
-    uint32_t used_before = 0;
   };
   struct SmallClass {
     std::vector<std::byte*> freed;
@@ -181,7 +176,7 @@ class DramTier final : public Tier {
     if (rounded > kSlabBytes) {
       TS_ASSIGN_OR_RETURN(std::byte * memory, Map(rounded));
       large_.emplace(memory, rounded);
-      return Grant{memory, false, false};
+      return Grant{memory, false};
     }
     if (rounded >= kPageBytes) return TakePages(rounded / kPageBytes);
     return TakeSmall(rounded);
@@ -192,19 +187,18 @@ class DramTier final : public Tier {
     if (!small.freed.empty()) {
       std::byte* const memory = small.freed.back();
       small.freed.pop_back();
-      return Grant{memory, true, true};
+      return Grant{memory, true};
     }
     if (small.cut == small.cut_end) {
       TS_ASSIGN_OR_RETURN(const Grant page, TakePages(1));
       // Under the lock, once in 2 MiB of small blocks.
       if (!page.populated) Populate(page.memory, kPageBytes);
-      if (page.used_before) std::memset(page.memory, 0, kPageBytes);
       small.cut = page.memory;
       small.cut_end = page.memory + kPageBytes;
     }
     std::byte* const memory = small.cut;
     small.cut += rounded;
-    return Grant{memory, true, false};
+    return Grant{memory, true};
   }
 
   absl::StatusOr<Grant> TakePages(size_t pages) {
@@ -220,8 +214,7 @@ class DramTier final : public Tier {
 
   Grant TakeFrom(std::byte* base, Slab& slab, size_t first, size_t pages) {
     const uint32_t mask = PagesMask(first, pages);
-    const Grant grant{base + first * kPageBytes, (slab.populated & mask) == mask,
-                      (slab.used_before & mask) != 0};
+    const Grant grant{base + first * kPageBytes, (slab.populated & mask) == mask};
     slab.free &= ~mask;
     slab.populated |= mask;  // The taker populates what is not.
     return grant;

@@ -28,9 +28,9 @@ class Tier {
  public:
   virtual ~Tier() = default;
 
-  // Memory of `bytes` > 0 bytes, zero-filled, aligned to `kAlignment` (2 MiB from 2 MiB on), that
-  // stays where it is until Free. kResourceExhausted, counted, when the tier's capacity does not
-  // hold it; never a signal.
+  // Memory of `bytes` > 0 bytes, of any content, aligned to `kAlignment` (2 MiB from 2 MiB on),
+  // that stays where it is until Free. kResourceExhausted, counted, when the tier's capacity does
+  // not hold it; never a signal.
   virtual absl::StatusOr<std::byte*> Allocate(size_t bytes) = 0;
   // Gives back what Allocate(bytes) returned.
   virtual void Free(std::byte* memory, size_t bytes) = 0;

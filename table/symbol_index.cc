@@ -15,6 +15,9 @@ constexpr size_t kDoublings = 11;  // Up to 1 MiB.
 // symbols, two waste 1.2.
 constexpr size_t kBlocksPerSize = 2;
 constexpr size_t kGrowingBlocks = kBlocksPerSize * kDoublings;
+// Symbols of consecutive rows have nothing to do with each other, so each row's header and tail is
+// a miss: they are fetched this many rows ahead.
+constexpr size_t kAhead = 12;
 
 }  // namespace
 
@@ -89,6 +92,11 @@ void SymbolIndex::NextTail(List& list) {
 void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
                          uint32_t first_row) {
   for (size_t i = 0; i < ids.size(); ++i) {
+    if (i + kAhead < ids.size()) {
+      const List& ahead = lists_[SlotOf(ids[i + kAhead])];
+      __builtin_prefetch(RowsOf(ahead.tail, ahead.tail_capacity) + ahead.tail_used, 1);
+      __builtin_prefetch(TimesOf(ahead.tail) + ahead.tail_used, 1);
+    }
     List& list = lists_[SlotOf(ids[i])];
     TS_DCHECK(list.pending > 0);
     if (list.tail_used == list.tail_capacity) [[unlikely]]
