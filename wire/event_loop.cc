@@ -31,12 +31,16 @@ struct EventLoop::Impl {
 EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
 EventLoop::~EventLoop() = default;
 
-void EventLoop::Run(bool busy_poll) {
-  if (!busy_poll) {
-    impl_->context.run();
-    return;
+void EventLoop::Run() { impl_->context.run(); }
+
+void EventLoop::RunUntil(const std::function<bool()>& done, bool busy_poll) {
+  while (!done() && !impl_->context.stopped()) {
+    if (busy_poll) {
+      impl_->context.poll();
+    } else {
+      impl_->context.run_one();
+    }
   }
-  while (!impl_->context.stopped()) impl_->context.poll();
 }
 
 bool EventLoop::RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {

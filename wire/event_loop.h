@@ -22,9 +22,11 @@ class EventLoop {
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
 
-  // Runs handlers until Stop. With `busy_poll` it never sleeps: it takes a whole core and saves the
-  // wake-up, some 5 to 50 us a message.
-  void Run(bool busy_poll = false);
+  // Runs handlers until Stop.
+  void Run();
+  // Runs handlers until `done()`, asked after each, holds, or Stop. With `busy_poll` it never
+  // sleeps: it takes a whole core and saves the wake-up, some 5 to 50 us a message.
+  void RunUntil(const std::function<bool()>& done, bool busy_poll);
   // Runs until `done()` holds, Stop is called or the time is over; true if `done()` holds.
   bool RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most);
   void Stop();                                // Any thread, and a signal-handling thread.

@@ -1,0 +1,41 @@
+#include "wire/listener_options.h"
+
+#include <unistd.h>
+
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+
+namespace tickstack::wire {
+
+absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
+                                               const ServerOptions& options,
+                                               ServerHandler* handler) {
+  std::unique_ptr<Server> server;
+  if (listener.listen_fd >= 0) {
+    TS_ASSIGN_OR_RETURN(server, Server::Adopt(loop, listener.listen_fd, options, handler));
+  } else {
+    if (listener.port < 0 || listener.port > 65535) {
+      return InvalidArgument("port {}: expected 0 to 65535", listener.port);
+    }
+    const Address address{listener.host, static_cast<uint16_t>(listener.port), ""};
+    TS_ASSIGN_OR_RETURN(server, Server::Listen(loop, address, options, handler));
+  }
+  if (listener.unix_socket && server->port() != 0) {
+    TS_RETURN_IF_ERROR(server->AlsoListen({"", 0, fmt::format("@/tmp/kx.{}", server->port())}));
+  }
+  return server;
+}
+
+void ReportReady(ListenerOptions& listener) {
+  const int fd = std::exchange(listener.ready_fd, -1);
+  if (fd < 0) return;
+  constexpr std::string_view kReady = "ready\n";
+  if (::write(fd, kReady.data(), kReady.size()) != static_cast<ssize_t>(kReady.size())) {
+    LogWarn("nobody hears that this process is ready fd={}", fd);
+  }
+  ::close(fd);
+}
+
+}  // namespace tickstack::wire
