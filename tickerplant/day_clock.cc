@@ -1,0 +1,53 @@
+#include "tickerplant/day_clock.h"
+
+#include "absl/time/civil_time.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+const absl::CivilDay kEpoch(2000, 1, 1);
+
+absl::Time ToAbsl(int64_t ns) { return absl::FromUnixNanos(ns + kUnixNsOfKdbEpoch); }
+int64_t FromAbsl(absl::Time time) { return absl::ToUnixNanos(time) - kUnixNsOfKdbEpoch; }
+
+}  // namespace
+
+absl::StatusOr<DayClock> DayClock::Create(const std::string& zone, int64_t offset_ns,
+                                          std::optional<int32_t> fixed_date) {
+  DayClock clock;
+  if (!absl::LoadTimeZone(zone, &clock.zone_)) {
+    return InvalidArgument(
+        "time zone '{}': not in the system's database, expected a name such as America/New_York",
+        zone);
+  }
+  if (offset_ns <= -kNsPerDay || offset_ns >= kNsPerDay) {
+    return InvalidArgument("roll offset of {} s: expected less than a day",
+                           offset_ns / kNsPerSecond);
+  }
+  clock.offset_ns_ = offset_ns;
+  clock.fixed_date_ = fixed_date;
+  return clock;
+}
+
+int32_t DayClock::DateAt(int64_t now_ns) const {
+  if (fixed_date_) return *fixed_date_;
+  return static_cast<int32_t>(absl::ToCivilDay(ToAbsl(now_ns - offset_ns_), zone_) - kEpoch);
+}
+
+int64_t DayClock::NextRollAfter(int64_t now_ns) const {
+  if (fixed_date_) return INT64_MAX;
+  const absl::CivilDay next = absl::ToCivilDay(ToAbsl(now_ns - offset_ns_), zone_) + 1;
+  return FromAbsl(absl::FromCivil(next, zone_)) + offset_ns_;
+}
+
+int64_t DayClock::LocalTimespan(int64_t now_ns) const {
+  const absl::Time now = ToAbsl(now_ns);
+  const absl::CivilSecond second = absl::ToCivilSecond(now, zone_);
+  const int64_t of_day = (second.hour() * 60 + second.minute()) * 60 + second.second();
+  const int64_t fraction = ((now_ns % kNsPerSecond) + kNsPerSecond) % kNsPerSecond;
+  return of_day * kNsPerSecond + fraction;
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+
+namespace tickstack::tickerplant {
+
+// Which trading day it is: days begin at midnight of a time zone plus an offset (17 hours: a day
+// that begins at 17:00, and carries the date of its beginning). Threads: any; immutable.
+class DayClock {
+ public:
+  // `zone` is a name of the system's time zone database, such as `America/New_York`, or `UTC`. With
+  // a fixed date the day never ends: for replays.
+  static absl::StatusOr<DayClock> Create(const std::string& zone, int64_t offset_ns,
+                                         std::optional<int32_t> fixed_date);
+
+  int32_t DateAt(int64_t now_ns) const;  // Days since 2000-01-01.
+  // The first instant after `now_ns` that belongs to another date; INT64_MAX if there is none.
+  int64_t NextRollAfter(int64_t now_ns) const;
+  // Time of day in the zone: what kdb+tick stamps into a timespan column.
+  int64_t LocalTimespan(int64_t now_ns) const;
+
+ private:
+  absl::TimeZone zone_;
+  int64_t offset_ns_ = 0;
+  std::optional<int32_t> fixed_date_;
+};
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,383 @@
+#include "tickerplant/publisher.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "wire/codec.h"
+#include "wire/ipc.h"
+
+namespace tickstack::tickerplant {
+
+using wire::Segment;
+
+namespace {
+
+// A column's bytes of one message are copied below this, and referenced from here on: the same
+// bound by which a connection decides, so that nothing is copied twice.
+constexpr size_t kReferenceBytes = 4096;
+// A message of at most this size is encoded into one piece: cheaper than a list of segments per
+// subscriber.
+constexpr size_t kContiguousBytes = size_t{16} << 10;
+
+constexpr size_t kVectorHeaderBytes = 6;  // type, attribute, int32 count
+
+void AppendSymbolAtom(ByteBuffer& out, std::string_view name) {
+  out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kSymbol)));
+  out.Append(name);
+  out.AppendLittle(uint8_t{0});
+}
+
+void AppendVectorHeader(ByteBuffer& out, Type type, size_t count) {
+  out.AppendLittle(static_cast<int8_t>(type));
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(static_cast<int32_t>(count));
+}
+
+// One column of a pending batch: runs of bytes, each in `own` or in somebody else's memory.
+struct PendingColumn {
+  struct Part {
+    std::span<const std::byte> bytes;   // Of somebody else; or
+    size_t own_begin = 0, own_end = 0;  // a range of `own`.
+    std::shared_ptr<const void> owner;  // nullptr: in `own`.
+  };
+
+  void Append(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) {
+    size += bytes.size();
+    if (owner != nullptr && bytes.size() >= kReferenceBytes) {
+      parts.push_back({bytes, 0, 0, owner});
+      return;
+    }
+    const size_t begin = own->size();
+    own->Append(bytes);
+    if (!parts.empty() && parts.back().owner == nullptr) {
+      parts.back().own_end = own->size();
+    } else {
+      parts.push_back({{}, begin, own->size(), nullptr});
+    }
+  }
+  std::span<const std::byte> BytesOf(const Part& part) const {
+    return part.owner != nullptr
+               ? part.bytes
+               : own->span().subspan(part.own_begin, part.own_end - part.own_begin);
+  }
+  void Clear() {
+    parts.clear();
+    size = 0;
+    if (own.use_count() == 1) {
+      own->clear();
+    } else {
+      own = std::make_shared<ByteBuffer>();  // A slow subscriber still reads the old one.
+    }
+  }
+
+  std::shared_ptr<ByteBuffer> own = std::make_shared<ByteBuffer>();
+  std::vector<Part> parts;
+  size_t size = 0;
+};
+
+}  // namespace
+
+struct Publisher::Batch {
+  size_t table = 0;
+  size_t rows = 0;
+  std::vector<PendingColumn> columns;
+  std::vector<Type> types;  // As they came: a nested column of the schema takes any type.
+};
+
+namespace {
+
+// The message in front of the columns. `columns_bytes` is everything that the columns take.
+void AppendPrefix(ByteBuffer& out, const Schema& schema, bool numbered, size_t columns_bytes) {
+  const size_t start = out.size();
+  out.Extend(wire::kHeaderBytes);
+  AppendVectorHeader(out, Type::kList, numbered ? 4 : 3);
+  AppendSymbolAtom(out, "upd");
+  AppendSymbolAtom(out, schema.table);
+  out.AppendLittle(static_cast<int8_t>(Type::kTable));
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(static_cast<int8_t>(Type::kDict));
+  AppendVectorHeader(out, Type::kSymbol, schema.columns.size());
+  for (const ColumnSpec& column : schema.columns) {
+    out.Append(column.name);
+    out.AppendLittle(uint8_t{0});
+  }
+  AppendVectorHeader(out, Type::kList, schema.columns.size());
+  const size_t suffix = numbered ? 1 + sizeof(int64_t) : 0;
+  wire::WriteHeader(out.data() + start, wire::MessageKind::kAsync,
+                    out.size() - start + columns_bytes + suffix);
+}
+
+void AppendSuffix(ByteBuffer& out, int64_t seq) {
+  out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kLong)));
+  out.AppendLittle(seq);
+}
+
+}  // namespace
+
+Publisher::Publisher(std::span<const Schema> schemas, bool keep_order)
+    : schemas_(schemas),
+      keep_order_(keep_order),
+      subscriptions_(schemas.size()),
+      batch_of_table_(schemas.size(), nullptr) {}
+
+Publisher::~Publisher() = default;
+
+void Publisher::Subscribe(size_t table, Subscription subscription) {
+  TS_CHECK(pending_.empty());
+  std::vector<Subscription>& all = subscriptions_[table];
+  std::erase_if(all,
+                [&](const Subscription& other) { return other.outlet == subscription.outlet; });
+  all.push_back(std::move(subscription));
+}
+
+void Publisher::Remove(const Outlet* outlet) {
+  for (std::vector<Subscription>& all : subscriptions_) {
+    std::erase_if(all, [&](const Subscription& other) { return other.outlet == outlet; });
+  }
+}
+
+std::span<const Subscription> Publisher::SubscriptionsOf(size_t table) const {
+  return subscriptions_[table];
+}
+
+std::vector<Outlet*> Publisher::Outlets() const {
+  std::vector<Outlet*> outlets;
+  for (const std::vector<Subscription>& all : subscriptions_) {
+    for (const Subscription& subscription : all) outlets.push_back(subscription.outlet);
+  }
+  std::sort(outlets.begin(), outlets.end());
+  outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
+  return outlets;
+}
+
+Publisher::Batch& Publisher::BatchFor(size_t table) {
+  if (keep_order_) {
+    if (!pending_.empty() && pending_.back()->table == table) return *pending_.back();
+  } else if (batch_of_table_[table] != nullptr) {
+    return *batch_of_table_[table];
+  }
+  std::unique_ptr<Batch> batch;
+  const auto same =
+      std::find_if(spare_.begin(), spare_.end(), [&](const auto& b) { return b->table == table; });
+  if (same != spare_.end()) {
+    batch = std::move(*same);
+    spare_.erase(same);
+  } else {
+    batch = std::make_unique<Batch>();
+    batch->table = table;
+    batch->columns.resize(schemas_[table].columns.size());
+    batch->types.resize(schemas_[table].columns.size());
+  }
+  batch_of_table_[table] = batch.get();
+  pending_.push_back(std::move(batch));
+  return *pending_.back();
+}
+
+void Publisher::Add(size_t table, const BatchView& batch,
+                    const std::shared_ptr<const void>& owner) {
+  if (subscriptions_[table].empty() || batch.rows == 0) return;
+  Batch* pending = &BatchFor(table);
+  const std::vector<ColumnSpec>& specs = schemas_[table].columns;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    if (pending->rows == 0) pending->types[i] = batch.columns[i].type;
+  }
+  // A nested column may come as strings in one message and as a simple vector in the next: those do
+  // not share a vector, so the second starts a message of its own.
+  const bool same_types =
+      std::equal(batch.columns.begin(), batch.columns.end(), pending->types.begin(),
+                 [](const ColumnView& view, Type type) { return view.type == type; });
+  if (!same_types) {
+    auto next = std::make_unique<Batch>();
+    next->table = table;
+    next->columns.resize(specs.size());
+    for (const ColumnView& view : batch.columns) next->types.push_back(view.type);
+    batch_of_table_[table] = next.get();
+    pending_.push_back(std::move(next));
+    pending = pending_.back().get();
+  }
+  pending->rows += batch.rows;
+  for (size_t i = 0; i < specs.size(); ++i) {
+    pending->columns[i].Append(batch.columns[i].data, owner);
+    pending_bytes_ += batch.columns[i].data.size();
+  }
+}
+
+void Publisher::Publish(int64_t seq) {
+  if (pending_.empty()) return;
+  std::vector<std::unique_ptr<Batch>> batches = std::exchange(pending_, {});
+  std::fill(batch_of_table_.begin(), batch_of_table_.end(), nullptr);
+  pending_bytes_ = 0;
+  for (std::unique_ptr<Batch>& batch : batches) Send(*batch, seq);
+  for (Outlet* outlet : Outlets()) outlet->Flush();
+  for (std::unique_ptr<Batch>& batch : batches) {
+    batch->rows = 0;
+    for (PendingColumn& column : batch->columns) column.Clear();
+    if (spare_.size() < 2 * schemas_.size()) spare_.push_back(std::move(batch));
+  }
+}
+
+namespace {
+
+// Where each of `rows` items of a column ends. Items are names or encoded values; the bytes were
+// checked.
+std::vector<size_t> EndsOf(Type type, std::span<const std::byte> bytes, size_t rows) {
+  std::vector<size_t> ends;
+  ends.reserve(rows);
+  size_t at = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    if (type == Type::kSymbol) {
+      at = static_cast<size_t>(
+               static_cast<const std::byte*>(std::memchr(bytes.data() + at, 0, bytes.size() - at)) -
+               bytes.data()) +
+           1;
+    } else {
+      at += wire::ValueBytes(bytes.subspan(at))->value();
+    }
+    ends.push_back(at);
+  }
+  return ends;
+}
+
+}  // namespace
+
+// A batch cut into rows, made once for all filtered subscriptions.
+struct Publisher::Rows {
+  explicit Rows(const Schema& table_schema, const Batch& batch)
+      : schema(table_schema),
+        types(batch.types),
+        rows(batch.rows),
+        columns(batch.columns.size()),
+        ends(batch.columns.size()) {
+    for (size_t i = 0; i < columns.size(); ++i) {
+      columns[i].reserve(batch.columns[i].size);
+      for (const PendingColumn::Part& part : batch.columns[i].parts)
+        columns[i].Append(batch.columns[i].BytesOf(part));
+      if (WidthOf(types[i]) == 0) ends[i] = EndsOf(types[i], columns[i], rows);
+    }
+  }
+  std::span<const std::byte> Cell(size_t column, size_t row) const {
+    const std::span<const std::byte> bytes = columns[column].span();
+    if (const size_t width = WidthOf(types[column]); width != 0)
+      return bytes.subspan(row * width, width);
+    const size_t begin = row == 0 ? 0 : ends[column][row - 1];
+    return bytes.subspan(begin, ends[column][row] - begin);
+  }
+
+  const Schema& schema;
+  std::span<const Type> types;
+  size_t rows;
+  std::vector<ByteBuffer> columns;
+  std::vector<std::vector<size_t>> ends;  // Of columns whose cells differ in width.
+};
+
+void Publisher::Send(const Batch& batch, int64_t seq) {
+  const Schema& schema = schemas_[batch.table];
+  const std::vector<Subscription>& subscriptions = subscriptions_[batch.table];
+  size_t columns_bytes = 0;
+  for (const PendingColumn& column : batch.columns)
+    columns_bytes += kVectorHeaderBytes + column.size;
+  ++published_messages_;
+
+  for (const bool numbered : {false, true}) {
+    const auto wants = [&](const Subscription& s) {
+      return s.symbols.empty() && s.numbered == numbered;
+    };
+    if (std::none_of(subscriptions.begin(), subscriptions.end(), wants)) continue;
+
+    // Small pieces first, into one buffer that no longer moves once segments point into it.
+    auto small = std::make_shared<ByteBuffer>();
+    const bool contiguous = columns_bytes <= kContiguousBytes;
+    small->reserve(256 + 64 * schema.columns.size() + (contiguous ? columns_bytes : 0));
+    AppendPrefix(*small, schema, numbered, columns_bytes);
+    std::vector<size_t> cuts;  // Where, in `small`, each column's bytes belong.
+    for (size_t i = 0; i < batch.columns.size(); ++i) {
+      AppendVectorHeader(*small, batch.types[i], batch.rows);
+      cuts.push_back(small->size());
+      if (!contiguous) continue;
+      for (const PendingColumn::Part& part : batch.columns[i].parts)
+        small->Append(batch.columns[i].BytesOf(part));
+    }
+    if (numbered) AppendSuffix(*small, seq);
+
+    std::vector<Segment> segments;
+    if (contiguous) {
+      segments.push_back({small->span(), small});
+    } else {
+      size_t begin = 0;
+      for (size_t i = 0; i < batch.columns.size(); ++i) {
+        const PendingColumn& column = batch.columns[i];
+        segments.push_back({small->span().subspan(begin, cuts[i] - begin), small});
+        begin = cuts[i];
+        for (const PendingColumn::Part& part : column.parts) {
+          segments.push_back({column.BytesOf(part), part.owner != nullptr
+                                                        ? part.owner
+                                                        : std::shared_ptr<const void>(column.own)});
+        }
+      }
+      segments.push_back({small->span().subspan(begin), small});
+    }
+    for (const Subscription& subscription : subscriptions) {
+      if (wants(subscription)) subscription.outlet->Queue(segments);
+    }
+  }
+  std::optional<Rows> rows;
+  for (const Subscription& subscription : subscriptions) {
+    if (subscription.symbols.empty()) continue;
+    if (!rows) rows.emplace(schema, batch);
+    SendFiltered(*rows, subscription, seq);
+  }
+}
+
+void Publisher::SendFiltered(const Rows& rows, const Subscription& subscription,
+                             int64_t seq) const {
+  const int sym = rows.schema.Find("sym");
+  if (sym < 0 || rows.types[static_cast<size_t>(sym)] != Type::kSymbol) return;
+  std::vector<size_t> chosen;
+  for (size_t row = 0; row < rows.rows; ++row) {
+    std::string_view name = AsText(rows.Cell(static_cast<size_t>(sym), row));
+    name.remove_suffix(1);
+    if (subscription.symbols.contains(name)) chosen.push_back(row);
+  }
+  if (chosen.empty()) return;
+
+  ByteBuffer columns;
+  for (size_t i = 0; i < rows.columns.size(); ++i) {
+    AppendVectorHeader(columns, rows.types[i], chosen.size());
+    for (const size_t row : chosen) columns.Append(rows.Cell(i, row));
+  }
+  auto message = std::make_shared<ByteBuffer>();
+  AppendPrefix(*message, rows.schema, subscription.numbered, columns.size());
+  message->Append(columns.span());
+  if (subscription.numbered) AppendSuffix(*message, seq);
+  const Segment segment{message->span(), message};
+  subscription.outlet->Queue({&segment, 1});
+}
+
+void Publisher::Broadcast(const ByteBuffer& message) {
+  auto shared = std::make_shared<ByteBuffer>(message.Clone());
+  const Segment segment{shared->span(), shared};
+  for (Outlet* outlet : Outlets()) {
+    outlet->Queue({&segment, 1});
+    outlet->Flush();
+  }
+}
+
+Value EmptyTable(const Schema& schema) {
+  SymbolVector names;
+  std::vector<Value> columns;
+  for (const ColumnSpec& column : schema.columns) {
+    names.push_back(column.name);
+    if (column.type == Type::kSymbol) {
+      columns.push_back(
+          Value::Symbols({}, column.name == "sym" ? Attribute::kGrouped : Attribute::kNone));
+    } else if (column.type == Type::kList) {
+      columns.push_back(Value::List({}));
+    } else {
+      columns.push_back(Value::Vector(column.type, ByteBuffer()));
+    }
+  }
+  return Value::Table(std::move(names), std::move(columns));
+}
+
+}  // namespace tickstack::tickerplant

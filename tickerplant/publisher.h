@@ -1,0 +1,94 @@
+#pragma once
+
+// What waits to be published, and to whom.
+//
+// Rows gather by table between two publications, column by column, and leave as one message
+// (`upd; `table; rows) a table. Large columns are kept as spans over the receive buffers they came
+// in, small ones are copied together; so a batch of 2,400 rows travels from socket to socket
+// without being touched, and two thousand single rows become one message. Unfiltered subscribers
+// share the encoded message; it is encoded once more, three words apart, for those that asked for
+// numbered upds.
+//
+//   header | ( `upd ; `trade ; +names!( type attr count | bytes bytes bytes .. ; .. ) [; seq] )
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/string_map.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "wire/connection.h"
+
+namespace tickstack::tickerplant {
+
+// Where a subscriber's bytes go. A connection, or a test.
+class Outlet {
+ public:
+  virtual ~Outlet() = default;
+  virtual void Queue(std::span<const wire::Segment> message) = 0;
+  virtual void Flush() = 0;
+};
+
+struct Subscription {
+  Outlet* outlet = nullptr;
+  StringSet symbols;      // Empty: all.
+  bool numbered = false;  // Upds carry the log's sequence number as a fourth item.
+};
+
+class Publisher {
+ public:
+  // `schemas` outlive the publisher; a table is named by its index in them. With `keep_order`, rows
+  // of different tables leave in the order in which they came (zero-latency mode); otherwise each
+  // table's rows leave together (batch mode).
+  Publisher(std::span<const Schema> schemas, bool keep_order);
+  ~Publisher();
+
+  // Replaces what the outlet has subscribed of this table. What is pending must have been
+  // published.
+  void Subscribe(size_t table, Subscription subscription);
+  void Remove(const Outlet* outlet);
+  std::span<const Subscription> SubscriptionsOf(size_t table) const;
+  std::vector<Outlet*> Outlets() const;  // Each once.
+
+  // Adds rows that fit the table's schema. `owner` keeps the batch's bytes alive; spans that it
+  // does not own are copied if it is nullptr. Rows of a table that nobody subscribed to are dropped
+  // here.
+  void Add(size_t table, const BatchView& batch, const std::shared_ptr<const void>& owner);
+  size_t pending_bytes() const { return pending_bytes_; }
+
+  // Sends what is pending; `seq` is the number of messages in the log by now. Cost: O(columns *
+  // messages) plus one pass over the rows for each filtered subscription.
+  void Publish(int64_t seq);
+  // Queues a whole message to every outlet, once each.
+  void Broadcast(const ByteBuffer& message);
+
+  uint64_t published_messages() const { return published_messages_; }
+
+ private:
+  struct Batch;
+  struct Rows;
+  void Send(const Batch& batch, int64_t seq);
+  void SendFiltered(const Rows& rows, const Subscription& subscription, int64_t seq) const;
+  Batch& BatchFor(size_t table);
+
+  std::span<const Schema> schemas_;
+  const bool keep_order_;
+  std::vector<std::vector<Subscription>> subscriptions_;  // By table.
+  std::vector<std::unique_ptr<Batch>> pending_;           // In the order of publication.
+  std::vector<std::unique_ptr<Batch>> spare_;             // Emptied, with their buffers.
+  std::vector<Batch*> batch_of_table_;  // Batch mode: the pending batch, or nullptr.
+  size_t pending_bytes_ = 0;
+  uint64_t published_messages_ = 0;
+};
+
+// The empty table that `.u.sub` answers, `g#` on sym.
+Value EmptyTable(const Schema& schema);
+
+}  // namespace tickstack::tickerplant

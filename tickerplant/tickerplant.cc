@@ -1,0 +1,338 @@
+#include "tickerplant/tickerplant.h"
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/codec.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+ByteBuffer LogPrefix(std::string_view table) {
+  ByteBuffer out;
+  out.AppendLittle(int8_t{0});
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(int32_t{3});
+  for (const std::string_view name : {std::string_view("upd"), table}) {
+    out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kSymbol)));
+    out.Append(name);
+    out.AppendLittle(uint8_t{0});
+  }
+  return out;
+}
+
+bool IsStamped(Type type) {
+  return type == Type::kTimestamp || type == Type::kTimespan || type == Type::kTime;
+}
+
+
+}  // namespace
+
+Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock)
+    : options_(std::move(options)),
+      day_(std::move(day)),
+      clock_(clock),
+      publisher_(options_.schemas, !options_.batch) {
+  for (size_t i = 0; i < options_.schemas.size(); ++i) {
+    table_index_[options_.schemas[i].table] = i;
+    log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOptions options,
+                                                               DayClock day, const Clock* clock) {
+  if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
+  std::unique_ptr<Tickerplant> tickerplant(
+      new Tickerplant(std::move(options), std::move(day), clock));
+  const int64_t now_ns = clock->NowNs();
+  TS_RETURN_IF_ERROR(tickerplant->OpenLog(tickerplant->day_.DateAt(now_ns), {}));
+  tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
+  return tickerplant;
+}
+
+std::string Tickerplant::LogPath(int32_t date) const {
+  return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
+}
+
+absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carried) {
+  wire::TplogOptions log_options = options_.log;
+  log_options.carried_progress = std::move(carried);
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogWriter> log,
+                      wire::TplogWriter::Open(LogPath(date), std::move(log_options)));
+  log_ = std::move(log);
+  date_ = date;
+  feed_rows_ = log_->totals().feed_rows;
+  published_seq_ = log_->totals().messages;
+  const wire::TplogRecovery& recovery = log_->recovery();
+  LogInfo(
+      "log open path={} seq={} bytes={} created={} torn_bytes_cut={} messages_not_logged={} "
+      "feed_progress_known={}",
+      log_->path(), log_->totals().messages, log_->totals().log_bytes, recovery.created,
+      recovery.log_bytes_cut, recovery.messages_not_logged, log_->totals().feed_progress_known);
+  return absl::OkStatus();
+}
+
+int Tickerplant::FindTable(std::string_view table) const {
+  const auto it = table_index_.find(table);
+  return it == table_index_.end() ? -1 : static_cast<int>(it->second);
+}
+
+std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
+  std::vector<int64_t> rows(options_.schemas.size(), 0);
+  const auto of_feed = feed_rows_.find(feed);
+  if (of_feed == feed_rows_.end()) return rows;
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto it = of_feed->second.find(options_.schemas[i].table);
+    if (it != of_feed->second.end()) rows[i] = static_cast<int64_t>(it->second);
+  }
+  return rows;
+}
+
+// ---- staging
+
+absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
+                                   const std::shared_ptr<const void>& owner) {
+  absl::StatusOr<wire::CallView> call = wire::PeekCall(body);
+  absl::Status status = call.status();
+  if (status.ok()) {
+    const std::optional<std::string_view> name = wire::PeekUpdTable(body);
+    const int table = name ? FindTable(*name) : -1;
+    if (call->arguments_count < 2 || !name) {
+      status = InvalidArgument("rank: .u.upd[table;x], found {} arguments", call->arguments_count);
+    } else if (table < 0) {
+      status = InvalidArgument("{}: no such table", *name);
+    } else {
+      status = Stage(static_cast<size_t>(table), call->arguments[1], owner, {}, 0);
+    }
+  }
+  if (!status.ok()) ++counters_.upds_refused;
+  return status;
+}
+
+absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
+                                           const std::shared_ptr<const void>& owner) {
+  const absl::Status status = [&]() -> absl::Status {
+    TS_ASSIGN_OR_RETURN(const wire::CallView call, wire::PeekCall(body));
+    if (call.arguments_count != 4) {
+      return InvalidArgument("rank: .u.updn[feed;row;table;x], found {} arguments",
+                             call.arguments_count);
+    }
+    TS_ASSIGN_OR_RETURN(const Value feed, wire::Decode(call.arguments[0]));
+    TS_ASSIGN_OR_RETURN(const Value row, wire::Decode(call.arguments[1]));
+    TS_ASSIGN_OR_RETURN(const Value name, wire::Decode(call.arguments[2]));
+    if (!feed.is_atom_of(Type::kSymbol) || feed.symbol().empty() ||
+        !name.is_atom_of(Type::kSymbol)) {
+      return absl::InvalidArgumentError(
+          "type: .u.updn[feed;row;table;x] takes symbols as feed and table");
+    }
+    if (!row.is_atom_of(Type::kLong) || row.as<int64_t>() < 0) {
+      return absl::InvalidArgumentError(
+          "type: .u.updn[feed;row;table;x] takes a row number of type long, from 0");
+    }
+    const int table = FindTable(name.symbol());
+    if (table < 0) return InvalidArgument("{}: no such table", name.symbol());
+    return Stage(static_cast<size_t>(table), call.arguments[3], owner, feed.symbol(),
+                 row.as<int64_t>());
+  }();
+  if (!status.ok()) ++counters_.upds_refused;
+  return status;
+}
+
+// Which column of the upd belongs where in the schema; kStamp for a time that the sender left to
+// us.
+absl::StatusOr<std::vector<size_t>> Tickerplant::ColumnOrder(const Schema& schema,
+                                                             const wire::RowsView& rows) const {
+  std::vector<size_t> order;
+  const bool stamps = IsStamped(schema.columns.front().type);
+  if (rows.form != wire::UpdForm::kTable) {
+    const size_t found = rows.batch.columns.size();
+    const bool no_time = stamps && found + 1 == schema.columns.size() &&
+                         rows.batch.columns.front().type != schema.columns.front().type;
+    if (no_time) order.push_back(kStamp);
+    for (size_t i = 0; i < found; ++i) order.push_back(i);
+    return order;
+  }
+  for (const ColumnSpec& column : schema.columns) {
+    const auto it = std::find(rows.names.begin(), rows.names.end(), column.name);
+    if (it != rows.names.end()) {
+      order.push_back(static_cast<size_t>(it - rows.names.begin()));
+    } else if (order.empty() && stamps) {
+      order.push_back(kStamp);
+    } else {
+      return InvalidArgument("mismatch: {}: the upd's table has no column {}", schema.table,
+                             column.name);
+    }
+  }
+  const size_t taken = order.size() - (order.front() == kStamp ? 1 : 0);
+  if (taken != rows.names.size()) {
+    return InvalidArgument("mismatch: {}: {} columns, the upd's table has {}", schema.table, taken,
+                           rows.names.size());
+  }
+  return order;
+}
+
+absl::Status Tickerplant::Stage(size_t table, std::span<const std::byte> x,
+                                const std::shared_ptr<const void>& owner, std::string_view feed,
+                                int64_t first_row) {
+  const Schema& schema = options_.schemas[table];
+  wire::RowsView rows;
+  TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, schema.columns.size()));
+  if (rows.batch.columns.empty())
+    return InvalidArgument("length: 0 columns, table {} has {}", schema.table,
+                           schema.columns.size());
+  TS_ASSIGN_OR_RETURN(const std::vector<size_t> order, ColumnOrder(schema, rows));
+
+  size_t skip = 0;
+  wire::TableRows* progress = nullptr;
+  if (!feed.empty()) {
+    progress = &feed_rows_[feed];
+    const auto logged = static_cast<int64_t>((*progress)[schema.table]);
+    if (first_row > logged) {
+      return InvalidArgument("gap: feed {} sends row {} of {}, expected {}", feed, first_row,
+                             schema.table, logged);
+    }
+    skip = std::min(static_cast<size_t>(logged - first_row), rows.batch.rows);
+    counters_.rows_duplicated += skip;
+  }
+  // An upd without new rows is not worth a log record.
+  if (skip == rows.batch.rows) return absl::OkStatus();
+
+  const bool as_it_came =
+      skip == 0 && order.front() != kStamp &&
+      (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow);
+  std::shared_ptr<const void> own;
+  if (!as_it_came) {
+    const int64_t now_ns = clock_->NowNs();
+    const int64_t local_ns = day_.LocalTimespan(now_ns);
+    const Type stamp_type = schema.columns.front().type;
+    const int64_t stamp_ns = stamp_type == Type::kTimestamp ? now_ns : local_ns;
+    const auto stamp_ms = static_cast<int32_t>(local_ns / 1'000'000);
+    const std::span<const std::byte> stamp = stamp_type == Type::kTime
+                                                 ? std::as_bytes(std::span(&stamp_ms, 1))
+                                                 : std::as_bytes(std::span(&stamp_ns, 1));
+    auto encoded =
+        std::make_shared<ByteBuffer>(EncodeColumns(rows.batch, skip, order, stamp_type, stamp));
+    x = encoded->span();
+    own = std::move(encoded);
+    TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, schema.columns.size()));
+  }
+  TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
+
+  BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
+  if (progress != nullptr) (*progress)[schema.table] += rows.batch.rows;
+  ++counters_.upds;
+  counters_.rows += rows.batch.rows;
+  return absl::OkStatus();
+}
+
+StagedBlock& Tickerplant::BlockFor(std::string_view feed) {
+  if (staged_.empty() || staged_.back().feed() != feed) {
+    staged_.push_back(std::exchange(spare_, {}));
+    staged_.back().Reset(feed, options_.schemas.size());
+  }
+  return staged_.back();
+}
+
+// ---- logging and publishing
+
+absl::Status Tickerplant::Commit() {
+  std::vector<wire::TplogBlock::Rows> rows;
+  while (!staged_.empty()) {
+    StagedBlock& block = staged_.front();
+    rows.clear();
+    for (size_t table = 0; table < options_.schemas.size(); ++table) {
+      if (block.rows_of(table) > 0) {
+        rows.push_back(
+            {options_.schemas[table].table, static_cast<uint32_t>(block.rows_of(table))});
+      }
+    }
+    const absl::Status status = log_->Append({.segments = block.segments(),
+                                              .messages = block.messages(),
+                                              .time_ns = clock_->NowNs(),
+                                              .feed = block.feed(),
+                                              .rows = rows});
+    if (!status.ok()) {
+      ++counters_.log_retries;
+      return status;
+    }
+    for (size_t i = 0; i < block.messages(); ++i) {
+      const StagedBlock::Upd upd = block.upd(i);
+      publisher_.Add(upd.table, upd.batch, upd.owner);
+    }
+    block.Reset({}, options_.schemas.size());
+    spare_ = std::move(block);
+    staged_.pop_front();
+    if (!options_.batch || publisher_.pending_bytes() >= options_.publish_bytes) Publish();
+  }
+  return absl::OkStatus();
+}
+
+void Tickerplant::Publish() {
+  publisher_.Publish(static_cast<int64_t>(logged_seq()));
+  published_seq_ = logged_seq();
+}
+
+absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& subscription) {
+  const int index = FindTable(table);
+  if (!table.empty() && index < 0) return absl::NotFoundError(AbslView(table));
+  Publish();
+  for (size_t i = 0; i < options_.schemas.size(); ++i) {
+    if (table.empty() || static_cast<int>(i) == index) publisher_.Subscribe(i, subscription);
+  }
+  return absl::OkStatus();
+}
+
+// ---- days
+
+absl::StatusOr<bool> Tickerplant::RollIfDue() {
+  const int64_t now_ns = clock_->NowNs();
+  if (now_ns < next_roll_ns_ || has_staged()) return false;
+  const int32_t today = day_.DateAt(now_ns);
+  // A clock that was set back must not begin a day twice.
+  if (today <= date_) {
+    next_roll_ns_ = day_.NextRollAfter(now_ns);
+    return false;
+  }
+  if (today > date_ + 1) {
+    LogWarn("clock jumped from={} to={} days={}", FormatDate(date_), FormatDate(today),
+            today - date_);
+  }
+  TS_RETURN_IF_ERROR(RollTo(today));
+  next_roll_ns_ = day_.NextRollAfter(now_ns);
+  return true;
+}
+
+absl::Status Tickerplant::EndDay() {
+  TS_RETURN_IF_ERROR(Commit());
+  return RollTo(date_ + 1);
+}
+
+absl::Status Tickerplant::RollTo(int32_t date) {
+  Publish();
+  const int32_t ended = date_;
+  std::unique_ptr<wire::TplogWriter> old = std::exchange(log_, nullptr);
+  // Feeds go on numbering where they were.
+  if (absl::Status opened = OpenLog(date, old->totals().feed_rows); !opened.ok()) {
+    log_ = std::move(old);
+    return opened;
+  }
+  if (absl::Status closed = old->Close(); !closed.ok())
+    LogError("log close path={} error={}", old->path(), Message(closed));
+  std::vector<Value> end;
+  end.push_back(Value::Symbol(".u.end"));
+  end.push_back(Value::Date(ended));
+  publisher_.Broadcast(wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end))));
+  LogInfo("day ended date={} next={}", FormatDate(ended), FormatDate(date));
+  return absl::OkStatus();
+}
+
+absl::Status Tickerplant::Close() {
+  Publish();
+  return log_->Close();
+}
+
+}  // namespace tickstack::tickerplant

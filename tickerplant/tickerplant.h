@@ -1,0 +1,128 @@
+#pragma once
+
+// The tickerplant's state: schemas, the day's log, what is published up to where. No sockets, no
+// clock of its own: tickerplant_service.h drives it.
+//
+//   Stage (checks, stamps)  ->  Commit: one log write  ->  Publish: on the timer, or at once
+//
+// What is not logged is never published, and what could not be logged (a full disk) stays staged
+// until it could: nothing that was accepted is lost while the process lives.
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+#include "base/time.h"
+#include "table/schema.h"
+#include "tickerplant/day_clock.h"
+#include "tickerplant/publisher.h"
+#include "tickerplant/upd_stage.h"
+#include "wire/tplog_writer.h"
+#include "wire/upd.h"
+
+namespace tickstack::tickerplant {
+
+struct TickerplantOptions {
+  std::vector<Schema> schemas;
+  std::string log_directory;
+  std::string log_name = "sym";  // The log is `<log_directory>/<log_name>yyyy.mm.dd`.
+  wire::TplogOptions log;
+  bool batch = true;  // Publish on Publish() only, each table's rows together; else after every
+                      // Commit, in order.
+  // In batch mode, so many waiting bytes are published without waiting for the timer.
+  size_t publish_bytes = size_t{1} << 20;
+};
+
+struct TickerplantCounters {
+  uint64_t upds = 0;             // Accepted.
+  uint64_t rows = 0;             // Of those.
+  uint64_t upds_refused = 0;     // With an error to the sender.
+  uint64_t rows_duplicated = 0;  // Numbered rows that were logged before, dropped.
+  uint64_t log_retries = 0;      // Commits that found the disk full.
+};
+
+class Tickerplant {
+ public:
+  // Opens today's log, mending its tail. Errors as TplogWriter::Open.
+  static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
+                                                           const Clock* clock);
+
+  // Stages `(verb; `table; x)`; kInvalidArgument, in the words that q's user expects (`type`,
+  // `length` or the unknown table's name first), if it does not fit. `owner` keeps the body alive.
+  absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner);
+  // Stages `(verb; `feed; row; `table; x)`. Rows that were logged before are dropped; a gap is an
+  // error.
+  absl::Status StageNumberedUpd(std::span<const std::byte> body,
+                                const std::shared_ptr<const void>& owner);
+
+  bool has_staged() const { return !staged_.empty(); }
+  // Logs what is staged, a write per source, and hands it to the publisher. kResourceExhausted: the
+  // disk is full; everything stays staged, try again. Any other error is final.
+  absl::Status Commit();
+  void Publish();
+
+  // Subscribes an outlet to a table, or to all for "". Publishes first, so that the position that
+  // FindValue gives next is exact. kNotFound, the table's name its text.
+  absl::Status Subscribe(std::string_view table, const Subscription& subscription);
+  void Unsubscribe(const Outlet* outlet) { publisher_.Remove(outlet); }
+
+  // Ends the day if it is over: publishes, broadcasts `.u.end`, opens the next log. Call it often;
+  // true if it did. Waits while anything is staged. On an error the old day goes on.
+  absl::StatusOr<bool> RollIfDue();
+  // Ends the day now, whatever the clock says, and begins the day after it.
+  absl::Status EndDay();
+
+  absl::Status Close();  // Publishes, syncs and closes the log.
+
+  std::span<const Schema> schemas() const { return options_.schemas; }
+  const Publisher& publisher() const { return publisher_; }
+  const TickerplantCounters& counters() const { return counters_; }
+  const wire::TplogWriter& log() const { return *log_; }
+  int32_t date() const { return date_; }
+  uint64_t logged_seq() const { return log_->totals().messages; }  // `.u.j`
+  uint64_t published_seq() const { return published_seq_; }        // `.u.i`
+  // Rows of each table, in schema order, logged (or staged) from a feed that numbers them.
+  std::vector<int64_t> FeedRows(std::string_view feed) const;
+  int FindTable(std::string_view table) const;
+
+ private:
+  Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
+  std::string LogPath(int32_t date) const;
+  absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
+  absl::Status Stage(size_t table, std::span<const std::byte> x,
+                     const std::shared_ptr<const void>& owner, std::string_view feed,
+                     int64_t first_row);
+  absl::StatusOr<std::vector<size_t>> ColumnOrder(const Schema& schema,
+                                                  const wire::RowsView& rows) const;
+  StagedBlock& BlockFor(std::string_view feed);
+  absl::Status RollTo(int32_t date);
+
+  TickerplantOptions options_;
+  const DayClock day_;
+  const Clock* clock_;
+  StringMap<size_t> table_index_;
+  std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
+  Publisher publisher_;
+  std::unique_ptr<wire::TplogWriter> log_;
+  wire::UpdDecoder decoder_;
+  std::deque<StagedBlock> staged_;
+  StagedBlock spare_;
+  StringMap<wire::TableRows> feed_rows_;  // Logged and staged.
+  int32_t date_ = 0;
+  int64_t next_roll_ns_ = 0;
+  uint64_t published_seq_ = 0;
+  TickerplantCounters counters_;
+};
+
+}  // namespace tickstack::tickerplant

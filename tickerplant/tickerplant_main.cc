@@ -1,0 +1,91 @@
+#include "tickerplant/tickerplant_main.h"
+
+#include <chrono>
+#include <memory>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "tickerplant/day_clock.h"
+#include "tickerplant/tickerplant.h"
+#include "tickerplant/tickerplant_service.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kQuiet = 50ms;      // Feeds are done when none has sent anything for so long,
+constexpr auto kDrainAtMost = 5s;  // or after this;
+constexpr auto kSendAtMost = 5s;   // and subscribers have this long to read the rest.
+
+// Takes what is still on its way from the feeds, then lets subscribers finish.
+absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantService& service) {
+  server.StopAccepting();
+  const auto deadline = std::chrono::steady_clock::now() + kDrainAtMost;
+  uint64_t seen = service.messages_seen();
+  while (std::chrono::steady_clock::now() < deadline) {
+    loop.RunUntil([] { return false; }, kQuiet);
+    if (std::exchange(seen, service.messages_seen()) == service.messages_seen() &&
+        !service.tickerplant().has_staged())
+      break;
+  }
+  const absl::Status closed = service.Close();
+  for (const auto& connection : server.Connections()) connection->CloseWhenSent(kSendAtMost);
+  loop.RunUntil([&] { return server.Connections().empty(); }, kSendAtMost);
+  return closed;
+}
+
+absl::Status Run(TickerplantMainOptions options) {
+  TS_ASSIGN_OR_RETURN(DayClock day,
+                      DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
+  TickerplantOptions plant;
+  plant.schemas = options.schemas;
+  plant.log_directory = options.data + "/tplog";
+  plant.log_name = options.log_name;
+  plant.log.fsync = options.fsync;
+  plant.log.fsync_interval_ms = options.fsync_interval_ms;
+  plant.batch = options.batch_ms > 0;
+  TS_ASSIGN_OR_RETURN(
+      std::unique_ptr<Tickerplant> tickerplant,
+      Tickerplant::Open(std::move(plant), std::move(day), &SystemClock::Instance()));
+
+  wire::EventLoop loop;
+  bool stop = false;
+  absl::Status failure;
+  TickerplantService service(loop, std::move(tickerplant),
+                             static_cast<int64_t>(options.batch_ms * 1e6), [&](absl::Status why) {
+                               failure = std::move(why);
+                               stop = true;
+                             });
+  wire::ServerOptions server_options;
+  server_options.connection.max_queue_bytes = options.max_queue_bytes;
+  server_options.connection.max_message_bytes = options.max_message_bytes;
+  server_options.max_connections = options.max_connections;
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
+                      wire::Listen(loop, options.listener, server_options, &service));
+  LogInfo("tickerplant up port={} batch_ms={} date={} tables={} fsync={}", server->port(),
+          options.batch_ms, FormatDate(service.tickerplant().date()), options.schemas.size(),
+          static_cast<int>(options.fsync));
+  loop.OnStopSignal([&](int) { stop = true; });
+  wire::ReportReady(options.listener);
+  loop.RunUntil([&] { return stop; }, options.busy_poll);
+  TS_RETURN_IF_ERROR(failure);
+  const absl::Status drained = Drain(loop, *server, service);
+  LogInfo("tickerplant down seq={} rows={}", service.tickerplant().logged_seq(),
+          service.tickerplant().counters().rows);
+  return drained;
+}
+
+}  // namespace
+
+int RunTickerplant(const TickerplantMainOptions& options) {
+  InitLogging(options.name);
+  const absl::Status status = Run(options);
+  if (!status.ok()) LogError("tickerplant ends error=\"{}\"", Message(status));
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "table/schema.h"
+#include "wire/listener_options.h"
+#include "wire/tplog_writer.h"
+
+namespace tickstack::tickerplant {
+
+struct TickerplantMainOptions {
+  std::string name = "tickerplant";
+  wire::ListenerOptions listener;
+  std::vector<Schema> schemas = DefaultSchemas();
+  std::string data = "data";  // The log goes to DATA/tplog/LOG_NAMEyyyy.mm.dd.
+  std::string log_name = "sym";
+  std::optional<int32_t> date;    // A fixed day, for replays; else the clock's.
+  std::string time_zone = "UTC";  // Where days begin at midnight,
+  int64_t roll_offset_ns = 0;     // plus this.
+  double batch_ms = 50;           // 0: publish at once.
+  wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+  int fsync_interval_ms = 100;
+  size_t max_queue_bytes = size_t{512}
+                           << 20;  // Unsent bytes after which a slow subscriber is cut off.
+  size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
+  size_t max_connections = 1024;
+  bool busy_poll = false;  // Never sleeps: takes a whole core, saves the wake-ups.
+};
+
+// Runs until SIGTERM or SIGINT: then takes what feeds have sent, logs and publishes it, and gives
+// subscribers time to read it. 0; 1 if the log could not be opened or failed. Blocks; uses the
+// calling thread, and one more with fsync by interval.
+int RunTickerplant(const TickerplantMainOptions& options);
+
+}  // namespace tickstack::tickerplant

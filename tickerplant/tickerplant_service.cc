@@ -1,0 +1,420 @@
+#include "tickerplant/tickerplant_service.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/codec.h"
+
+namespace tickstack::tickerplant {
+
+using wire::Connection;
+using wire::MessageKind;
+
+namespace {
+
+constexpr std::chrono::milliseconds kDayTick{100};
+constexpr std::chrono::milliseconds kRetryPause{100};
+constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Of one answer to `.u.log`.
+
+Value SymbolsOf(const std::vector<std::string>& names) {
+  SymbolVector symbols;
+  for (const std::string& name : names) symbols.push_back(name);
+  return Value::Symbols(std::move(symbols));
+}
+
+Value PairOf(Value a, Value b) {
+  std::vector<Value> items;
+  items.push_back(std::move(a));
+  items.push_back(std::move(b));
+  return Value::List(std::move(items));
+}
+
+// What the symbols argument of a subscription names: "" alone is all.
+absl::StatusOr<StringSet> SymbolSet(const Value& value) {
+  StringSet set;
+  if (value.is_null()) return set;
+  if (value.is_atom_of(Type::kSymbol)) {
+    if (!value.symbol().empty()) set.emplace(value.symbol());
+    return set;
+  }
+  if (!value.is(Type::kSymbol))
+    return absl::InvalidArgumentError("type: .u.sub[table;symbols] takes symbols");
+  for (size_t i = 0; i < value.symbols().size(); ++i) set.emplace(value.symbols()[i]);
+  // All of them are wanted if the empty name is among them, and none if the list is empty.
+  if (set.contains("")) return StringSet();
+  if (set.empty())
+    return absl::InvalidArgumentError("length: .u.sub[table;symbols]: no symbols; ` is all");
+  return set;
+}
+
+}  // namespace
+
+class TickerplantService::ConnectionOutlet : public Outlet {
+ public:
+  explicit ConnectionOutlet(Connection& connection) : connection_(connection.shared_from_this()) {}
+  void Queue(std::span<const wire::Segment> message) override { connection_->Queue(message); }
+  void Flush() override { connection_->Flush(); }
+  const Connection& connection() const { return *connection_; }
+
+ private:
+  std::shared_ptr<Connection> connection_;
+};
+
+// What a request can reach here: the `.u` namespace, as its sender.
+class TickerplantService::Queries : public query::Environment {
+ public:
+  Queries(TickerplantService& service, Connection& sender) : service_(service), sender_(sender) {}
+
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::vector<std::string> TableNames() override {
+    std::vector<std::string> names;
+    for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+  int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
+
+  std::optional<Value> FindValue(std::string_view name) override {
+    if (name == ".u") return Namespace();
+    if (name == ".u.i") return Value::Long(static_cast<int64_t>(plant().published_seq()));
+    if (name == ".u.j") return Value::Long(static_cast<int64_t>(plant().logged_seq()));
+    if (name == ".u.L") return Value::Symbol(":" + plant().log().path());
+    if (name == ".u.l")
+      return Value::Int(1);  // There is always a log; kdb+ has the handle's number here.
+    if (name == ".u.d") return Value::Date(plant().date());
+    if (name == ".u.t") return SymbolsOf(TableNames());
+    if (name == ".u.w") return Subscriptions();
+    if (const int table = plant().FindTable(name); table >= 0) {
+      return EmptyTable(plant().schemas()[static_cast<size_t>(table)]);
+    }
+    return std::nullopt;
+  }
+
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override {
+    if (name == ".u.sub") return Subscribe(args, false);
+    if (name == ".u.subx") return Subscribe(args, true);
+    if (name == ".u.upd" || name == "upd") return Upd(name, args, 2);
+    if (name == ".u.updn") return Upd(name, args, 4);
+    if (name == ".u.feed") return FeedRows(args);
+    if (name == ".u.log") return Log(args);
+    if (name == ".u.end" || name == ".u.endofday") return EndDay();
+    if (name == ".u.stats") return Stats();
+    return std::nullopt;
+  }
+
+ private:
+  Tickerplant& plant() { return *service_.tickerplant_; }
+
+  Value Namespace() {
+    SymbolVector names;
+    std::vector<Value> values;
+    for (const std::string_view name : {"i", "j", "L", "l", "d", "t", "w"}) {
+      names.push_back(name);
+      values.push_back(*FindValue(".u." + std::string(name)));
+    }
+    return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
+  }
+
+  // `.u.w`: table -> list of (handle; symbols).
+  Value Subscriptions() {
+    SymbolVector tables;
+    std::vector<Value> lists;
+    for (size_t i = 0; i < plant().schemas().size(); ++i) {
+      tables.push_back(plant().schemas()[i].table);
+      std::vector<Value> pairs;
+      for (const Subscription& subscription : plant().publisher().SubscriptionsOf(i)) {
+        const auto* outlet = static_cast<const ConnectionOutlet*>(subscription.outlet);
+        std::vector<std::string> symbols(subscription.symbols.begin(), subscription.symbols.end());
+        std::sort(symbols.begin(), symbols.end());
+        pairs.push_back(PairOf(Value::Int(static_cast<int32_t>(outlet->connection().id())),
+                               symbols.empty() ? Value::Symbol("") : SymbolsOf(symbols)));
+      }
+      lists.push_back(Value::List(std::move(pairs)));
+    }
+    return Value::Dict(Value::Symbols(std::move(tables)), Value::List(std::move(lists)));
+  }
+
+  absl::StatusOr<Value> Subscribe(std::span<const Value> args, bool extended) {
+    if (args.size() != 2)
+      return InvalidArgument("rank: .u.sub[table;symbols], found {} arguments", args.size());
+    std::vector<std::string> tables;
+    bool single = false;
+    if (args[0].is_atom_of(Type::kSymbol)) {
+      single = !args[0].symbol().empty();
+      if (single) tables.emplace_back(args[0].symbol());
+    } else if (args[0].is(Type::kSymbol)) {
+      for (size_t i = 0; i < args[0].symbols().size(); ++i)
+        tables.emplace_back(args[0].symbols()[i]);
+    } else {
+      return absl::InvalidArgumentError(
+          "type: .u.sub[table;symbols] takes a table's name, or ` for all");
+    }
+    if (tables.empty()) {
+      for (const Schema& schema : plant().schemas()) tables.push_back(schema.table);
+    }
+    TS_ASSIGN_OR_RETURN(const StringSet symbols, SymbolSet(args[1]));
+    for (const std::string& table : tables) {
+      if (plant().FindTable(table) < 0) return absl::NotFoundError(table);
+    }
+    std::vector<Value> schemas;
+    for (const std::string& table : tables) {
+      TS_RETURN_IF_ERROR(
+          plant().Subscribe(table, {&service_.OutletOf(sender_), symbols, extended}));
+      const auto index = static_cast<size_t>(plant().FindTable(table));
+      schemas.push_back(PairOf(Value::Symbol(table), EmptyTable(plant().schemas()[index])));
+    }
+    LogInfo("subscriber came host={} user={} tables={} symbols={} seq={}", sender_.peer(),
+            sender_.user(), fmt::join(tables, ","),
+            symbols.empty() ? "all" : std::to_string(symbols.size()), plant().published_seq());
+    if (!extended) return single ? std::move(schemas.front()) : Value::List(std::move(schemas));
+    std::vector<Value> answer;
+    answer.push_back(Value::List(std::move(schemas)));
+    answer.push_back(*FindValue(".u.i"));
+    answer.push_back(*FindValue(".u.L"));
+    return Value::List(std::move(answer));
+  }
+
+  // An upd inside a string, or one that was not recognised on the fast path.
+  absl::StatusOr<Value> Upd(std::string_view name, std::span<const Value> args, size_t expected) {
+    if (args.size() != expected)
+      return InvalidArgument("rank: {}, found {} arguments", name, args.size());
+    std::vector<Value> call;
+    call.push_back(Value::Symbol(name));
+    call.insert(call.end(), args.begin(), args.end());
+    auto body = std::make_shared<ByteBuffer>();
+    wire::Encode(Value::List(std::move(call)), *body);
+    TS_RETURN_IF_ERROR(expected == 4 ? plant().StageNumberedUpd(*body, body)
+                                     : plant().StageUpd(*body, body));
+    return Value();
+  }
+
+  absl::StatusOr<Value> FeedRows(std::span<const Value> args) {
+    if (args.size() != 1 || !args[0].is_atom_of(Type::kSymbol)) {
+      return absl::InvalidArgumentError("type: .u.feed[name] takes a symbol");
+    }
+    const std::vector<int64_t> rows = plant().FeedRows(args[0].symbol());
+    SymbolVector names;
+    for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
+    return Value::Dict(Value::Symbols(std::move(names)),
+                       Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+  }
+
+  absl::StatusOr<Value> Log(std::span<const Value> args) {
+    if (args.size() != 2 || !args[0].is_atom_of(Type::kLong) || !args[1].is_atom_of(Type::kLong)) {
+      return absl::InvalidArgumentError("type: .u.log[from;max_bytes] takes two longs");
+    }
+    const auto from = args[0].as<int64_t>();
+    const auto most = std::clamp<int64_t>(args[1].as<int64_t>(), 1, kLogBytesMax);
+    const auto end = static_cast<int64_t>(plant().logged_seq());
+    if (from < 0 || from > end)
+      return InvalidArgument("length: .u.log from message {}, the log has {}", from, end);
+    if (service_.log_reader_ == nullptr || service_.log_reader_date_ != plant().date()) {
+      TS_ASSIGN_OR_RETURN(service_.log_reader_, wire::TplogReader::Open(plant().log().path()));
+      service_.log_reader_date_ = plant().date();
+    }
+    TS_ASSIGN_OR_RETURN(
+        ByteBuffer bytes,
+        service_.log_reader_->ReadRange(static_cast<uint64_t>(from), static_cast<uint64_t>(end),
+                                        static_cast<uint64_t>(most)));
+    return Value::Vector(Type::kByte, std::move(bytes));
+  }
+
+  absl::StatusOr<Value> EndDay() {
+    TS_RETURN_IF_ERROR(plant().EndDay());
+    return Value();
+  }
+
+  absl::StatusOr<Value> Stats() {
+    const TickerplantCounters& counters = plant().counters();
+    SymbolVector names;
+    std::vector<int64_t> values;
+    const auto add = [&](std::string_view name, uint64_t value) {
+      names.push_back(name);
+      values.push_back(static_cast<int64_t>(value));
+    };
+    add("upds", counters.upds);
+    add("rows", counters.rows);
+    add("upds_refused", counters.upds_refused);
+    add("rows_duplicated", counters.rows_duplicated);
+    add("log_retries", counters.log_retries);
+    add("logged_seq", plant().logged_seq());
+    add("published_seq", plant().published_seq());
+    add("published_messages", plant().publisher().published_messages());
+    add("log_bytes", plant().log().totals().log_bytes);
+    add("connections", service_.connections_.size());
+    add("subscribers", plant().publisher().Outlets().size());
+    add("subscribers_dropped", service_.dropped_);
+    size_t queued = 0, queued_max = 0;
+    for (const auto& [id, outlet] : service_.outlets_) {
+      queued += outlet->connection().queued_bytes();
+      queued_max = std::max(queued_max, outlet->connection().queued_bytes());
+    }
+    add("queued_bytes", queued);
+    add("queued_bytes_max", queued_max);
+    return Value::Dict(Value::Symbols(std::move(names)),
+                       Value::Vector(Type::kLong, std::span<const int64_t>(values)));
+  }
+
+  TickerplantService& service_;
+  Connection& sender_;
+};
+
+TickerplantService::TickerplantService(wire::EventLoop& loop,
+                                       std::unique_ptr<Tickerplant> tickerplant, int64_t batch_ns,
+                                       std::function<void(absl::Status)> on_failed)
+    : loop_(loop),
+      tickerplant_(std::move(tickerplant)),
+      on_failed_(std::move(on_failed)),
+      batch_timer_(loop),
+      day_timer_(loop),
+      retry_timer_(loop) {
+  if (batch_ns > 0)
+    batch_timer_.Every(std::chrono::nanoseconds(batch_ns), [this] { tickerplant_->Publish(); });
+  day_timer_.Every(kDayTick, [this] { Roll(); });
+}
+
+TickerplantService::~TickerplantService() = default;
+
+void TickerplantService::OnOpened(Connection& connection) {
+  connections_.emplace(connection.id(), connection.shared_from_this());
+}
+
+void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedMessage& message) {
+  ++messages_seen_;
+  const std::optional<std::string_view> verb = wire::PeekVerb(message.body);
+  if (verb == ".u.upd" || verb == "upd") return StageMessage(connection, message, false);
+  if (verb == ".u.updn") return StageMessage(connection, message, true);
+  Evaluate(connection, message);
+}
+
+void TickerplantService::StageMessage(Connection& connection, const wire::ReceivedMessage& message,
+                                      bool numbered) {
+  const absl::Status status = numbered ? tickerplant_->StageNumberedUpd(message.body, message.owner)
+                                       : tickerplant_->StageUpd(message.body, message.owner);
+  const bool sync = message.kind == MessageKind::kSync;
+  if (status.ok()) {
+    if (sync) waiting_.push_back({connection.id(), connection.TakeTicket()});
+    return;
+  }
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("upd refused host={} error=\"{}\" withheld={}", connection.peer(), Message(status),
+            *withheld);
+  }
+  const std::string text = query::QErrorText(status);
+  if (sync) {
+    connection.ReplyError(connection.TakeTicket(), text);
+  } else if (numbered) {
+    // A feed that numbers its rows must hear of a gap, or it would go on for nothing.
+    connection.SendAsync(PairOf(Value::Symbol(".u.err"), Value::String(Message(status))));
+  }
+}
+
+void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMessage& message) {
+  Queries queries(*this, connection);
+  const bool sync = message.kind == MessageKind::kSync;
+  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  absl::StatusOr<Value> answer = wire::Decode(message.body);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries);
+  if (!answer.ok()) {
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogWarn("request failed host={} error=\"{}\" withheld={}", connection.peer(),
+              Message(answer.status()), *withheld);
+    }
+    if (sync) connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  } else if (sync) {
+    connection.Reply(ticket, *answer);
+  }
+}
+
+void TickerplantService::OnDrained(Connection& connection) {
+  if (!tickerplant_->has_staged()) return;
+  CommitStaged();
+  if (tickerplant_->has_staged()) RetryLater(&connection);
+}
+
+void TickerplantService::CommitStaged() {
+  if (failed_) return;
+  if (const absl::Status status = tickerplant_->Commit(); !status.ok()) {
+    if (status.code() == absl::StatusCode::kResourceExhausted) {
+      if (!std::exchange(disk_full_, true))
+        LogError("log full, feeds wait error=\"{}\"", Message(status));
+      return;
+    }
+    failed_ = true;
+    LogError("log failed error=\"{}\"", Message(status));
+    on_failed_(status);
+    return;
+  }
+  if (std::exchange(disk_full_, false)) LogInfo("log goes on seq={}", tickerplant_->logged_seq());
+  const std::vector<WaitingReply> waiting = std::exchange(waiting_, {});
+  for (const WaitingReply& reply : waiting) {
+    const auto it = connections_.find(reply.connection);
+    if (it != connections_.end()) it->second->Reply(reply.ticket, Value());
+  }
+}
+
+void TickerplantService::RetryLater(Connection* feed) {
+  feed->PauseReading();
+  paused_.push_back(feed->weak_from_this());
+  retry_timer_.Every(kRetryPause, [this] {
+    CommitStaged();
+    if (tickerplant_->has_staged()) return;
+    retry_timer_.Cancel();
+    for (const std::weak_ptr<Connection>& weak : std::exchange(paused_, {})) {
+      if (const std::shared_ptr<Connection> connection = weak.lock()) connection->ResumeReading();
+    }
+  });
+}
+
+void TickerplantService::Roll() {
+  if (const absl::StatusOr<bool> rolled = tickerplant_->RollIfDue(); !rolled.ok()) {
+    static LogLimit limit(60 * kNsPerSecond);
+    if (limit.Pass())
+      LogError("day not ended, trying again error=\"{}\"", Message(rolled.status()));
+  }
+}
+
+void TickerplantService::OnClosed(Connection& connection, const absl::Status& why) {
+  const auto outlet = outlets_.find(connection.id());
+  if (outlet != outlets_.end()) {
+    tickerplant_->Unsubscribe(outlet->second.get());
+    outlets_.erase(outlet);
+    const bool dropped = why.code() == absl::StatusCode::kResourceExhausted;
+    if (dropped) ++dropped_;
+    if (dropped) {
+      LogWarn("subscriber dropped host={} seq={} reason=\"{}\"", connection.peer(),
+              tickerplant_->published_seq(), Message(why));
+    } else {
+      LogInfo("subscriber went host={} seq={} reason=\"{}\"", connection.peer(),
+              tickerplant_->published_seq(), Message(why));
+    }
+  } else if (!why.ok()) {
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogWarn("connection ended host={} reason=\"{}\" withheld={}", connection.peer(), Message(why),
+              *withheld);
+    }
+  }
+  connections_.erase(connection.id());
+}
+
+TickerplantService::ConnectionOutlet& TickerplantService::OutletOf(Connection& connection) {
+  std::unique_ptr<ConnectionOutlet>& outlet = outlets_[connection.id()];
+  if (outlet == nullptr) outlet = std::make_unique<ConnectionOutlet>(connection);
+  return *outlet;
+}
+
+absl::Status TickerplantService::Close() {
+  batch_timer_.Cancel();
+  day_timer_.Cancel();
+  retry_timer_.Cancel();
+  CommitStaged();
+  return tickerplant_->Close();
+}
+
+}  // namespace tickstack::tickerplant

@@ -1,0 +1,77 @@
+#pragma once
+
+// The tickerplant on the wire: who sent what, who subscribed, and when to log, publish and roll.
+//
+//   feed -> OnMessage: stage -> OnDrained: commit (one log write a read) -> publish on the timer or
+//   at once
+//
+// A full disk pauses the feeds in their sockets and is tried again until there is room; subscribers
+// and queries go on. Threads: everything runs on the loop's thread.
+
+#include <functional>
+#include <memory>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "query/query.h"
+#include "tickerplant/tickerplant.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+#include "wire/tplog_reader.h"
+
+namespace tickstack::tickerplant {
+
+class TickerplantService : public wire::ServerHandler {
+ public:
+  // `on_failed` is called once, when the log can no longer be trusted (a failed fsync, an I/O
+  // error).
+  TickerplantService(wire::EventLoop& loop, std::unique_ptr<Tickerplant> tickerplant,
+                     int64_t batch_ns, std::function<void(absl::Status)> on_failed);
+  ~TickerplantService() override;
+
+  void OnOpened(wire::Connection& connection) override;
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnDrained(wire::Connection& connection) override;
+  void OnClosed(wire::Connection& connection, const absl::Status& why) override;
+
+  // Stops publishing by timer, publishes what is left and closes the log.
+  absl::Status Close();
+  uint64_t messages_seen() const { return messages_seen_; }
+  const Tickerplant& tickerplant() const { return *tickerplant_; }
+
+ private:
+  class ConnectionOutlet;
+  class Queries;
+  struct WaitingReply {
+    uint64_t connection;
+    wire::ReplyTicket ticket;
+  };
+
+  void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
+                    bool numbered);
+  void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
+  void CommitStaged();
+  void RetryLater(wire::Connection* feed);
+  void Roll();
+  ConnectionOutlet& OutletOf(wire::Connection& connection);
+
+  wire::EventLoop& loop_;
+  std::unique_ptr<Tickerplant> tickerplant_;
+  const std::function<void(absl::Status)> on_failed_;
+  wire::Timer batch_timer_;
+  wire::Timer day_timer_;
+  wire::Timer retry_timer_;
+  std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
+  std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
+  std::vector<WaitingReply> waiting_;  // Sync upds, answered when they are logged.
+  std::vector<std::weak_ptr<wire::Connection>> paused_;
+  std::unique_ptr<wire::TplogReader> log_reader_;  // For `.u.log`; of log_reader_date_.
+  int32_t log_reader_date_ = 0;
+  uint64_t messages_seen_ = 0;
+  uint64_t dropped_ = 0;
+  bool failed_ = false;
+  bool disk_full_ = false;
+};
+
+}  // namespace tickstack::tickerplant

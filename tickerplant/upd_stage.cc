@@ -1,0 +1,106 @@
+#include "tickerplant/upd_stage.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/check.h"
+#include "wire/codec.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+constexpr size_t kCopyBelowBytes = 4096;
+constexpr size_t kScratchBytes = size_t{64} << 10;
+
+// The bytes of a column behind its first `skip` rows.
+std::span<const std::byte> Behind(const ColumnView& column, size_t skip) {
+  if (const size_t width = WidthOf(column.type); width != 0)
+    return column.data.subspan(skip * width);
+  std::span<const std::byte> rest = column.data;
+  for (size_t row = 0; row < skip; ++row) {
+    if (column.type == Type::kSymbol) {
+      rest = rest.subspan(std::strlen(reinterpret_cast<const char*>(rest.data())) + 1);
+    } else {
+      rest = rest.subspan(wire::ValueBytes(rest)->value());
+    }
+  }
+  return rest;
+}
+
+void AppendHeader(ByteBuffer& out, Type type, size_t count) {
+  out.AppendLittle(static_cast<int8_t>(type));
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(static_cast<int32_t>(count));
+}
+
+}  // namespace
+
+void StagedBlock::Reset(std::string_view feed, size_t tables) {
+  feed_ = feed;
+  segments_.clear();
+  while (scratch_.size() > 1) scratch_.pop_back();
+  if (!scratch_.empty()) scratch_.front().clear();
+  upds_.clear();
+  columns_.clear();
+  owners_.clear();
+  rows_.assign(tables, 0);
+  bytes_ = 0;
+}
+
+void StagedBlock::AppendSmall(std::span<const std::byte> bytes) {
+  if (scratch_.empty() || scratch_.back().capacity() - scratch_.back().size() < bytes.size()) {
+    scratch_.emplace_back().reserve(std::max(kScratchBytes, bytes.size()));
+  }
+  ByteBuffer& scratch = scratch_.back();
+  const std::byte* at = scratch.data() + scratch.size();
+  scratch.Append(bytes);
+  if (!segments_.empty() && segments_.back().data() + segments_.back().size() == at) {
+    segments_.back() = {segments_.back().data(), segments_.back().size() + bytes.size()};
+  } else {
+    segments_.emplace_back(at, bytes.size());
+  }
+}
+
+void StagedBlock::Add(size_t table, std::span<const std::byte> log_prefix,
+                      std::span<const std::byte> x, const BatchView& batch,
+                      const std::shared_ptr<const void>& owner) {
+  AppendSmall(log_prefix);
+  if (x.size() < kCopyBelowBytes) {
+    AppendSmall(x);
+  } else {
+    segments_.push_back(x);
+  }
+  if (owners_.empty() || owners_.back() != owner) owners_.push_back(owner);
+  upds_.push_back({table, batch.rows, columns_.size(), batch.columns.size(), owners_.size() - 1});
+  columns_.insert(columns_.end(), batch.columns.begin(), batch.columns.end());
+  rows_[table] += batch.rows;
+  bytes_ += log_prefix.size() + x.size();
+}
+
+StagedBlock::Upd StagedBlock::upd(size_t i) const {
+  const Entry& entry = upds_[i];
+  return {entry.table,
+          {std::span<const ColumnView>(columns_).subspan(entry.first_column, entry.columns),
+           entry.rows},
+          owners_[entry.owner]};
+}
+
+ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<const size_t> order,
+                         Type stamp_type, std::span<const std::byte> stamp) {
+  TS_CHECK(first_row <= batch.rows);
+  const size_t rows = batch.rows - first_row;
+  ByteBuffer out;
+  AppendHeader(out, Type::kList, order.size());
+  for (const size_t source : order) {
+    if (source == kStamp) {
+      AppendHeader(out, stamp_type, rows);
+      for (size_t row = 0; row < rows; ++row) out.Append(stamp);
+    } else {
+      AppendHeader(out, batch.columns[source].type, rows);
+      out.Append(Behind(batch.columns[source], first_row));
+    }
+  }
+  return out;
+}
+
+}  // namespace tickstack::tickerplant

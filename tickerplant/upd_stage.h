@@ -1,0 +1,72 @@
+#pragma once
+
+// Upds on their way into the log: what one read brought, checked against the schemas, as the
+// segments of one log write and as the batches to publish once they are logged.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "table/batch.h"
+#include "table/schema.h"
+
+namespace tickstack::tickerplant {
+
+// A run of upds of one source. Movable; keeps alive whatever its segments point into.
+class StagedBlock {
+ public:
+  struct Upd {
+    size_t table;
+    BatchView batch;
+    const std::shared_ptr<const void>& owner;
+  };
+
+  // `feed` numbered the rows of all of its upds; empty: nobody did.
+  void Reset(std::string_view feed, size_t tables);
+
+  // Adds one upd. `x` is its third item as it goes into the log; x and the batch's bytes live as
+  // long as `owner`. Small upds are copied together, large ones are referenced.
+  void Add(size_t table, std::span<const std::byte> log_prefix, std::span<const std::byte> x,
+           const BatchView& batch, const std::shared_ptr<const void>& owner);
+
+  bool empty() const { return upds_.empty(); }
+  const std::string& feed() const { return feed_; }
+  std::span<const std::span<const std::byte>> segments() const { return segments_; }
+  uint32_t messages() const { return static_cast<uint32_t>(upds_.size()); }
+  uint64_t rows_of(size_t table) const { return rows_[table]; }
+  size_t bytes() const { return bytes_; }
+  Upd upd(size_t i) const;
+
+ private:
+  struct Entry {
+    size_t table;
+    size_t rows;
+    size_t first_column;
+    size_t columns;
+    size_t owner;
+  };
+  void AppendSmall(std::span<const std::byte> bytes);
+
+  std::string feed_;
+  std::vector<std::span<const std::byte>> segments_;
+  std::deque<ByteBuffer> scratch_;  // Reserved once each, so that segments into them stay valid.
+  std::vector<Entry> upds_;
+  std::vector<ColumnView> columns_;
+  std::vector<std::shared_ptr<const void>> owners_;
+  std::vector<uint64_t> rows_;  // By table.
+  size_t bytes_ = 0;
+};
+
+// Encodes rows [first_row, batch.rows) of a batch as x in column form: a list of vectors, one per
+// entry of `order`, which names the batch's column that goes there, or kStamp for a column of
+// `stamp` (raw bytes of `stamp_type`) repeated in every row. For upds whose x cannot be logged as
+// it came.
+inline constexpr size_t kStamp = SIZE_MAX;
+ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<const size_t> order,
+                         Type stamp_type, std::span<const std::byte> stamp);
+
+}  // namespace tickstack::tickerplant
