@@ -1,0 +1,62 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace tickstack {
+
+// A file descriptor that closes itself. Threads: one owner.
+class OwnedFd {
+ public:
+  OwnedFd() = default;
+  explicit OwnedFd(int fd) : fd_(fd) {}
+  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
+  OwnedFd& operator=(OwnedFd&& other) noexcept;
+  OwnedFd(const OwnedFd&) = delete;
+  OwnedFd& operator=(const OwnedFd&) = delete;
+  ~OwnedFd() { Reset(); }
+
+  int get() const { return fd_; }
+  bool is_open() const { return fd_ >= 0; }
+  int Release();
+  void Reset();
+
+ private:
+  int fd_ = -1;
+};
+
+// Both ends close on exec, so that only the children that are given one have it.
+struct Pipe {
+  OwnedFd read;
+  OwnedFd write;
+};
+absl::StatusOr<Pipe> MakePipe();
+
+// A TCP socket that listens on host:port, close-on-exec; port 0: the kernel chooses.
+// kUnavailable, with the address, if it cannot be bound.
+absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port);
+uint16_t PortOf(const OwnedFd& socket);
+
+struct ChildOptions {
+  std::vector<std::string> command;  // The program's path, then its arguments.
+  int output_fd = -1;                // Becomes its stdout and stderr; stdin is /dev/null.
+  std::vector<int> inherited_fds;    // Kept open in the child, under the same numbers.
+};
+
+// Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only us,
+// with default signal handling and nothing blocked. kInternal with the command if it cannot be
+// started.
+absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options);
+
+// Called by a child with the read end of a pipe whose write end only its parent holds: when the
+// parent is gone, for whatever reason, the process gets SIGTERM, and ten seconds later it ends.
+// Starts a thread.
+void DieWithParent(int parent_fd);
+
+}  // namespace tickstack

@@ -1,0 +1,213 @@
+#include "cli/supervisor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// What the scripts of these tests have in common: they are called with `--ready-fd N --parent-fd
+// M`.
+constexpr std::string_view kPrelude = R"(
+ready() { echo ready >/proc/self/fd/$2; }
+forever() { while :; do sleep 0.02; done; }
+serve() { trap 'echo $0 >>stopped; exit 0' TERM; ready $*; forever; }
+)";
+
+class SupervisorTest : public testing::Test {
+ protected:
+  SupervisorTest() {
+    folder_ =
+        std::filesystem::path(testing::TempDir()) / fmt::format("supervisor_test.{}", getpid());
+    std::filesystem::create_directories(folder_);
+    options_.log_folder = (folder_ / "logs").string();
+    options_.ready_file = (folder_ / "ready.json").string();
+    options_.stop_timeout_ns = 20 * kNsPerSecond;
+    options_.first_pause_ns = kNsPerSecond / 100;
+    options_.forward_output = false;
+  }
+  ~SupervisorTest() override { std::filesystem::remove_all(folder_); }
+
+  // A process that runs a shell script in the test's folder.
+  void Add(std::string_view name, std::string_view script, int stop_rank = 0) {
+    ProcessSpec spec;
+    spec.name = name;
+    spec.role = "test";
+    spec.stop_rank = stop_rank;
+    spec.command = {"/bin/sh", "-c",
+                    fmt::format("cd {}\n{}\n{}", folder_.string(), kPrelude, script),
+                    std::string(name)};
+    specs_.push_back(std::move(spec));
+  }
+  absl::Status Run() { return Supervisor(options_, std::move(specs_)).Run(); }
+
+  // Calls `act` beside the running stack, once the ready file says that all answer.
+  template <typename Act>
+  absl::Status RunAnd(Act act) {
+    sigset_t
+        stop;  // Blocked in both threads before there are two: then only the signalfd sees them.
+    sigemptyset(&stop);
+    for (const int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&stop, number);
+    sigprocmask(SIG_BLOCK, &stop, nullptr);
+    std::atomic<bool> over = false;
+    std::thread beside([&] {
+      while (!over && ReadyFile().empty()) Pause();
+      if (!over) act();
+    });
+    const absl::Status status = Run();
+    over = true;
+    beside.join();
+    return status;
+  }
+  static void Pause() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+  static void StopStack() { kill(getpid(), SIGTERM); }
+
+  std::string Read(std::string_view name) const {
+    std::ifstream file(folder_ / name);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  }
+  std::string ReadyFile() const { return Read("ready.json"); }
+
+  std::filesystem::path folder_;
+  SupervisorOptions options_;
+  std::vector<ProcessSpec> specs_;
+};
+
+TEST_F(SupervisorTest, SaysWhoIsReadyOnceAllAnswer) {
+  Add("first", "serve $*");
+  Add("slow", "sleep 0.2; serve $*");
+  specs_[0].port = 5010;
+  nlohmann::json ready;
+  const absl::Status status = RunAnd([&] {
+    ready = nlohmann::json::parse(ReadyFile());
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  ASSERT_EQ(ready["processes"].size(), 2u);
+  EXPECT_EQ(ready["processes"][0]["name"], "first");
+  EXPECT_EQ(ready["processes"][0]["role"], "test");
+  EXPECT_EQ(ready["processes"][0]["port"], 5010);
+  EXPECT_GT(ready["processes"][1]["pid"], 1);
+  EXPECT_EQ(ReadyFile(), "");  // Gone with the stack.
+}
+
+TEST_F(SupervisorTest, StopsByRankAndWaitsForEachRank) {
+  Add("last", "serve $*", 2);
+  Add("first", "trap 'sleep 0.2; echo first >>stopped; exit 0' TERM; ready $*; forever", 0);
+  Add("middle", "serve $*", 1);
+  EXPECT_TRUE(RunAnd(StopStack).ok());
+  EXPECT_EQ(Read("stopped"), "first\nmiddle\nlast\n");
+}
+
+TEST_F(SupervisorTest, StartsAgainTheOneThatDiedAndRewritesTheReadyFile) {
+  Add("fragile", "serve $*");
+  Add("solid", "serve $*");
+  int first = 0, second = 0;
+  const absl::Status status = RunAnd([&] {
+    first = nlohmann::json::parse(ReadyFile())["processes"][0]["pid"];
+    kill(first, SIGKILL);
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    do {
+      Pause();
+      second = nlohmann::json::parse(ReadyFile())["processes"][0]["pid"];
+    } while (second == first && std::chrono::steady_clock::now() < give_up);
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_NE(first, second);
+}
+
+TEST_F(SupervisorTest, StopsEverythingWhenOneFailsBeforeItAnswered) {
+  Add("good", "serve $*");
+  Add("bad", "echo cannot open the log >&2; exit 3");
+  const absl::Status status = Run();
+  EXPECT_EQ(Message(status), "bad failed before it answered: exit_code=3");
+  EXPECT_EQ(Read("logs/bad.log"), "bad | cannot open the log\n");
+}
+
+TEST_F(SupervisorTest, StopsEverythingAtADeathIfNothingIsToBeRestarted) {
+  options_.restart = false;
+  Add("good", "serve $*");
+  Add("bad", "ready $*; sleep 0.1; kill -9 $$");
+  EXPECT_EQ(Message(Run()), "bad died: signal=SIGKILL");
+  EXPECT_EQ(Read("stopped"), "good\n");
+}
+
+TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {
+  Add("done", "ready $*; exit 0");
+  Add("other", "serve $*");
+  options_.run_ns = kNsPerSecond / 2;
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(Read("stopped"), "other\n");
+}
+
+TEST_F(SupervisorTest, EndsWhenAllEndedWell) {
+  Add("one", "ready $*; exit 0");
+  Add("two", "ready $*; exit 0");
+  EXPECT_TRUE(Run().ok());
+}
+
+TEST_F(SupervisorTest, KillsTheOneThatDoesNotStop) {
+  options_.stop_timeout_ns = kNsPerSecond / 5;
+  options_.run_ns = 1;
+  Add("deaf", "trap '' TERM; ready $*; forever");
+  EXPECT_EQ(Message(Run()), "deaf did not stop well: signal=SIGKILL");
+}
+
+TEST_F(SupervisorTest, KillsAllAtTheSecondSignal) {
+  Add("deaf", "trap '' TERM; ready $*; touch deaf; forever");
+  const absl::Status status = RunAnd([&] {
+    while (!std::filesystem::exists(folder_ / "deaf")) Pause();
+    kill(getpid(), SIGTERM);
+    Pause();
+    kill(getpid(), SIGINT);
+  });
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("killed by a second SIG"));
+}
+
+TEST_F(SupervisorTest, GivesAChildItsListeningSocketAndNobodyElses) {
+  Add("owner",
+      "[ $1 = --listen-fd ] && [ -S /proc/self/fd/$2 ] && echo yes >owner; shift 2; ready $*; "
+      "wait_for_term");
+  Add("other",
+      "[ $1 = --ready-fd ] && ! ls -l /proc/self/fd | grep -q socket && echo yes >other; ready $*; "
+      "wait_for_term");
+  absl::StatusOr<OwnedFd> listener = ListenOn("127.0.0.1", 0);
+  ASSERT_TRUE(listener.ok()) << listener.status();
+  EXPECT_GT(PortOf(*listener), 0);
+  specs_[0].listener = *std::move(listener);
+  EXPECT_TRUE(RunAnd(StopStack).ok());
+  EXPECT_EQ(Read("owner"), "yes\n");
+  EXPECT_EQ(Read("other"), "yes\n");
+}
+
+TEST_F(SupervisorTest, WritesLinesOfOursAsTheyAreAndOthersWithTheName) {
+  Add("one", "ready $*; echo '2020-03-09T14:30:00.123456 I one hello'; printf unfinished; exit 0");
+  EXPECT_TRUE(Run().ok());
+  EXPECT_EQ(Read("logs/one.log"), "2020-03-09T14:30:00.123456 I one hello\none | unfinished\n");
+}
+
+TEST_F(SupervisorTest, FailsWhenAProgramIsNotThere) {
+  Add("one", "");
+  specs_[0].command = {"/no/such/program"};
+  EXPECT_THAT(std::string(Message(Run())), StartsWith("one: /no/such/program"));
+}
+
+}  // namespace
+}  // namespace tickstack
