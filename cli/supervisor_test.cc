@@ -183,11 +183,9 @@ TEST_F(SupervisorTest, KillsAllAtTheSecondSignal) {
 
 TEST_F(SupervisorTest, GivesAChildItsListeningSocketAndNobodyElses) {
   Add("owner",
-      "[ $1 = --listen-fd ] && [ -S /proc/self/fd/$2 ] && echo yes >owner; shift 2; ready $*; "
-      "wait_for_term");
+      "[ $1 = --listen-fd ] && [ -S /proc/self/fd/$2 ] && echo yes >owner; shift 2; serve $*");
   Add("other",
-      "[ $1 = --ready-fd ] && ! ls -l /proc/self/fd | grep -q socket && echo yes >other; ready $*; "
-      "wait_for_term");
+      "[ $1 = --ready-fd ] && ! ls -l /proc/self/fd | grep -q socket && echo yes >other; serve $*");
   absl::StatusOr<OwnedFd> listener = ListenOn("127.0.0.1", 0);
   ASSERT_TRUE(listener.ok()) << listener.status();
   EXPECT_GT(PortOf(*listener), 0);
