@@ -23,6 +23,10 @@
 
 namespace tickstack::feed {
 
+inline constexpr int64_t kBatchRowsMax = 1'000'000;
+inline constexpr int64_t kAlwaysDue = INT64_MIN;
+inline constexpr int64_t kNeverDue = INT64_MAX;
+
 // Rows of one table. The views are valid until the source's next call.
 struct FeedBatch {
   std::string_view table;
@@ -48,7 +52,7 @@ class Source {
   // found and expected) ends the source: rows before the place were given out.
   virtual absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) = 0;
 
-  // When the next row is due; kInfinityLong at the end.
+  // When the next row is (or was) due; kAlwaysDue if the source has no pace; kNeverDue at the end.
   virtual int64_t next_due_ns() const = 0;
 
   // Goes on after the first rows_done[table] rows of each table (absent: 0). The next batch of a
@@ -58,6 +62,9 @@ class Source {
 
   // The tables that the source may publish; stable.
   virtual const std::vector<std::string>& tables() const = 0;
+
+  // What it is, for the log: `lean date=2013.10.07 archives=6`.
+  virtual std::string Describe() const = 0;
 };
 
 // What the command line and the configuration say about a source. Every field has a meaning for the

@@ -1,0 +1,109 @@
+#pragma once
+
+// QuantConnect LEAN tick archives as a source: real trades and quotes of US equities.
+//
+// PATH/aig/20131007_trade.zip and ..._quote.zip become rows of the default tables, for each symbol
+// that was asked for, published in capitals. A symbol may lack one of the two archives.
+//
+//   order    by time; of equal times quotes before trades, so that the asof join of a trade sees
+//   the
+//            quotes of its own millisecond; then symbols as they were asked for; then as in the
+//            file.
+//   time     the date and New York wall clock as a timestamp, without conversion to UTC.
+//   quote    a line gives one side of one exchange's quote (the other side is 0,0). The row that is
+//            published is that exchange's quote as it then stands, both sides; a side that it has
+//            not given yet that day is null (0n, 0N). Every line gives one row.
+//   trade    stop is LEAN's mark for a suspicious trade.
+//   cond, mode   letters for LEAN's flags: feed/lean_rows.h.
+//
+// What is not in order inside an archive is an error: the merge depends on it.
+
+#include <array>
+
+#include "base/byte_buffer.h"
+#include "feed/columns.h"
+#include "feed/lean_archive.h"
+#include "feed/lean_rows.h"
+#include "feed/source.h"
+
+namespace tickstack::feed {
+
+class LeanSource final : public Source {
+ public:
+  // kInvalidArgument for an option, kNotFound if a symbol has neither archive, kDataLoss if one
+  // cannot be opened.
+  static absl::StatusOr<std::unique_ptr<LeanSource>> Create(const SourceOptions& options);
+
+  void Start(int64_t now_ns) override;
+  // Cost: about 250 ns a row. Errors: kDataLoss with archive, line, found and expected, after the
+  // rows before it were given out.
+  absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
+  int64_t next_due_ns() const override;
+  // Reads the archives from their beginnings: O(rows done).
+  absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override;
+
+ private:
+  enum Table : size_t { kTrade, kQuote, kTables };
+
+  // One archive and the line of it that comes next.
+  struct Stream {
+    Table table;
+    size_t symbol;
+    std::string path;
+    std::unique_ptr<LeanArchive> archive;
+    int64_t of_day_ns = 0;
+    LeanTrade trade{};
+    LeanQuote quote{};
+  };
+  // An exchange's quote in one symbol as it stands; null what was not given yet.
+  struct Standing {
+    double bid, ask;
+    int64_t bid_size, ask_size;
+  };
+  struct Symbol {
+    std::string name;
+    std::array<Standing, 26> exchanges;  // By letter.
+  };
+
+  LeanSource() = default;
+  absl::Status AddSymbol(const SourceOptions& options, std::string_view date,
+                         const std::string& symbol);
+  absl::StatusOr<bool> Advance(Stream& stream);
+  bool Later(size_t a, size_t b) const;
+  void PushStream(size_t stream);
+  absl::Status OpenStreams();
+  int64_t DueNs(int64_t of_day_ns) const;
+  void Fill(int64_t now_ns);
+  void TakeRow(Stream& stream);
+  void AppendTrade(const Symbol& symbol, const LeanTrade& trade);
+  void AppendQuote(Symbol& symbol, const LeanQuote& quote);
+  const FeedBatch* Emit(Table table);
+
+  std::vector<std::string> tables_{"trade", "quote"};
+  int64_t date_ns_ = 0;
+  int64_t batch_rows_ = 0;
+  double speed_ = 0;      // 0: every row is due at once.
+  int64_t start_ns_ = 0;  // The row of start_of_day_ns_ was due then.
+  int64_t start_of_day_ns_ = 0;
+  int64_t now_ns_ = 0;
+  int64_t window_due_ns_ = 0;  // Of the first row in the lists.
+
+  std::vector<Symbol> symbols_;
+  std::vector<Stream> streams_;  // Quotes before trades, each in the order of the symbols.
+  std::vector<size_t> heap_;     // Streams that are not at their end; the next row's on top.
+  absl::Status error_;           // Of the merge: reported when the rows before it are out.
+
+  std::array<ColumnList, kTables> lists_{MakeTradeList(), MakeQuoteList()};
+  std::array<int64_t, kTables> due_ns_{};     // Of the last row in each list.
+  std::array<int64_t, kTables> next_row_{};   // Number of the next row that the merge yields.
+  std::array<int64_t, kTables> rows_done_{};  // Rows below it are not handed out.
+  ByteBuffer data_;
+  FeedBatch batch_;
+
+  static ColumnList MakeTradeList();
+  static ColumnList MakeQuoteList();
+};
+
+}  // namespace tickstack::feed

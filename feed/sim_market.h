@@ -1,0 +1,106 @@
+#pragma once
+
+// The simulated market: what happens at update number `event` is a function of (seed, event) and of
+// nothing that came before it.
+//
+// A feed that resumes at row 50,000,000 must publish there exactly what it would have published
+// without the interruption. A sequential generator would have to replay its past to get there. Here
+// nothing has a past:
+//
+//   which symbol  Mix(seed + event * odd constant) is a counter-based random number (the splitmix64
+//                 finaliser): 64 good bits for two multiplications. It picks a slot of a Walker
+//                 alias table, so that symbol r (0 is the busiest) comes with probability 1/(r+1)
+//                 over the harmonic number: Zipf with exponent 1.
+//   the price     every symbol walks along one precomputed random walk of 65,536 steps of -1, 0 or
+//                 +1 that ends where it began, each from its own random place, one step every 4,096
+//                 events (85 ms at 48,000 updates/s). A step is 1/8,192 (1.2 basis points) of the
+//                 symbol's base price, so an hour's standard deviation is about 2 %: 9 March 2020.
+//                 The walk repeats after 268 million events, without a jump.
+//   the rest      spread, sizes and exchange come from other bits of the same random number.
+//
+// So seeking costs nothing, and an update costs one random number and three table reads (400 KiB in
+// all: they stay in the second-level cache).
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+namespace tickstack::feed {
+
+inline constexpr int64_t kSimSymbolsMax = 65'536;
+
+// A finaliser that turns consecutive numbers into independent-looking ones (splitmix64's).
+inline uint64_t Mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// Threads: const after construction. Cost of construction: about 1 ms for 8,000 symbols.
+class SimMarket {
+ public:
+  // 1 <= symbols <= kSimSymbolsMax. The names are the same for every seed.
+  SimMarket(int64_t symbols, uint64_t seed);
+
+  struct Draw {
+    uint16_t symbol;
+    uint16_t bits;  // Random, for the details of the update.
+  };
+  Draw At(uint64_t event) const {
+    const uint64_t random = Mix(seed_ + event * 0x9e3779b97f4a7c15u);
+    const uint32_t slot = static_cast<uint32_t>(((random & 0xffff'ffffu) * alias_.size()) >> 32);
+    const AliasSlot& choice = alias_[slot];
+    const bool own = static_cast<uint16_t>(random >> 32) < choice.own_share;
+    return {own ? static_cast<uint16_t>(slot) : choice.other, static_cast<uint16_t>(random >> 48)};
+  }
+
+  // The symbol's bid in cents; at least 100.
+  int32_t BidCents(uint32_t symbol, uint64_t event) const {
+    const Symbol& s = symbols_[symbol];
+    const int64_t walk = walk_[static_cast<uint16_t>((event >> 12) + s.walk_begin)];
+    return static_cast<int32_t>(s.base_cents + ((s.base_cents * walk) >> 13));
+  }
+
+  std::string_view name(size_t symbol) const {
+    return {symbols_[symbol].name, symbols_[symbol].name_bytes};
+  }
+  size_t symbols() const { return symbols_.size(); }
+
+  // Writes the name and its NUL; 8 bytes are written, the length used is returned.
+  size_t PutName(uint32_t symbol, std::byte* at) const;
+
+ private:
+  struct Symbol {
+    char name[8];  // Padded with NULs.
+    int32_t base_cents;
+    uint16_t walk_begin;
+    uint8_t name_bytes;
+  };
+  struct AliasSlot {
+    uint16_t own_share;  // Of 65,536: how often the slot means its own symbol.
+    uint16_t other;      // Whom it means otherwise.
+  };
+
+  void NameSymbols(size_t count);
+  void BuildAlias(size_t count);
+  void BuildWalk();
+
+  uint64_t seed_;
+  std::vector<Symbol> symbols_;
+  std::vector<AliasSlot> alias_;
+  std::array<int16_t, 65'536> walk_;
+};
+
+// Spread in cents, shares, exchange and sale condition from a draw's bits.
+inline int32_t SpreadCents(uint32_t bits) { return std::array{1, 1, 2, 3}[bits & 3]; }
+inline int32_t RoundLots(uint32_t bits) {
+  static constexpr std::array<int16_t, 16> kShares = {100, 100, 100, 100, 100, 100, 200,  200,
+                                                      200, 300, 300, 400, 500, 800, 1000, 2000};
+  return kShares[bits & 15];
+}
+inline char Exchange(uint32_t bits) { return "NQPZKBYXJDVNQPZD"[bits & 15]; }
+inline char SaleCondition(uint32_t bits) { return "@@@@@FFT"[bits & 7]; }
+
+}  // namespace tickstack::feed

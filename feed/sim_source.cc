@@ -1,0 +1,242 @@
+#include "feed/sim_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/check.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "feed/columns.h"
+#include "table/types.h"
+
+namespace tickstack::feed {
+namespace {
+
+constexpr int64_t kQuotesPerTrade = 10;
+constexpr int64_t kEventsPerTrade = kQuotesPerTrade + 1;
+constexpr double kProfileRate = 48'000;
+
+constexpr std::array kQuoteTypes = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kFloat,
+                                    Type::kLong,      Type::kLong,   Type::kChar,  Type::kChar};
+constexpr std::array kTradeTypes = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kInt,
+                                    Type::kBoolean,   Type::kChar,   Type::kChar};
+
+// Rows of each table before an event, and the event of a row.
+constexpr int64_t TradesBefore(int64_t event) { return event / kEventsPerTrade; }
+constexpr int64_t QuotesBefore(int64_t event) { return event - TradesBefore(event); }
+constexpr int64_t EventOfTrade(int64_t row) { return row * kEventsPerTrade + kQuotesPerTrade; }
+constexpr int64_t EventOfQuote(int64_t row) { return row + row / kQuotesPerTrade; }
+
+template <size_t kColumns>
+size_t BytesMax(const std::array<Type, kColumns>& types, size_t rows) {
+  size_t row_bytes = 0;
+  for (const Type type : types) row_bytes += type == Type::kSymbol ? 8 : WidthOf(type);
+  // PutName writes 8 bytes for the last name too, past the 6 that the longest needs.
+  return kListHeadBytes + kColumns * kVectorHeadBytes + row_bytes * rows + 8;
+}
+
+template <typename T>
+std::byte* Put(std::byte* at, T value) {
+  std::memcpy(at, &value, sizeof(value));
+  return at + sizeof(value);
+}
+
+// One fixed-width column: `value_of(row)` for each row.
+template <typename T, typename Rows, typename ValueOf>
+std::byte* PutColumn(std::byte* at, Type type, const Rows& rows, const ValueOf& value_of) {
+  at = PutColumnHead(at, type, static_cast<int64_t>(rows.size()));
+  for (const auto& row : rows) at = Put<T>(at, value_of(row));
+  return at;
+}
+
+// A multiplication would give 0.28999999999999998 for some prices that read 0.29 otherwise.
+double Dollars(int32_t cents) { return cents / 100.0; }
+
+absl::Status CheckRange(std::string_view option, double value, double low, double high) {
+  if (value >= low && value <= high) return absl::OkStatus();
+  return InvalidArgument("{} {}: expected {} to {}", option, value, low, high);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SourceOptions& options) {
+  if (options.profile != "march2020") {
+    return InvalidArgument("profile '{}': expected march2020", options.profile);
+  }
+  TS_RETURN_IF_ERROR(CheckRange("batch-rows", static_cast<double>(options.batch_rows), 1,
+                                static_cast<double>(kBatchRowsMax)));
+  TS_RETURN_IF_ERROR(CheckRange("symbols", static_cast<double>(options.symbols), 1,
+                                static_cast<double>(kSimSymbolsMax)));
+  if (options.rate != 0) TS_RETURN_IF_ERROR(CheckRange("rate", options.rate, 0.001, 1e9));
+  if (options.speed != 0) TS_RETURN_IF_ERROR(CheckRange("speed", options.speed, 0.001, 1e6));
+  TS_RETURN_IF_ERROR(CheckRange("seconds", options.seconds, 0, 1e9));
+  TS_RETURN_IF_ERROR(CheckRange("rows", static_cast<double>(options.rows), 0, 1e15));
+
+  const double rate = options.rate == 0 ? kProfileRate : options.rate;
+  int64_t events_end = kInfinityLong;
+  if (options.rows > 0) {
+    events_end = options.rows;
+  } else if (options.seconds > 0) {
+    events_end = static_cast<int64_t>(std::llround(std::min(options.seconds * rate, 1e15)));
+  }
+  return std::unique_ptr<SimSource>(new SimSource(options, events_end));
+}
+
+SimSource::SimSource(const SourceOptions& options, int64_t events_end)
+    : market_(options.symbols, options.seed),
+      batch_rows_(options.batch_rows),
+      events_end_(events_end),
+      step_(0) {
+  if (options.rate > 0) {
+    const double speed = options.speed == 0 ? 1 : options.speed;
+    step_ = static_cast<unsigned __int128>(
+        std::ldexp(static_cast<double>(kNsPerSecond) / (options.rate * speed), 32));
+  }
+  rows_.reserve(static_cast<size_t>(batch_rows_));
+}
+
+std::string SimSource::Describe() const {
+  return fmt::format(
+      "sim symbols={} updates={} updates_per_s={}", market_.symbols(),
+      events_end_ == kInfinityLong ? "endless" : std::to_string(events_end_),
+      step_ == 0 ? "max" : fmt::format("{:.0f}", std::ldexp(1e9, 32) / static_cast<double>(step_)));
+}
+
+void SimSource::Start(int64_t now_ns) {
+  start_ns_ = now_ns;
+  start_event_ = next_event_;
+}
+
+int64_t SimSource::DueNs(int64_t event) const {
+  if (step_ == 0) return window_ns_;
+  const auto after = static_cast<__int128>(event - start_event_) * static_cast<__int128>(step_);
+  return start_ns_ + static_cast<int64_t>(after >> 32);
+}
+
+int64_t SimSource::DueEnd(int64_t now_ns) const {
+  if (step_ == 0) return events_end_;
+  if (now_ns < start_ns_) return next_event_;
+  const auto elapsed = static_cast<__int128>(now_ns - start_ns_ + 1) << 32;
+  // Events due by now are those with (event - start) * step < elapsed + 1 ns: a ceiling.
+  const __int128 due = (elapsed - 1) / static_cast<__int128>(step_) + 1;
+  const __int128 left = events_end_ - start_event_;
+  return start_event_ + static_cast<int64_t>(std::min(due, left));
+}
+
+int64_t SimSource::next_due_ns() const {
+  int64_t event = next_event_;
+  if (next_quote_ < window_quote_end_) {
+    event = EventOfQuote(next_quote_);
+  } else if (next_trade_ < window_trade_end_) {
+    event = EventOfTrade(next_trade_);
+  }
+  if (event >= events_end_) return kNeverDue;
+  return step_ == 0 ? kAlwaysDue : DueNs(event);
+}
+
+// Takes the next updates that are due, so many that neither table gets more than batch_rows of
+// them. false: none is due.
+bool SimSource::OpenWindow(int64_t now_ns) {
+  const int64_t end =
+      std::min(DueEnd(now_ns), EventOfQuote(QuotesBefore(next_event_) + batch_rows_));
+  if (end <= next_event_) return false;
+  window_quote_end_ = QuotesBefore(end);
+  window_trade_end_ = TradesBefore(end);
+  window_ns_ = now_ns;
+  next_event_ = end;
+  return true;
+}
+
+absl::StatusOr<const FeedBatch*> SimSource::Next(int64_t now_ns) {
+  // After a rewind one table may be ahead of the other; its rows are not in the first windows.
+  while (true) {
+    if (next_quote_ < window_quote_end_) return EmitQuotes();
+    if (next_trade_ < window_trade_end_) return EmitTrades();
+    if (!OpenWindow(now_ns)) return nullptr;
+  }
+}
+
+void SimSource::AddRow(int64_t event) {
+  const SimMarket::Draw draw = market_.At(static_cast<uint64_t>(event));
+  rows_.push_back({event, market_.BidCents(draw.symbol, static_cast<uint64_t>(event)), draw});
+}
+
+std::byte* SimSource::PutTimesAndSymbols(std::byte* at) const {
+  at = PutColumn<int64_t>(at, Type::kTimestamp, rows_,
+                          [this](const Row& row) { return DueNs(row.event); });
+  at = PutColumnHead(at, Type::kSymbol, static_cast<int64_t>(rows_.size()));
+  for (const Row& row : rows_) at += market_.PutName(row.draw.symbol, at);
+  return at;
+}
+
+const FeedBatch* SimSource::EmitQuotes() {
+  rows_.clear();
+  for (int64_t row = next_quote_; row < window_quote_end_; ++row) AddRow(EventOfQuote(row));
+  data_.resize(BytesMax(kQuoteTypes, rows_.size()));
+  std::byte* at = PutVectorHead(data_.data(), Type::kList, kQuoteTypes.size());
+  at = PutTimesAndSymbols(at);
+  at = PutColumn<double>(at, Type::kFloat, rows_,
+                         [](const Row& row) { return Dollars(row.bid_cents); });
+  at = PutColumn<double>(at, Type::kFloat, rows_, [](const Row& row) {
+    return Dollars(row.bid_cents + SpreadCents(row.draw.bits));
+  });
+  at = PutColumn<int64_t>(at, Type::kLong, rows_,
+                          [](const Row& row) { return RoundLots(row.draw.bits >> 2u); });
+  at = PutColumn<int64_t>(at, Type::kLong, rows_,
+                          [](const Row& row) { return RoundLots(row.draw.bits >> 6u); });
+  at = PutColumn<char>(at, Type::kChar, rows_, [](const Row&) { return 'R'; });
+  at = PutColumn<char>(at, Type::kChar, rows_,
+                       [](const Row& row) { return Exchange(row.draw.bits >> 10u); });
+  return Emit("quote", next_quote_, window_quote_end_, at);
+}
+
+const FeedBatch* SimSource::EmitTrades() {
+  rows_.clear();
+  for (int64_t row = next_trade_; row < window_trade_end_; ++row) AddRow(EventOfTrade(row));
+  data_.resize(BytesMax(kTradeTypes, rows_.size()));
+  std::byte* at = PutVectorHead(data_.data(), Type::kList, kTradeTypes.size());
+  at = PutTimesAndSymbols(at);
+  at = PutColumn<double>(at, Type::kFloat, rows_, [](const Row& row) {
+    const bool at_ask = (row.draw.bits >> 15u) != 0;
+    return Dollars(row.bid_cents + (at_ask ? SpreadCents(row.draw.bits) : 0));
+  });
+  at = PutColumn<int32_t>(at, Type::kInt, rows_,
+                          [](const Row& row) { return RoundLots(row.draw.bits >> 2u); });
+  at = PutColumn<bool>(at, Type::kBoolean, rows_, [](const Row&) { return false; });
+  at = PutColumn<char>(at, Type::kChar, rows_,
+                       [](const Row& row) { return SaleCondition(row.draw.bits >> 6u); });
+  at = PutColumn<char>(at, Type::kChar, rows_,
+                       [](const Row& row) { return Exchange(row.draw.bits >> 10u); });
+  return Emit("trade", next_trade_, window_trade_end_, at);
+}
+
+const FeedBatch* SimSource::Emit(std::string_view table, int64_t& next_row, int64_t end_row,
+                                 const std::byte* end) {
+  const auto bytes = static_cast<size_t>(end - data_.data());
+  batch_ = {table, next_row, end_row - next_row, DueNs(rows_.back().event),
+            data_.span().first(bytes)};
+  next_row = end_row;
+  return &batch_;
+}
+
+absl::Status SimSource::Rewind(const StringMap<int64_t>& rows_done) {
+  const auto done = [&rows_done](std::string_view table) {
+    const auto found = rows_done.find(table);
+    return found == rows_done.end() ? 0 : found->second;
+  };
+  const int64_t quotes = done("quote"), trades = done("trade");
+  for (const int64_t rows : {quotes, trades}) {
+    if (rows < 0 || rows > int64_t{1'000'000'000'000'000}) {
+      return InvalidArgument("rewind to row {}: expected 0 to 10^15", rows);
+    }
+  }
+  next_quote_ = quotes;
+  next_trade_ = trades;
+  next_event_ = std::min(EventOfQuote(quotes), EventOfTrade(trades));
+  next_event_ = std::min(next_event_, events_end_);
+  window_quote_end_ = window_trade_end_ = 0;
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack::feed

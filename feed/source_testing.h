@@ -1,0 +1,77 @@
+#pragma once
+
+// For tests of sources: what came out, as rows of text.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "feed/source.h"
+#include "table/value.h"
+#include "wire/codec.h"
+
+namespace tickstack::feed {
+
+// A cell as text: numbers in full, symbols and chars as they are.
+inline std::string CellText(const Value& column, size_t row) {
+  switch (column.type()) {
+    case Type::kSymbol:
+      return std::string(column.is_atom() ? column.symbol() : column.symbols()[row]);
+    case Type::kFloat:
+      return fmt::format("{}", column.span<double>()[row]);
+    case Type::kInt:
+      return fmt::format("{}", column.span<int32_t>()[row]);
+    case Type::kChar:
+      return std::string(1, column.span<char>()[row]);
+    case Type::kBoolean:
+      return fmt::format("{}", column.span<uint8_t>()[row]);
+    default:
+      return fmt::format("{}", column.span<int64_t>()[row]);
+  }
+}
+
+// `t,s,1.5,...` per row of x, which must be a list of vectors or of atoms.
+inline std::vector<std::string> RowTexts(std::span<const std::byte> x) {
+  const absl::StatusOr<Value> value = wire::Decode(x);
+  EXPECT_TRUE(value.ok()) << value.status();
+  if (!value.ok() || !value->is_list() || value->items().empty()) return {};
+  const std::vector<Value>& columns = value->items();
+  std::vector<std::string> rows(columns[0].count());
+  for (const Value& column : columns) {
+    EXPECT_EQ(column.count(), rows.size());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (!rows[row].empty()) rows[row] += ',';
+      rows[row] += CellText(column, row);
+    }
+  }
+  return rows;
+}
+
+using RowsByTable = std::map<std::string, std::vector<std::string>, std::less<>>;
+
+// Takes batches that are due at `now_ns`, at most `batches`, onto the end of `rows`; checks that
+// each batch continues its table.
+inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
+                          int64_t batches = INT64_MAX) {
+  for (; batches > 0; --batches) {
+    absl::StatusOr<const FeedBatch*> batch = source.Next(now_ns);
+    if (!batch.ok()) return batch.status();
+    if (*batch == nullptr) return absl::OkStatus();
+    std::vector<std::string>& table = rows[std::string((*batch)->table)];
+    EXPECT_EQ((*batch)->first_row, static_cast<int64_t>(table.size()));
+    for (std::string& row : RowTexts((*batch)->data)) table.push_back(std::move(row));
+    EXPECT_EQ((*batch)->first_row + (*batch)->rows, static_cast<int64_t>(table.size()));
+  }
+  return absl::OkStatus();
+}
+
+inline StringMap<int64_t> Counts(const RowsByTable& rows) {
+  StringMap<int64_t> counts;
+  for (const auto& [table, texts] : rows) counts[table] = static_cast<int64_t>(texts.size());
+  return counts;
+}
+
+}  // namespace tickstack::feed
