@@ -68,6 +68,24 @@ inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
   return absl::OkStatus();
 }
 
+// Says where two runs differ, without printing all of them. Without `times` the first column, when
+// a row was due, is left out.
+inline void ExpectSameRows(const RowsByTable& found, const RowsByTable& expected,
+                           bool times = true) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (const auto& [table, rows] : expected) {
+    ASSERT_TRUE(found.contains(table)) << table;
+    const std::vector<std::string>& same = found.at(table);
+    ASSERT_EQ(same.size(), rows.size()) << table;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      const auto cut = [times](const std::string& row) {
+        return times ? row : row.substr(row.find(','));
+      };
+      ASSERT_EQ(cut(same[i]), cut(rows[i])) << table << " row " << i;
+    }
+  }
+}
+
 inline StringMap<int64_t> Counts(const RowsByTable& rows) {
   StringMap<int64_t> counts;
   for (const auto& [table, texts] : rows) counts[table] = static_cast<int64_t>(texts.size());

@@ -1,0 +1,369 @@
+#include "feed/feed.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "wire/ipc.h"
+
+namespace tickstack::feed {
+namespace {
+
+constexpr size_t kChunkBytes = size_t{256} << 10;  // Handed to the link at once: fits the cache.
+
+void AppendSymbol(std::string_view name, ByteBuffer& out) {
+  out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
+  out.Append(name);
+  out.AppendLittle(uint8_t{0});
+}
+
+Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
+  SymbolVector names;
+  std::vector<int64_t> counts;
+  for (const std::string& table : tables) {
+    names.push_back(table);
+    const auto found = rows.find(table);
+    counts.push_back(found == rows.end() ? 0 : found->second);
+  }
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(counts)));
+}
+
+// The answer to `.u.feed`: symbols to longs. nullopt: it is something else.
+std::optional<StringMap<int64_t>> ReadRows(const Value& answer) {
+  if (!answer.is_dict() || !answer.keys().is(Type::kSymbol) || !answer.values().is(Type::kLong) ||
+      answer.keys().count() != answer.values().count()) {
+    return std::nullopt;
+  }
+  StringMap<int64_t> rows;
+  const SymbolVector& tables = answer.keys().symbols();
+  const std::span<const int64_t> counts = answer.values().span<int64_t>();
+  for (size_t i = 0; i < tables.size(); ++i) rows[tables[i]] = counts[i];
+  return rows;
+}
+
+std::string Format(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
+  std::string text;
+  for (const std::string& table : tables) {
+    const auto found = rows.find(table);
+    text += fmt::format(" {}={}", table, found == rows.end() ? 0 : found->second);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string_view NameOf(FeedState state) {
+  switch (state) {
+    case FeedState::kWaiting:
+      return "waiting";
+    case FeedState::kAsking:
+      return "asking";
+    case FeedState::kPublishing:
+      return "publishing";
+    case FeedState::kConfirming:
+      return "confirming";
+    case FeedState::kDone:
+      return "done";
+    case FeedState::kFailed:
+      return "failed";
+  }
+  return "";
+}
+
+Feed::Feed(FeedSettings settings, std::unique_ptr<Source> source)
+    : settings_(std::move(settings)), source_(std::move(source)) {
+  for (const std::string& table : source_->tables()) {
+    rows_sent_[table] = rows_asked_[table] = rows_logged_[table] = 0;
+  }
+}
+
+void Feed::Start(int64_t now_ns) {
+  if (state_ != FeedState::kWaiting) return;
+  LogInfo("started source={}", source_->Describe());
+  state_ = FeedState::kAsking;
+  if (link_ != nullptr) AskRows(now_ns);
+}
+
+void Feed::OnConnected(Link* link, int64_t now_ns) {
+  link_ = link;
+  ++connects_;
+  numbered_ = true;
+  answer_pending_ = false;
+  pending_.clear();
+  if (state_ == FeedState::kWaiting || state_ == FeedState::kFailed) return;
+  state_ = FeedState::kAsking;
+  AskRows(now_ns);
+}
+
+void Feed::OnDisconnected(int64_t) {
+  link_ = nullptr;
+  answer_pending_ = false;
+  pending_.clear();
+  if (state_ == FeedState::kPublishing || state_ == FeedState::kConfirming) {
+    state_ = FeedState::kAsking;
+  }
+}
+
+// Asks how many rows are logged; a tickerplant that cannot tell is asked anything: its answer says
+// that it has read what came before.
+void Feed::AskRows(int64_t now_ns) {
+  answer_pending_ = true;
+  rows_asked_ = rows_sent_;
+  ask_ns_ = now_ns + (state_ == FeedState::kPublishing ? kReceiptNs : kConfirmNs);
+  if (numbered_) {
+    std::vector<Value> call;
+    call.push_back(Value::String(".u.feed"));
+    call.push_back(Value::Symbol(settings_.name));
+    link_->Ask(Value::List(std::move(call)));
+  } else {
+    link_->Ask(Value::String(""));
+  }
+}
+
+void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
+  if (link_ == nullptr || !answer_pending_) return;  // Of a connection that is gone.
+  answer_pending_ = false;
+  if (!numbered_) {
+    if (state_ == FeedState::kConfirming) {
+      state_ = FeedState::kDone;
+      LogWarn("done unconfirmed{}", Format(rows_sent_, source_->tables()));
+    }
+    return;
+  }
+  if (answer.ok()) return OnRows(*answer, now_ns);
+  if (answer.status().code() == absl::StatusCode::kUnavailable) return;  // OnDisconnected follows.
+  if (state_ == FeedState::kAsking && Message(answer.status()).starts_with(".u.feed")) {
+    LogWarn(
+        "tickerplant does not know .u.feed: publishing by .u.upd, a broken connection may lose "
+        "rows");
+    numbered_ = false;
+    return Resume(rows_sent_, now_ns);
+  }
+  static LogLimit limit;
+  if (limit.Pass(now_ns)) LogError(".u.feed refused error={}", Message(answer.status()));
+  ask_ns_ = now_ns + kReceiptNs;
+}
+
+void Feed::OnRefused(std::string_view why, int64_t now_ns) {
+  // All that follows the first is refused for the gap that it left: the first says why.
+  if (refusal_.empty()) refusal_ = why;
+  if (state_ == FeedState::kPublishing) ask_ns_ = std::min(ask_ns_, now_ns);
+}
+
+void Feed::OnRows(const Value& answer, int64_t now_ns) {
+  std::optional<StringMap<int64_t>> logged = ReadRows(answer);
+  if (!logged) {
+    return Fail(InvalidArgument(".u.feed: answer of type {}, expected symbols to longs",
+                                int{answer.code()}));
+  }
+  if (state_ == FeedState::kAsking) {
+    rows_logged_ = *logged;
+    progress_ns_ = now_ns;
+    resends_ = 0;
+    return Resume(*logged, now_ns);
+  }
+  CheckReceipt(*std::move(logged), now_ns);
+}
+
+void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
+  for (auto& [table, rows] : rows_sent_) {
+    const auto found = logged.find(table);
+    rows = found == logged.end() ? 0 : found->second;
+  }
+  // Without numbers there is nothing to rewind to: the source is where it was.
+  if (numbered_ || !clock_started_) {
+    if (absl::Status status = source_->Rewind(rows_sent_); !status.ok()) return Fail(status);
+  }
+  if (!clock_started_) {
+    source_->Start(now_ns);
+    clock_started_ = true;
+    rate_ns_ = now_ns;
+  }
+  pending_.clear();
+  refusal_.clear();
+  flush_ns_ = now_ns;
+  ask_ns_ = now_ns + kReceiptNs;
+  state_ = FeedState::kPublishing;
+  LogInfo("publishing from{}", Format(rows_sent_, source_->tables()));
+}
+
+// Compares what is logged with what had been sent when the question left. The tickerplant reads a
+// connection in order, so what it has not logged by now it never will, but for a restart.
+void Feed::CheckReceipt(StringMap<int64_t> logged, int64_t now_ns) {
+  int64_t behind = 0;
+  bool progress = false;
+  for (const auto& [table, asked] : rows_asked_) {
+    const int64_t now = logged[table], before = rows_logged_[table];
+    if (now < before) {
+      return Fail(DataLoss("tickerplant: {} rows of {} logged, {} before on this connection", now,
+                           table, before));
+    }
+    progress |= now > before;
+    behind += std::max<int64_t>(0, asked - now);
+  }
+  rows_logged_ = std::move(logged);
+  if (progress) resends_ = 0;
+  if (progress || behind == 0) progress_ns_ = now_ns;
+  if (state_ == FeedState::kConfirming && AllLogged()) {
+    state_ = FeedState::kDone;
+    LogInfo("done logged{}", Format(rows_logged_, source_->tables()));
+  } else if (behind > 0 && (!refusal_.empty() || now_ns - progress_ns_ >= kRefusedNs)) {
+    refused_ += behind;
+    SendAgain(now_ns);
+  }
+  refusal_.clear();
+}
+
+void Feed::SendAgain(int64_t now_ns) {
+  const std::string rows = fmt::format(
+      "sent{} logged{} why=\"{}\"", Format(rows_asked_, source_->tables()),
+      Format(rows_logged_, source_->tables()), refusal_.empty() ? "not said" : refusal_);
+  if (++resends_ > kResendsMax) {
+    return Fail(FailedPrecondition("tickerplant refuses rows: {}", rows));
+  }
+  LogError("rows refused, sending them again attempt={} {}", resends_, rows);
+  progress_ns_ = now_ns;
+  Resume(rows_logged_, now_ns);
+}
+
+bool Feed::AllLogged() const {
+  for (const auto& [table, sent] : rows_sent_) {
+    const auto found = rows_logged_.find(table);
+    if (found == rows_logged_.end() || found->second < sent) return false;
+  }
+  return true;
+}
+
+int64_t Feed::Poll(int64_t now_ns) {
+  CountRate(now_ns);
+  if (link_ == nullptr) return kNeverDue;
+  if (state_ == FeedState::kPublishing && now_ns >= flush_ns_) Publish(now_ns);
+  const bool may_ask = state_ == FeedState::kAsking || state_ == FeedState::kConfirming ||
+                       (state_ == FeedState::kPublishing && numbered_);
+  if (may_ask && !answer_pending_ && now_ns >= ask_ns_) AskRows(now_ns);
+  return NextCall(now_ns);
+}
+
+int64_t Feed::NextCall(int64_t now_ns) const {
+  if (link_ == nullptr) return kNeverDue;
+  const int64_t ask_ns = answer_pending_ ? kNeverDue : ask_ns_;
+  switch (state_) {
+    case FeedState::kAsking:
+    case FeedState::kConfirming:
+      return ask_ns;
+    case FeedState::kPublishing: {
+      const int64_t due_ns = std::max(source_->next_due_ns(), flush_ns_);
+      const int64_t publish_ns = queue_full_ ? now_ns + kQueueFullNs : due_ns;
+      return std::min(publish_ns, numbered_ ? ask_ns : kNeverDue);
+    }
+    default:
+      return kNeverDue;
+  }
+}
+
+void Feed::Publish(int64_t now_ns) {
+  const bool was_full = std::exchange(queue_full_, false);
+  while (true) {
+    if (link_->queued_bytes() + pending_.size() >= settings_.queue_bytes_max) {
+      queue_full_ = true;
+      if (!was_full) ++queue_full_count_;
+      break;
+    }
+    const absl::StatusOr<const FeedBatch*> batch = source_->Next(now_ns);
+    if (!batch.ok()) {
+      SendPending();
+      return Fail(batch.status());
+    }
+    if (*batch == nullptr) break;
+    AppendMessage(**batch);
+    if (source_->next_due_ns() != kAlwaysDue) {
+      lag_ns_max_ = std::max(lag_ns_max_, now_ns - (*batch)->due_ns);
+    }
+    if (pending_.size() >= kChunkBytes) SendPending();
+    if (link_ == nullptr) return;  // Sending found the connection broken.
+  }
+  SendPending();
+  if (settings_.batch_ns > 0 && !queue_full_) {
+    const int64_t periods = (now_ns - flush_ns_) / settings_.batch_ns + 1;
+    flush_ns_ += periods * settings_.batch_ns;
+  }
+  if (link_ == nullptr || source_->next_due_ns() != kNeverDue) return;
+  state_ = FeedState::kConfirming;
+  progress_ns_ = now_ns;
+  ask_ns_ = now_ns;
+  LogInfo("all sent{}", Format(rows_sent_, source_->tables()));
+}
+
+// (`.u.updn; name; first row; table; x), or (`.u.upd; table; x) where there are no numbers.
+void Feed::AppendMessage(const FeedBatch& batch) {
+  const size_t begin = pending_.size();
+  pending_.Extend(wire::kHeaderBytes);
+  pending_.AppendLittle(static_cast<int8_t>(Type::kList));
+  pending_.AppendLittle(uint8_t{0});
+  pending_.AppendLittle(int32_t{numbered_ ? 5 : 3});
+  if (numbered_) {
+    AppendSymbol(".u.updn", pending_);
+    AppendSymbol(settings_.name, pending_);
+    pending_.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kLong)));
+    pending_.AppendLittle(batch.first_row);
+  } else {
+    AppendSymbol(".u.upd", pending_);
+  }
+  AppendSymbol(batch.table, pending_);
+  pending_.Append(batch.data);
+  wire::WriteHeader(pending_.data() + begin, wire::MessageKind::kAsync, pending_.size() - begin);
+  rows_sent_[batch.table] = batch.first_row + batch.rows;
+  rows_total_ += batch.rows;
+}
+
+void Feed::SendPending() {
+  if (pending_.empty()) return;
+  ByteBuffer messages = std::exchange(pending_, ByteBuffer());
+  pending_.reserve(std::min(messages.size() + messages.size() / 8, 2 * kChunkBytes));
+  link_->Send(std::move(messages));
+}
+
+void Feed::Fail(absl::Status why) {
+  LogError("failed error={}", Message(why));
+  error_ = std::move(why);
+  state_ = FeedState::kFailed;
+}
+
+void Feed::CountRate(int64_t now_ns) {
+  if (!clock_started_ || now_ns - rate_ns_ < kNsPerSecond) return;
+  rows_per_s_ = static_cast<double>(rows_total_ - rate_rows_) * static_cast<double>(kNsPerSecond) /
+                static_cast<double>(now_ns - rate_ns_);
+  rate_rows_ = rows_total_;
+  rate_ns_ = now_ns;
+}
+
+Value Feed::Stats(int64_t now_ns) const {
+  const int64_t due_ns = clock_started_ ? source_->next_due_ns() : kNeverDue;
+  const bool late = due_ns != kAlwaysDue && due_ns < now_ns;
+  constexpr double kNsPerMs = 1e6;
+  SymbolVector names;
+  std::vector<Value> values;
+  const auto add = [&](std::string_view name, Value value) {
+    names.push_back(name);
+    values.push_back(std::move(value));
+  };
+  add("state", Value::Symbol(NameOf(state_)));
+  add("connected", Value::Boolean(link_ != nullptr));
+  add("numbered", Value::Boolean(numbered_));
+  add("rows", RowsDict(rows_sent_, source_->tables()));
+  add("logged", RowsDict(rows_logged_, source_->tables()));
+  add("rows_per_s", Value::Float(rows_per_s_));
+  add("lag_ms", Value::Float(late ? static_cast<double>(now_ns - due_ns) / kNsPerMs : 0));
+  add("lag_ms_max", Value::Float(static_cast<double>(lag_ns_max_) / kNsPerMs));
+  add("reconnects", Value::Long(std::max<int64_t>(0, connects_ - 1)));
+  add("refused", Value::Long(refused_));
+  add("queue_full", Value::Long(queue_full_count_));
+  add("error", Value::String(Message(error_)));
+  return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
+}
+
+}  // namespace tickstack::feed
