@@ -1,0 +1,331 @@
+#include "wire/tplog_index.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/check.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+
+namespace tickstack::wire {
+namespace {
+
+constexpr size_t kWindowBytes = size_t{64} << 10;
+
+// Begins a record and leaves room for its checksum and size; Finish fills them in.
+size_t BeginRecord(RecordKind kind, uint8_t detail, ByteBuffer& out) {
+  const size_t begin = out.size();
+  out.AppendLittle(uint32_t{0});
+  out.AppendLittle(uint16_t{0});
+  out.AppendLittle(static_cast<uint8_t>(kind));
+  out.AppendLittle(detail);
+  return begin;
+}
+
+void FinishRecord(size_t begin, ByteBuffer& out) {
+  const size_t bytes = out.size() - begin;
+  TS_CHECK(bytes <= kRecordBytesMax);
+  const auto bytes16 = static_cast<uint16_t>(bytes);
+  std::memcpy(out.data() + begin + 4, &bytes16, sizeof(bytes16));
+  const uint32_t crc = Crc32c(out.span().subspan(begin + 4));
+  std::memcpy(out.data() + begin, &crc, sizeof(crc));
+}
+
+RecordKind KindOf(std::span<const std::byte> record) { return static_cast<RecordKind>(record[6]); }
+
+}  // namespace
+
+std::optional<uint32_t> IndexNames::Find(std::string_view name) const {
+  const auto found = numbers_.find(name);
+  if (found == numbers_.end()) return std::nullopt;
+  return found->second;
+}
+
+void IndexNames::Add(std::string_view name) {
+  numbers_.emplace(std::string(name), next_number());
+  names_.emplace_back(name);
+}
+
+void IndexNames::DropFrom(uint32_t number) {
+  while (next_number() > number) {
+    numbers_.erase(names_.back());
+    names_.pop_back();
+  }
+}
+
+void AppendIndexHeader(ByteBuffer& out) {
+  const size_t begin = out.size();
+  out.Append(kIndexMagic);
+  out.AppendLittle(kIndexVersion);
+  out.AppendLittle(Crc32c(out.span().subspan(begin)));
+}
+
+void AppendNameRecord(NameKind kind, uint32_t number, std::string_view name, ByteBuffer& out) {
+  TS_CHECK(name.size() <= kIndexNameBytesMax);
+  const size_t begin = BeginRecord(RecordKind::kName, static_cast<uint8_t>(kind), out);
+  out.AppendLittle(number);
+  out.Append(name);
+  FinishRecord(begin, out);
+}
+
+void AppendBlockRecord(RecordKind kind, const IndexBlock& block, ByteBuffer& out) {
+  const size_t begin = BeginRecord(kind, 0, out);
+  out.AppendLittle(block.offset);
+  out.AppendLittle(block.first_seq);
+  out.AppendLittle(block.time_ns);
+  out.AppendLittle(block.messages);
+  out.AppendLittle(block.crc);
+  out.AppendLittle(block.bytes);
+  out.AppendLittle(block.source);
+  for (const IndexRows& rows : block.rows) {
+    out.AppendLittle(rows.table);
+    out.AppendLittle(rows.rows);
+  }
+  FinishRecord(begin, out);
+}
+
+void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out) {
+  const size_t begin = BeginRecord(RecordKind::kProgress, 0, out);
+  out.AppendLittle(progress.feed);
+  out.AppendLittle(progress.table);
+  out.AppendLittle(progress.rows);
+  FinishRecord(begin, out);
+}
+
+absl::StatusOr<TplogIndexReader> TplogIndexReader::Open(std::string path) {
+  TS_ASSIGN_OR_RETURN(File file, File::OpenForReading(std::move(path)));
+  ByteBuffer expected;
+  AppendIndexHeader(expected);
+  std::byte header[kIndexHeaderBytes];
+  TS_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(0, header));
+  const std::span<const std::byte> found(header, got);
+  if (got < kIndexHeaderBytes || AsText(found.first(kIndexMagic.size())) != kIndexMagic ||
+      Crc32c(found.first(12)) != LoadLittle<uint32_t>(header + 12)) {
+    return DataLoss("{}: not an index of a tickerplant log: its first {} bytes are no header",
+                    file.path(), kIndexHeaderBytes);
+  }
+  if (const auto version = LoadLittle<uint32_t>(header + 8); version != kIndexVersion) {
+    return Unimplemented("{}: index version {}, this program reads {}", file.path(), version,
+                         kIndexVersion);
+  }
+  return TplogIndexReader(std::move(file));
+}
+
+absl::Status TplogIndexReader::Damaged(std::string_view found) const {
+  return DataLoss("{}: record at byte {}: {}", file_.path(), at_.position, found);
+}
+
+void TplogIndexReader::GoTo(const Place& place) {
+  at_ = place;
+  names_.tables.DropFrom(place.next_table);
+  names_.feeds.DropFrom(place.next_feed);
+  // What was read ahead may have been taken back by the writer, and written anew.
+  window_.clear();
+}
+
+void TplogIndexReader::Unread() { GoTo(before_); }
+
+void TplogIndexReader::Rewind() { GoTo(Place()); }
+
+// Up to `bytes` bytes at the position; fewer at the end of the file.
+absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
+  uint64_t skip = at_.position - window_offset_;
+  if (window_.empty() || skip + bytes > window_.size()) {
+    window_.resize(std::max(bytes, kWindowBytes));
+    TS_ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(at_.position, window_.span()));
+    window_.resize(got);
+    window_offset_ = at_.position;
+    skip = 0;
+  }
+  const Bytes rest = window_.span().subspan(skip);
+  return rest.first(std::min(bytes, rest.size()));
+}
+
+// The record at the position, whole and matching its checksum; nullopt at the end of the file, and
+// for a last record that is torn. Does not move.
+absl::StatusOr<std::optional<TplogIndexReader::Bytes>> TplogIndexReader::PeekBytes() {
+  torn_bytes_ = 0;
+  TS_ASSIGN_OR_RETURN(Bytes head, Window(kRecordHeadBytes));
+  if (head.empty()) return std::nullopt;
+  if (head.size() < kRecordHeadBytes) {
+    torn_bytes_ = head.size();
+    return std::nullopt;
+  }
+  const size_t bytes = LoadLittle<uint16_t>(head.data() + 4);
+  // One byte more, to see whether it is the last one.
+  TS_ASSIGN_OR_RETURN(const Bytes found, Window(std::max(bytes, kRecordHeadBytes) + 1));
+  if (bytes >= kRecordHeadBytes && found.size() >= bytes) {
+    const Bytes record = found.first(bytes);
+    if (Crc32c(record.subspan(4)) == LoadLittle<uint32_t>(record.data())) return record;
+  }
+  if (bytes >= kRecordHeadBytes && found.size() <= bytes) {
+    torn_bytes_ = found.size();
+    return std::nullopt;
+  }
+  return Damaged("its checksum does not match, and it is not the last");
+}
+
+absl::Status TplogIndexReader::TakeName(Bytes record) {
+  if (record.size() < kNameFixedBytes || record.size() > kNameFixedBytes + kIndexNameBytesMax) {
+    return Damaged(fmt::format("a name record of {} bytes", record.size()));
+  }
+  const auto kind = static_cast<NameKind>(record[7]);
+  if (kind != NameKind::kTable && kind != NameKind::kFeed) {
+    return Damaged(fmt::format("a name of unknown kind {}", static_cast<int>(kind)));
+  }
+  IndexNames& names = kind == NameKind::kTable ? names_.tables : names_.feeds;
+  const auto number = LoadLittle<uint32_t>(record.data() + kRecordHeadBytes);
+  const std::string_view name = AsText(record.subspan(kNameFixedBytes));
+  if (number != names.next_number() || names.Find(name).has_value()) {
+    return Damaged(fmt::format("name `{}` has number {}, the next one is {}", name, number,
+                               names.next_number()));
+  }
+  names.Add(name);
+  return absl::OkStatus();
+}
+
+absl::Status TplogIndexReader::ParseBlock(Bytes record, IndexBlock* out) const {
+  if (record.size() < kBlockFixedBytes ||
+      (record.size() - kBlockFixedBytes) % kBlockTableBytes != 0) {
+    return Damaged(fmt::format("a block record of {} bytes", record.size()));
+  }
+  const std::byte* at = record.data() + kRecordHeadBytes;
+  out->offset = LoadLittle<uint64_t>(at);
+  out->first_seq = LoadLittle<uint64_t>(at + 8);
+  out->time_ns = LoadLittle<int64_t>(at + 16);
+  out->messages = LoadLittle<uint32_t>(at + 24);
+  out->crc = LoadLittle<uint32_t>(at + 28);
+  out->bytes = LoadLittle<uint32_t>(at + 32);
+  out->source = LoadLittle<uint32_t>(at + 36);
+  if (out->source != kSourceNone && out->source != kSourceUnknown &&
+      !names_.feeds.Has(out->source)) {
+    return Damaged(fmt::format("feed number {} has no name", out->source));
+  }
+  out->rows.clear();
+  for (at += 40; at != record.data() + record.size(); at += kBlockTableBytes) {
+    out->rows.push_back({LoadLittle<uint32_t>(at), LoadLittle<uint32_t>(at + 4)});
+    if (!names_.tables.Has(out->rows.back().table)) {
+      return Damaged(fmt::format("table number {} has no name", out->rows.back().table));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TplogIndexReader::ParseProgress(Bytes record, IndexProgress* out) const {
+  if (record.size() != kProgressBytes) {
+    return Damaged(fmt::format("a progress record of {} bytes", record.size()));
+  }
+  const std::byte* at = record.data() + kRecordHeadBytes;
+  out->feed = LoadLittle<uint32_t>(at);
+  out->table = LoadLittle<uint32_t>(at + 4);
+  out->rows = LoadLittle<uint64_t>(at + 8);
+  if (!names_.feeds.Has(out->feed) || !names_.tables.Has(out->table)) {
+    return Damaged(fmt::format("progress of feed {} in table {}: a number has no name", out->feed,
+                               out->table));
+  }
+  return absl::OkStatus();
+}
+
+// Replaces a block that was just read by what its writer's successor found of it.
+absl::Status TplogIndexReader::TakeCuts(Record* record) {
+  while (true) {
+    // Damage in what follows is for the next call to report: this block is good.
+    const absl::StatusOr<std::optional<Bytes>> peeked = PeekBytes();
+    if (!peeked.ok() || !peeked->has_value()) return absl::OkStatus();
+    const Bytes bytes = **peeked;
+    if (KindOf(bytes) != RecordKind::kCutBlock) return absl::OkStatus();
+    IndexBlock cut;
+    TS_RETURN_IF_ERROR(ParseBlock(bytes, &cut));
+    const IndexBlock& whole = record->block;
+    if (cut.offset != whole.offset || cut.first_seq != whole.first_seq ||
+        cut.messages > whole.messages || cut.bytes > whole.bytes || cut.source != whole.source) {
+      return Damaged(
+          fmt::format("a cut of the block at {}, after the block at {}", cut.offset, whole.offset));
+    }
+    record->kind = RecordKind::kCutBlock;
+    record->block = std::move(cut);
+    at_.position += bytes.size();
+    record->end = at_.position;
+  }
+}
+
+absl::StatusOr<std::optional<TplogIndexReader::Record>> TplogIndexReader::NextRecord() {
+  Record record;
+  record.begin = at_.position;
+  while (true) {
+    TS_ASSIGN_OR_RETURN(const std::optional<Bytes> bytes, PeekBytes());
+    if (!bytes.has_value()) {
+      // Names without their block, or a torn record after them.
+      torn_bytes_ += at_.position - record.begin;
+      return std::nullopt;
+    }
+    record.kind = KindOf(*bytes);
+    if (record.kind == RecordKind::kName) {
+      TS_RETURN_IF_ERROR(TakeName(*bytes));
+      at_.position += bytes->size();
+      continue;
+    }
+    if (record.kind == RecordKind::kProgress) {
+      TS_RETURN_IF_ERROR(ParseProgress(*bytes, &record.progress));
+    } else if (record.kind == RecordKind::kBlock) {
+      TS_RETURN_IF_ERROR(ParseBlock(*bytes, &record.block));
+      if (record.block.offset != at_.log_offset || record.block.first_seq != at_.seq) {
+        return Damaged(fmt::format("block of message {} at {}, expected message {} at {}",
+                                   record.block.first_seq, record.block.offset, at_.seq,
+                                   at_.log_offset));
+      }
+      if (record.block.messages == 0 || record.block.bytes == 0) {
+        return Damaged(fmt::format("block at {} is empty", record.block.offset));
+      }
+    } else {
+      return Damaged(fmt::format("unknown kind {}", static_cast<int>(record.kind)));
+    }
+    at_.position += bytes->size();
+    record.end = at_.position;
+    return record;
+  }
+}
+
+absl::StatusOr<std::optional<TplogIndexReader::Record>> TplogIndexReader::Next() {
+  const Place before = at_;
+  TS_ASSIGN_OR_RETURN(std::optional<Record> record, NextRecord());
+  if (!record.has_value()) {
+    GoTo(before);
+    return std::nullopt;
+  }
+  if (record->kind == RecordKind::kBlock) {
+    const uint64_t torn_bytes = torn_bytes_;
+    TS_RETURN_IF_ERROR(TakeCuts(&*record));
+    torn_bytes_ = torn_bytes;
+    at_.log_offset = record->block.end_offset();
+    at_.seq = record->block.end_seq();
+  }
+  at_.next_table = names_.tables.next_number();
+  at_.next_feed = names_.feeds.next_number();
+  before_ = before;
+  return record;
+}
+
+void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals) {
+  totals.messages = block.end_seq();
+  totals.log_bytes = block.end_offset();
+  TableRows* feed_rows = nullptr;
+  if (block.source == kSourceUnknown) {
+    totals.feed_progress_known = false;
+  } else if (block.source != kSourceNone) {
+    feed_rows = &totals.feed_rows[names.feeds.NameOf(block.source)];
+  }
+  for (const IndexRows& rows : block.rows) {
+    const std::string& table = names.tables.NameOf(rows.table);
+    totals.rows[table] += rows.rows;
+    if (feed_rows != nullptr) (*feed_rows)[table] += rows.rows;
+  }
+}
+
+void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals) {
+  totals.feed_rows[names.feeds.NameOf(progress.feed)][names.tables.NameOf(progress.table)] +=
+      progress.rows;
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,152 @@
+#pragma once
+
+// The sidecar index's records, to and from bytes. See tplog_format.h and docs/formats.md.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "base/file.h"
+#include "base/string_map.h"
+#include "wire/tplog_format.h"
+#include "wire/tplog_totals.h"
+
+namespace tickstack::wire {
+
+struct IndexRows {
+  uint32_t table;  // Its number.
+  uint32_t rows;
+
+  friend bool operator==(const IndexRows&, const IndexRows&) = default;
+};
+
+// A run of messages in the log.
+struct IndexBlock {
+  uint64_t offset = 0;
+  uint64_t first_seq = 0;
+  int64_t time_ns = 0;  // kNullLong: not known.
+  uint32_t messages = 0;
+  uint32_t crc = 0;
+  uint32_t bytes = 0;
+  uint32_t source = kSourceNone;
+  std::vector<IndexRows> rows;
+
+  uint64_t end_offset() const { return offset + bytes; }
+  uint64_t end_seq() const { return first_seq + messages; }
+  friend bool operator==(const IndexBlock&, const IndexBlock&) = default;
+};
+
+struct IndexProgress {
+  uint32_t feed = 0;
+  uint32_t table = 0;
+  uint64_t rows = 0;
+};
+
+// The numbers of one kind of names.
+class IndexNames {
+ public:
+  explicit IndexNames(uint32_t first_number) : first_number_(first_number) {}
+  uint32_t next_number() const { return first_number_ + static_cast<uint32_t>(names_.size()); }
+  bool Has(uint32_t number) const { return number >= first_number_ && number < next_number(); }
+  const std::string& NameOf(uint32_t number) const { return names_[number - first_number_]; }
+  std::optional<uint32_t> Find(std::string_view name) const;
+  void Add(std::string_view name);
+  // Forgets the names from `number` on.
+  void DropFrom(uint32_t number);
+
+ private:
+  uint32_t first_number_;
+  std::vector<std::string> names_;
+  StringMap<uint32_t> numbers_;
+};
+
+struct IndexDictionary {
+  IndexNames tables{0};
+  IndexNames feeds{kSourceNone + 1};
+};
+
+// Encoding. `kind` of a block is kBlock or kCutBlock.
+void AppendIndexHeader(ByteBuffer& out);
+void AppendNameRecord(NameKind kind, uint32_t number, std::string_view name, ByteBuffer& out);
+void AppendBlockRecord(RecordKind kind, const IndexBlock& block, ByteBuffer& out);
+void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out);
+
+// Reads an index from its beginning, record by record, also while a writer appends to it. What it
+// returns is consistent: records are whole and match their checksum, each block begins where the
+// one before ends, and every number has a name.
+//
+// A record may be taken back by its writer, together with the names before it, as long as its
+// messages are not whole in the log (see TplogWriter::Append). So whoever reads a live log calls
+// Unread for a block that is not there yet, and Next again later.
+//
+// Memory: 64 KiB. Threads: one owner.
+class TplogIndexReader {
+ public:
+  struct Record {
+    uint64_t begin = 0;                    // Where in the index it and the names before it begin.
+    uint64_t end = 0;                      // Where the next one does.
+    RecordKind kind = RecordKind::kBlock;  // kBlock, kCutBlock or kProgress.
+    IndexBlock block;                      // Of a block that was cut, what is left of it.
+    IndexProgress progress;
+  };
+
+  // Checks the header; kDataLoss if it is not one.
+  static absl::StatusOr<TplogIndexReader> Open(std::string path);
+
+  // The next block or progress; nullopt at the end, where torn_bytes() says how much follows the
+  // last whole record. Later calls go on if the index has grown. kDataLoss, naming the position: a
+  // record that is not the last does not match its checksum, or one contradicts those before.
+  absl::StatusOr<std::optional<Record>> Next();
+
+  // Goes back to before the record that Next returned last. Once.
+  void Unread();
+  void Rewind();
+
+  const File& file() const { return file_; }
+  const IndexDictionary& names() const { return names_; }
+  uint64_t position() const { return at_.position; }  // Of the next record.
+  uint64_t torn_bytes() const { return torn_bytes_; }
+
+ private:
+  // Where reading stands: all that Unread has to restore.
+  struct Place {
+    uint64_t position = kIndexHeaderBytes;
+    uint64_t log_offset = kTplogHeaderBytes;  // Where the next block begins.
+    uint64_t seq = 0;
+    uint32_t next_table = 0;
+    uint32_t next_feed = kSourceNone + 1;
+  };
+  using Bytes = std::span<const std::byte>;
+
+  explicit TplogIndexReader(File file) : file_(std::move(file)) {}
+
+  absl::StatusOr<std::optional<Record>> NextRecord();
+  absl::StatusOr<std::optional<Bytes>> PeekBytes();
+  absl::StatusOr<Bytes> Window(size_t bytes);
+  absl::Status TakeName(Bytes record);
+  absl::Status ParseBlock(Bytes record, IndexBlock* out) const;
+  absl::Status ParseProgress(Bytes record, IndexProgress* out) const;
+  absl::Status TakeCuts(Record* record);
+  void GoTo(const Place& place);
+  absl::Status Damaged(std::string_view found) const;
+
+  File file_;
+  IndexDictionary names_;
+  Place at_;
+  Place before_;  // The record that Next returned last.
+  uint64_t torn_bytes_ = 0;
+  ByteBuffer window_;
+  uint64_t window_offset_ = 0;  // Of the window's first byte in the file.
+};
+
+// Adds what a record says to the totals.
+void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
+void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals);
+
+}  // namespace tickstack::wire

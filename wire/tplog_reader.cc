@@ -1,0 +1,270 @@
+#include "wire/tplog_reader.h"
+
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "wire/codec.h"
+#include "wire/tplog_index.h"
+#include "wire/tplog_scanner.h"
+
+namespace tickstack::wire {
+
+// Where the reader stands is (offset_, seq_). The bytes there come from block_, a whole block that
+// was compared with its checksum, or, past the index, from scanner_.
+class TplogReader::State {
+ public:
+  State(File log, std::optional<TplogIndexReader> index, TplogReaderOptions options)
+      : log_(std::move(log)),
+        index_(std::move(index)),
+        options_(options),
+        scanner_(log_, kTplogHeaderBytes) {}
+
+  absl::StatusOr<std::optional<TplogMessage>> Peek();
+  void Take(const TplogMessage& message) {
+    offset_ += message.body.size();
+    seq_ += 1;
+  }
+  absl::Status Seek(uint64_t seq);
+  absl::StatusOr<ByteBuffer> ReadRange(uint64_t from_seq, uint64_t end_seq, uint64_t bytes_max);
+
+  uint64_t seq() const { return seq_; }
+  uint64_t offset() const { return offset_; }
+  uint64_t torn_bytes() const { return torn_bytes_; }
+  bool indexed() const { return index_.has_value(); }
+
+ private:
+  using Bytes = std::span<const std::byte>;
+  enum class Found { kBlock, kNotYet, kNotIndexed };
+
+  bool InBlock() const { return offset_ >= block_.offset && offset_ < block_.end_offset(); }
+  absl::StatusOr<TplogMessage> PeekInBlock() const;
+  absl::StatusOr<Found> NextBlock();
+  absl::StatusOr<Found> FindBlock(uint64_t log_bytes);
+  absl::StatusOr<bool> LoadBlock();
+  absl::Status EnterBlock();
+  absl::StatusOr<std::optional<TplogMessage>> PeekUnindexed();
+  absl::Status CheckPlace() const;
+  absl::Status SkipBlocks(uint64_t seq);
+  absl::Status Damaged(uint64_t offset, std::string_view found) const;
+
+  const File log_;
+  std::optional<TplogIndexReader> index_;
+  const TplogReaderOptions options_;
+  TplogScanner scanner_;
+
+  uint64_t offset_ = kTplogHeaderBytes;
+  uint64_t seq_ = 0;
+  uint64_t torn_bytes_ = 0;
+  uint64_t log_bytes_ = 0;  // When we looked last.
+  bool unindexed_ = false;  // Up to log_bytes_ no block held what was after offset_.
+
+  IndexBlock block_;  // Empty: none.
+  ByteBuffer block_bytes_;
+};
+
+absl::Status TplogReader::State::Damaged(uint64_t offset, std::string_view found) const {
+  return DataLoss("{}: block at byte {}: {}", log_.path(), offset, found);
+}
+
+absl::StatusOr<TplogMessage> TplogReader::State::PeekInBlock() const {
+  const Bytes rest = block_bytes_.span().subspan(offset_ - block_.offset);
+  const absl::StatusOr<std::optional<size_t>> bytes = ValueBytes(rest);
+  if (!bytes.ok() || !bytes->has_value()) {
+    return Damaged(block_.offset, fmt::format("message at byte {} is not whole in it", offset_));
+  }
+  return TplogMessage{seq_, offset_, rest.first(**bytes)};
+}
+
+// The block that was just left, or entered, has to agree with where we are.
+absl::Status TplogReader::State::CheckPlace() const {
+  if (offset_ == block_.offset && seq_ != block_.first_seq) {
+    return Damaged(block_.offset, fmt::format("its first message is number {}, its index says {}",
+                                              seq_, block_.first_seq));
+  }
+  if (offset_ == block_.end_offset() && seq_ != block_.end_seq()) {
+    return Damaged(block_.offset, fmt::format("has {} messages, its index says {}",
+                                              seq_ - block_.first_seq, block_.messages));
+  }
+  return absl::OkStatus();
+}
+
+// Reads block_'s bytes. False if they are not what the index says.
+absl::StatusOr<bool> TplogReader::State::LoadBlock() {
+  block_bytes_.resize(block_.bytes);
+  TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block_.offset, block_bytes_.span()));
+  return got == block_.bytes && (!options_.verify || Crc32c(block_bytes_) == block_.crc);
+}
+
+// Moves the index to the block that holds offset_.
+absl::StatusOr<TplogReader::State::Found> TplogReader::State::FindBlock(uint64_t log_bytes) {
+  while (true) {
+    TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index_->Next());
+    if (!record.has_value()) return Found::kNotIndexed;
+    if (record->kind == RecordKind::kProgress || record->block.end_offset() <= offset_) continue;
+    if (record->block.end_offset() > log_bytes) {
+      index_->Unread();
+      return Found::kNotYet;
+    }
+    block_ = std::move(record->block);
+    return Found::kBlock;
+  }
+}
+
+// Moves to the block that holds offset_, and reads and checks it.
+absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
+  block_ = IndexBlock();
+  // Twice: the writer may have taken the block back and put another in its place between our two
+  // looks, at the index and at the log.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    // The log's size before the index: a writer puts the record first, so that what is in the log
+    // by now is in the index, unless it was somebody else who appended it.
+    TS_ASSIGN_OR_RETURN(log_bytes_, log_.Bytes());
+    if (log_bytes_ < offset_) {
+      return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);
+    }
+    if (log_bytes_ == offset_) return Found::kNotYet;
+    if (!index_.has_value()) return Found::kNotIndexed;
+    TS_ASSIGN_OR_RETURN(const Found found, FindBlock(log_bytes_));
+    if (found != Found::kBlock) return found;
+    TS_ASSIGN_OR_RETURN(const bool loaded, LoadBlock());
+    if (loaded) return Found::kBlock;
+    index_->Unread();
+  }
+  const IndexBlock damaged = std::exchange(block_, IndexBlock());
+  return Damaged(damaged.offset, fmt::format("checksum {:08x} over {} bytes, its index says {:08x}",
+                                             Crc32c(block_bytes_), damaged.bytes, damaged.crc));
+}
+
+// We are inside the block, and not at its beginning, if it was indexed after we had read into it.
+absl::Status TplogReader::State::EnterBlock() {
+  for (const uint64_t to = std::exchange(offset_, block_.offset); offset_ != to;) {
+    TS_ASSIGN_OR_RETURN(const TplogMessage message, PeekInBlock());
+    offset_ += message.body.size();
+    if (offset_ > to) {
+      return Damaged(block_.offset, fmt::format("no message begins at byte {}", to));
+    }
+  }
+  return CheckPlace();
+}
+
+absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::PeekUnindexed() {
+  if (scanner_.offset() != offset_) scanner_.GoTo(offset_);
+  TS_ASSIGN_OR_RETURN(const std::optional<Bytes> body, scanner_.Peek(log_bytes_));
+  if (!body.has_value()) return std::nullopt;
+  return TplogMessage{seq_, offset_, *body};
+}
+
+absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::Peek() {
+  torn_bytes_ = 0;
+  if (InBlock()) return PeekInBlock();
+  if (block_.bytes != 0) TS_RETURN_IF_ERROR(CheckPlace());
+  if (unindexed_ && offset_ < log_bytes_) {  // Known from the last time, without a system call.
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, PeekUnindexed());
+    if (message.has_value()) return message;
+  }
+  TS_ASSIGN_OR_RETURN(const Found found, NextBlock());
+  unindexed_ = found == Found::kNotIndexed;
+  if (found == Found::kBlock) {
+    TS_RETURN_IF_ERROR(EnterBlock());
+    return PeekInBlock();
+  }
+  if (found == Found::kNotIndexed) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, PeekUnindexed());
+    if (message.has_value()) return message;
+  }
+  torn_bytes_ = log_bytes_ - offset_;
+  return std::nullopt;
+}
+
+// Leaves out whole blocks that end at or before message `seq`.
+absl::Status TplogReader::State::SkipBlocks(uint64_t seq) {
+  if (!index_.has_value() || (InBlock() && seq < block_.end_seq())) return absl::OkStatus();
+  if (InBlock()) {
+    offset_ = block_.end_offset();
+    seq_ = block_.end_seq();
+  }
+  TS_ASSIGN_OR_RETURN(const uint64_t log_bytes, log_.Bytes());
+  while (true) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogIndexReader::Record> record, index_->Next());
+    if (!record.has_value()) return absl::OkStatus();
+    if (record->kind == RecordKind::kProgress) continue;
+    if (record->block.end_seq() > seq || record->block.end_offset() > log_bytes) {
+      index_->Unread();
+      return absl::OkStatus();
+    }
+    if (record->block.end_offset() <= offset_) continue;
+    offset_ = record->block.end_offset();
+    seq_ = record->block.end_seq();
+  }
+}
+
+absl::Status TplogReader::State::Seek(uint64_t seq) {
+  if (seq < seq_) {
+    offset_ = kTplogHeaderBytes;
+    seq_ = 0;
+    block_ = IndexBlock();
+    unindexed_ = false;
+    if (index_.has_value()) index_->Rewind();
+  }
+  TS_RETURN_IF_ERROR(SkipBlocks(seq));
+  while (seq_ < seq) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, Peek());
+    if (!message.has_value()) {
+      return NotFound("{}: message {}: the log has {}", log_.path(), seq, seq_);
+    }
+    Take(*message);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ByteBuffer> TplogReader::State::ReadRange(uint64_t from_seq, uint64_t end_seq,
+                                                         uint64_t bytes_max) {
+  ByteBuffer out;
+  if (from_seq >= end_seq) return out;
+  TS_RETURN_IF_ERROR(Seek(from_seq));
+  while (seq_ < end_seq) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, Peek());
+    if (!message.has_value()) break;
+    if (!out.empty() && out.size() + message->body.size() > bytes_max) break;
+    out.Append(message->body);
+    Take(*message);
+  }
+  return out;
+}
+
+TplogReader::TplogReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TplogReader::~TplogReader() = default;
+
+absl::StatusOr<std::unique_ptr<TplogReader>> TplogReader::Open(std::string path,
+                                                               TplogReaderOptions options) {
+  TS_ASSIGN_OR_RETURN(File log, File::OpenForReading(path));
+  TS_RETURN_IF_ERROR(CheckTplogHeader(log));
+  std::optional<TplogIndexReader> index;
+  if (options.use_index && FileExists(TplogIndexPath(path))) {
+    TS_ASSIGN_OR_RETURN(index, TplogIndexReader::Open(TplogIndexPath(path)));
+  }
+  auto state = std::make_unique<State>(std::move(log), std::move(index), options);
+  return std::unique_ptr<TplogReader>(new TplogReader(std::move(state)));
+}
+
+absl::StatusOr<std::optional<TplogMessage>> TplogReader::Next() {
+  TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, state_->Peek());
+  if (message.has_value()) state_->Take(*message);
+  return message;
+}
+
+absl::Status TplogReader::Seek(uint64_t seq) { return state_->Seek(seq); }
+
+absl::StatusOr<ByteBuffer> TplogReader::ReadRange(uint64_t from_seq, uint64_t end_seq,
+                                                  uint64_t bytes_max) {
+  return state_->ReadRange(from_seq, end_seq, bytes_max);
+}
+
+uint64_t TplogReader::next_seq() const { return state_->seq(); }
+uint64_t TplogReader::offset() const { return state_->offset(); }
+uint64_t TplogReader::torn_bytes() const { return state_->torn_bytes(); }
+bool TplogReader::indexed() const { return state_->indexed(); }
+
+}  // namespace tickstack::wire

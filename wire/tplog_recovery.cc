@@ -1,0 +1,357 @@
+#include "wire/tplog_recovery.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/status.h"
+#include "table/types.h"
+#include "wire/tplog_scanner.h"
+
+namespace tickstack::wire {
+namespace {
+
+constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
+
+// Rows by table, as a record has them. Names that are new get records in `out`.
+std::vector<IndexRows> NumberRows(const TableRows& rows, IndexDictionary& names, ByteBuffer& out) {
+  std::vector<IndexRows> numbered;
+  for (const auto& [table, count] : rows) {
+    numbered.push_back(
+        {NumberOf(NameKind::kTable, table, names, out), static_cast<uint32_t>(count)});
+  }
+  std::sort(numbered.begin(), numbered.end(),
+            [](const IndexRows& a, const IndexRows& b) { return a.table < b.table; });
+  return numbered;
+}
+
+class Recovery {
+ public:
+  Recovery(const std::string& path, const RecoverOptions& options)
+      : path_(path), index_path_(TplogIndexPath(path)), options_(options) {}
+
+  absl::StatusOr<RecoveredTplog> Run() {
+    TS_RETURN_IF_ERROR(OpenLog());
+    TS_RETURN_IF_ERROR(ReadIndex());
+    if (torn_.has_value()) {
+      TS_RETURN_IF_ERROR(MendTornBlock());
+    } else {
+      TS_RETURN_IF_ERROR(CheckLastBlock());
+      TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
+      TS_RETURN_IF_ERROR(IndexTheRest());
+    }
+    if (changed_) {
+      TS_RETURN_IF_ERROR(out_.index.SyncData());
+      TS_RETURN_IF_ERROR(out_.log.SyncData());
+    }
+    return std::move(out_);
+  }
+
+ private:
+  absl::Status OpenLog();
+  absl::Status CreateLog();
+  absl::Status CreateIndex();
+  absl::Status ReadIndex();
+  absl::Status CheckLastBlock();
+  absl::Status MendTornBlock();
+  absl::Status IndexTheRest();
+  absl::Status RefuseIfMore(uint64_t offset);
+  absl::Status AppendBlock(const BlockCounter& counted, uint64_t offset);
+  absl::Status AppendIndex(const ByteBuffer& records);
+  absl::Status CutIndex(uint64_t bytes);
+  absl::Status CutLog(uint64_t bytes);
+
+  const std::string& path_;
+  const std::string index_path_;
+  const RecoverOptions& options_;
+  RecoveredTplog out_;
+  uint64_t log_bytes_ = 0;      // As found.
+  uint64_t settled_bytes_ = 0;  // Of the index: records of blocks that are whole in the log.
+  bool changed_ = false;
+  std::optional<IndexBlock> last_;  // The last block that is whole in the log.
+
+  // The first block that is not, and the names as they were before its record.
+  std::optional<TplogIndexReader::Record> torn_;
+  uint32_t tables_before_torn_ = 0;
+  uint32_t feeds_before_torn_ = 0;
+};
+
+absl::Status Recovery::OpenLog() {
+  TS_RETURN_IF_ERROR(CreateDirectories(DirectoryOf(path_)));
+  TS_ASSIGN_OR_RETURN(out_.log, File::OpenOrCreate(path_));
+  TS_RETURN_IF_ERROR(out_.log.TryLock());
+  TS_ASSIGN_OR_RETURN(log_bytes_, out_.log.Bytes());
+  if (log_bytes_ < kTplogHeaderBytes) return CreateLog();
+
+  TS_RETURN_IF_ERROR(CheckTplogHeader(out_.log));
+  if (FileExists(index_path_)) return absl::OkStatus();
+  out_.recovery.index_created = true;
+  return CreateIndex();
+}
+
+// Also if the last writer died while creating it: then there are less than 8 bytes, and an index
+// without blocks.
+absl::Status Recovery::CreateLog() {
+  ByteBuffer found;
+  found.resize(log_bytes_);
+  TS_RETURN_IF_ERROR(out_.log.ReadAt(0, found.span()).status());
+  if (!std::equal(found.span().begin(), found.span().end(), kTplogHeader.begin())) {
+    return CheckTplogHeader(out_.log);
+  }
+  if (FileExists(index_path_)) {
+    TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
+    TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
+    while (record.has_value() && record->kind == RecordKind::kProgress) {
+      TS_ASSIGN_OR_RETURN(record, index.Next());
+    }
+    if (record.has_value()) {
+      return DataLoss(
+          "{}: is empty or missing, but {} knows of messages in it; to begin anew, "
+          "remove that as well",
+          path_, index_path_);
+    }
+  } else {
+    TS_RETURN_IF_ERROR(CreateIndex());
+  }
+  TS_RETURN_IF_ERROR(out_.log.WriteAt(0, kTplogHeader));
+  TS_RETURN_IF_ERROR(out_.log.SyncData());
+  TS_RETURN_IF_ERROR(SyncDirectory(DirectoryOf(path_)));
+  log_bytes_ = kTplogHeaderBytes;
+  out_.recovery.created = true;
+  return absl::OkStatus();
+}
+
+// Made under another name first, so that an index always has its header.
+absl::Status Recovery::CreateIndex() {
+  ByteBuffer records;
+  AppendIndexHeader(records);
+  if (log_bytes_ < kTplogHeaderBytes) {
+    IndexDictionary names;
+    for (const auto& [feed, tables] : options_.carried_progress) {
+      for (const auto& [table, rows] : tables) {
+        if (std::max(feed.size(), table.size()) > kIndexNameBytesMax) {
+          return InvalidArgument("{}: a name of {} bytes, at most {}", index_path_,
+                                 std::max(feed.size(), table.size()), kIndexNameBytesMax);
+        }
+        IndexProgress progress;
+        progress.feed = NumberOf(NameKind::kFeed, feed, names, records);
+        progress.table = NumberOf(NameKind::kTable, table, names, records);
+        progress.rows = rows;
+        AppendProgressRecord(progress, records);
+      }
+    }
+  }
+  const std::string new_path = index_path_ + ".new";
+  TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(new_path));
+  TS_RETURN_IF_ERROR(file.Truncate(0));
+  TS_RETURN_IF_ERROR(file.WriteAt(0, records));
+  TS_RETURN_IF_ERROR(file.SyncData());
+  return RenameReplacing(new_path, index_path_);
+}
+
+absl::Status Recovery::ReadIndex() {
+  TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
+  TS_ASSIGN_OR_RETURN(out_.index, File::OpenOrCreate(index_path_));
+  out_.totals.log_bytes = kTplogHeaderBytes;
+  settled_bytes_ = kIndexHeaderBytes;
+  while (true) {
+    tables_before_torn_ = index.names().tables.next_number();
+    feeds_before_torn_ = index.names().feeds.next_number();
+    TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
+    if (!record.has_value()) break;
+    if (record->kind != RecordKind::kProgress && record->block.end_offset() > log_bytes_) {
+      torn_ = std::move(record);
+      break;
+    }
+    settled_bytes_ = record->end;
+    if (record->kind == RecordKind::kProgress) {
+      AddProgress(record->progress, index.names(), out_.totals);
+    } else {
+      AddBlock(record->block, index.names(), out_.totals);
+      last_ = std::move(record->block);
+    }
+  }
+  out_.names = index.names();
+  TS_ASSIGN_OR_RETURN(out_.index_bytes, out_.index.Bytes());
+  if (!torn_.has_value()) return absl::OkStatus();
+
+  // What follows the first block that is not there is not there either: it is only counted.
+  out_.recovery.messages_not_logged = torn_->block.messages;
+  for (auto next = index.Next(); next.ok() && next->has_value(); next = index.Next()) {
+    if ((*next)->kind != RecordKind::kProgress) {
+      out_.recovery.messages_not_logged += (*next)->block.messages;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Recovery::CheckLastBlock() {
+  if (!last_.has_value()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const uint32_t crc, Crc32cOfFile(out_.log, last_->offset, last_->bytes));
+  if (crc == last_->crc) return absl::OkStatus();
+  return DataLoss("{}: block at byte {}: checksum {:08x} over {} bytes, its index says {:08x}",
+                  path_, last_->offset, crc, last_->bytes, last_->crc);
+}
+
+// Keeps the whole messages of a block that was being written when its writer died.
+absl::Status Recovery::MendTornBlock() {
+  TS_RETURN_IF_ERROR(CheckLastBlock());
+  IndexBlock& block = torn_->block;
+  BlockCounter counted;
+  TplogScanner scanner(out_.log, block.offset);
+  while (counted.messages() < block.messages) {
+    TS_ASSIGN_OR_RETURN(const std::optional<std::span<const std::byte>> body,
+                        scanner.Next(log_bytes_));
+    if (!body.has_value()) break;
+    counted.Add(*body);
+  }
+  out_.recovery.messages_not_logged -= counted.messages();
+
+  // The order matters if we die here, too: as long as the log is not cut, the record that says
+  // whose its last bytes are stays, or has been followed by the one that replaces it.
+  if (counted.messages() == 0 && torn_->kind == RecordKind::kBlock) {
+    if (log_bytes_ > block.offset) TS_RETURN_IF_ERROR(CutLog(block.offset));
+    out_.names.tables.DropFrom(tables_before_torn_);
+    out_.names.feeds.DropFrom(feeds_before_torn_);
+    return CutIndex(torn_->begin);
+  }
+  TS_RETURN_IF_ERROR(CutIndex(torn_->end));
+  block.messages = counted.messages();
+  block.bytes = static_cast<uint32_t>(counted.bytes());
+  block.crc = counted.crc();
+  for (IndexRows& rows : block.rows) {
+    const auto found = counted.rows().find(out_.names.tables.NameOf(rows.table));
+    rows.rows = found == counted.rows().end() ? 0 : static_cast<uint32_t>(found->second);
+  }
+  ByteBuffer records;
+  AppendBlockRecord(RecordKind::kCutBlock, block, records);
+  TS_RETURN_IF_ERROR(AppendIndex(records));
+  AddBlock(block, out_.names, out_.totals);
+  if (log_bytes_ > block.end_offset()) return CutLog(block.end_offset());
+  return absl::OkStatus();
+}
+
+// Adds to the index what somebody else appended to the log, or all if there was no index.
+absl::Status Recovery::IndexTheRest() {
+  BlockCounter counted;
+  TplogScanner scanner(out_.log, out_.totals.log_bytes);
+  while (true) {
+    TS_ASSIGN_OR_RETURN(const std::optional<std::span<const std::byte>> body,
+                        scanner.Next(log_bytes_));
+    if (body.has_value()) counted.Add(*body);
+    const bool full =
+        counted.bytes() >= kRebuiltBlockBytes || counted.rows().size() >= kBlockTablesMax;
+    if (counted.messages() != 0 && (full || !body.has_value())) {
+      TS_RETURN_IF_ERROR(AppendBlock(counted, out_.totals.log_bytes));
+      counted.Clear();
+    }
+    if (!body.has_value()) break;
+  }
+  if (scanner.end() == TplogScanner::End::kClean) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(RefuseIfMore(scanner.offset()));
+  return CutLog(scanner.offset());
+}
+
+// A tail is torn only if nothing follows it.
+absl::Status Recovery::RefuseIfMore(uint64_t offset) {
+  TS_ASSIGN_OR_RETURN(const std::string prefix, UpdPrefixOf(out_.log, offset));
+  TS_ASSIGN_OR_RETURN(const std::optional<uint64_t> next,
+                      FindUpdAfter(out_.log, offset, log_bytes_, prefix));
+  if (!next.has_value()) return absl::OkStatus();
+  return DataLoss("{}: message at byte {} is damaged: whole ones follow from byte {}", path_,
+                  offset, *next);
+}
+
+absl::Status Recovery::AppendBlock(const BlockCounter& counted, uint64_t offset) {
+  IndexBlock block;
+  block.offset = offset;
+  block.first_seq = out_.totals.messages;
+  block.time_ns = kNullLong;
+  block.messages = counted.messages();
+  block.crc = counted.crc();
+  block.bytes = static_cast<uint32_t>(counted.bytes());
+  block.source = kSourceUnknown;
+  ByteBuffer records;
+  block.rows = NumberRows(counted.rows(), out_.names, records);
+  AppendBlockRecord(RecordKind::kBlock, block, records);
+  TS_RETURN_IF_ERROR(AppendIndex(records));
+  AddBlock(block, out_.names, out_.totals);
+  out_.recovery.messages_indexed += block.messages;
+  return absl::OkStatus();
+}
+
+absl::Status Recovery::AppendIndex(const ByteBuffer& records) {
+  changed_ = true;
+  TS_RETURN_IF_ERROR(out_.index.WriteAt(out_.index_bytes, records));
+  out_.index_bytes += records.size();
+  return absl::OkStatus();
+}
+
+absl::Status Recovery::CutIndex(uint64_t bytes) {
+  if (out_.index_bytes == bytes) return absl::OkStatus();
+  changed_ = true;
+  TS_RETURN_IF_ERROR(out_.index.Truncate(bytes));
+  out_.recovery.index_bytes_cut += out_.index_bytes - bytes;
+  out_.index_bytes = bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Recovery::CutLog(uint64_t bytes) {
+  changed_ = true;
+  if (options_.keep_cut) {
+    TS_RETURN_IF_ERROR(
+        CopyBytes(out_.log, bytes, log_bytes_, fmt::format("{}.cut-{}", path_, bytes)));
+  }
+  TS_RETURN_IF_ERROR(out_.log.Truncate(bytes));
+  out_.recovery.log_bytes_cut += log_bytes_ - bytes;
+  log_bytes_ = bytes;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path,
+                                            const RecoverOptions& options) {
+  return Recovery(path, options).Run();
+}
+
+absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to) {
+  TS_ASSIGN_OR_RETURN(File copy, File::OpenOrCreate(to));
+  TS_RETURN_IF_ERROR(copy.Truncate(0));
+  ByteBuffer buffer;
+  for (uint64_t at = begin; at < end;) {
+    buffer.resize(std::min(kCopyBytes, end - at));
+    TS_ASSIGN_OR_RETURN(const size_t got, from.ReadAt(at, buffer.span()));
+    if (got == 0) return DataLoss("{}: ends at byte {}, expected {}", from.path(), at, end);
+    TS_RETURN_IF_ERROR(copy.WriteAt(at - begin, buffer.span().first(got)));
+    at += got;
+  }
+  TS_RETURN_IF_ERROR(copy.SyncData());
+  return SyncDirectory(DirectoryOf(to));
+}
+
+absl::StatusOr<uint32_t> Crc32cOfFile(const File& file, uint64_t offset, uint64_t bytes) {
+  uint32_t crc = 0;
+  ByteBuffer buffer;
+  for (const uint64_t end = offset + bytes; offset < end;) {
+    buffer.resize(std::min(kCopyBytes, end - offset));
+    TS_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(offset, buffer.span()));
+    if (got == 0) return DataLoss("{}: ends at byte {}, expected {}", file.path(), offset, end);
+    crc = ExtendCrc32c(crc, buffer.span().first(got));
+    offset += got;
+  }
+  return crc;
+}
+
+uint32_t NumberOf(NameKind kind, std::string_view name, IndexDictionary& names, ByteBuffer& out) {
+  IndexNames& known = kind == NameKind::kTable ? names.tables : names.feeds;
+  if (const std::optional<uint32_t> number = known.Find(name)) return *number;
+  const uint32_t number = known.next_number();
+  AppendNameRecord(kind, number, name, out);
+  known.Add(name);
+  return number;
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,44 @@
+#pragma once
+
+// What a writer does before it writes: the log and its index as the last writer left them, mended.
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "wire/tplog_index.h"
+#include "wire/tplog_totals.h"
+#include "wire/tplog_writer.h"
+
+namespace tickstack::wire {
+
+// A log and an index that agree to the last byte, open for appending; the log is locked.
+struct RecoveredTplog {
+  File log;
+  File index;
+  uint64_t index_bytes = 0;
+  IndexDictionary names;
+  TplogTotals totals;
+  TplogRecovery recovery;
+};
+
+struct RecoverOptions {
+  StringMap<TableRows> carried_progress;  // As in TplogOptions.
+  // Keep what is cut off the log, in FILE.cut-OFFSET.
+  bool keep_cut = false;
+};
+
+// See TplogWriter::Open, whose contract this is.
+absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
+
+// Copies the log's bytes from `begin` to `end` into the new file `to`, and syncs it.
+absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to);
+
+// The checksum of a part of the log; 1 MiB of memory. kDataLoss if the log ends before.
+absl::StatusOr<uint32_t> Crc32cOfFile(const File& file, uint64_t offset, uint64_t bytes);
+
+// A number for a table or feed; appends a name record to `out` if it is a new one.
+uint32_t NumberOf(NameKind kind, std::string_view name, IndexDictionary& names, ByteBuffer& out);
+
+}  // namespace tickstack::wire

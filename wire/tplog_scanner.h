@@ -1,0 +1,93 @@
+#pragma once
+
+// A log read by its grammar alone: a message ends where its value ends.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "base/file.h"
+#include "wire/tplog_totals.h"
+#include "wire/upd.h"
+
+namespace tickstack::wire {
+
+// kInvalidArgument unless the log begins as one: see kTplogHeader.
+absl::Status CheckTplogHeader(const File& log);
+
+// Walks from message to message. Memory: one window of 1 MiB, or the longest message. Threads: one
+// owner; the file outlives it.
+class TplogScanner {
+ public:
+  // Why there is no further message.
+  enum class End {
+    kClean,       // The bytes end where the last message does.
+    kIncomplete,  // The bytes end before the message does.
+    kInvalid,     // No bytes that could follow would make it a message.
+  };
+
+  TplogScanner(const File& log, uint64_t offset) : log_(&log), offset_(offset) {}
+
+  // The message at offset(), if it is whole within the log's first `log_bytes` bytes; end() says
+  // why if not. Valid until the next call of anything here.
+  //
+  // An empty list is no message: nobody logs one, and a power cut may leave zeros behind, which
+  // would read as a run of them.
+  absl::StatusOr<std::optional<std::span<const std::byte>>> Peek(uint64_t log_bytes);
+
+  // Peek, and past it.
+  absl::StatusOr<std::optional<std::span<const std::byte>>> Next(uint64_t log_bytes);
+
+  // Past a message of so many bytes, or to anywhere.
+  void Skip(uint64_t bytes) { offset_ += bytes; }
+  void GoTo(uint64_t offset) { offset_ = offset; }
+
+  uint64_t offset() const { return offset_; }
+  End end() const { return end_; }
+
+ private:
+  absl::StatusOr<bool> Grow(uint64_t log_bytes);
+
+  const File* log_;
+  uint64_t offset_;
+  End end_ = End::kClean;
+  ByteBuffer window_;
+  uint64_t window_offset_ = 0;  // Of the window's first byte in the log.
+};
+
+// Looks behind damage: the first offset after `offset` from which a whole upd can be read that
+// begins as `prefix` does: see UpdPrefixOf. Reads up to the whole rest of the log.
+absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t offset,
+                                                     uint64_t log_bytes, std::string_view prefix);
+
+// The bytes with which the log's first message begins, up to and with its verb: what to search for
+// other messages with. Of a log whose first message, before `log_bytes`, is no upd: kdb+tick's.
+absl::StatusOr<std::string> UpdPrefixOf(const File& log, uint64_t log_bytes);
+
+// Messages, bytes, checksum and rows of a run of messages: what the index says of a block.
+class BlockCounter {
+ public:
+  void Add(std::span<const std::byte> body);
+  void Clear();
+
+  uint32_t messages() const { return messages_; }
+  uint64_t bytes() const { return bytes_; }
+  uint32_t crc() const { return crc_; }
+  // Rows by table; messages that are no upd, or name a table in more than kIndexNameBytesMax
+  // bytes, are left out.
+  const TableRows& rows() const { return rows_; }
+
+ private:
+  UpdDecoder decoder_;
+  uint32_t messages_ = 0;
+  uint64_t bytes_ = 0;
+  uint32_t crc_ = 0;
+  TableRows rows_;
+};
+
+}  // namespace tickstack::wire

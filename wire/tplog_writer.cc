@@ -1,0 +1,241 @@
+#include "wire/tplog_writer.h"
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "wire/tplog_index.h"
+#include "wire/tplog_recovery.h"
+
+namespace tickstack::wire {
+namespace {
+
+// The index first: if the power goes between the two, its last records are of messages that are not
+// in the log, which Open knows how to take; a log beyond its index would have lost whose it is.
+absl::Status SyncBoth(File& index, File& log) {
+  TS_RETURN_IF_ERROR(index.SyncData());
+  return log.SyncData();
+}
+
+// Syncs two files from a thread of its own, every interval in which something was written.
+class Syncer {
+ public:
+  Syncer(File& index, File& log, int interval_ms)
+      : index_(index), log_(log), interval_(interval_ms), thread_([this] { Run(); }) {}
+
+  ~Syncer() {
+    {
+      const std::lock_guard lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_one();
+    thread_.join();
+  }
+
+  void NoteWrite() { dirty_.store(true, std::memory_order_relaxed); }
+
+  // Pairs with the store in Run: whoever sees true may read the status.
+  bool failed() const { return failed_.load(std::memory_order_acquire); }
+  const absl::Status& status() const { return status_; }
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (!stop_ && !failed_.load(std::memory_order_relaxed)) {
+      wake_.wait_for(lock, interval_, [this] { return stop_; });
+      if (stop_ || !dirty_.exchange(false, std::memory_order_relaxed)) continue;
+      lock.unlock();
+      if (absl::Status status = SyncBoth(index_, log_); !status.ok()) {
+        status_ = std::move(status);
+        failed_.store(true, std::memory_order_release);
+      }
+      lock.lock();
+    }
+  }
+
+  File& index_;
+  File& log_;
+  const std::chrono::milliseconds interval_;
+  std::atomic<bool> dirty_ = false;
+  std::atomic<bool> failed_ = false;
+  absl::Status status_;  // Written once, before failed_.
+  std::mutex mutex_;     // Guards stop_.
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::thread thread_;  // Last: it uses everything above.
+};
+
+}  // namespace
+
+class TplogWriter::State {
+ public:
+  State(RecoveredTplog recovered, std::string path, const TplogOptions& options)
+      : log_(std::move(recovered.log)),
+        index_(std::move(recovered.index)),
+        index_bytes_(recovered.index_bytes),
+        names_(std::move(recovered.names)),
+        path_(std::move(path)),
+        fsync_(options.fsync),
+        totals_(std::move(recovered.totals)),
+        recovery_(recovered.recovery) {
+    if (fsync_ == FsyncPolicy::kInterval) syncer_.emplace(index_, log_, options.fsync_interval_ms);
+  }
+
+  absl::Status Append(const TplogBlock& block);
+  absl::Status Sync();
+  absl::Status Close();
+
+  const std::string& path() const { return path_; }
+  const TplogTotals& totals() const { return totals_; }
+  const TplogRecovery& recovery() const { return recovery_; }
+
+ private:
+  absl::Status Check(const TplogBlock& block) const;
+  void MakeRecords(const TplogBlock& block);
+  void TakeBack();
+  void CloseFor(const absl::Status& status);
+
+  File log_;
+  File index_;
+  uint64_t index_bytes_;
+  IndexDictionary names_;
+  const std::string path_;
+  const FsyncPolicy fsync_;
+  TplogTotals totals_;
+  const TplogRecovery recovery_;
+  std::optional<Syncer> syncer_;
+  absl::Status closed_;  // Why nothing can be appended any more.
+
+  ByteBuffer records_;  // Scratch of Append, kept for its memory.
+  IndexBlock block_;
+};
+
+absl::Status TplogWriter::State::Check(const TplogBlock& block) const {
+  uint64_t bytes = 0;
+  for (const std::span<const std::byte> segment : block.segments) bytes += segment.size();
+  if (block.messages == 0 || bytes < block.messages || bytes > UINT32_MAX) {
+    return InvalidArgument("{}: a block of {} messages in {} bytes", path_, block.messages, bytes);
+  }
+  if (block.rows.size() > kBlockTablesMax) {
+    return InvalidArgument("{}: a block with rows of {} tables, at most {}", path_,
+                           block.rows.size(), kBlockTablesMax);
+  }
+  size_t name_bytes = block.feed.size();
+  for (const TplogBlock::Rows& rows : block.rows) {
+    name_bytes = std::max(name_bytes, rows.table.size());
+  }
+  if (name_bytes > kIndexNameBytesMax) {
+    return InvalidArgument("{}: a name of {} bytes, at most {}", path_, name_bytes,
+                           kIndexNameBytesMax);
+  }
+  return absl::OkStatus();
+}
+
+// Fills records_ and block_.
+void TplogWriter::State::MakeRecords(const TplogBlock& block) {
+  records_.clear();
+  block_.offset = totals_.log_bytes;
+  block_.first_seq = totals_.messages;
+  block_.time_ns = block.time_ns;
+  block_.messages = block.messages;
+  block_.crc = 0;
+  block_.bytes = 0;
+  for (const std::span<const std::byte> segment : block.segments) {
+    block_.crc = ExtendCrc32c(block_.crc, segment);
+    block_.bytes += static_cast<uint32_t>(segment.size());
+  }
+  block_.source =
+      block.feed.empty() ? kSourceNone : NumberOf(NameKind::kFeed, block.feed, names_, records_);
+  block_.rows.clear();
+  for (const TplogBlock::Rows& rows : block.rows) {
+    block_.rows.push_back({NumberOf(NameKind::kTable, rows.table, names_, records_), rows.rows});
+  }
+  AppendBlockRecord(RecordKind::kBlock, block_, records_);
+}
+
+absl::Status TplogWriter::State::Append(const TplogBlock& block) {
+  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
+  TS_RETURN_IF_ERROR(closed_);
+  TS_RETURN_IF_ERROR(Check(block));
+
+  const uint32_t next_table = names_.tables.next_number();
+  const uint32_t next_feed = names_.feeds.next_number();
+  MakeRecords(block);
+  absl::Status written = index_.WriteAt(index_bytes_, records_);
+  if (written.ok()) written = log_.WriteAt(totals_.log_bytes, block.segments);
+  if (!written.ok()) {
+    names_.tables.DropFrom(next_table);
+    names_.feeds.DropFrom(next_feed);
+    TakeBack();
+    return written;
+  }
+  index_bytes_ += records_.size();
+  AddBlock(block_, names_, totals_);
+
+  if (syncer_.has_value()) syncer_->NoteWrite();
+  return fsync_ == FsyncPolicy::kBatch ? Sync() : absl::OkStatus();
+}
+
+// Cuts off what a failed Append left: the log first, since as long as it has bytes of the block the
+// record must say whose they are.
+void TplogWriter::State::TakeBack() {
+  absl::Status status = log_.Truncate(totals_.log_bytes);
+  if (status.ok()) status = index_.Truncate(index_bytes_);
+  if (!status.ok()) CloseFor(status);
+}
+
+void TplogWriter::State::CloseFor(const absl::Status& status) {
+  if (closed_.ok()) closed_ = Annotate(status, "the log is closed");
+}
+
+absl::Status TplogWriter::State::Sync() {
+  TS_RETURN_IF_ERROR(closed_);
+  if (const absl::Status status = SyncBoth(index_, log_); !status.ok()) CloseFor(status);
+  return closed_;
+}
+
+absl::Status TplogWriter::State::Close() {
+  if (!log_.is_open()) return absl::OkStatus();
+  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
+  syncer_.reset();
+  const absl::Status status =
+      closed_.ok() && fsync_ != FsyncPolicy::kNone ? SyncBoth(index_, log_) : closed_;
+  closed_ = FailedPrecondition("{}: the log is closed", path_);
+  log_ = File();
+  index_ = File();
+  return status;
+}
+
+TplogWriter::TplogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
+TplogWriter::~TplogWriter() { state_->Close().IgnoreError(); }
+
+absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
+                                                               TplogOptions options) {
+  if (options.fsync == FsyncPolicy::kInterval && options.fsync_interval_ms <= 0) {
+    return InvalidArgument("{}: fsync interval {} ms, expected a positive one", path,
+                           options.fsync_interval_ms);
+  }
+  RecoverOptions recover;
+  recover.carried_progress = std::move(options.carried_progress);
+  TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
+  auto state = std::make_unique<State>(std::move(recovered), std::move(path), options);
+  return std::unique_ptr<TplogWriter>(new TplogWriter(std::move(state)));
+}
+
+absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Append(block); }
+absl::Status TplogWriter::Sync() { return state_->Sync(); }
+absl::Status TplogWriter::Close() { return state_->Close(); }
+const std::string& TplogWriter::path() const { return state_->path(); }
+const TplogTotals& TplogWriter::totals() const { return state_->totals(); }
+const TplogRecovery& TplogWriter::recovery() const { return state_->recovery(); }
+
+}  // namespace tickstack::wire

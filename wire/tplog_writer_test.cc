@@ -1,0 +1,452 @@
+#include "wire/tplog_writer.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "table/types.h"
+#include "wire/bytes_for_test.h"
+#include "wire/tplog_for_test.h"
+#include "wire/tplog_index.h"
+
+namespace tickstack::wire {
+namespace {
+
+using TplogWriterTest = TplogTest;
+
+TEST_F(TplogWriterTest, WritesTheBytesThatKdbWould) {
+  {
+    auto writer = OpenWriter();
+    EXPECT_TRUE(writer->recovery().created);
+    EXPECT_TRUE(BlockOf().Add("trade", 2).Add("quote", 1).AppendTo(*writer).ok());
+    EXPECT_TRUE(BlockOf().Add("trade", 1).AppendTo(*writer).ok());
+  }
+  std::string expected("\xff\1\0\0\0\0\0\0", 8);
+  expected += AsText(UpdMessage("trade", 2));
+  expected += AsText(UpdMessage("quote", 1));
+  expected += AsText(UpdMessage("trade", 1));
+  EXPECT_EQ(Content(path_), expected);
+}
+
+// The log of docs/formats.md, and with it its index.
+TEST_F(TplogWriterTest, WritesTheExampleOfTheFormatsPage) {
+  const ByteBuffer body = FromHex(
+      "000003000000 f575706400 f571756f746500 000006000000"
+      "100001000000f8114629cc0f0000 0b000100000049424d00 0700010000009001000000000000"
+      "09000100000000e05eb7b9068c40 0700010000003200000000000000 09000100000000a85084e9e99d40");
+  // In two segments: messages may be put together from pieces.
+  const std::vector<std::span<const std::byte>> segments = {body.span().first(30),
+                                                            body.span().subspan(30)};
+  const TplogBlock::Rows rows[] = {{"quote", 1}};
+  const auto writer = OpenWriter();
+  ASSERT_TRUE(writer->Append({segments, 1, 582'044'400'000'000'000, "sim", rows}).ok());
+  EXPECT_EQ(
+      ToHex(AsBytes(Content(index_path_))),
+      "7473696e6465780a0100000090960f69e2e8a28e0f0001020100000073696d7eaf97b4110001010000000071"
+      "756f74655ff28e763800020008000000000000000000000000000000006081494cd61308010000008fae4830"
+      "68000000010000000000000001000000");
+  EXPECT_EQ(Content(path_).size(), 112u);
+}
+
+TEST_F(TplogWriterTest, GoesOnWhereTheLastOneStopped) {
+  TplogTotals totals;
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf("sim").Add("trade", 2).Add("quote", 20).AppendTo(*writer).ok());
+    ASSERT_TRUE(BlockOf().Add("trade", 5).AppendTo(*writer).ok());
+    ASSERT_TRUE(BlockOf("lean").Add("trade", 7).AppendTo(*writer).ok());
+    totals = writer->totals();
+    ASSERT_TRUE(writer->Close().ok());
+    EXPECT_TRUE(writer->Close().ok());
+    EXPECT_EQ(BlockOf().Add("trade", 1).AppendTo(*writer).code(),
+              absl::StatusCode::kFailedPrecondition);
+  }
+  EXPECT_EQ(totals.messages, 4u);
+  EXPECT_EQ(totals.rows, (TableRows{{"trade", 14}, {"quote", 20}}));
+  EXPECT_EQ(totals.feed_rows.at("sim"), (TableRows{{"trade", 2}, {"quote", 20}}));
+  EXPECT_EQ(totals.feed_rows.at("lean"), (TableRows{{"trade", 7}}));
+  EXPECT_TRUE(totals.feed_progress_known);
+
+  const auto writer = OpenWriter();
+  EXPECT_EQ(writer->totals(), totals);
+  EXPECT_FALSE(writer->recovery().created);
+  EXPECT_EQ(writer->recovery().log_bytes_cut, 0u);
+  ASSERT_TRUE(BlockOf("sim").Add("quote", 3).AppendTo(*writer).ok());
+  EXPECT_EQ(writer->totals().feed_rows.at("sim"), (TableRows{{"trade", 2}, {"quote", 23}}));
+  EXPECT_EQ(Replay().size(), 5u);
+}
+
+TEST_F(TplogWriterTest, CarriesProgressIntoTheNextDaysLog) {
+  TplogOptions options;
+  options.carried_progress["sim"]["quote"] = 1000;
+  {
+    const auto writer = OpenWriter(options);
+    EXPECT_EQ(writer->totals().feed_rows, options.carried_progress);
+    ASSERT_TRUE(BlockOf("sim").Add("quote", 3).AppendTo(*writer).ok());
+  }
+  // Only once, whatever the next Open brings.
+  const auto writer = OpenWriter(options);
+  EXPECT_EQ(writer->totals().feed_rows.at("sim"), (TableRows{{"quote", 1003}}));
+  EXPECT_EQ(writer->totals().rows, (TableRows{{"quote", 3}}));
+}
+
+TEST_F(TplogWriterTest, LetsNoSecondWriterIn) {
+  const auto writer = OpenWriter();
+  EXPECT_EQ(TplogWriter::Open(path_, {}).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(TplogWriterTest, RefusesBlocksThatAreNone) {
+  const auto writer = OpenWriter();
+  const ByteBuffer body = UpdMessage("trade", 1);
+  const std::vector<std::span<const std::byte>> segments = {body};
+  EXPECT_EQ(writer->Append({}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(writer->Append({segments, 0, 0, "", {}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(writer->Append({{}, 1, 0, "", {}}).code(), absl::StatusCode::kInvalidArgument);
+  const std::string name(kIndexNameBytesMax + 1, 'x');
+  EXPECT_EQ(writer->Append({segments, 1, 0, name, {}}).code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Content(path_).size(), kTplogHeaderBytes);
+  EXPECT_EQ(Content(index_path_).size(), kIndexHeaderBytes);
+}
+
+// Goal: whenever the writer dies, what the next one finds is a prefix of the messages, and its
+// progress is that of exactly those. Method: the two files as every instant of the writing leaves
+// them: first the record's bytes appear one by one, then the messages'.
+class TplogCrashTest : public TplogTest {
+ protected:
+  struct Step {
+    std::string feed;
+    std::vector<std::pair<std::string, int>> messages;
+  };
+  const std::vector<Step> steps_ = {{"sim", {{"trade", 1}, {"quote", 3}, {"quote", 2}}},
+                                    {"", {{"trade", 2}}},
+                                    {"lean", {{"quote", 1}, {"trade", 1}}},
+                                    {"sim", {{"quote", 4}, {"quote", 1}, {"trade", 6}}}};
+
+  // Totals after the first `messages` messages.
+  TplogTotals Expected(size_t messages) const {
+    TplogTotals totals;
+    totals.log_bytes = kTplogHeaderBytes;
+    for (const Step& step : steps_) {
+      for (const auto& [table, rows] : step.messages) {
+        if (totals.messages == messages) return totals;
+        ++totals.messages;
+        totals.log_bytes += UpdMessage(table, rows).size();
+        totals.rows[table] += static_cast<uint64_t>(rows);
+        if (!step.feed.empty()) totals.feed_rows[step.feed][table] += static_cast<uint64_t>(rows);
+      }
+    }
+    return totals;
+  }
+
+  static void DropZeros(TableRows& rows) {
+    absl::erase_if(rows, [](const auto& entry) { return entry.second == 0; });
+  }
+  // A cut block keeps the names of tables of which it has no rows any more.
+  static TplogTotals WithoutZeros(TplogTotals totals) {
+    DropZeros(totals.rows);
+    for (auto& [feed, rows] : totals.feed_rows) DropZeros(rows);
+    absl::erase_if(totals.feed_rows, [](const auto& entry) { return entry.second.empty(); });
+    return totals;
+  }
+
+  void WriteStep(TplogWriter& writer, const Step& step) {
+    BlockOf block(step.feed);
+    for (const auto& [table, rows] : step.messages) block.Add(table, rows);
+    ASSERT_TRUE(block.AppendTo(writer).ok());
+  }
+
+  void ExpectRecovered(std::string_view log, std::string_view index, const std::string& whole_log) {
+    Write(path_, log);
+    Write(index_path_, index);
+    TplogTotals totals;
+    {
+      const auto writer = TplogWriter::Open(path_, {});
+      ASSERT_TRUE(writer.ok()) << writer.status();
+      totals = (*writer)->totals();
+      ASSERT_EQ(WithoutZeros(totals), Expected(totals.messages));
+      ASSERT_EQ((*writer)->recovery().messages_indexed, 0u);
+      ASSERT_EQ((*writer)->recovery().log_bytes_cut, log.size() - totals.log_bytes);
+      // Every message that was whole is still there.
+      ASSERT_TRUE(totals.messages == 9 || Expected(totals.messages + 1).log_bytes > log.size());
+      ASSERT_TRUE(BlockOf("sim").Add("after", 1).AppendTo(**writer).ok());
+    }
+    ASSERT_EQ(Content(path_),
+              whole_log.substr(0, totals.log_bytes) + std::string(AsText(UpdMessage("after", 1))));
+    // Both files agree: replay checks every block, and nothing needs mending.
+    ASSERT_EQ(Replay().size(), totals.messages + 1);
+    const auto again = OpenWriter();
+    ASSERT_EQ(again->totals().messages, totals.messages + 1);
+    ASSERT_EQ(again->recovery().index_bytes_cut, 0u);
+    ASSERT_EQ(again->totals().feed_rows.at("sim").at("after"), 1u);
+  }
+};
+
+TEST_F(TplogCrashTest, AfterDeathAtAnyByteTheWholeMessagesAndTheirProgressAreThere) {
+  std::vector<std::pair<size_t, size_t>> sizes;  // Of log and index after each step.
+  {
+    const auto writer = OpenWriter();
+    sizes.emplace_back(Content(path_).size(), Content(index_path_).size());
+    for (const Step& step : steps_) {
+      WriteStep(*writer, step);
+      sizes.emplace_back(Content(path_).size(), Content(index_path_).size());
+    }
+  }
+  const std::string log = Content(path_);
+  const std::string index = Content(index_path_);
+  const std::string_view log_view = log, index_view = index;
+  for (size_t step = 1; step < sizes.size(); ++step) {
+    const auto [log_before, index_before] = sizes[step - 1];
+    const auto [log_after, index_after] = sizes[step];
+    for (size_t bytes = index_before; bytes <= index_after; ++bytes) {
+      SCOPED_TRACE("index cut to " + std::to_string(bytes));
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectRecovered(log_view.substr(0, log_before), index_view.substr(0, bytes), log));
+    }
+    for (size_t bytes = log_before; bytes <= log_after; ++bytes) {
+      SCOPED_TRACE("log cut to " + std::to_string(bytes));
+      ASSERT_NO_FATAL_FAILURE(
+          ExpectRecovered(log_view.substr(0, bytes), index_view.substr(0, index_after), log));
+    }
+  }
+}
+
+// Goal: dying while mending does no harm either. Method: the states between the steps of mending.
+TEST_F(TplogCrashTest, DyingWhileMendingIsMendedTheSameWay) {
+  {
+    const auto writer = OpenWriter();
+    WriteStep(*writer, steps_[0]);
+  }
+  const std::string log = Content(path_);
+  const std::string index = Content(index_path_);
+  const std::string torn_log = log.substr(0, Expected(2).log_bytes + 10);
+  Write(path_, torn_log);
+  OpenWriter();
+  const std::string mended_index = Content(index_path_);
+  ASSERT_GT(mended_index.size(), index.size());
+
+  for (size_t bytes = index.size(); bytes <= mended_index.size(); ++bytes) {
+    SCOPED_TRACE(bytes);
+    ASSERT_NO_FATAL_FAILURE(
+        ExpectRecovered(torn_log, std::string_view(mended_index).substr(0, bytes), log));
+    ASSERT_NO_FATAL_FAILURE(ExpectRecovered(torn_log.substr(0, torn_log.size() - 10),
+                                            std::string_view(mended_index).substr(0, bytes), log));
+  }
+  // The log was cut further after it had been mended.
+  ASSERT_NO_FATAL_FAILURE(
+      ExpectRecovered(log.substr(0, Expected(1).log_bytes + 3), mended_index, log));
+  ASSERT_NO_FATAL_FAILURE(ExpectRecovered(log.substr(0, 8), mended_index, log));
+}
+
+TEST_F(TplogCrashTest, BlocksThatNeverReachedTheLogAreForgottenAndCounted) {
+  {
+    const auto writer = OpenWriter();
+    for (const Step& step : steps_) WriteStep(*writer, step);
+  }
+  Write(path_, Content(path_).substr(0, Expected(3).log_bytes));
+  const auto writer = OpenWriter();
+  EXPECT_EQ(writer->totals(), Expected(3));
+  EXPECT_EQ(writer->recovery().messages_not_logged, 6u);
+  EXPECT_GT(writer->recovery().index_bytes_cut, 0u);
+}
+
+TEST_F(TplogCrashTest, ALogThatIsGoneIsNotSilentlyBegunAnew) {
+  {
+    const auto writer = OpenWriter();
+    WriteStep(*writer, steps_[0]);
+  }
+  std::filesystem::remove(path_);
+  EXPECT_EQ(TplogWriter::Open(path_, {}).status().code(), absl::StatusCode::kDataLoss);
+}
+
+TEST_F(TplogCrashTest, DyingWhileCreatingLeavesAnEmptyLog) {
+  {
+    OpenWriter();
+  }
+  const std::string index = Content(index_path_);
+  for (size_t bytes = 0; bytes < kTplogHeaderBytes; ++bytes) {
+    Write(path_, Content(path_).substr(0, bytes));
+    const auto writer = OpenWriter();
+    EXPECT_EQ(writer->totals().messages, 0u);
+    EXPECT_EQ(Content(path_).size(), kTplogHeaderBytes);
+  }
+  EXPECT_EQ(Content(index_path_), index);
+  std::filesystem::remove(index_path_);
+  EXPECT_TRUE(OpenWriter()->recovery().index_created);
+}
+
+TEST_F(TplogWriterTest, IndexesALogThatHasNoIndex) {
+  {
+    const auto writer = OpenWriter();
+    for (int i = 0; i < 50; ++i) {
+      ASSERT_TRUE(BlockOf("sim").Add("quote", 2000, i).Add("trade", 1).AppendTo(*writer).ok());
+    }
+  }
+  std::filesystem::remove(index_path_);
+  {
+    const auto writer = OpenWriter();
+    EXPECT_TRUE(writer->recovery().index_created);
+    EXPECT_EQ(writer->recovery().messages_indexed, 100u);
+    EXPECT_EQ(writer->totals().rows, (TableRows{{"quote", 100'000}, {"trade", 50}}));
+    EXPECT_FALSE(writer->totals().feed_progress_known);
+    EXPECT_TRUE(writer->totals().feed_rows.empty());
+  }
+  // In blocks of about 1 MiB.
+  TplogIndexReader index = TplogIndexReader::Open(index_path_).value();
+  const IndexBlock first = index.Next().value()->block;
+  EXPECT_GE(first.bytes, kRebuiltBlockBytes);
+  EXPECT_LT(first.bytes, kRebuiltBlockBytes + 100'000);
+  EXPECT_EQ(first.time_ns, kNullLong);
+  EXPECT_FALSE(OpenWriter()->totals().feed_progress_known);  // It stays unknown.
+  EXPECT_EQ(Replay().size(), 100u);
+}
+
+TEST_F(TplogWriterTest, TakesInWhatSomebodyElseAppended) {
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf("sim").Add("quote", 2).AppendTo(*writer).ok());
+  }
+  AppendTo(path_, UpdMessage("trade", 4));
+  AppendTo(path_, UpdMessage("trade", 5).span().first(20));
+  const auto writer = OpenWriter();
+  EXPECT_EQ(writer->recovery().messages_indexed, 1u);
+  EXPECT_EQ(writer->recovery().log_bytes_cut, 20u);
+  EXPECT_EQ(writer->totals().rows, (TableRows{{"quote", 2}, {"trade", 4}}));
+  EXPECT_EQ(writer->totals().feed_rows.at("sim"), (TableRows{{"quote", 2}}));
+  EXPECT_FALSE(writer->totals().feed_progress_known);
+}
+
+TEST_F(TplogWriterTest, ZerosAtTheEndAreNoMessages) {
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf().Add("quote", 2).AppendTo(*writer).ok());
+  }
+  AppendTo(path_, std::vector<std::byte>(5000));
+  const auto writer = OpenWriter();
+  EXPECT_EQ(writer->recovery().log_bytes_cut, 5000u);
+  EXPECT_EQ(writer->totals().messages, 1u);
+}
+
+TEST_F(TplogWriterTest, NeverCutsOffMessagesThatFollowDamage) {
+  {
+    const auto writer = OpenWriter();
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(BlockOf().Add("quote", 2).AppendTo(*writer).ok());
+  }
+  std::filesystem::remove(index_path_);
+  const uint64_t second = kTplogHeaderBytes + UpdMessage("quote", 2).size();
+  for (const uint64_t at : {second + 2, second + 6, second + 18, second + 20}) {
+    FlipBit(path_, at);
+    const std::string before = Content(path_);
+    const absl::Status status = TplogWriter::Open(path_, {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << at << ": " << status;
+    EXPECT_EQ(Content(path_), before);
+    FlipBit(path_, at);
+  }
+}
+
+TEST_F(TplogWriterTest, RefusesALogWhoseLastBlockIsNotWhatWasWritten) {
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf().Add("quote", 2).AppendTo(*writer).ok());
+  }
+  const std::string log = Content(path_);
+  for (uint64_t at = kTplogHeaderBytes; at < log.size(); ++at) {
+    FlipBit(path_, at);
+    const absl::Status status = TplogWriter::Open(path_, {}).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss) << at << ": " << status;
+    EXPECT_NE(Message(status).find("block at byte 8"), std::string_view::npos) << status;
+    FlipBit(path_, at);
+  }
+  EXPECT_EQ(Content(path_), log);
+}
+
+TEST_F(TplogWriterTest, RefusesWhatIsNoLog) {
+  for (const std::string_view content : {"hello world", "kxzipped....", "hello"}) {
+    Write(path_, content);
+    EXPECT_EQ(TplogWriter::Open(path_, {}).status().code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(Content(path_), content);
+    EXPECT_FALSE(FileExists(index_path_));
+  }
+}
+
+// Goal: a full disk costs the block and nothing else. Method: a child that may not write files
+// beyond a limit, which fails as a full disk does, with a part written.
+TEST_F(TplogWriterTest, AFullDiskLeavesALogThatIsWhole) {
+  for (const rlim_t limit : {400u, 1000u, 1024u, 1100u, 1500u}) {
+    SCOPED_TRACE(limit);
+    std::filesystem::remove(path_);
+    std::filesystem::remove(index_path_);
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::signal(SIGXFSZ, SIG_IGN);
+      auto writer = TplogWriter::Open(path_, {});
+      if (!writer.ok()) ::_exit(1);
+      const rlimit small = {limit, RLIM_INFINITY};
+      ::setrlimit(RLIMIT_FSIZE, &small);
+      int appended = 0;
+      absl::Status status;
+      while (appended < 1000 && (status = BlockOf("sim").Add("t", 1).AppendTo(**writer)).ok()) {
+        ++appended;
+      }
+      if (status.code() != absl::StatusCode::kResourceExhausted) ::_exit(2);
+      // Another table, so that the name that was taken back is another one now.
+      const rlimit large = {RLIM_INFINITY, RLIM_INFINITY};
+      if (!BlockOf("other").Add("u", 1).Add("u", 20).AppendTo(**writer).ok() &&
+          ::setrlimit(RLIMIT_FSIZE, &large) == 0 &&
+          BlockOf("third").Add("v", 1).AppendTo(**writer).ok() &&
+          (*writer)->totals().rows.at("v") == 1) {
+        ::_exit(100 + appended);
+      }
+      ::_exit(3);
+    }
+    int result = 0;
+    ASSERT_EQ(::waitpid(child, &result, 0), child);
+    ASSERT_TRUE(WIFEXITED(result));
+    const int appended = WEXITSTATUS(result) - 100;
+    ASSERT_GE(appended, 1) << WEXITSTATUS(result);
+
+    EXPECT_EQ(Replay().size(), static_cast<size_t>(appended) + 1);
+    const auto writer = OpenWriter();
+    EXPECT_EQ(writer->recovery().log_bytes_cut, 0u);
+    EXPECT_EQ(writer->recovery().index_bytes_cut, 0u);
+    EXPECT_EQ(writer->totals().feed_rows.size(), 2u);
+    EXPECT_EQ(writer->totals().rows.at("t"), static_cast<uint64_t>(appended));
+    EXPECT_FALSE(writer->totals().rows.contains("u"));
+  }
+}
+
+TEST_F(TplogWriterTest, SyncsAsItWasTold) {
+  for (const FsyncPolicy policy : {FsyncPolicy::kBatch, FsyncPolicy::kInterval}) {
+    TplogOptions options;
+    options.fsync = policy;
+    options.fsync_interval_ms = 1;
+    const auto writer = OpenWriter(options);
+    for (int i = 0; i < 20; ++i) {
+      ASSERT_TRUE(BlockOf().Add("trade", 10).AppendTo(*writer).ok());
+      EXPECT_TRUE(i != 10 || writer->Sync().ok());
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(writer->Close().ok());
+  }
+  EXPECT_EQ(Replay().size(), 40u);
+  TplogOptions options;
+  options.fsync = FsyncPolicy::kInterval;
+  options.fsync_interval_ms = 0;
+  EXPECT_EQ(TplogWriter::Open(path_, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(TplogWriterTest, MakesTheDirectory) {
+  path_ = directory_ + "/tplog/today/sym2013.10.07";
+  index_path_ = TplogIndexPath(path_);
+  OpenWriter();
+  EXPECT_TRUE(FileExists(path_));
+}
+
+}  // namespace
+}  // namespace tickstack::wire
