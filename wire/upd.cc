@@ -77,8 +77,7 @@ class Reader {
   // The data of `count` elements of a vector, or the one of an atom.
   absl::Status TakeElements(Type type, size_t count, std::span<const std::byte>* data) {
     if (type == Type::kSymbol) return TakeNames(count, data);
-    if (left() / WidthOf(type) < count) return EndsEarly();
-    return Take(count * WidthOf(type), data);
+    return Take(count * WidthOf(type), data);  // At most 2^31 times 16.
   }
 
   absl::Status SkipValue(int depth) {
@@ -183,6 +182,7 @@ namespace {
 // A list of rows: a list whose first item is a list that begins with an atom.
 bool BeginsWithARow(Reader reader) {
   size_t count = 0;
+  if (reader.PeekCode() != 0) return false;  // Before Expect, which would write an error's text.
   if (!reader.Expect(Type::kList, "").ok() || !reader.TakeCount(&count).ok()) return false;
   return count > 0 && IsAtom(reader.PeekCode());
 }

@@ -107,9 +107,10 @@ class Walker {
 
   Outcome Elements(Type type, size_t count) {
     const size_t width = WidthOf(type);
-    if (left() / width < count) return Outcome::kEndsEarly;
+    const size_t bytes = count * width;  // At most 2^31 times 16.
+    if (left() < bytes) return Outcome::kEndsEarly;
     if constexpr (kReverses) ReverseElements(bytes_.data() + offset_, width, count);
-    offset_ += count * width;
+    offset_ += bytes;
     return Outcome::kWhole;
   }
 
