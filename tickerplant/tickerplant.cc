@@ -29,7 +29,6 @@ bool IsStamped(Type type) {
   return type == Type::kTimestamp || type == Type::kTimespan || type == Type::kTime;
 }
 
-
 }  // namespace
 
 Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock)
@@ -49,13 +48,34 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   std::unique_ptr<Tickerplant> tickerplant(
       new Tickerplant(std::move(options), std::move(day), clock));
   const int64_t now_ns = clock->NowNs();
-  TS_RETURN_IF_ERROR(tickerplant->OpenLog(tickerplant->day_.DateAt(now_ns), {}));
+  const int32_t today = tickerplant->day_.DateAt(now_ns);
+  TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
+  TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
   return tickerplant;
 }
 
 std::string Tickerplant::LogPath(int32_t date) const {
   return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
+}
+
+// Feeds number their rows for life, not for a day: a tickerplant that was down over midnight takes
+// the numbers from the newest log before today's. Opening it also mends its tail.
+absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
+  std::error_code ignored;
+  if (std::filesystem::exists(LogPath(date), ignored)) return StringMap<wire::TableRows>();
+  std::optional<int32_t> newest;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.log_directory, ignored)) {
+    const std::string name = entry.path().filename();
+    if (name.substr(0, options_.log_name.size()) != options_.log_name) continue;
+    const std::optional<int32_t> found =
+        ParseDate(std::string_view(name).substr(options_.log_name.size()));
+    if (found && *found < date) newest = std::max(newest.value_or(*found), *found);
+  }
+  if (!newest) return StringMap<wire::TableRows>();
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogWriter> before,
+                      wire::TplogWriter::Open(LogPath(*newest), options_.log));
+  return before->totals().feed_rows;
 }
 
 absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carried) {

@@ -99,6 +99,7 @@ class Tickerplant {
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
   std::string LogPath(int32_t date) const;
+  absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
