@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "wire/listener_options.h"
+
 namespace tickstack::monitor {
 
 struct MonitorOptions {
@@ -11,10 +13,7 @@ struct MonitorOptions {
   std::string data = "data";  // The data directory.
   std::string rdb = "127.0.0.1:5011";
   std::string feed;                // Started once the rdb answers; empty: none to start.
-  std::string host = "127.0.0.1";  // Where `.monitor.summary[]` is answered.
-  int port = 0;                    // 0: the kernel chooses.
-  int listen_fd = -1;              // An inherited listening socket, instead of host and port.
-  int ready_fd = -1;               // Gets "ready\n" when the monitor answers.
+  wire::ListenerOptions listener;  // Where `.monitor.stats[]` is answered.
   double query_ms = 300;           // A sample is due every so many ms.
   double seconds = 0;              // Ends by itself after so long; 0: at SIGTERM or SIGINT.
   std::string asof_symbol;         // For the asof join; empty: the symbol of the newest trade.

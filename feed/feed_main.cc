@@ -1,0 +1,61 @@
+#include "feed/feed_main.h"
+
+#include <chrono>
+#include <memory>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "feed/feed.h"
+#include "feed/feed_service.h"
+#include "wire/address.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::feed {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSendAtMost = 5s;  // When stopping: for what was queued.
+
+absl::Status Run(FeedOptions options) {
+  if (!(options.batch_ms >= 0 && options.batch_ms <= 60'000)) {
+    return InvalidArgument("batch-ms {}: expected 0 to 60000", options.batch_ms);
+  }
+  TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, MakeSource(options.source));
+  const FeedSettings settings = {.name = options.name,
+                                 .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),
+                                 .queue_bytes_max = options.queue_bytes};
+
+  wire::EventLoop loop;
+  bool stop = false;
+  FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
+                      wire::Listen(loop, options.listener, {}, &service));
+  LogInfo("feed up port={} tickerplant={} {}", server->port(), tickerplant.ToString(),
+          service.feed().source().Describe());
+  loop.OnStopSignal([&](int) { stop = true; });
+  wire::ReportReady(options.listener);
+  if (options.start) service.Start();
+  const auto over = [&] { return stop || (options.exit_when_done && service.feed().finished()); };
+  loop.RunUntil(over, options.busy_poll);
+  server->StopAccepting();
+  service.StopPublishing(kSendAtMost);
+  loop.RunUntil([&] { return !service.connected(); }, kSendAtMost);
+  for (const auto& [table, rows] : service.feed().rows_sent()) {
+    LogInfo("feed down table={} rows={}", table, rows);
+  }
+  return service.feed().error();
+}
+
+}  // namespace
+
+int RunFeed(const FeedOptions& options) {
+  InitLogging(options.name);
+  const absl::Status status = Run(options);
+  if (!status.ok()) LogError("feed ends error=\"{}\"", Message(status));
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tickstack::feed

@@ -1,0 +1,144 @@
+#include "feed/feed_service.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "query/query.h"
+#include "wire/codec.h"
+
+namespace tickstack::feed {
+
+// The client side: tells the feed what happens to its connection.
+class FeedService::TickerplantLink final : public wire::ClientHandler, public Link {
+ public:
+  TickerplantLink(FeedService& service, wire::Address address)
+      : service_(service), client_(service.loop_, std::move(address), Options(), this) {}
+
+  // Link
+  void Send(ByteBuffer messages) override { connection_->Send(std::move(messages)); }
+  void Ask(const Value& request) override {
+    connection_->Call(request, [this, connects = connects_](absl::StatusOr<Value> answer) {
+      if (connects != connects_ || service_.stopped_) return;  // Of a connection before this one.
+      service_.feed_->OnAnswer(answer, service_.clock_.NowNs());
+      service_.Pump();
+    });
+  }
+  size_t queued_bytes() const override { return connection_->queued_bytes(); }
+
+  // ClientHandler
+  void OnConnected(wire::Connection& connection) override {
+    LogInfo("tickerplant connected address={}", client_.address().ToString());
+    ++connects_;
+    connection_ = &connection;
+    service_.feed_->OnConnected(this, service_.clock_.NowNs());
+    service_.Pump();
+  }
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override {
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass())
+      LogWarn("no tickerplant error=\"{}\" pause_ms={}", Message(why), pause.count());
+  }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage& message) override {
+    const absl::StatusOr<Value> value = wire::Decode(message.body);
+    if (!value.ok() || !value->is_list() || value->count() != 2) return;
+    const std::vector<Value>& items = value->items();
+    if (!items[0].is_atom_of(Type::kSymbol) || items[0].symbol() != ".u.err") return;
+    if (!items[1].is_string()) return;
+    service_.feed_->OnRefused(items[1].text(), service_.clock_.NowNs());
+    service_.Pump();
+  }
+  void OnClosed(wire::Connection&, const absl::Status& why) override {
+    LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+    ++connects_;
+    connection_ = nullptr;
+    service_.feed_->OnDisconnected(service_.clock_.NowNs());
+  }
+
+  wire::Connection* connection() const { return connection_; }
+  void Close(std::chrono::nanoseconds at_most) {
+    if (connection_ != nullptr) connection_->CloseWhenSent(at_most);
+  }
+
+ private:
+  static wire::ClientOptions Options() {
+    wire::ClientOptions options;
+    options.user = "feed";
+    return options;
+  }
+
+  FeedService& service_;
+  wire::Connection* connection_ = nullptr;
+  uint64_t connects_ = 0;
+  wire::Client client_;
+};
+
+// What a request can reach here.
+class FeedService::Queries final : public query::Environment {
+ public:
+  explicit Queries(FeedService& service) : service_(service) {}
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::vector<std::string> TableNames() override { return {}; }
+  int64_t NowNs() override { return service_.clock_.NowNs(); }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value>) override {
+    if (name == ".feed.start") {
+      service_.Start();
+      return Value();
+    }
+    if (name == ".feed.stats") return service_.feed_->Stats(NowNs());
+    return std::nullopt;
+  }
+
+ private:
+  FeedService& service_;
+};
+
+FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
+                         std::unique_ptr<Feed> feed)
+    : loop_(loop),
+      feed_(std::move(feed)),
+      timer_(loop),
+      link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
+
+// Closing the connection fails the question that is under way: nobody wants to hear that now.
+FeedService::~FeedService() { stopped_ = true; }
+
+void FeedService::Start() {
+  feed_->Start(clock_.NowNs());
+  Pump();
+}
+
+void FeedService::StopPublishing(std::chrono::nanoseconds at_most) {
+  stopped_ = true;
+  timer_.Cancel();
+  link_->Close(at_most);
+}
+
+bool FeedService::connected() const { return link_->connection() != nullptr; }
+
+// Lets the feed send what is due, and comes back when it says.
+void FeedService::Pump() {
+  if (stopped_) return;
+  const int64_t now_ns = clock_.NowNs();
+  const int64_t call_ns = feed_->Poll(now_ns);
+  if (call_ns == kNeverDue) return timer_.Cancel();
+  timer_.Once(std::chrono::nanoseconds(std::max<int64_t>(0, call_ns - now_ns)), [this] { Pump(); });
+}
+
+void FeedService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  const bool sync = message.kind == wire::MessageKind::kSync;
+  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  Queries queries(*this);
+  absl::StatusOr<Value> answer = wire::Decode(message.body);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries);
+  if (!sync) return;
+  if (answer.ok()) {
+    connection.Reply(ticket, *answer);
+  } else {
+    connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  }
+}
+
+}  // namespace tickstack::feed

@@ -1,0 +1,46 @@
+#pragma once
+
+// The feed on the wire: its connection to the tickerplant, its timer, and who asks it for what.
+// Threads: everything runs on the loop's thread.
+
+#include <cstdint>
+#include <memory>
+
+#include "base/time.h"
+#include "feed/feed.h"
+#include "wire/client.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::feed {
+
+// Answers `.feed.start[]` and `.feed.stats[]`, and what any process answers.
+class FeedService final : public wire::ServerHandler {
+ public:
+  // Connects to the tickerplant at once, and again whenever that connection is lost.
+  FeedService(wire::EventLoop& loop, wire::Address tickerplant, std::unique_ptr<Feed> feed);
+  ~FeedService() override;
+
+  void Start();  // Publishes, as soon as the tickerplant is there.
+  // Publishes no more, and gives the tickerplant `at_most` to take what was queued.
+  void StopPublishing(std::chrono::nanoseconds at_most);
+  bool connected() const;
+  const Feed& feed() const { return *feed_; }
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+ private:
+  class TickerplantLink;
+  class Queries;
+  void Pump();
+
+  const Clock& clock_ = SystemClock::Instance();
+  wire::EventLoop& loop_;
+  std::unique_ptr<Feed> feed_;
+  wire::Timer timer_;
+  bool stopped_ = false;
+  std::unique_ptr<TickerplantLink> link_;
+};
+
+}  // namespace tickstack::feed

@@ -1,0 +1,59 @@
+#pragma once
+
+// A tickerplant log as a source: what was captured once is published again, each logged message as
+// one, its rows and their times as they are.
+//
+// Of a message that is no upd (an end of day, whatever a q process logged) nothing is published;
+// Describe() says how many there are. With a speed, messages are due by the first time in their
+// first column, if that is a timestamp or a timespan; without one, and for other columns, at once.
+
+#include <optional>
+
+#include "base/byte_buffer.h"
+#include "feed/source.h"
+#include "wire/tplog_reader.h"
+#include "wire/upd.h"
+
+namespace tickstack::feed {
+
+class TplogSource final : public Source {
+ public:
+  // Reads the whole log once, to know its tables and that it can be read. kNotFound; kDataLoss;
+  // kInvalidArgument.
+  static absl::StatusOr<std::unique_ptr<TplogSource>> Create(const SourceOptions& options);
+
+  void Start(int64_t now_ns) override;
+  absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
+  int64_t next_due_ns() const override;
+  // Reads the log from its beginning: O(rows done). A message of which a part is done is handed out
+  // whole.
+  absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
+  const std::vector<std::string>& tables() const override { return tables_; }
+  std::string Describe() const override;
+
+ private:
+  explicit TplogSource(const SourceOptions& options) : path_(options.path), speed_(options.speed) {}
+  absl::Status Advance();
+  int64_t DueNs(int64_t now_ns) const;
+
+  const std::string path_;
+  const double speed_;  // 0: every message is due at once.
+  std::unique_ptr<wire::TplogReader> reader_;
+  wire::UpdDecoder decoder_;
+  std::vector<std::string> tables_;
+  int64_t messages_ = 0;
+  int64_t messages_skipped_ = 0;
+
+  int64_t start_ns_ = 0;                  // The message of start_time_ns_ was due then.
+  std::optional<int64_t> start_time_ns_;  // nullopt: none had a time yet.
+  StringMap<int64_t> rows_read_;          // Per table, up to and with next_.
+  StringMap<int64_t> rows_done_;          // Messages below are not handed out.
+  std::optional<wire::UpdView> next_;     // nullopt: at the end.
+  std::optional<int64_t> next_time_ns_;   // Its first row's.
+  absl::Status error_;                    // Of reading on; reported when it is asked for.
+  std::string table_;                     // Of batch_.
+  ByteBuffer data_;                       // Of batch_.
+  FeedBatch batch_;
+};
+
+}  // namespace tickstack::feed
