@@ -1,0 +1,39 @@
+#include "rdb/position.h"
+
+#include <algorithm>
+
+namespace tickstack::rdb {
+
+bool Position::OnPublished(std::string_view table, uint64_t rows, uint64_t seq) {
+  if (seq < publication_seq_ || seq <= seq_) return false;
+  if (seq > publication_seq_) {
+    seq_ = std::max(seq_, publication_seq_);
+    publication_seq_ = seq;
+    rows_ahead_.clear();
+  }
+  const auto at = rows_ahead_.find(table);
+  if (at != rows_ahead_.end()) {
+    at->second += rows;
+  } else {
+    rows_ahead_.emplace(table, rows);
+  }
+  return true;
+}
+
+uint64_t Position::RowsHere(std::string_view table, uint64_t rows) {
+  const auto at = rows_ahead_.find(table);
+  if (at == rows_ahead_.end()) return 0;
+  const uint64_t here = std::min(rows, at->second);
+  at->second -= here;
+  return here;
+}
+
+bool Position::OnCaughtUp(uint64_t seq) {
+  const bool all_in_log = std::all_of(rows_ahead_.begin(), rows_ahead_.end(),
+                                      [](const auto& ahead) { return ahead.second == 0; });
+  rows_ahead_.clear();
+  seq_ = publication_seq_ = seq;
+  return all_in_log;
+}
+
+}  // namespace tickstack::rdb

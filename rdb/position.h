@@ -1,0 +1,50 @@
+#pragma once
+
+// How far a subscriber has come, so that after a loss it takes each row once.
+//
+// The tickerplant's log is the order of all messages. Numbered upds say how many log messages the
+// publication that they belong to contains, so a subscriber knows between two publications exactly
+// where it stands:
+//
+//   log        0   1   2   3 | 4   5   6   7 | 8 ...
+//   published  seq 4         | seq 8         |
+//                              ^ lost here, after 300 rows of quote: seq() is 4, and of what the
+//                                log holds from message 4 on the first 300 rows of quote are here
+//
+// Rows of one table are published in the order of the log, however they are cut into messages: that
+// is all this relies on. Threads: one owner.
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/string_map.h"
+
+namespace tickstack::rdb {
+
+class Position {
+ public:
+  // Every message of the log before this one has been taken.
+  uint64_t seq() const { return seq_; }
+
+  // A published upd came with `rows` rows. False: `seq` is not behind what came before it, so the
+  // tickerplant is not the one that we subscribed to.
+  bool OnPublished(std::string_view table, uint64_t rows, uint64_t seq);
+
+  // Message seq() of the log holds `rows` rows of `table`: how many of them, from its first on, are
+  // here already. OnReplayed must follow.
+  uint64_t RowsHere(std::string_view table, uint64_t rows);
+  // Message seq() has been taken, whatever it was.
+  void OnReplayed() { ++seq_; }
+  // What could be replayed has been, and upds from log message `seq` on will be published. False:
+  // rows came that the log does not hold.
+  bool OnCaughtUp(uint64_t seq);
+
+  void Reset() { *this = Position(); }
+
+ private:
+  uint64_t seq_ = 0;
+  uint64_t publication_seq_ = 0;    // Of the publication that is arriving.
+  StringMap<uint64_t> rows_ahead_;  // By table: rows that are here of messages from seq_ on.
+};
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,147 @@
+#include "rdb/query_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "query/query.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+constexpr size_t kRequestBytesMax = size_t{16} << 20;
+constexpr size_t kWaitingMax = 64;
+
+ByteBuffer ErrorMessage(const absl::Status& status) {
+  return wire::EncodeMessage(wire::MessageKind::kResponse, Value::Error(query::QErrorText(status)));
+}
+
+}  // namespace
+
+struct QueryService::Client {
+  std::shared_ptr<wire::Connection> connection;  // The socket thread's.
+  size_t waiting = 0;                            // The socket thread's.
+  std::atomic<bool> gone{false};                 // Ends what is being evaluated for it.
+};
+
+absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
+    const QueryServiceOptions& options, RdbEnvironment* environment) {
+  std::unique_ptr<QueryService> service(new QueryService(options, environment));
+  wire::ServerOptions server;
+  server.connection.max_message_bytes = kRequestBytesMax;
+  // Replies may be larger than what others are allowed to leave unread.
+  server.connection.max_queue_bytes = query::Limits().max_result_bytes + kRequestBytesMax;
+  TS_ASSIGN_OR_RETURN(service->server_,
+                      wire::Listen(service->loop_, options.listener, server, service.get()));
+  service->socket_thread_ = std::thread([raw = service.get()] { raw->loop_.Run(); });
+  for (int i = 0; i < std::max(1, options.threads); ++i) {
+    service->workers_.emplace_back([raw = service.get()] { raw->Work(); });
+  }
+  return service;
+}
+
+QueryService::~QueryService() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true, std::memory_order_relaxed);
+  }
+  wake_.notify_all();
+  loop_.Stop();
+  if (socket_thread_.joinable()) socket_thread_.join();
+  // Evaluations look at their client's flag only; nobody else touches it now.
+  for (const std::shared_ptr<Client>& client : clients_) {
+    client->gone.store(true, std::memory_order_relaxed);
+  }
+  for (std::thread& worker : workers_) worker.join();
+  server_ = nullptr;
+}
+
+void QueryService::OnOpened(wire::Connection& connection) {
+  auto client = std::make_shared<Client>();
+  client->connection = connection.shared_from_this();
+  clients_.push_back(std::move(client));
+}
+
+void QueryService::OnClosed(wire::Connection& connection, const absl::Status&) {
+  const auto at = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
+    return client->connection.get() == &connection;
+  });
+  if (at == clients_.end()) return;
+  (*at)->gone.store(true, std::memory_order_relaxed);
+  (*at)->connection = nullptr;
+  clients_.erase(at);
+}
+
+void QueryService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  const auto at = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
+    return client->connection.get() == &connection;
+  });
+  if (at == clients_.end() || message.kind == wire::MessageKind::kResponse) return;
+  Request request{*at, message.body, message.owner, std::nullopt};
+  if (message.kind == wire::MessageKind::kSync) request.ticket = connection.TakeTicket();
+  if (++(*at)->waiting >= kWaitingMax) connection.PauseReading();
+  {
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(std::move(request));
+  }
+  wake_.notify_one();
+}
+
+void QueryService::Work() {
+  while (true) {
+    Request request;
+    {
+      std::unique_lock lock(mutex_);
+      wake_.wait(
+          lock, [this] { return stopping_.load(std::memory_order_relaxed) || !requests_.empty(); });
+      if (stopping_.load(std::memory_order_relaxed)) return;
+      request = std::move(requests_.front());
+      requests_.pop_front();
+    }
+    ByteBuffer answer;
+    if (!request.client->gone.load(std::memory_order_relaxed)) answer = Answer(request);
+    request.owner = nullptr;
+    Done(std::move(request), std::move(answer));
+  }
+}
+
+// The whole response, ready to send.
+ByteBuffer QueryService::Answer(const Request& request) const {
+  const absl::StatusOr<Value> decoded = wire::Decode(request.body);
+  if (!decoded.ok()) return ErrorMessage(decoded.status());
+  query::Limits limits;
+  limits.cancelled = &request.client->gone;
+  if (options_.timeout_ns > 0) {
+    limits.deadline =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
+  }
+  const absl::StatusOr<Value> value = query::EvaluateRequest(*decoded, *environment_, limits);
+  if (!value.ok()) {
+    static LogLimit limit;
+    if (!request.ticket && limit.Pass()) {
+      LogWarn("async request failed error=\"{}\"", Message(value.status()));
+    }
+    return ErrorMessage(value.status());
+  }
+  if (!request.ticket) return ByteBuffer();
+  const absl::StatusOr<size_t> bytes = wire::EncodedBytes(*value);
+  if (!bytes.ok()) return ErrorMessage(bytes.status());
+  return wire::EncodeMessage(wire::MessageKind::kResponse, *value);
+}
+
+void QueryService::Done(Request request, ByteBuffer answer) {
+  // std::function wants what it holds to be copyable.
+  auto bytes = std::make_shared<ByteBuffer>(std::move(answer));
+  loop_.Post([request = std::move(request), bytes] {
+    Client& client = *request.client;
+    if (client.connection == nullptr) return;
+    const std::shared_ptr<wire::Connection> connection = client.connection;
+    if (--client.waiting == kWaitingMax / 2) connection->ResumeReading();
+    if (request.ticket) connection->ReplyEncoded(*request.ticket, std::move(*bytes));
+  });
+}
+
+}  // namespace tickstack::rdb

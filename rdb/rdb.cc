@@ -1,0 +1,260 @@
+#include "rdb/rdb.h"
+
+#include <algorithm>
+
+#include "base/byte_buffer.h"
+#include "base/check.h"
+#include "base/status.h"
+#include "table/drop_rows.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+constexpr size_t kUnknownTablesMax = 1000;  // Names from outside that we remember.
+
+// One writer: a load and a store instead of a locked add.
+void Add(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
+}
+
+Schema InferSchema(std::string_view table, const wire::UpdView& upd) {
+  Schema schema{std::string(table), {}, 0};
+  for (size_t i = 0; i < upd.batch.columns.size(); ++i) {
+    std::string name = i == 0 ? "x" : fmt::format("x{}", i);
+    if (i < upd.names.size()) name = upd.names[i];
+    schema.columns.push_back({std::move(name), upd.batch.columns[i].type});
+  }
+  return schema;
+}
+
+// `2013.10.07` of (`.u.end; 2013.10.07), or whatever came instead.
+std::string DateOf(std::span<const std::byte> body) {
+  const absl::StatusOr<Value> message = wire::Decode(body);
+  if (!message.ok() || !message->is_list() || message->items().size() < 2) return "unknown";
+  const Value& date = message->items()[1];
+  return date.is_atom_of(Type::kDate) ? FormatDate(date.as<int32_t>()) : "unknown";
+}
+
+}  // namespace
+
+Rdb::Rdb(const RdbOptions& options, mem::Tier* tier, const Clock* clock)
+    : options_(options), tier_(tier), clock_(clock) {}
+
+absl::Status Rdb::MakeTable(const Schema& schema) {
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
+                      Table::Create(schema, &symbols_, {tier_, {}, nullptr}, options_.table));
+  auto entry = std::make_unique<Entry>();
+  entry->name = schema.table;
+  entry->table = table;
+  const int time = schema.Find("time");
+  if (time >= 0 && schema.columns[static_cast<size_t>(time)].type == Type::kTimestamp) {
+    entry->time_column = time;
+  }
+  entries_.insert_or_assign(schema.table, std::move(entry));
+  const std::lock_guard lock(tables_mutex_);
+  tables_.insert_or_assign(schema.table, std::move(table));
+  return absl::OkStatus();
+}
+
+void Rdb::OnSchemas(std::span<const Schema> schemas) {
+  for (const Schema& schema : schemas) {
+    const auto known = entries_.find(schema.table);
+    if (known != entries_.end()) {
+      if (known->second->table->schema() == schema) continue;
+      LogWarn("schema changed, table emptied table={} was=\"{}\" is=\"{}\" rows={}", schema.table,
+              FormatSchema(known->second->table->schema()), FormatSchema(schema),
+              known->second->table->rows());
+    }
+    const absl::Status made = MakeTable(schema);
+    if (!made.ok()) LogError("no table table={} error=\"{}\"", schema.table, Message(made));
+  }
+}
+
+void Rdb::StartOver() {
+  std::vector<Schema> schemas;
+  for (const auto& [name, entry] : entries_) schemas.push_back(entry->table->schema());
+  // Queries that run keep the old tables; their memory comes back when the last one ends.
+  for (const Schema& schema : schemas) {
+    if (const absl::Status made = MakeTable(schema); !made.ok()) {
+      LogError("no table table={} error=\"{}\"", schema.table, Message(made));
+    }
+  }
+  position_.Reset();
+  CountSeq();
+}
+
+LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
+  const std::optional<std::string_view> verb = wire::PeekVerb(body);
+  if (verb == ".u.end") {
+    uint64_t rows = 0;
+    for (const auto& [name, entry] : entries_) rows += entry->table->rows();
+    LogInfo("day ended, tables emptied date={} rows={}", DateOf(body), rows);
+    StartOver();
+    Add(counters_.days_ended, 1);
+    return LiveOutcome::kDayEnded;
+  }
+  if (verb != "upd" && verb != ".u.upd") {
+    Add(counters_.messages_other, 1);
+    return LiveOutcome::kTaken;
+  }
+  Add(counters_.messages, 1);
+  const std::optional<Taken> taken = TakeUpd(body, Source::kPublished);
+  if (!taken) return LiveOutcome::kOutOfOrder;
+  Add(counters_.rows, taken->added);
+  return LiveOutcome::kTaken;
+}
+
+void Rdb::OnLogged(std::span<const std::byte> body) {
+  Add(counters_.messages_replayed, 1);
+  if (!wire::PeekUpdTable(body)) {
+    Add(counters_.messages_other, 1);
+  } else {
+    const std::optional<Taken> taken = TakeUpd(body, Source::kLog);
+    Add(counters_.rows_replayed, taken->added);
+    Add(counters_.rows_known, taken->known);
+  }
+  position_.OnReplayed();
+  CountSeq();
+}
+
+Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
+  const auto known = entries_.find(name);
+  if (known != entries_.end()) return known->second.get();
+  if (options_.infer_schemas && upd.batch.rows > 0) {
+    const Schema schema = InferSchema(name, upd);
+    if (const absl::Status made = MakeTable(schema); made.ok()) {
+      LogInfo("table made from its first upd table={} columns=\"{}\"", name, FormatSchema(schema));
+      return entries_.find(name)->second.get();
+    }
+  }
+  Add(counters_.upds_unknown, 1);
+  if (unknown_.size() < kUnknownTablesMax && !unknown_.contains(name)) {
+    unknown_.emplace(name);
+    LogWarn("upd of an unknown table table={} rows={}", name, upd.batch.rows);
+  }
+  return nullptr;
+}
+
+// An upd that is a table says which column is which; one that is a list goes by position.
+absl::StatusOr<BatchView> Rdb::Arrange(const Schema& schema, const wire::UpdView& upd) {
+  const size_t columns = schema.columns.size();
+  bool in_order = upd.names.empty() || upd.names.size() == columns;
+  for (size_t i = 0; in_order && i < upd.names.size(); ++i) {
+    in_order = upd.names[i] == schema.columns[i].name;
+  }
+  if (in_order) return upd.batch;
+  arranged_.clear();
+  for (const ColumnSpec& spec : schema.columns) {
+    const auto at = std::find(upd.names.begin(), upd.names.end(), spec.name);
+    if (at == upd.names.end()) {
+      return InvalidArgument("length: no column {}, table {} has it", spec.name, schema.table);
+    }
+    arranged_.push_back(upd.batch.columns[static_cast<size_t>(at - upd.names.begin())]);
+  }
+  return BatchView{arranged_, upd.batch.rows};
+}
+
+absl::StatusOr<BatchView> Rdb::WithoutFirst(const BatchView& batch, size_t rows) {
+  if (rows == 0) return batch;
+  shortened_.clear();
+  for (const ColumnView& column : batch.columns) {
+    const std::optional<ColumnView> rest = DropRows(column, rows);
+    if (!rest) return InvalidArgument("length: a column has less than {} rows", rows);
+    shortened_.push_back(*rest);
+  }
+  return BatchView{shortened_, batch.rows - rows};
+}
+
+void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows) {
+  if (why.code() == absl::StatusCode::kResourceExhausted) {
+    Add(counters_.rows_refused, rows);
+  } else {
+    Add(counters_.upds_refused, 1);
+  }
+  if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
+    LogError("upd refused table={} rows={} error=\"{}\" withheld={}", table, rows, Message(why),
+             *withheld);
+  }
+}
+
+// nullopt: a published upd is out of order. What is refused counts as taken: taking it again from
+// the log would not help.
+std::optional<Rdb::Taken> Rdb::TakeUpd(std::span<const std::byte> body, Source source) {
+  Taken taken;
+  taken.table = wire::PeekUpdTable(body).value_or(std::string_view());
+  const auto known = entries_.find(taken.table);
+  const size_t columns =
+      known == entries_.end() ? 0 : known->second->table->schema().columns.size();
+  wire::UpdView upd;
+  if (const absl::Status decoded = decoder_.Decode(body, &upd, columns); !decoded.ok()) {
+    Refuse(taken.table, decoded, 0);
+    return taken;
+  }
+  taken.table = upd.table;
+  taken.rows = upd.batch.rows;
+  if (source == Source::kPublished && upd.seq) {
+    if (*upd.seq < 0 ||
+        !position_.OnPublished(upd.table, upd.batch.rows, static_cast<uint64_t>(*upd.seq))) {
+      return std::nullopt;
+    }
+    CountSeq();
+  }
+  if (source == Source::kLog) taken.known = position_.RowsHere(upd.table, upd.batch.rows);
+  Entry* const entry = EntryFor(upd.table, upd);
+  if (entry == nullptr || taken.known == taken.rows) return taken;
+  absl::StatusOr<BatchView> batch = Arrange(entry->table->schema(), upd);
+  if (batch.ok()) batch = WithoutFirst(*batch, static_cast<size_t>(taken.known));
+  const absl::Status status = batch.ok() ? entry->table->Append(*batch) : batch.status();
+  if (!status.ok()) {
+    Refuse(upd.table, status, taken.rows - taken.known);
+    return taken;
+  }
+  taken.added = batch->rows;
+  if (source == Source::kPublished && entry->time_column >= 0) {
+    RecordLatency(*batch, static_cast<size_t>(entry->time_column));
+  }
+  return taken;
+}
+
+void Rdb::RecordLatency(const BatchView& batch, size_t time_column) {
+  const int64_t visible_ns = clock_->NowNs();
+  const std::byte* const times = batch.columns[time_column].data.data();
+  const std::lock_guard lock(latency_mutex_);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    const auto due_ns = LoadLittle<int64_t>(times + i * sizeof(int64_t));
+    // A null or an infinity would overflow; both are far more than a day away.
+    if (due_ns < visible_ns - kNsPerDay || due_ns > visible_ns + kNsPerDay) continue;
+    latency_.Record(visible_ns - due_ns);
+  }
+}
+
+std::optional<Snapshot> Rdb::FindTable(std::string_view name) const {
+  std::shared_ptr<const Table> table;
+  {
+    const std::lock_guard lock(tables_mutex_);
+    const auto at = tables_.find(name);
+    if (at == tables_.end()) return std::nullopt;
+    table = at->second;
+  }
+  return table->TakeSnapshot();
+}
+
+std::vector<std::string> Rdb::TableNames() const {
+  std::vector<std::string> names;
+  {
+    const std::lock_guard lock(tables_mutex_);
+    for (const auto& [name, table] : tables_) names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Histogram Rdb::Latency(bool reset) {
+  const std::lock_guard lock(latency_mutex_);
+  Histogram copy = latency_;
+  if (reset) latency_.Reset();
+  return copy;
+}
+
+}  // namespace tickstack::rdb

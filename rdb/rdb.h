@@ -1,0 +1,141 @@
+#pragma once
+
+// Today in memory: the tables, and what upds, replays and ends of day do to them. No sockets, no
+// clock of its own: subscriber.h drives it from the wire, log_replay.h from a log.
+//
+// Threads: one thread ingests and calls what is marked so; any other thread may look at the tables,
+// counters and latency meanwhile. They meet in published row counts, in atomics, and in two mutexes
+// that are held for the copy of a pointer or of a histogram: no query delays an upd.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/histogram.h"
+#include "base/logging.h"
+#include "base/string_map.h"
+#include "base/time.h"
+#include "mem/tier.h"
+#include "rdb/position.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+#include "table/table.h"
+#include "wire/upd.h"
+
+namespace tickstack::rdb {
+
+struct RdbOptions {
+  TableOptions table;
+  // A table that nobody announced is made from the first upd that names it: for logs of others.
+  // Columns are named as the upd names them, or x, x1, x2 ...
+  bool infer_schemas = false;
+};
+
+// What `.rdb.stats[]` answers. Written by the ingest thread, read by any.
+struct RdbCounters {
+  std::atomic<uint64_t> connected{0};  // 1 while the tickerplant's connection stands.
+  std::atomic<uint64_t> live{0};       // 1 while upds are taken as they are published.
+  std::atomic<uint64_t> seq{0};        // Log messages that are here, as far as it is known.
+  std::atomic<uint64_t> messages{0};   // Upds that were published to us.
+  std::atomic<uint64_t> rows{0};       // Rows of those that were taken.
+  std::atomic<uint64_t> messages_replayed{0};
+  std::atomic<uint64_t> rows_replayed{0};
+  std::atomic<uint64_t> rows_known{0};        // Rows of the log that were here already.
+  std::atomic<uint64_t> upds_refused{0};      // Damaged, or not of their table's types.
+  std::atomic<uint64_t> rows_refused{0};      // A tier or a table was full.
+  std::atomic<uint64_t> upds_unknown{0};      // Of tables that nobody announced.
+  std::atomic<uint64_t> messages_other{0};    // Neither upd nor end of day.
+  std::atomic<uint64_t> messages_missing{0};  // Log messages that could not be read.
+  std::atomic<uint64_t> days_ended{0};
+  std::atomic<uint64_t> starts_over{0};  // The tables were emptied to replay another log.
+};
+
+enum class LiveOutcome : uint8_t {
+  kTaken,       // Or refused and counted.
+  kDayEnded,    // The tables are empty; the next upd belongs to the next log.
+  kOutOfOrder,  // Its number is behind one that came before: subscribe anew.
+};
+
+class Rdb {
+ public:
+  // `tier` and `clock` outlive the Rdb, and it outlives every snapshot of its tables.
+  Rdb(const RdbOptions& options, mem::Tier* tier, const Clock* clock);
+
+  // ---- The ingest thread.
+
+  // Makes the tables that are not there yet. A table whose schema changed is made anew, empty.
+  void OnSchemas(std::span<const Schema> schemas);
+  // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
+  // (`.u.end; date). What it is refused for is counted and logged, once a second.
+  LiveOutcome OnLive(std::span<const std::byte> body);
+  // Message position().seq() of the log. Any verb is an upd.
+  void OnLogged(std::span<const std::byte> body);
+  // Empties the tables and forgets the position: another log follows. Snapshots stay valid.
+  void StartOver();
+  Position& position() { return position_; }
+
+  // ---- Any thread.
+
+  std::optional<Snapshot> FindTable(std::string_view name) const;
+  std::vector<std::string> TableNames() const;  // Sorted.
+  RdbCounters& counters() { return counters_; }
+  const RdbCounters& counters() const { return counters_; }
+  const SymbolTable& symbols() const { return symbols_; }
+  mem::TierStats TierStats() const { return tier_->Stats(); }
+  // From a row's time to when it was visible, over all rows of published upds whose table has a
+  // column `time` of timestamps. Rows more than a day old are history that somebody publishes, not
+  // late, and are left out. With `reset`, counting begins anew.
+  Histogram Latency(bool reset);
+
+ private:
+  struct Entry {
+    std::string name;
+    std::shared_ptr<Table> table;
+    int time_column = -1;
+  };
+  struct Taken {
+    std::string_view table;
+    uint64_t rows = 0;   // Of the message.
+    uint64_t known = 0;  // Of those, rows that were here already.
+    uint64_t added = 0;
+  };
+  enum class Source : uint8_t { kPublished, kLog };
+
+  std::optional<Taken> TakeUpd(std::span<const std::byte> body, Source source);
+  Entry* EntryFor(std::string_view name, const wire::UpdView& upd);
+  absl::StatusOr<BatchView> Arrange(const Schema& schema, const wire::UpdView& upd);
+  absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);
+  absl::Status MakeTable(const Schema& schema);
+  void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);
+  void RecordLatency(const BatchView& batch, size_t time_column);
+  void CountSeq() { counters_.seq.store(position_.seq(), std::memory_order_relaxed); }
+
+  const RdbOptions options_;
+  mem::Tier* const tier_;
+  const Clock* const clock_;
+  SymbolTable symbols_;
+  RdbCounters counters_;
+
+  // The ingest thread's own.
+  StringMap<std::unique_ptr<Entry>> entries_;
+  Position position_;
+  wire::UpdDecoder decoder_;
+  std::vector<ColumnView> arranged_;
+  std::vector<ColumnView> shortened_;
+  StringSet unknown_;  // Tables that were reported as unknown, a bounded number.
+  LogLimit refused_limit_;
+
+  mutable std::mutex tables_mutex_;
+  StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
+  std::mutex latency_mutex_;
+  Histogram latency_;  // Guarded by latency_mutex_.
+};
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,31 @@
+#pragma once
+
+#include "query/query.h"
+#include "rdb/rdb.h"
+
+namespace tickstack::rdb {
+
+// What a query sees of an RDB: its tables, and
+//   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes
+//   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
+//   .rdb.latency[`reset]    the same, and counts anew
+//   .tier.stats[]           table: a row per memory tier
+// Threads: any.
+class RdbEnvironment : public query::Environment {
+ public:
+  RdbEnvironment(Rdb* rdb, const Clock* clock) : rdb_(rdb), clock_(clock) {}
+
+  std::optional<Snapshot> FindTable(std::string_view name) override {
+    return rdb_->FindTable(name);
+  }
+  std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
+  int64_t NowNs() override { return clock_->NowNs(); }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override;
+
+ private:
+  Rdb* const rdb_;
+  const Clock* const clock_;
+};
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,94 @@
+#include "rdb/rdb_main.h"
+
+#include <chrono>
+#include <memory>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "mem/tier.h"
+#include "rdb/log_replay.h"
+#include "rdb/query_service.h"
+#include "rdb/rdb.h"
+#include "rdb/rdb_environment.h"
+#include "rdb/subscriber.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kSlice = 50ms;  // Of a replay, between two looks at the stop signal.
+
+absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
+                            Rdb& rdb) {
+  const int64_t begin_ns = MonotonicNs();
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<LogReplay> replay, LogReplay::Open(path));
+  auto progress = LogReplay::Progress::kMore;
+  while (progress == LogReplay::Progress::kMore && !stop) {
+    TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
+    bool turned = false;  // One turn of the loop, for the signal.
+    loop.Post([&turned] { turned = true; });
+    loop.RunUntil([&turned] { return turned; }, true);
+  }
+  const RdbCounters& counters = rdb.counters();
+  LogInfo("log replayed log={} messages={} rows={} refused={} torn_bytes={} ms={}", path,
+          counters.messages_replayed.load(), counters.rows_replayed.load(),
+          counters.upds_refused.load() + counters.rows_refused.load(), replay->torn_bytes(),
+          (MonotonicNs() - begin_ns) / 1'000'000);
+  return absl::OkStatus();
+}
+
+absl::Status Run(RdbMainOptions options) {
+  TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
+  const std::unique_ptr<mem::Tier> tier =
+      mem::MakeDramTier("dram", options.memory_bytes, options.populate_bytes);
+  const Clock& clock = SystemClock::Instance();
+  RdbOptions rdb_options;
+  rdb_options.infer_schemas = options.infer_schemas;
+  Rdb rdb(rdb_options, tier.get(), &clock);
+  RdbEnvironment environment(&rdb, &clock);
+
+  wire::EventLoop loop;
+  bool stop = false;
+  loop.OnStopSignal([&](int) { stop = true; });
+  // A log is replayed before anybody is told that it can be asked about.
+  if (!options.replay.empty()) {
+    TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
+  }
+
+  QueryServiceOptions query_options;
+  query_options.listener = options.listener;
+  query_options.threads = options.query_threads;
+  query_options.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryService> service,
+                      QueryService::Start(query_options, &environment));
+  std::unique_ptr<Subscriber> subscriber;
+  if (options.replay.empty()) {
+    SubscriberOptions subscribe;
+    subscribe.tickerplant = tickerplant;
+    subscribe.client.connection.max_message_bytes = options.max_message_bytes;
+    subscribe.client.user = options.name;
+    subscribe.read_log_file = options.read_log_file;
+    subscriber = std::make_unique<Subscriber>(loop, subscribe, &rdb);
+  }
+  LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
+          options.replay.empty() ? options.tickerplant : "none",
+          options.replay.empty() ? "none" : options.replay, options.query_threads);
+  wire::ReportReady(options.listener);
+  loop.RunUntil([&] { return stop; }, options.busy_poll);
+  LogInfo("rdb down seq={} rows={} rows_replayed={}", rdb.counters().seq.load(),
+          rdb.counters().rows.load(), rdb.counters().rows_replayed.load());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunRdb(const RdbMainOptions& options) {
+  InitLogging(options.name);
+  const absl::Status status = Run(options);
+  if (!status.ok()) LogError("rdb ends error=\"{}\"", Message(status));
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,215 @@
+#include "rdb/rdb.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "table/value.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+constexpr int64_t kNow = 1000 * kNsPerDay;
+
+Value Times(std::initializer_list<int64_t> ns) {
+  return Value::Vector(Type::kTimestamp, std::span<const int64_t>(ns.begin(), ns.size()));
+}
+Value Floats(std::initializer_list<double> values) {
+  return Value::Vector(Type::kFloat, std::span<const double>(values.begin(), values.size()));
+}
+
+ByteBuffer Body(const Value& value) {
+  ByteBuffer body;
+  wire::Encode(value, body);
+  return body;
+}
+
+// (`upd; `table; x) with or without a number.
+ByteBuffer Upd(std::string_view table, Value x, std::optional<int64_t> seq = std::nullopt) {
+  std::vector<Value> items = {Value::Symbol("upd"), Value::Symbol(table), std::move(x)};
+  if (seq) items.push_back(Value::Long(*seq));
+  return Body(Value::List(std::move(items)));
+}
+
+// Trades at these times, as a list of columns.
+Value Columns(std::initializer_list<int64_t> times) {
+  SymbolVector names;
+  ByteBuffer prices;
+  for (const int64_t time : times) {
+    names.push_back(time % 2 == 0 ? "IBM" : "AIG");
+    prices.AppendLittle(static_cast<double>(time % 1000));
+  }
+  return Value::List(
+      {Times(times), Value::Symbols(names), Value::Vector(Type::kFloat, std::move(prices))});
+}
+
+Schema TradeSchema() { return *ParseSchema("trade", "time p, sym s, price f"); }
+
+class RdbTest : public testing::Test {
+ protected:
+  explicit RdbTest(RdbOptions options = {}, size_t capacity_bytes = SIZE_MAX)
+      : tier_(mem::MakeDramTier("dram", capacity_bytes)), rdb_(options, tier_.get(), &clock_) {}
+
+  void Announce() {
+    const Schema schema = TradeSchema();
+    rdb_.OnSchemas({&schema, 1});
+  }
+  size_t Rows(std::string_view table) { return rdb_.FindTable(table)->rows(); }
+  std::vector<int64_t> TimesOf(std::string_view table) {
+    std::vector<int64_t> times;
+    const Snapshot snapshot = *rdb_.FindTable(table);
+    for (size_t c = 0; c < snapshot.chunks(); ++c) {
+      const std::span<const int64_t> part = snapshot.Chunk<int64_t>(0, c);
+      times.insert(times.end(), part.begin(), part.end());
+    }
+    return times;
+  }
+
+  ManualClock clock_{kNow};
+  std::unique_ptr<mem::Tier> tier_;
+  Rdb rdb_;
+};
+
+TEST_F(RdbTest, TakesUpdsInEveryForm) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({1, 2})));
+  rdb_.OnLive(
+      Upd("trade", Value::List({Value::Timestamp(3), Value::Symbol("IBM"), Value::Float(1.5)})));
+  rdb_.OnLive(Upd("trade", Value::Table({"time", "sym", "price"},
+                                        {Times({4}), Value::Symbols({"A"}), Floats({2})})));
+  EXPECT_THAT(TimesOf("trade"), testing::ElementsAre(1, 2, 3, 4));
+  EXPECT_EQ(rdb_.counters().rows, 4u);
+  EXPECT_EQ(rdb_.counters().messages, 3u);
+}
+
+TEST_F(RdbTest, GoesByTheNamesOfAnUpdThatIsATable) {
+  Announce();
+  rdb_.OnLive(Upd(
+      "trade", Value::Table({"price", "extra", "time", "sym"},
+                            {Floats({2}), Value::Longs({9}), Times({7}), Value::Symbols({"A"})})));
+  EXPECT_THAT(TimesOf("trade"), testing::ElementsAre(7));
+  rdb_.OnLive(Upd("trade", Value::Table({"price", "time"}, {Floats({2}), Times({7})})));
+  EXPECT_EQ(Rows("trade"), 1u);
+  EXPECT_EQ(rdb_.counters().upds_refused, 1u);
+}
+
+TEST_F(RdbTest, RefusesWhatDoesNotFitAndGoesOn) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Value::List({Times({1}), Value::Symbols({"A"})})));
+  rdb_.OnLive(Upd("trade", Value::List({Times({1}), Value::Symbols({"A"}), Value::Longs({1})})));
+  rdb_.OnLive(Upd("trade", Value::Long(1)));
+  const ByteBuffer whole = Upd("trade", Columns({1, 2}));
+  rdb_.OnLive(whole.span().first(whole.size() - 3));
+  EXPECT_EQ(rdb_.counters().upds_refused, 4u);
+  EXPECT_EQ(Rows("trade"), 0u);
+  rdb_.OnLive(whole);
+  EXPECT_EQ(Rows("trade"), 2u);
+}
+
+TEST_F(RdbTest, CountsUpdsOfUnknownTablesAndOtherMessages) {
+  Announce();
+  rdb_.OnLive(Upd("nothing", Columns({1})));
+  rdb_.OnLive(Body(Value::List({Value::Symbol("hello"), Value::Long(1)})));
+  rdb_.OnLive(Body(Value::Long(1)));
+  EXPECT_EQ(rdb_.counters().upds_unknown, 1u);
+  EXPECT_EQ(rdb_.counters().messages_other, 2u);
+  EXPECT_THAT(rdb_.TableNames(), testing::ElementsAre("trade"));
+}
+
+TEST_F(RdbTest, TakesEachRowOnceWhenItReplaysWhatWasPublished) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({1, 2}), 2));
+  rdb_.OnLive(Upd("trade", Columns({3, 4, 5}), 4));  // The tickerplant dies: row 6 was logged too.
+  EXPECT_EQ(rdb_.position().seq(), 2u);
+  rdb_.OnLogged(Upd("trade", Columns({3})));
+  rdb_.OnLogged(Upd("trade", Columns({4, 5, 6})));
+  EXPECT_TRUE(rdb_.position().OnCaughtUp(4));
+  rdb_.OnLive(Upd("trade", Columns({7}), 5));
+  EXPECT_THAT(TimesOf("trade"), testing::ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_EQ(rdb_.counters().rows_replayed, 1u);
+  EXPECT_EQ(rdb_.counters().rows_known, 3u);
+}
+
+TEST_F(RdbTest, SaysWhenPublishedUpdsAreOutOfOrder) {
+  Announce();
+  EXPECT_EQ(rdb_.OnLive(Upd("trade", Columns({1}), 5)), LiveOutcome::kTaken);
+  EXPECT_EQ(rdb_.OnLive(Upd("trade", Columns({2}), 4)), LiveOutcome::kOutOfOrder);
+  EXPECT_EQ(rdb_.OnLive(Upd("trade", Columns({2}), -1)), LiveOutcome::kOutOfOrder);
+  EXPECT_EQ(Rows("trade"), 1u);
+}
+
+TEST_F(RdbTest, EmptiesItsTablesAtTheEndOfTheDayAndKeepsOldSnapshots) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({1, 2}), 9));
+  const Snapshot old = *rdb_.FindTable("trade");
+  EXPECT_EQ(rdb_.OnLive(Body(Value::List({Value::String(".u.end"), Value::Date(5000)}))),
+            LiveOutcome::kDayEnded);
+  EXPECT_EQ(Rows("trade"), 0u);
+  EXPECT_EQ(rdb_.position().seq(), 0u);
+  EXPECT_EQ(rdb_.OnLive(Upd("trade", Columns({3}), 1)), LiveOutcome::kTaken);
+  EXPECT_THAT(TimesOf("trade"), testing::ElementsAre(3));
+  EXPECT_EQ(old.rows(), 2u);
+  EXPECT_EQ(old.Chunk<int64_t>(0, 0)[1], 2);
+  EXPECT_EQ(rdb_.counters().days_ended, 1u);
+}
+
+TEST_F(RdbTest, KeepsATableWhoseSchemaIsAnnouncedAgainAndEmptiesAChangedOne) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({1})));
+  Announce();
+  EXPECT_EQ(Rows("trade"), 1u);
+  const Schema other = *ParseSchema("trade", "time p, sym s, size j");
+  rdb_.OnSchemas({&other, 1});
+  EXPECT_EQ(Rows("trade"), 0u);
+  EXPECT_EQ(rdb_.FindTable("trade")->schema(), other);
+}
+
+TEST_F(RdbTest, MeasuresFromARowsTimeToWhenItWasVisible) {
+  Announce();
+  rdb_.OnLive(Upd("trade", Columns({kNow - 1000, kNow - 3000, kNow + 7})));
+  rdb_.OnLogged(Upd("trade", Columns({kNow - 500'000})));
+  rdb_.OnLive(Upd("trade", Columns({kNow - 2 * kNsPerDay, kNullLong, kInfinityLong})));
+  const Histogram latency = rdb_.Latency(true);
+  EXPECT_EQ(latency.Count(), 3u) << "neither a replay nor another day's rows count";
+  EXPECT_EQ(latency.Max(), 3000);
+  EXPECT_EQ(latency.Min(), 0);
+  EXPECT_EQ(rdb_.Latency(false).Count(), 0u);
+}
+
+class SmallRdbTest : public RdbTest {
+ protected:
+  SmallRdbTest() : RdbTest({.table = {.rows_per_chunk = 64}}, 2048) {}
+};
+
+TEST_F(SmallRdbTest, CountsRowsThatAFullTierRefusesAndGoesOn) {
+  Announce();
+  for (int64_t i = 0; i < 200; ++i) rdb_.OnLive(Upd("trade", Columns({i}), i + 1));
+  EXPECT_GT(Rows("trade"), 0u);
+  EXPECT_EQ(rdb_.counters().rows + rdb_.counters().rows_refused, 200u);
+  EXPECT_EQ(Rows("trade"), rdb_.counters().rows);
+  EXPECT_EQ(rdb_.counters().upds_refused, 0u);
+}
+
+class InferringRdbTest : public RdbTest {
+ protected:
+  InferringRdbTest() : RdbTest({.table = {}, .infer_schemas = true}) {}
+};
+
+TEST_F(InferringRdbTest, MakesTablesFromTheFirstUpdThatNamesThem) {
+  rdb_.OnLogged(Upd("trade", Columns({1, 2})));
+  rdb_.OnLogged(Upd("named", Value::Table({"a", "b"}, {Value::Longs({1}), Floats({2})})));
+  rdb_.OnLogged(Upd("named", Value::List({Value::Long(2), Value::Float(3)})));
+  EXPECT_EQ(FormatSchema(rdb_.FindTable("trade")->schema()), "x p, x1 s, x2 f");
+  EXPECT_EQ(FormatSchema(rdb_.FindTable("named")->schema()), "a j, b f");
+  EXPECT_EQ(Rows("named"), 2u);
+  EXPECT_EQ(rdb_.counters().rows_replayed, 4u);
+  EXPECT_EQ(rdb_.position().seq(), 3u);
+}
+
+}  // namespace
+}  // namespace tickstack::rdb

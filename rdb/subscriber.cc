@@ -1,0 +1,373 @@
+#include "rdb/subscriber.h"
+
+#include <chrono>
+#include <utility>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using namespace std::chrono_literals;
+
+// With fewer messages than this to replay we subscribe: some ms of work, some MB in the connection.
+constexpr uint64_t kNearMessages = 5000;
+constexpr int kRoundsMax = 20;  // Then we subscribe however far it is.
+constexpr auto kSlice = 20ms;   // Of replaying, between two looks at the loop.
+constexpr int64_t kStreamBytes = int64_t{8} << 20;
+
+constexpr std::string_view kPositionText = ".u `i`L";
+constexpr std::string_view kPlainSubscribeText = "(.u.sub[`;`];.u `i`L)";
+
+Value AllTablesAllSymbols(std::string_view function) {
+  return Value::List({Value::String(function), Value::Symbol(""), Value::Symbol("")});
+}
+
+void Set(std::atomic<uint64_t>& flag, uint64_t value) {
+  flag.store(value, std::memory_order_relaxed);
+}
+
+}  // namespace
+
+// Asks for the log piece by piece over a connection of its own.
+class Subscriber::LogStream : public wire::ClientHandler {
+ public:
+  LogStream(Subscriber& owner)
+      : owner_(owner), client_(owner.loop_, owner.options_.tickerplant, Options(owner), this) {}
+
+  void OnConnected(wire::Connection& connection) override { Ask(connection); }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) override { End(why); }
+  void OnClosed(wire::Connection&, const absl::Status& why) override {
+    End(why.ok() ? Unavailable("the tickerplant closed the connection") : why);
+  }
+
+ private:
+  static wire::ClientOptions Options(const Subscriber& owner) {
+    wire::ClientOptions options = owner.options_.client;
+    options.reconnect = false;
+    return options;
+  }
+
+  void Ask(wire::Connection& connection) {
+    const auto from = static_cast<int64_t>(owner_.rdb_->position().seq());
+    connection.Call(
+        Value::List({Value::String(".u.log"), Value::Long(from), Value::Long(kStreamBytes)}),
+        [this, &connection](const absl::StatusOr<Value>& answer) { OnAnswer(connection, answer); });
+  }
+
+  void OnAnswer(wire::Connection& connection, const absl::StatusOr<Value>& answer) {
+    if (ended_) return;
+    if (!answer.ok()) return End(answer.status());
+    if (!answer->is(Type::kByte)) {
+      return End(InvalidArgument(".u.log: answer is a {}, expected bytes", NameOf(answer->type())));
+    }
+    const uint64_t end_seq = owner_.replay_end_seq_;
+    Rdb& rdb = *owner_.rdb_;
+    const absl::Status replayed = ReplayBytes(answer->elements(), rdb, end_seq);
+    if (!replayed.ok()) return End(replayed);
+    if (rdb.position().seq() >= end_seq) return End(absl::OkStatus());
+    if (answer->count() == 0) {
+      return End(
+          DataLoss("the log ends at message {}, expected {}", rdb.position().seq(), end_seq));
+    }
+    Ask(connection);
+  }
+
+  // Whatever happens next happens from the loop: the owner will delete this.
+  void End(const absl::Status& why) {
+    if (std::exchange(ended_, true)) return;
+    owner_.loop_.Post([alive = std::weak_ptr(owner_.alive_), &owner = owner_, this, why] {
+      if (alive.expired() || owner.stream_.get() != this) return;
+      owner.stream_ = nullptr;
+      if (why.ok()) {
+        owner.FinishReplay();
+      } else {
+        owner.GiveUpReplay(why);
+      }
+    });
+  }
+
+  Subscriber& owner_;
+  bool ended_ = false;
+  wire::Client client_;
+};
+
+Subscriber::Subscriber(wire::EventLoop& loop, const SubscriberOptions& options, Rdb* rdb)
+    : loop_(loop), options_(options), rdb_(rdb) {
+  client_ = std::make_unique<wire::Client>(loop, options.tickerplant, options.client, this);
+}
+
+Subscriber::~Subscriber() = default;
+
+// ---- the connection
+
+void Subscriber::OnConnected(wire::Connection& connection) {
+  ++connection_number_;
+  rounds_ = 0;
+  numbered_ = true;
+  file_rejected_ = false;
+  Set(rdb_->counters().connected, 1);
+  LogInfo("connected tickerplant={} seq={}", connection.peer(), rdb_->position().seq());
+  // Calls wait until the connection is started, which happens when we return.
+  Later(&Subscriber::AskPosition);
+}
+
+void Subscriber::OnMessage(wire::Connection&, const wire::ReceivedMessage& message) {
+  if (message.kind == wire::MessageKind::kResponse) return;
+  switch (rdb_->OnLive(message.body)) {
+    case LiveOutcome::kTaken:
+      return;
+    case LiveOutcome::kDayEnded:
+      log_known_ = false;
+      return AskLogPath();
+    case LiveOutcome::kOutOfOrder:
+      return Restart(DataLoss("an upd is numbered behind one that came before it"));
+  }
+}
+
+void Subscriber::OnClosed(wire::Connection& connection, const absl::Status& why) {
+  ++connection_number_;
+  file_ = nullptr;
+  stream_ = nullptr;
+  Set(rdb_->counters().connected, 0);
+  Set(rdb_->counters().live, 0);
+  LogWarn("tickerplant lost host={} seq={} reason=\"{}\"", connection.peer(),
+          rdb_->position().seq(), Message(why));
+}
+
+void Subscriber::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
+  if (!waiting_limit_.Pass()) return;
+  LogInfo("waiting for the tickerplant host={} reason=\"{}\" retry_ms={}",
+          options_.tickerplant.ToString(), Message(why), pause.count());
+}
+
+void Subscriber::Restart(const absl::Status& why) {
+  if (wire::Connection* const connection = client_->connection()) connection->Close(why);
+}
+
+void Subscriber::Ask(const Value& request, std::function<void(absl::StatusOr<Value>)> done) {
+  wire::Connection* const connection = client_->connection();
+  if (connection == nullptr) return;
+  connection->Call(request, [alive = std::weak_ptr(alive_), this, number = connection_number_,
+                             done = std::move(done)](absl::StatusOr<Value> answer) {
+    if (!alive.expired() && number == connection_number_) done(std::move(answer));
+  });
+}
+
+void Subscriber::Later(Next next) {
+  loop_.Post([alive = std::weak_ptr(alive_), this, number = connection_number_, next] {
+    if (!alive.expired() && number == connection_number_) (this->*next)();
+  });
+}
+
+// ---- position and subscription
+
+void Subscriber::AskPosition() {
+  Ask(Value::String(kPositionText), [this](const absl::StatusOr<Value>& answer) {
+    if (!answer.ok()) return Restart(Annotate(answer.status(), kPositionText));
+    LogPosition log;
+    if (answer->is_list() && answer->items().size() == 2) {
+      const absl::StatusOr<LogPosition> parsed =
+          ParseLogPosition(answer->items()[0], answer->items()[1]);
+      if (!parsed.ok()) return Restart(parsed.status());
+      log = *parsed;
+    }
+    EnterLog(log);
+    CheckLogFile(log.seq);
+  });
+}
+
+// Opens the log's file if it is here and the right one: a path means nothing on another machine.
+void Subscriber::CheckLogFile(uint64_t seq) {
+  const bool wanted = options_.read_log_file && seq > 0;
+  if (file_ != nullptr || file_rejected_ || !wanted) return CatchUpOrSubscribe(seq);
+  file_rejected_ = true;
+  absl::StatusOr<std::unique_ptr<LogReplay>> opened = LogReplay::Open(log_path_);
+  absl::StatusOr<ByteBuffer> first = opened.ok() ? (*opened)->ReadMessage(0) : opened.status();
+  if (!first.ok()) {
+    LogInfo("log file not readable here path={} reason=\"{}\"", log_path_, Message(first.status()));
+    return CatchUpOrSubscribe(seq);
+  }
+  // std::function wants what it holds to be copyable.
+  auto file = std::make_shared<std::unique_ptr<LogReplay>>(*std::move(opened));
+  auto expected = std::make_shared<ByteBuffer>(*std::move(first));
+  Ask(Value::List({Value::String(".u.log"), Value::Long(0), Value::Long(1)}),
+      [this, seq, file, expected](const absl::StatusOr<Value>& answer) {
+        // kdb+tick has no `.u.log`: its word on the path must do.
+        const bool same = !answer.ok() || (answer->is(Type::kByte) &&
+                                           AsText(answer->elements()) == AsText(*expected));
+        if (same) {
+          file_ = std::move(*file);
+          file_rejected_ = false;
+        } else {
+          LogInfo("log file is another one here path={}", log_path_);
+        }
+        CatchUpOrSubscribe(seq);
+      });
+}
+
+void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
+  const bool far = seq > rdb_->position().seq() + kNearMessages;
+  if (far && rounds_++ < kRoundsMax) return AskSchemas(seq);
+  Subscribe();
+}
+
+// A replay before subscribing needs the schemas, which kdb+tick tells to subscribers only; but its
+// tables are there to be looked at: `.u.t` names them. Where they are not, subscribing comes first.
+void Subscriber::AskSchemas(uint64_t seq) {
+  Ask(Value::String(".u.t"), [this, seq](const absl::StatusOr<Value>& names) {
+    if (!names.ok() || !names->is(Type::kSymbol) || names->symbols().empty()) return Subscribe();
+    auto left = std::make_shared<size_t>(names->symbols().size());
+    auto schemas = std::make_shared<std::vector<Schema>>();
+    const size_t tables = *left;
+    for (size_t i = 0; i < tables; ++i) {
+      const std::string table(names->symbols()[i]);
+      Ask(Value::Symbol(table), [=, this](const absl::StatusOr<Value>& answer) {
+        absl::StatusOr<Schema> schema =
+            answer.ok() ? SchemaOf(table, *answer) : absl::StatusOr<Schema>(answer.status());
+        if (schema.ok()) schemas->push_back(*std::move(schema));
+        if (--*left > 0) return;
+        if (schemas->size() < tables) return Subscribe();
+        rdb_->OnSchemas(*schemas);
+        ReplayTo(seq, &Subscriber::AskPosition);
+      });
+    }
+  });
+}
+
+void Subscriber::EnterLog(const LogPosition& log) {
+  const bool same = log_known_ && log.path == log_path_ && log.seq >= rdb_->position().seq();
+  if (!same || was_live_plain_) {
+    if (log_known_ || rdb_->position().seq() > 0 || was_live_plain_) {
+      LogInfo("starting over log={} seq={} was={} seq_was={}", log.path, log.seq, log_path_,
+              rdb_->position().seq());
+      Set(rdb_->counters().starts_over,
+          rdb_->counters().starts_over.load(std::memory_order_relaxed) + 1);
+    }
+    rdb_->StartOver();
+    file_ = nullptr;
+    file_rejected_ = false;
+  }
+  was_live_plain_ = false;
+  log_path_ = log.path;
+  log_known_ = true;
+}
+
+// After the end of a day: which log the numbers of the next upds belong to. As long as the answer
+// has not come, a loss of the connection means starting over.
+void Subscriber::AskLogPath() {
+  file_ = nullptr;
+  file_rejected_ = false;
+  if (!numbered_) return;
+  Ask(Value::String(".u.L"), [this](const absl::StatusOr<Value>& answer) {
+    if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return;
+    const std::string_view path = answer->symbol();
+    log_path_ = path.substr(path.starts_with(':') ? 1 : 0);
+    log_known_ = true;
+  });
+}
+
+void Subscriber::Subscribe() {
+  Ask(AllTablesAllSymbols(".u.subx"), [this](const absl::StatusOr<Value>& answer) {
+    if (!answer.ok()) {
+      LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
+              Message(answer.status()));
+      return SubscribePlain();
+    }
+    const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
+    if (!parsed.ok()) return Restart(parsed.status());
+    OnSubscribed(*parsed);
+  });
+}
+
+void Subscriber::SubscribePlain() {
+  numbered_ = false;
+  Ask(Value::String(kPlainSubscribeText), [this](const absl::StatusOr<Value>& answer) {
+    if (!answer.ok()) return Restart(Annotate(answer.status(), "subscribe"));
+    const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
+    if (!parsed.ok()) return Restart(parsed.status());
+    OnSubscribed(*parsed);
+  });
+}
+
+void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
+  // From here on upds come; they wait until the log has been replayed up to them.
+  client_->connection()->PauseReading();
+  rdb_->OnSchemas(answer.schemas);
+  EnterLog(answer.log);
+  ReplayTo(answer.log.seq, &Subscriber::GoLive);
+}
+
+void Subscriber::GoLive() {
+  if (!rdb_->position().OnCaughtUp(replay_end_seq_)) {
+    // The tickerplant's log lost messages that it had published, with a disk perhaps.
+    log_known_ = false;
+    return Restart(DataLoss("rows were published that {} does not hold", log_path_));
+  }
+  was_live_plain_ = !numbered_;
+  Set(rdb_->counters().live, 1);
+  LogInfo("live seq={} numbered={} log={}", replay_end_seq_, numbered_, log_path_);
+  client_->connection()->ResumeReading();
+}
+
+// ---- replay
+
+void Subscriber::ReplayTo(uint64_t end_seq, Next next) {
+  replay_end_seq_ = end_seq;
+  replay_begin_seq_ = rdb_->position().seq();
+  replay_begin_ns_ = MonotonicNs();
+  after_replay_ = next;
+  if (replay_begin_seq_ >= end_seq) return Later(&Subscriber::FinishReplay);
+  Later(&Subscriber::BeginReplay);
+}
+
+void Subscriber::BeginReplay() {
+  if (file_ != nullptr) return ReplayFile();
+  if (numbered_) return ReplayStream();
+  GiveUpReplay(NotFound("{} is not readable here", log_path_));
+}
+
+void Subscriber::ReplayFile() {
+  const absl::StatusOr<LogReplay::Progress> progress = file_->Step(*rdb_, replay_end_seq_, kSlice);
+  if (progress.ok() && *progress == LogReplay::Progress::kMore) {
+    return Later(&Subscriber::ReplayFile);
+  }
+  if (progress.ok() && *progress == LogReplay::Progress::kReached) return FinishReplay();
+  const absl::Status why = progress.ok() ? DataLoss("{} ends at message {}, expected {}", log_path_,
+                                                    rdb_->position().seq(), replay_end_seq_)
+                                         : progress.status();
+  file_ = nullptr;
+  file_rejected_ = true;
+  if (!numbered_) return GiveUpReplay(why);
+  LogWarn("log file does not hold what the tickerplant's log holds error=\"{}\"", Message(why));
+  ReplayStream();
+}
+
+void Subscriber::ReplayStream() { stream_ = std::make_unique<LogStream>(*this); }
+
+// Rows that cannot be had are counted and named; those that still come are taken.
+void Subscriber::GiveUpReplay(const absl::Status& why) {
+  if (absl::IsUnavailable(why)) return Restart(why);  // The tickerplant went: all of this again.
+  const uint64_t missing = replay_end_seq_ - rdb_->position().seq();
+  std::atomic<uint64_t>& counter = rdb_->counters().messages_missing;
+  Set(counter, counter.load(std::memory_order_relaxed) + missing);
+  LogError("log not replayed to its end log={} seq={} messages_missing={} error=\"{}\"", log_path_,
+           rdb_->position().seq(), missing, Message(why));
+  rdb_->position().OnCaughtUp(replay_end_seq_);
+  FinishReplay();
+}
+
+void Subscriber::FinishReplay() {
+  const uint64_t messages = rdb_->position().seq() - replay_begin_seq_;
+  if (messages > 0) {
+    LogInfo("replayed log={} messages={} seq={} ms={}", log_path_, messages, rdb_->position().seq(),
+            (MonotonicNs() - replay_begin_ns_) / 1'000'000);
+  }
+  if (client_->connection() != nullptr) (this->*after_replay_)();
+}
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,108 @@
+#pragma once
+
+// Keeps an Rdb subscribed to a tickerplant: every row once, across losses and restarts of either.
+//
+//   connect -> `.u `i`L` -> while the log is far ahead: replay up to i, ask again
+//           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
+//           -> replay the rest up to i -> read on: live
+//
+// The long replay comes before subscribing, so that a tickerplant never waits for a subscriber that
+// is busy with the morning. What is published during the short one waits in the connection, where
+// the tickerplant's own bound holds.
+//
+// The log is read from its file if that can be opened and begins with the message that the
+// tickerplant's log begins with; otherwise `.u.log` streams it over a second connection, since the
+// first may not be read meanwhile.
+//
+// A tickerplant without `.u.subx` is plain kdb+tick: it gets the request of kdb+tick's own RDB, and
+// its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the tables
+// are emptied and filled again.
+//
+// Threads: everything on the loop's thread, the Rdb's ingest thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/logging.h"
+#include "base/time.h"
+#include "rdb/log_replay.h"
+#include "rdb/rdb.h"
+#include "rdb/subscription_answer.h"
+#include "wire/client.h"
+#include "wire/event_loop.h"
+
+namespace tickstack::rdb {
+
+struct SubscriberOptions {
+  wire::Address tickerplant;
+  wire::ClientOptions client;
+  bool read_log_file = true;  // Off: the log is always streamed.
+};
+
+class Subscriber : public wire::ClientHandler {
+ public:
+  // Starts connecting from the loop. `rdb` outlives the subscriber.
+  Subscriber(wire::EventLoop& loop, const SubscriberOptions& options, Rdb* rdb);
+  ~Subscriber() override;
+
+  void OnConnected(wire::Connection& connection) override;
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnClosed(wire::Connection& connection, const absl::Status& why) override;
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override;
+
+ private:
+  class LogStream;
+  using Next = void (Subscriber::*)();
+
+  void AskPosition();
+  void CheckLogFile(uint64_t seq);
+  void CatchUpOrSubscribe(uint64_t seq);
+  void AskSchemas(uint64_t seq);
+  void Subscribe();
+  void SubscribePlain();
+  void OnSubscribed(const SubscriptionAnswer& answer);
+  void GoLive();
+  // Makes sure that the Rdb stands in this log; it starts over if it stands in another.
+  void EnterLog(const LogPosition& log);
+  void AskLogPath();
+
+  // Replays up to `end_seq`, then calls `next`.
+  void ReplayTo(uint64_t end_seq, Next next);
+  void BeginReplay();
+  void ReplayFile();
+  void ReplayStream();
+  void GiveUpReplay(const absl::Status& why);
+  void FinishReplay();
+
+  // Asks on the current connection; an answer that comes after that connection has gone is dropped.
+  void Ask(const Value& request, std::function<void(absl::StatusOr<Value>)> done);
+  void Later(Next next);
+  void Restart(const absl::Status& why);  // Closes the connection; the client connects again.
+
+  wire::EventLoop& loop_;
+  const SubscriberOptions options_;
+  Rdb* const rdb_;
+  std::shared_ptr<int> alive_ =
+      std::make_shared<int>(0);  // Callbacks of a gone subscriber end here.
+
+  uint64_t connection_number_ = 0;  // Which connection a callback belongs to.
+  bool numbered_ = true;            // The tickerplant has `.u.subx`.
+  bool was_live_plain_ = false;     // What is here came from unnumbered upds: start over.
+  LogLimit waiting_limit_{10 * kNsPerSecond};
+  int rounds_ = 0;          // Replays before subscribing.
+  std::string log_path_;    // The log that the Rdb stands in; empty: not known.
+  bool log_known_ = false;  // Whether position and log_path_ belong together.
+
+  uint64_t replay_end_seq_ = 0;
+  int64_t replay_begin_ns_ = 0;
+  uint64_t replay_begin_seq_ = 0;
+  Next after_replay_ = nullptr;
+  std::unique_ptr<LogReplay> file_;  // The log's file, if it is known to be that of log_path_.
+  bool file_rejected_ = false;       // It is not, or cannot be opened.
+  std::unique_ptr<LogStream> stream_;
+  std::unique_ptr<wire::Client> client_;  // Last: its callbacks use the rest.
+};
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,37 @@
+#pragma once
+
+// What a tickerplant answers, as far as an RDB needs it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "table/schema.h"
+#include "table/value.h"
+
+namespace tickstack::rdb {
+
+// Where the log stands: how many of its messages have been published, and its path, empty if there
+// is no log.
+struct LogPosition {
+  uint64_t seq = 0;
+  std::string path;
+};
+
+struct SubscriptionAnswer {
+  std::vector<Schema> schemas;
+  LogPosition log;
+};
+
+// (i; L), such as `.u `i`L` gives: a long and a symbol `:path`. Nulls mean that there is no log.
+absl::StatusOr<LogPosition> ParseLogPosition(const Value& i, const Value& log);
+
+// The schema of an empty table, keyed or not, under its name.
+absl::StatusOr<Schema> SchemaOf(std::string_view table, const Value& value);
+
+// (schemas; i; L), the answer to `.u.subx`, or (schemas; (i; L)), the answer to kdb+tick's
+// `(.u.sub[`;`];.u `i`L)`. schemas is a list of (name; empty table), or one such pair.
+absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer);
+
+}  // namespace tickstack::rdb
