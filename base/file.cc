@@ -1,7 +1,6 @@
 #include "base/file.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -135,10 +134,25 @@ absl::Status File::SyncData() {
   return absl::OkStatus();
 }
 
+// Locks of the open file description: of all the kinds there are, the only one that two descriptors
+// of one process do not share, and that can be asked for without being taken.
 absl::Status File::TryLock() {
-  if (::flock(fd_, LOCK_EX | LOCK_NB) == 0) return absl::OkStatus();
-  if (errno == EWOULDBLOCK) return Unavailable("{}: another process is writing it", path_);
-  return FileError(errno, "flock", path_);
+  struct flock lock{};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(fd_, F_OFD_SETLK, &lock) == 0) return absl::OkStatus();
+  if (errno == EAGAIN || errno == EACCES) {
+    return Unavailable("{}: another process is writing it", path_);
+  }
+  return FileError(errno, "lock", path_);
+}
+
+absl::StatusOr<bool> File::IsLockedByAnother() const {
+  struct flock lock{};
+  lock.l_type = F_RDLCK;
+  lock.l_whence = SEEK_SET;
+  if (::fcntl(fd_, F_OFD_GETLK, &lock) != 0) return FileError(errno, "lock", path_);
+  return lock.l_type != F_UNLCK;
 }
 
 bool FileExists(const std::string& path) {

@@ -57,6 +57,8 @@ class File {
   // An exclusive lock that the kernel drops with the file's last descriptor, so also when we are
   // killed. kUnavailable if somebody else, in this process or another, holds it.
   absl::Status TryLock();
+  // Whether somebody else holds that lock now. Takes none itself.
+  absl::StatusOr<bool> IsLockedByAnother() const;
 
  private:
   File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}

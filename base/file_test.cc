@@ -67,7 +67,11 @@ TEST_F(FileTest, LocksOutASecondWriterUntilTheFirstIsGone) {
   File second = File::OpenOrCreate(Path("a")).value();
   {
     File first = File::OpenOrCreate(Path("a")).value();
+    EXPECT_FALSE(second.IsLockedByAnother().value());
     EXPECT_TRUE(first.TryLock().ok());
+    EXPECT_FALSE(first.IsLockedByAnother().value());
+    EXPECT_TRUE(second.IsLockedByAnother().value());
+    EXPECT_TRUE(File::OpenForReading(Path("a")).value().IsLockedByAnother().value());
     EXPECT_EQ(second.TryLock().code(), absl::StatusCode::kUnavailable);
   }
   EXPECT_TRUE(second.TryLock().ok());

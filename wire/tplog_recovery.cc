@@ -301,8 +301,7 @@ absl::Status Recovery::CutIndex(uint64_t bytes) {
 absl::Status Recovery::CutLog(uint64_t bytes) {
   changed_ = true;
   if (options_.keep_cut) {
-    TS_RETURN_IF_ERROR(
-        CopyBytes(out_.log, bytes, log_bytes_, fmt::format("{}.cut-{}", path_, bytes)));
+    TS_RETURN_IF_ERROR(CopyBytes(out_.log, bytes, log_bytes_, CutPath(path_, bytes)));
   }
   TS_RETURN_IF_ERROR(out_.log.Truncate(bytes));
   out_.recovery.log_bytes_cut += log_bytes_ - bytes;
@@ -317,17 +316,27 @@ absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path,
   return Recovery(path, options).Run();
 }
 
-absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to) {
-  TS_ASSIGN_OR_RETURN(File copy, File::OpenOrCreate(to));
-  TS_RETURN_IF_ERROR(copy.Truncate(0));
+std::string CutPath(const std::string& path, uint64_t offset) {
+  return fmt::format("{}.cut-{}", path, offset);
+}
+
+absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,
+                       uint64_t to_offset) {
   ByteBuffer buffer;
   for (uint64_t at = begin; at < end;) {
     buffer.resize(std::min(kCopyBytes, end - at));
     TS_ASSIGN_OR_RETURN(const size_t got, from.ReadAt(at, buffer.span()));
     if (got == 0) return DataLoss("{}: ends at byte {}, expected {}", from.path(), at, end);
-    TS_RETURN_IF_ERROR(copy.WriteAt(at - begin, buffer.span().first(got)));
+    TS_RETURN_IF_ERROR(to.WriteAt(to_offset + (at - begin), buffer.span().first(got)));
     at += got;
   }
+  return absl::OkStatus();
+}
+
+absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to) {
+  TS_ASSIGN_OR_RETURN(File copy, File::OpenOrCreate(to));
+  TS_RETURN_IF_ERROR(copy.Truncate(0));
+  TS_RETURN_IF_ERROR(CopyRange(from, begin, end, copy, 0));
   TS_RETURN_IF_ERROR(copy.SyncData());
   return SyncDirectory(DirectoryOf(to));
 }

@@ -32,7 +32,14 @@ struct RecoverOptions {
 // See TplogWriter::Open, whose contract this is.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
 
-// Copies the log's bytes from `begin` to `end` into the new file `to`, and syncs it.
+// Where keep_cut puts what was cut off a log, or an index, at `offset`.
+std::string CutPath(const std::string& path, uint64_t offset);
+
+// Copies bytes from `begin` to `end` to another place.
+absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,
+                       uint64_t to_offset);
+
+// Copies them into a file of their own, and syncs it.
 absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to);
 
 // The checksum of a part of the log; 1 MiB of memory. kDataLoss if the log ends before.

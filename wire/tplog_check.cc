@@ -1,0 +1,247 @@
+#include "wire/tplog_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/crc32c.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "wire/codec.h"
+#include "wire/tplog_index.h"
+#include "wire/tplog_scanner.h"
+
+namespace tickstack::wire {
+namespace {
+
+using Kind = TplogProblem::Kind;
+using Bytes = std::span<const std::byte>;
+
+class Check {
+ public:
+  explicit Check(File log) : log_(std::move(log)), scanner_(log_, kTplogHeaderBytes) {}
+
+  absl::StatusOr<TplogReport> Run() {
+    TS_RETURN_IF_ERROR(CheckTplogHeader(log_));
+    TS_ASSIGN_OR_RETURN(report_.live, log_.IsLockedByAnother());
+    // In this order: see TplogIndexReader.
+    TS_ASSIGN_OR_RETURN(report_.log_bytes, log_.Bytes());
+    report_.totals.log_bytes = kTplogHeaderBytes;
+    TS_RETURN_IF_ERROR(CheckIndexed());
+    if (!ended_) TS_RETURN_IF_ERROR(CheckTheRest());
+    return std::move(report_);
+  }
+
+ private:
+  absl::Status CheckIndexed();
+  absl::Status CheckBlock(const TplogIndexReader::Record& record, const IndexDictionary& names);
+  void CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names);
+  absl::Status CheckTornBlock(const IndexBlock& block, const IndexDictionary& names);
+  absl::Status CheckTheRest();
+  absl::Status CheckDamage(uint64_t offset);
+  void TakeCounted(uint64_t end_offset);
+  void Report(Kind kind, uint64_t offset, std::string text);
+
+  const File log_;
+  TplogScanner scanner_;
+  TplogReport report_;
+  BlockCounter counted_;
+  ByteBuffer block_bytes_;
+  bool ended_ = false;  // Nothing of the log is left to be looked at.
+};
+
+void Check::Report(Kind kind, uint64_t offset, std::string text) {
+  if (report_.live && (kind == Kind::kTornLog || kind == Kind::kTornIndex)) return;
+  ++report_.problem_count;
+  if (report_.problems.size() < kTplogProblemsMax) {
+    report_.problems.push_back({kind, offset, std::move(text)});
+  }
+}
+
+// Adds what was counted to the totals.
+void Check::TakeCounted(uint64_t end_offset) {
+  report_.totals.messages += counted_.messages();
+  report_.totals.log_bytes = end_offset;
+  for (const auto& [table, rows] : counted_.rows()) report_.totals.rows[table] += rows;
+  counted_.Clear();
+}
+
+absl::Status Check::CheckIndexed() {
+  const std::string path = TplogIndexPath(log_.path());
+  if (!FileExists(path)) return absl::OkStatus();
+  report_.indexed = true;
+  absl::StatusOr<TplogIndexReader> index = TplogIndexReader::Open(path);
+  if (!index.ok()) {
+    Report(Kind::kIndexDamaged, 0, std::string(Message(index.status())));
+    return absl::OkStatus();
+  }
+  TS_ASSIGN_OR_RETURN(report_.index_bytes, index->file().Bytes());
+  while (!ended_) {
+    const absl::StatusOr<std::optional<TplogIndexReader::Record>> record = index->Next();
+    if (!record.ok()) {
+      if (record.status().code() != absl::StatusCode::kDataLoss) return record.status();
+      Report(Kind::kIndexDamaged, index->position(), std::string(Message(record.status())));
+      return absl::OkStatus();
+    }
+    if (!record->has_value()) break;
+    if ((*record)->kind == RecordKind::kProgress) {
+      AddProgress((*record)->progress, index->names(), report_.totals);
+    } else if ((*record)->block.end_offset() > report_.log_bytes) {
+      TS_RETURN_IF_ERROR(CheckTornBlock((*record)->block, index->names()));
+    } else {
+      TS_RETURN_IF_ERROR(CheckBlock(**record, index->names()));
+    }
+  }
+  if (!ended_ && index->torn_bytes() != 0) {
+    Report(Kind::kTornIndex, index->position(),
+           fmt::format("{}: record at byte {} is torn: {} bytes of it", path, index->position(),
+                       index->torn_bytes()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Check::CheckBlock(const TplogIndexReader::Record& record,
+                               const IndexDictionary& names) {
+  const IndexBlock& block = record.block;
+  ++report_.blocks;
+  report_.messages_indexed += block.messages;
+  block_bytes_.resize(block.bytes);
+  TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block.offset, block_bytes_.span()));
+  block_bytes_.resize(got);
+  TplogTotals& totals = report_.totals;
+  const uint32_t crc = Crc32c(block_bytes_);
+  if (got != block.bytes || crc != block.crc) {
+    Report(
+        Kind::kLogDamaged, block.offset,
+        fmt::format("{}: block at byte {}, messages {} to {}: checksum {:08x} over {} bytes, its "
+                    "index says {:08x}",
+                    log_.path(), block.offset, block.first_seq, block.end_seq() - 1, crc,
+                    block.bytes, block.crc));
+    report_.damaged.push_back({block.offset, block.bytes});
+    AddBlock(block, names, totals);
+    return absl::OkStatus();
+  }
+  for (Bytes rest = block_bytes_; !rest.empty();) {
+    const absl::StatusOr<std::optional<size_t>> bytes = ValueBytes(rest);
+    if (!bytes.ok() || !bytes->has_value()) {
+      const uint64_t at = block.end_offset() - rest.size();
+      Report(Kind::kLogDamaged, at,
+             fmt::format("{}: message at byte {} is not whole in its block", log_.path(), at));
+      report_.damaged.push_back({at, rest.size()});
+      break;
+    }
+    counted_.Add(rest.first(**bytes));
+    rest = rest.subspan(**bytes);
+  }
+  CompareCounts(record, names);
+  // Feeds' rows from the record; messages and rows as they were counted.
+  TplogTotals by_record;
+  AddBlock(block, names, by_record);
+  for (const auto& [feed, rows] : by_record.feed_rows) {
+    for (const auto& [table, count] : rows) totals.feed_rows[feed][table] += count;
+  }
+  totals.feed_progress_known = totals.feed_progress_known && by_record.feed_progress_known;
+  TakeCounted(block.end_offset());
+  return absl::OkStatus();
+}
+
+void Check::CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names) {
+  const IndexBlock& block = record.block;
+  const std::string place = fmt::format("{}: record at byte {}, block at byte {}",
+                                        TplogIndexPath(log_.path()), record.begin, block.offset);
+  if (counted_.messages() != block.messages) {
+    Report(Kind::kIndexDamaged, record.begin,
+           fmt::format("{}: has {} messages, the index says {}", place, counted_.messages(),
+                       block.messages));
+  }
+  TableRows indexed;
+  for (const IndexRows& rows : block.rows) indexed[names.tables.NameOf(rows.table)] += rows.rows;
+  for (const auto& [table, rows] : counted_.rows()) indexed.try_emplace(table, 0);
+  for (const auto& [table, rows] : indexed) {
+    const auto found = counted_.rows().find(table);
+    const uint64_t counted = found == counted_.rows().end() ? 0 : found->second;
+    if (counted == rows) continue;
+    Report(Kind::kIndexDamaged, record.begin,
+           fmt::format("{}: has {} rows of {}, the index says {}", place, counted, table, rows));
+  }
+}
+
+// The block that was being written when its writer died, or, in a live log, is being written.
+absl::Status Check::CheckTornBlock(const IndexBlock& block, const IndexDictionary& names) {
+  ended_ = true;
+  scanner_.GoTo(block.offset);
+  while (counted_.messages() < block.messages) {
+    TS_ASSIGN_OR_RETURN(const std::optional<Bytes> body, scanner_.Next(report_.log_bytes));
+    if (!body.has_value()) break;
+    counted_.Add(*body);
+  }
+  if (block.source == kSourceUnknown) {
+    report_.totals.feed_progress_known = false;
+  } else if (block.source != kSourceNone) {
+    TableRows& feed_rows = report_.totals.feed_rows[names.feeds.NameOf(block.source)];
+    for (const auto& [table, rows] : counted_.rows()) feed_rows[table] += rows;
+  }
+  const uint64_t end = block.offset + counted_.bytes();
+  report_.torn_bytes = report_.log_bytes > end ? report_.log_bytes - end : 0;
+  Report(Kind::kTornLog, block.offset,
+         fmt::format("{}: block at byte {} is torn: {} of {} bytes, {} of {} messages are whole",
+                     log_.path(), block.offset,
+                     report_.log_bytes - std::min(report_.log_bytes, block.offset), block.bytes,
+                     counted_.messages(), block.messages));
+  if (counted_.messages() != 0) TakeCounted(end);
+  return absl::OkStatus();
+}
+
+// What no index covers, by the grammar.
+absl::Status Check::CheckTheRest() {
+  scanner_.GoTo(report_.totals.log_bytes);
+  while (!ended_) {
+    TS_ASSIGN_OR_RETURN(const std::optional<Bytes> body, scanner_.Next(report_.log_bytes));
+    if (body.has_value()) {
+      counted_.Add(*body);
+      continue;
+    }
+    TakeCounted(scanner_.offset());
+    if (scanner_.end() == TplogScanner::End::kClean) break;
+    TS_RETURN_IF_ERROR(CheckDamage(scanner_.offset()));
+  }
+  if (report_.indexed && report_.totals.messages > report_.messages_indexed) {
+    report_.totals.feed_progress_known = false;
+  }
+  return absl::OkStatus();
+}
+
+// Something at `offset` is no message: goes to where the next one is, if there is one.
+absl::Status Check::CheckDamage(uint64_t offset) {
+  TS_ASSIGN_OR_RETURN(const std::string prefix, UpdPrefixOf(log_, offset));
+  TS_ASSIGN_OR_RETURN(const std::optional<uint64_t> next,
+                      FindUpdAfter(log_, offset, report_.log_bytes, prefix));
+  if (next.has_value()) {
+    report_.damaged.push_back({offset, *next - offset});
+    Report(Kind::kLogDamaged, offset,
+           fmt::format("{}: message at byte {} is damaged: {} bytes on, whole ones follow",
+                       log_.path(), offset, *next - offset));
+    scanner_.GoTo(*next);
+    return absl::OkStatus();
+  }
+  ended_ = true;
+  report_.torn_bytes = report_.log_bytes - offset;
+  Report(Kind::kTornLog, offset,
+         fmt::format("{}: message at byte {} is torn: {} bytes of it", log_.path(), offset,
+                     report_.torn_bytes));
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool TplogReport::Has(TplogProblem::Kind kind) const {
+  return std::any_of(problems.begin(), problems.end(),
+                     [kind](const TplogProblem& problem) { return problem.kind == kind; });
+}
+
+absl::StatusOr<TplogReport> CheckTplog(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(File log, File::OpenForReading(path));
+  return Check(std::move(log)).Run();
+}
+
+}  // namespace tickstack::wire
