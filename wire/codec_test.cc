@@ -102,6 +102,18 @@ TEST(Codec, WritesAtomsOfEveryWidth) {
   EXPECT_EQ(ToHex(Encoded(Value::Float(1.0))), "f7000000000000f03f");
 }
 
+// Goal: what no message can carry is refused before it is encoded. Method: 2 GiB of bytes that
+// nobody writes or reads, so that they take no memory.
+TEST(Codec, RefusesVectorsThatTheCountCannotHold) {
+  ByteBuffer bytes;
+  bytes.resize(kCountMax + 1);
+  const Value vector = Value::Vector(Type::kByte, std::move(bytes));
+  const absl::StatusOr<size_t> size = EncodedBytes(Value::List({Value::Long(1), Value()}));
+  ASSERT_TRUE(size.ok());
+  EXPECT_EQ(*size, 6u + 9u + 2u);
+  EXPECT_EQ(EncodedBytes(vector).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
 // Goal: decoding keeps everything that the wire carries. Method: random values written by an
 // encoder that knows nothing of the codec; every size and re-encoding must agree with its bytes.
 TEST(Codec, GivesBackTheBytesOfRandomValues) {

@@ -1,4 +1,4 @@
-// A value is a type byte and what follows from it (docs: kdb-tick-and-ipc, "Type codes"):
+// A value is a type byte and what follows from it:
 //
 //   -1..-19   atom      element, or NUL-terminated name
 //    1..19    vector    attribute u8 | count i32 | elements back to back
