@@ -1,0 +1,35 @@
+#include "monitor/metric.h"
+
+namespace tickstack::monitor {
+namespace {
+
+Distribution DistributionOf(const Histogram& histogram) {
+  return {.count = histogram.Count(),
+          .min = histogram.Min(),
+          .p50 = histogram.ValueAtPercentile(50),
+          .p90 = histogram.ValueAtPercentile(90),
+          .p99 = histogram.ValueAtPercentile(99),
+          .p999 = histogram.ValueAtPercentile(99.9),
+          .max = histogram.Max(),
+          .mean = histogram.Mean()};
+}
+
+}  // namespace
+
+void Metric::Record(int64_t now_ns, int64_t value_ns) {
+  whole_.Record(value_ns);
+  recent_.push_back({now_ns, value_ns});
+  while (recent_.front().at_ns < now_ns - kRecentNs) recent_.pop_front();
+}
+
+Distribution Metric::Whole() const { return DistributionOf(whole_); }
+
+Distribution Metric::LastMinute(int64_t now_ns) const {
+  Histogram recent;
+  for (const Recent& value : recent_) {
+    if (value.at_ns >= now_ns - kRecentNs) recent.Record(value.value_ns);
+  }
+  return DistributionOf(recent);
+}
+
+}  // namespace tickstack::monitor

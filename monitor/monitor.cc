@@ -1,0 +1,229 @@
+#include "monitor/monitor.h"
+
+#include <fmt/format.h>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::monitor {
+namespace {
+
+// A longer lag is a day that is replayed, not a row that is late.
+constexpr int64_t kLagMaxNs = kNsPerDay;
+
+// An atom, or the first element of a vector, as a number. nullopt: null, empty or no number.
+std::optional<int64_t> LongOf(const Value& value) {
+  if (!value.is_atom() || WidthOf(value.type()) != sizeof(int64_t) || IsFloating(value.type())) {
+    return std::nullopt;
+  }
+  const auto number = value.as<int64_t>();
+  if (number == kNullLong) return std::nullopt;
+  return number;
+}
+
+// Element `row` of a numeric vector.
+std::optional<double> NumberAt(const Value& vector, size_t row) {
+  if (!vector.is_vector() || row >= vector.count()) return std::nullopt;
+  switch (vector.type()) {
+    case Type::kLong:
+      return static_cast<double>(vector.span<int64_t>()[row]);
+    case Type::kInt:
+      return vector.span<int32_t>()[row];
+    case Type::kFloat:
+      return vector.span<double>()[row];
+    default:
+      return std::nullopt;
+  }
+}
+
+std::string AsofQuery(std::string_view symbol) {
+  return fmt::format(
+      "count aj[`sym`time;select sym,time,price,size from trade where sym=`{};"
+      "select sym,time,bid,ask from quote where sym=`{}]",
+      symbol, symbol);
+}
+
+// What may stand behind a backtick in a query: another text would be another query.
+bool IsPlainSymbol(std::string_view text) {
+  if (text.empty()) return false;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                       c == '.' || c == '_';
+    if (!plain) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Monitor::Monitor(MonitorSettings settings, OnSample on_sample)
+    : settings_(std::move(settings)),
+      on_sample_(std::move(on_sample)),
+      newest_(settings_.tables.size()),
+      asof_symbol_(settings_.asof_symbol) {
+  for (const std::string& table : settings_.tables) metrics_.emplace_back(table + "_lag");
+  metrics_.emplace_back("asof");
+  metrics_.emplace_back("query");
+}
+
+void Monitor::OnConnected(Rdb* rdb, int64_t now_ns) {
+  rdb_ = rdb;
+  if (connects_++ > 0) return;
+  grid_ns_ = next_due_ns_ = now_ns;
+}
+
+void Monitor::OnDisconnected(int64_t) {
+  rdb_ = nullptr;
+  if (!running_) return;
+  // The sample that was under way has no end: it is due as before, and counts when there is an
+  // answer again.
+  running_ = false;
+  next_due_ns_ = sample_.due_ns;
+}
+
+int64_t Monitor::Poll(int64_t now_ns) {
+  if (rdb_ == nullptr || running_) return kNothingDue;
+  if (now_ns < next_due_ns_) return next_due_ns_;
+  Begin(now_ns);
+  return kNothingDue;
+}
+
+void Monitor::Begin(int64_t now_ns) {
+  sample_ = Sample();
+  sample_.due_ns = next_due_ns_;
+  sample_.begin_ns = now_ns;
+  sample_.tables.resize(settings_.tables.size());
+  sample_.rdb = last_.rdb;
+  questions_.clear();
+  for (size_t i = 0; i < settings_.tables.size(); ++i) {
+    const std::string& table = settings_.tables[i];
+    questions_.push_back({Topic::kNewest, i, "exec last time from " + table});
+    questions_.push_back({Topic::kRows, i, "count " + table});
+  }
+  if (asof_symbol_.empty()) {
+    questions_.push_back({Topic::kAsofSymbol, 0, "exec last sym from trade"});
+  } else {
+    questions_.push_back({Topic::kAsof, 0, AsofQuery(asof_symbol_)});
+  }
+  if (now_ns >= rdb_due_ns_) {
+    rdb_due_ns_ = now_ns + kRdbNs;
+    for (const char* query : {".rdb.latency[]", ".rdb.stats[]", ".tier.stats[]"}) {
+      questions_.push_back({Topic::kRdb, 0, query});
+    }
+  }
+  running_ = true;
+  asked_ = 0;
+  AskNext(now_ns);
+}
+
+void Monitor::AskNext(int64_t now_ns) {
+  asked_ns_ = now_ns;
+  rdb_->Ask(questions_[asked_].text);
+}
+
+void Monitor::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
+  if (rdb_ == nullptr || !running_) return;
+  if (answer.ok()) {
+    TakeAnswer(questions_[asked_], *answer, now_ns);
+  } else if (answer.status().code() == absl::StatusCode::kUnavailable) {
+    return;  // OnDisconnected follows.
+  } else {
+    ++errors_;
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass(now_ns)) {
+      LogWarn("query failed query=\"{}\" error=\"{}\"", questions_[asked_].text,
+              Message(answer.status()));
+    }
+  }
+  if (++asked_ < questions_.size()) return AskNext(now_ns);
+  Finish(now_ns);
+}
+
+void Monitor::TakeAnswer(const Question& question, const Value& answer, int64_t now_ns) {
+  TableSample& table = sample_.tables[question.table];
+  switch (question.topic) {
+    case Topic::kNewest:
+      return TakeNewest(question.table, answer, now_ns);
+    case Topic::kRows:
+      table.rows = LongOf(answer);
+      return;
+    case Topic::kAsofSymbol:
+      if (answer.is_atom_of(Type::kSymbol) && IsPlainSymbol(answer.symbol())) {
+        asof_symbol_ = answer.symbol();
+      }
+      return;
+    case Topic::kAsof:
+      sample_.asof_symbol = asof_symbol_;
+      sample_.asof_rows = LongOf(answer);
+      sample_.asof_ns = now_ns - asked_ns_;
+      metrics_[settings_.tables.size()].Record(now_ns, *sample_.asof_ns);
+      return;
+    case Topic::kRdb:
+      TakeRdb(question.text == ".rdb.latency[]" ? "latency"
+              : question.text == ".rdb.stats[]" ? "stats"
+                                                : "tier",
+              answer);
+      return;
+  }
+}
+
+void Monitor::TakeNewest(size_t table, const Value& answer, int64_t now_ns) {
+  TableSample& sample = sample_.tables[table];
+  sample.newest_ns = LongOf(answer);
+  if (!sample.newest_ns || *sample.newest_ns < now_ns - kLagMaxNs) return;
+  sample.lag_ns = now_ns - *sample.newest_ns;
+  Newest& newest = newest_[table];
+  if (newest.time_ns != sample.newest_ns) {
+    for (const int64_t lag_ns : newest.waiting_ns) {
+      if (newest.has_changed) metrics_[table].Record(now_ns, lag_ns);
+    }
+    newest.waiting_ns.clear();
+    newest.has_changed = newest.time_ns.has_value() || samples_ > 0;
+    newest.time_ns = sample.newest_ns;
+  }
+  newest.waiting_ns.push_back(*sample.lag_ns);
+}
+
+// Numbers out of a dictionary, or of a table whose first column names its rows.
+void Monitor::TakeRdb(std::string_view prefix, const Value& answer) {
+  if (answer.is_dict() && answer.keys().is(Type::kSymbol)) {
+    const SymbolVector& names = answer.keys().symbols();
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (const std::optional<double> number = NumberAt(answer.values(), i)) {
+        sample_.rdb[fmt::format("{}.{}", prefix, names[i])] = *number;
+      }
+    }
+  }
+  if (!answer.is_table() || answer.columns().empty() || !answer.columns()[0].is(Type::kSymbol)) {
+    return;
+  }
+  const SymbolVector& rows = answer.columns()[0].symbols();
+  for (size_t column = 1; column < answer.columns().size(); ++column) {
+    for (size_t row = 0; row < rows.size(); ++row) {
+      if (const std::optional<double> number = NumberAt(answer.columns()[column], row)) {
+        const std::string_view name = answer.column_names()[column];
+        sample_.rdb[fmt::format("{}.{}.{}", prefix, rows[row], name)] = *number;
+      }
+    }
+  }
+}
+
+void Monitor::Finish(int64_t now_ns) {
+  running_ = false;
+  sample_.end_ns = now_ns;
+  Metric& query = metrics_.back();
+  query.Record(now_ns, now_ns - sample_.due_ns);
+  // Those that were due meanwhile, with the time that their answer would have taken at least.
+  next_due_ns_ = sample_.due_ns + settings_.query_ns;
+  for (; next_due_ns_ <= now_ns; next_due_ns_ += settings_.query_ns) {
+    query.Record(now_ns, now_ns - next_due_ns_);
+    ++sample_.missed;
+  }
+  missed_ += sample_.missed;
+  ++samples_;
+  last_ = sample_;
+  on_sample_(last_);
+}
+
+}  // namespace tickstack::monitor

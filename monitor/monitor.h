@@ -1,0 +1,140 @@
+#pragma once
+
+// The monitor: asks an rdb the same questions over and over, as a user would, and measures.
+//
+// A sample is a round of sync queries, one after the other:
+//
+//   exec last time from trade     its lag: from the newest row's time (when that tick was due)
+//   until
+//                                 the answer is here, so what a user would see, the query included
+//   count trade                   and the same for every other table
+//   count aj[`sym`time; ...]      the trades of one symbol with their prevailing quotes, timed
+//   .rdb.latency[] .rdb.stats[] .tier.stats[]      once a second
+//
+// Samples are due on a grid. One that is due while another is still running, or while there is no
+// rdb, is not run, for it would only add to the load; but it counts, with the time from when it was
+// due until the running one ended: nobody who asked then would have had an answer earlier. So a
+// slow rdb cannot hide behind the questions that it kept from being asked (coordinated omission).
+//
+// A lag counts once a newer row has come: while nothing comes, nobody knows whether a row is late
+// or the day is over. So neither what lay in the tables before the run nor the quiet after it
+// counts, and a stall counts in full when it ends. The CSV has every lag.
+//
+// This is the state machine: no socket, no clock of its own. Threads: one owner.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "monitor/metric.h"
+#include "table/value.h"
+
+namespace tickstack::monitor {
+
+inline constexpr int64_t kNothingDue = INT64_MAX;
+
+// What a round of questions found. nullopt: no answer, or an error, or an empty table.
+struct TableSample {
+  std::optional<int64_t> newest_ns;
+  std::optional<int64_t> lag_ns;  // nullopt also if over a day: such rows are replayed, not late.
+  std::optional<int64_t> rows;
+};
+struct Sample {
+  int64_t due_ns = 0;    // When it was due,
+  int64_t begin_ns = 0;  // asked its first question,
+  int64_t end_ns = 0;    // and had its last answer.
+  int64_t missed = 0;    // Samples that were due and not run, before this one or while it ran.
+  std::vector<TableSample> tables;  // In the order of the settings.
+  std::string asof_symbol;
+  std::optional<int64_t> asof_rows;
+  std::optional<int64_t> asof_ns;
+  // `latency.p99`, `stats.bytes`, `tier.dram.used`...: what the rdb last said of itself.
+  std::map<std::string, double> rdb;
+};
+
+// What the monitor needs of its connection to the rdb.
+class Rdb {
+ public:
+  virtual ~Rdb() = default;
+  virtual void Ask(std::string_view query) = 0;  // The answer goes to Monitor::OnAnswer.
+};
+
+struct MonitorSettings {
+  int64_t query_ns = 300'000'000;
+  std::vector<std::string> tables = {"trade", "quote"};
+  std::string asof_symbol{};  // Empty: the symbol of the newest trade when the first one is there.
+};
+
+class Monitor {
+ public:
+  static constexpr int64_t kRdbNs =
+      1'000'000'000;  // Between two looks at what the rdb says of itself.
+
+  using OnSample = std::function<void(const Sample&)>;
+  Monitor(MonitorSettings settings, OnSample on_sample);
+
+  // Each takes the time of the call, ns since 2000. The grid begins with the first connection.
+  void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
+  void OnDisconnected(int64_t now_ns);
+  void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
+  // Begins a sample if one is due; returns when to call next, kNothingDue: after the next answer or
+  // connection.
+  int64_t Poll(int64_t now_ns);
+
+  const MonitorSettings& settings() const { return settings_; }
+  int64_t begin_ns() const { return grid_ns_; }  // When the first sample was due.
+  int64_t samples() const { return samples_; }
+  int64_t missed() const { return missed_; }
+  int64_t errors() const { return errors_; }  // Questions that were answered by an error.
+  int64_t reconnects() const { return connects_ > 0 ? connects_ - 1 : 0; }
+  const Sample& last() const { return last_; }  // The newest whole sample.
+  // `trade_lag` and so on, `asof`, `query`: the answer to a whole sample from when it was due.
+  const std::vector<Metric>& metrics() const { return metrics_; }
+
+ private:
+  struct Newest {
+    std::optional<int64_t> time_ns;   // Of the table's newest row when last asked.
+    bool has_changed = false;         // Since the run began.
+    std::vector<int64_t> waiting_ns;  // Lags seen since time_ns last changed.
+  };
+  enum class Topic { kNewest, kRows, kAsofSymbol, kAsof, kRdb };
+  struct Question {
+    Topic topic;
+    size_t table = 0;
+    std::string text;
+  };
+
+  void Begin(int64_t now_ns);
+  void AskNext(int64_t now_ns);
+  void Finish(int64_t now_ns);
+  void TakeAnswer(const Question& question, const Value& answer, int64_t now_ns);
+  void TakeNewest(size_t table, const Value& answer, int64_t now_ns);
+  void TakeRdb(std::string_view prefix, const Value& answer);
+
+  const MonitorSettings settings_;
+  const OnSample on_sample_;
+  Rdb* rdb_ = nullptr;
+  int64_t grid_ns_ = 0;
+  int64_t next_due_ns_ = kNothingDue;  // On the grid; kNothingDue before the first connection.
+  bool running_ = false;
+
+  Sample sample_;  // The running one.
+  Sample last_;
+  std::vector<Question> questions_;  // Of the running one.
+  size_t asked_ = 0;                 // Index of the question under way.
+  int64_t asked_ns_ = 0;
+  int64_t rdb_due_ns_ = 0;
+  std::vector<Newest> newest_;  // By table.
+  std::string asof_symbol_;
+
+  int64_t samples_ = 0, missed_ = 0, errors_ = 0, connects_ = 0;
+  std::vector<Metric> metrics_;  // A lag per table, then asof, then query.
+};
+
+}  // namespace tickstack::monitor

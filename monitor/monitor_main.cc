@@ -1,0 +1,184 @@
+#include "monitor/monitor_main.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "monitor/monitor_service.h"
+#include "monitor/report.h"
+#include "wire/address.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::monitor {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kEndTick = 20ms;  // How exactly --seconds is kept.
+
+// A file that is written as the run goes on; the first error stays.
+class OutputFile {
+ public:
+  explicit OutputFile(std::filesystem::path path) : path_(std::move(path)) {
+    file_.reset(std::fopen(path_.c_str(), "w"));
+    if (file_ == nullptr) Failed("open");
+  }
+  void Write(std::string_view text) {
+    if (!status_.ok()) return;
+    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size() ||
+        std::fflush(file_.get()) != 0) {
+      Failed("write");
+    }
+  }
+  const absl::Status& status() const { return status_; }
+  const std::filesystem::path& path() const { return path_; }
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  void Failed(std::string_view call) {
+    status_ = ErrnoStatus(errno, fmt::format("{}: {}", path_.string(), call));
+  }
+
+  std::filesystem::path path_;
+  std::unique_ptr<std::FILE, Close> file_;
+  absl::Status status_;
+};
+
+absl::Status WriteFile(const std::filesystem::path& path, std::string_view text) {
+  OutputFile file(path);
+  file.Write(text);
+  return file.status();
+}
+
+// One line that is written over on a terminal, a log line every so often elsewhere.
+class Progress {
+ public:
+  explicit Progress(double period_s)
+      : live_(period_s > 0 && isatty(STDERR_FILENO) != 0),
+        period_ns_(static_cast<int64_t>((live_ ? 0.2 : period_s) * 1e9)) {}
+  ~Progress() { EndLine(); }
+
+  void Show(const Monitor& monitor, int64_t now_ns) {
+    if (period_ns_ <= 0 || now_ns < next_ns_) return;
+    next_ns_ = now_ns + period_ns_;
+    if (!live_) return LogInfo("{}", ProgressLine(monitor));
+    fmt::print(stderr, "\r{}\033[K", ProgressLine(monitor));
+    std::fflush(stderr);
+    open_ = true;
+  }
+  void EndLine() {
+    if (std::exchange(open_, false)) fmt::print(stderr, "\n");
+  }
+
+ private:
+  const bool live_;
+  const int64_t period_ns_;
+  int64_t next_ns_ = 0;
+  bool open_ = false;
+};
+
+absl::Status CheckOptions(const MonitorOptions& options) {
+  if (!(options.query_ms >= 1 && options.query_ms <= 3'600'000)) {
+    return InvalidArgument("query-ms {}: expected 1 to 3600000", options.query_ms);
+  }
+  if (!(options.seconds >= 0 && options.seconds <= 1e9)) {
+    return InvalidArgument("seconds {}: expected 0 to 10^9", options.seconds);
+  }
+  if (options.name.empty() || options.name.find('/') != std::string::npos) {
+    return InvalidArgument("name '{}': expected a name for files", options.name);
+  }
+  if (options.asof_symbol.find_first_of("`;[]\" \t\n") != std::string::npos) {
+    return InvalidArgument("asof-symbol '{}': expected a symbol", options.asof_symbol);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status WriteSummary(const std::filesystem::path& stem, const Summary& summary) {
+  TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.csv", SummaryCsv(summary)));
+  TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.json", SummaryJson(summary)));
+  const std::string text = SummaryText(summary);
+  TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.txt", text));
+  fmt::print(stderr, "{}", text);
+  return absl::OkStatus();
+}
+
+absl::Status Run(MonitorOptions options) {
+  TS_RETURN_IF_ERROR(CheckOptions(options));
+  TS_ASSIGN_OR_RETURN(const wire::Address rdb, wire::ParseAddress(options.rdb));
+  std::optional<wire::Address> feed;
+  if (!options.feed.empty()) {
+    TS_ASSIGN_OR_RETURN(feed, wire::ParseAddress(options.feed));
+  }
+  const std::filesystem::path folder = std::filesystem::path(options.data) / "monitor";
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) return ErrnoStatus(error.value(), fmt::format("{}: create", folder.string()));
+  const std::filesystem::path stem = folder / options.name;
+  OutputFile samples(stem.string() + ".csv");
+  TS_RETURN_IF_ERROR(samples.status());
+
+  wire::EventLoop loop;
+  bool stop = false;
+  const MonitorSettings settings = {.query_ns = static_cast<int64_t>(options.query_ms * 1e6),
+                                    .asof_symbol = options.asof_symbol};
+  Progress progress(options.progress_s);
+  std::optional<SampleCsv> csv;
+  const MonitorService* running = nullptr;
+  MonitorService service(loop, rdb, feed, settings, [&](const Sample& sample) {
+    if (!csv) samples.Write(csv.emplace(settings, sample).Header());
+    samples.Write(csv->Row(sample));
+    progress.Show(running->monitor(), sample.end_ns);
+    stop |= !samples.status().ok();
+  });
+  running = &service;
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
+                      wire::Listen(loop, options.listener, {}, &service));
+  LogInfo("monitor up port={} rdb={} query_ms={} csv={}", server->port(), rdb.ToString(),
+          options.query_ms, samples.path().string());
+  loop.OnStopSignal([&](int) { stop = true; });
+  wire::Timer end_timer(loop);
+  if (options.seconds > 0) {
+    // From the first sample on; from now on as long as there is none, so that it ends either way.
+    const int64_t up_ns = SystemClock::Instance().NowNs();
+    end_timer.Every(kEndTick, [&, up_ns] {
+      const Monitor& monitor = service.monitor();
+      const int64_t since_ns = monitor.samples() > 0 ? monitor.begin_ns() : up_ns;
+      const auto elapsed_ns = static_cast<double>(SystemClock::Instance().NowNs() - since_ns);
+      stop |= elapsed_ns >= options.seconds * 1e9;
+    });
+  }
+  wire::ReportReady(options.listener);
+  loop.RunUntil([&] { return stop; }, false);
+  service.Stop();
+  progress.EndLine();
+  TS_RETURN_IF_ERROR(samples.status());
+  if (service.monitor().samples() == 0)
+    return Unavailable("{}: no sample was taken", rdb.ToString());
+  return WriteSummary(stem, {.name = options.name,
+                             .rdb = rdb.ToString(),
+                             .begin_ns = service.monitor().begin_ns(),
+                             .end_ns = SystemClock::Instance().NowNs(),
+                             .monitor = &service.monitor()});
+}
+
+}  // namespace
+
+int RunMonitor(const MonitorOptions& options) {
+  InitLogging(options.name);
+  const absl::Status status = Run(options);
+  if (!status.ok()) LogError("monitor ends error=\"{}\"", Message(status));
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tickstack::monitor

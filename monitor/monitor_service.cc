@@ -1,0 +1,147 @@
+#include "monitor/monitor_service.h"
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "query/query.h"
+#include "wire/codec.h"
+
+namespace tickstack::monitor {
+namespace {
+
+wire::ClientOptions OptionsOfClient() {
+  wire::ClientOptions options;
+  options.user = "monitor";
+  return options;
+}
+
+}  // namespace
+
+// Tells the feed to start, whenever there is a connection.
+class MonitorService::FeedStarter final : public wire::ClientHandler {
+ public:
+  FeedStarter(wire::EventLoop& loop, wire::Address address)
+      : client_(loop, std::move(address), OptionsOfClient(), this) {}
+  void OnConnected(wire::Connection& connection) override {
+    LogInfo("starting the feed address={}", client_.address().ToString());
+    connection.Call(Value::String(".feed.start[]"), [](const absl::StatusOr<Value>& answer) {
+      if (answer.ok() || answer.status().code() == absl::StatusCode::kUnavailable) return;
+      LogWarn("feed not started error=\"{}\"", Message(answer.status()));
+    });
+  }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+ private:
+  wire::Client client_;
+};
+
+class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
+ public:
+  RdbLink(MonitorService& service, wire::Address address)
+      : service_(service), client_(service.loop_, std::move(address), OptionsOfClient(), this) {}
+
+  // Rdb
+  void Ask(std::string_view query) override {
+    connection_->Call(Value::String(query),
+                      [this, connects = connects_](const absl::StatusOr<Value>& answer) {
+                        if (connects != connects_ || service_.stopped_) return;
+                        service_.monitor_.OnAnswer(answer, service_.clock_.NowNs());
+                        service_.Pump();
+                      });
+  }
+
+  // ClientHandler
+  void OnConnected(wire::Connection& connection) override {
+    LogInfo("rdb connected address={}", client_.address().ToString());
+    ++connects_;
+    connection_ = &connection;
+    service_.monitor_.OnConnected(this, service_.clock_.NowNs());
+    service_.Pump();
+  }
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override {
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass()) LogWarn("no rdb error=\"{}\" pause_ms={}", Message(why), pause.count());
+  }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status& why) override {
+    LogWarn("rdb lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+    ++connects_;
+    connection_ = nullptr;
+    service_.monitor_.OnDisconnected(service_.clock_.NowNs());
+  }
+
+ private:
+  MonitorService& service_;
+  wire::Connection* connection_ = nullptr;
+  uint64_t connects_ = 0;
+  wire::Client client_;
+};
+
+// What a request can reach here.
+class MonitorService::Queries final : public query::Environment {
+ public:
+  explicit Queries(const MonitorService& service) : service_(service) {}
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::vector<std::string> TableNames() override { return {}; }
+  int64_t NowNs() override { return service_.clock_.NowNs(); }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value>) override {
+    if (name != ".monitor.stats") return std::nullopt;
+    const Monitor& monitor = service_.monitor_;
+    return Value::Dict(Value::Symbols({"samples", "missed", "errors", "reconnects"}),
+                       Value::Longs({monitor.samples(), monitor.missed(), monitor.errors(),
+                                     monitor.reconnects()}));
+  }
+
+ private:
+  const MonitorService& service_;
+};
+
+MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
+                               std::optional<wire::Address> feed, MonitorSettings settings,
+                               Monitor::OnSample on_sample)
+    : loop_(loop),
+      monitor_(std::move(settings), std::move(on_sample)),
+      timer_(loop),
+      feed_address_(std::move(feed)),
+      rdb_(std::make_unique<RdbLink>(*this, std::move(rdb))) {}
+
+// Closing the connection fails the question that is under way: nobody wants to hear that now.
+MonitorService::~MonitorService() { stopped_ = true; }
+
+void MonitorService::Stop() {
+  stopped_ = true;
+  timer_.Cancel();
+}
+
+void MonitorService::Pump() {
+  if (stopped_) return;
+  // The first whole sample shows that the rdb answers: rows may come.
+  if (monitor_.samples() > 0 && feed_address_ && feed_ == nullptr) {
+    feed_ = std::make_unique<FeedStarter>(loop_, *feed_address_);
+  }
+  const int64_t now_ns = clock_.NowNs();
+  const int64_t call_ns = monitor_.Poll(now_ns);
+  if (call_ns == kNothingDue) return timer_.Cancel();
+  timer_.Once(std::chrono::nanoseconds(std::max<int64_t>(0, call_ns - now_ns)), [this] { Pump(); });
+}
+
+void MonitorService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  const bool sync = message.kind == wire::MessageKind::kSync;
+  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  Queries queries(*this);
+  absl::StatusOr<Value> answer = wire::Decode(message.body);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries);
+  if (!sync) return;
+  if (answer.ok()) {
+    connection.Reply(ticket, *answer);
+  } else {
+    connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  }
+}
+
+}  // namespace tickstack::monitor

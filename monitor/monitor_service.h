@@ -1,0 +1,50 @@
+#pragma once
+
+// The monitor on the wire: its connections to the rdb and the feed, its timer, and who asks it.
+// Threads: everything runs on the loop's thread.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "base/time.h"
+#include "monitor/monitor.h"
+#include "wire/client.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+
+namespace tickstack::monitor {
+
+// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects.
+class MonitorService final : public wire::ServerHandler {
+ public:
+  // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start, on
+  // every connection anew: a feed that was restarted goes on, one that has started does nothing.
+  MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
+                 MonitorSettings settings, Monitor::OnSample on_sample);
+  ~MonitorService() override;
+
+  const Monitor& monitor() const { return monitor_; }
+  void Stop();  // No more questions.
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+ private:
+  class RdbLink;
+  class FeedStarter;
+  class Queries;
+  void Pump();
+
+  const Clock& clock_ = SystemClock::Instance();
+  wire::EventLoop& loop_;
+  Monitor monitor_;
+  wire::Timer timer_;
+  bool stopped_ = false;
+  std::optional<wire::Address> feed_address_;
+  std::unique_ptr<FeedStarter> feed_;
+  std::unique_ptr<RdbLink> rdb_;
+};
+
+}  // namespace tickstack::monitor

@@ -1,0 +1,268 @@
+#include "monitor/monitor.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "base/logging.h"
+#include "base/time.h"
+
+namespace tickstack::monitor {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr int64_t kMs = 1'000'000;
+constexpr int64_t kStartNs = 9'000 * kNsPerDay;
+
+// An rdb in a few lines: each answer takes as long as the test says.
+class FakeRdb : public Rdb {
+ public:
+  void Ask(std::string_view query) override { questions.emplace_back(query); }
+
+  absl::StatusOr<Value> Answer(const std::string& query) const {
+    if (query == "exec last time from trade") return Value::Timestamp(trade_ns);
+    if (query == "exec last time from quote") return Value::Timestamp(quote_ns);
+    if (query == "count trade") return Value::Long(11);
+    if (query == "count quote") return Value::Long(110);
+    if (query == "exec last sym from trade") return Value::Symbol(symbol);
+    if (query.starts_with("count aj")) return Value::Long(7);
+    if (query == ".rdb.latency[]") {
+      return Value::Dict(Value::Symbols({"count", "p99"}), Value::Longs({5, 1'234}));
+    }
+    if (query == ".tier.stats[]") {
+      return Value::Table(
+          {"tier", "kind", "used"},
+          {Value::Symbols({"dram", "pmem"}), Value::Symbols({"a", "b"}), Value::Longs({100, 200})});
+    }
+    return absl::UnknownError("nyi: " + query);
+  }
+
+  std::deque<std::string> questions;
+  int64_t trade_ns = kNullLong, quote_ns = kNullLong;
+  std::string symbol = "SPY";
+};
+
+class MonitorTest : public testing::Test {
+ protected:
+  MonitorTest() { InitLogging("test", LogLevel::kOff); }
+
+  void Connect() { monitor_.OnConnected(&rdb_, now_ns_); }
+  // Answers what is asked, each answer after `answer_ns`, until nothing is.
+  void Answer(int64_t answer_ns = kMs, size_t at_most = SIZE_MAX) {
+    for (; at_most > 0 && !rdb_.questions.empty(); --at_most) {
+      const std::string query = rdb_.questions.front();
+      rdb_.questions.pop_front();
+      asked_.push_back(query);
+      now_ns_ += answer_ns;
+      monitor_.OnAnswer(rdb_.Answer(query), now_ns_);
+    }
+  }
+  // Lets time pass up to the next sample and runs it.
+  void RunSample(int64_t answer_ns = kMs) {
+    const int64_t due_ns = monitor_.Poll(now_ns_);
+    if (due_ns != kNothingDue) {
+      now_ns_ = due_ns;
+      EXPECT_EQ(monitor_.Poll(now_ns_), kNothingDue);
+    }
+    Answer(answer_ns);
+  }
+  const Metric& MetricOf(std::string_view name) const {
+    for (const Metric& metric : monitor_.metrics()) {
+      if (metric.name() == name) return metric;
+    }
+    ADD_FAILURE() << name;
+    return monitor_.metrics()[0];
+  }
+
+  int64_t now_ns_ = kStartNs;
+  FakeRdb rdb_;
+  std::vector<Sample> samples_;
+  std::vector<std::string> asked_;
+  Monitor monitor_{{.query_ns = 100 * kMs}, [this](const Sample& s) { samples_.push_back(s); }};
+};
+
+TEST_F(MonitorTest, ASampleIsARoundOfQuestions) {
+  Connect();
+  rdb_.trade_ns = rdb_.quote_ns = kStartNs - 5 * kMs;
+  RunSample();
+  ASSERT_EQ(samples_.size(), 1u);
+  EXPECT_THAT(asked_,
+              ElementsAre("exec last time from trade", "count trade", "exec last time from quote",
+                          "count quote", "exec last sym from trade", ".rdb.latency[]",
+                          ".rdb.stats[]", ".tier.stats[]"));
+  const Sample& sample = samples_[0];
+  EXPECT_EQ(sample.due_ns, kStartNs);
+  EXPECT_EQ(sample.begin_ns, kStartNs);
+  EXPECT_EQ(sample.end_ns, kStartNs + 8 * kMs);
+  EXPECT_EQ(sample.tables[0].lag_ns, 6 * kMs);  // When the answer was here.
+  EXPECT_EQ(sample.tables[1].lag_ns, 8 * kMs);
+  EXPECT_EQ(sample.tables[0].rows, 11);
+  EXPECT_EQ(sample.tables[1].rows, 110);
+  EXPECT_EQ(sample.asof_ns, std::nullopt);
+  EXPECT_EQ(monitor_.errors(), 1);  // .rdb.stats[] is nyi here.
+}
+
+TEST_F(MonitorTest, TimesTheAsofJoinOfOneSymbol) {
+  Connect();
+  RunSample();
+  asked_.clear();
+  RunSample();
+  EXPECT_THAT(asked_[4], HasSubstr("count aj[`sym`time;select sym,time,price,size from trade where "
+                                   "sym=`SPY;select sym,time,bid,ask from quote where sym=`SPY]"));
+  EXPECT_EQ(asked_.size(), 5u);  // What the rdb says of itself: once a second.
+  EXPECT_EQ(samples_[1].asof_symbol, "SPY");
+  EXPECT_EQ(samples_[1].asof_rows, 7);
+  EXPECT_EQ(samples_[1].asof_ns, kMs);
+  EXPECT_EQ(MetricOf("asof").Whole().count, 1u);
+}
+
+TEST_F(MonitorTest, ASymbolThatWouldBeAnotherQueryIsNotAsked) {
+  Connect();
+  rdb_.symbol = "A;delete from trade";
+  RunSample();
+  asked_.clear();
+  RunSample();
+  EXPECT_EQ(asked_[4], "exec last sym from trade");
+}
+
+TEST_F(MonitorTest, KeepsTheNumbersThatTheRdbSaysOfItself) {
+  Connect();
+  RunSample();
+  EXPECT_THAT(
+      samples_[0].rdb,
+      ElementsAre(testing::Pair("latency.count", 5), testing::Pair("latency.p99", 1'234),
+                  testing::Pair("tier.dram.used", 100), testing::Pair("tier.pmem.used", 200)));
+  RunSample();
+  EXPECT_EQ(samples_[1].rdb.size(), 4u);
+}
+
+TEST_F(MonitorTest, SamplesAreDueOnAGrid) {
+  Connect();
+  for (int i = 0; i < 5; ++i) RunSample();
+  for (int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(samples_[static_cast<size_t>(i)].due_ns, kStartNs + i * 100 * kMs);
+  }
+  EXPECT_EQ(monitor_.missed(), 0);
+}
+
+// Goal: a slow rdb does not hide behind the questions that it kept from being asked.
+TEST_F(MonitorTest, SamplesDueWhileOneRunsCountFromWhenTheyWereDue) {
+  Connect();
+  RunSample();
+  RunSample(70 * kMs);  // Five questions: 350 ms from 100 ms on; due at 200, 300 and 400 meanwhile.
+  EXPECT_EQ(samples_[1].missed, 3);
+  EXPECT_EQ(monitor_.missed(), 3);
+  const Distribution query = MetricOf("query").Whole();
+  EXPECT_EQ(query.count, 5u);
+  EXPECT_EQ(query.max, 350 * kMs);
+  EXPECT_NEAR(static_cast<double>(query.p50), 150 * kMs, kMs);  // 8, 50, 150, 250, 350
+  EXPECT_EQ(monitor_.Poll(now_ns_), kStartNs + 500 * kMs);
+}
+
+TEST_F(MonitorTest, ALateStartCountsFromWhenItWasDue) {
+  Connect();
+  RunSample();
+  now_ns_ = kStartNs + 130 * kMs;
+  RunSample();
+  EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
+  EXPECT_EQ(samples_[1].begin_ns, kStartNs + 130 * kMs);
+  EXPECT_EQ(MetricOf("query").Whole().max, 35 * kMs);
+}
+
+TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
+  Connect();
+  RunSample();
+  now_ns_ = kStartNs + 100 * kMs;
+  EXPECT_EQ(monitor_.Poll(now_ns_), kNothingDue);
+  Answer(kMs, 2);
+  monitor_.OnDisconnected(now_ns_);
+  rdb_.questions.clear();
+  EXPECT_EQ(monitor_.Poll(now_ns_), kNothingDue);
+  monitor_.OnAnswer(Value::Long(1), now_ns_);  // Of the old connection: nothing happens.
+  now_ns_ = kStartNs + 1'000 * kMs;
+  Connect();
+  RunSample();
+  ASSERT_EQ(samples_.size(), 2u);
+  EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
+  EXPECT_EQ(samples_[1].missed, 9);
+  EXPECT_EQ(monitor_.reconnects(), 1);
+  EXPECT_GT(MetricOf("query").Whole().max, 900 * kMs);
+}
+
+TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
+  rdb_.trade_ns = kStartNs - 3'600 * kNsPerSecond;  // Left from before.
+  Connect();
+  RunSample();
+  RunSample();
+  for (int i = 0; i < 10; ++i) {
+    rdb_.trade_ns = now_ns_ - 2 * kMs;
+    RunSample();
+  }
+  for (int i = 0; i < 50; ++i) RunSample();
+  const Distribution lag = MetricOf("trade_lag").Whole();
+  EXPECT_EQ(lag.count, 9u);  // The tenth row is not known to be late or the last.
+  EXPECT_LT(lag.max, 101 * kMs);
+  EXPECT_GT(*samples_.back().tables[0].lag_ns, 4'900 * kMs);  // The sample says what was seen.
+}
+
+TEST_F(MonitorTest, AStallCountsWhenItEnds) {
+  Connect();
+  for (int i = 0; i < 5; ++i) {
+    rdb_.trade_ns = now_ns_ + 1;
+    RunSample();
+  }
+  for (int i = 0; i < 20; ++i) RunSample();
+  EXPECT_LT(MetricOf("trade_lag").Whole().max, 200 * kMs);
+  rdb_.trade_ns = now_ns_;
+  RunSample();
+  EXPECT_GT(MetricOf("trade_lag").Whole().max, 1'900 * kMs);
+}
+
+TEST_F(MonitorTest, ADayThatIsReplayedHasNoLag) {
+  Connect();
+  RunSample();
+  for (const int64_t ns : {kStartNs - 5 * kNsPerDay, kNullLong + 1, int64_t{0}}) {
+    rdb_.trade_ns = ns;
+    RunSample();
+    EXPECT_EQ(samples_.back().tables[0].newest_ns, ns);
+    EXPECT_EQ(samples_.back().tables[0].lag_ns, std::nullopt);
+  }
+  EXPECT_EQ(MetricOf("trade_lag").Whole().count, 0u);
+}
+
+TEST_F(MonitorTest, AnswersOfOtherTypesAreNoNumbers) {
+  Connect();
+  monitor_.Poll(now_ns_);
+  for (const Value& answer :
+       {Value::String("x"), Value::Float(1.5), Value::Long(kNullLong), Value::Table({}, {}),
+        Value::Int(7), Value::Dict(Value::Longs({1}), Value::Longs({1})),
+        Value::Dict(Value::Symbols({"a"}), Value::List({Value()})),
+        Value::Table({"a"}, {Value::Longs({1})})}) {
+    rdb_.questions.clear();
+    monitor_.OnAnswer(answer, ++now_ns_);
+  }
+  ASSERT_EQ(samples_.size(), 1u);
+  EXPECT_EQ(samples_[0].tables[0].newest_ns, std::nullopt);
+  EXPECT_EQ(samples_[0].tables[0].rows, std::nullopt);
+  EXPECT_EQ(samples_[0].tables[1].rows, std::nullopt);
+  EXPECT_TRUE(samples_[0].rdb.empty());
+}
+
+TEST(Metric, KnowsTheWholeRunAndTheLastMinute) {
+  Metric metric("m");
+  metric.Record(0, 5'000);
+  metric.Record(30 * kNsPerSecond, 70);
+  metric.Record(90 * kNsPerSecond, 90);
+  EXPECT_EQ(metric.Whole().count, 3u);
+  EXPECT_EQ(metric.Whole().max, 5'000);
+  EXPECT_EQ(metric.LastMinute(90 * kNsPerSecond).count, 2u);
+  EXPECT_EQ(metric.LastMinute(90 * kNsPerSecond).max, 90);
+  EXPECT_EQ(metric.LastMinute(120 * kNsPerSecond).min, 90);
+  EXPECT_EQ(metric.LastMinute(200 * kNsPerSecond).count, 0u);
+}
+
+}  // namespace
+}  // namespace tickstack::monitor

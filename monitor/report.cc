@@ -1,0 +1,178 @@
+#include "monitor/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/time.h"
+
+namespace tickstack::monitor {
+namespace {
+
+constexpr double kNsPerMs = 1e6;
+
+double Ms(int64_t ns) { return static_cast<double>(ns) / kNsPerMs; }
+std::string MsCell(int64_t ns) { return fmt::format("{:.6f}", Ms(ns)); }
+std::string MsCell(const std::optional<int64_t>& ns) { return ns ? MsCell(*ns) : ""; }
+std::string Cell(const std::optional<int64_t>& number) {
+  return number ? std::to_string(*number) : "";
+}
+
+// For a person: three digits are enough.
+std::string Duration(int64_t ns) {
+  const auto value = static_cast<double>(ns);
+  if (value < 1e3) return fmt::format("{} ns", ns);
+  if (value < 1e6) return fmt::format("{:.3g} us", value / 1e3);
+  if (value < 1e9) return fmt::format("{:.3g} ms", value / 1e6);
+  return fmt::format("{:.4g} s", value / 1e9);
+}
+
+std::string Thousands(int64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto at = static_cast<int>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
+    digits.insert(static_cast<size_t>(at), ",");
+  }
+  return digits;
+}
+
+// A name from outside, as one CSV cell.
+std::string NameCell(std::string_view name) {
+  std::string cell;
+  for (const char c : name) cell += c > ' ' && c < 127 && c != ',' && c != '"' ? c : '_';
+  return cell;
+}
+
+double QueriesPerMinute(const Summary& summary) {
+  const auto minutes = static_cast<double>(summary.end_ns - summary.begin_ns) / 60e9;
+  return minutes > 0 ? static_cast<double>(summary.monitor->samples()) / minutes : 0;
+}
+
+}  // namespace
+
+SampleCsv::SampleCsv(const MonitorSettings& settings, const Sample& first)
+    : tables_(settings.tables) {
+  for (const auto& [name, number] : first.rdb) rdb_names_.push_back(name);
+}
+
+std::string SampleCsv::Header() const {
+  std::string header = "time,delay_ms,query_ms,missed";
+  for (const std::string& table : tables_) {
+    header += fmt::format(",{0}_time,{0}_lag_ms,{0}_rows", table);
+  }
+  header += ",asof_symbol,asof_rows,asof_ms";
+  for (const std::string& name : rdb_names_) header += "," + NameCell(name);
+  return header + "\n";
+}
+
+std::string SampleCsv::Row(const Sample& sample) const {
+  std::string row = fmt::format("{},{},{},{}", FormatTimestamp(sample.end_ns),
+                                MsCell(sample.begin_ns - sample.due_ns),
+                                MsCell(sample.end_ns - sample.due_ns), sample.missed);
+  for (const TableSample& table : sample.tables) {
+    row += fmt::format(",{},{},{}", table.newest_ns ? FormatTimestamp(*table.newest_ns) : "",
+                       MsCell(table.lag_ns), Cell(table.rows));
+  }
+  row += fmt::format(",{},{},{}", NameCell(sample.asof_symbol), Cell(sample.asof_rows),
+                     MsCell(sample.asof_ns));
+  for (const std::string& name : rdb_names_) {
+    const auto found = sample.rdb.find(name);
+    row += found == sample.rdb.end() ? "," : fmt::format(",{:.15g}", found->second);
+  }
+  return row + "\n";
+}
+
+std::string ProgressLine(const Monitor& monitor) {
+  const Sample& last = monitor.last();
+  std::string line;
+  for (size_t i = 0; i < last.tables.size(); ++i) {
+    const TableSample& table = last.tables[i];
+    line +=
+        fmt::format("{} {} rows", monitor.settings().tables[i], Thousands(table.rows.value_or(0)));
+    if (table.lag_ns) line += fmt::format(" lag {}", Duration(*table.lag_ns));
+    line += " | ";
+  }
+  if (last.asof_ns) {
+    line += fmt::format("asof {} {} rows {} | ", last.asof_symbol,
+                        Thousands(last.asof_rows.value_or(0)), Duration(*last.asof_ns));
+  }
+  return line + fmt::format("query {}", Duration(last.end_ns - last.due_ns));
+}
+
+std::string SummaryText(const Summary& summary) {
+  const Monitor& monitor = *summary.monitor;
+  std::string text = fmt::format(
+      "{} of {}: {:.1f} s, {} samples ({:.0f} a minute), {} missed, {} errors, {} reconnects\n",
+      summary.name, summary.rdb, static_cast<double>(summary.end_ns - summary.begin_ns) / 1e9,
+      monitor.samples(), QueriesPerMinute(summary), monitor.missed(), monitor.errors(),
+      monitor.reconnects());
+  const auto line = [&text](std::string_view name, const Distribution& d) {
+    text +=
+        fmt::format("{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}\n", name, d.count, Duration(d.p50),
+                    Duration(d.p90), Duration(d.p99), Duration(d.p999), Duration(d.max));
+  };
+  text += fmt::format("{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "count", "p50", "p90",
+                      "p99", "p99.9", "max");
+  for (const Metric& metric : monitor.metrics()) line(metric.name(), metric.Whole());
+  for (const Metric& metric : monitor.metrics()) {
+    line(metric.name() + ", last minute", metric.LastMinute(summary.end_ns));
+  }
+  const Sample& last = monitor.last();
+  for (size_t i = 0; i < last.tables.size(); ++i) {
+    text += fmt::format("{:<24}{:>20} rows\n", monitor.settings().tables[i],
+                        Thousands(last.tables[i].rows.value_or(0)));
+  }
+  for (const auto& [name, number] : last.rdb) {
+    text += fmt::format("{:<24}{:>20}\n", NameCell(name), Thousands(static_cast<int64_t>(number)));
+  }
+  return text;
+}
+
+std::string SummaryCsv(const Summary& summary) {
+  std::string csv = "metric,span,count,min_ms,p50_ms,p90_ms,p99_ms,p999_ms,max_ms,mean_ms\n";
+  for (const Metric& metric : summary.monitor->metrics()) {
+    const auto line = [&](std::string_view span, const Distribution& d) {
+      csv += fmt::format("{},{},{},{},{},{},{},{},{},{:.6f}\n", metric.name(), span, d.count,
+                         MsCell(d.min), MsCell(d.p50), MsCell(d.p90), MsCell(d.p99), MsCell(d.p999),
+                         MsCell(d.max), d.mean / kNsPerMs);
+    };
+    line("whole", metric.Whole());
+    line("last_minute", metric.LastMinute(summary.end_ns));
+  }
+  return csv;
+}
+
+std::string SummaryJson(const Summary& summary) {
+  const Monitor& monitor = *summary.monitor;
+  const auto distribution = [](const Distribution& d) {
+    return nlohmann::ordered_json{{"count", d.count},    {"min_ms", Ms(d.min)},
+                                  {"p50_ms", Ms(d.p50)}, {"p90_ms", Ms(d.p90)},
+                                  {"p99_ms", Ms(d.p99)}, {"p999_ms", Ms(d.p999)},
+                                  {"max_ms", Ms(d.max)}, {"mean_ms", d.mean / kNsPerMs}};
+  };
+  nlohmann::ordered_json json = {
+      {"name", summary.name},
+      {"rdb", summary.rdb},
+      {"seconds", static_cast<double>(summary.end_ns - summary.begin_ns) / 1e9},
+      {"samples", monitor.samples()},
+      {"queries_per_minute", QueriesPerMinute(summary)},
+      {"missed", monitor.missed()},
+      {"errors", monitor.errors()},
+      {"reconnects", monitor.reconnects()}};
+  for (const Metric& metric : monitor.metrics()) {
+    json["metrics"][metric.name()] = {
+        {"whole", distribution(metric.Whole())},
+        {"last_minute", distribution(metric.LastMinute(summary.end_ns))}};
+  }
+  const Sample& last = monitor.last();
+  for (size_t i = 0; i < last.tables.size(); ++i) {
+    const std::optional<int64_t>& rows = last.tables[i].rows;
+    json["rows"][monitor.settings().tables[i]] = rows ? nlohmann::json(*rows) : nlohmann::json();
+  }
+  json["asof_symbol"] = last.asof_symbol;
+  json["rdb_says"] = nlohmann::json::object();
+  for (const auto& [name, number] : last.rdb) json["rdb_says"][NameCell(name)] = number;
+  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace tickstack::monitor

@@ -1,0 +1,40 @@
+#pragma once
+
+// What the monitor writes: a CSV row per sample, a line for whoever watches, and the summary in
+// three forms. Times in files are in ms with six decimals, which keeps the ns.
+
+#include <string>
+#include <vector>
+
+#include "monitor/monitor.h"
+
+namespace tickstack::monitor {
+
+// The CSV's columns: those of the settings' tables, and of what the rdb said of itself in the first
+// sample. They stay: what the rdb says later under other names is left out.
+class SampleCsv {
+ public:
+  SampleCsv(const MonitorSettings& settings, const Sample& first);
+  std::string Header() const;  // With its newline, as every row.
+  std::string Row(const Sample& sample) const;
+
+ private:
+  std::vector<std::string> tables_;
+  std::vector<std::string> rdb_names_;
+};
+
+// `trade 1,234,567 rows lag 1.2 ms | quote ... | asof SPY 812 rows 0.4 ms | query 0.9 ms`.
+std::string ProgressLine(const Monitor& monitor);
+
+struct Summary {
+  std::string name;
+  std::string rdb;  // Its address.
+  int64_t begin_ns = 0;
+  int64_t end_ns = 0;
+  const Monitor* monitor = nullptr;
+};
+std::string SummaryText(const Summary& summary);
+std::string SummaryCsv(const Summary& summary);  // A line per metric and span: whole, last_minute.
+std::string SummaryJson(const Summary& summary);
+
+}  // namespace tickstack::monitor
