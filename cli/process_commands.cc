@@ -1,0 +1,316 @@
+#include "cli/process_commands.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "base/config.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "cli/child_process.h"
+
+namespace tickstack {
+namespace {
+
+// --- Which configuration
+// --------------------------------------------------------------------------
+
+// The value of `--flag VALUE` or `--flag=VALUE`; the last one, as CLI11 has it.
+std::optional<std::string> FlagOf(const std::vector<std::string>& args, std::string_view flag) {
+  std::optional<std::string> value;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i] == flag && i + 1 < args.size()) value = args[i + 1];
+    if (args[i].size() > flag.size() && args[i].starts_with(flag) && args[i][flag.size()] == '=') {
+      value = args[i].substr(flag.size() + 1);
+    }
+  }
+  return value;
+}
+
+// Leaves the process of that name, or the first.
+template <typename Options>
+absl::Status KeepOne(std::vector<Options>& all, const std::optional<std::string>& name,
+                     std::string_view role) {
+  const auto found =
+      name ? std::find_if(all.begin(), all.end(), [&](const Options& o) { return o.name == *name; })
+           : all.begin();
+  if (found == all.end()) {
+    return NotFound("no [{}]{} in the configuration", role, name ? " named " + *name : "");
+  }
+  Options one = std::move(*found);
+  all.clear();
+  all.push_back(std::move(one));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::string& role,
+                                         const std::optional<std::string>& name) {
+  TS_ASSIGN_OR_RETURN(StackConfig config, LoadStackConfig(file));
+  ResolveAddresses(config);
+  absl::Status kept;
+  if (role == "rdb") kept = KeepOne(config.rdbs, name, role);
+  if (role == "feed") kept = KeepOne(config.feeds, name, role);
+  const bool has_one = role == "tickerplant" ? config.tickerplant.has_value()
+                       : role == "monitor"   ? config.monitor.has_value()
+                                             : true;
+  if (!has_one) kept = NotFound("no [{}] in the configuration", role);
+  if (!kept.ok()) return Annotate(kept, file);
+  return config;
+}
+
+// --- Flags that several have
+// ----------------------------------------------------------------------
+
+struct CommonFlags {
+  std::string config;  // Read by ConfigForProcess; here for --help and the check.
+  int parent_fd = -1;
+  std::string log_level;
+};
+
+// Adds the flags and what they mean to `command`; returns where the two that act at once land.
+std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& config,
+                                            std::string& name, wire::ListenerOptions& listener) {
+  auto flags = std::make_shared<CommonFlags>();
+  command.add_option("--config", flags->config, "Take what no flag says from this stack.toml");
+  command.add_option("--name", name, "Name of the process: in logs, and in the configuration")
+      ->capture_default_str();
+  command.add_option("--host", listener.host, "Address to listen on")->capture_default_str();
+  command.add_option("--port", listener.port, "Port to listen on; 0: the kernel chooses")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command.add_flag("--unix-socket", listener.unix_socket, "Also listen on @/tmp/kx.PORT");
+  command.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
+      ->check([](const std::string& text) {
+        return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
+      });
+  command.add_option("--listen-fd", listener.listen_fd,
+                     "An inherited listening socket, instead of a port");
+  command.add_option("--ready-fd", listener.ready_fd, "Gets `ready` when the process answers");
+  command.add_option("--parent-fd", flags->parent_fd, "The process stops when this pipe closes");
+  command.parse_complete_callback([flags, &config] {
+    if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
+  });
+  return flags;
+}
+
+void AddDataFlag(CLI::App& command, StackConfig& config) {
+  command
+      .add_option_function<std::string>(
+          "--data", [&config](const std::string& data) { SetData(config, data); },
+          "The data directory")
+      ->default_str(config.data);
+}
+
+// Before the process runs: its log has a name, and it does not outlive who started it.
+void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
+  InitLogging(name, config.log_level);
+  if (flags.parent_fd >= 0) DieWithParent(flags.parent_fd);
+}
+
+std::string ThrowUnlessOk(const absl::Status& status) {
+  if (!status.ok()) throw CLI::ValidationError(std::string(Message(status)));
+  return "";
+}
+
+// A size, such as 64MiB, into an integer option.
+template <typename T>
+CLI::Option* AddBytes(CLI::App& command, const std::string& flag, T& target,
+                      const std::string& help) {
+  return command
+      .add_option_function<std::string>(
+          flag,
+          [&target, flag](const std::string& text) {
+            const std::optional<size_t> bytes = ParseBytes(text);
+            if (!bytes)
+              throw CLI::ValidationError(flag, "expected a size such as 64MiB, found " + text);
+            target = static_cast<T>(*bytes);
+          },
+          help)
+      ->default_str(std::to_string(target));
+}
+
+CLI::Option* AddDuration(CLI::App& command, const std::string& flag, int64_t& target_ns,
+                         const std::string& help) {
+  return command.add_option_function<std::string>(
+      flag,
+      [&target_ns, flag](const std::string& text) {
+        const std::optional<int64_t> ns = ParseDuration(text);
+        if (!ns) throw CLI::ValidationError(flag, "expected a duration such as 17h, found " + text);
+        target_ns = *ns;
+      },
+      help);
+}
+
+}  // namespace
+
+absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args) {
+  const std::string role = args.empty() ? "" : args.front();
+  const std::optional<std::string> file = FlagOf(args, "--config");
+  if (file) return LoadedConfig(*file, role, FlagOf(args, "--name"));
+  StackConfig config;
+  config.tickerplant.emplace();
+  config.tickerplant->listener.port = 5010;
+  config.rdbs.emplace_back();
+  config.rdbs.front().listener.port = 5011;
+  config.feeds.emplace_back();
+  config.monitor.emplace();
+  return config;
+}
+
+void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (!config.tickerplant) return;
+  tickerplant::TickerplantMainOptions& options = *config.tickerplant;
+  CLI::App& command = *app.add_subcommand(
+      "tickerplant", "Take updates, log them, and publish them in batches to subscribers");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  AddDataFlag(command, config);
+  command.add_option_function<std::string>(
+      "--date", [&config](const std::string& date) { ThrowUnlessOk(SetDate(config, date)); },
+      "Stay on this day, for a replay, such as 2013.10.07");
+  command.add_option("--batch-ms", options.batch_ms, "Publish so often; 0: at once")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--log-name", options.log_name, "The log is DATA/tplog/NAMEyyyy.mm.dd")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--fsync",
+          [&options](const std::string& text) {
+            const std::optional<wire::FsyncPolicy> policy = ParseFsyncPolicy(text);
+            if (!policy) throw CLI::ValidationError("--fsync", "expected none, interval or batch");
+            options.fsync = *policy;
+          },
+          "When the log is made durable: none, interval or batch")
+      ->default_str("none");
+  command.add_option("--fsync-interval-ms", options.fsync_interval_ms, "For --fsync interval")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--time-zone", options.time_zone, "Where days begin at midnight")
+      ->capture_default_str();
+  AddDuration(command, "--roll-offset", options.roll_offset_ns,
+              "Days begin so long after midnight");
+  AddBytes(command, "--max-queue-bytes", options.max_queue_bytes,
+           "A subscriber with more unsent bytes is cut off");
+  AddBytes(command, "--max-message-bytes", options.max_message_bytes,
+           "A larger message closes its connection");
+  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+  command.callback([&, flags] {
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      return tickerplant::RunTickerplant(options);
+    };
+  });
+}
+
+void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (config.rdbs.empty()) return;
+  rdb::RdbMainOptions& options = config.rdbs.front();
+  CLI::App& command =
+      *app.add_subcommand("rdb", "Hold today in memory, fed by a tickerplant, and answer queries");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe to")
+      ->capture_default_str();
+  command.add_option("--replay", options.replay, "Serve this log instead, without a tickerplant");
+  command.add_flag("--infer-schemas", options.infer_schemas,
+                   "Make tables from the first update that names them");
+  command
+      .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
+                "Replay from the log's file where it can be opened, not over the connection")
+      ->capture_default_str();
+  AddBytes(command, "--memory", options.memory_bytes, "Bound of columns and index");
+  command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+  command.callback([&, flags] {
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      return rdb::RunRdb(options);
+    };
+  });
+}
+
+void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (config.feeds.empty()) return;
+  feed::FeedOptions& options = config.feeds.front();
+  feed::SourceOptions& source = options.source;
+  CLI::App& command = *app.add_subcommand(
+      "feed", "Publish a simulated market, an archive of real ticks, or a log of another day");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  command.add_option("--tickerplant", options.tickerplant, "Where to publish to")
+      ->capture_default_str();
+  command.add_option("--source", source.kind, "sim, lean or tplog")
+      ->check(CLI::IsMember({"sim", "lean", "tplog"}))
+      ->capture_default_str();
+  command.add_option("--path", source.path, "lean: folder of the archives; tplog: the log");
+  command.add_option_function<std::string>(
+      "--date", [&config](const std::string& date) { ThrowUnlessOk(SetDate(config, date)); },
+      "lean: the day, such as 2013.10.07");
+  auto symbols = std::make_shared<std::string>();
+  command.add_option("--symbols", *symbols, "lean: folders, such as aig,bac; sim: how many");
+  command.add_option("--rate", source.rate, "sim: updates per second; 0: as fast as possible")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--seconds", source.seconds, "sim: how long; 0: without end")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--rows", source.rows, "sim: updates in all, instead of --seconds");
+  command.add_option("--profile", source.profile, "sim: march2020")->capture_default_str();
+  command.add_option("--seed", source.seed, "sim: the same seed gives the same market")
+      ->capture_default_str();
+  command.add_option("--batch-rows", source.batch_rows, "Rows in a message at most")
+      ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
+      ->capture_default_str();
+  command
+      .add_option("--speed", source.speed,
+                  "Times as fast as it happened; 0: sim 1, others as fast as possible")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--batch-ms", options.batch_ms, "Send what became due once per so many ms")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_flag("--start", options.start, "Start at once, not when the monitor says so");
+  command.add_flag("--exit-when-done", options.exit_when_done, "End when every row is logged");
+  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+  command.callback([&, flags, symbols] {
+    if (!symbols->empty()) ThrowUnlessOk(SetSymbols(source, *symbols));
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      return feed::RunFeed(options);
+    };
+  });
+}
+
+void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (!config.monitor) return;
+  monitor::MonitorOptions& options = *config.monitor;
+  CLI::App& command = *app.add_subcommand(
+      "monitor", "Measure latency and asof-join time by asking the rdb; start the feed");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  AddDataFlag(command, config);
+  command.add_option("--rdb", options.rdb, "Whom to ask")->capture_default_str();
+  command.add_option("--feed", options.feed, "Whom to start; empty: nobody")->capture_default_str();
+  command.add_option("--query-ms", options.query_ms, "A sample every so many ms")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--seconds", options.seconds, "End after so long; 0: at a signal")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--symbol", options.asof_symbol,
+                     "For the asof join; empty: that of the newest trade");
+  command.add_option("--progress-s", options.progress_s, "A line every so often; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.callback([&, flags] {
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      return monitor::RunMonitor(options);
+    };
+  });
+}
+
+}  // namespace tickstack

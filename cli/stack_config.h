@@ -1,0 +1,50 @@
+#pragma once
+
+// A stack's configuration (examples/stack.toml has every key) as the options of its processes.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/logging.h"
+#include "feed/feed_main.h"
+#include "monitor/monitor_main.h"
+#include "rdb/rdb_main.h"
+#include "tickerplant/tickerplant_main.h"
+
+namespace tickstack {
+
+struct StackConfig {
+  std::string name = "stack";
+  std::string data = "data";        // The data directory, as seen from where the stack is started.
+  std::optional<std::string> date;  // The day of a replay; absent: the clock's.
+  LogLevel log_level = LogLevel::kInfo;
+  bool restart = true;  // `up` starts a process again that died.
+
+  std::optional<tickerplant::TickerplantMainOptions> tickerplant;
+  std::vector<rdb::RdbMainOptions> rdbs;
+  std::vector<feed::FeedOptions> feeds;
+  std::optional<monitor::MonitorOptions> monitor;
+};
+
+// Reads and checks a file. kInvalidArgument with file, line and key (base/config.h): a value of the
+// wrong kind, a key that nobody knows, a name that two processes have. Addresses that name a
+// process
+// (`tickerplant = "tp"`) stay names: see ResolveAddresses.
+absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
+absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
+
+// Puts `host:port` where an address names a process of the stack, from the ports as they are now.
+void ResolveAddresses(StackConfig& config);
+
+// Puts `date` into everything that has a day: kInvalidArgument unless it reads `2013.10.07`.
+absl::Status SetDate(StackConfig& config, const std::string& date);
+void SetData(StackConfig& config, const std::string& data);
+
+// `aig,bac` or, for the simulation, a number of symbols.
+absl::Status SetSymbols(feed::SourceOptions& source, std::string_view text);
+std::optional<wire::FsyncPolicy> ParseFsyncPolicy(std::string_view text);
+
+}  // namespace tickstack

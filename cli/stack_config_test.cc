@@ -1,0 +1,160 @@
+#include "cli/stack_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+
+namespace tickstack {
+namespace {
+
+using testing::ElementsAre;
+
+StackConfig Parsed(std::string_view text) {
+  absl::StatusOr<StackConfig> config = ParseStackConfig(text, "stack.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? *std::move(config) : StackConfig();
+}
+
+std::string ErrorOf(std::string_view text) {
+  return std::string(Message(ParseStackConfig(text, "stack.toml").status()));
+}
+
+TEST(StackConfig, HasWhatTheFileHasAndDefaultsForTheRest) {
+  const StackConfig config = Parsed("[tickerplant]\n[[rdb]]\n");
+  ASSERT_TRUE(config.tickerplant.has_value());
+  EXPECT_EQ(config.tickerplant->listener.port, 5010);
+  EXPECT_EQ(config.tickerplant->schemas, DefaultSchemas());
+  EXPECT_EQ(config.tickerplant->batch_ms, 50);
+  ASSERT_EQ(config.rdbs.size(), 1u);
+  EXPECT_EQ(config.rdbs[0].listener.port, 5011);
+  EXPECT_TRUE(config.feeds.empty());
+  EXPECT_FALSE(config.monitor.has_value());
+  EXPECT_TRUE(config.restart);
+}
+
+TEST(StackConfig, ReadsTheKeysOfEveryProcess) {
+  const StackConfig config = Parsed(R"(
+[stack]
+name = "march"
+data = "/var/march"
+date = "2020.03.09"
+log_level = "warn"
+restart = false
+[tables]
+quote = "time p, sym s, bid f, ask f"
+trade = "time p, sym s, price f"
+[tickerplant]
+name = "tp"
+host = "0.0.0.0"
+port = 6010
+batch_ms = 0
+fsync = "interval"
+fsync_interval_ms = 20
+max_queue_bytes = "64MiB"
+time_zone = "America/New_York"
+roll_offset = "17h"
+busy_poll = true
+[[rdb]]
+name = "one"
+port = 6011
+query_threads = 2
+[rdb.tier.dram]
+size = "8GiB"
+[[rdb]]
+name = "two"
+port = 6012
+tickerplant = "far:5010"
+[feed]
+source = "lean"
+path = "ticks"
+symbols = ["aig", "bac"]
+batch_rows = 1
+[monitor]
+query_ms = 20
+symbol = "AIG"
+rdb = "two"
+)");
+  EXPECT_EQ(config.name, "march");
+  EXPECT_EQ(config.log_level, LogLevel::kWarn);
+  EXPECT_FALSE(config.restart);
+  const auto& plant = *config.tickerplant;
+  EXPECT_EQ(plant.data, "/var/march");
+  EXPECT_EQ(plant.date, ParseDate("2020.03.09"));
+  ASSERT_EQ(plant.schemas.size(), 2u);
+  EXPECT_EQ(plant.schemas[0].table, "quote");
+  EXPECT_EQ(FormatSchema(plant.schemas[1]), "time p, sym s, price f");
+  EXPECT_EQ(plant.batch_ms, 0);
+  EXPECT_EQ(plant.fsync, wire::FsyncPolicy::kInterval);
+  EXPECT_EQ(plant.fsync_interval_ms, 20);
+  EXPECT_EQ(plant.max_queue_bytes, size_t{64} << 20);
+  EXPECT_EQ(plant.time_zone, "America/New_York");
+  EXPECT_EQ(plant.roll_offset_ns, 17 * 3600 * kNsPerSecond);
+  EXPECT_TRUE(plant.busy_poll);
+  ASSERT_EQ(config.rdbs.size(), 2u);
+  EXPECT_EQ(config.rdbs[0].query_threads, 2);
+  EXPECT_EQ(config.rdbs[0].memory_bytes, size_t{8} << 30);
+  ASSERT_EQ(config.feeds.size(), 1u);
+  EXPECT_EQ(config.feeds[0].source.kind, "lean");
+  EXPECT_EQ(config.feeds[0].source.date, "2020.03.09");
+  EXPECT_THAT(config.feeds[0].source.lean_symbols, ElementsAre("aig", "bac"));
+  EXPECT_EQ(config.feeds[0].source.batch_rows, 1);
+  EXPECT_EQ(config.monitor->query_ms, 20);
+  EXPECT_EQ(config.monitor->data, "/var/march");
+}
+
+TEST(StackConfig, ConnectsTheProcessesOfOneFile) {
+  StackConfig config = Parsed(
+      "[tickerplant]\nport=1\n[[rdb]]\nname='a'\nport=2\n[[rdb]]\nname='b'\nport=3\n"
+      "tickerplant='far:9'\n[feed]\nport=4\n[monitor]\n");
+  config.tickerplant->listener.port = 11;  // As the kernel chose it.
+  ResolveAddresses(config);
+  EXPECT_EQ(config.rdbs[0].tickerplant, "127.0.0.1:11");
+  EXPECT_EQ(config.rdbs[1].tickerplant, "far:9");
+  EXPECT_EQ(config.feeds[0].tickerplant, "127.0.0.1:11");
+  EXPECT_EQ(config.monitor->rdb, "127.0.0.1:2");
+  EXPECT_EQ(config.monitor->feed, "127.0.0.1:4");
+}
+
+TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
+  EXPECT_EQ(
+      ErrorOf("[tickerplant]\nport = 'x'"),
+      "stack.toml:2: tickerplant.port: expected an integer from 0 to 65535, found string \"x\"");
+  EXPECT_EQ(
+      ErrorOf("[tickerplant]\nfsync = 'often'"),
+      "stack.toml:2: tickerplant.fsync: expected one of none, interval, batch, found \"often\"");
+  EXPECT_EQ(ErrorOf("[tickerplant]\nbatch_ms = -1"),
+            "stack.toml:2: tickerplant.batch_ms: expected a number from 0 on, found -1");
+  EXPECT_EQ(ErrorOf("[[rdb]]\nprot = 1"),
+            "stack.toml:2: rdb[0].prot: unknown key, did you mean port?");
+  EXPECT_EQ(ErrorOf("[feeds]\n"), "stack.toml:1: feeds: unknown key, did you mean feed?");
+  EXPECT_EQ(ErrorOf("[feed]\nsource = 'lean'\nsymbols = 5"),
+            "stack.toml:3: feed.symbols: expected an array of strings, found integer 5");
+  EXPECT_EQ(ErrorOf("[feed]\nname = '../x'"),
+            "stack.toml:2: feed.name: expected letters, digits, -, _ and ., found \"../x\"");
+  EXPECT_EQ(ErrorOf("[stack]\ndate = '2020.13.09'"),
+            "stack.toml:2: stack.date: expected a date such as 2013.10.07, found \"2020.13.09\"");
+  EXPECT_EQ(ErrorOf("[tables]\nquote = 'time p, sym'"),
+            "stack.toml:2: tables.quote: table quote: column sym: type '', expected one of b g x h "
+            "i j e f c s p m d z n u v t *");
+  EXPECT_EQ(ErrorOf("[tables]"), "stack.toml:1: tables: expected at least one table");
+}
+
+TEST(StackConfig, RefusesTwoProcessesOfOneName) {
+  EXPECT_EQ(ErrorOf("[[rdb]]\n[[rdb]]\nport = 5012"),
+            "stack.toml:1: rdb: the name rdb is taken by another process: give it a name");
+}
+
+TEST(SetSymbols, TakesNamesForAnArchiveAndACountForTheSimulation) {
+  feed::SourceOptions source;
+  EXPECT_TRUE(SetSymbols(source, "500").ok());
+  EXPECT_EQ(source.symbols, 500);
+  EXPECT_FALSE(SetSymbols(source, "aig").ok());
+  EXPECT_FALSE(SetSymbols(source, "0").ok());
+  source.kind = "lean";
+  EXPECT_TRUE(SetSymbols(source, "aig,bac").ok());
+  EXPECT_THAT(source.lean_symbols, ElementsAre("aig", "bac"));
+}
+
+}  // namespace
+}  // namespace tickstack

@@ -1,0 +1,157 @@
+#include "cli/up_command.h"
+
+#include <unistd.h>
+
+#include <climits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "cli/stack_config.h"
+#include "cli/supervisor.h"
+
+namespace tickstack {
+namespace {
+
+constexpr int kExitFailed = 1;
+constexpr int kExitUsage = 2;
+
+// Who stops before whom: no new rows; the last sample; what is staged goes out; nothing is left to
+// do.
+enum StopRank { kStopFeed, kStopMonitor, kStopTickerplant, kStopRdb };
+
+// One process of the stack: where its address is in the configuration, and its place in the order.
+struct Member {
+  std::string role;
+  std::string name;
+  wire::ListenerOptions* listener;
+  int stop_rank;
+};
+
+std::vector<Member> MembersOf(StackConfig& config) {
+  std::vector<Member> members;
+  const auto add = [&](std::string_view role, auto& options, StopRank stop_rank) {
+    members.push_back({std::string(role), options.name, &options.listener, stop_rank});
+  };
+  if (config.tickerplant) add("tickerplant", *config.tickerplant, kStopTickerplant);
+  for (auto& rdb : config.rdbs) add("rdb", rdb, kStopRdb);
+  for (auto& feed : config.feeds) add("feed", feed, kStopFeed);
+  if (config.monitor) add("monitor", *config.monitor, kStopMonitor);
+  return members;
+}
+
+absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
+  TS_ASSIGN_OR_RETURN(StackConfig config, LoadStackConfig(options.config));
+  if (options.data) SetData(config, *options.data);
+  if (options.date) TS_RETURN_IF_ERROR(Annotate(SetDate(config, *options.date), "--date"));
+  if (options.no_feed) {
+    config.feeds.clear();
+    if (config.monitor) config.monitor->feed.clear();
+  }
+  if (MembersOf(config).empty()) {
+    return InvalidArgument(
+        "{}: no process in it: expected [tickerplant], [[rdb]], [feed] or [monitor]",
+        options.config);
+  }
+  return config;
+}
+
+// Binds every member's port, and puts the port that it got into the configuration.
+absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
+                                             std::optional<int> ports) {
+  std::vector<OwnedFd> listeners;
+  for (size_t i = 0; i < members.size(); ++i) {
+    wire::ListenerOptions& where = *members[i].listener;
+    if (ports) where.port = *ports == 0 ? 0 : *ports + static_cast<int>(i);
+    if (where.port > 65'535) return InvalidArgument("--ports: {} is no port", where.port);
+    absl::StatusOr<OwnedFd> listener = ListenOn(where.host, static_cast<uint16_t>(where.port));
+    if (!listener.ok()) return Annotate(listener.status(), members[i].name);
+    where.port = PortOf(*listener);
+    listeners.push_back(*std::move(listener));
+  }
+  return listeners;
+}
+
+absl::StatusOr<std::string> OwnProgram() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length < 0) return ErrnoStatus(errno, "/proc/self/exe");
+  return std::string(path, static_cast<size_t>(length));
+}
+
+// The flags that say what the configuration file alone does not: where the others really are.
+std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config) {
+  std::vector<std::string> flags;
+  const auto add = [&](std::string flag, std::string value) {
+    flags.push_back(std::move(flag));
+    flags.push_back(std::move(value));
+  };
+  if (member.role == "rdb") {
+    for (const auto& rdb : config.rdbs) {
+      if (rdb.name == member.name) add("--tickerplant", rdb.tickerplant);
+    }
+  }
+  for (const auto& feed : config.feeds) {
+    if (member.role != "feed" || feed.name != member.name) continue;
+    add("--tickerplant", feed.tickerplant);
+    const bool monitor_starts_it =
+        config.monitor &&
+        config.monitor->feed == fmt::format("{}:{}", feed.listener.host, feed.listener.port);
+    if (!monitor_starts_it) flags.emplace_back("--start");
+  }
+  if (member.role == "monitor") {
+    add("--rdb", config.monitor->rdb);
+    add("--feed", config.monitor->feed);
+  }
+  if (member.role == "tickerplant" || member.role == "monitor") add("--data", config.data);
+  if (config.date && (member.role == "tickerplant" || member.role == "feed")) {
+    add("--date", *config.date);
+  }
+  return flags;
+}
+
+absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, StackConfig& config) {
+  TS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());
+  const std::vector<Member> members = MembersOf(config);
+  TS_ASSIGN_OR_RETURN(std::vector<OwnedFd> listeners, BindAll(members, options.ports));
+  ResolveAddresses(config);
+  std::vector<ProcessSpec> specs;
+  for (size_t i = 0; i < members.size(); ++i) {
+    ProcessSpec spec;
+    spec.name = members[i].name;
+    spec.role = members[i].role;
+    spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
+    for (std::string& flag : FlagsOf(members[i], config)) spec.command.push_back(std::move(flag));
+    spec.listener = std::move(listeners[i]);
+    spec.port = static_cast<uint16_t>(members[i].listener->port);
+    spec.stop_rank = members[i].stop_rank;
+    specs.push_back(std::move(spec));
+  }
+  return specs;
+}
+
+}  // namespace
+
+int RunUp(const UpOptions& options) {
+  absl::StatusOr<StackConfig> config = ConfigOf(options);
+  if (!config.ok()) {
+    LogError("{}", Message(config.status()));
+    return kExitUsage;
+  }
+  InitLogging(config->name, config->log_level);
+  absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);
+  if (!specs.ok()) {
+    LogError("{}", Message(specs.status()));
+    return kExitFailed;
+  }
+  SupervisorOptions supervisor;
+  supervisor.log_folder = config->data + "/logs";
+  supervisor.ready_file = options.ready_file;
+  supervisor.restart = config->restart;
+  supervisor.run_ns = static_cast<int64_t>(options.seconds * static_cast<double>(kNsPerSecond));
+  return Supervisor(std::move(supervisor), *std::move(specs)).Run().ok() ? 0 : kExitFailed;
+}
+
+}  // namespace tickstack
