@@ -358,6 +358,7 @@ void Subscriber::GiveUpReplay(const absl::Status& why) {
   LogError("log not replayed to its end log={} seq={} messages_missing={} error=\"{}\"", log_path_,
            rdb_->position().seq(), missing, Message(why));
   rdb_->position().OnCaughtUp(replay_end_seq_);
+  replay_begin_seq_ = replay_end_seq_;
   FinishReplay();
 }
 
