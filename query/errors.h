@@ -1,0 +1,41 @@
+#pragma once
+
+// Errors as q names them. Each is a Status that carries the text q would signal as a payload, so
+// that it survives being returned through many calls, and a message that says what was found.
+
+#include <fmt/format.h>
+
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+#include "table/types.h"
+
+namespace tickstack::query {
+
+// `signal` goes on the wire; the message becomes `signal: detail`.
+absl::Status QError(absl::StatusCode code, std::string_view signal, std::string_view detail);
+
+#define TS_Q_ERROR_MAKER(Name, code, signal)                                       \
+  template <typename... Args>                                                      \
+  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {          \
+    return QError(code, signal, fmt::format(format, std::forward<Args>(args)...)); \
+  }
+TS_Q_ERROR_MAKER(TypeError, absl::StatusCode::kInvalidArgument, "type")
+TS_Q_ERROR_MAKER(LengthError, absl::StatusCode::kInvalidArgument, "length")
+TS_Q_ERROR_MAKER(RankError, absl::StatusCode::kInvalidArgument, "rank")
+TS_Q_ERROR_MAKER(LimitError, absl::StatusCode::kResourceExhausted, "limit")
+TS_Q_ERROR_MAKER(StackError, absl::StatusCode::kResourceExhausted, "stack")
+TS_Q_ERROR_MAKER(StopError, absl::StatusCode::kResourceExhausted, "stop")
+#undef TS_Q_ERROR_MAKER
+
+// A text that is not q. `signal` is what q names: the unclosed bracket, a misplaced token.
+absl::Status ParseError(std::string_view signal, size_t position, std::string_view detail);
+
+// Outside the subset: `nyi: token`.
+absl::Status NyiError(std::string_view token);
+
+// A name that stands for nothing: the name itself, as in q.
+absl::Status NameError(std::string_view name);
+
+}  // namespace tickstack::query

@@ -1,0 +1,288 @@
+#include "query/search.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <numeric>
+#include <optional>
+
+#include "absl/container/flat_hash_set.h"
+#include "base/string_map.h"
+#include "query/atomic.h"
+#include "query/elements.h"
+#include "query/errors.h"
+
+namespace tickstack::query {
+namespace {
+
+constexpr int kMaxListDepth = 100;
+
+// Elements as bits: exact, as `in` and `distinct` are; all NaNs are one.
+template <typename T>
+auto KeyOf(T element) {
+  if constexpr (std::is_same_v<T, double>) {
+    return std::bit_cast<uint64_t>(std::isnan(element) ? NullElement<double>(Type::kFloat)
+                                                       : element + 0.0);
+  } else if constexpr (std::is_same_v<T, float>) {
+    return std::bit_cast<uint32_t>(std::isnan(element) ? NullElement<float>(Type::kReal)
+                                                       : element + 0.0f);
+  } else if constexpr (std::is_same_v<T, Guid>) {
+    return std::bit_cast<std::array<uint64_t, 2>>(element);
+  } else {
+    return element;
+  }
+}
+
+template <typename T>
+using KeySet = absl::flat_hash_set<decltype(KeyOf(T{}))>;
+
+StringSet NameSet(const Value& names) {
+  StringSet set;
+  if (names.is_atom()) {
+    set.emplace(names.symbol());
+    return set;
+  }
+  for (size_t i = 0; i < names.count(); ++i) set.emplace(names.symbols()[i]);
+  return set;
+}
+
+// x and y are atoms or vectors of one type.
+Value InVector(const Value& x, const Value& y) {
+  const size_t n = x.count();
+  VectorWriter<uint8_t> out(Type::kBoolean, n);
+  if (x.type() == Type::kSymbol) {
+    const StringSet set = NameSet(y);
+    for (size_t i = 0; i < n; ++i) {
+      out.data()[i] = set.contains(x.is_atom() ? x.symbol() : x.symbols()[i]);
+    }
+  } else {
+    VisitElementType(x.type(), [&]<typename T>(std::type_identity<T>) {
+      KeySet<T> set;
+      for (const T& element : y.span<T>()) set.insert(KeyOf(element));
+      std::ranges::transform(x.span<T>(), out.data(), [&](const T& element) {
+        return uint8_t{set.contains(KeyOf(element))};
+      });
+    });
+  }
+  Value flags = std::move(out).Finish();
+  return x.is_atom() ? ItemAt(flags, 0) : flags;
+}
+
+bool IsSimple(const Value& value) { return value.is_atom() || value.is_vector(); }
+
+absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  TS_RETURN_IF_ERROR(budget.Charge(x.count(), 1));
+  if (IsSimple(x)) {
+    if (x.type() == y.type()) return InVector(x, y);
+    // One item on the right compares like `=`, whatever the types.
+    if (y.count() == 1)
+      return ApplyAtomic(AtomicOp::kEqual, x, y.is_atom() ? y : ItemAt(y, 0), budget);
+    return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
+  }
+  if (!x.is_list()) return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
+  std::vector<Value> items;
+  for (const Value& item : x.items()) {
+    TS_ASSIGN_OR_RETURN(Value flags, InNested(item, y, budget, depth + 1));
+    items.push_back(std::move(flags));
+  }
+  return Collapse(std::move(items));
+}
+
+// How deep the lists go, by their first items: 0 for an atom, 1 for a vector.
+int DepthOf(const Value& value) {
+  int depth = 0;
+  for (const Value* inner = &value; !inner->is_atom(); inner = &inner->items().front()) {
+    ++depth;
+    if (!inner->is_list() || inner->count() == 0) break;
+  }
+  return depth;
+}
+
+// A list is searched for values as deep as its first item; x is one of these, or a list of them.
+absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Budget& budget,
+                             int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  TS_RETURN_IF_ERROR(budget.CheckTime());
+  const int wanted = list.empty() ? 0 : DepthOf(list.front()), found = DepthOf(x);
+  if (found <= wanted || !(x.is_vector() || x.is_list())) {
+    const auto same = [&](const Value& item) { return Match(x, item); };
+    return Value::Boolean(found == wanted && std::ranges::any_of(list, same));
+  }
+  if (x.count() == 0) return EmptyVector(Type::kBoolean);
+  TS_RETURN_IF_ERROR(budget.Charge(x.count(), sizeof(Value)));
+  std::vector<Value> flags;
+  for (size_t i = 0; i < x.count(); ++i) {
+    TS_ASSIGN_OR_RETURN(Value flag, InList(ItemAt(x, i), list, budget, depth + 1));
+    flags.push_back(std::move(flag));
+  }
+  return Collapse(std::move(flags));
+}
+
+// One element of a pattern: how many pattern characters it takes and whether it takes `c`.
+struct PatternItem {
+  size_t length;
+  bool matches;
+};
+
+PatternItem MatchOne(std::string_view pattern, char c) {
+  if (pattern[0] == '?') return {1, true};
+  if (pattern[0] != '[') return {1, pattern[0] == c};
+  const bool negated = pattern.size() > 1 && pattern[1] == '^';
+  size_t at = negated ? 2 : 1;
+  const size_t first = at;
+  bool found = false;
+  for (; at < pattern.size() && (pattern[at] != ']' || at == first); ++at) {
+    if (at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
+      found = found || (pattern[at] <= c && c <= pattern[at + 2]);
+      at += 2;
+    } else {
+      found = found || pattern[at] == c;
+    }
+  }
+  return {std::min(at + 1, pattern.size()), found != negated};
+}
+
+absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budget& budget,
+                                 int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (x.is_atom_of(Type::kSymbol) || x.type() == Type::kChar) {
+    return Value::Boolean(MatchesPattern(x.text(), pattern));
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(x.count()));
+  if (x.is(Type::kSymbol)) {
+    VectorWriter<uint8_t> out(Type::kBoolean, x.count());
+    for (size_t i = 0; i < x.count(); ++i) {
+      out.data()[i] = MatchesPattern(x.symbols()[i], pattern);
+    }
+    return std::move(out).Finish();
+  }
+  if (!x.is_list()) return TypeError("{} like a pattern", NameOf(x.type()));
+  if (x.count() == 0) return EmptyVector(Type::kBoolean);
+  std::vector<Value> items;
+  for (const Value& item : x.items()) {
+    TS_ASSIGN_OR_RETURN(Value flags, LikeNested(item, pattern, budget, depth + 1));
+    items.push_back(std::move(flags));
+  }
+  return Collapse(std::move(items));
+}
+
+std::vector<uint32_t> FirstAppearances(const Value& vector) {
+  std::vector<uint32_t> kept;
+  if (vector.is(Type::kSymbol)) {
+    StringSet seen;
+    for (uint32_t i = 0; i < vector.count(); ++i) {
+      if (seen.emplace(vector.symbols()[i]).second) kept.push_back(i);
+    }
+    return kept;
+  }
+  VisitElementType(vector.type(), [&]<typename T>(std::type_identity<T>) {
+    KeySet<T> seen;
+    const std::span<const T> elements = vector.span<T>();
+    for (uint32_t i = 0; i < elements.size(); ++i) {
+      if (seen.insert(KeyOf(elements[i])).second) kept.push_back(i);
+    }
+  });
+  return kept;
+}
+
+std::vector<Value> ItemsOf(const Value& x) {
+  if (x.is_list()) return x.items();
+  std::vector<Value> items;
+  const size_t n = IsSimple(x) ? x.count() : 1;
+  for (size_t i = 0; i < n; ++i) items.push_back(ItemAt(x, i));
+  return items;
+}
+
+Value JoinSymbols(const Value& x, const Value& y) {
+  SymbolVector names;
+  for (const Value* side : {&x, &y}) {
+    for (size_t i = 0; i < side->count(); ++i) {
+      names.push_back(side->is_atom() ? side->symbol() : side->symbols()[i]);
+    }
+  }
+  return Value::Symbols(std::move(names));
+}
+
+}  // namespace
+
+absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
+  if (y.is_list()) return InList(x, y.items(), budget, 0);
+  if (!IsSimple(y)) return TypeError("in a {}", NameOf(y.type()));
+  return InNested(x, y, budget, 0);
+}
+
+absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
+  if (!(y.is_vector() || y.is_list())) return TypeError("within a {}", NameOf(y.type()));
+  if (y.count() != 2) return LengthError("within {} items, not 2", y.count());
+  TS_ASSIGN_OR_RETURN(const Value above,
+                      ApplyAtomic(AtomicOp::kGreaterOrEqual, x, ItemAt(y, 0), budget));
+  TS_ASSIGN_OR_RETURN(const Value below,
+                      ApplyAtomic(AtomicOp::kLessOrEqual, x, ItemAt(y, 1), budget));
+  return ApplyAtomic(AtomicOp::kLesser, above, below, budget);
+}
+
+bool MatchesPattern(std::string_view text, std::string_view pattern) {
+  size_t at = 0, p = 0;
+  // Where to go on when the last star takes one character more.
+  size_t star = std::string_view::npos, star_at = 0;
+  while (at < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = ++p;
+      star_at = at;
+      continue;
+    }
+    const PatternItem item =
+        p < pattern.size() ? MatchOne(pattern.substr(p), text[at]) : PatternItem{0, false};
+    if (item.matches) {
+      p += item.length;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      p = star;
+      at = ++star_at;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget) {
+  if (y.type() != Type::kChar) return TypeError("a pattern of {}", NameOf(y.type()));
+  return LikeNested(x, y.text(), budget, 0);
+}
+
+absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
+  if (x.is_vector()) {
+    TS_RETURN_IF_ERROR(budget.Charge(x.count(), 16));
+    return TakeItems(x, FirstAppearances(x));
+  }
+  if (!x.is_list()) return TypeError("distinct of a {}", NameOf(x.type()));
+  std::vector<Value> kept;
+  for (const Value& item : x.items()) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const auto same = [&](const Value& other) { return Match(item, other); };
+    if (std::ranges::none_of(kept, same)) kept.push_back(item);
+  }
+  return Collapse(std::move(kept));
+}
+
+absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
+  if (x.is_table() || y.is_table() || x.is_dict() || y.is_dict()) return NyiError(",");
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x) + ApproximateBytes(y)));
+  if (IsSimple(x) && IsSimple(y) && x.type() == y.type()) {
+    if (x.type() == Type::kSymbol) return JoinSymbols(x, y);
+    ByteBuffer bytes(x.elements());
+    bytes.Append(y.elements());
+    return Value::Vector(x.type(), std::move(bytes));
+  }
+  std::vector<Value> items = ItemsOf(x);
+  for (Value& item : ItemsOf(y)) items.push_back(std::move(item));
+  TS_RETURN_IF_ERROR(budget.Charge(items.size(), sizeof(Value)));
+  // An empty list takes the type of what is joined to it.
+  if (x.is_list() && x.count() == 0 && !y.is_atom()) return y;
+  return Collapse(std::move(items));
+}
+
+}  // namespace tickstack::query

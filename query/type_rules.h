@@ -1,0 +1,52 @@
+#pragma once
+
+// Which types go together, and what comes out: the "range and domains" tables of the public
+// reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, sum), as data.
+
+#include <cstdint>
+#include <optional>
+
+#include "table/types.h"
+
+namespace tickstack::query {
+
+enum class AtomicOp {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kDivide,
+  kLesser,
+  kGreater,
+  kEqual,
+  kNotEqual,
+  kLess,
+  kGreaterThan,
+  kLessOrEqual,
+  kGreaterOrEqual,
+};
+
+constexpr bool IsComparison(AtomicOp op) { return op >= AtomicOp::kEqual; }
+
+// The type of `x op y` for elements of vector types x and y; nullopt is q's `type`.
+std::optional<Type> ResultType(AtomicOp op, Type x, Type y);
+
+// The type of `sum` over elements of a type.
+std::optional<Type> SumType(Type type);
+
+// Instants (timestamp, month, date, datetime), and lengths or times of day (timespan, minute,
+// second, time). Neither: plain numbers and text.
+constexpr bool IsInstant(Type type) {
+  return type == Type::kTimestamp || type == Type::kMonth || type == Type::kDate ||
+         type == Type::kDatetime;
+}
+constexpr bool IsTimeOfDay(Type type) {
+  return type == Type::kTimespan || type == Type::kMinute || type == Type::kSecond ||
+         type == Type::kTime;
+}
+constexpr bool IsTemporal(Type type) { return IsInstant(type) || IsTimeOfDay(type); }
+
+// Nanoseconds in one unit of a temporal type that counts a fixed unit; 0 for months, datetimes and
+// what is not temporal.
+int64_t UnitNs(Type type);
+
+}  // namespace tickstack::query
