@@ -1,0 +1,332 @@
+#include "query/asof_join.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "query/errors.h"
+#include "query/keys.h"
+#include "query/search.h"
+
+namespace tickstack::query {
+namespace {
+
+// Times of any type as integers of the same order; nulls first.
+template <typename T>
+int64_t OrderedTime(T time) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(time)) return kNullLong;
+    const auto bits = std::bit_cast<int64_t>(double{time} + 0.0);
+    return bits < 0 ? -(bits & kInfinityLong) : bits;
+  } else if constexpr (std::is_signed_v<T>) {
+    return time == std::numeric_limits<T>::min() ? kNullLong : int64_t{time};
+  } else {
+    return time;
+  }
+}
+
+absl::StatusOr<std::vector<int64_t>> OrderedTimes(const Slice& slice, Budget& budget) {
+  if (!IsFixedWidth(slice.type()) || slice.type() == Type::kGuid) {
+    return TypeError("as of a column of {}", NameOf(slice.type()));
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(int64_t)));
+  std::vector<int64_t> times;
+  times.reserve(slice.count());
+  TS_RETURN_IF_ERROR(
+      VisitElementType(slice.type(), [&]<typename T>(std::type_identity<T>) -> absl::Status {
+        if constexpr (std::is_same_v<T, Guid>) {
+          return absl::OkStatus();
+        } else {
+          return ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
+            for (T time : block.elements) times.push_back(OrderedTime(time));
+          });
+        }
+      }));
+  return times;
+}
+
+// Rows of one key with their times, ascending by time; of equal times in row order.
+struct TimedRows {
+  std::vector<uint32_t> rows;
+  std::vector<int64_t> times;
+
+  void Sort() {
+    if (std::ranges::is_sorted(times)) return;
+    std::vector<uint32_t> order(rows.size());
+    std::iota(order.begin(), order.end(), 0u);
+    std::ranges::stable_sort(order, {}, [&](uint32_t i) { return times[i]; });
+    TimedRows sorted;
+    for (uint32_t i : order) {
+      sorted.rows.push_back(rows[i]);
+      sorted.times.push_back(times[i]);
+    }
+    *this = std::move(sorted);
+  }
+};
+
+TimedRows Pick(std::span<const uint32_t> positions, std::span<const int64_t> times) {
+  TimedRows picked;
+  picked.rows.assign(positions.begin(), positions.end());
+  picked.times.reserve(positions.size());
+  for (uint32_t at : positions) picked.times.push_back(times[at]);
+  picked.Sort();
+  return picked;
+}
+
+// Joins one key: `left.rows` are positions of `matched`, which receives right row numbers.
+void MatchKey(const TimedRows& left, std::span<const PostingRun> right,
+              std::span<uint32_t> matched) {
+  std::vector<uint32_t> prevailing;
+  size_t begin = 0;
+  for (size_t i = 0; i < right.size() && begin < left.times.size(); ++i) {
+    // Left rows before the next run starts can only match this one, or one before it.
+    size_t end = left.times.size();
+    if (i + 1 < right.size()) {
+      const auto next = std::lower_bound(left.times.begin() + static_cast<ptrdiff_t>(begin),
+                                         left.times.end(), right[i + 1].time_ns.front());
+      end = static_cast<size_t>(next - left.times.begin());
+    }
+    prevailing.resize(end - begin);
+    TS_CHECK(
+        AsofMatch(std::span(left.times).subspan(begin, end - begin), right[i].time_ns, prevailing)
+            .ok());
+    for (size_t k = begin; k < end; ++k) {
+      const uint32_t at = prevailing[k - begin];
+      if (at != kNoRow) matched[left.rows[k]] = right[i].rows[at];
+    }
+    begin = end;
+  }
+}
+
+void MatchKey(const TimedRows& left, const TimedRows& right, std::span<uint32_t> matched) {
+  if (right.rows.empty()) return;
+  const PostingRun run{right.rows, right.times};
+  MatchKey(left, std::span(&run, 1), matched);
+}
+
+// The columns of a join, found in both tables.
+struct Plan {
+  std::vector<size_t> left_keys, right_keys;
+  size_t left_time = 0, right_time = 0;
+};
+
+absl::StatusOr<Plan> MakePlan(const Value& columns, const TableView& left, const TableView& right) {
+  if (columns.type() != Type::kSymbol) return TypeError("columns of {}", NameOf(columns.type()));
+  if (columns.count() == 0) return LengthError("no columns to join on");
+  Plan plan;
+  for (size_t i = 0; i < columns.count(); ++i) {
+    const std::string_view name = columns.is_atom() ? columns.symbol() : columns.symbols()[i];
+    const int in_left = left.Find(name), in_right = right.Find(name);
+    if (in_left < 0 || in_right < 0) return NameError(name);
+    const auto l = static_cast<size_t>(in_left), r = static_cast<size_t>(in_right);
+    if (left.columns[l].type() != right.columns[r].type()) {
+      return TypeError("column {} is {} on the left and {} on the right", name,
+                       NameOf(left.columns[l].type()), NameOf(right.columns[r].type()));
+    }
+    if (i + 1 == columns.count()) {
+      plan.left_time = l;
+      plan.right_time = r;
+    } else {
+      plan.left_keys.push_back(l);
+      plan.right_keys.push_back(r);
+    }
+  }
+  return plan;
+}
+
+// The right table through its index: what rows a symbol has, with their times.
+class IndexedRight {
+ public:
+  // nullopt: it has no index that serves this join.
+  static std::optional<IndexedRight> Make(const Plan& plan, const TableView& right) {
+    if (plan.right_keys.size() != 1) return std::nullopt;
+    const Column& key = right.columns[plan.right_keys[0]];
+    const Column& time = right.columns[plan.right_time];
+    if (!key.captured() || !time.captured()) return std::nullopt;
+    const Snapshot& snapshot = key.snapshot();
+    if (snapshot.table().indexed_column() != static_cast<int>(key.index())) return std::nullopt;
+    if (snapshot.schema().columns[time.index()].name != "time") return std::nullopt;
+    IndexedRight indexed(key, right.rows);
+    if (right.rows->IsAllOf(snapshot.rows())) return indexed;
+    // Rows with times come out of the index, and for one symbol.
+    if (!right.rows->has_sorted_times()) return std::nullopt;
+    indexed.only_ = key.SymbolAt(right.rows->At(0));
+    return indexed;
+  }
+
+  RowSet RowsOf(std::string_view name) const {
+    if (only_.has_value()) return *only_ == name ? *rows_ : RowSet();
+    const std::optional<SymbolId> id =
+        name.empty() ? std::optional(kNullSymbol) : key_.symbols().Find(name);
+    if (!id.has_value()) return RowSet();
+    std::optional<Postings> postings = key_.snapshot().RowsOf(*id);
+    return postings.has_value() ? RowSet::OfPostings(*std::move(postings)) : RowSet();
+  }
+
+ private:
+  IndexedRight(Column key, std::shared_ptr<const RowSet> rows)
+      : key_(std::move(key)), rows_(std::move(rows)) {}
+
+  Column key_;
+  std::shared_ptr<const RowSet> rows_;
+  std::optional<std::string_view> only_;  // The one symbol that the rows are of.
+};
+
+// The right rows of one symbol when their times went down somewhere.
+absl::StatusOr<TimedRows> SortedRows(const Column& time, RowSet rows, Budget& budget) {
+  TimedRows timed;
+  timed.rows = rows.ToVector();
+  const auto shared = std::make_shared<const RowSet>(std::move(rows));
+  TS_ASSIGN_OR_RETURN(timed.times, OrderedTimes(Slice{time, shared}, budget));
+  timed.Sort();
+  return timed;
+}
+
+absl::Status MatchByIndex(const Plan& plan, const IndexedRight& indexed, const TableView& left,
+                          const TableView& right, std::span<const int64_t> left_times,
+                          std::span<uint32_t> matched, Budget& budget) {
+  const Slice keys = left.ColumnAt(plan.left_keys[0]);
+  KeyNumbers numbers(1);
+  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> number,
+                      numbers.Number(std::span(&keys, 1), budget));
+  const Grouping groups(number, numbers.size());
+  for (uint32_t group = 0; group < groups.groups(); ++group) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const std::span<const uint32_t> positions = groups.PositionsOf(group);
+    const TimedRows timed = Pick(positions, left_times);
+    RowSet rows = indexed.RowsOf(keys.column.SymbolAt(keys.rows->At(positions[0])));
+    if (rows.has_sorted_times()) {
+      MatchKey(timed, rows.runs(), matched);
+    } else if (rows.count() > 0) {
+      TS_ASSIGN_OR_RETURN(const TimedRows sorted,
+                          SortedRows(right.columns[plan.right_time], std::move(rows), budget));
+      MatchKey(timed, sorted, matched);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Slice> SlicesOf(const TableView& view, std::span<const size_t> columns) {
+  std::vector<Slice> slices;
+  for (size_t column : columns) slices.push_back(view.ColumnAt(column));
+  return slices;
+}
+
+absl::Status MatchByHash(const Plan& plan, const TableView& left, const TableView& right,
+                         std::span<const int64_t> left_times, std::span<uint32_t> matched,
+                         Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> right_times,
+                      OrderedTimes(right.ColumnAt(plan.right_time), budget));
+  std::vector<uint32_t> left_number(left.count(), 0), right_number(right.count(), 0);
+  uint32_t keys = 1;
+  if (!plan.left_keys.empty()) {
+    KeyNumbers numbers(plan.left_keys.size());
+    TS_ASSIGN_OR_RETURN(left_number, numbers.Number(SlicesOf(left, plan.left_keys), budget));
+    TS_ASSIGN_OR_RETURN(right_number, numbers.Number(SlicesOf(right, plan.right_keys), budget));
+    keys = numbers.size();
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(left.count() + right.count(), 24));
+  const Grouping left_groups(left_number, keys), right_groups(right_number, keys);
+  const std::vector<uint32_t> right_rows = right.rows->ToVector();
+  for (uint32_t key = 0; key < keys; ++key) {
+    if (left_groups.PositionsOf(key).empty()) continue;
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TimedRows candidates = Pick(right_groups.PositionsOf(key), right_times);
+    for (uint32_t& row : candidates.rows) row = right_rows[row];
+    MatchKey(Pick(left_groups.PositionsOf(key), left_times), candidates, matched);
+  }
+  return absl::OkStatus();
+}
+
+// A column that both tables have: the right value where a row was found, else the left one.
+absl::StatusOr<Value> Overwrite(const Value& left, Value right, std::span<const uint32_t> matched,
+                                std::string_view name, Budget& budget) {
+  const auto missing = std::ranges::count(matched, kNoRow);
+  if (missing == 0) return right;
+  if (left.type() != right.type()) {
+    return TypeError("column {} is {} on the left and {} on the right", name, NameOf(left.type()),
+                     NameOf(right.type()));
+  }
+  TS_ASSIGN_OR_RETURN(const Value both, Join(left, right, budget));
+  std::vector<uint32_t> positions(matched.size());
+  const auto n = static_cast<uint32_t>(matched.size());
+  for (uint32_t i = 0; i < n; ++i) positions[i] = matched[i] == kNoRow ? i : n + i;
+  return TakeItems(both, positions);
+}
+
+absl::StatusOr<TableView> Result(const Plan& plan, const TableView& left, const TableView& right,
+                                 std::span<const uint32_t> matched, AsofTime time, Budget& budget) {
+  std::vector<std::string> names = left.names;
+  std::vector<Value> columns;
+  for (size_t i = 0; i < left.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(Value column, Materialise(left.ColumnAt(i), budget));
+    columns.push_back(std::move(column));
+  }
+  for (size_t i = 0; i < right.columns.size(); ++i) {
+    if (std::ranges::find(plan.right_keys, i) != plan.right_keys.end()) continue;
+    if (i == plan.right_time && time == AsofTime::kLeft) continue;
+    TS_ASSIGN_OR_RETURN(Value column, GatherRows(right.columns[i], matched, budget));
+    const int common = left.Find(right.names[i]);
+    if (common < 0) {
+      names.push_back(right.names[i]);
+      columns.push_back(std::move(column));
+      continue;
+    }
+    Value& replaced = columns[static_cast<size_t>(common)];
+    TS_ASSIGN_OR_RETURN(replaced,
+                        Overwrite(replaced, std::move(column), matched, right.names[i], budget));
+  }
+  TableView result = ViewOf(std::move(names), std::move(columns));
+  result.key_columns = left.key_columns;
+  return result;
+}
+
+}  // namespace
+
+absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_t> quote_ns,
+                       std::span<uint32_t> prevailing) {
+  if (prevailing.size() != trade_ns.size() || quote_ns.size() >= kNoRow) {
+    return InvalidArgument("asof match: {} results for {} trades and {} quotes", prevailing.size(),
+                           trade_ns.size(), quote_ns.size());
+  }
+  const size_t quotes = quote_ns.size();
+  size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
+  for (size_t i = 0; i < trade_ns.size(); ++i) {
+    const int64_t now = trade_ns[i];
+    if (after < quotes && quote_ns[after] <= now) {
+      size_t low = after, step = 1;  // quote_ns[low] <= now, always.
+      while (step < quotes - low && quote_ns[low + step] <= now) {
+        low += step;
+        step *= 2;
+      }
+      size_t high = std::min(low + step, quotes);  // Beyond the end, or quote_ns[high] > now.
+      while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        (quote_ns[middle] <= now ? low : high) = middle;
+      }
+      after = high;
+    }
+    prevailing[i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,
+                                   const TableView& right, AsofTime time, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Plan plan, MakePlan(columns, left, right));
+  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> left_times,
+                      OrderedTimes(left.ColumnAt(plan.left_time), budget));
+  TS_RETURN_IF_ERROR(budget.Charge(left.count(), 4 * sizeof(uint64_t)));
+  std::vector<uint32_t> matched(left.count(), kNoRow);
+  if (const std::optional<IndexedRight> indexed = IndexedRight::Make(plan, right)) {
+    TS_RETURN_IF_ERROR(MatchByIndex(plan, *indexed, left, right, left_times, matched, budget));
+  } else {
+    TS_RETURN_IF_ERROR(MatchByHash(plan, left, right, left_times, matched, budget));
+  }
+  return Result(plan, left, right, matched, time, budget);
+}
+
+}  // namespace tickstack::query

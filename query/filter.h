@@ -1,0 +1,43 @@
+#pragma once
+
+// Conditions of a query as kernels over column chunks: `column op constant` becomes an interval
+// test, or a set test for symbols, that appends the numbers of the rows that pass.
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "query/budget.h"
+#include "query/column.h"
+#include "query/rows.h"
+#include "query/table_view.h"
+#include "query/type_rules.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// What may stand between a column and a constant.
+struct Condition {
+  enum class Kind { kCompare, kIn, kWithin, kLike };
+  Kind kind = Kind::kCompare;
+  AtomicOp op = AtomicOp::kEqual;  // Of kCompare.
+};
+
+// The rows of `rows` where `column condition constant` holds. Columns that the constant does not
+// meet in their own unit go block by block through the general operators, so that a condition never
+// copies more than a block of a column.
+//
+//   sym = , sym in    on the indexed column of a whole table: the index's row numbers, nothing read
+//   time within, <... on rows of one symbol out of the index: binary search
+//   anything else     one pass over the rows: about 1 ns each for a range, 3 for scattered ones
+//
+// nullopt: this condition has no kernel (`in` a list, a pattern on strings...); evaluate it.
+absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
+                                             const RowSet& rows, Condition condition,
+                                             const Value& constant, Budget& budget);
+
+// The rows whose flag is set. `flags` is a boolean vector with one item a row, or an atom for all
+// of them: `type`, `length`.
+absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags);
+
+}  // namespace tickstack::query

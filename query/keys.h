@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+#include "query/budget.h"
+#include "query/column.h"
+
+namespace tickstack::query {
+
+// Numbers the distinct tuples of some columns 0, 1, 2... in order of first appearance: what
+// grouping and joining hash once, so that they can count and index afterwards. Several calls share
+// the numbers, for the two sides of a join.
+//
+// Cost: a hash per row and column; for a captured symbol column an array lookup.
+class KeyNumbers {
+ public:
+  explicit KeyNumbers(size_t columns) : columns_(columns) {}
+
+  // One number a row. The columns have equal counts and, over all calls, equal types: `type` if
+  // not.
+  absl::StatusOr<std::vector<uint32_t>> Number(std::span<const Slice> columns, Budget& budget);
+  uint32_t size() const { return next_; }  // Numbers given so far.
+
+ private:
+  struct PerColumn {
+    bool used = false;
+    Type type = Type::kList;
+    StringMap<uint32_t> names;
+    absl::flat_hash_map<uint64_t, uint32_t> bits;
+  };
+  absl::StatusOr<std::vector<uint32_t>> NumberColumn(const Slice& slice, PerColumn& known,
+                                                     Budget& budget);
+
+  std::vector<PerColumn> columns_;
+  // By column from the second on: (number so far, number in the column) to number.
+  std::vector<absl::flat_hash_map<uint64_t, uint32_t>> pairs_;
+  uint32_t next_ = 0;
+};
+
+// The rows of each group, from a group number a row: `rows_of(g)` ascends.
+class Grouping {
+ public:
+  Grouping(std::span<const uint32_t> numbers, uint32_t groups);
+  uint32_t groups() const { return static_cast<uint32_t>(ends_.size()); }
+  std::span<const uint32_t> PositionsOf(uint32_t group) const {
+    const size_t begin = group == 0 ? 0 : ends_[group - 1];
+    return std::span<const uint32_t>(positions_).subspan(begin, ends_[group] - begin);
+  }
+
+ private:
+  std::vector<uint32_t> positions_;
+  std::vector<size_t> ends_;
+};
+
+}  // namespace tickstack::query

@@ -1,0 +1,130 @@
+#include "query/rows.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace tickstack::query {
+namespace {
+
+PostingRun Part(const PostingRun& run, size_t begin, size_t end) {
+  PostingRun part{run.rows.subspan(begin, end - begin), {}};
+  if (!run.time_ns.empty()) part.time_ns = run.time_ns.subspan(begin, end - begin);
+  return part;
+}
+
+}  // namespace
+
+RowSet RowSet::Range(size_t begin_row, size_t end_row) {
+  RowSet set;
+  set.begin_row_ = begin_row;
+  set.count_ = end_row - begin_row;
+  return set;
+}
+
+void RowSet::AddRun(PostingRun run) {
+  if (run.rows.empty()) return;
+  count_ += run.rows.size();
+  runs_.push_back(run);
+}
+
+RowSet RowSet::Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<const void> owner) {
+  RowSet set;
+  set.AddRun({ascending_rows, {}});
+  set.owner_ = std::move(owner);
+  return set;
+}
+
+RowSet RowSet::Of(std::vector<uint32_t> ascending_rows) {
+  const auto owner = std::make_shared<const std::vector<uint32_t>>(std::move(ascending_rows));
+  return Borrow(*owner, owner);
+}
+
+RowSet RowSet::OfPostings(Postings postings) {
+  RowSet set;
+  bool has_times = true;
+  for (const PostingRun& run : postings.runs) {
+    has_times = has_times && run.time_ns.size() == run.rows.size();
+    set.AddRun(run);
+  }
+  set.sorted_times_ = has_times && postings.time_sorted && !set.runs_.empty();
+  return set;
+}
+
+size_t RowSet::At(size_t i) const {
+  TS_DCHECK(i < count_);
+  if (is_range()) return begin_row_ + i;
+  size_t run = 0;
+  while (i >= runs_[run].rows.size()) i -= runs_[run++].rows.size();
+  return runs_[run].rows[i];
+}
+
+RowSet RowSet::Slice(size_t skip, size_t n) const {
+  skip = std::min(skip, count_);
+  n = std::min(n, count_ - skip);
+  if (is_range()) return Range(begin_row_ + skip, begin_row_ + skip + n);
+  RowSet part;
+  part.owner_ = owner_;
+  for (const PostingRun& run : runs_) {
+    const size_t begin = std::min(skip, run.rows.size());
+    const size_t end = std::min(begin + n, run.rows.size());
+    part.AddRun(Part(run, begin, end));
+    skip -= begin;
+    n -= end - begin;
+  }
+  part.sorted_times_ = sorted_times_ && !part.runs_.empty();
+  return part;
+}
+
+RowSet RowSet::WithTimes(int64_t first_ns, int64_t last_ns) const {
+  TS_CHECK(sorted_times_);
+  RowSet part;
+  part.owner_ = owner_;
+  for (const PostingRun& run : runs_) {
+    const auto begin = std::ranges::lower_bound(run.time_ns, first_ns);
+    const auto end = std::ranges::upper_bound(run.time_ns, last_ns);
+    if (begin >= end) continue;
+    part.AddRun(Part(run, static_cast<size_t>(begin - run.time_ns.begin()),
+                     static_cast<size_t>(end - run.time_ns.begin())));
+  }
+  part.sorted_times_ = !part.runs_.empty();
+  return part;
+}
+
+std::vector<uint32_t> RowSet::ToVector() const {
+  std::vector<uint32_t> rows;
+  if (is_range()) {
+    rows.resize(count_);
+    std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin_row_));
+    return rows;
+  }
+  rows.reserve(count_);
+  for (const PostingRun& run : runs_) rows.insert(rows.end(), run.rows.begin(), run.rows.end());
+  return rows;
+}
+
+std::vector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
+  std::vector<int64_t> positions;
+  positions.reserve(count_);
+  if (outer.is_range()) {
+    for (uint32_t row : ToVector()) {
+      positions.push_back(int64_t{row} - static_cast<int64_t>(outer.begin_row_));
+    }
+    return positions;
+  }
+  // Both ascend, so the search goes on from where the last one ended.
+  size_t run = 0, before = 0, at = 0;  // `before`: outer rows in the runs before this one.
+  for (uint32_t row : ToVector()) {
+    while (outer.runs_[run].rows.back() < row) {
+      before += outer.runs_[run++].rows.size();
+      at = 0;
+    }
+    const std::span<const uint32_t> rest = outer.runs_[run].rows.subspan(at);
+    at += static_cast<size_t>(std::ranges::lower_bound(rest, row) - rest.begin());
+    positions.push_back(static_cast<int64_t>(before + at));
+  }
+  return positions;
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,117 @@
+#include "query/table_view.h"
+
+#include <algorithm>
+
+#include "query/errors.h"
+
+namespace tickstack::query {
+namespace {
+
+absl::Status AddColumns(Value table, TableView& view) {
+  if (!table.values().is_list() || !table.keys().is(Type::kSymbol) ||
+      table.keys().count() != table.values().count()) {
+    return TypeError("a table whose columns are not a list of vectors with names");
+  }
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    const Value& column = table.columns()[i];
+    if (!column.is_vector() && !column.is_list()) {
+      return TypeError("column {} is a {}, not a vector", table.column_names()[i],
+                       NameOf(column.type()));
+    }
+    if (!view.columns.empty() && column.count() != view.columns.front().rows()) {
+      return LengthError("column {} has {} items, column {} {}", table.column_names()[i],
+                         column.count(), view.names.front(), view.columns.front().rows());
+    }
+    view.names.emplace_back(table.column_names()[i]);
+    view.columns.emplace_back(column);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int TableView::Find(std::string_view name) const {
+  const auto found = std::ranges::find(names, name);
+  return found == names.end() ? -1 : static_cast<int>(found - names.begin());
+}
+
+bool TableView::IsWholeCapture() const {
+  return !columns.empty() && columns.front().captured() && rows->IsAllOf(columns.front().rows());
+}
+
+TableView ViewOf(Snapshot snapshot) {
+  TableView view;
+  view.rows = std::make_shared<const RowSet>(RowSet::Range(0, snapshot.rows()));
+  const auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
+  for (size_t i = 0; i < shared->schema().columns.size(); ++i) {
+    view.names.push_back(shared->schema().columns[i].name);
+    view.columns.emplace_back(shared, i);
+  }
+  view.key_columns = shared->schema().key_columns;
+  return view;
+}
+
+absl::StatusOr<TableView> ViewOf(Value value) {
+  TableView view;
+  if (value.is_keyed_table()) {
+    TS_RETURN_IF_ERROR(AddColumns(value.keys(), view));
+    view.key_columns = view.columns.size();
+    TS_RETURN_IF_ERROR(AddColumns(value.values(), view));
+  } else if (value.is_table()) {
+    TS_RETURN_IF_ERROR(AddColumns(std::move(value), view));
+  } else {
+    return TypeError("a {} where a table is expected", NameOf(value.type()));
+  }
+  const size_t rows = view.columns.empty() ? 0 : view.columns.front().rows();
+  view.rows = std::make_shared<const RowSet>(RowSet::Range(0, rows));
+  return view;
+}
+
+TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns) {
+  TableView view;
+  const size_t rows = columns.empty() ? 0 : columns.front().count();
+  view.rows = std::make_shared<const RowSet>(RowSet::Range(0, rows));
+  view.names = std::move(names);
+  for (Value& column : columns) view.columns.emplace_back(std::move(column));
+  return view;
+}
+
+absl::StatusOr<Value> Materialise(const TableView& view, Budget& budget) {
+  SymbolVector names[2];
+  std::vector<Value> columns[2];  // The key's and the others'.
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    const int part = i < view.key_columns ? 0 : 1;
+    TS_ASSIGN_OR_RETURN(Value column, Materialise(view.ColumnAt(i), budget));
+    names[part].push_back(view.names[i]);
+    columns[part].push_back(std::move(column));
+  }
+  Value values = Value::Table(std::move(names[1]), std::move(columns[1]));
+  if (view.key_columns == 0) return values;
+  return Value::Pair(Type::kDict, Attribute::kNone,
+                     Value::Table(std::move(names[0]), std::move(columns[0])), std::move(values));
+}
+
+absl::StatusOr<Value> RowAt(const TableView& view, size_t i) {
+  SymbolVector names;
+  std::vector<Value> items;
+  for (size_t column = 0; column < view.columns.size(); ++column) {
+    names.push_back(view.names[column]);
+    if (i == kNoItem) {
+      items.push_back(NullOf(view.columns[column].type()));
+      continue;
+    }
+    TS_ASSIGN_OR_RETURN(Value item, view.ColumnAt(column).At(i));
+    items.push_back(std::move(item));
+  }
+  return Value::Dict(Value::Symbols(std::move(names)), Collapse(std::move(items)));
+}
+
+std::string UniqueName(std::string_view name, const std::vector<std::string>& taken) {
+  std::string unique(name);
+  for (int suffix = 1; std::ranges::find(taken, unique) != taken.end(); ++suffix) {
+    unique = fmt::format("{}{}", name, suffix);
+  }
+  return unique;
+}
+
+}  // namespace tickstack::query

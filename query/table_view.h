@@ -1,0 +1,52 @@
+#pragma once
+
+// A table as a query sees it: named columns, all at the same rows. `select a,b from t where ...` is
+// one of these until somebody needs its elements.
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "query/budget.h"
+#include "query/column.h"
+#include "query/rows.h"
+#include "table/table.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+struct TableView {
+  std::vector<std::string> names;
+  std::vector<Column> columns;  // One per name, each with at least the rows of `rows`.
+  std::shared_ptr<const RowSet> rows = std::make_shared<const RowSet>();
+  size_t key_columns = 0;  // The first ones, of a keyed table.
+
+  size_t count() const { return rows->count(); }
+  int Find(std::string_view name) const;  // -1: there is no such column.
+  Slice ColumnAt(size_t column) const { return {columns[column], rows}; }
+  // All rows of one captured table, so that its index holds for them.
+  bool IsWholeCapture() const;
+};
+
+TableView ViewOf(Snapshot snapshot);
+
+// `value` is a table or keyed table from anywhere: `type` or `length` if its columns are not
+// vectors of one count.
+absl::StatusOr<TableView> ViewOf(Value value);
+
+// A table (or keyed table) of vectors as they are: equal counts, checked by the caller.
+TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns);
+
+// Copies it out: a table, or a keyed table.
+absl::StatusOr<Value> Materialise(const TableView& view, Budget& budget);
+
+// One row: a dictionary of column names to items. With i = kNoItem the nulls of the columns.
+absl::StatusOr<Value> RowAt(const TableView& view, size_t i);
+
+// `a`, or `a1`, `a2`... if the name is taken: how q names columns that collide.
+std::string UniqueName(std::string_view name, const std::vector<std::string>& taken);
+
+}  // namespace tickstack::query
