@@ -1,0 +1,327 @@
+#include "query/select.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "query/elements.h"
+#include "query/errors.h"
+#include "query/evaluator.h"
+#include "query/filter.h"
+#include "query/group.h"
+
+namespace tickstack::query {
+namespace {
+
+using SharedRows = std::shared_ptr<const RowSet>;
+
+// Row numbers are 32 bits, and one of them means "none".
+absl::Status CheckRows(const TableView& view) {
+  if (view.columns.empty() || view.columns.front().rows() < kNoItem) return absl::OkStatus();
+  return LimitError("a table of {} rows, at most {}", view.columns.front().rows(), kNoItem - 1);
+}
+
+class QueryEvaluator {
+ public:
+  QueryEvaluator(Context& context, const Query& query, TableView view)
+      : context_(context), query_(query), view_(std::move(view)), rows_(view_.rows) {}
+
+  absl::StatusOr<Term> Run() {
+    TS_RETURN_IF_ERROR(CheckRows(view_));
+    for (const NodePtr& condition : query_.conditions) {
+      TS_ASSIGN_OR_RETURN(RowSet kept, Apply(*condition));
+      rows_ = std::make_shared<const RowSet>(std::move(kept));
+    }
+    TS_RETURN_IF_ERROR(ApplyLimit());
+    if (query_.grouped) return Grouped();
+    return query_.exec ? Exec() : Select();
+  }
+
+ private:
+  // Evaluates a node with the columns at `rows` in scope.
+  absl::StatusOr<Term> EvaluateAt(const Node& node, const SharedRows& rows) {
+    const Scope scope{&view_, rows};
+    Context inner{context_.environment, context_.budget, &scope};
+    return EvaluateNode(inner, node);
+  }
+
+  absl::StatusOr<RowSet> Apply(const Node& condition);
+  absl::StatusOr<std::optional<RowSet>> ApplyToColumn(const Node& condition);
+  absl::StatusOr<RowSet> KeepFlagged(Term flags);
+  absl::Status ApplyLimit();
+  // The column that a node is nothing but a name of.
+  std::optional<size_t> PlainColumn(const Node& node) const;
+
+  absl::StatusOr<Term> Select();
+  absl::StatusOr<Term> SelectPlain() const;
+  absl::StatusOr<Term> Exec();
+  absl::StatusOr<Term> ExecLast() const;
+  absl::StatusOr<Term> Grouped();
+  absl::StatusOr<Groups> MakeGroups(std::vector<std::string>& names);
+  absl::StatusOr<Value> ColumnOverGroups(const Node& node, const Groups& groups);
+  absl::StatusOr<Term> LastRows(const Groups& groups, std::vector<std::string> key_names);
+  absl::StatusOr<Term> GroupedExec(Groups groups);
+
+  Context& context_;
+  const Query& query_;
+  const TableView view_;
+  SharedRows rows_;
+};
+
+std::optional<Condition> ConditionOf(const Node& function) {
+  if (function.kind != Node::Kind::kFunction) return std::nullopt;
+  const std::string_view name = function.function->name;
+  using Kind = Condition::Kind;
+  if (name == "in") return Condition{Kind::kIn};
+  if (name == "within") return Condition{Kind::kWithin};
+  if (name == "like") return Condition{Kind::kLike};
+  if (name == "=") return Condition{Kind::kCompare, AtomicOp::kEqual};
+  if (name == "<>") return Condition{Kind::kCompare, AtomicOp::kNotEqual};
+  if (name == "<") return Condition{Kind::kCompare, AtomicOp::kLess};
+  if (name == ">") return Condition{Kind::kCompare, AtomicOp::kGreaterThan};
+  if (name == "<=") return Condition{Kind::kCompare, AtomicOp::kLessOrEqual};
+  if (name == ">=") return Condition{Kind::kCompare, AtomicOp::kGreaterOrEqual};
+  return std::nullopt;
+}
+
+std::optional<size_t> QueryEvaluator::PlainColumn(const Node& node) const {
+  if (node.kind != Node::Kind::kName) return std::nullopt;
+  const int column = view_.Find(node.name);
+  return column < 0 ? std::nullopt : std::optional(static_cast<size_t>(column));
+}
+
+// `column op right` by a kernel where there is one: the right side is evaluated once, and as long
+// as it does not go with the rows one by one it is a constant.
+absl::StatusOr<std::optional<RowSet>> QueryEvaluator::ApplyToColumn(const Node& condition) {
+  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3) return std::nullopt;
+  const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
+  const std::optional<size_t> column = PlainColumn(*condition.children[1]);
+  if (!kind.has_value() || !column.has_value()) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Term right, EvaluateAt(*condition.children[2], rows_));
+  if (auto* slice = std::get_if<Slice>(&right);
+      slice != nullptr && kind->kind == Condition::Kind::kIn) {
+    TS_ASSIGN_OR_RETURN(right, Materialise(*slice, context_.budget));
+  }
+  if (const auto* constant = std::get_if<Value>(&right)) {
+    TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
+                        Filter(view_, *column, *rows_, *kind, *constant, context_.budget));
+    if (kept.has_value()) return kept;
+  }
+  Term args[] = {Slice{view_.columns[*column], rows_}, std::move(right)};
+  TS_ASSIGN_OR_RETURN(Term flags, query::Apply(context_, *condition.children[0]->function, args));
+  TS_ASSIGN_OR_RETURN(RowSet kept, KeepFlagged(std::move(flags)));
+  return kept;
+}
+
+absl::StatusOr<RowSet> QueryEvaluator::KeepFlagged(Term term) {
+  TS_ASSIGN_OR_RETURN(const Value flags, ToValue(std::move(term), context_.budget));
+  TS_RETURN_IF_ERROR(context_.budget.Charge(rows_->count(), sizeof(uint32_t)));
+  return Keep(*rows_, flags);
+}
+
+absl::StatusOr<RowSet> QueryEvaluator::Apply(const Node& condition) {
+  TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept, ApplyToColumn(condition));
+  if (kept.has_value()) return *std::move(kept);
+  TS_ASSIGN_OR_RETURN(Term flags, EvaluateAt(condition, rows_));
+  return KeepFlagged(std::move(flags));
+}
+
+// select[n]: the first n rows, the last ones for a negative n; select[m n]: n rows from row m on.
+absl::Status QueryEvaluator::ApplyLimit() {
+  if (query_.limit == nullptr) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const Value limit, EvaluateToValue(context_, *query_.limit));
+  if (limit.type() != Type::kLong) return TypeError("select[{}]", NameOf(limit.type()));
+  const std::span<const int64_t> numbers = limit.span<int64_t>();
+  const size_t count = rows_->count();
+  size_t skip = 0, take = count;
+  if (numbers.size() == 2 && !limit.is_atom() && numbers[0] >= 0 && numbers[1] >= 0) {
+    skip = static_cast<size_t>(numbers[0]);
+    take = static_cast<size_t>(numbers[1]);
+  } else if (numbers.size() == 1 && numbers[0] >= 0) {
+    take = static_cast<size_t>(numbers[0]);
+  } else if (numbers.size() == 1) {
+    const uint64_t wanted = 0 - static_cast<uint64_t>(numbers[0]);
+    skip = wanted < count ? count - wanted : 0;
+  } else {
+    return LengthError("select[] of {} numbers", numbers.size());
+  }
+  rows_ = std::make_shared<const RowSet>(rows_->Slice(skip, take));
+  return absl::OkStatus();
+}
+
+// Columns as they are, under their own or other names: nothing is copied.
+absl::StatusOr<Term> QueryEvaluator::SelectPlain() const {
+  TableView result;
+  result.rows = rows_;
+  for (const NamedNode& column : query_.columns) {
+    result.names.push_back(UniqueName(column.name, result.names));
+    result.columns.push_back(view_.columns[*PlainColumn(*column.node)]);
+  }
+  return result;
+}
+
+bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_list(); }
+
+absl::StatusOr<Term> QueryEvaluator::Select() {
+  if (query_.columns.empty()) {
+    TableView result = view_;
+    result.rows = rows_;
+    return result;
+  }
+  const bool plain = std::ranges::all_of(query_.columns, [&](const NamedNode& column) {
+    return PlainColumn(*column.node).has_value();
+  });
+  if (plain) return SelectPlain();
+
+  std::vector<std::string> names;
+  std::vector<Value> columns;
+  std::optional<size_t> rows;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    if (!IsVectorOrList(value) && !value.is_atom()) {
+      return TypeError("column {} is a {}", column.name, NameOf(value.type()));
+    }
+    if (IsVectorOrList(value)) {
+      if (rows.has_value() && *rows != value.count()) {
+        return LengthError("column {} has {} items, others {}", column.name, value.count(), *rows);
+      }
+      rows = value.count();
+    }
+    names.push_back(UniqueName(column.name, names));
+    columns.push_back(std::move(value));
+  }
+  for (Value& column : columns) {
+    if (!column.is_atom()) continue;  // An atom goes with every row; with atoms only there is one.
+    TS_RETURN_IF_ERROR(context_.budget.Charge(rows.value_or(1), 16));
+    column = Repeat(column, rows.value_or(1));
+  }
+  return ViewOf(std::move(names), std::move(columns));
+}
+
+absl::StatusOr<Term> QueryEvaluator::ExecLast() const {
+  TableView at_rows = view_;
+  at_rows.rows = rows_;
+  TS_ASSIGN_OR_RETURN(Value row,
+                      RowAt(at_rows, rows_->count() == 0 ? kNoItem : rows_->count() - 1));
+  return row;
+}
+
+// One column without a name is its value, several are a dictionary.
+absl::StatusOr<Term> QueryEvaluator::Exec() {
+  if (query_.columns.empty()) return ExecLast();
+  if (query_.columns.size() == 1 && !query_.columns[0].named) {
+    return EvaluateAt(*query_.columns[0].node, rows_);
+  }
+  std::vector<std::string> names;
+  SymbolVector keys;
+  std::vector<Value> values;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    names.push_back(UniqueName(column.name, names));
+    keys.push_back(names.back());
+    values.push_back(std::move(value));
+  }
+  return Value::Dict(Value::Symbols(std::move(keys)), Collapse(std::move(values)));
+}
+
+absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& names) {
+  std::vector<Slice> keys;
+  for (const NamedNode& group : query_.groups) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*group.node, rows_));
+    names.push_back(UniqueName(group.name, names));
+    if (const auto* slice = std::get_if<Slice>(&term)) {
+      keys.push_back(*slice);
+      continue;
+    }
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    if (!value.is_vector()) return NyiError("by an expression that is no vector");
+    keys.push_back(Slice::Of(std::move(value)));
+  }
+  if (keys.size() == 1) {
+    TS_ASSIGN_OR_RETURN(std::optional<Groups> indexed, GroupsFromIndex(keys[0], context_.budget));
+    if (indexed.has_value()) return *std::move(indexed);
+  }
+  return GroupByValues(keys, *rows_, context_.budget);
+}
+
+// An expression once a group: atoms become a vector, vectors a list of them.
+absl::StatusOr<Value> QueryEvaluator::ColumnOverGroups(const Node& node, const Groups& groups) {
+  std::vector<Value> items;
+  items.reserve(groups.rows.size());
+  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.rows.size(), sizeof(Value)));
+  for (const SharedRows& rows : groups.rows) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    items.push_back(std::move(value));
+  }
+  if (!items.empty()) return Collapse(std::move(items));
+  // No groups: the type is that of the expression over no rows.
+  TS_ASSIGN_OR_RETURN(Term none, EvaluateAt(node, std::make_shared<const RowSet>()));
+  TS_ASSIGN_OR_RETURN(const Value value, ToValue(std::move(none), context_.budget));
+  return value.is_atom() ? EmptyVector(value.type()) : Value::List({});
+}
+
+// `select by k`: the last row of each group.
+absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
+                                              std::vector<std::string> key_names) {
+  std::vector<uint32_t> last;
+  for (const SharedRows& rows : groups.rows) {
+    last.push_back(static_cast<uint32_t>(rows->At(rows->count() - 1)));
+  }
+  std::vector<std::string> names = std::move(key_names);
+  std::vector<Value> columns = groups.keys;
+  for (size_t i = 0; i < view_.columns.size(); ++i) {
+    if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
+    TS_ASSIGN_OR_RETURN(Value column, GatherRows(view_.columns[i], last, context_.budget));
+    names.push_back(view_.names[i]);
+    columns.push_back(std::move(column));
+  }
+  TableView result = ViewOf(std::move(names), std::move(columns));
+  result.key_columns = groups.keys.size();
+  return result;
+}
+
+// exec x by k: a dictionary of keys to values. Other shapes are not answered.
+absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups groups) {
+  const bool simple = query_.columns.size() == 1 && !query_.columns[0].named &&
+                      query_.groups.size() == 1 && !query_.groups[0].named;
+  if (!simple) return NyiError("exec by");
+  TS_ASSIGN_OR_RETURN(Value values, ColumnOverGroups(*query_.columns[0].node, groups));
+  return Value::Dict(std::move(groups.keys[0]), std::move(values));
+}
+
+absl::StatusOr<Term> QueryEvaluator::Grouped() {
+  std::vector<std::string> names;
+  TS_ASSIGN_OR_RETURN(Groups groups, MakeGroups(names));
+  if (query_.exec) return GroupedExec(std::move(groups));
+  if (query_.columns.empty()) return LastRows(groups, std::move(names));
+
+  std::vector<Value> columns = groups.keys;
+  std::vector<std::string> value_names;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Value value, ColumnOverGroups(*column.node, groups));
+    const std::string name = UniqueName(column.name, value_names);
+    if (std::ranges::find(names, name) != names.end()) {
+      return QError(absl::StatusCode::kInvalidArgument,
+                    fmt::format("dup names for cols/groups {}", name), "name one of them");
+    }
+    value_names.push_back(name);
+    columns.push_back(std::move(value));
+  }
+  const size_t key_columns = names.size();
+  names.insert(names.end(), value_names.begin(), value_names.end());
+  TableView result = ViewOf(std::move(names), std::move(columns));
+  result.key_columns = key_columns;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
+  TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(source)));
+  return QueryEvaluator(context, query, std::move(view)).Run();
+}
+
+}  // namespace tickstack::query

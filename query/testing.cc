@@ -1,0 +1,273 @@
+#include "query/testing.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/time.h"
+#include "query/elements.h"
+
+namespace tickstack::query {
+namespace {
+
+std::string ShowClock(int64_t ns, int digits) {
+  const int64_t seconds = ns / kNsPerSecond;
+  std::string text =
+      fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
+  if (digits > 0)
+    text += fmt::format(".{:09}", ns % kNsPerSecond).substr(0, 1 + static_cast<size_t>(digits));
+  return text;
+}
+
+std::string ShowTimespan(int64_t ns) {
+  const bool negative = ns < 0;
+  if (negative) ns = -ns;
+  return fmt::format("{}{}D{}", negative ? "-" : "", ns / kNsPerDay, ShowClock(ns % kNsPerDay, 9));
+}
+
+std::string ShowTemporal(Type type, int64_t value) {
+  const std::string sign = value < 0 ? "-" : "";
+  const int64_t magnitude = value < 0 ? -value : value;
+  switch (type) {
+    case Type::kTimestamp:
+      return FormatTimestamp(value);
+    case Type::kMonth:
+      return FormatDate(DaysFromCivil(static_cast<int>(2000 + value / 12),
+                                      static_cast<int>(value % 12 + 1), 1))
+                 .substr(0, 7) +
+             "m";
+    case Type::kDate:
+      return FormatDate(static_cast<int32_t>(value));
+    case Type::kTimespan:
+      return ShowTimespan(value);
+    case Type::kMinute:
+      return sign + ShowClock(magnitude * 60 * kNsPerSecond, 0).substr(0, 5);
+    case Type::kSecond:
+      return sign + ShowClock(magnitude * kNsPerSecond, 0);
+    default:
+      return sign + ShowClock(magnitude * 1'000'000, 3);
+  }
+}
+
+std::string_view SuffixOf(Type type) {
+  switch (type) {
+    case Type::kShort:
+      return "h";
+    case Type::kInt:
+      return "i";
+    case Type::kReal:
+      return "e";
+    default:
+      return "";
+  }
+}
+
+// One element without its type's suffix.
+template <typename T>
+std::string ShowElement(Type type, T element) {
+  if constexpr (std::is_same_v<T, Guid>) {
+    std::string text;
+    for (std::byte byte : element) text += fmt::format("{:02x}", static_cast<int>(byte));
+    return text;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (std::isnan(element))
+      return type == Type::kFloat ? "0n" : fmt::format("0N{}", LetterOf(type));
+    if (std::isinf(element)) return element < 0 ? "-0w" : "0w";
+    if (type == Type::kDatetime) {
+      return FormatTimestamp(static_cast<int64_t>(std::llround(element * 86'400'000.0)) * 1'000'000)
+          .replace(10, 1, "T")
+          .substr(0, 23);
+    }
+    return fmt::format("{:.10g}", element);
+  } else {
+    const bool plain = type == Type::kLong || type == Type::kInt || type == Type::kShort;
+    const std::string letter = type == Type::kLong || plain ? "" : std::string(1, LetterOf(type));
+    if (IsNullElement(type, element)) return "0N" + letter;
+    if (element == std::numeric_limits<T>::max()) return "0W" + letter;
+    if (element == -std::numeric_limits<T>::max()) return "-0W" + letter;
+    return plain ? fmt::format("{}", element) : ShowTemporal(type, int64_t{element});
+  }
+}
+
+std::string Quoted(std::string_view text) {
+  std::string quoted = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    if (c == '\n')
+      quoted += "\\n";
+    else
+      quoted += c;
+  }
+  return quoted + "\"";
+}
+
+std::string ShowFixedWidth(const Value& value) {
+  const Type type = value.type();
+  if (type == Type::kBoolean) {
+    std::string text;
+    for (uint8_t flag : value.span<uint8_t>()) text += flag != 0 ? '1' : '0';
+    return text + "b";
+  }
+  if (type == Type::kByte) {
+    std::string text = "0x";
+    for (uint8_t byte : value.span<uint8_t>()) text += fmt::format("{:02x}", byte);
+    return text;
+  }
+  if (type == Type::kChar) return Quoted(value.text());
+  return VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    std::string text;
+    for (const T& element : value.span<T>()) {
+      if (!text.empty()) text += ' ';
+      text += ShowElement(type, element);
+    }
+    text += SuffixOf(type);
+    // Floats that look like longs say that they are none.
+    const bool integral = text.find_first_of(".enw") == std::string::npos;
+    return type == Type::kFloat && integral ? text + "f" : text;
+  });
+}
+
+std::string ShowVector(const Value& value) {
+  if (value.count() == 0 && value.type() != Type::kChar)
+    return fmt::format("`{}$()", NameOf(value.type()));
+  const std::string mark = value.count() == 1 ? "," : "";
+  if (!value.is(Type::kSymbol)) return mark + ShowFixedWidth(value);
+  std::string text = mark;
+  for (size_t i = 0; i < value.count(); ++i) text += fmt::format("`{}", value.symbols()[i]);
+  return text;
+}
+
+std::string ShowColumns(const Value& table) {
+  std::string text;
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    if (i > 0) text += ';';
+    text += fmt::format("{}:{}", table.column_names()[i], Show(table.columns()[i]));
+  }
+  return text;
+}
+
+std::string ShowList(const Value& list) {
+  if (list.count() == 1) return "," + Show(list.items()[0]);
+  std::string text;
+  for (const Value& item : list.items()) {
+    if (!text.empty()) text += ';';
+    text += Show(item);
+  }
+  return "(" + text + ")";
+}
+
+// The column's bytes as they come off the wire.
+std::string EncodeColumn(const Value& column) {
+  if (column.is(Type::kSymbol)) return std::string(column.symbols().text());
+  if (!column.is_list()) return std::string(AsText(column.elements()));
+  std::string bytes;
+  for (const Value& item : column.items()) {
+    TS_CHECK(item.is_string());
+    bytes.append("\x0a\x00", 2);
+    const auto count = static_cast<int32_t>(item.count());
+    bytes.append(reinterpret_cast<const char*>(&count), sizeof(count));
+    bytes.append(item.text());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+std::string Show(const Value& value) {
+  if (value.is_keyed_table()) {
+    return fmt::format("([{}]{})", ShowColumns(value.keys()), ShowColumns(value.values()));
+  }
+  if (value.is_table()) return fmt::format("([]{})", ShowColumns(value));
+  if (value.is_dict()) return Show(value.keys()) + "!" + Show(value.values());
+  if (value.is_null()) return "::";
+  if (value.is_list()) return ShowList(value);
+  if (value.is_atom_of(Type::kSymbol)) return fmt::format("`{}", value.symbol());
+  if (value.is_atom()) return ShowFixedWidth(value);
+  if (value.is_vector()) return ShowVector(value);
+  return fmt::format("<{}>", NameOf(value.type()));
+}
+
+std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
+                               mem::Tier& tier, size_t rows_per_chunk) {
+  Schema schema;
+  schema.table = name;
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    schema.columns.push_back({std::string(table.column_names()[i]), table.columns()[i].type()});
+  }
+  absl::StatusOr<std::shared_ptr<Table>> captured = Table::Create(
+      schema, &symbols, TablePlacement{&tier, {}, nullptr}, {.rows_per_chunk = rows_per_chunk});
+  TS_CHECK(captured.ok());
+  std::vector<std::string> bytes;
+  for (const Value& column : table.columns()) bytes.push_back(EncodeColumn(column));
+  std::vector<ColumnView> views;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    views.push_back(
+        {table.columns()[i].type(), Attribute::kNone, table.count(), AsBytes(bytes[i])});
+  }
+  if (table.count() > 0) TS_CHECK((*captured)->Append({views, table.count()}).ok());
+  return *captured;
+}
+
+void TestEnvironment::CaptureTable(std::string_view name, std::string_view expression) {
+  const absl::StatusOr<Value> table = Evaluate(expression, *this);
+  TS_CHECK(table.ok() && table->is_table());
+  tables_.insert_or_assign(std::string(name), Capture(name, *table, symbols_, *tier_));
+}
+
+void TestEnvironment::SetValue(std::string_view name, Value value) {
+  values_.insert_or_assign(std::string(name), std::move(value));
+}
+
+std::optional<Snapshot> TestEnvironment::FindTable(std::string_view name) {
+  const auto found = tables_.find(name);
+  if (found == tables_.end()) return std::nullopt;
+  return found->second->TakeSnapshot();
+}
+
+std::vector<std::string> TestEnvironment::TableNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) names.push_back(name);
+  return names;
+}
+
+std::optional<Value> TestEnvironment::FindValue(std::string_view name) {
+  const auto found = values_.find(name);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<absl::StatusOr<Value>> TestEnvironment::Call(std::string_view name,
+                                                           std::span<const Value> args) {
+  if (name == ".t.fail") return absl::UnavailableError("no such luck");
+  if (name != ".t.echo") return std::nullopt;
+  return Value::List(std::vector<Value>(args.begin(), args.end()));
+}
+
+std::string TestEnvironment::Ask(std::string_view expression, const Limits& limits) {
+  const absl::StatusOr<Value> result = Evaluate(expression, *this, limits);
+  return result.ok() ? Show(*result) : "'" + QErrorText(result.status());
+}
+
+std::string TestEnvironment::AskRequest(const Value& request, const Limits& limits) {
+  const absl::StatusOr<Value> result = EvaluateRequest(request, *this, limits);
+  return result.ok() ? Show(*result) : "'" + QErrorText(result.status());
+}
+
+void AddSampleTables(TestEnvironment& environment) {
+  constexpr std::string_view kTrade =
+      "([]time:2013.10.07D09:30 2013.10.07D09:31 2013.10.07D09:31 2013.10.07D09:33;"
+      "sym:`aig`bac`aig`bac;price:48.5 13.75 48.25 14f;size:100 200 300 400i;"
+      "cond:(\"AB\";\"\";enlist \"C\";\"AB\"))";
+  constexpr std::string_view kQuote =
+      "([]time:2013.10.07D09:29 2013.10.07D09:30 2013.10.07D09:30 2013.10.07D09:31 "
+      "2013.10.07D09:32;sym:`bac`aig`aig`bac`aig;bid:13.5 48.25 48.5 13.75 48f;"
+      "ask:13.75 48.5 48.75 14 48.5;bsize:1 2 3 4 5)";
+  for (const auto& [name, text] : {std::pair{"trade", kTrade}, std::pair{"quote", kQuote}}) {
+    environment.CaptureTable(name, text);
+    const absl::StatusOr<Value> table = Evaluate(text, environment);
+    TS_CHECK(table.ok());
+    environment.SetValue(std::string("v") + name, *table);
+  }
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,61 @@
+#pragma once
+
+// For the tests of this folder: values as text, and an environment of captured tables.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "mem/tier.h"
+#include "query/query.h"
+#include "table/symbols.h"
+#include "table/table.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// A value as a q literal that says its type: `1 2h`, `` `a`b!1 2 ``, `([k:`a`b]v:1 2)`, `` `long$()
+// ``. A vector of one item is written `,1`. Attributes are left out.
+std::string Show(const Value& value);
+
+// Makes a captured table from a table value: `sym` is indexed, chunks have 64 rows.
+std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
+                               mem::Tier& tier, size_t rows_per_chunk = 64);
+
+// Captured tables, values and one function `.t.echo`, which answers its arguments as a list.
+class TestEnvironment : public Environment {
+ public:
+  TestEnvironment() : tier_(mem::MakeDramTier("test")) {}
+
+  // The table that `expression` evaluates to, captured.
+  void CaptureTable(std::string_view name, std::string_view expression);
+  void SetValue(std::string_view name, Value value);
+
+  std::optional<Snapshot> FindTable(std::string_view name) override;
+  std::vector<std::string> TableNames() override;
+  int64_t NowNs() override { return 434'448'000'000'000'123; }  // 2013.10.07D08:00:00.000000123
+  std::optional<Value> FindValue(std::string_view name) override;
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override;
+
+  // The result as text, or `'signal`.
+  std::string Ask(std::string_view expression, const Limits& limits = {});
+  std::string AskRequest(const Value& request, const Limits& limits = {});
+
+ private:
+  std::unique_ptr<mem::Tier> tier_;
+  SymbolTable symbols_;
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_;
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+// trade and quote of two symbols over four minutes, captured as `trade` and `quote`, and the same
+// rows as values named `vtrade` and `vquote`.
+void AddSampleTables(TestEnvironment& environment);
+
+}  // namespace tickstack::query
