@@ -278,6 +278,7 @@ void Connection::Queue(ByteBuffer message) {
 void Connection::Queue(std::span<const Segment> segments) {
   if (!open_) return;
   for (const Segment& segment : segments) {
+    if (segment.bytes.empty()) continue;  // Alone in the queue it could never be sent off.
     queued_bytes_ += segment.bytes.size();
     if (segment.bytes.size() < kCopyBelowBytes) {
       impl_->CopyIntoStaging(segment.bytes);

@@ -252,10 +252,14 @@ TEST_F(ConnectionTest, SendsSegmentsOfSomebodyElsesMemory) {
       EncodeMessage(MessageKind::kAsync, Value::String(std::string(50'000, 'x'))));
   const std::vector<Segment> segments = {{whole->span().first(20), whole},
                                          {whole->span().subspan(20, 30'000), whole},
-                                         {whole->span().subspan(30'020), whole}};
+                                         {whole->span().subspan(30'020), whole},
+                                         {{}, whole}};
   client_->connection()->Queue(segments);
-  client_->connection()->Queue(EncodeMessage(MessageKind::kAsync, Value::Long(7)));
   client_->connection()->Flush();
+  client_->connection()->Queue(std::vector<Segment>{{{}, whole}});
+  client_->connection()->Flush();
+  EXPECT_EQ(client_->connection()->queued_bytes(), 0u);
+  client_->connection()->Send(EncodeMessage(MessageKind::kAsync, Value::Long(7)));
   Until([&] { return echo_.got.size() == 2; });
   EXPECT_EQ(echo_.got[0], Value::String(std::string(50'000, 'x')));
   EXPECT_EQ(echo_.got[1], Value::Long(7));
