@@ -1,0 +1,211 @@
+#include "rdb/query_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "wire/client.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using namespace std::chrono_literals;
+
+ByteBuffer Trades(int64_t first, int64_t rows) {
+  ByteBuffer times, prices;
+  SymbolVector names;
+  for (int64_t i = first; i < first + rows; ++i) {
+    times.AppendLittle(i);
+    names.push_back(i % 2 == 0 ? "AIG" : "IBM");
+    prices.AppendLittle(static_cast<double>(i));
+  }
+  ByteBuffer body;
+  wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                            Value::List({Value::Vector(Type::kTimestamp, std::move(times)),
+                                         Value::Symbols(names),
+                                         Value::Vector(Type::kFloat, std::move(prices))})}),
+               body);
+  return body;
+}
+
+class QueryServiceTest : public testing::Test {
+ protected:
+  QueryServiceTest() {
+    const Schema schema = *ParseSchema("trade", "time p, sym s, price f");
+    rdb_.OnSchemas({&schema, 1});
+  }
+  void Start(QueryServiceOptions options = {}) {
+    absl::StatusOr<std::unique_ptr<QueryService>> started =
+        QueryService::Start(options, &environment_);
+    ASSERT_TRUE(started.ok()) << started.status();
+    service_ = *std::move(started);
+    address_ = {"127.0.0.1", service_->port(), ""};
+  }
+  absl::StatusOr<Value> Ask(const Value& request) { return wire::Ask(address_, request, 10s); }
+  absl::StatusOr<Value> Ask(std::string_view text) { return Ask(Value::String(text)); }
+  int64_t AskLong(std::string_view text) {
+    const absl::StatusOr<Value> answer = Ask(text);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    EXPECT_TRUE(answer.ok() && answer->is_atom_of(Type::kLong));
+    return answer.ok() && answer->is_atom_of(Type::kLong) ? answer->as<int64_t>() : -1;
+  }
+
+  ManualClock clock_{1000};
+  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
+  Rdb rdb_{{}, tier_.get(), &clock_};
+  RdbEnvironment environment_{&rdb_, &clock_};
+  wire::Address address_;
+  std::unique_ptr<QueryService> service_;
+};
+
+TEST_F(QueryServiceTest, AnswersQueriesOverWhatWasIngested) {
+  Start();
+  EXPECT_EQ(AskLong("count trade"), 0);
+  rdb_.OnLive(Trades(0, 10));
+  EXPECT_EQ(AskLong("count trade"), 10);
+  EXPECT_EQ(AskLong("exec count price from trade where sym=`IBM"), 5);
+  const absl::StatusOr<Value> tables = Ask("tables[]");
+  ASSERT_TRUE(tables.ok()) << tables.status();
+  EXPECT_EQ(*tables, Value::Symbols({"trade"}, tables->attribute()));
+}
+
+TEST_F(QueryServiceTest, TellsItsCountersLatencyAndTiers) {
+  Start();
+  rdb_.OnLive(Trades(0, 10));
+  rdb_.OnLogged(Trades(10, 5));
+  EXPECT_EQ(AskLong(".rdb.stats[][`rows]"), 10);
+  EXPECT_EQ(AskLong(".rdb.stats[][`rows_replayed]"), 5);
+  EXPECT_EQ(AskLong(".rdb.stats[][`symbols]"), 2);
+  EXPECT_EQ(AskLong(".rdb.latency[][`count]"), 10);
+  EXPECT_EQ(AskLong(".rdb.latency[][`max]"), 1000);
+  EXPECT_EQ(AskLong(".rdb.latency[`reset][`count]"), 10);
+  EXPECT_EQ(AskLong(".rdb.latency[][`count]"), 0);
+  const absl::StatusOr<Value> tiers = Ask(".tier.stats[]");
+  ASSERT_TRUE(tiers.ok()) << tiers.status();
+  ASSERT_TRUE(tiers->is_table());
+  EXPECT_EQ(tiers->FindColumn("tier")->symbols()[0], "dram");
+  EXPECT_EQ(tiers->FindColumn("capacity")->span<int64_t>()[0], int64_t{1} << 30);
+  EXPECT_FALSE(Ask(".rdb.stats[1]").ok());
+}
+
+TEST_F(QueryServiceTest, AnswersErrorsAsErrors) {
+  Start();
+  EXPECT_EQ(Message(Ask("nothing").status()), "nothing");
+  EXPECT_EQ(Message(Ask("1+`a").status()), "type");
+  EXPECT_FALSE(Ask("select from").ok());
+  EXPECT_EQ(AskLong("count trade"), 0);
+}
+
+class Pipeline : public wire::ClientHandler {
+ public:
+  explicit Pipeline(std::function<void(wire::Connection&)> begin) : begin_(std::move(begin)) {}
+  void OnConnected(wire::Connection& connection) override { begin_(connection); }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { closed = true; }
+  bool closed = false;
+
+ private:
+  std::function<void(wire::Connection&)> begin_;
+};
+
+// More requests than may wait at once: reading pauses and goes on, and the order stays.
+TEST_F(QueryServiceTest, AnswersManyRequestsInTheirOrder) {
+  QueryServiceOptions options;
+  options.threads = 2;
+  Start(options);
+  wire::EventLoop loop;
+  std::vector<int64_t> answers;
+  constexpr int kRequests = 500;
+  Pipeline pipeline([&](wire::Connection& connection) {
+    for (int i = 0; i < kRequests; ++i) {
+      connection.SendAsync(Value::String("count trade"));
+      connection.Call(Value::String(std::to_string(i) + "+0"),
+                      [&](const absl::StatusOr<Value>& answer) {
+                        answers.push_back(answer.ok() ? answer->as<int64_t>() : -1);
+                      });
+    }
+  });
+  wire::Client client(loop, address_, {}, &pipeline);
+  ASSERT_TRUE(loop.RunUntil([&] { return answers.size() == kRequests; }, 20s));
+  for (int i = 0; i < kRequests; ++i) EXPECT_EQ(answers[static_cast<size_t>(i)], i);
+}
+
+TEST_F(QueryServiceTest, DamagedRequestsGetAnErrorAndTheConnectionGoesOn) {
+  Start();
+  wire::EventLoop loop;
+  std::vector<absl::StatusOr<Value>> answers;
+  Pipeline pipeline([&](wire::Connection& connection) {
+    // A sync message whose body is no value.
+    connection.Send(ByteBuffer(AsBytes(std::string_view("\1\1\0\0\x0a\0\0\0\x63\x63", 10))));
+    connection.Call(Value::String("1+1"), [&](absl::StatusOr<Value> a) { answers.push_back(a); });
+    connection.Call(Value::String("2+2"), [&](absl::StatusOr<Value> a) { answers.push_back(a); });
+  });
+  wire::Client client(loop, address_, {}, &pipeline);
+  // Three responses for two calls: the first belongs to the damaged message.
+  ASSERT_TRUE(loop.RunUntil([&] { return answers.size() == 2; }, 20s));
+  EXPECT_FALSE(answers[0].ok());
+  EXPECT_EQ(answers[1]->as<int64_t>(), 2);
+}
+
+// Goal: ingesting goes on while queries run, and each query sees whole batches. Method: batches of
+// 100 rows whose prices sum to a multiple of 4950, two clients that ask for the sum all the time.
+TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {
+  QueryServiceOptions options;
+  options.threads = 2;
+  Start(options);
+  ByteBuffer batch;
+  batch.Append(Trades(0, 100));
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0, asked = 0;
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 2; ++c) {
+    clients.emplace_back([&] {
+      while (!done.load()) {
+        const absl::StatusOr<Value> sum = Ask("exec sum price from trade");
+        ++asked;
+        const bool whole = sum.ok() && sum->is_atom_of(Type::kFloat) &&
+                           static_cast<int64_t>(sum->as<double>()) % 4950 == 0;
+        if (!whole) ++wrong;
+      }
+    });
+  }
+  for (int i = 0; i < 2000 || (asked < 20 && i < 200'000); ++i) rdb_.OnLive(batch);
+  done = true;
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(asked, 0);
+}
+
+TEST_F(QueryServiceTest, StopsWhileClientsAreConnectedAndAsk) {
+  Start();
+  rdb_.OnLive(Trades(0, 1000));
+  wire::EventLoop loop;
+  int answers = 0;
+  Pipeline pipeline([&](wire::Connection& connection) {
+    for (int i = 0; i < 1000; ++i) {
+      connection.Call(Value::String("select from trade"),
+                      [&](const absl::StatusOr<Value>&) { ++answers; });
+    }
+  });
+  wire::Client client(loop, address_, {}, &pipeline);
+  ASSERT_TRUE(loop.RunUntil([&] { return answers > 3; }, 20s));
+  service_ = nullptr;
+  EXPECT_TRUE(loop.RunUntil([&] { return pipeline.closed; }, 20s));
+}
+
+TEST_F(QueryServiceTest, EndsAnEvaluationThatTakesTooLong) {
+  QueryServiceOptions options;
+  options.timeout_ns = 1;
+  Start(options);
+  rdb_.OnLive(Trades(0, 1000));
+  EXPECT_EQ(Message(Ask("select from trade where price>5").status()), "stop");
+}
+
+}  // namespace
+}  // namespace tickstack::rdb
