@@ -1,0 +1,126 @@
+// The `tickstack` command: a subcommand per process and per tool. Exit codes: 0 done, 1 failed, 2
+// wrong usage.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "cli/log_command.h"
+#include "cli/process_commands.h"
+#include "cli/query_command.h"
+#include "cli/up_command.h"
+
+namespace tickstack {
+namespace {
+
+constexpr int kExitUsage = 2;
+
+void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand("up", "Run a whole stack; Ctrl-C stops it in order");
+  command
+      .add_option("config", options.config,
+                  "The stack's configuration, such as examples/stack.toml")
+      ->required();
+  command.add_option("--data", options.data, "The data directory, instead of the configuration's");
+  command.add_option("--date", options.date, "Stay on this day, for a replay, such as 2013.10.07");
+  command.add_flag("--no-feed", options.no_feed, "Without the configuration's feeds");
+  command
+      .add_option("--ports", options.ports,
+                  "First port, the others follow; 0: the kernel chooses (see --ready-file)")
+      ->check(CLI::Range(0, 65535));
+  command.add_option("--ready-file", options.ready_file,
+                     "Written when all answer: names, roles, pids and ports as JSON");
+  command.add_option("--seconds", options.seconds, "Stop by itself so long after all answered")
+      ->check(CLI::NonNegativeNumber);
+  command.callback([&] { action = [&] { return RunUp(options); }; });
+}
+
+void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand("query", "Ask a process a question in q");
+  command.add_option("address", options.address, "HOST:PORT, :PORT or unix:PATH")->required();
+  command.add_option("q", options.query, "The expression, such as 'count trade'; -: from stdin")
+      ->required();
+  auto* json = command.add_flag_callback(
+      "--json", [&] { options.format = OutputFormat::kJson; }, "Answer as JSON");
+  command.add_flag_callback(
+             "--csv", [&] { options.format = OutputFormat::kCsv; }, "Answer as CSV")
+      ->excludes(json);
+  command.add_option("--user", options.user, "User name; its password is in TICKSTACK_PASSWORD");
+  command.add_option("--timeout", options.timeout_s, "Seconds to wait for the answer")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.callback([&] { action = [&] { return RunQuery(options); }; });
+}
+
+struct LogOptions {
+  LogDumpOptions dump;
+  LogCheckOptions check;
+  LogRepairOptions repair;
+};
+
+void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand("log", "Look at, check or repair a tickerplant log");
+  command.require_subcommand(1);
+
+  CLI::App& dump = *command.add_subcommand("dump", "List the messages");
+  dump.add_option("file", options.dump.file, "The log")->required();
+  dump.add_flag("--json", options.dump.json, "An object per line");
+  dump.add_flag("--values", options.dump.values, "Also the rows themselves");
+  dump.add_option("--from", options.dump.from, "Number of the first message")
+      ->capture_default_str();
+  dump.add_option("--count", options.dump.count, "How many messages");
+  dump.add_option("--table", options.dump.table, "Only messages of this table");
+  dump.callback([&] { action = [&] { return RunLogDump(options.dump); }; });
+
+  CLI::App& check = *command.add_subcommand("check", "Read it all; say what is damaged and where");
+  check.add_option("file", options.check.file, "The log")->required();
+  check.add_flag("--json", options.check.json, "One object");
+  check.callback([&] { action = [&] { return RunLogCheck(options.check); }; });
+
+  CLI::App& repair = *command.add_subcommand("repair", "Cut a torn tail, rebuild the index");
+  repair.add_option("file", options.repair.file, "The log")->required();
+  repair.add_flag("--json", options.repair.json, "One object");
+  repair.add_flag("--skip-damaged", options.repair.skip_damaged,
+                  "Write what is whole to FILE.repaired, beyond damage in the middle too");
+  repair.callback([&] { action = [&] { return RunLogRepair(options.repair); }; });
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  absl::StatusOr<StackConfig> config = ConfigForProcess(args);
+  if (!config.ok()) {
+    std::fprintf(stderr, "%s\n", std::string(Message(config.status())).c_str());
+    return kExitUsage;
+  }
+  CLI::App app("Market-data capture: a feed, a tickerplant, real-time databases, a monitor");
+  app.name("tickstack");
+  app.set_version_flag("--version", TICKSTACK_VERSION);
+  app.require_subcommand(1);
+
+  Action action;
+  UpOptions up;
+  QueryOptions query;
+  LogOptions log;
+  AddUpCommand(app, up, action);
+  AddTickerplantCommand(app, *config, action);
+  AddRdbCommand(app, *config, action);
+  AddFeedCommand(app, *config, action);
+  AddMonitorCommand(app, *config, action);
+  AddQueryCommand(app, query, action);
+  AddLogCommand(app, log, action);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? EXIT_SUCCESS : kExitUsage;
+  }
+  return action();
+}
+
+}  // namespace
+}  // namespace tickstack
+
+int main(int argc, char** argv) { return tickstack::Main(argc, argv); }

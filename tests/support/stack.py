@@ -1,0 +1,186 @@
+"""Runs stacks and single processes for the end-to-end tests, in a temporary folder, on ports that the
+kernel chooses, and leaves nothing behind.
+
+    class MyTest(StackTest):
+        def test_something(self):
+            stack = self.start_stack(CONFIG, "--date", "2013.10.07")
+            self.assertEqual(0, stack.ask("rdb", "count trade"))
+
+TICKSTACK_BIN is the program under test (default: the release build). TICKSTACK_SANITIZED_BIN is one
+built with AddressSanitizer, for what is meant to break it; without it TICKSTACK_BIN is used.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+from tests.support import kdb_ipc
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+PROGRAM = os.environ.get("TICKSTACK_BIN", str(ROOT / "build/release/cli/tickstack"))
+SANITIZED_PROGRAM = os.environ.get("TICKSTACK_SANITIZED_BIN", PROGRAM)
+FIXTURES = pathlib.Path(os.environ.get("TICKSTACK_FIXTURES", ROOT / "../shared/fixtures"))
+
+
+def wait_until(condition, seconds=60.0, what="the condition"):
+    """The first true value that `condition` returns; AssertionError after so many seconds."""
+    give_up = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > give_up:
+            raise AssertionError(f"{what} did not come true within {seconds} s")
+        time.sleep(0.02)
+
+
+def is_alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def rss_bytes(pid):
+    with open(f"/proc/{pid}/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+class Stack:
+    """A running `tickstack up`."""
+
+    def __init__(self, folder, config, flags, program=PROGRAM):
+        self.folder = folder
+        self.data = folder / "data"
+        self.ready_file = folder / "ready.json"
+        self.log_path = folder / "up.log"
+        (folder / "stack.toml").write_text(config, encoding="utf-8")
+        self.log = open(self.log_path, "ab")
+        self.process = subprocess.Popen(
+            [program, "up", str(folder / "stack.toml"), "--data", str(self.data), "--ports", "0",
+             "--ready-file", str(self.ready_file), *flags],
+            stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log)
+        self.pids = set()
+
+    def wait_until_ready(self, seconds=60.0):
+        def ready():
+            if self.process.poll() is not None:
+                raise AssertionError(f"the stack ended: {self.process.returncode}\n{self.log_text()}")
+            return self.ready_file.exists()
+        wait_until(ready, seconds, "the ready file")
+        self.processes()
+        return self
+
+    def log_text(self):
+        return self.log_path.read_text(encoding="utf-8", errors="replace")[-20000:]
+
+    def processes(self):
+        listed = json.loads(self.ready_file.read_text(encoding="utf-8"))["processes"]
+        self.pids.update(process["pid"] for process in listed)
+        return {process["name"]: process for process in listed}
+
+    def pid(self, name):
+        return self.processes()[name]["pid"]
+
+    def port(self, name):
+        return self.processes()[name]["port"]
+
+    def connect(self, name, **options):
+        return kdb_ipc.Connection(self.port(name), **options)
+
+    def ask(self, name, query):
+        with self.connect(name) as connection:
+            return connection.call(query)
+
+    def kill(self, name):
+        """kill -9, then waits until its successor answers."""
+        old = self.pid(name)
+        os.kill(old, signal.SIGKILL)
+        wait_until(lambda: self.pid(name) != old, what=f"a new {name}")
+        with kdb_ipc.connect_within(self.port(name)):
+            pass
+
+    def stop(self, with_signal=signal.SIGTERM, seconds=90.0):
+        """The exit code."""
+        if self.process.poll() is None:
+            if self.ready_file.exists():
+                self.processes()
+            self.process.send_signal(with_signal)
+        try:
+            code = self.process.wait(seconds)
+        finally:
+            self.log.close()
+        return code
+
+    def destroy(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        for pid in self.pids:
+            if is_alive(pid):
+                os.kill(pid, signal.SIGKILL)
+
+
+class StackTest(unittest.TestCase):
+    """Has a temporary folder, and stops what its tests started."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-test-"))
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+
+    def start_stack(self, config, *flags, program=PROGRAM, name="stack"):
+        folder = self.folder / name
+        folder.mkdir(exist_ok=True)
+        stack = Stack(folder, config, flags, program)
+        self.addCleanup(stack.destroy)
+        return stack.wait_until_ready()
+
+    def start_process(self, *arguments, program=PROGRAM):
+        """A single process; its port and the subprocess. It inherits a socket that listens."""
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.addCleanup(listener.close)
+        log_path = self.folder / f"{arguments[0]}.{listener.getsockname()[1]}.log"
+        with open(log_path, "ab") as log:
+            process = subprocess.Popen(
+                [program, *arguments, "--listen-fd", str(listener.fileno())],
+                pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        process.log_path = log_path
+        port = listener.getsockname()[1]
+        listener.close()
+
+        def end():
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        self.addCleanup(end)
+        return port, process
+
+    def run_program(self, *arguments, program=PROGRAM, **options):
+        options.setdefault("timeout", 120)
+        return subprocess.run([program, *arguments], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, check=False, **options)
+
+    def fixture(self, name):
+        """The path of a fixture; skips the test if it is not there, or fails if it has to be."""
+        path = FIXTURES / name
+        if path.exists():
+            return path
+        if os.environ.get("TICKSTACK_REQUIRE_FIXTURES") == "1":
+            self.fail(f"no fixture {path}")
+        raise unittest.SkipTest(f"no fixture {path} (TICKSTACK_FIXTURES names the folder)")
+
+
+def main():
+    if not os.access(PROGRAM, os.X_OK):
+        sys.exit(f"{PROGRAM}: not there: `make build`, or set TICKSTACK_BIN")
+    unittest.main(module="__main__", verbosity=2)
