@@ -78,7 +78,12 @@ class TickerplantService::Queries : public query::Environment {
 
   std::optional<Value> FindValue(std::string_view name) override {
     if (name == ".u") return Namespace();
-    if (name == ".u.i") return Value::Long(static_cast<int64_t>(plant().published_seq()));
+    if (name == ".u.i") {
+      // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
+      // right: what the subscription then publishes must not lie behind the position.
+      plant().Publish();
+      return Value::Long(static_cast<int64_t>(plant().published_seq()));
+    }
     if (name == ".u.j") return Value::Long(static_cast<int64_t>(plant().logged_seq()));
     if (name == ".u.L") return Value::Symbol(":" + plant().log().path());
     if (name == ".u.l")

@@ -1,0 +1,258 @@
+#include "tickerplant/tickerplant_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/client.h"
+#include "wire/codec.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class Peer : public wire::ClientHandler {
+ public:
+  void OnConnected(wire::Connection&) override { connected = true; }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage& message) override {
+    messages.push_back(*wire::Decode(message.body));
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override { closed = true; }
+  std::vector<Value> messages;
+  bool connected = false;
+  bool closed = false;
+};
+
+// A tickerplant on loopback and whoever talks to it, on one loop.
+class TickerplantServiceTest : public testing::Test {
+ protected:
+  TickerplantServiceTest()
+      : directory_(std::filesystem::temp_directory_path() /
+                   ("tickerplant_service_test." + std::to_string(::getpid()) + "." +
+                    testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    InitLogging("test", LogLevel::kOff);
+    std::filesystem::remove_all(directory_);
+    TickerplantOptions options;
+    options.schemas = DefaultSchemas();
+    options.log_directory = directory_;
+    auto plant = Tickerplant::Open(options, *DayClock::Create("UTC", 0, DaysFromCivil(2020, 3, 9)),
+                                   &SystemClock::Instance());
+    EXPECT_TRUE(plant.ok()) << plant.status();
+    service_ = std::make_unique<TickerplantService>(
+        loop_, *std::move(plant), 1'000'000, [this](const absl::Status& why) { failure_ = why; });
+    wire::ServerOptions server_options;
+    server_options.connection.max_queue_bytes = size_t{4} << 20;
+    server_ = *wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, server_options, service_.get());
+  }
+  ~TickerplantServiceTest() override {
+    clients_.clear();
+    server_.reset();
+    service_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  wire::Connection& Connect(Peer& peer) {
+    clients_.push_back(std::make_unique<wire::Client>(
+        loop_, wire::Address{"127.0.0.1", server_->port(), ""}, wire::ClientOptions{}, &peer));
+    Until([&] { return clients_.back()->connection() != nullptr; });
+    return *clients_.back()->connection();
+  }
+  void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_.RunUntil(done, 20s)); }
+  absl::StatusOr<Value> Ask(wire::Connection& connection, const Value& request) {
+    std::optional<absl::StatusOr<Value>> answer;
+    connection.Call(request, [&](absl::StatusOr<Value> a) { answer = std::move(a); });
+    Until([&] { return answer.has_value(); });
+    return *std::move(answer);
+  }
+  absl::StatusOr<Value> Ask(wire::Connection& connection, std::string_view q) {
+    return Ask(connection, Value::String(q));
+  }
+
+  static Value Trade(std::string_view sym, int32_t size = 100) {
+    return Value::List({Value::Timestamp(5), Value::Symbol(sym), Value::Float(1.5),
+                        Value::Int(size), Value::Boolean(false), Value::Char(' '),
+                        Value::Char('N')});
+  }
+  static Value UpdOf(std::string_view table, Value x) {
+    return Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), std::move(x)});
+  }
+
+  const std::string directory_;
+  wire::EventLoop loop_;
+  absl::Status failure_;
+  std::unique_ptr<TickerplantService> service_;
+  std::unique_ptr<wire::Server> server_;
+  std::vector<std::unique_ptr<wire::Client>> clients_;
+};
+
+TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  ASSERT_TRUE(Ask(connection, UpdOf("trade", Trade("IBM"))).ok());
+  const absl::StatusOr<Value> answer = Ask(connection, "(.u.sub[`;`];`.u `i`L)");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_EQ(answer->items().size(), 2u);
+  const std::vector<Value>& schemas = answer->items()[0].items();
+  ASSERT_EQ(schemas.size(), 2u);
+  EXPECT_EQ(schemas[0].items()[0], Value::Symbol("trade"));
+  const Value& empty = schemas[0].items()[1];
+  EXPECT_EQ(empty.count(), 0u);
+  EXPECT_EQ(empty.FindColumn("sym")->attribute(), Attribute::kGrouped);
+  EXPECT_EQ(answer->items()[1].items()[0], Value::Long(1));
+  EXPECT_EQ(answer->items()[1].items()[1], Value::Symbol(":" + directory_ + "/sym2020.03.09"));
+}
+
+TEST_F(TickerplantServiceTest, PublishesToEverySubscriberWhatItAskedFor) {
+  Peer all, ibm, quotes, feed;
+  ASSERT_TRUE(Ask(Connect(all), ".u.sub[`;`]").ok());
+  ASSERT_TRUE(Ask(Connect(ibm), ".u.sub[`trade;`IBM`BAC]").ok());
+  // As q programs send it: a list of symbols collapses to a vector.
+  ASSERT_TRUE(Ask(Connect(quotes), Value::Symbols({".u.sub", "quote", ""})).ok());
+  wire::Connection& connection = Connect(feed);
+  connection.SendAsync(UpdOf("trade", Trade("IBM")));
+  connection.SendAsync(UpdOf("trade", Trade("AIG")));
+  Until([&] { return !all.messages.empty() && !ibm.messages.empty(); });
+  Until([&] {
+    size_t rows = 0;
+    for (const Value& message : all.messages) rows += message.items()[2].count();
+    return rows == 2;
+  });
+  ASSERT_EQ(ibm.messages.size(), 1u);
+  EXPECT_EQ(*ibm.messages[0].items()[2].FindColumn("sym"), Value::Symbols({"IBM"}));
+  EXPECT_TRUE(quotes.messages.empty());
+}
+
+TEST_F(TickerplantServiceTest, AnswersASyncUpdWhenItIsLogged) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  EXPECT_TRUE(Ask(connection, UpdOf("trade", Trade("IBM")))->is_null());
+  EXPECT_EQ(service_->tickerplant().logged_seq(), 1u);
+  const absl::StatusOr<Value> wrong = Ask(connection, UpdOf("nosuch", Trade("IBM")));
+  EXPECT_THAT(std::string(Message(wrong.status())), HasSubstr("nosuch"));
+  EXPECT_EQ(*Ask(connection, ".u.j"), Value::Long(1));
+}
+
+TEST_F(TickerplantServiceTest, TellsAFeedHowFarItIsAndOfAGap) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  const auto updn = [](int64_t row) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(row),
+                        Value::Symbol("trade"), Trade("A")});
+  };
+  connection.SendAsync(updn(0));
+  connection.SendAsync(updn(1));
+  connection.SendAsync(updn(7));
+  const absl::StatusOr<Value> rows = Ask(connection, ".u.feed[`f]");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_EQ(rows->keys(), Value::Symbols({"trade", "quote"}));
+  EXPECT_THAT(rows->values().span<int64_t>(), ElementsAre(2, 0));
+  ASSERT_EQ(peer.messages.size(), 1u);
+  EXPECT_EQ(peer.messages[0].items()[0], Value::Symbol(".u.err"));
+  EXPECT_THAT(std::string(peer.messages[0].items()[1].text()),
+              HasSubstr("gap: feed f sends row 7 of trade, expected 2"));
+}
+
+TEST_F(TickerplantServiceTest, NumbersUpdsAndStreamsItsLog) {
+  Peer peer, feed;
+  wire::Connection& subscriber = Connect(peer);
+  wire::Connection& sender = Connect(feed);
+  for (int i = 0; i < 5; ++i) ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("A", i))).ok());
+  const absl::StatusOr<Value> answer = Ask(subscriber, ".u.subx[`;`]");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->items()[1], Value::Long(5));
+  ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("B"))).ok());
+  Until([&] { return !peer.messages.empty(); });
+  EXPECT_EQ(peer.messages[0].items()[3], Value::Long(6));
+
+  // Message by message, and all at once.
+  size_t seen = 0;
+  for (int64_t from = 0; from < 6; ++from) {
+    const absl::StatusOr<Value> bytes = Ask(subscriber, fmt::format(".u.log[{};1]", from));
+    ASSERT_TRUE(bytes.ok()) << bytes.status();
+    size_t used = 0;
+    EXPECT_TRUE(wire::DecodePrefix(bytes->elements(), &used).ok());
+    EXPECT_EQ(used, bytes->elements().size());
+    seen += used;
+  }
+  EXPECT_EQ(Ask(subscriber, ".u.log[0;1000000]")->count(), seen);
+  EXPECT_EQ(Ask(subscriber, ".u.log[6;1000000]")->count(), 0u);
+  EXPECT_FALSE(Ask(subscriber, ".u.log[7;1]").ok());
+}
+
+TEST_F(TickerplantServiceTest, CutsOffASlowSubscriberAndServesTheOthers) {
+  Peer slow, good, feed;
+  wire::Connection& sleeper = Connect(slow);
+  ASSERT_TRUE(Ask(sleeper, ".u.sub[`quote;`]").ok());
+  ASSERT_TRUE(Ask(Connect(good), ".u.sub[`quote;`]").ok());
+  sleeper.PauseReading();
+  const size_t rows = 20'000;
+  SymbolVector syms;
+  for (size_t i = 0; i < rows; ++i) syms.push_back("IBM");
+  const std::vector<int64_t> longs(rows, 1);
+  const std::vector<double> floats(rows, 1);
+  const Value x = Value::List(
+      {Value::Vector(Type::kTimestamp, std::span<const int64_t>(longs)), Value::Symbols(syms),
+       Value::Vector(Type::kFloat, std::span<const double>(floats)),
+       Value::Vector(Type::kFloat, std::span<const double>(floats)),
+       Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
+       Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
+       Value::String(std::string(rows, 'a')), Value::String(std::string(rows, 'b'))});
+  wire::Connection& sender = Connect(feed);
+  size_t sent = 0;
+  for (; sent < 100 && service_->tickerplant().publisher().Outlets().size() == 2; ++sent) {
+    ASSERT_TRUE(Ask(sender, UpdOf("quote", x)).ok());
+  }
+  EXPECT_LT(sent, 100u);
+  Until([&] {
+    size_t got = 0;
+    for (const Value& message : good.messages) got += message.items()[2].count();
+    return got == sent * rows;
+  });
+  EXPECT_EQ(Ask(sender, ".u.stats[]")->values().span<int64_t>()[11], 1);  // subscribers_dropped
+}
+
+TEST_F(TickerplantServiceTest, PausesFeedsWhileTheDiskIsFull) {
+  Peer feed, other;
+  wire::Connection& sender = Connect(feed);
+  wire::Connection& asker = Connect(other);
+  ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("A"))).ok());
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = old;
+  small.rlim_cur = 200;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  for (int i = 0; i < 50; ++i) sender.SendAsync(UpdOf("trade", Trade("B")));
+  Until([&] { return service_->tickerplant().counters().log_retries > 1; });
+  EXPECT_EQ(*Ask(asker, "1+1"), Value::Long(2));  // Others are answered.
+  EXPECT_TRUE(failure_.ok());
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  Until([&] { return service_->tickerplant().logged_seq() == 51; });
+  ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("C"))).ok());
+  EXPECT_EQ(service_->tickerplant().logged_seq(), 52u);
+}
+
+TEST_F(TickerplantServiceTest, KnowsItsVariablesAndSaysNyiToTheRest) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  EXPECT_EQ(*Ask(connection, ".u.d"), Value::Date(DaysFromCivil(2020, 3, 9)));
+  EXPECT_EQ(*Ask(connection, "tables[]"), Value::Symbols({"quote", "trade"}));
+  EXPECT_EQ(Ask(connection, ".u.w")->keys(), Value::Symbols({"trade", "quote"}));
+  EXPECT_TRUE(Ask(connection, "").ok());
+  EXPECT_EQ(Message(Ask(connection, ".u.sub[`nosuch;`]").status()), "nosuch");
+  EXPECT_FALSE(Ask(connection, "system \"ls\"").ok());
+  EXPECT_FALSE(Ask(connection, ".u.sub[1;2]").ok());
+  EXPECT_FALSE(Ask(connection, ".u.sub[`trade]").ok());
+}
+
+}  // namespace
+}  // namespace tickstack::tickerplant
