@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "wire/codec.h"
 #include "wire/tplog_index.h"
+#include "wire/tplog_recovery.h"
 #include "wire/tplog_scanner.h"
 
 namespace tickstack::wire {
@@ -34,9 +35,14 @@ class Check {
 
  private:
   absl::Status CheckIndexed();
-  absl::Status CheckBlock(const TplogIndexReader::Record& record, const IndexDictionary& names);
+  absl::StatusOr<bool> CheckBlock(const TplogIndexReader::Record& record,
+                                  const IndexDictionary& names);
+  void NoteBlock(const IndexBlock& block) {
+    ++report_.blocks;
+    report_.messages_indexed += block.messages;
+  }
   void CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names);
-  absl::Status CheckTornBlock(const IndexBlock& block, const IndexDictionary& names);
+  absl::Status CheckTornBlock(const TplogIndexReader::Record& record, const IndexDictionary& names);
   absl::Status CheckTheRest();
   absl::Status CheckDamage(uint64_t offset);
   void TakeCounted(uint64_t end_offset);
@@ -76,7 +82,7 @@ absl::Status Check::CheckIndexed() {
     return absl::OkStatus();
   }
   TS_ASSIGN_OR_RETURN(report_.index_bytes, index->file().Bytes());
-  while (!ended_) {
+  while (true) {
     const absl::StatusOr<std::optional<TplogIndexReader::Record>> record = index->Next();
     if (!record.ok()) {
       if (record.status().code() != absl::StatusCode::kDataLoss) return record.status();
@@ -87,12 +93,13 @@ absl::Status Check::CheckIndexed() {
     if ((*record)->kind == RecordKind::kProgress) {
       AddProgress((*record)->progress, index->names(), report_.totals);
     } else if ((*record)->block.end_offset() > report_.log_bytes) {
-      TS_RETURN_IF_ERROR(CheckTornBlock((*record)->block, index->names()));
+      return CheckTornBlock(**record, index->names());
     } else {
-      TS_RETURN_IF_ERROR(CheckBlock(**record, index->names()));
+      TS_ASSIGN_OR_RETURN(const bool sound, CheckBlock(**record, index->names()));
+      if (!sound) return absl::OkStatus();
     }
   }
-  if (!ended_ && index->torn_bytes() != 0) {
+  if (index->torn_bytes() != 0) {
     Report(Kind::kTornIndex, index->position(),
            fmt::format("{}: record at byte {} is torn: {} bytes of it", path, index->position(),
                        index->torn_bytes()));
@@ -100,11 +107,10 @@ absl::Status Check::CheckIndexed() {
   return absl::OkStatus();
 }
 
-absl::Status Check::CheckBlock(const TplogIndexReader::Record& record,
-                               const IndexDictionary& names) {
+// False if the index is of no use from here on.
+absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
+                                       const IndexDictionary& names) {
   const IndexBlock& block = record.block;
-  ++report_.blocks;
-  report_.messages_indexed += block.messages;
   block_bytes_.resize(block.bytes);
   TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block.offset, block_bytes_.span()));
   block_bytes_.resize(got);
@@ -119,16 +125,22 @@ absl::Status Check::CheckBlock(const TplogIndexReader::Record& record,
                     block.bytes, block.crc));
     report_.damaged.push_back({block.offset, block.bytes});
     AddBlock(block, names, totals);
-    return absl::OkStatus();
+    NoteBlock(block);
+    return true;
   }
   for (Bytes rest = block_bytes_; !rest.empty();) {
     const absl::StatusOr<std::optional<size_t>> bytes = ValueBytes(rest);
     if (!bytes.ok() || !bytes->has_value()) {
-      const uint64_t at = block.end_offset() - rest.size();
-      Report(Kind::kLogDamaged, at,
-             fmt::format("{}: message at byte {} is not whole in its block", log_.path(), at));
-      report_.damaged.push_back({at, rest.size()});
-      break;
+      // The bytes are those that were written, so it is the record that is wrong; if it is the
+      // message, that will be seen when the rest is read without the index.
+      Report(
+          Kind::kIndexDamaged, record.begin,
+          fmt::format("{}: record at byte {}, block at byte {}: message at byte {} is not whole in "
+                      "it",
+                      TplogIndexPath(log_.path()), record.begin, block.offset,
+                      block.end_offset() - rest.size()));
+      counted_.Clear();
+      return false;
     }
     counted_.Add(rest.first(**bytes));
     rest = rest.subspan(**bytes);
@@ -142,7 +154,8 @@ absl::Status Check::CheckBlock(const TplogIndexReader::Record& record,
   }
   totals.feed_progress_known = totals.feed_progress_known && by_record.feed_progress_known;
   TakeCounted(block.end_offset());
-  return absl::OkStatus();
+  NoteBlock(block);
+  return true;
 }
 
 void Check::CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names) {
@@ -167,14 +180,25 @@ void Check::CompareCounts(const TplogIndexReader::Record& record, const IndexDic
 }
 
 // The block that was being written when its writer died, or, in a live log, is being written.
-absl::Status Check::CheckTornBlock(const IndexBlock& block, const IndexDictionary& names) {
-  ended_ = true;
+absl::Status Check::CheckTornBlock(const TplogIndexReader::Record& record,
+                                   const IndexDictionary& names) {
+  const IndexBlock& block = record.block;
   scanner_.GoTo(block.offset);
   while (counted_.messages() < block.messages) {
     TS_ASSIGN_OR_RETURN(const std::optional<Bytes> body, scanner_.Next(report_.log_bytes));
     if (!body.has_value()) break;
     counted_.Add(*body);
   }
+  if (!IsTornPartOf(block, names, counted_)) {
+    counted_.Clear();
+    Report(
+        Kind::kTornIndex, record.begin,
+        fmt::format("{}: record at byte {} is of a block at byte {} that was never written: other "
+                    "messages are there",
+                    TplogIndexPath(log_.path()), record.begin, block.offset));
+    return absl::OkStatus();
+  }
+  ended_ = true;
   if (block.source == kSourceUnknown) {
     report_.totals.feed_progress_known = false;
   } else if (block.source != kSourceNone) {

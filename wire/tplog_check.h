@@ -34,7 +34,7 @@ struct TplogReport {
   bool live = false;        // A writer had the log open: what is torn may be what it was writing.
   bool indexed = false;
   uint64_t index_bytes = 0;
-  uint64_t blocks = 0;            // Of the index.
+  uint64_t blocks = 0;            // Of the index, up to where it is of use.
   uint64_t messages_indexed = 0;  // Messages in them.
 
   // Counted from the messages themselves, except in damaged blocks, whose record is believed;

@@ -227,25 +227,22 @@ absl::Status TplogIndexReader::ParseProgress(Bytes record, IndexProgress* out) c
   return absl::OkStatus();
 }
 
-// Replaces a block that was just read by what its writer's successor found of it.
-absl::Status TplogIndexReader::TakeCuts(Record* record) {
+// Replaces a block that was just read by what its writer's successor found of it. What follows and
+// is damaged, or cuts another block, is for the next call to report: this block is good.
+void TplogIndexReader::TakeCuts(Record* record) {
   while (true) {
-    // Damage in what follows is for the next call to report: this block is good.
-    const absl::StatusOr<std::optional<Bytes>> peeked = PeekBytes();
-    if (!peeked.ok() || !peeked->has_value()) return absl::OkStatus();
-    const Bytes bytes = **peeked;
-    if (KindOf(bytes) != RecordKind::kCutBlock) return absl::OkStatus();
+    const absl::StatusOr<std::optional<Bytes>> bytes = PeekBytes();
+    if (!bytes.ok() || !bytes->has_value() || KindOf(**bytes) != RecordKind::kCutBlock) return;
     IndexBlock cut;
-    TS_RETURN_IF_ERROR(ParseBlock(bytes, &cut));
     const IndexBlock& whole = record->block;
-    if (cut.offset != whole.offset || cut.first_seq != whole.first_seq ||
-        cut.messages > whole.messages || cut.bytes > whole.bytes || cut.source != whole.source) {
-      return Damaged(
-          fmt::format("a cut of the block at {}, after the block at {}", cut.offset, whole.offset));
+    if (!ParseBlock(**bytes, &cut).ok() || cut.offset != whole.offset ||
+        cut.first_seq != whole.first_seq || cut.source != whole.source ||
+        cut.messages > whole.messages || cut.bytes > whole.bytes) {
+      return;
     }
+    at_.position += (*bytes)->size();
     record->kind = RecordKind::kCutBlock;
     record->block = std::move(cut);
-    at_.position += bytes.size();
     record->end = at_.position;
   }
 }
@@ -278,6 +275,8 @@ absl::StatusOr<std::optional<TplogIndexReader::Record>> TplogIndexReader::NextRe
       if (record.block.messages == 0 || record.block.bytes == 0) {
         return Damaged(fmt::format("block at {} is empty", record.block.offset));
       }
+    } else if (record.kind == RecordKind::kCutBlock) {
+      return Damaged("a cut of a block that is not the one before");
     } else {
       return Damaged(fmt::format("unknown kind {}", static_cast<int>(record.kind)));
     }
@@ -296,7 +295,7 @@ absl::StatusOr<std::optional<TplogIndexReader::Record>> TplogIndexReader::Next()
   }
   if (record->kind == RecordKind::kBlock) {
     const uint64_t torn_bytes = torn_bytes_;
-    TS_RETURN_IF_ERROR(TakeCuts(&*record));
+    TakeCuts(&*record);
     torn_bytes_ = torn_bytes;
     at_.log_offset = record->block.end_offset();
     at_.seq = record->block.end_seq();

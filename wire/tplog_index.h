@@ -132,7 +132,7 @@ class TplogIndexReader {
   absl::Status TakeName(Bytes record);
   absl::Status ParseBlock(Bytes record, IndexBlock* out) const;
   absl::Status ParseProgress(Bytes record, IndexProgress* out) const;
-  absl::Status TakeCuts(Record* record);
+  void TakeCuts(Record* record);
   void GoTo(const Place& place);
   absl::Status Damaged(std::string_view found) const;
 

@@ -237,14 +237,14 @@ TEST_F(TplogIndexTest, ContradictionsAreDamageThatNamesTheRecord) {
                 "a number has no name");
   expect_damage([&](ByteBuffer& bytes,
                     IndexBlock block) { AppendBlockRecord(RecordKind::kCutBlock, block, bytes); },
-                "kind 3");
+                "a cut of a block that is not the one before");
   expect_damage(
       [&](ByteBuffer& bytes, IndexBlock block) {
         append(bytes, block);
         block.messages = 2;
         AppendBlockRecord(RecordKind::kCutBlock, block, bytes);
       },
-      "a cut of the block");
+      "a cut of a block that is not the one before");
 }
 
 TEST_F(TplogIndexTest, RefusesAVersionItDoesNotKnow) {

@@ -8,7 +8,6 @@
 #include "base/crc32c.h"
 #include "base/status.h"
 #include "table/types.h"
-#include "wire/tplog_scanner.h"
 
 namespace tickstack::wire {
 namespace {
@@ -35,13 +34,10 @@ class Recovery {
   absl::StatusOr<RecoveredTplog> Run() {
     TS_RETURN_IF_ERROR(OpenLog());
     TS_RETURN_IF_ERROR(ReadIndex());
-    if (torn_.has_value()) {
-      TS_RETURN_IF_ERROR(MendTornBlock());
-    } else {
-      TS_RETURN_IF_ERROR(CheckLastBlock());
-      TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
-      TS_RETURN_IF_ERROR(IndexTheRest());
-    }
+    TS_RETURN_IF_ERROR(CheckLastBlock());
+    if (torn_.has_value()) TS_RETURN_IF_ERROR(MendTornBlock());
+    TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
+    TS_RETURN_IF_ERROR(IndexTheRest());
     if (changed_) {
       TS_RETURN_IF_ERROR(out_.index.SyncData());
       TS_RETURN_IF_ERROR(out_.log.SyncData());
@@ -197,7 +193,6 @@ absl::Status Recovery::CheckLastBlock() {
 
 // Keeps the whole messages of a block that was being written when its writer died.
 absl::Status Recovery::MendTornBlock() {
-  TS_RETURN_IF_ERROR(CheckLastBlock());
   IndexBlock& block = torn_->block;
   BlockCounter counted;
   TplogScanner scanner(out_.log, block.offset);
@@ -207,16 +202,18 @@ absl::Status Recovery::MendTornBlock() {
     if (!body.has_value()) break;
     counted.Add(*body);
   }
-  out_.recovery.messages_not_logged -= counted.messages();
+  const bool of_others = !IsTornPartOf(block, out_.names, counted);
+  const bool none = counted.messages() == 0 && torn_->kind == RecordKind::kBlock;
 
   // The order matters if we die here, too: as long as the log is not cut, the record that says
   // whose its last bytes are stays, or has been followed by the one that replaces it.
-  if (counted.messages() == 0 && torn_->kind == RecordKind::kBlock) {
-    if (log_bytes_ > block.offset) TS_RETURN_IF_ERROR(CutLog(block.offset));
+  if (none && log_bytes_ > block.offset) TS_RETURN_IF_ERROR(CutLog(block.offset));
+  if (none || of_others) {
     out_.names.tables.DropFrom(tables_before_torn_);
     out_.names.feeds.DropFrom(feeds_before_torn_);
-    return CutIndex(torn_->begin);
+    return absl::OkStatus();  // Its record is behind settled_bytes_, and goes.
   }
+  out_.recovery.messages_not_logged -= counted.messages();
   TS_RETURN_IF_ERROR(CutIndex(torn_->end));
   block.messages = counted.messages();
   block.bytes = static_cast<uint32_t>(counted.bytes());
@@ -228,6 +225,7 @@ absl::Status Recovery::MendTornBlock() {
   ByteBuffer records;
   AppendBlockRecord(RecordKind::kCutBlock, block, records);
   TS_RETURN_IF_ERROR(AppendIndex(records));
+  settled_bytes_ = out_.index_bytes;
   AddBlock(block, out_.names, out_.totals);
   if (log_bytes_ > block.end_offset()) return CutLog(block.end_offset());
   return absl::OkStatus();
@@ -314,6 +312,17 @@ absl::Status Recovery::CutLog(uint64_t bytes) {
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path,
                                             const RecoverOptions& options) {
   return Recovery(path, options).Run();
+}
+
+bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
+                  const BlockCounter& counted) {
+  if (counted.messages() == block.messages && block.messages != 0) return false;
+  return std::all_of(counted.rows().begin(), counted.rows().end(), [&](const auto& entry) {
+    const std::optional<uint32_t> number = names.tables.Find(entry.first);
+    return number.has_value() &&
+           std::any_of(block.rows.begin(), block.rows.end(),
+                       [&](const IndexRows& rows) { return rows.table == *number; });
+  });
 }
 
 std::string CutPath(const std::string& path, uint64_t offset) {

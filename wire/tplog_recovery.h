@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "wire/tplog_index.h"
+#include "wire/tplog_scanner.h"
 #include "wire/tplog_totals.h"
 #include "wire/tplog_writer.h"
 
@@ -31,6 +32,12 @@ struct RecoverOptions {
 
 // See TplogWriter::Open, whose contract this is.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
+
+// Whether the messages where a block should be, which is not whole, can be its first ones. They are
+// somebody else's if they are all of its messages in less than its bytes, or of other tables: then
+// the writer died before the first of them, and a program that does not know of the index went on.
+bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
+                  const BlockCounter& counted);
 
 // Where keep_cut puts what was cut off a log, or an index, at `offset`.
 std::string CutPath(const std::string& path, uint64_t offset);

@@ -321,6 +321,32 @@ TEST_F(TplogWriterTest, TakesInWhatSomebodyElseAppended) {
   EXPECT_FALSE(writer->totals().feed_progress_known);
 }
 
+// The writer died between record and messages, and a plain kdb+ tickerplant went on with the log.
+TEST_F(TplogWriterTest, WhatSomebodyElseAppendedInPlaceOfABlockIsKept) {
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf("sim").Add("quote", 2).AppendTo(*writer).ok());
+  }
+  const std::string log = Content(path_);
+  {
+    const auto writer = OpenWriter();
+    ASSERT_TRUE(BlockOf("other").Add("trade", 1000).Add("new", 1000).AppendTo(*writer).ok());
+  }
+  Write(path_, log);
+  for (int i = 0; i < 4; ++i) AppendTo(path_, UpdMessage("trade", 1));
+  AppendTo(path_, UpdMessage("trade", 1).span().first(20));
+  const auto writer = OpenWriter();
+  EXPECT_EQ(writer->totals().messages, 5u);
+  EXPECT_EQ(writer->recovery().messages_indexed, 4u);
+  EXPECT_EQ(writer->recovery().messages_not_logged, 2u);
+  EXPECT_EQ(writer->recovery().log_bytes_cut, 20u);
+  EXPECT_EQ(writer->totals().rows, (TableRows{{"quote", 2}, {"trade", 4}}));
+  EXPECT_FALSE(writer->totals().feed_progress_known);
+  ASSERT_TRUE(BlockOf("third").Add("x", 1).AppendTo(*writer).ok());
+  EXPECT_EQ(Replay().size(), 6u);
+  EXPECT_EQ(writer->totals().feed_rows.size(), 2u);
+}
+
 TEST_F(TplogWriterTest, ZerosAtTheEndAreNoMessages) {
   {
     const auto writer = OpenWriter();
