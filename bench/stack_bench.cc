@@ -75,11 +75,9 @@ std::unique_ptr<Child> StartTickerplant(const Settings& settings, const Listener
   return std::make_unique<Child>([options] { return RunTickerplant(options); });
 }
 
-std::unique_ptr<Child> StartRdb(const Settings& settings, const Listener& listener,
-                                uint16_t tickerplant_port) {
+std::unique_ptr<Child> StartRdb(const Listener& listener, uint16_t tickerplant_port) {
   rdb::RdbMainOptions options;
   options.listener.listen_fd = listener.socket;
-  options.data = settings.directory;
   options.tickerplant = "127.0.0.1:" + std::to_string(tickerplant_port);
   return std::make_unique<Child>([options] { return RunRdb(options); });
 }
@@ -188,7 +186,8 @@ void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffe
       counter.Take({block.data(), got});
     }
     end_ns = MonotonicNs();
-    if (counter.rows() < expected) std::printf("LOST: %lu rows received\n", static_cast<unsigned long>(counter.rows()));
+    if (counter.rows() < expected)
+      std::printf("LOST: %lu rows received\n", static_cast<unsigned long>(counter.rows()));
   });
   const Sent sent = SendFor(feed, upds, rows_each, settings.seconds);
   expected = sent.rows;
@@ -204,7 +203,7 @@ void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
   Clean(settings);
   Listener plant_listener, rdb_listener;
   const std::unique_ptr<Child> plant = StartTickerplant(settings, plant_listener, 50);
-  const std::unique_ptr<Child> rdb = StartRdb(settings, rdb_listener, plant_listener.port);
+  const std::unique_ptr<Child> rdb = StartRdb(rdb_listener, plant_listener.port);
   Peer feed(plant_listener.port);
   Peer queries(rdb_listener.port);
   while (queries.Ask(Value::String("tables[]")).count() < 2)
