@@ -12,7 +12,9 @@
 #include <filesystem>
 
 #include "base/check.h"
+#include "base/logging.h"
 #include "base/time.h"
+#include "feed/feed.h"
 #include "feed/lean_source.h"
 #include "feed/sim_source.h"
 
@@ -56,6 +58,39 @@ BENCHMARK_CAPTURE(BM_Sim, paced, 48'000.0)
     ->Arg(1)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Sim, fast, 0.0)->Arg(2'400)->Unit(benchmark::kMillisecond);
+
+// The whole feed but its socket: messages with their headers, as they are handed to the connection.
+class NullLink final : public Link {
+ public:
+  void Send(ByteBuffer messages) override { bytes += messages.size(); }
+  void Ask(const Value&) override {}
+  size_t queued_bytes() const override { return 0; }
+  size_t bytes = 0;
+};
+
+void BM_Feed(benchmark::State& state) {
+  InitLogging("bench", LogLevel::kError);
+  SourceOptions options;
+  options.batch_rows = state.range(0);
+  options.rows = 4'000'000;
+  int64_t rows = 0, bytes = 0;
+  for (auto _ : state) {
+    absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create(options);
+    TS_CHECK(source.ok());
+    Feed feed({}, *std::move(source));
+    NullLink link;
+    feed.Start(0);
+    feed.OnConnected(&link, 0);
+    feed.OnAnswer(Value::Dict(Value::Symbols({}), Value::Longs({})), 0);
+    while (feed.state() == FeedState::kPublishing) feed.Poll(kNsPerDay);
+    TS_CHECK(feed.state() == FeedState::kConfirming);
+    rows += options.rows;
+    bytes += static_cast<int64_t>(link.bytes);
+  }
+  state.SetItemsProcessed(rows);
+  state.SetBytesProcessed(bytes);
+}
+BENCHMARK(BM_Feed)->Arg(2'400)->Arg(240)->Arg(1)->Unit(benchmark::kMillisecond);
 
 // Seeking: the cost of a feed's resumption, whatever the row.
 void BM_SimRewind(benchmark::State& state) {

@@ -185,6 +185,7 @@ void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
   }
   pending_.clear();
   refusal_.clear();
+  pause_ns_.reset();
   flush_ns_ = now_ns;
   ask_ns_ = now_ns + kReceiptNs;
   state_ = FeedState::kPublishing;
@@ -257,7 +258,7 @@ int64_t Feed::NextCall(int64_t now_ns) const {
       return ask_ns;
     case FeedState::kPublishing: {
       const int64_t due_ns = std::max(source_->next_due_ns(), flush_ns_);
-      const int64_t publish_ns = queue_full_ ? now_ns + kQueueFullNs : due_ns;
+      const int64_t publish_ns = pause_ns_ ? now_ns + *pause_ns_ : due_ns;
       return std::min(publish_ns, numbered_ ? ask_ns : kNeverDue);
     }
     default:
@@ -265,29 +266,31 @@ int64_t Feed::NextCall(int64_t now_ns) const {
   }
 }
 
-void Feed::Publish(int64_t now_ns) {
-  const bool was_full = std::exchange(queue_full_, false);
-  while (true) {
-    if (link_->queued_bytes() + pending_.size() >= settings_.queue_bytes_max) {
-      queue_full_ = true;
-      if (!was_full) ++queue_full_count_;
-      break;
-    }
-    const absl::StatusOr<const FeedBatch*> batch = source_->Next(now_ns);
-    if (!batch.ok()) {
-      SendPending();
-      return Fail(batch.status());
-    }
-    if (*batch == nullptr) break;
-    AppendMessage(**batch);
+// Sends what is due. Returns how long to pause if more is due than the queue, or one call, takes.
+absl::StatusOr<std::optional<int64_t>> Feed::SendDue(int64_t now_ns) {
+  for (size_t bytes = 0; link_ != nullptr;) {
+    if (bytes >= kPollBytesMax) return 0;
+    if (link_->queued_bytes() + pending_.size() >= settings_.queue_bytes_max) return kQueueFullNs;
+    TS_ASSIGN_OR_RETURN(const FeedBatch* batch, source_->Next(now_ns));
+    if (batch == nullptr) break;
+    AppendMessage(*batch);
+    bytes += batch->data.size();
     if (source_->next_due_ns() != kAlwaysDue) {
-      lag_ns_max_ = std::max(lag_ns_max_, now_ns - (*batch)->due_ns);
+      lag_ns_max_ = std::max(lag_ns_max_, now_ns - batch->due_ns);
     }
     if (pending_.size() >= kChunkBytes) SendPending();
-    if (link_ == nullptr) return;  // Sending found the connection broken.
   }
+  return std::nullopt;
+}
+
+void Feed::Publish(int64_t now_ns) {
+  const bool was_full = pause_ns_ == kQueueFullNs;
+  const absl::StatusOr<std::optional<int64_t>> pause_ns = SendDue(now_ns);
   SendPending();
-  if (settings_.batch_ns > 0 && !queue_full_) {
+  if (!pause_ns.ok()) return Fail(pause_ns.status());
+  pause_ns_ = *pause_ns;
+  if (pause_ns_ == kQueueFullNs && !was_full) ++queue_full_count_;
+  if (settings_.batch_ns > 0 && !pause_ns_) {
     const int64_t periods = (now_ns - flush_ns_) / settings_.batch_ns + 1;
     flush_ns_ += periods * settings_.batch_ns;
   }
@@ -321,7 +324,7 @@ void Feed::AppendMessage(const FeedBatch& batch) {
 }
 
 void Feed::SendPending() {
-  if (pending_.empty()) return;
+  if (pending_.empty() || link_ == nullptr) return;
   ByteBuffer messages = std::exchange(pending_, ByteBuffer());
   pending_.reserve(std::min(messages.size() + messages.size() / 8, 2 * kChunkBytes));
   link_->Send(std::move(messages));

@@ -25,6 +25,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -58,10 +59,11 @@ struct FeedSettings {
 class Feed {
  public:
   static constexpr int kResendsMax = 3;
-  static constexpr int64_t kReceiptNs = 1'000'000'000;  // Between two receipts.
-  static constexpr int64_t kConfirmNs = 20'000'000;     // The same, when all is sent.
-  static constexpr int64_t kRefusedNs = 2'000'000'000;  // Unlogged for so long: refused.
-  static constexpr int64_t kQueueFullNs = 200'000;      // Looks again when the queue was full.
+  static constexpr int64_t kReceiptNs = 1'000'000'000;      // Between two receipts.
+  static constexpr int64_t kConfirmNs = 20'000'000;         // The same, when all is sent.
+  static constexpr int64_t kRefusedNs = 2'000'000'000;      // Unlogged for so long: refused.
+  static constexpr int64_t kQueueFullNs = 200'000;          // Looks again when the queue was full.
+  static constexpr size_t kPollBytesMax = size_t{4} << 20;  // Of one call, about 2 ms.
 
   Feed(FeedSettings settings, std::unique_ptr<Source> source);
 
@@ -104,6 +106,7 @@ class Feed {
   void CheckReceipt(StringMap<int64_t> logged, int64_t now_ns);
   void SendAgain(int64_t now_ns);
   void Publish(int64_t now_ns);
+  absl::StatusOr<std::optional<int64_t>> SendDue(int64_t now_ns);
   void AppendMessage(const FeedBatch& batch);
   void SendPending();
   void Fail(absl::Status why);
@@ -120,9 +123,9 @@ class Feed {
   bool numbered_ = true;  // The tickerplant knows `.u.feed`.
   bool clock_started_ = false;
   bool answer_pending_ = false;
-  int64_t ask_ns_ = 0;    // When to ask next.
-  int64_t flush_ns_ = 0;  // Rows wait until then (batch_ns).
-  bool queue_full_ = false;
+  int64_t ask_ns_ = 0;               // When to ask next.
+  int64_t flush_ns_ = 0;             // Rows wait until then (batch_ns).
+  std::optional<int64_t> pause_ns_;  // More is due, go on so much later; nullopt: all is sent.
 
   ByteBuffer pending_;              // Messages on their way to the link.
   StringMap<int64_t> rows_sent_;    // Per table, of all connections: numbers of the rows to come.

@@ -234,6 +234,21 @@ TEST_F(FeedTest, StopsGeneratingWhileTheQueueIsFull) {
   ExpectSameRows(tickerplant_.logged, Expected());
 }
 
+TEST_F(FeedTest, ComesBackToItsCallerHoweverMuchIsDue) {
+  SourceOptions options = Options(2'400);
+  options.rows = 1'000'000;
+  options.rate = 0;
+  const std::unique_ptr<Feed> feed = Make(options);
+  feed->Start(0);
+  feed->OnConnected(&tickerplant_, 0);
+  tickerplant_.Deliver(*feed, 0);
+  EXPECT_EQ(feed->Poll(5), 5);
+  int64_t rows = 0;
+  for (const auto& [table, sent] : feed->rows_sent()) rows += sent;
+  EXPECT_GT(rows, 50'000);
+  EXPECT_LT(rows, 200'000);
+}
+
 TEST_F(FeedTest, AfterAReconnectTheRowsKeepTheTimeAtWhichTheyWereDue) {
   const std::unique_ptr<Feed> feed = Make();
   feed->Start(0);
