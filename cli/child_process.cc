@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <thread>
 #include <utility>
 
@@ -52,6 +53,13 @@ absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port) {
 }
 
 uint16_t PortOf(const OwnedFd& socket) { return wire::LocalPortOf(socket.get()); }
+
+absl::StatusOr<std::string> OwnProgram() {
+  char path[PATH_MAX];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
+  if (length < 0) return ErrnoStatus(errno, "/proc/self/exe");
+  return std::string(path, static_cast<size_t>(length));
+}
 
 absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options) {
   posix_spawn_file_actions_t actions;

@@ -43,6 +43,9 @@ absl::StatusOr<Pipe> MakePipe();
 absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port);
 uint16_t PortOf(const OwnedFd& socket);
 
+// The path of the program that runs.
+absl::StatusOr<std::string> OwnProgram();
+
 struct ChildOptions {
   std::vector<std::string> command;  // The program's path, then its arguments.
   int output_fd = -1;                // Becomes its stdout and stderr; stdin is /dev/null.

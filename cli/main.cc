@@ -9,6 +9,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "cli/demo_command.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
@@ -34,9 +35,24 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
       ->check(CLI::Range(0, 65535));
   command.add_option("--ready-file", options.ready_file,
                      "Written when all answer: names, roles, pids and ports as JSON");
+  command.add_option("--parent-fd", options.parent_fd, "The stack stops when this pipe closes")
+      ->group("Given by the program that starts it");
   command.add_option("--seconds", options.seconds, "Stop by itself so long after all answered")
       ->check(CLI::NonNegativeNumber);
   command.callback([&] { action = [&] { return RunUp(options); }; });
+}
+
+void AddDemoCommand(CLI::App& app, DemoOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "demo", "Run a stack with a simulated market for a while and print what it did");
+  command.add_option("--seconds", options.seconds, "How long")
+      ->check(CLI::Range(0.1, 86'400.0))
+      ->capture_default_str();
+  command.add_option("--rate", options.rate, "Updates per second")
+      ->check(CLI::Range(1.0, 1e8))
+      ->capture_default_str();
+  command.add_flag("--keep", options.keep, "Leave its data directory, and say where it is");
+  command.callback([&] { action = [&] { return RunDemo(options); }; });
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
@@ -89,6 +105,11 @@ void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
   repair.callback([&] { action = [&] { return RunLogRepair(options.repair); }; });
 }
 
+bool HasSubcommand(const CLI::App& app, const std::string& name) {
+  return !app.get_subcommands([&name](const CLI::App* sub) { return sub->get_name() == name; })
+              .empty();
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
   absl::StatusOr<StackConfig> config = ConfigForProcess(args);
@@ -103,15 +124,22 @@ int Main(int argc, char** argv) {
 
   Action action;
   UpOptions up;
+  DemoOptions demo;
   QueryOptions query;
   LogOptions log;
   AddUpCommand(app, up, action);
+  AddDemoCommand(app, demo, action);
   AddTickerplantCommand(app, *config, action);
   AddRdbCommand(app, *config, action);
   AddFeedCommand(app, *config, action);
   AddMonitorCommand(app, *config, action);
   AddQueryCommand(app, query, action);
   AddLogCommand(app, log, action);
+  if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {
+    std::fprintf(stderr, "no subcommand %s\nRun with --help for more information.\n",
+                 args[0].c_str());
+    return kExitUsage;
+  }
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -85,10 +85,14 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
-  command.add_option("--listen-fd", listener.listen_fd,
-                     "An inherited listening socket, instead of a port");
-  command.add_option("--ready-fd", listener.ready_fd, "Gets `ready` when the process answers");
-  command.add_option("--parent-fd", flags->parent_fd, "The process stops when this pipe closes");
+  command
+      .add_option("--listen-fd", listener.listen_fd,
+                  "An inherited listening socket, instead of a port")
+      ->group("Given by the program that starts it");
+  command.add_option("--ready-fd", listener.ready_fd, "Gets `ready` when the process answers")
+      ->group("Given by the program that starts it");
+  command.add_option("--parent-fd", flags->parent_fd, "The process stops when this pipe closes")
+      ->group("Given by the program that starts it");
   command.parse_complete_callback([flags, &config] {
     if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
   });

@@ -164,17 +164,15 @@ absl::Status ReadSource(const ConfigTable& table, feed::SourceOptions& source) {
 absl::Status ReadFeed(const ConfigTable& table, StackConfig& config) {
   feed::FeedOptions options;
   if (config.tickerplant) options.tickerplant = config.tickerplant->name;
-  size_t queue_bytes = static_cast<size_t>(options.queue_bytes);
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(table.Read("tickerplant", &options.tickerplant));
   TS_RETURN_IF_ERROR(ReadSource(table, options.source));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
-  TS_RETURN_IF_ERROR(table.ReadBytes("queue_bytes", &queue_bytes));
+  TS_RETURN_IF_ERROR(table.ReadBytes("queue_bytes", &options.queue_bytes));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("start", &options.start));
   TS_RETURN_IF_ERROR(table.Read("exit_when_done", &options.exit_when_done));
-  options.queue_bytes = static_cast<int64_t>(queue_bytes);
   config.feeds.push_back(std::move(options));
   return absl::OkStatus();
 }

@@ -145,6 +145,40 @@ TEST(StackConfig, RefusesTwoProcessesOfOneName) {
             "stack.toml:1: rdb: the name rdb is taken by another process: give it a name");
 }
 
+// Goal: the examples say what is true. Method: every key of examples/stack.toml is known, and those
+// that it calls defaults are.
+TEST(StackConfig, ReadsTheExamples) {
+  const absl::StatusOr<StackConfig> lean = LoadStackConfig("examples/lean.toml");
+  EXPECT_TRUE(lean.ok()) << lean.status();
+  const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
+  ASSERT_TRUE(stack.ok()) << stack.status();
+  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[feed]\n[monitor]\n");
+  const auto& plant = *stack->tickerplant;
+  EXPECT_EQ(plant.schemas, bare.tickerplant->schemas);
+  EXPECT_EQ(plant.batch_ms, bare.tickerplant->batch_ms);
+  EXPECT_EQ(plant.fsync, bare.tickerplant->fsync);
+  EXPECT_EQ(plant.fsync_interval_ms, bare.tickerplant->fsync_interval_ms);
+  EXPECT_EQ(plant.time_zone, bare.tickerplant->time_zone);
+  EXPECT_EQ(plant.roll_offset_ns, bare.tickerplant->roll_offset_ns);
+  EXPECT_EQ(plant.max_queue_bytes, bare.tickerplant->max_queue_bytes);
+  EXPECT_EQ(plant.max_message_bytes, bare.tickerplant->max_message_bytes);
+  EXPECT_EQ(plant.max_connections, bare.tickerplant->max_connections);
+  EXPECT_EQ(stack->rdbs[0].query_threads, bare.rdbs[0].query_threads);
+  EXPECT_EQ(stack->rdbs[0].populate_bytes, bare.rdbs[0].populate_bytes);
+  EXPECT_EQ(stack->rdbs[0].max_message_bytes, bare.rdbs[0].max_message_bytes);
+  EXPECT_EQ(stack->rdbs[0].tickerplant, bare.rdbs[0].tickerplant);
+  const feed::FeedOptions& feed = stack->feeds[0];
+  EXPECT_EQ(feed.source.rate, bare.feeds[0].source.rate);
+  EXPECT_EQ(feed.source.seconds, bare.feeds[0].source.seconds);
+  EXPECT_EQ(feed.source.symbols, bare.feeds[0].source.symbols);
+  EXPECT_EQ(feed.source.batch_rows, bare.feeds[0].source.batch_rows);
+  EXPECT_EQ(feed.source.seed, bare.feeds[0].source.seed);
+  EXPECT_EQ(feed.batch_ms, bare.feeds[0].batch_ms);
+  EXPECT_EQ(feed.queue_bytes, bare.feeds[0].queue_bytes);
+  EXPECT_EQ(stack->monitor->query_ms, bare.monitor->query_ms);
+  EXPECT_EQ(stack->monitor->progress_s, bare.monitor->progress_s);
+}
+
 TEST(SetSymbols, TakesNamesForAnArchiveAndACountForTheSimulation) {
   feed::SourceOptions source;
   EXPECT_TRUE(SetSymbols(source, "500").ok());

@@ -1,8 +1,5 @@
 #include "cli/up_command.h"
 
-#include <unistd.h>
-
-#include <climits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -74,13 +71,6 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
   return listeners;
 }
 
-absl::StatusOr<std::string> OwnProgram() {
-  char path[PATH_MAX];
-  const ssize_t length = readlink("/proc/self/exe", path, sizeof(path));
-  if (length < 0) return ErrnoStatus(errno, "/proc/self/exe");
-  return std::string(path, static_cast<size_t>(length));
-}
-
 // The flags that say what the configuration file alone does not: where the others really are.
 std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config) {
   std::vector<std::string> flags;
@@ -141,6 +131,7 @@ int RunUp(const UpOptions& options) {
     return kExitUsage;
   }
   InitLogging(config->name, config->log_level);
+  if (options.parent_fd >= 0) DieWithParent(options.parent_fd);
   absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);
   if (!specs.ok()) {
     LogError("{}", Message(specs.status()));

@@ -6,8 +6,9 @@ kernel chooses, and leaves nothing behind.
             stack = self.start_stack(CONFIG, "--date", "2013.10.07")
             self.assertEqual(0, stack.ask("rdb", "count trade"))
 
-TICKSTACK_BIN is the program under test (default: the release build). TICKSTACK_SANITIZED_BIN is one
-built with AddressSanitizer, for what is meant to break it; without it TICKSTACK_BIN is used.
+TICKSTACK_BIN is the program under test; without it `--program PATH` on the command line, then the
+release build. TICKSTACK_SANITIZED_BIN is one built with AddressSanitizer, for what is meant to break it;
+without it the program under test is used.
 """
 
 import json
@@ -25,7 +26,18 @@ import unittest
 from tests.support import kdb_ipc
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PROGRAM = os.environ.get("TICKSTACK_BIN", str(ROOT / "build/release/cli/tickstack"))
+
+
+def _program():
+    given = None
+    if "--program" in sys.argv:
+        at = sys.argv.index("--program")
+        given = sys.argv[at + 1]
+        del sys.argv[at:at + 2]
+    return os.environ.get("TICKSTACK_BIN") or given or str(ROOT / "build/release/cli/tickstack")
+
+
+PROGRAM = _program()
 SANITIZED_PROGRAM = os.environ.get("TICKSTACK_SANITIZED_BIN", PROGRAM)
 FIXTURES = pathlib.Path(os.environ.get("TICKSTACK_FIXTURES", ROOT / "../shared/fixtures"))
 

@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""The command line: exit codes, help, errors, output forms, and a stack that leaves nothing behind."""
+
+import csv
+import io
+import json
+import os
+import pathlib
+import signal
+import socket
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_ipc, lean_archives, stack  # noqa: E402
+from tests.support.kdb_ipc import Typed  # noqa: E402
+
+DATE = "2020.03.09"
+T = lean_archives.day_start_ns(DATE) + 16 * 3600 * 1_000_000_000
+
+CONFIG = """
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[feed]
+rate = 2000
+seconds = 1
+[monitor]
+query_ms = 50
+progress_s = 0
+"""
+PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
+
+
+class CommandLineTest(stack.StackTest):
+    def test_help_is_everywhere_and_exits_0(self):
+        for command in ([], ["up"], ["demo"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"],
+                        ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"]):
+            with self.subTest(command=command):
+                done = self.run_program(*command, "--help")
+                self.assertEqual(0, done.returncode)
+                self.assertIn("--help", done.stdout)
+        self.assertRegex(self.run_program("--version").stdout, r"^tickstack \d+\.\d+\.\d+\n$")
+
+    def test_wrong_usage_exits_2_and_says_what(self):
+        for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
+                              (["rdb", "--prot", "1"], "--prot"), (["rdb", "--port", "70000"], "70000"),
+                              (["query", ":1"], "q is required"), (["up", "/no/file.toml"], "/no/file.toml"),
+                              (["feed", "--symbols", "few"], "few"), (["log", "check"], "file"),
+                              (["tickerplant", "--date", "tomorrow"], "tomorrow"),
+                              (["tickerplant", "--fsync", "often"], "fsync")):
+            with self.subTest(command=command):
+                done = self.run_program(*command)
+                self.assertEqual(2, done.returncode, done.stderr)
+                self.assertIn(said, done.stderr)
+
+    def test_a_wrong_configuration_names_its_place(self):
+        path = self.folder / "wrong.toml"
+        path.write_text("[tickerplant]\nprot = 5010\n")
+        for command in (["up", str(path)], ["tickerplant", "--config", str(path)]):
+            done = self.run_program(*command)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(f"{path}:2: tickerplant.prot: unknown key, did you mean port?", done.stderr)
+        path.write_text("[tickerplant]\n")
+        done = self.run_program("rdb", "--config", str(path))
+        self.assertEqual(2, done.returncode)
+        self.assertIn("no [rdb]", done.stderr)
+
+    def test_failure_exits_1(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = str(taken.getsockname()[1])
+            config = self.folder / "taken.toml"
+            config.write_text(f"[tickerplant]\nport = {port}\n")
+            done = self.run_program("up", str(config), "--data", str(self.folder / "data"))
+            self.assertEqual(1, done.returncode)
+            self.assertIn(f"127.0.0.1:{port}", done.stderr)
+            done = self.run_program("tickerplant", "--port", port, "--data", str(self.folder / "data"))
+            self.assertEqual(1, done.returncode, done.stderr)
+        self.assertEqual(1, self.run_program("query", f":{port}", "1+1").returncode)
+        self.assertEqual(1, self.run_program("log", "check", "/no/log").returncode)
+
+
+class QueryTest(stack.StackTest):
+    def setUp(self):
+        super().setUp()
+        self.stack = self.start_stack(PLAIN, "--date", DATE)
+        with self.stack.connect("tickerplant") as feed:
+            feed.call([b".u.upd", "trade", [Typed("p", [T, T + 1]), ["A", ""], [1.5, float("nan")],
+                                            Typed("i", [100, None]), [True, False], b"@,", b"N\""]])
+        stack.wait_until(lambda: self.stack.ask("rdb", "count trade") == 2, 20, "two trades")
+
+    def query(self, q, *flags):
+        return self.run_program("query", f"127.0.0.1:{self.stack.port('rdb')}", q, *flags)
+
+    def json(self, q):
+        done = self.query(q, "--json")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return json.loads(done.stdout)
+
+    def test_json(self):
+        self.assertEqual(2, self.json("count trade"))
+        self.assertEqual([1.5, None], self.json("exec price from trade"))
+        self.assertEqual("2020-03-09T16:00:00.000000001", self.json("exec last time from trade"))
+        self.assertEqual({"quote", "trade"}, set(self.json("tables[]")))
+        self.assertEqual(
+            [{"time": "2020-03-09T16:00:00.000000000", "sym": "A", "price": 1.5, "size": 100,
+              "stop": True, "cond": "@", "ex": "N"},
+             {"time": "2020-03-09T16:00:00.000000001", "sym": None, "price": None, "size": None,
+              "stop": False, "cond": ",", "ex": "\""}],
+            self.json("select from trade"))
+
+    def test_csv(self):
+        done = self.query("select from trade", "--csv")
+        rows = list(csv.reader(io.StringIO(done.stdout)))
+        self.assertEqual(["time", "sym", "price", "size", "stop", "cond", "ex"], rows[0])
+        self.assertEqual(["2020-03-09T16:00:00.000000001", "", "", "", "false", ",", "\""], rows[2])
+
+    def test_text(self):
+        done = self.query("select sym,price from trade")
+        self.assertEqual("sym price\n---------\nA   1.5\n\n", done.stdout)
+        self.assertEqual("2\n", self.query("count trade").stdout)
+
+    def test_an_error_of_q_goes_to_stderr_and_exits_1(self):
+        done = self.query("select nothing from trade", "--json")
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertTrue(done.stderr.startswith("'"), done.stderr)
+
+    def test_json_and_csv_exclude_each_other(self):
+        self.assertEqual(2, self.query("1", "--json", "--csv").returncode)
+
+
+class UpTest(stack.StackTest):
+    def check_nothing_is_left(self, running):
+        for pid in running.pids:
+            stack.wait_until(lambda: not stack.is_alive(pid), 30, f"the end of {pid}")
+
+    def test_either_signal_stops_in_order_and_exits_0(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                running = self.start_stack(CONFIG, "--date", DATE, name=str(number))
+                self.assertEqual(0, running.stop(number), running.log_text())
+                self.check_nothing_is_left(running)
+                self.assertFalse(running.ready_file.exists())
+                ended = [line.rpartition("name=")[2] for line in running.log_text().splitlines()
+                         if " ended name=" in line]
+                self.assertEqual(["feed", "monitor", "tickerplant", "rdb"], ended)
+
+    def test_every_row_that_was_sent_is_logged_when_it_stops(self):
+        running = self.start_stack(CONFIG, "--date", DATE)
+        stack.wait_until(lambda: running.ask("rdb", "count quote") > 500, 30, "some quotes")
+        self.assertEqual(0, running.stop(), running.log_text())
+        checked = self.run_program("log", "check", "--json", str(running.data / "tplog" / f"sym{DATE}"))
+        rows = json.loads(checked.stdout)["rows"]
+        down = [line for line in running.log_text().splitlines() if "feed down" in line]
+        sent = {line.partition("table=")[2].split()[0]: int(line.rpartition("rows=")[2]) for line in down}
+        self.assertEqual(sent, rows)
+
+    def test_nothing_is_left_when_up_itself_is_killed(self):
+        running = self.start_stack(CONFIG, "--date", DATE)
+        running.process.kill()
+        self.check_nothing_is_left(running)
+
+    def test_it_goes_on_where_it_was_when_started_again(self):
+        counts = []
+        for _ in range(2):
+            running = self.start_stack(CONFIG, "--date", DATE)
+            stack.wait_until(lambda: running.ask("feed", ".feed.stats[]")["state"] == "done", 30, "the feed")
+            stack.wait_until(lambda: running.ask("rdb", "count quote") + running.ask("rdb", "count trade") == 2000,
+                             30, "2000 rows")
+            counts.append((running.ask("rdb", "count quote"), running.ask("rdb", "count trade")))
+            self.assertEqual(0, running.stop(), running.log_text())
+        self.assertEqual(counts[0], counts[1])
+
+    def test_a_child_that_died_comes_back_on_its_port(self):
+        running = self.start_stack(CONFIG, "--date", DATE)
+        port, pid = running.port("rdb"), running.pid("rdb")
+        running.kill("rdb")
+        self.assertEqual(port, running.port("rdb"))
+        self.assertNotEqual(pid, running.pid("rdb"))
+        with kdb_ipc.connect_within(port) as rdb:
+            self.assertEqual(2, rdb.call("1+1"))
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_no_feed_seconds_and_log_files(self):
+        running = self.start_stack(CONFIG, "--no-feed", "--seconds", "0.5")
+        self.assertNotIn("feed", running.processes())
+        self.assertEqual(0, running.process.wait(60), running.log_text())
+        self.assertIn("tickerplant up", (running.data / "logs" / "tickerplant.log").read_text())
+
+    def test_the_demo_agrees_twice_in_a_row_and_cleans_up(self):
+        environment = {**os.environ, "TMPDIR": str(self.folder)}
+        for _ in range(2):
+            done = self.run_program("demo", "--seconds", "2", "--rate", "5000", env=environment)
+            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+            self.assertEqual(2, done.stdout.count("   equal"), done.stdout)
+            self.assertEqual([], list(self.folder.glob("tickstack-demo-*")))
+
+
+if __name__ == "__main__":
+    stack.main()

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""Logs that real kdb+ tickerplants wrote replay into an rdb, message by message and row by row."""
+
+import collections
+import json
+import pathlib
+import shutil
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_ipc, stack  # noqa: E402
+
+# Each log's messages per table, as the fixtures' README has them.
+LOGS = {
+    "DataIntellectTech-TorQ/tests/merge/tplogreplay/testlogs/stp1_quote20220616122504": {"quote": 308},
+    "DataIntellectTech-TorQ/tests/merge/tplogreplay/testlogs/stp1_trade20220616122504": {"trade": 306},
+    "DataIntellectTech-TorQ/tests/stp/tickerlog/logs/oldlog/testoldlog": {"quote": 50, "trade": 50},
+    "DataIntellectTech-TorQ/tests/stp/tickerlog/logs/stpnone/stpnone_20201006204450":
+        {"quote": 1, "trade": 1},
+    "DunnyDon-advancedKdb/section2/newtp": {"trade": 7},
+    "DunnyDon-advancedKdb/tpLogs/schema2019.06.21": {"quote": 25, "statsTab": 19, "bid": 2},
+    "DunnyDon-advancedKdb/tpLogs/schema2019.06.24": {"quote": 47, "statsTab": 44, "bid": 4},
+    "SirCsimbok-kdb-tick/schema2024.01.29": {"quote": 1529, "trade": 167},
+    "chanjam03-AdvKDB/logs/replay/ENB2023.04.24": {"trade": 3},
+    "chanjam03-AdvKDB/logs/replay/sym2023.04.24":
+        {"quote": 5117, "OHLC": 114, "trade": 568, "optTrades": 3000},
+    "ghlian-AdvancedKDB/AdvancedKDB/Question2_Answers/tplog_fixed": {"trade": 8},
+    "glimKX-advKDB/tplog/IBM.2018.06.11": {"quote": 1},
+    "pmcnamee99-10-advanced-kdb-tick-arch/kdb-tick/schema2026.02.19": {"quote": 209, "trade": 209},
+}
+
+
+def rows_of(x):
+    """Rows of an upd's third item: a table, a list of columns, of atoms, or of rows."""
+    if isinstance(x, kdb_ipc.Table):
+        return len(next(iter(x.values())))
+    first = x[0]
+    if not isinstance(first, (list, tuple, bytes)):
+        return 1
+    return len(first)
+
+
+def read_log(path):
+    """Number of messages, and messages and rows per table, read with nothing but a decoder of the
+    protocol. A message that names no table (one log has a damaged one) is in the number only."""
+    data = path.read_bytes()
+    reader = kdb_ipc._Reader(data)
+    reader.at = 8
+    total, messages, rows = 0, collections.Counter(), collections.Counter()
+    while reader.at < len(data):
+        _, table, x = reader.value()[:3]
+        total += 1
+        if isinstance(table, str):
+            messages[table] += 1
+            rows[table] += rows_of(x)
+    return total, dict(messages), dict(rows)
+
+
+class FixtureLogsTest(stack.StackTest):
+    def test_every_log_replays_with_its_counts(self):
+        for name, messages in LOGS.items():
+            with self.subTest(log=name):
+                path = self.fixture(f"kdb/{name}")
+                total, read_messages, rows = read_log(path)
+                self.assertEqual(messages, read_messages)
+                self.check_replay(path, total, rows)
+                self.check_tool(path, total, rows)
+
+    def check_replay(self, path, messages, rows):
+        port, process = self.start_process("rdb", "--replay", str(path), "--infer-schemas")
+        with kdb_ipc.connect_within(port) as rdb:
+            def replayed():
+                stats = rdb.call(".rdb.stats[]")
+                return stats if stats["messages_replayed"] >= messages else None
+            stats = stack.wait_until(replayed, 30, f"the replay of {path}")
+            self.assertEqual(messages, stats["messages_replayed"])
+            self.assertEqual(rows, {table: rdb.call(f"count {table}") for table in rdb.call("tables[]")})
+            self.assertEqual(0, stats["upds_refused"])
+        process.terminate()
+        self.assertEqual(0, process.wait(30), process.log_path.read_text())
+
+    def check_tool(self, path, messages, rows):
+        copy = self.folder / path.name
+        shutil.copyfile(path, copy)
+        checked = json.loads(self.run_program("log", "check", "--json", str(copy)).stdout)
+        self.assertTrue(checked["ok"], checked)
+        self.assertEqual(messages, checked["messages"])
+        self.assertEqual(rows, checked["rows"])
+
+
+if __name__ == "__main__":
+    stack.main()
