@@ -25,6 +25,54 @@ ByteBuffer LogPrefix(std::string_view table) {
   return out;
 }
 
+// `(.u.updn; `feed; row; `table; x)`, its small arguments read and x not yet looked at.
+struct NumberedCall {
+  std::string_view feed;
+  int64_t row;
+  std::string_view table;
+  std::span<const std::byte> x;
+};
+
+std::optional<std::string_view> TakeSymbol(std::span<const std::byte>& rest) {
+  constexpr auto kSymbolAtom = std::byte{256 - static_cast<int>(Type::kSymbol)};
+  if (rest.empty() || rest.front() != kSymbolAtom) return std::nullopt;
+  const std::string_view text = AsText(rest.subspan(1));
+  const size_t nul = text.find('\0');
+  if (nul == 0 || nul == std::string_view::npos) return std::nullopt;
+  rest = rest.subspan(1 + nul + 1);
+  return text.substr(0, nul);
+}
+
+std::optional<int64_t> TakeLong(std::span<const std::byte>& rest) {
+  constexpr auto kLongAtom = std::byte{256 - static_cast<int>(Type::kLong)};
+  if (rest.size() < 1 + sizeof(int64_t) || rest.front() != kLongAtom) return std::nullopt;
+  const auto value = LoadLittle<int64_t>(rest.data() + 1);
+  rest = rest.subspan(1 + sizeof(int64_t));
+  return value;
+}
+
+absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) {
+  constexpr size_t kListHeaderBytes = 6;
+  constexpr int32_t kItems = 5;
+  if (body.size() < kListHeaderBytes || body.front() != std::byte{0} ||
+      LoadLittle<int32_t>(body.data() + 2) != kItems) {
+    return absl::InvalidArgumentError("rank: expected .u.updn[feed;row;table;x]");
+  }
+  std::span<const std::byte> rest = body.subspan(kListHeaderBytes);
+  // The verb was read by whoever called: a symbol or a string.
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> verb, wire::ValueBytes(rest));
+  if (!verb) return absl::InvalidArgumentError("length: .u.updn ends inside its name");
+  rest = rest.subspan(*verb);
+  const std::optional<std::string_view> feed = TakeSymbol(rest);
+  const std::optional<int64_t> row = feed ? TakeLong(rest) : std::nullopt;
+  const std::optional<std::string_view> table = row ? TakeSymbol(rest) : std::nullopt;
+  if (!table || *row < 0) {
+    return absl::InvalidArgumentError(
+        "type: .u.updn[feed;row;table;x] takes a symbol, a long from 0, and a symbol");
+  }
+  return NumberedCall{*feed, *row, *table, rest};
+}
+
 bool IsStamped(Type type) {
   return type == Type::kTimestamp || type == Type::kTimespan || type == Type::kTime;
 }
@@ -114,21 +162,26 @@ std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
 
 // ---- staging
 
+// The index of the table, or kInvalidArgument in kdb+tick's words: the table's name.
+absl::StatusOr<size_t> Tickerplant::TableOf(std::optional<std::string_view> name) {
+  if (!name)
+    return absl::InvalidArgumentError("type: an upd begins with a verb and a table's name");
+  if (options_.schemas[last_table_].table != *name) {
+    const int found = FindTable(*name);
+    if (found < 0) return InvalidArgument("{}: no such table", *name);
+    last_table_ = static_cast<size_t>(found);
+  }
+  return last_table_;
+}
+
 absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
                                    const std::shared_ptr<const void>& owner) {
-  absl::StatusOr<wire::CallView> call = wire::PeekCall(body);
-  absl::Status status = call.status();
-  if (status.ok()) {
-    const std::optional<std::string_view> name = wire::PeekUpdTable(body);
-    const int table = name ? FindTable(*name) : -1;
-    if (call->arguments_count < 2 || !name) {
-      status = InvalidArgument("rank: .u.upd[table;x], found {} arguments", call->arguments_count);
-    } else if (table < 0) {
-      status = InvalidArgument("{}: no such table", *name);
-    } else {
-      status = Stage(static_cast<size_t>(table), call->arguments[1], owner, {}, 0);
-    }
-  }
+  const absl::Status status = [&]() -> absl::Status {
+    TS_ASSIGN_OR_RETURN(const size_t table, TableOf(wire::PeekUpdTable(body)));
+    wire::UpdView upd;
+    TS_RETURN_IF_ERROR(decoder_.Decode(body, &upd, options_.schemas[table].columns.size()));
+    return Stage(table, upd, upd.x, owner, {}, 0);
+  }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
 }
@@ -136,27 +189,11 @@ absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
 absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
                                            const std::shared_ptr<const void>& owner) {
   const absl::Status status = [&]() -> absl::Status {
-    TS_ASSIGN_OR_RETURN(const wire::CallView call, wire::PeekCall(body));
-    if (call.arguments_count != 4) {
-      return InvalidArgument("rank: .u.updn[feed;row;table;x], found {} arguments",
-                             call.arguments_count);
-    }
-    TS_ASSIGN_OR_RETURN(const Value feed, wire::Decode(call.arguments[0]));
-    TS_ASSIGN_OR_RETURN(const Value row, wire::Decode(call.arguments[1]));
-    TS_ASSIGN_OR_RETURN(const Value name, wire::Decode(call.arguments[2]));
-    if (!feed.is_atom_of(Type::kSymbol) || feed.symbol().empty() ||
-        !name.is_atom_of(Type::kSymbol)) {
-      return absl::InvalidArgumentError(
-          "type: .u.updn[feed;row;table;x] takes symbols as feed and table");
-    }
-    if (!row.is_atom_of(Type::kLong) || row.as<int64_t>() < 0) {
-      return absl::InvalidArgumentError(
-          "type: .u.updn[feed;row;table;x] takes a row number of type long, from 0");
-    }
-    const int table = FindTable(name.symbol());
-    if (table < 0) return InvalidArgument("{}: no such table", name.symbol());
-    return Stage(static_cast<size_t>(table), call.arguments[3], owner, feed.symbol(),
-                 row.as<int64_t>());
+    TS_ASSIGN_OR_RETURN(const NumberedCall call, ParseNumberedCall(body));
+    TS_ASSIGN_OR_RETURN(const size_t table, TableOf(call.table));
+    wire::RowsView rows;
+    TS_RETURN_IF_ERROR(decoder_.DecodeX(call.x, &rows, options_.schemas[table].columns.size()));
+    return Stage(table, rows, call.x, owner, call.feed, call.row);
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
@@ -195,17 +232,14 @@ absl::StatusOr<std::vector<size_t>> Tickerplant::ColumnOrder(const Schema& schem
   return order;
 }
 
-absl::Status Tickerplant::Stage(size_t table, std::span<const std::byte> x,
+absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                                 const std::shared_ptr<const void>& owner, std::string_view feed,
                                 int64_t first_row) {
   const Schema& schema = options_.schemas[table];
-  wire::RowsView rows;
-  TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &rows, schema.columns.size()));
-  if (rows.batch.columns.empty())
+  if (rows.batch.columns.empty()) {
     return InvalidArgument("length: 0 columns, table {} has {}", schema.table,
                            schema.columns.size());
-  TS_ASSIGN_OR_RETURN(const std::vector<size_t> order, ColumnOrder(schema, rows));
-
+  }
   size_t skip = 0;
   wire::TableRows* progress = nullptr;
   if (!feed.empty()) {
@@ -218,14 +252,14 @@ absl::Status Tickerplant::Stage(size_t table, std::span<const std::byte> x,
     skip = std::min(static_cast<size_t>(logged - first_row), rows.batch.rows);
     counters_.rows_duplicated += skip;
   }
-  // An upd without new rows is not worth a log record.
-  if (skip == rows.batch.rows) return absl::OkStatus();
+  if (skip > 0 && skip == rows.batch.rows) return absl::OkStatus();
 
   const bool as_it_came =
-      skip == 0 && order.front() != kStamp &&
+      skip == 0 && rows.batch.columns.size() == schema.columns.size() &&
       (rows.form == wire::UpdForm::kColumns || rows.form == wire::UpdForm::kRow);
   std::shared_ptr<const void> own;
   if (!as_it_came) {
+    TS_ASSIGN_OR_RETURN(const std::vector<size_t> order, ColumnOrder(schema, rows));
     const int64_t now_ns = clock_->NowNs();
     const int64_t local_ns = day_.LocalTimespan(now_ns);
     const Type stamp_type = schema.columns.front().type;

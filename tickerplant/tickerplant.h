@@ -94,16 +94,17 @@ class Tickerplant {
   uint64_t published_seq() const { return published_seq_; }        // `.u.i`
   // Rows of each table, in schema order, logged (or staged) from a feed that numbers them.
   std::vector<int64_t> FeedRows(std::string_view feed) const;
-  int FindTable(std::string_view table) const;
+  int FindTable(std::string_view table) const;  // -1: there is none.
 
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
   std::string LogPath(int32_t date) const;
   absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
-  absl::Status Stage(size_t table, std::span<const std::byte> x,
+  absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
                      int64_t first_row);
+  absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);
   absl::StatusOr<std::vector<size_t>> ColumnOrder(const Schema& schema,
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
@@ -117,6 +118,7 @@ class Tickerplant {
   Publisher publisher_;
   std::unique_ptr<wire::TplogWriter> log_;
   wire::UpdDecoder decoder_;
+  size_t last_table_ = 0;  // Upds of a table come in runs.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;
   StringMap<wire::TableRows> feed_rows_;  // Logged and staged.
