@@ -50,7 +50,9 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     service_.Pump();
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
-    LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+    if (!service_.stopped_) {
+      LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
+    }
     ++connects_;
     connection_ = nullptr;
     service_.feed_->OnDisconnected(service_.clock_.NowNs());

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -22,19 +24,30 @@ std::optional<int64_t> LongOf(const Value& value) {
   return number;
 }
 
-// Element `row` of a numeric vector.
+// Element `row` of a numeric vector. nullopt: null, infinite (the capacity of a tier that only the
+// machine bounds) or no number.
 std::optional<double> NumberAt(const Value& vector, size_t row) {
   if (!vector.is_vector() || row >= vector.count()) return std::nullopt;
   switch (vector.type()) {
-    case Type::kLong:
-      return static_cast<double>(vector.span<int64_t>()[row]);
-    case Type::kInt:
-      return vector.span<int32_t>()[row];
-    case Type::kFloat:
-      return vector.span<double>()[row];
+    case Type::kLong: {
+      const int64_t number = vector.span<int64_t>()[row];
+      if (number == kNullLong || number == kInfinityLong || number == -kInfinityLong) break;
+      return static_cast<double>(number);
+    }
+    case Type::kInt: {
+      const int32_t number = vector.span<int32_t>()[row];
+      if (number == kNullInt || number == kInfinityInt || number == -kInfinityInt) break;
+      return number;
+    }
+    case Type::kFloat: {
+      const double number = vector.span<double>()[row];
+      if (!std::isfinite(number)) break;
+      return number;
+    }
     default:
-      return std::nullopt;
+      break;
   }
+  return std::nullopt;
 }
 
 std::string AsofQuery(std::string_view symbol) {

@@ -33,9 +33,9 @@ class FakeRdb : public Rdb {
       return Value::Dict(Value::Symbols({"count", "p99"}), Value::Longs({5, 1'234}));
     }
     if (query == ".tier.stats[]") {
-      return Value::Table(
-          {"tier", "kind", "used"},
-          {Value::Symbols({"dram", "pmem"}), Value::Symbols({"a", "b"}), Value::Longs({100, 200})});
+      return Value::Table({"tier", "kind", "capacity", "used"},
+                          {Value::Symbols({"dram", "pmem"}), Value::Symbols({"a", "b"}),
+                           Value::Longs({kInfinityLong, kNullLong}), Value::Longs({100, 200})});
     }
     return absl::UnknownError("nyi: " + query);
   }

@@ -106,24 +106,28 @@ std::string SummaryText(const Summary& summary) {
       summary.name, summary.rdb, static_cast<double>(summary.end_ns - summary.begin_ns) / 1e9,
       monitor.samples(), QueriesPerMinute(summary), monitor.missed(), monitor.errors(),
       monitor.reconnects());
-  const auto line = [&text](std::string_view name, const Distribution& d) {
-    text +=
-        fmt::format("{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}\n", name, d.count, Duration(d.p50),
-                    Duration(d.p90), Duration(d.p99), Duration(d.p999), Duration(d.max));
+  const auto cells = [&text](std::string_view name, std::initializer_list<std::string> values) {
+    text += fmt::format("{:<24}", name);
+    for (const std::string& value : values) text += fmt::format("{:>12}", value);
+    text += '\n';
   };
-  text += fmt::format("{:<24}{:>9}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "", "count", "p50", "p90",
-                      "p99", "p99.9", "max");
+  const auto line = [&cells](std::string_view name, const Distribution& d) {
+    if (d.count == 0) return cells(name, {"0", "-", "-", "-", "-", "-"});
+    cells(name, {Thousands(static_cast<int64_t>(d.count)), Duration(d.p50), Duration(d.p90),
+                 Duration(d.p99), Duration(d.p999), Duration(d.max)});
+  };
+  cells("", {"count", "p50", "p90", "p99", "p99.9", "max"});
   for (const Metric& metric : monitor.metrics()) line(metric.name(), metric.Whole());
   for (const Metric& metric : monitor.metrics()) {
     line(metric.name() + ", last minute", metric.LastMinute(summary.end_ns));
   }
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
-    text += fmt::format("{:<24}{:>20} rows\n", monitor.settings().tables[i],
-                        Thousands(last.tables[i].rows.value_or(0)));
+    cells(monitor.settings().tables[i] + " rows", {Thousands(last.tables[i].rows.value_or(0))});
   }
+  // In the rdb's own units and words; most of what it counts is 0.
   for (const auto& [name, number] : last.rdb) {
-    text += fmt::format("{:<24}{:>20}\n", NameCell(name), Thousands(static_cast<int64_t>(number)));
+    if (number != 0) text += fmt::format("{:<24}{:>18.15g}\n", NameCell(name), number);
   }
   return text;
 }
