@@ -84,12 +84,12 @@ std::optional<LogLevel> ParseLogLevel(std::string_view text) {
   return std::nullopt;
 }
 
-void InitLogging(std::string_view process, LogLevel level) {
+void InitLogging(std::string_view process, std::optional<LogLevel> level) {
   Holder& holder = TheHolder();
   std::shared_ptr<spdlog::logger> logger = MakeLogger(process);
   const std::lock_guard lock(holder.mutex);
   holder.logger = std::move(logger);
-  internal::log_level.store(level, std::memory_order_relaxed);
+  if (level) internal::log_level.store(*level, std::memory_order_relaxed);
 }
 
 std::optional<uint64_t> LogLimit::Pass(int64_t now_ns) {

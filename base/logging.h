@@ -25,8 +25,9 @@ enum class LogLevel : int { kDebug, kInfo, kWarn, kError, kOff };
 std::optional<LogLevel> ParseLogLevel(
     std::string_view text);  // `debug`, `info`, `warn`, `error`, `off`.
 
-// Names the process and sets what is written. Before it, lines are named `tickstack` from info on.
-void InitLogging(std::string_view process, LogLevel level = LogLevel::kInfo);
+// Names the process, and sets from which level on lines are written if `level` says so. Before it,
+// lines are named `tickstack`, from info on.
+void InitLogging(std::string_view process, std::optional<LogLevel> level = std::nullopt);
 
 namespace internal {
 extern std::atomic<LogLevel> log_level;

@@ -26,9 +26,11 @@ TEST(Logging, WithholdsWhatIsBelowTheLevel) {
   InitLogging("rdb1", LogLevel::kWarn);
   EXPECT_EQ(Logged([] { LogInfo("quiet"); }), "");
   EXPECT_NE(Logged([] { LogWarn("loud"); }), "");
+  InitLogging("rdb2");  // Another name; the level stays.
+  EXPECT_EQ(Logged([] { LogInfo("quiet"); }), "");
   InitLogging("rdb1", LogLevel::kOff);
   EXPECT_EQ(Logged([] { LogError("quiet"); }), "");
-  InitLogging("rdb1");
+  InitLogging("rdb1", LogLevel::kInfo);
 }
 
 TEST(Logging, KeepsBytesFromOutsideFromForgingALine) {

@@ -296,10 +296,13 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   const std::string& name = process.spec.name;
   // One that answered and ended in the same instant may have its word still in the pipe.
   if (process.ready.is_open()) TakeReady(process);
+  // It had no handler yet, so the SIGTERM that told it to stop was its end.
+  const bool stopped_early = process.told_to_stop && process.state == State::kStarting &&
+                             WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGTERM;
   process.state = State::kEnded;
   process.ready.Reset();
   process.kill_ns = kNever;
-  if (!failure.has_value()) {
+  if (!failure.has_value() || stopped_early) {
     LogInfo("ended name={}", name);
   } else if (process.told_to_stop) {
     Fail(Internal("{} did not stop well: {}", name, *failure));

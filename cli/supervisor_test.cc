@@ -162,6 +162,22 @@ TEST_F(SupervisorTest, EndsWhenAllEndedWell) {
   EXPECT_TRUE(Run().ok());
 }
 
+TEST_F(SupervisorTest, TakesItWellIfOneIsStoppedBeforeItAnswered) {
+  Add("fast", "serve $*");
+  Add("slow", "touch slow; forever");
+  sigset_t stop;
+  sigemptyset(&stop);
+  sigaddset(&stop, SIGTERM);
+  sigprocmask(SIG_BLOCK, &stop, nullptr);
+  std::thread beside([&] {
+    while (!std::filesystem::exists(folder_ / "slow")) Pause();
+    StopStack();
+  });
+  const absl::Status status = Run();
+  beside.join();
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST_F(SupervisorTest, KillsTheOneThatDoesNotStop) {
   options_.stop_timeout_ns = kNsPerSecond / 5;
   options_.run_ns = 1;

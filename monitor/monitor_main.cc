@@ -130,6 +130,7 @@ absl::Status Run(MonitorOptions options) {
 
   wire::EventLoop loop;
   bool stop = false;
+  bool told_to_stop = false;
   const MonitorSettings settings = {.query_ns = static_cast<int64_t>(options.query_ms * 1e6),
                                     .asof_symbol = options.asof_symbol};
   Progress progress(options.progress_s);
@@ -146,7 +147,7 @@ absl::Status Run(MonitorOptions options) {
                       wire::Listen(loop, options.listener, {}, &service));
   LogInfo("monitor up port={} rdb={} query_ms={} csv={}", server->port(), rdb.ToString(),
           options.query_ms, samples.path().string());
-  loop.OnStopSignal([&](int) { stop = true; });
+  loop.OnStopSignal([&](int) { stop = told_to_stop = true; });
   wire::Timer end_timer(loop);
   if (options.seconds > 0) {
     // From the first sample on; from now on as long as there is none, so that it ends either way.
@@ -163,8 +164,11 @@ absl::Status Run(MonitorOptions options) {
   service.Stop();
   progress.EndLine();
   TS_RETURN_IF_ERROR(samples.status());
-  if (service.monitor().samples() == 0)
-    return Unavailable("{}: no sample was taken", rdb.ToString());
+  if (service.monitor().samples() == 0) {
+    if (!told_to_stop) return Unavailable("{}: no sample was taken", rdb.ToString());
+    LogWarn("monitor stopped before its first sample");
+    return absl::OkStatus();
+  }
   return WriteSummary(stem, {.name = options.name,
                              .rdb = rdb.ToString(),
                              .begin_ns = service.monitor().begin_ns(),

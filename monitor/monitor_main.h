@@ -21,7 +21,7 @@ struct MonitorOptions {
 };
 
 // Samples until told to stop, then writes the summary. Exit code 0; 1 if no sample could be taken
-// or a file cannot be written. Blocks; uses the calling thread only.
+// within `seconds` or a file cannot be written. Blocks; uses the calling thread only.
 int RunMonitor(const MonitorOptions& options);
 
 }  // namespace tickstack::monitor

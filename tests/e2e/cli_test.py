@@ -86,7 +86,7 @@ class QueryTest(stack.StackTest):
         with self.stack.connect("tickerplant") as feed:
             feed.call([b".u.upd", "trade", [Typed("p", [T, T + 1]), ["A", ""], [1.5, float("nan")],
                                             Typed("i", [100, None]), [True, False], b"@,", b"N\""]])
-        stack.wait_until(lambda: self.stack.ask("rdb", "count trade") == 2, 20, "two trades")
+        stack.wait_until(lambda: self.stack.count("trade") == 2, 20, "two trades")
 
     def query(self, q, *flags):
         return self.run_program("query", f"127.0.0.1:{self.stack.port('rdb')}", q, *flags)
@@ -146,7 +146,7 @@ class UpTest(stack.StackTest):
 
     def test_every_row_that_was_sent_is_logged_when_it_stops(self):
         running = self.start_stack(CONFIG, "--date", DATE)
-        stack.wait_until(lambda: running.ask("rdb", "count quote") > 500, 30, "some quotes")
+        stack.wait_until(lambda: running.count("quote") > 500, 30, "some quotes")
         self.assertEqual(0, running.stop(), running.log_text())
         checked = self.run_program("log", "check", "--json", str(running.data / "tplog" / f"sym{DATE}"))
         rows = json.loads(checked.stdout)["rows"]
@@ -164,9 +164,9 @@ class UpTest(stack.StackTest):
         for _ in range(2):
             running = self.start_stack(CONFIG, "--date", DATE)
             stack.wait_until(lambda: running.ask("feed", ".feed.stats[]")["state"] == "done", 30, "the feed")
-            stack.wait_until(lambda: running.ask("rdb", "count quote") + running.ask("rdb", "count trade") == 2000,
+            stack.wait_until(lambda: running.count("quote") + running.count("trade") == 2000,
                              30, "2000 rows")
-            counts.append((running.ask("rdb", "count quote"), running.ask("rdb", "count trade")))
+            counts.append((running.count("quote"), running.count("trade")))
             self.assertEqual(0, running.stop(), running.log_text())
         self.assertEqual(counts[0], counts[1])
 

@@ -27,7 +27,7 @@ progress_s = 0
 
 def wait_for_day(running):
     stack.wait_until(
-        lambda: running.ask("rdb", "count quote") >= QUOTES and running.ask("rdb", "count trade") >= TRADES,
+        lambda: running.count("quote") >= QUOTES and running.count("trade") >= TRADES,
         120, "the whole day in the rdb")
 
 
@@ -36,8 +36,8 @@ class RealTicksTest(stack.StackTest):
         path = self.fixture("lean-ticks")
         running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
         wait_for_day(running)
-        self.assertEqual(QUOTES, running.ask("rdb", "count quote"))
-        self.assertEqual(TRADES, running.ask("rdb", "count trade"))
+        self.assertEqual(QUOTES, running.count("quote"))
+        self.assertEqual(TRADES, running.count("trade"))
         with running.connect("rdb") as rdb:
             for symbol in SYMBOLS:
                 with self.subTest(symbol=symbol):

@@ -113,6 +113,13 @@ class Stack:
         with self.connect(name) as connection:
             return connection.call(query)
 
+    def count(self, table, rdb="rdb"):
+        """Rows of a table; 0 while the rdb is starting and does not have it, or is not there."""
+        try:
+            return self.ask(rdb, f"count {table}")
+        except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
+            return 0
+
     def kill(self, name):
         """kill -9, then waits until its successor answers."""
         old = self.pid(name)
