@@ -1,0 +1,181 @@
+#include "feed/feed_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <optional>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "feed/source_testing.h"
+#include "wire/client.h"
+#include "wire/listener_options.h"
+#include "wire/server.h"
+#include "wire/upd.h"
+
+namespace tickstack::feed {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAtMost = 20s;
+
+// A tickerplant on a real socket that remembers rows, and breaks the connection when told to.
+class SmallTickerplant final : public wire::ServerHandler {
+ public:
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    const absl::StatusOr<Value> value = wire::Decode(message.body);
+    ASSERT_TRUE(value.ok());
+    const std::vector<Value>& items = value->items();
+    if (items[0].text() == ".u.feed") {
+      if (!answers) return;
+      return connection.Reply(
+          connection.TakeTicket(),
+          Value::Dict(Value::Symbols({"trade", "quote"}),
+                      Value::Longs({static_cast<int64_t>(rows["trade"].size()),
+                                    static_cast<int64_t>(rows["quote"].size())})));
+    }
+    ++messages;
+    if (break_at == messages) return connection.Close(absl::OkStatus());
+    if (refuse_at == messages) {
+      return connection.SendAsync(
+          Value::List({Value::Symbol(".u.err"), Value::String("type: quote.bid")}));
+    }
+    std::vector<std::string>& log = rows[std::string(items[3].symbol())];
+    const auto first = static_cast<size_t>(items[2].as<int64_t>());
+    ByteBuffer x;
+    wire::Encode(items[4], x);
+    const std::vector<std::string> texts = RowTexts(x);
+    for (size_t i = 0; first <= log.size() && i < texts.size(); ++i) {
+      if (first + i >= log.size()) log.push_back(texts[i]);
+    }
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+  RowsByTable rows;
+  bool answers = true;
+  int messages = 0;
+  int break_at = 0, refuse_at = 0;
+};
+
+// Asks the feed over its own port, on the same loop.
+class Asker final : public wire::ClientHandler {
+ public:
+  Asker(wire::EventLoop& loop, uint16_t port)
+      : loop_(loop), client_(loop, {"127.0.0.1", port, {}}, {}, this) {}
+  void OnConnected(wire::Connection& connection) override { connection_ = &connection; }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { connection_ = nullptr; }
+
+  absl::StatusOr<Value> Ask(std::string_view query) {
+    EXPECT_TRUE(loop_.RunUntil([this] { return connection_ != nullptr; }, kAtMost));
+    std::optional<absl::StatusOr<Value>> answer;
+    connection_->Call(Value::String(query), [&answer](absl::StatusOr<Value> a) { answer = a; });
+    EXPECT_TRUE(loop_.RunUntil([&answer] { return answer.has_value(); }, kAtMost));
+    return *answer;
+  }
+
+ private:
+  wire::EventLoop& loop_;
+  wire::Connection* connection_ = nullptr;
+  wire::Client client_;
+};
+
+class FeedServiceTest : public testing::Test {
+ protected:
+  FeedServiceTest() {
+    InitLogging("test", LogLevel::kOff);
+    tickerplant_server_ = *wire::Listen(loop_, {}, {}, &tickerplant_);
+  }
+
+  // A feed of 11,000 updates in messages of at most 100 rows.
+  void Open() {
+    SourceOptions options;
+    options.rows = 11'000;
+    options.rate = 0;
+    options.batch_rows = 100;
+    absl::StatusOr<std::unique_ptr<Source>> source = MakeSource(options);
+    ASSERT_TRUE(source.ok());
+    service_ = std::make_unique<FeedService>(
+        loop_, wire::Address{"127.0.0.1", tickerplant_server_->port(), {}},
+        std::make_unique<Feed>(FeedSettings{}, *std::move(source)));
+    server_ = *wire::Listen(loop_, {}, {}, service_.get());
+  }
+  void RunToTheEnd() {
+    EXPECT_TRUE(loop_.RunUntil([this] { return service_->feed().finished(); }, kAtMost));
+    EXPECT_EQ(service_->feed().state(), FeedState::kDone);
+    EXPECT_EQ(tickerplant_.rows["quote"].size(), 10'000u);
+    EXPECT_EQ(tickerplant_.rows["trade"].size(), 1'000u);
+  }
+
+  wire::EventLoop loop_;
+  SmallTickerplant tickerplant_;
+  std::unique_ptr<wire::Server> tickerplant_server_;
+  std::unique_ptr<FeedService> service_;
+  std::unique_ptr<wire::Server> server_;
+};
+
+TEST_F(FeedServiceTest, WaitsForItsStartAndPublishesEverything) {
+  Open();
+  Asker asker(loop_, server_->port());
+  const absl::StatusOr<Value> before = asker.Ask(".feed.stats[]");
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(before->values().items()[0], Value::Symbol("waiting"));
+  EXPECT_EQ(tickerplant_.messages, 0);
+  EXPECT_TRUE(asker.Ask(".feed.start[]").ok());
+  RunToTheEnd();
+  const absl::StatusOr<Value> after = asker.Ask(".feed.stats[]");
+  ASSERT_TRUE(after.ok());
+  EXPECT_EQ(after->values().items()[0], Value::Symbol("done"));
+}
+
+TEST_F(FeedServiceTest, AnswersWhatEveryProcessDoes) {
+  Open();
+  Asker asker(loop_, server_->port());
+  const absl::StatusOr<Value> now = asker.Ask(".z.p");
+  ASSERT_TRUE(now.ok()) << now.status();
+  EXPECT_TRUE(now->is_atom_of(Type::kTimestamp));
+  EXPECT_FALSE(asker.Ask(".feed.nonsense[]").ok());
+}
+
+TEST_F(FeedServiceTest, ComesBackAfterABrokenConnection) {
+  tickerplant_.break_at = 37;
+  Open();
+  service_->Start();
+  RunToTheEnd();
+}
+
+TEST_F(FeedServiceTest, SendsAgainWhatWasRefused) {
+  tickerplant_.refuse_at = 37;
+  Open();
+  service_->Start();
+  RunToTheEnd();
+}
+
+TEST_F(FeedServiceTest, GoesQuietlyWhileAQuestionIsUnderWay) {
+  tickerplant_.answers = false;
+  Open();
+  service_->Start();
+  loop_.RunUntil([this] { return service_->connected(); }, kAtMost);
+  loop_.RunUntil([] { return false; }, 20ms);
+  server_.reset();
+  service_.reset();
+  loop_.RunUntil([] { return false; }, 20ms);
+  EXPECT_EQ(tickerplant_.messages, 0);
+}
+
+TEST_F(FeedServiceTest, WhatWasQueuedIsSentBeforeItStops) {
+  Open();
+  service_->Start();
+  loop_.RunUntil([this] { return tickerplant_.messages > 0; }, kAtMost);
+  service_->StopPublishing(kAtMost);
+  EXPECT_TRUE(loop_.RunUntil([this] { return !service_->connected(); }, kAtMost));
+  loop_.RunUntil([this] { return tickerplant_server_->Connections().empty(); }, kAtMost);
+  for (const auto& [table, rows] : service_->feed().rows_sent()) {
+    EXPECT_EQ(static_cast<int64_t>(tickerplant_.rows[table].size()), rows) << table;
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::feed
