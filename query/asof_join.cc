@@ -57,7 +57,7 @@ struct TimedRows {
     if (std::ranges::is_sorted(times)) return;
     std::vector<uint32_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0u);
-    std::ranges::stable_sort(order, {}, [&](uint32_t i) { return times[i]; });
+    std::ranges::sort(order, {}, [&](uint32_t i) { return std::pair(times[i], i); });
     TimedRows sorted;
     for (uint32_t i : order) {
       sorted.rows.push_back(rows[i]);

@@ -68,7 +68,7 @@ absl::StatusOr<Value> GatherFixedWidth(const Column& column, std::span<const uin
 
 }  // namespace
 
-Column::Column(Value vector) : value_(std::make_shared<const Value>(std::move(vector))) {
+Column::Column(Value vector) : value_(std::make_shared<Value>(std::move(vector))) {
   TS_CHECK(value_->is_vector() || value_->is_list());
 }
 
@@ -80,6 +80,11 @@ Type Column::type() const {
 }
 
 size_t Column::rows() const { return captured() ? snapshot_->rows() : value_->count(); }
+
+std::optional<Value> Column::Release() && {
+  if (captured() || value_.use_count() != 1) return std::nullopt;
+  return std::move(*value_);
+}
 
 std::string_view Column::SymbolAt(size_t row) const {
   if (!captured()) return value_->symbols()[row];
@@ -109,6 +114,13 @@ absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
   if (slice.IsAll()) return *slice.column.value();
   return TakeItems(*slice.column.value(), slice.rows->ToVector());
+}
+
+absl::StatusOr<Value> Release(Slice slice, Budget& budget) {
+  if (slice.IsAll()) {
+    if (std::optional<Value> value = std::move(slice.column).Release()) return *std::move(value);
+  }
+  return Materialise(slice, budget);
 }
 
 absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,

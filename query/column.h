@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -49,12 +50,15 @@ class Column {
   }
   size_t rows_per_chunk() const { return captured() ? snapshot_->rows_per_chunk() : SIZE_MAX; }
 
+  // The vector of a Value, moved out if nobody else holds it; nullopt otherwise.
+  std::optional<Value> Release() &&;
+
   std::string_view SymbolAt(size_t row) const;  // Of a symbol column.
   // An atom, or an item of a kList column. `type` for an item that no query can use (a function).
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
-  std::shared_ptr<const Value> value_;
+  std::shared_ptr<Value> value_;
   std::shared_ptr<const Snapshot> snapshot_;
   size_t index_ = 0;
 };
@@ -75,6 +79,9 @@ struct Slice {
 
 // Copies the slice out; charges the budget first.
 absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget);
+
+// As Materialise, but moves a vector that only the slice holds.
+absl::StatusOr<Value> Release(Slice slice, Budget& budget);
 
 // The items at positions of the column (row numbers, kNoItem: null), as one vector.
 absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,

@@ -29,6 +29,7 @@ absl::Status NyiError(std::string_view token) {
 }
 
 absl::Status NameError(std::string_view name) {
+  if (name.empty()) return TypeError("the null symbol names nothing");
   return QError(absl::StatusCode::kNotFound, name, "no table, value or function has this name");
 }
 

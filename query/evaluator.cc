@@ -50,6 +50,11 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
   if (const int column = scope.view->Find(name); column >= 0) {
     return Term(Slice{scope.view->columns[static_cast<size_t>(column)], scope.rows});
   }
+  // `time.minute`: a part of a column.
+  if (const size_t dot = name.find('.');
+      dot != std::string_view::npos && scope.view->Find(name.substr(0, dot)) >= 0) {
+    return NyiError(name);
+  }
   if (name != "i") return std::nullopt;
   TS_RETURN_IF_ERROR(context.budget.Charge(scope.rows->count(), 2 * sizeof(int64_t)));
   return Term(VirtualColumn(scope));
@@ -255,8 +260,8 @@ absl::StatusOr<Value> ToValue(Term term, Budget& budget) {
   return std::visit(
       Overloaded{
           [](Value& value) -> absl::StatusOr<Value> { return std::move(value); },
-          [&](Slice& slice) { return Materialise(slice, budget); },
-          [&](TableView& view) { return Materialise(view, budget); },
+          [&](Slice& slice) { return Release(std::move(slice), budget); },
+          [&](TableView& view) { return Release(std::move(view), budget); },
           [](const Builtin*& builtin) -> absl::StatusOr<Value> { return NyiError(builtin->name); }},
       term);
 }

@@ -23,9 +23,10 @@ struct Interval {
   bool negated = false;
 
   bool Contains(T element) const {
-    bool inside = lo <= element && element <= hi;
-    if constexpr (std::is_floating_point_v<T>) inside |= with_nulls && element != element;
-    return inside != negated;
+    // Without a jump, so that it becomes vector code.
+    bool inside = (lo <= element) & (element <= hi);
+    if constexpr (std::is_floating_point_v<T>) inside |= with_nulls & (element != element);
+    return inside ^ negated;
   }
 };
 
@@ -108,35 +109,48 @@ Interval<double> FloatInterval(AtomicOp op, double v) {
   }
 }
 
-// The rows of the slice whose element passes. Appends without a branch: the row number is always
-// written, and kept by advancing.
+constexpr size_t kPart = 4096;
+
+// Writes the numbers of the rows that are flagged and returns how many. Without a branch: every
+// number is written, and kept by advancing.
+template <typename T>
+size_t Compact(const Block<T>& block, size_t begin, std::span<const uint8_t> flags,
+               uint32_t* kept) {
+  size_t count = 0;
+  if (block.rows == nullptr) {
+    const auto first = static_cast<uint32_t>(block.first_row + begin);
+    for (uint32_t i = 0; i < flags.size(); ++i) {
+      kept[count] = first + i;
+      count += flags[i];
+    }
+  } else {
+    for (size_t i = 0; i < flags.size(); ++i) {
+      kept[count] = block.rows[begin + i];
+      count += flags[i];
+    }
+  }
+  return count;
+}
+
+// The rows of the slice whose element passes: in parts, first a flag for each element, which is a
+// loop of vector instructions, then the numbers of those flagged.
 template <typename T, typename Passes>
 absl::StatusOr<RowSet> Select(const Slice& slice, Budget& budget, Passes passes) {
-  std::vector<uint32_t> kept;
+  RowSetBuilder kept;
   TS_RETURN_IF_ERROR(ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
-    constexpr size_t kPart = 4096;
-    std::array<uint32_t, kPart> part;
+    std::array<uint8_t, kPart> flags;
+    std::array<uint32_t, kPart> rows;
     for (size_t begin = 0; begin < block.elements.size(); begin += kPart) {
-      const size_t n = std::min(kPart, block.elements.size() - begin);
-      const T* elements = block.elements.data() + begin;
-      size_t count = 0;
-      if (block.rows == nullptr) {
-        const auto first = static_cast<uint32_t>(block.first_row + begin);
-        for (uint32_t i = 0; i < n; ++i) {
-          part[count] = first + i;
-          count += passes(elements[i]);
-        }
-      } else {
-        for (size_t i = 0; i < n; ++i) {
-          part[count] = block.rows[begin + i];
-          count += passes(elements[i]);
-        }
-      }
-      kept.insert(kept.end(), part.begin(), part.begin() + static_cast<ptrdiff_t>(count));
+      const std::span<const T> part =
+          block.elements.subspan(begin, std::min(kPart, block.elements.size() - begin));
+      for (size_t i = 0; i < part.size(); ++i) flags[i] = passes(part[i]);
+      const size_t count = Compact(block, begin, std::span(flags).first(part.size()), rows.data());
+      kept.Append(std::span<const uint32_t>(rows).first(count));
     }
   }));
-  TS_RETURN_IF_ERROR(budget.Charge(kept.size(), sizeof(uint32_t)));
-  return RowSet::Of(std::move(kept));
+  RowSet rows = std::move(kept).Finish();
+  TS_RETURN_IF_ERROR(budget.Charge(rows.count(), sizeof(uint32_t)));
+  return rows;
 }
 
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }
@@ -369,7 +383,7 @@ bool IsIndexedTime(const Column& column) {
 absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condition,
                                       const Value& constant, Budget& budget) {
   constexpr size_t kRows = 65536;
-  std::vector<uint32_t> kept;
+  RowSetBuilder kept;
   for (size_t at = 0; at < slice.count(); at += kRows) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const auto rows = std::make_shared<const RowSet>(slice.rows->Slice(at, kRows));
@@ -379,10 +393,9 @@ absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condi
                                       : Within(block, constant, budget);
     TS_RETURN_IF_ERROR(flags.status());
     TS_ASSIGN_OR_RETURN(const RowSet passed, Keep(*rows, *flags));
-    const std::vector<uint32_t> numbers = passed.ToVector();
-    kept.insert(kept.end(), numbers.begin(), numbers.end());
+    kept.Append(passed.ToVector());
   }
-  return RowSet::Of(std::move(kept));
+  return std::move(kept).Finish();
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ absl::Status Lexer::Next() {
   } else if (const size_t end = EndOfOperator(); end > at_) {
     Add(TokenKind::kOperator, end);
   } else {
-    return ParseError(source_.substr(at_, 1), at_, "no token starts with this character");
+    return ParseError("char", at_, "no token starts with this character");
   }
   return absl::OkStatus();
 }

@@ -35,7 +35,7 @@ struct Token {
 // it so: not after something that has a value, unless a blank stands before it (`1 -1` is a vector,
 // `x-1` a subtraction). `/` after a blank or at the start comments out the rest of the line.
 //
-// Errors: q's: the character for one that starts no token, `"` and `{` for what never ends.
+// Errors: as q's: `char` for one that starts no token, `"` and `{` for what never ends.
 // Cost:   one pass; tokens point into `source`.
 absl::StatusOr<std::vector<Token>> Tokenise(std::string_view source);
 

@@ -344,16 +344,20 @@ Parser::Result Parser::Parenthesised() {
   return Checked(std::move(list));
 }
 
-// How q names a column that has no name: after the leftmost term, without what is left of it when
-// that is a function of one argument; `x` if that is not a name, or is the virtual column.
+// How q names a column that has no name: after the first argument of the outermost function, and of
+// that one's, down to a name; weighted averages after what they average. `x` if that ends at no
+// name, or at the virtual column.
 std::string NameOfColumn(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kName: {
       const std::string name = node.name.substr(node.name.rfind('.') + 1);
       return name == "i" || name.empty() ? "x" : name;
     }
-    case Node::Kind::kApply:
-      return NameOfColumn(*node.children[1]);
+    case Node::Kind::kApply: {
+      const Builtin* function = node.children[0]->function;
+      const bool last = function != nullptr && function->names_by_last;
+      return NameOfColumn(last ? *node.children.back() : *node.children[1]);
+    }
     default:
       return "x";
   }

@@ -127,4 +127,26 @@ std::vector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
   return positions;
 }
 
+void RowSetBuilder::Append(std::span<const uint32_t> ascending_rows) {
+  constexpr size_t kBlockRows = 32'768;
+  while (!ascending_rows.empty()) {
+    if (blocks_.empty() || blocks_.back().size() == kBlockRows) {
+      blocks_.emplace_back().reserve(kBlockRows);
+    }
+    std::vector<uint32_t>& block = blocks_.back();
+    const size_t n = std::min(kBlockRows - block.size(), ascending_rows.size());
+    block.insert(block.end(), ascending_rows.begin(),
+                 ascending_rows.begin() + static_cast<ptrdiff_t>(n));
+    ascending_rows = ascending_rows.subspan(n);
+  }
+}
+
+RowSet RowSetBuilder::Finish() && {
+  RowSet set;
+  const auto owner = std::make_shared<const std::vector<std::vector<uint32_t>>>(std::move(blocks_));
+  for (const std::vector<uint32_t>& block : *owner) set.AddRun({block, {}});
+  set.owner_ = owner;
+  return set;
+}
+
 }  // namespace tickstack::query

@@ -48,6 +48,7 @@ class RowSet {
   std::vector<int64_t> PositionsIn(const RowSet& outer) const;
 
  private:
+  friend class RowSetBuilder;
   void AddRun(PostingRun run);
 
   size_t begin_row_ = 0;
@@ -55,6 +56,17 @@ class RowSet {
   std::vector<PostingRun> runs_;
   bool sorted_times_ = false;
   std::shared_ptr<const void> owner_;
+};
+
+// Collects ascending row numbers in blocks that never move: a growing vector would touch three
+// times the memory, and fresh pages cost more than the kernel that fills them.
+class RowSetBuilder {
+ public:
+  void Append(std::span<const uint32_t> ascending_rows);
+  RowSet Finish() &&;
+
+ private:
+  std::vector<std::vector<uint32_t>> blocks_;
 };
 
 }  // namespace tickstack::query

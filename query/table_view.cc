@@ -76,12 +76,13 @@ TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns) {
   return view;
 }
 
-absl::StatusOr<Value> Materialise(const TableView& view, Budget& budget) {
+absl::StatusOr<Value> Release(TableView view, Budget& budget) {
   SymbolVector names[2];
   std::vector<Value> columns[2];  // The key's and the others'.
   for (size_t i = 0; i < view.columns.size(); ++i) {
     const int part = i < view.key_columns ? 0 : 1;
-    TS_ASSIGN_OR_RETURN(Value column, Materialise(view.ColumnAt(i), budget));
+    Slice slice{std::move(view.columns[i]), view.rows};
+    TS_ASSIGN_OR_RETURN(Value column, Release(std::move(slice), budget));
     names[part].push_back(view.names[i]);
     columns[part].push_back(std::move(column));
   }

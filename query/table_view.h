@@ -40,8 +40,8 @@ absl::StatusOr<TableView> ViewOf(Value value);
 // A table (or keyed table) of vectors as they are: equal counts, checked by the caller.
 TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns);
 
-// Copies it out: a table, or a keyed table.
-absl::StatusOr<Value> Materialise(const TableView& view, Budget& budget);
+// Copies it out, except for vectors that only this view holds: a table, or a keyed table.
+absl::StatusOr<Value> Release(TableView view, Budget& budget);
 
 // One row: a dictionary of column names to items. With i = kNoItem the nulls of the columns.
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i);

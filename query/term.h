@@ -41,6 +41,8 @@ struct Builtin {
   size_t max_args;
   bool infix;  // A keyword that stands between its arguments. Operators always may.
   absl::StatusOr<Term> (*apply)(Context& context, std::span<Term> args);
+  bool names_by_last =
+      false;  // A column without a name has that of the last argument, not the first.
 };
 
 const Builtin* FindBuiltin(std::string_view name);  // nullptr: there is none.

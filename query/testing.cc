@@ -11,42 +11,46 @@
 namespace tickstack::query {
 namespace {
 
-std::string ShowClock(int64_t ns, int digits) {
-  const int64_t seconds = ns / kNsPerSecond;
+std::string ShowClock(int64_t seconds, int64_t fraction_ns, size_t digits) {
   std::string text =
       fmt::format("{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-  if (digits > 0)
-    text += fmt::format(".{:09}", ns % kNsPerSecond).substr(0, 1 + static_cast<size_t>(digits));
+  if (digits > 0) text += fmt::format(".{:09}", fraction_ns).substr(0, 1 + digits);
   return text;
 }
 
 std::string ShowTimespan(int64_t ns) {
   const bool negative = ns < 0;
   if (negative) ns = -ns;
-  return fmt::format("{}{}D{}", negative ? "-" : "", ns / kNsPerDay, ShowClock(ns % kNsPerDay, 9));
+  return fmt::format("{}{}D{}", negative ? "-" : "", ns / kNsPerDay,
+                     ShowClock(ns % kNsPerDay / kNsPerSecond, ns % kNsPerSecond, 9));
 }
 
 std::string ShowTemporal(Type type, int64_t value) {
   const std::string sign = value < 0 ? "-" : "";
   const int64_t magnitude = value < 0 ? -value : value;
+  // The calendar ends before 32 bits of days do.
+  const bool calendar = type == Type::kDate || type == Type::kMonth;
+  if (calendar && magnitude > 1'000'000) return fmt::format("{}{}", value, LetterOf(type));
   switch (type) {
     case Type::kTimestamp:
       return FormatTimestamp(value);
     case Type::kMonth:
-      return FormatDate(DaysFromCivil(static_cast<int>(2000 + value / 12),
-                                      static_cast<int>(value % 12 + 1), 1))
+      return FormatDate(DaysFromCivil(static_cast<int>(2000 + (value - (value < 0 ? 11 : 0)) / 12),
+                                      static_cast<int>((value % 12 + 12) % 12 + 1), 1))
                  .substr(0, 7) +
              "m";
     case Type::kDate:
       return FormatDate(static_cast<int32_t>(value));
     case Type::kTimespan:
       return ShowTimespan(value);
-    case Type::kMinute:
-      return sign + ShowClock(magnitude * 60 * kNsPerSecond, 0).substr(0, 5);
+    case Type::kMinute: {
+      const std::string text = ShowClock(magnitude * 60, 0, 0);
+      return sign + text.substr(0, text.size() - 3);
+    }
     case Type::kSecond:
-      return sign + ShowClock(magnitude * kNsPerSecond, 0);
+      return sign + ShowClock(magnitude, 0, 0);
     default:
-      return sign + ShowClock(magnitude * 1'000'000, 3);
+      return sign + ShowClock(magnitude / 1000, magnitude % 1000 * 1'000'000, 3);
   }
 }
 
@@ -74,7 +78,7 @@ std::string ShowElement(Type type, T element) {
     if (std::isnan(element))
       return type == Type::kFloat ? "0n" : fmt::format("0N{}", LetterOf(type));
     if (std::isinf(element)) return element < 0 ? "-0w" : "0w";
-    if (type == Type::kDatetime) {
+    if (type == Type::kDatetime && std::abs(element) < 100'000) {  // What FormatTimestamp reaches.
       return FormatTimestamp(static_cast<int64_t>(std::llround(element * 86'400'000.0)) * 1'000'000)
           .replace(10, 1, "T")
           .substr(0, 23);

@@ -1,0 +1,1 @@
+"wx" in ("acdexyz";"abcd";"wx")

@@ -1,0 +1,1 @@
+"acyxmpu" within "br"

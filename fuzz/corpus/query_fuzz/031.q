@@ -1,0 +1,1 @@
+`dd`ccc within `c`d

@@ -1,0 +1,1 @@
+`quickly like "quick*"

@@ -1,0 +1,1 @@
+$[`m in key `.u;`old;`.u `i`L]

@@ -1,0 +1,1 @@
+select price,size from trade where sym=`aig

@@ -1,0 +1,1 @@
+select price from trade where time within 2013.10.07D09:31 2013.10.07D09:32

@@ -1,0 +1,1 @@
+select price from trade where time within 09:31 09:32

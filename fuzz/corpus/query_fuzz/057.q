@@ -1,0 +1,1 @@
+select price from trade where time>2013.10.07

@@ -1,0 +1,1 @@
+select size from trade where (price>20) and size>100

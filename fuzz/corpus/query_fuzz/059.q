@@ -1,0 +1,1 @@
+select size from trade where i in 0 2

@@ -1,0 +1,1 @@
+select size from trade where sym=`aig,null price

@@ -1,0 +1,1 @@
+select max price,min size from trade

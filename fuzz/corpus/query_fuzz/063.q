@@ -1,0 +1,1 @@
+select size from (select from trade where sym=`bac) where i=1

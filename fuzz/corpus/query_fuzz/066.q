@@ -1,0 +1,1 @@
+exec last price from trade

@@ -1,0 +1,1 @@
+exec price,size from trade where sym=`bac

@@ -1,0 +1,1 @@
+exec sum size by sym from trade

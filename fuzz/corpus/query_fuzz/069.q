@@ -1,0 +1,1 @@
+exec size by sym from trade

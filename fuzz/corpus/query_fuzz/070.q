@@ -1,0 +1,1 @@
+exec from select sym,size from trade

@@ -1,0 +1,1 @@
+select count i by sym from trade

@@ -1,0 +1,1 @@
+select last price,n:count i by sym from trade

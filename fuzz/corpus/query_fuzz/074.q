@@ -1,0 +1,1 @@
+select size by sym from trade

@@ -1,0 +1,1 @@
+select sum size by s:sym from trade where size>100

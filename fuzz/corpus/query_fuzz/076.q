@@ -1,0 +1,1 @@
+select sum size by cond from trade where i<0

@@ -1,0 +1,1 @@
+select sum a by b from ([]a:1 2 3;b:3 1 3)

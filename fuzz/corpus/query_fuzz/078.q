@@ -1,0 +1,1 @@
+select sum a by b,c from ([]a:1 2 3 4;b:`x`y`x`x;c:2 1 1 2)

@@ -1,0 +1,1 @@
+select sum a by b>1 from ([]a:1 2 3;b:0 2 5)

@@ -1,0 +1,1 @@
+select by sym from select sym,size from trade

@@ -1,0 +1,1 @@
+select sum a by b from ([]a:0#1;b:0#1)

@@ -1,0 +1,1 @@
+select sum a by b from ([]a:til 0;b:til 0)

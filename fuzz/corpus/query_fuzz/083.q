@@ -1,0 +1,1 @@
+select a by a from ([]a:1 2)

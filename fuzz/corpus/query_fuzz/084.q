@@ -1,0 +1,1 @@
+exec sum bsize by sym from quote

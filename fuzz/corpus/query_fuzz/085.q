@@ -1,0 +1,1 @@
+select max bid,min ask by sym from quote where time<2013.10.07D09:32

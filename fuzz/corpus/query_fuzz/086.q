@@ -1,0 +1,1 @@
+select i by sym from select from trade where size>100

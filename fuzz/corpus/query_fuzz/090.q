@@ -1,0 +1,1 @@
+exec bid from aj[`sym`time;vtrade;vquote]

@@ -1,0 +1,1 @@
+cols aj[`sym`time;select time,sym,price from trade;select sym,time,bid from quote]

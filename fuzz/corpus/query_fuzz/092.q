@@ -1,0 +1,1 @@
+exec bid from aj[`sym`time;select from trade where sym=`aig;select from quote where sym=`aig]

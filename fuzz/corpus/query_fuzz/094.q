@@ -1,0 +1,1 @@
+exec bid from aj[`sym`time;trade;select from quote where sym=`aig,time<2013.10.07D09:30]

@@ -1,0 +1,1 @@
+exec bid from aj[`time;select time from trade;quote]

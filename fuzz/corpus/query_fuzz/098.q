@@ -1,0 +1,1 @@
+aj[`sym`time;trade;([]sym:`a`b;time:1 2)]

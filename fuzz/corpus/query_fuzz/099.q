@@ -1,0 +1,1 @@
+aj[`nope`time;trade;quote]

@@ -1,0 +1,1 @@
+aj[`sym`time;trade]

@@ -1,0 +1,37 @@
+// Any text as a query, over a captured and a copied table, within small limits. It must end in a
+// value or an error that has a name, and the value must not exceed the limit by more than what a
+// name is wide.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "query/query.h"
+#include "query/testing.h"
+
+namespace {
+
+tickstack::query::TestEnvironment& Environment() {
+  static tickstack::query::TestEnvironment* const environment = [] {
+    auto* made = new tickstack::query::TestEnvironment;
+    tickstack::query::AddSampleTables(*made);
+    return made;
+  }();
+  return *environment;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using tickstack::query::Limits;
+  const Limits limits{.max_depth = 100,
+                      .max_text_bytes = 4096,
+                      .max_result_bytes = size_t{1} << 20,
+                      .deadline = std::chrono::steady_clock::now() + std::chrono::seconds(5),
+                      .cancelled = nullptr};
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const std::string answer = Environment().Ask(text, limits);
+  TS_CHECK(answer != "'");  // Every error has a name.
+  return 0;
+}
