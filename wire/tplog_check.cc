@@ -146,13 +146,7 @@ absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
     rest = rest.subspan(**bytes);
   }
   CompareCounts(record, names);
-  // Feeds' rows from the record; messages and rows as they were counted.
-  TplogTotals by_record;
-  AddBlock(block, names, by_record);
-  for (const auto& [feed, rows] : by_record.feed_rows) {
-    for (const auto& [table, count] : rows) totals.feed_rows[feed][table] += count;
-  }
-  totals.feed_progress_known = totals.feed_progress_known && by_record.feed_progress_known;
+  AddFeedRows(block, names, report_.totals);
   TakeCounted(block.end_offset());
   NoteBlock(block);
   return true;
@@ -160,22 +154,21 @@ absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
 
 void Check::CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names) {
   const IndexBlock& block = record.block;
-  const std::string place = fmt::format("{}: record at byte {}, block at byte {}",
-                                        TplogIndexPath(log_.path()), record.begin, block.offset);
-  if (counted_.messages() != block.messages) {
-    Report(Kind::kIndexDamaged, record.begin,
-           fmt::format("{}: has {} messages, the index says {}", place, counted_.messages(),
-                       block.messages));
-  }
+  const auto report = [&](uint64_t counted, std::string_view of, uint64_t indexed) {
+    if (counted == indexed) return;
+    Report(
+        Kind::kIndexDamaged, record.begin,
+        fmt::format("{}: record at byte {}, block at byte {}: has {} {}, the index says {}",
+                    TplogIndexPath(log_.path()), record.begin, block.offset, counted, of, indexed));
+  };
+  report(counted_.messages(), "messages", block.messages);
   TableRows indexed;
   for (const IndexRows& rows : block.rows) indexed[names.tables.NameOf(rows.table)] += rows.rows;
   for (const auto& [table, rows] : counted_.rows()) indexed.try_emplace(table, 0);
   for (const auto& [table, rows] : indexed) {
     const auto found = counted_.rows().find(table);
     const uint64_t counted = found == counted_.rows().end() ? 0 : found->second;
-    if (counted == rows) continue;
-    Report(Kind::kIndexDamaged, record.begin,
-           fmt::format("{}: has {} rows of {}, the index says {}", place, counted, table, rows));
+    if (counted != rows) report(counted, "rows of " + table, rows);
   }
 }
 

@@ -309,16 +309,21 @@ absl::StatusOr<std::optional<TplogIndexReader::Record>> TplogIndexReader::Next()
 void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals) {
   totals.messages = block.end_seq();
   totals.log_bytes = block.end_offset();
-  TableRows* feed_rows = nullptr;
+  for (const IndexRows& rows : block.rows) {
+    totals.rows[names.tables.NameOf(rows.table)] += rows.rows;
+  }
+  AddFeedRows(block, names, totals);
+}
+
+void AddFeedRows(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals) {
+  if (block.source == kSourceNone) return;
   if (block.source == kSourceUnknown) {
     totals.feed_progress_known = false;
-  } else if (block.source != kSourceNone) {
-    feed_rows = &totals.feed_rows[names.feeds.NameOf(block.source)];
+    return;
   }
+  TableRows& feed_rows = totals.feed_rows[names.feeds.NameOf(block.source)];
   for (const IndexRows& rows : block.rows) {
-    const std::string& table = names.tables.NameOf(rows.table);
-    totals.rows[table] += rows.rows;
-    if (feed_rows != nullptr) (*feed_rows)[table] += rows.rows;
+    feed_rows[names.tables.NameOf(rows.table)] += rows.rows;
   }
 }
 

@@ -145,8 +145,9 @@ class TplogIndexReader {
   uint64_t window_offset_ = 0;  // Of the window's first byte in the file.
 };
 
-// Adds what a record says to the totals.
+// Adds what a record says to the totals; AddFeedRows only what it says of feeds.
 void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
+void AddFeedRows(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals);
 
 }  // namespace tickstack::wire

@@ -1,5 +1,6 @@
 #include "wire/tplog_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/crc32c.h"
@@ -10,8 +11,13 @@
 #include "wire/tplog_scanner.h"
 
 namespace tickstack::wire {
+namespace {
 
-// Where the reader stands is (offset_, seq_). The bytes there come from block_, a whole block that
+constexpr uint64_t kWindowBytes = uint64_t{256} << 10;
+
+}  // namespace
+
+// Where the reader stands is (offset_, seq_). The bytes there come from window_, where block_, that
 // was compared with its checksum, or, past the index, from scanner_.
 class TplogReader::State {
  public:
@@ -39,10 +45,16 @@ class TplogReader::State {
   enum class Found { kBlock, kNotYet, kNotIndexed };
 
   bool InBlock() const { return offset_ >= block_.offset && offset_ < block_.end_offset(); }
+  // The rest of block_ from an offset in the log on; less if the window does not have it all.
+  Bytes BlockFrom(uint64_t offset) const {
+    const uint64_t end = std::min(block_.end_offset(), window_offset_ + window_.size());
+    return window_.span().subspan(offset - window_offset_, end - offset);
+  }
   absl::StatusOr<TplogMessage> PeekInBlock() const;
   absl::StatusOr<Found> NextBlock();
-  absl::StatusOr<Found> FindBlock(uint64_t log_bytes);
+  absl::StatusOr<Found> FindBlock();
   absl::StatusOr<bool> LoadBlock();
+  absl::Status Look();
   absl::Status EnterBlock();
   absl::StatusOr<std::optional<TplogMessage>> PeekUnindexed();
   absl::Status CheckPlace() const;
@@ -60,8 +72,10 @@ class TplogReader::State {
   uint64_t log_bytes_ = 0;  // When we looked last.
   bool unindexed_ = false;  // Up to log_bytes_ no block held what was after offset_.
 
-  IndexBlock block_;  // Empty: none.
-  ByteBuffer block_bytes_;
+  IndexBlock block_;   // Empty: none.
+  ByteBuffer window_;  // Holds block_, and what follows it.
+  uint64_t window_offset_ = 0;
+  uint32_t found_crc_ = 0;
 };
 
 absl::Status TplogReader::State::Damaged(uint64_t offset, std::string_view found) const {
@@ -69,7 +83,7 @@ absl::Status TplogReader::State::Damaged(uint64_t offset, std::string_view found
 }
 
 absl::StatusOr<TplogMessage> TplogReader::State::PeekInBlock() const {
-  const Bytes rest = block_bytes_.span().subspan(offset_ - block_.offset);
+  const Bytes rest = BlockFrom(offset_);
   const absl::StatusOr<std::optional<size_t>> bytes = ValueBytes(rest);
   if (!bytes.ok() || !bytes->has_value()) {
     return Damaged(block_.offset, fmt::format("message at byte {} is not whole in it", offset_));
@@ -90,20 +104,28 @@ absl::Status TplogReader::State::CheckPlace() const {
   return absl::OkStatus();
 }
 
-// Reads block_'s bytes. False if they are not what the index says.
+// Brings block_'s bytes into the window, and more of what follows, so that small blocks do not cost
+// a system call each. False if they are not what the index says.
 absl::StatusOr<bool> TplogReader::State::LoadBlock() {
-  block_bytes_.resize(block_.bytes);
-  TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block_.offset, block_bytes_.span()));
-  return got == block_.bytes && (!options_.verify || Crc32c(block_bytes_) == block_.crc);
+  if (block_.offset < window_offset_ || block_.end_offset() > window_offset_ + window_.size()) {
+    window_.resize(
+        std::min(std::max<uint64_t>(block_.bytes, kWindowBytes), log_bytes_ - block_.offset));
+    TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block_.offset, window_.span()));
+    window_.resize(got);
+    window_offset_ = block_.offset;
+    if (got < block_.bytes) return false;
+  }
+  return !options_.verify || Crc32c(BlockFrom(block_.offset)) == block_.crc;
 }
 
 // Moves the index to the block that holds offset_.
-absl::StatusOr<TplogReader::State::Found> TplogReader::State::FindBlock(uint64_t log_bytes) {
+absl::StatusOr<TplogReader::State::Found> TplogReader::State::FindBlock() {
+  if (!index_.has_value()) return Found::kNotIndexed;
   while (true) {
     TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index_->Next());
     if (!record.has_value()) return Found::kNotIndexed;
     if (record->kind == RecordKind::kProgress || record->block.end_offset() <= offset_) continue;
-    if (record->block.end_offset() > log_bytes) {
+    if (record->block.end_offset() > log_bytes_) {
       index_->Unread();
       return Found::kNotYet;
     }
@@ -117,24 +139,38 @@ absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
   block_ = IndexBlock();
   // Twice: the writer may have taken the block back and put another in its place between our two
   // looks, at the index and at the log.
-  for (int attempt = 0; attempt < 2; ++attempt) {
+  bool look = log_bytes_ <= offset_;
+  for (int mismatches = 0; mismatches < 2;) {
     // The log's size before the index: a writer puts the record first, so that what is in the log
-    // by now is in the index, unless it was somebody else who appended it.
-    TS_ASSIGN_OR_RETURN(log_bytes_, log_.Bytes());
-    if (log_bytes_ < offset_) {
-      return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);
+    // by now is in the index, unless it was somebody else who appended it. What we know from the
+    // last look will do as long as a block is found by it.
+    if (look) {
+      TS_RETURN_IF_ERROR(Look());
+      if (log_bytes_ == offset_) return Found::kNotYet;
     }
-    if (log_bytes_ == offset_) return Found::kNotYet;
-    if (!index_.has_value()) return Found::kNotIndexed;
-    TS_ASSIGN_OR_RETURN(const Found found, FindBlock(log_bytes_));
-    if (found != Found::kBlock) return found;
+    TS_ASSIGN_OR_RETURN(const Found found, FindBlock());
+    if (found != Found::kBlock) {
+      if (look) return found;
+      look = true;
+      continue;
+    }
     TS_ASSIGN_OR_RETURN(const bool loaded, LoadBlock());
     if (loaded) return Found::kBlock;
     index_->Unread();
+    found_crc_ = Crc32c(BlockFrom(block_.offset));
+    window_.clear();
+    look = true;
+    ++mismatches;
   }
   const IndexBlock damaged = std::exchange(block_, IndexBlock());
   return Damaged(damaged.offset, fmt::format("checksum {:08x} over {} bytes, its index says {:08x}",
-                                             Crc32c(block_bytes_), damaged.bytes, damaged.crc));
+                                             found_crc_, damaged.bytes, damaged.crc));
+}
+
+absl::Status TplogReader::State::Look() {
+  TS_ASSIGN_OR_RETURN(log_bytes_, log_.Bytes());
+  if (log_bytes_ >= offset_) return absl::OkStatus();
+  return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);
 }
 
 // We are inside the block, and not at its beginning, if it was indexed after we had read into it.
