@@ -31,7 +31,8 @@ TEST(Crc32c, AgreesWithTheDefinition) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     const std::vector<std::byte> bytes = RandomBytes(rng, 40'000);
-    for (const size_t around : {0, 8, 3 * 256, 6 * 256, 3 * 4096, 3 * 4096 + 3 * 256, 6 * 4096}) {
+    for (const size_t around :
+         {0u, 8u, 3 * 256u, 6 * 256u, 3 * 4096u, 3 * 4096u + 3 * 256u, 6 * 4096u}) {
       const size_t offset = rng() % 16;
       const size_t count = around + rng() % 24;
       const auto part = std::span(bytes).subspan(offset, count);
