@@ -237,7 +237,8 @@ void TplogIndexReader::TakeCuts(Record* record) {
     const IndexBlock& whole = record->block;
     if (!ParseBlock(**bytes, &cut).ok() || cut.offset != whole.offset ||
         cut.first_seq != whole.first_seq || cut.source != whole.source ||
-        cut.messages > whole.messages || cut.bytes > whole.bytes) {
+        cut.messages > whole.messages || cut.bytes > whole.bytes ||
+        (cut.messages == 0) != (cut.bytes == 0)) {
       return;
     }
     at_.position += (*bytes)->size();

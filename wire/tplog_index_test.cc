@@ -241,6 +241,13 @@ TEST_F(TplogIndexTest, ContradictionsAreDamageThatNamesTheRecord) {
   expect_damage(
       [&](ByteBuffer& bytes, IndexBlock block) {
         append(bytes, block);
+        block.messages = 0;  // In bytes that are some: it would cut off what is there.
+        AppendBlockRecord(RecordKind::kCutBlock, block, bytes);
+      },
+      "a cut of a block that is not the one before");
+  expect_damage(
+      [&](ByteBuffer& bytes, IndexBlock block) {
+        append(bytes, block);
         block.messages = 2;
         AppendBlockRecord(RecordKind::kCutBlock, block, bytes);
       },
