@@ -58,8 +58,9 @@ absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const SourceOptio
   for (const std::string& symbol : options.lean_symbols) {
     TS_RETURN_IF_ERROR(source->AddSymbol(options, day, symbol));
   }
-  std::stable_sort(source->streams_.begin(), source->streams_.end(),
-                   [](const Stream& a, const Stream& b) { return a.table > b.table; });
+  std::sort(source->streams_.begin(), source->streams_.end(), [](const Stream& x, const Stream& y) {
+    return x.table != y.table ? x.table > y.table : x.symbol < y.symbol;
+  });
   TS_RETURN_IF_ERROR(source->Rewind({}));
   return source;
 }
