@@ -103,7 +103,6 @@ void QueryService::Work() {
     }
     ByteBuffer answer;
     if (!request.client->gone.load(std::memory_order_relaxed)) answer = Answer(request);
-    request.owner = nullptr;
     Done(std::move(request), std::move(answer));
   }
 }
@@ -133,7 +132,9 @@ ByteBuffer QueryService::Answer(const Request& request) const {
 }
 
 void QueryService::Done(Request request, ByteBuffer answer) {
-  // std::function wants what it holds to be copyable.
+  // std::function wants what it holds to be copyable. The request goes back as a whole: its
+  // message's owner belongs to the connection, which fills a block again as soon as nobody holds
+  // it, so it must be let go on the thread that looks.
   auto bytes = std::make_shared<ByteBuffer>(std::move(answer));
   loop_.Post([request = std::move(request), bytes] {
     Client& client = *request.client;
