@@ -10,6 +10,12 @@
 namespace tickstack::query {
 namespace {
 
+// Of a query or a table literal. Names are compared with each other, so their number must not be
+// the sender's choice.
+constexpr size_t kColumnsMax = 4096;
+
+absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
+
 class Parser {
  public:
   Parser(std::vector<Token> tokens, int max_depth)
@@ -379,11 +385,13 @@ absl::StatusOr<NamedNode> Parser::NamedExpression() {
 Parser::Result Parser::TableLiteral(const Token& open) {
   auto table = std::make_unique<Node>();
   table->kind = Node::Kind::kTable;
+  UniqueNames names;
   for (const std::string_view close : {"]", ")"}) {
     if (close == "]") Take();
     while (Peek().kind != TokenKind::kClose) {
       TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
-      table->names.push_back(UniqueName(column.name, table->names));
+      if (table->names.size() == kColumnsMax) return TooManyColumns();
+      table->names.push_back(names.Next(column.name));
       table->children.push_back(std::move(column.node));
       if (Peek().kind != TokenKind::kSemicolon) break;
       Take();
@@ -402,6 +410,7 @@ absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {
   if (AtEndOfExpression() && !AtOperator(",")) return absl::OkStatus();
   for (;;) {
     TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
+    if (columns.size() == kColumnsMax) return TooManyColumns();
     columns.push_back(std::move(column));
     if (!AtOperator(",")) return absl::OkStatus();
     Take();

@@ -152,8 +152,9 @@ absl::Status QueryEvaluator::ApplyLimit() {
 absl::StatusOr<Term> QueryEvaluator::SelectPlain() const {
   TableView result;
   result.rows = rows_;
+  UniqueNames unique;
   for (const NamedNode& column : query_.columns) {
-    result.names.push_back(UniqueName(column.name, result.names));
+    result.names.push_back(unique.Next(column.name));
     result.columns.push_back(view_.columns[*PlainColumn(*column.node)]);
   }
   return result;
@@ -173,6 +174,7 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
   if (plain) return SelectPlain();
 
   std::vector<std::string> names;
+  UniqueNames unique;
   std::vector<Value> columns;
   std::optional<size_t> rows;
   for (const NamedNode& column : query_.columns) {
@@ -187,7 +189,7 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
       }
       rows = value.count();
     }
-    names.push_back(UniqueName(column.name, names));
+    names.push_back(unique.Next(column.name));
     columns.push_back(std::move(value));
   }
   for (Value& column : columns) {
@@ -213,12 +215,13 @@ absl::StatusOr<Term> QueryEvaluator::Exec() {
     return EvaluateAt(*query_.columns[0].node, rows_);
   }
   std::vector<std::string> names;
+  UniqueNames unique;
   SymbolVector keys;
   std::vector<Value> values;
   for (const NamedNode& column : query_.columns) {
     TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
     TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-    names.push_back(UniqueName(column.name, names));
+    names.push_back(unique.Next(column.name));
     keys.push_back(names.back());
     values.push_back(std::move(value));
   }
@@ -227,9 +230,10 @@ absl::StatusOr<Term> QueryEvaluator::Exec() {
 
 absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& names) {
   std::vector<Slice> keys;
+  UniqueNames unique;
   for (const NamedNode& group : query_.groups) {
     TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*group.node, rows_));
-    names.push_back(UniqueName(group.name, names));
+    names.push_back(unique.Next(group.name));
     if (const auto* slice = std::get_if<Slice>(&term)) {
       keys.push_back(*slice);
       continue;
@@ -299,9 +303,10 @@ absl::StatusOr<Term> QueryEvaluator::Grouped() {
 
   std::vector<Value> columns = groups.keys;
   std::vector<std::string> value_names;
+  UniqueNames unique;
   for (const NamedNode& column : query_.columns) {
     TS_ASSIGN_OR_RETURN(Value value, ColumnOverGroups(*column.node, groups));
-    const std::string name = UniqueName(column.name, value_names);
+    const std::string name = unique.Next(column.name);
     if (std::ranges::find(names, name) != names.end()) {
       return QError(absl::StatusCode::kInvalidArgument,
                     fmt::format("dup names for cols/groups {}", name), "name one of them");

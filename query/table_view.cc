@@ -107,11 +107,15 @@ absl::StatusOr<Value> RowAt(const TableView& view, size_t i) {
   return Value::Dict(Value::Symbols(std::move(names)), Collapse(std::move(items)));
 }
 
-std::string UniqueName(std::string_view name, const std::vector<std::string>& taken) {
+std::string UniqueNames::Next(std::string_view name) {
   std::string unique(name);
-  for (int suffix = 1; std::ranges::find(taken, unique) != taken.end(); ++suffix) {
-    unique = fmt::format("{}{}", name, suffix);
+  if (taken_.contains(name)) {
+    int& suffix = last_suffix_[name];
+    do {
+      unique = fmt::format("{}{}", name, ++suffix);
+    } while (taken_.contains(unique));
   }
+  taken_.insert(unique);
   return unique;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/string_map.h"
 #include "query/budget.h"
 #include "query/column.h"
 #include "query/rows.h"
@@ -46,7 +47,15 @@ absl::StatusOr<Value> Release(TableView view, Budget& budget);
 // One row: a dictionary of column names to items. With i = kNoItem the nulls of the columns.
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i);
 
-// `a`, or `a1`, `a2`... if the name is taken: how q names columns that collide.
-std::string UniqueName(std::string_view name, const std::vector<std::string>& taken);
+// How q names columns that collide: `a`, then `a1`, `a2`... Cost: O(1) a name, however many there
+// are.
+class UniqueNames {
+ public:
+  std::string Next(std::string_view name);
+
+ private:
+  StringSet taken_;
+  StringMap<int> last_suffix_;  // Of a name that collided.
+};
 
 }  // namespace tickstack::query

@@ -16,6 +16,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kDayTick{100};
 constexpr std::chrono::milliseconds kRetryPause{100};
+// Requests run on the thread that captures: enough for what subscribers and operators ask, too
+// little to be felt.
+constexpr size_t kRequestTextMax = size_t{16} << 10;
+constexpr size_t kRequestResultMax = size_t{32} << 20;
+constexpr std::chrono::milliseconds kRequestTime{20};
 constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Of one answer to `.u.log`.
 
 Value SymbolsOf(const std::vector<std::string>& names) {
@@ -323,7 +328,12 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   const bool sync = message.kind == MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   absl::StatusOr<Value> answer = wire::Decode(message.body);
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries);
+  query::Limits limits;
+  limits.max_depth = 50;
+  limits.max_text_bytes = kRequestTextMax;
+  limits.max_result_bytes = kRequestResultMax;
+  limits.deadline = std::chrono::steady_clock::now() + kRequestTime;
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, limits);
   if (!answer.ok()) {
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
