@@ -19,7 +19,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   // Link
   void Send(ByteBuffer messages) override { connection_->Send(std::move(messages)); }
   void Ask(const Value& request) override {
-    connection_->Call(request, [this, connects = connects_](absl::StatusOr<Value> answer) {
+    connection_->Call(request, [this, connects = connects_](const absl::StatusOr<Value>& answer) {
       if (connects != connects_ || service_.stopped_) return;  // Of a connection before this one.
       service_.feed_->OnAnswer(answer, service_.clock_.NowNs());
       service_.Pump();

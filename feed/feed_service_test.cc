@@ -71,7 +71,8 @@ class Asker final : public wire::ClientHandler {
   absl::StatusOr<Value> Ask(std::string_view query) {
     EXPECT_TRUE(loop_.RunUntil([this] { return connection_ != nullptr; }, kAtMost));
     std::optional<absl::StatusOr<Value>> answer;
-    connection_->Call(Value::String(query), [&answer](absl::StatusOr<Value> a) { answer = a; });
+    connection_->Call(Value::String(query),
+                      [&answer](const absl::StatusOr<Value>& a) { answer = a; });
     EXPECT_TRUE(loop_.RunUntil([&answer] { return answer.has_value(); }, kAtMost));
     return *answer;
   }

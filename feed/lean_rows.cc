@@ -108,9 +108,10 @@ size_t CountFields(std::string_view line) {
 // Digits only: no sign, no blanks.
 template <typename T>
 bool ParseNumber(std::string_view text, T max, T* value, int base = 10) {
-  const char* end = text.data() + text.size();
   if (text.empty() || text[0] == '-') return false;
-  const auto [stop, error] = std::from_chars(text.data(), end, *value, base);
+  const char* begin = text.data();
+  const char* end = begin + text.size();
+  const auto [stop, error] = std::from_chars(begin, end, *value, base);
   return error == std::errc() && stop == end && *value <= max;
 }
 
