@@ -180,11 +180,12 @@ struct Findings {
   std::string answers;
 };
 
+// `{0}` is a symbol that was traded.
 constexpr const char* kQueries[] = {
-    "select last price, sum size from trade where sym=`{}",
-    "select max bid, min ask, count time from quote where sym=`{}",
-    "select[-3] time, sym, price, size from trade",
-    "tables[]",
+    "select trades:count i, volume:sum size, vwap:size wavg price by sym from trade where sym=`{0}",
+    "aj[`sym`time; select[-3] time,sym,price,size from trade where sym=`{0}; "
+    "select time,sym,bid,ask from quote where sym=`{0}]",
+    "select last time, n:count i from quote",
 };
 
 // What can be asked only while it runs.

@@ -230,7 +230,8 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
     return open_;
   }
   if (impl.handler != nullptr) {
-    impl.handler->OnMessage(*this, ReceivedMessage{header->kind, body, own != nullptr ? own : impl.owner});
+    impl.handler->OnMessage(*this,
+                            ReceivedMessage{header->kind, body, own != nullptr ? own : impl.owner});
   }
   return open_;
 }
@@ -460,6 +461,7 @@ void Connection::CloseWhenSent(std::chrono::nanoseconds at_most) {
 
 void Connection::Detach() {
   impl_->handler = nullptr;
+  impl_->calls.clear();  // Whoever waits for an answer is going away with the handler.
   Fail(absl::OkStatus());
 }
 
@@ -474,8 +476,10 @@ void Connection::Fail(absl::Status why) {
   impl.close_timer.reset();
   // From the loop, not from here: the caller may be in the middle of the handler's own work.
   asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
-    std::deque<ResponseCallback> calls = std::exchange(self->impl_->calls, {});
-    for (const ResponseCallback& done : calls) {
+    std::deque<ResponseCallback>& calls = self->impl_->calls;
+    while (!calls.empty()) {  // One of them may Detach.
+      const ResponseCallback done = std::move(calls.front());
+      calls.pop_front();
       done(why.ok() ? Unavailable("{}: closed before it answered", self->peer_) : why);
     }
     if (ConnectionHandler* handler = std::exchange(self->impl_->handler, nullptr);

@@ -120,7 +120,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Closes once everything queued has been written, or after `at_most`.
   void CloseWhenSent(std::chrono::nanoseconds at_most);
 
-  // Ends the connection without telling the handler, which is about to go; calls still fail.
+  // Ends the connection without telling the handler, nor those who wait for an answer: they are
+  // about to go.
   void Detach();
 
   uint64_t id() const { return id_; }
