@@ -19,8 +19,11 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   // Link
   void Send(ByteBuffer messages) override { connection_->Send(std::move(messages)); }
   void Ask(const Value& request) override {
-    connection_->Call(request, [this, connects = connects_](const absl::StatusOr<Value>& answer) {
-      if (connects != connects_ || service_.stopped_) return;  // Of a connection before this one.
+    connection_->Call(request, [this, connects = *connects_, alive = std::weak_ptr(connects_)](
+                                   const absl::StatusOr<Value>& answer) {
+      // Fails, from the loop, when the connection ends: then or later this link may be gone.
+      const auto now = alive.lock();
+      if (now == nullptr || *now != connects || service_.stopped_) return;
       service_.feed_->OnAnswer(answer, service_.clock_.NowNs());
       service_.Pump();
     });
@@ -30,7 +33,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   // ClientHandler
   void OnConnected(wire::Connection& connection) override {
     LogInfo("tickerplant connected address={}", client_.address().ToString());
-    ++connects_;
+    ++*connects_;
     connection_ = &connection;
     service_.feed_->OnConnected(this, service_.clock_.NowNs());
     service_.Pump();
@@ -53,7 +56,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     if (!service_.stopped_) {
       LogWarn("tickerplant lost error=\"{}\"", why.ok() ? "closed" : Message(why));
     }
-    ++connects_;
+    ++*connects_;
     connection_ = nullptr;
     service_.feed_->OnDisconnected(service_.clock_.NowNs());
   }
@@ -72,7 +75,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
 
   FeedService& service_;
   wire::Connection* connection_ = nullptr;
-  uint64_t connects_ = 0;
+  std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
   wire::Client client_;
 };
 
@@ -104,7 +107,6 @@ FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
       timer_(loop),
       link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
 
-// Closing the connection fails the question that is under way: nobody wants to hear that now.
 FeedService::~FeedService() { stopped_ = true; }
 
 void FeedService::Start() {

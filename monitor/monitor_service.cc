@@ -47,8 +47,12 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
   // Rdb
   void Ask(std::string_view query) override {
     connection_->Call(Value::String(query),
-                      [this, connects = connects_](const absl::StatusOr<Value>& answer) {
-                        if (connects != connects_ || service_.stopped_) return;
+                      [this, connects = *connects_,
+                       alive = std::weak_ptr(connects_)](const absl::StatusOr<Value>& answer) {
+                        // Fails, from the loop, when the connection ends: then or later this link
+                        // may be gone.
+                        const auto now = alive.lock();
+                        if (now == nullptr || *now != connects || service_.stopped_) return;
                         service_.monitor_.OnAnswer(answer, service_.clock_.NowNs());
                         service_.Pump();
                       });
@@ -57,7 +61,7 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
   // ClientHandler
   void OnConnected(wire::Connection& connection) override {
     LogInfo("rdb connected address={}", client_.address().ToString());
-    ++connects_;
+    ++*connects_;
     connection_ = &connection;
     service_.monitor_.OnConnected(this, service_.clock_.NowNs());
     service_.Pump();
@@ -69,7 +73,7 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
   void OnClosed(wire::Connection&, const absl::Status& why) override {
     LogWarn("rdb lost error=\"{}\"", why.ok() ? "closed" : Message(why));
-    ++connects_;
+    ++*connects_;
     connection_ = nullptr;
     service_.monitor_.OnDisconnected(service_.clock_.NowNs());
   }
@@ -77,7 +81,7 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
  private:
   MonitorService& service_;
   wire::Connection* connection_ = nullptr;
-  uint64_t connects_ = 0;
+  std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
   wire::Client client_;
 };
 
@@ -110,7 +114,6 @@ MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
       feed_address_(std::move(feed)),
       rdb_(std::make_unique<RdbLink>(*this, std::move(rdb))) {}
 
-// Closing the connection fails the question that is under way: nobody wants to hear that now.
 MonitorService::~MonitorService() { stopped_ = true; }
 
 void MonitorService::Stop() {
