@@ -138,7 +138,7 @@ void MonitorService::OnMessage(wire::Connection& connection, const wire::Receive
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   Queries queries(*this);
   absl::StatusOr<Value> answer = wire::Decode(message.body);
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
   if (!sync) return;
   if (answer.ok()) {
     connection.Reply(ticket, *answer);

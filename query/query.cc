@@ -125,6 +125,15 @@ std::optional<absl::StatusOr<Value>> Environment::Call(std::string_view, std::sp
   return std::nullopt;
 }
 
+Limits LoopLimits() {
+  Limits limits;
+  limits.max_depth = 50;
+  limits.max_text_bytes = size_t{16} << 10;
+  limits.max_result_bytes = size_t{32} << 20;
+  limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  return limits;
+}
+
 absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
                                const Limits& limits) {
   Budget budget(limits);

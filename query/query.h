@@ -56,6 +56,10 @@ struct Limits {
   const std::atomic<bool>* cancelled = nullptr;  // Either of these two ends it with `stop`.
 };
 
+// For a process that answers on the thread that does its work: enough for what subscribers and
+// operators ask, too little to be felt. 50 levels, 16 KiB of text, 32 MiB, 20 ms from now.
+Limits LoopLimits();
+
 // Evaluates the expressions of a text, `;` between them, and returns the last one's value; the
 // generic null for an empty text.
 //

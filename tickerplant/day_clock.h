@@ -18,6 +18,7 @@ class DayClock {
   static absl::StatusOr<DayClock> Create(const std::string& zone, int64_t offset_ns,
                                          std::optional<int32_t> fixed_date);
 
+  bool is_fixed() const { return fixed_date_.has_value(); }
   int32_t DateAt(int64_t now_ns) const;  // Days since 2000-01-01.
   // The first instant after `now_ns` that belongs to another date; INT64_MAX if there is none.
   int64_t NextRollAfter(int64_t now_ns) const;

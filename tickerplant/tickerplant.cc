@@ -33,6 +33,8 @@ struct NumberedCall {
   std::span<const std::byte> x;
 };
 
+constexpr size_t kFeedNameMax = 256;  // The index keeps it for ever.
+
 std::optional<std::string_view> TakeSymbol(std::span<const std::byte>& rest) {
   constexpr auto kSymbolAtom = std::byte{256 - static_cast<int>(Type::kSymbol)};
   if (rest.empty() || rest.front() != kSymbolAtom) return std::nullopt;
@@ -70,7 +72,16 @@ absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) 
     return absl::InvalidArgumentError(
         "type: .u.updn[feed;row;table;x] takes a symbol, a long from 0, and a symbol");
   }
+  if (feed->size() > kFeedNameMax) {
+    return InvalidArgument("length: a feed's name of {} bytes, at most {}", feed->size(),
+                           kFeedNameMax);
+  }
   return NumberedCall{*feed, *row, *table, rest};
+}
+
+int64_t RowsOf(const wire::TableRows& rows, std::string_view table) {
+  const auto it = rows.find(table);
+  return it == rows.end() ? 0 : static_cast<int64_t>(it->second);
 }
 
 bool IsStamped(Type type) {
@@ -96,7 +107,10 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   std::unique_ptr<Tickerplant> tickerplant(
       new Tickerplant(std::move(options), std::move(day), clock));
   const int64_t now_ns = clock->NowNs();
-  const int32_t today = tickerplant->day_.DateAt(now_ns);
+  // A day that was ended by hand before its time stays ended: the newest log is the current one.
+  const int32_t today = std::max(
+      tickerplant->day_.DateAt(now_ns),
+      tickerplant->day_.is_fixed() ? INT32_MIN : tickerplant->NewestLog().value_or(INT32_MIN));
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
@@ -107,20 +121,27 @@ std::string Tickerplant::LogPath(int32_t date) const {
   return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
 }
 
-// Feeds number their rows for life, not for a day: a tickerplant that was down over midnight takes
-// the numbers from the newest log before today's. Opening it also mends its tail.
-absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
-  std::error_code ignored;
-  if (std::filesystem::exists(LogPath(date), ignored)) return StringMap<wire::TableRows>();
+// The date of the newest log before `before`.
+std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
   std::optional<int32_t> newest;
+  std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(options_.log_directory, ignored)) {
     const std::string name = entry.path().filename();
     if (name.substr(0, options_.log_name.size()) != options_.log_name) continue;
     const std::optional<int32_t> found =
         ParseDate(std::string_view(name).substr(options_.log_name.size()));
-    if (found && *found < date) newest = std::max(newest.value_or(*found), *found);
+    if (found && *found < before) newest = std::max(newest.value_or(*found), *found);
   }
-  if (!newest) return StringMap<wire::TableRows>();
+  return newest;
+}
+
+// Feeds number their rows for life, not for a day: a tickerplant that was down over midnight takes
+// the numbers from the newest log before today's. Opening it also mends its tail.
+absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
+  std::error_code ignored;
+  const std::optional<int32_t> newest = NewestLog(date);
+  if (!newest || std::filesystem::exists(LogPath(date), ignored))
+    return StringMap<wire::TableRows>();
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogWriter> before,
                       wire::TplogWriter::Open(LogPath(*newest), options_.log));
   return before->totals().feed_rows;
@@ -141,6 +162,12 @@ absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carri
       "feed_progress_known={}",
       log_->path(), log_->totals().messages, log_->totals().log_bytes, recovery.created,
       recovery.log_bytes_cut, recovery.messages_not_logged, log_->totals().feed_progress_known);
+  if (!log_->totals().feed_progress_known) {
+    LogError(
+        "feeds' progress unknown path={}: its index was missing or incomplete; rows of feeds that "
+        "resume may be logged twice",
+        log_->path());
+  }
   return absl::OkStatus();
 }
 
@@ -153,10 +180,8 @@ std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
   std::vector<int64_t> rows(options_.schemas.size(), 0);
   const auto of_feed = feed_rows_.find(feed);
   if (of_feed == feed_rows_.end()) return rows;
-  for (size_t i = 0; i < rows.size(); ++i) {
-    const auto it = of_feed->second.find(options_.schemas[i].table);
-    if (it != of_feed->second.end()) rows[i] = static_cast<int64_t>(it->second);
-  }
+  for (size_t i = 0; i < rows.size(); ++i)
+    rows[i] = RowsOf(of_feed->second, options_.schemas[i].table);
   return rows;
 }
 
@@ -241,10 +266,10 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
                            schema.columns.size());
   }
   size_t skip = 0;
-  wire::TableRows* progress = nullptr;
   if (!feed.empty()) {
-    progress = &feed_rows_[feed];
-    const auto logged = static_cast<int64_t>((*progress)[schema.table]);
+    // Looked up, not made: a feed is remembered when its first rows have been accepted.
+    const auto of_feed = feed_rows_.find(feed);
+    const int64_t logged = of_feed == feed_rows_.end() ? 0 : RowsOf(of_feed->second, schema.table);
     if (first_row > logged) {
       return InvalidArgument("gap: feed {} sends row {} of {}, expected {}", feed, first_row,
                              schema.table, logged);
@@ -277,7 +302,7 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
   TS_RETURN_IF_ERROR(CheckBatch(schema, rows.batch));
 
   BlockFor(feed).Add(table, log_prefix_[table], x, rows.batch, own != nullptr ? own : owner);
-  if (progress != nullptr) (*progress)[schema.table] += rows.batch.rows;
+  if (!feed.empty()) feed_rows_[feed][schema.table] += rows.batch.rows;
   ++counters_.upds;
   counters_.rows += rows.batch.rows;
   return absl::OkStatus();
@@ -361,6 +386,14 @@ absl::StatusOr<bool> Tickerplant::RollIfDue() {
 }
 
 absl::Status Tickerplant::EndDay() {
+  if (day_.is_fixed()) {
+    return FailedPrecondition("day: {} was fixed when the tickerplant was started",
+                              FormatDate(date_));
+  }
+  // Once a day at most: who asks again and again must not run ahead of the calendar.
+  if (date_ > day_.DateAt(clock_->NowNs())) {
+    return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));
+  }
   TS_RETURN_IF_ERROR(Commit());
   return RollTo(date_ + 1);
 }

@@ -80,7 +80,8 @@ class Tickerplant {
   // Ends the day if it is over: publishes, broadcasts `.u.end`, opens the next log. Call it often;
   // true if it did. Waits while anything is staged. On an error the old day goes on.
   absl::StatusOr<bool> RollIfDue();
-  // Ends the day now, whatever the clock says, and begins the day after it.
+  // Ends the day now, though the clock does not say so, and begins the one after it.
+  // kFailedPrecondition if the day is fixed, or was ended early already.
   absl::Status EndDay();
 
   absl::Status Close();  // Publishes, syncs and closes the log.
@@ -99,6 +100,7 @@ class Tickerplant {
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
   std::string LogPath(int32_t date) const;
+  std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,

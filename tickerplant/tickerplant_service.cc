@@ -16,11 +16,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kDayTick{100};
 constexpr std::chrono::milliseconds kRetryPause{100};
-// Requests run on the thread that captures: enough for what subscribers and operators ask, too
-// little to be felt.
-constexpr size_t kRequestTextMax = size_t{16} << 10;
-constexpr size_t kRequestResultMax = size_t{32} << 20;
-constexpr std::chrono::milliseconds kRequestTime{20};
+constexpr size_t kSymbolsMax = 100'000;              // Of one subscription.
 constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Of one answer to `.u.log`.
 
 Value SymbolsOf(const std::vector<std::string>& names) {
@@ -46,6 +42,10 @@ absl::StatusOr<StringSet> SymbolSet(const Value& value) {
   }
   if (!value.is(Type::kSymbol))
     return absl::InvalidArgumentError("type: .u.sub[table;symbols] takes symbols");
+  if (value.symbols().size() > kSymbolsMax) {
+    return InvalidArgument("limit: .u.sub[table;symbols]: {} symbols, at most {}",
+                           value.symbols().size(), kSymbolsMax);
+  }
   for (size_t i = 0; i < value.symbols().size(); ++i) set.emplace(value.symbols()[i]);
   // All of them are wanted if the empty name is among them, and none if the list is empty.
   if (set.contains("")) return StringSet();
@@ -306,6 +306,7 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
                                        : tickerplant_->StageUpd(message.body, message.owner);
   const bool sync = message.kind == MessageKind::kSync;
   if (status.ok()) {
+    stager_ = connection.id();
     if (sync) waiting_.push_back({connection.id(), connection.TakeTicket()});
     return;
   }
@@ -328,12 +329,7 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   const bool sync = message.kind == MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   absl::StatusOr<Value> answer = wire::Decode(message.body);
-  query::Limits limits;
-  limits.max_depth = 50;
-  limits.max_text_bytes = kRequestTextMax;
-  limits.max_result_bytes = kRequestResultMax;
-  limits.deadline = std::chrono::steady_clock::now() + kRequestTime;
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, limits);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
   if (!answer.ok()) {
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
@@ -347,9 +343,23 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
 }
 
 void TickerplantService::OnDrained(Connection& connection) {
-  if (!tickerplant_->has_staged()) return;
-  CommitStaged();
-  if (tickerplant_->has_staged()) RetryLater(&connection);
+  if (tickerplant_->has_staged()) CommitStaged();
+  if (tickerplant_->has_staged()) {
+    if (stager_ == connection.id())
+      RetryLater(&connection);  // Who only asks is answered meanwhile.
+    return;
+  }
+  AnswerWaiting();
+}
+
+// Everything that was accepted is logged, or needed no logging.
+void TickerplantService::AnswerWaiting() {
+  if (failed_) return;
+  const std::vector<WaitingReply> waiting = std::exchange(waiting_, {});
+  for (const WaitingReply& reply : waiting) {
+    const auto it = connections_.find(reply.connection);
+    if (it != connections_.end()) it->second->Reply(reply.ticket, Value());
+  }
 }
 
 void TickerplantService::CommitStaged() {
@@ -366,11 +376,6 @@ void TickerplantService::CommitStaged() {
     return;
   }
   if (std::exchange(disk_full_, false)) LogInfo("log goes on seq={}", tickerplant_->logged_seq());
-  const std::vector<WaitingReply> waiting = std::exchange(waiting_, {});
-  for (const WaitingReply& reply : waiting) {
-    const auto it = connections_.find(reply.connection);
-    if (it != connections_.end()) it->second->Reply(reply.ticket, Value());
-  }
 }
 
 void TickerplantService::RetryLater(Connection* feed) {
@@ -380,6 +385,7 @@ void TickerplantService::RetryLater(Connection* feed) {
     CommitStaged();
     if (tickerplant_->has_staged()) return;
     retry_timer_.Cancel();
+    AnswerWaiting();
     for (const std::weak_ptr<Connection>& weak : std::exchange(paused_, {})) {
       if (const std::shared_ptr<Connection> connection = weak.lock()) connection->ResumeReading();
     }

@@ -52,6 +52,7 @@ class TickerplantService : public wire::ServerHandler {
                     bool numbered);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   void CommitStaged();
+  void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
   void Roll();
   ConnectionOutlet& OutletOf(wire::Connection& connection);
@@ -66,6 +67,7 @@ class TickerplantService : public wire::ServerHandler {
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   std::vector<WaitingReply> waiting_;  // Sync upds, answered when they are logged.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
+  uint64_t stager_ = 0;                            // The connection that staged last.
   std::unique_ptr<wire::TplogReader> log_reader_;  // For `.u.log`; of log_reader_date_.
   int32_t log_reader_date_ = 0;
   uint64_t messages_seen_ = 0;

@@ -291,6 +291,30 @@ TEST_F(TickerplantTest, DoesNotRollAgainWhenTheClockIsSetBack) {
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
 }
 
+TEST_F(TickerplantTest, RemembersNoFeedWhoseRowsItRefused) {
+  Open();
+  EXPECT_FALSE(Updn("stranger", 7, Trades(1)).ok());
+  EXPECT_FALSE(Updn(std::string(5000, 'f'), 0, Trades(1)).ok());
+  EXPECT_FALSE(plant_->has_staged());
+  EXPECT_THAT(plant_->FeedRows("stranger"), testing::ElementsAre(0, 0));
+}
+
+TEST_F(TickerplantTest, ADayThatWasEndedByHandStaysEnded) {
+  Open();
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
+  ASSERT_TRUE(plant_->EndDay().ok());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_FALSE(plant_->EndDay().ok());  // Tomorrow has not begun yet.
+  ASSERT_TRUE(Updn("f", 4, Trades(3)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  Open();
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
+  Open(true, "UTC", 7373);  // A fixed day is what it is told to be, and nobody ends it.
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
+  EXPECT_FALSE(plant_->EndDay().ok());
+}
+
 TEST_F(TickerplantTest, SkipsDaysWhenTheClockJumps) {
   Open();
   Reader reader;

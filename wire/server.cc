@@ -18,6 +18,7 @@
 #include <list>
 #include <unordered_map>
 
+#include "base/logging.h"
 #include "base/status.h"
 #include "wire/handshake.h"
 #include "wire/socket_address.h"
@@ -128,8 +129,15 @@ void Server::Impl::Accept(Listener& listener) {
 }
 
 void Server::Impl::Welcome(Protocol::socket socket) {
-  if (connections.size() + newcomers >= options.max_connections)
+  if (connections.size() + newcomers >= options.max_connections) {
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogWarn("connection refused host={} connections={} newcomers={} bound={} withheld={}",
+              PeerNameOf(socket.native_handle()).text, connections.size(), newcomers,
+              options.max_connections, *withheld);
+    }
     return;  // Closed by going out of scope.
+  }
   auto newcomer = std::make_shared<Newcomer>(loop.context());
   newcomer->socket = std::move(socket);
   const PeerName peer = PeerNameOf(newcomer->socket.native_handle());
