@@ -3,6 +3,7 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <optional>
 #include <string>
@@ -47,7 +48,10 @@ std::optional<double> ParseFloat(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
-  return value;  // Out of range gives 0 or infinity of the right sign below.
+  // from_chars leaves the value alone then; strtod tells infinity from nothing, as q does.
+  if (error == std::errc::result_out_of_range)
+    return std::strtod(std::string(text).c_str(), nullptr);
+  return value;
 }
 
 struct TimeOfDay {
