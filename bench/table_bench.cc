@@ -85,7 +85,7 @@ QuoteBatch MakeBatch(size_t rows, std::mt19937_64& rng) {
     batch.bytes.AppendLittle(uint8_t{0});
   }
   ends.push_back(batch.bytes.size());
-  for (const size_t width : {8, 8, 8, 8, 1, 1}) fill(rows * width);
+  for (const size_t width : {8u, 8u, 8u, 8u, 1u, 1u}) fill(rows * width);
   size_t begin = 1;
   const Schema schema = DefaultSchemas()[1];
   for (size_t i = 0; i < ends.size(); ++i) {

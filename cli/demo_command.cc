@@ -183,8 +183,8 @@ struct Findings {
 // `{0}` is a symbol that was traded.
 constexpr const char* kQueries[] = {
     "select trades:count i, volume:sum size, vwap:size wavg price by sym from trade where sym=`{0}",
-    "aj[`sym`time; select[-3] time,sym,price,size from trade where sym=`{0}; "
-    "select time,sym,bid,ask from quote where sym=`{0}]",
+    ("aj[`sym`time; select[-3] time,sym,price,size from trade where sym=`{0}; "
+     "select time,sym,bid,ask from quote where sym=`{0}]"),
     "select last time, n:count i from quote",
 };
 

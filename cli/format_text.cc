@@ -278,9 +278,10 @@ std::string DictText(const Value& dict, const TextLimits& limits) {
 
 std::string ListText(const Value& list, const TextLimits& limits) {
   if (list.count() == 0) return "()\n";
+  const size_t shown = ShownOf(list.count(), limits);
   std::vector<std::string> lines;
-  for (size_t i = 0; i < ShownOf(list.count(), limits); ++i)
-    lines.push_back(InlineText(list.items()[i]));
+  lines.reserve(shown);
+  for (size_t i = 0; i < shown; ++i) lines.push_back(InlineText(list.items()[i]));
   return LinesText(lines, list.count(), limits);
 }
 

@@ -163,7 +163,7 @@ class IndexedRight {
         name.empty() ? std::optional(kNullSymbol) : key_.symbols().Find(name);
     if (!id.has_value()) return RowSet();
     std::optional<Postings> postings = key_.snapshot().RowsOf(*id);
-    return postings.has_value() ? RowSet::OfPostings(*std::move(postings)) : RowSet();
+    return postings.has_value() ? RowSet::OfPostings(*postings) : RowSet();
   }
 
  private:

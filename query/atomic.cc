@@ -89,7 +89,11 @@ int64_t Convert(const Conversion& conversion, Type type, int64_t value) {
 
 double DaysOf(Type type, double value) {
   if (type == Type::kDatetime) return value;
-  if (type == Type::kMonth) return static_cast<double>(NsOfMonth(LongOf(value)) / kNsPerDay);
+  if (type == Type::kMonth) {
+    const int64_t days =
+        NsOfMonth(LongOf(value)) / kNsPerDay;  // Whole: a month begins at midnight.
+    return static_cast<double>(days);
+  }
   return value * (static_cast<double>(UnitNs(type)) / static_cast<double>(kNsPerDay));
 }
 
@@ -314,7 +318,10 @@ void Store(Type type, const D* from, T* to, size_t n) {
 
 size_t ResultCount(const Value& x, const Value& y) { return x.is_atom() ? y.count() : x.count(); }
 
-Value AtomIf(bool atom, Value vector) { return atom ? ItemAt(vector, 0) : vector; }
+Value AtomIf(bool atom, Value vector) {
+  if (atom) return ItemAt(vector, 0);
+  return vector;
+}
 
 template <typename D>
 absl::StatusOr<Value> RunCompare(AtomicOp op, const Plan& plan, const Value& x, const Value& y,

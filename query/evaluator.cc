@@ -148,7 +148,7 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
       const std::string_view name = index.is_atom() ? index.symbol() : index.symbols()[i];
       const int column = view.Find(name);
       if (column < 0) return NameError(name);
-      const Slice slice = view.ColumnAt(static_cast<size_t>(column));
+      Slice slice = view.ColumnAt(static_cast<size_t>(column));
       if (index.is_atom()) return slice;
       TS_ASSIGN_OR_RETURN(Value copied, Materialise(slice, context.budget));
       columns.push_back(std::move(copied));
@@ -307,11 +307,11 @@ absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args) {
       value != nullptr && value->is_atom_of(Type::kSymbol)) {
     return CallName(context, value->symbol(), args);
   }
-  for (Term& arg : args) {
-    TS_ASSIGN_OR_RETURN(const Value index, ToValue(std::move(arg), context.budget));
+  for (size_t i = 0; i < args.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Value index, ToValue(std::move(args[i]), context.budget));
     if (index.is_null()) continue;  // x[] is x.
     // x[i;j] goes down one level an index; with more than one item on the way it would be a matrix.
-    if (&arg != &args.back() && !index.is_atom()) return NyiError("index at depth by a list");
+    if (i + 1 < args.size() && !index.is_atom()) return NyiError("index at depth by a list");
     TS_ASSIGN_OR_RETURN(x, IndexTerm(context, x, index));
   }
   return x;

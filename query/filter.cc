@@ -355,7 +355,7 @@ absl::StatusOr<RowSet> RowsFromIndex(const Snapshot& snapshot, const SymbolIdSet
     lists.push_back(*std::move(postings));
   });
   if (lists.empty()) return RowSet();
-  if (lists.size() == 1) return RowSet::OfPostings(std::move(lists[0]));
+  if (lists.size() == 1) return RowSet::OfPostings(lists[0]);
   TS_RETURN_IF_ERROR(budget.Charge(rows, sizeof(uint32_t)));
   return RowSet::Of(Union(lists, snapshot.rows()));
 }

@@ -50,7 +50,7 @@ absl::StatusOr<std::optional<Groups>> GroupsFromIndex(const Slice& key, Budget& 
     if (postings->rows == 0) continue;
     TS_RETURN_IF_ERROR(budget.Charge(postings->runs.size(), sizeof(PostingRun)));
     names.push_back(id < 0 ? "" : symbols.NameOf(id));
-    groups.rows.push_back(std::make_shared<const RowSet>(RowSet::OfPostings(*std::move(postings))));
+    groups.rows.push_back(std::make_shared<const RowSet>(RowSet::OfPostings(*postings)));
   }
   groups.keys.push_back(Value::Symbols(std::move(names)));
   Reorder(groups);

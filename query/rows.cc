@@ -41,7 +41,7 @@ RowSet RowSet::Of(std::vector<uint32_t> ascending_rows) {
   return Borrow(*owner, owner);
 }
 
-RowSet RowSet::OfPostings(Postings postings) {
+RowSet RowSet::OfPostings(const Postings& postings) {
   RowSet set;
   bool has_times = true;
   for (const PostingRun& run : postings.runs) {

@@ -21,7 +21,7 @@ class RowSet {
   static RowSet Range(size_t begin_row, size_t end_row);
   static RowSet Of(std::vector<uint32_t> ascending_rows);
   // Points into the index: valid as long as the table.
-  static RowSet OfPostings(Postings postings);
+  static RowSet OfPostings(const Postings& postings);
   // A part of somebody else's row numbers; `owner` keeps them.
   static RowSet Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<const void> owner);
 

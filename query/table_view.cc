@@ -7,7 +7,7 @@
 namespace tickstack::query {
 namespace {
 
-absl::Status AddColumns(Value table, TableView& view) {
+absl::Status AddColumns(const Value& table, TableView& view) {
   if (!table.values().is_list() || !table.keys().is(Type::kSymbol) ||
       table.keys().count() != table.values().count()) {
     return TypeError("a table whose columns are not a list of vectors with names");
@@ -58,7 +58,7 @@ absl::StatusOr<TableView> ViewOf(Value value) {
     view.key_columns = view.columns.size();
     TS_RETURN_IF_ERROR(AddColumns(value.values(), view));
   } else if (value.is_table()) {
-    TS_RETURN_IF_ERROR(AddColumns(std::move(value), view));
+    TS_RETURN_IF_ERROR(AddColumns(value, view));
   } else {
     return TypeError("a {} where a table is expected", NameOf(value.type()));
   }

@@ -40,7 +40,7 @@ class QueryServiceTest : public testing::Test {
     const Schema schema = *ParseSchema("trade", "time p, sym s, price f");
     rdb_.OnSchemas({&schema, 1});
   }
-  void Start(QueryServiceOptions options = {}) {
+  void Start(const QueryServiceOptions& options = {}) {
     absl::StatusOr<std::unique_ptr<QueryService>> started =
         QueryService::Start(options, &environment_);
     ASSERT_TRUE(started.ok()) << started.status();
@@ -143,8 +143,10 @@ TEST_F(QueryServiceTest, DamagedRequestsGetAnErrorAndTheConnectionGoesOn) {
   Pipeline pipeline([&](wire::Connection& connection) {
     // A sync message whose body is no value.
     connection.Send(ByteBuffer(AsBytes(std::string_view("\1\1\0\0\x0a\0\0\0\x63\x63", 10))));
-    connection.Call(Value::String("1+1"), [&](absl::StatusOr<Value> a) { answers.push_back(a); });
-    connection.Call(Value::String("2+2"), [&](absl::StatusOr<Value> a) { answers.push_back(a); });
+    connection.Call(Value::String("1+1"),
+                    [&](const absl::StatusOr<Value>& a) { answers.push_back(a); });
+    connection.Call(Value::String("2+2"),
+                    [&](const absl::StatusOr<Value>& a) { answers.push_back(a); });
   });
   wire::Client client(loop, address_, {}, &pipeline);
   // Three responses for two calls: the first belongs to the damaged message.

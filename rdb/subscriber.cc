@@ -35,7 +35,7 @@ void Set(std::atomic<uint64_t>& flag, uint64_t value) {
 // Asks for the log piece by piece over a connection of its own.
 class Subscriber::LogStream : public wire::ClientHandler {
  public:
-  LogStream(Subscriber& owner)
+  explicit LogStream(Subscriber& owner)
       : owner_(owner), client_(owner.loop_, owner.options_.tickerplant, Options(owner), this) {}
 
   void OnConnected(wire::Connection& connection) override { Ask(connection); }

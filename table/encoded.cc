@@ -54,7 +54,7 @@ class Walker {
   // Walks one value except for the values in it, and returns how many those are.
   std::optional<uint64_t> One() {
     if (!Skip(1)) return std::nullopt;
-    const int code = static_cast<int8_t>(bytes_[at_ - 1]);
+    const auto code = static_cast<int8_t>(bytes_[at_ - 1]);
     if (code < 0) return Atom(code);
     if (code <= 19) return Vector(static_cast<Type>(code));
     switch (code) {

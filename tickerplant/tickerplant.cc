@@ -92,7 +92,7 @@ bool IsStamped(Type type) {
 
 Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock)
     : options_(std::move(options)),
-      day_(std::move(day)),
+      day_(day),
       clock_(clock),
       publisher_(options_.schemas, !options_.batch) {
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
@@ -104,8 +104,7 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
 absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOptions options,
                                                                DayClock day, const Clock* clock) {
   if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
-  std::unique_ptr<Tickerplant> tickerplant(
-      new Tickerplant(std::move(options), std::move(day), clock));
+  std::unique_ptr<Tickerplant> tickerplant(new Tickerplant(std::move(options), day, clock));
   const int64_t now_ns = clock->NowNs();
   // A day that was ended by hand before its time stays ended: the newest log is the current one.
   const int32_t today = std::max(

@@ -48,9 +48,8 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
   plant.batch = options.batch_ms > 0;
-  TS_ASSIGN_OR_RETURN(
-      std::unique_ptr<Tickerplant> tickerplant,
-      Tickerplant::Open(std::move(plant), std::move(day), &SystemClock::Instance()));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
+                      Tickerplant::Open(std::move(plant), day, &SystemClock::Instance()));
 
   wire::EventLoop loop;
   bool stop = false;

@@ -275,8 +275,7 @@ class TickerplantService::Queries : public query::Environment {
 TickerplantService::TickerplantService(wire::EventLoop& loop,
                                        std::unique_ptr<Tickerplant> tickerplant, int64_t batch_ns,
                                        std::function<void(absl::Status)> on_failed)
-    : loop_(loop),
-      tickerplant_(std::move(tickerplant)),
+    : tickerplant_(std::move(tickerplant)),
       on_failed_(std::move(on_failed)),
       batch_timer_(loop),
       day_timer_(loop),

@@ -57,7 +57,6 @@ class TickerplantService : public wire::ServerHandler {
   void Roll();
   ConnectionOutlet& OutletOf(wire::Connection& connection);
 
-  wire::EventLoop& loop_;
   std::unique_ptr<Tickerplant> tickerplant_;
   const std::function<void(absl::Status)> on_failed_;
   wire::Timer batch_timer_;
