@@ -17,3 +17,11 @@ find_package(benchmark 1.7 REQUIRED CONFIG)                  # benchmarks
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip>=1.7)  # the LEAN tick archives
 add_library(libzip::zip ALIAS PkgConfig::libzip)
+
+# The memory libraries come with pkg-config files only.
+pkg_check_modules(libmemkind REQUIRED IMPORTED_TARGET GLOBAL memkind>=1.14)  # memory of a file system
+add_library(memkind::memkind ALIAS PkgConfig::libmemkind)
+pkg_check_modules(libpmem REQUIRED IMPORTED_TARGET GLOBAL libpmem>=1.12)  # persistent memory
+add_library(libpmem::libpmem ALIAS PkgConfig::libpmem)
+pkg_check_modules(numa REQUIRED IMPORTED_TARGET GLOBAL numa>=2.0)  # memory of a NUMA node
+add_library(numa::numa ALIAS PkgConfig::numa)
