@@ -292,7 +292,8 @@ void Supervisor::Impl::Reap() {
 }
 
 void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
-  const std::optional<std::string> failure = FailureOf(wait_status);
+  std::optional<std::string> failure = FailureOf(wait_status);
+  if (!failure.has_value() && !process.spec.may_end && !stopping) failure = "exit_code=0";
   const std::string& name = process.spec.name;
   // One that answered and ended in the same instant may have its word still in the pipe.
   if (process.ready.is_open()) TakeReady(process);

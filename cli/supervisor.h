@@ -28,6 +28,9 @@ struct ProcessSpec {
   OwnedFd listener;
   uint16_t port = 0;
   int stop_rank = 0;  // The lower ones stop first, those of one rank together.
+  // Exit code 0 before it was told to stop is a good end. Otherwise it is a death like any other:
+  // somebody else sent it the signal, and the stack is not whole without it.
+  bool may_end = false;
 };
 
 struct SupervisorOptions {
@@ -51,9 +54,9 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs until SIGINT or SIGTERM (a second one kills), until all children ended well, or until one
-  // failed before it ever answered. OK if all of them ended with exit code 0 when told to;
-  // otherwise the first failure, with the child's name.
+  // Runs until SIGINT or SIGTERM (a second one kills), until all children ended well (may_end), or
+  // until one failed before it ever answered. OK if all of them ended with exit code 0 when told
+  // to; otherwise the first failure, with the child's name.
   absl::Status Run();
 
  private:

@@ -54,6 +54,11 @@ class SupervisorTest : public testing::Test {
                     std::string(name)};
     specs_.push_back(std::move(spec));
   }
+  // One that may end by itself.
+  void AddEnding(std::string_view name, std::string_view script) {
+    Add(name, script);
+    specs_.back().may_end = true;
+  }
   absl::Status Run() { return Supervisor(options_, std::move(specs_)).Run(); }
 
   // Calls `act` beside the running stack, once the ready file says that all answer.
@@ -132,6 +137,27 @@ TEST_F(SupervisorTest, StartsAgainTheOneThatDiedAndRewritesTheReadyFile) {
   EXPECT_NE(first, second);
 }
 
+// Goal: a stack does not go on without its tickerplant because somebody sent that a SIGTERM.
+// Method: the first life ends with exit code 0 by itself, the second waits.
+TEST_F(SupervisorTest, StartsAgainTheOneThatEndedWellAndMayNot) {
+  Add("needed", "[ -e lived ] || { touch lived; ready $*; exit 0; }; touch again; serve $*");
+  const absl::Status status = RunAnd([&] {
+    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!std::filesystem::exists(folder_ / "again") &&
+           std::chrono::steady_clock::now() < give_up) {
+      Pause();
+    }
+    StopStack();
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "again"));
+}
+
+TEST_F(SupervisorTest, StopsEverythingWhenOneThatMayNotEndDoesSoBeforeItAnswered) {
+  Add("needed", "exit 0");
+  EXPECT_EQ(Message(Run()), "needed failed before it answered: exit_code=0");
+}
+
 TEST_F(SupervisorTest, StopsEverythingWhenOneFailsBeforeItAnswered) {
   Add("good", "serve $*");
   Add("bad", "echo cannot open the log >&2; exit 3");
@@ -149,7 +175,7 @@ TEST_F(SupervisorTest, StopsEverythingAtADeathIfNothingIsToBeRestarted) {
 }
 
 TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {
-  Add("done", "ready $*; exit 0");
+  AddEnding("done", "ready $*; exit 0");
   Add("other", "serve $*");
   options_.run_ns = kNsPerSecond / 2;
   EXPECT_TRUE(Run().ok());
@@ -157,8 +183,8 @@ TEST_F(SupervisorTest, LeavesAloneTheOneThatEndedWell) {
 }
 
 TEST_F(SupervisorTest, EndsWhenAllEndedWell) {
-  Add("one", "ready $*; exit 0");
-  Add("two", "ready $*; exit 0");
+  AddEnding("one", "ready $*; exit 0");
+  AddEnding("two", "ready $*; exit 0");
   EXPECT_TRUE(Run().ok());
 }
 
@@ -212,7 +238,8 @@ TEST_F(SupervisorTest, GivesAChildItsListeningSocketAndNobodyElses) {
 }
 
 TEST_F(SupervisorTest, WritesLinesOfOursAsTheyAreAndOthersWithTheName) {
-  Add("one", "ready $*; echo '2020-03-09T14:30:00.123456 I one hello'; printf unfinished; exit 0");
+  AddEnding("one",
+            "ready $*; echo '2020-03-09T14:30:00.123456 I one hello'; printf unfinished; exit 0");
   EXPECT_TRUE(Run().ok());
   EXPECT_EQ(Read("logs/one.log"), "2020-03-09T14:30:00.123456 I one hello\none | unfinished\n");
 }

@@ -117,6 +117,8 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
     spec.listener = std::move(listeners[i]);
     spec.port = static_cast<uint16_t>(members[i].listener->port);
     spec.stop_rank = members[i].stop_rank;
+    // A feed ends with its day (`exit_when_done`), a monitor after its `seconds`.
+    spec.may_end = spec.role == "feed" || spec.role == "monitor";
     specs.push_back(std::move(spec));
   }
   return specs;
