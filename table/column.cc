@@ -65,7 +65,9 @@ Column::~Column() {
 
 absl::StatusOr<std::byte*> Column::Take(size_t bytes) {
   absl::StatusOr<std::byte*> memory = tier_->Allocate(bytes);
-  if (memory.ok()) bytes_ += mem::Tier::RoundedBytes(bytes);
+  if (memory.ok()) {
+    bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
+  }
   return memory;
 }
 

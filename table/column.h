@@ -10,6 +10,7 @@
 //
 // Threads: one writer. Readers see rows below the row count that their table published.
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,7 +54,9 @@ class Column {
   }
   std::span<const std::byte> Item(size_t row) const;
 
-  size_t bytes() const { return bytes_; }  // Taken from the tier. Writer only.
+  // Taken from the tier, rounded as tiers do. Any thread: a count that says nothing of what else
+  // was written, so relaxed is enough.
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct ItemRef {
@@ -79,7 +82,7 @@ class Column {
   const size_t rows_per_chunk_;
   const size_t chunk_shift_;
   mem::Tier* const tier_;
-  size_t bytes_ = 0;
+  std::atomic<size_t> bytes_ = 0;  // Only the writer stores.
 
   StableArray<std::byte*> chunks_;
   size_t chunk_count_ = 0;

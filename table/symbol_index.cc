@@ -45,7 +45,7 @@ absl::Status SymbolIndex::AddBlock(List& list) {
   const size_t bytes = BlockBytes(list.blocks);
   TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
   auto* const block = new (memory) Block{nullptr};
-  bytes_ += mem::Tier::RoundedBytes(bytes);
+  bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
   list.room += CapacityOf(list.blocks);
   if (list.last == nullptr) {
     list.first = list.tail = block;

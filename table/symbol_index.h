@@ -15,6 +15,7 @@
 // with acquire, follows that many postings, and drops those at rows that its snapshot does not
 // have: rows ascend, so what it drops is a tail.
 
+#include <atomic>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -58,7 +59,8 @@ class SymbolIndex {
   // The postings of `symbol` at rows below `end_row`.
   Postings Find(SymbolId symbol, size_t end_row) const;
 
-  size_t bytes() const { return bytes_; }  // Taken from the tier. Writer only.
+  // Taken from the tier, rounded as tiers do. Any thread, as Column::bytes.
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
  private:
   struct Block {
@@ -94,7 +96,7 @@ class SymbolIndex {
 
   mem::Tier* const tier_;
   const bool with_times_;
-  size_t bytes_ = 0;
+  std::atomic<size_t> bytes_ = 0;       // Only the writer stores.
   StableArray<List> lists_;             // By SlotOf.
   std::atomic<size_t> list_count_ = 0;  // Lists that a reader may touch.
 };

@@ -45,7 +45,6 @@ struct Table::Impl {
   absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
   template <typename Visit>
   void EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const;
-  void CountBytes();
 
   const Schema schema;
   SymbolTable* const symbols;
@@ -57,7 +56,6 @@ struct Table::Impl {
   // Written last in Append, with release; loaded with acquire by TakeSnapshot. This pair orders all
   // that a reader may touch.
   std::atomic<size_t> rows = 0;
-  std::atomic<size_t> bytes = 0;
 };
 
 // Calls visit(ids, times, first_row) for each piece of the rows that lies in one chunk.
@@ -107,12 +105,6 @@ absl::Status Table::Impl::Prepare(const BatchView& batch, size_t begin_row) {
   return index == nullptr ? absl::OkStatus() : ReserveIndex(begin_row, batch.rows);
 }
 
-void Table::Impl::CountBytes() {
-  size_t total = index == nullptr ? 0 : index->bytes();
-  for (const Column& column : columns) total += column.bytes();
-  bytes.store(total, std::memory_order_relaxed);
-}
-
 absl::Status Table::Impl::Append(const BatchView& batch) {
   TS_RETURN_IF_ERROR(CheckBatch(schema, batch));
   if (batch.rows == 0) return absl::OkStatus();
@@ -122,7 +114,6 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
                              batch.rows, begin_row, options.rows_max);
   }
   const absl::Status status = Prepare(batch, begin_row);
-  CountBytes();
   if (!status.ok()) return Annotate(status, fmt::format("table {}", schema.table));
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type() != Type::kSymbol) columns[i].Write(batch.columns[i], begin_row);
@@ -162,7 +153,16 @@ size_t Table::rows() const { return impl_->rows.load(std::memory_order_acquire);
 const Schema& Table::schema() const { return impl_->schema; }
 const SymbolTable& Table::symbols() const { return *impl_->symbols; }
 int Table::indexed_column() const { return impl_->indexed; }
-size_t Table::bytes() const { return impl_->bytes.load(std::memory_order_relaxed); }
+size_t Table::bytes() const {
+  size_t total = index_bytes();
+  for (const Column& column : impl_->columns) total += column.bytes();
+  return total;
+}
+size_t Table::column_bytes(size_t column) const {
+  TS_CHECK(column < impl_->columns.size());
+  return impl_->columns[column].bytes();
+}
+size_t Table::index_bytes() const { return impl_->index == nullptr ? 0 : impl_->index->bytes(); }
 
 const Schema& Snapshot::schema() const { return table_->impl_->schema; }
 

@@ -95,7 +95,10 @@ class Table : public std::enable_shared_from_this<Table> {
   const Schema& schema() const;
   const SymbolTable& symbols() const;
   int indexed_column() const;  // -1: none.
-  size_t bytes() const;        // Taken from tiers, rounded as tiers do. Any thread.
+  // Taken from tiers, rounded as tiers do. Any thread.
+  size_t bytes() const;  // The sum of those below.
+  size_t column_bytes(size_t column) const;
+  size_t index_bytes() const;  // 0 without an index.
 
  private:
   friend class Snapshot;

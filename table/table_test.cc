@@ -277,6 +277,9 @@ TEST(Table, GivesEverythingBackToItsTiers) {
       ASSERT_TRUE(table->Append(batch.view()).ok());
     }
     EXPECT_GT(strings->Stats().used_bytes, 5000u * 150);
+    EXPECT_EQ(table->column_bytes(0) + table->column_bytes(1), columns->Stats().used_bytes);
+    EXPECT_EQ(table->column_bytes(2), strings->Stats().used_bytes);
+    EXPECT_EQ(table->index_bytes(), index->Stats().used_bytes);
     EXPECT_EQ(table->bytes(), columns->Stats().used_bytes + index->Stats().used_bytes +
                                   strings->Stats().used_bytes);
   }
