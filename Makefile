@@ -12,13 +12,14 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps build demo test test-qpython bench format lint fuzz clean
+.PHONY: help deps deps-dax build demo test test-dax test-qpython bench format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
 	@echo "make build         the program: $(PROGRAM)"
 	@echo "make demo          run a stack for 30 s at 48,000 updates/s and print what it did"
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
+	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make bench         every benchmark"
 	@echo "make format        clang-format over all sources"
@@ -28,6 +29,9 @@ help:
 
 deps:
 	@packaging/install_deps.sh
+
+deps-dax:
+	@packaging/install_deps.sh debian-packages-dax.txt
 
 # A preset is configured once; afterwards ninja itself notices changes of the CMake files.
 build/%/build.ninja: | deps
@@ -43,6 +47,10 @@ test: build build/asan/build.ninja
 	cmake --build build/asan --parallel $(JOBS) --target unit_tests tickstack
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) TICKSTACK_SANITIZED_BIN=$(CURDIR)/$(SANITIZED_PROGRAM) \
 	  ctest --test-dir build/asan --parallel $(JOBS) --output-on-failure --no-tests=error
+
+test-dax: build deps-dax
+	cmake --build build/release --parallel $(JOBS) --target dax_test
+	tests/dax/run.py build/release/tests/dax_test $(PROGRAM)
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh

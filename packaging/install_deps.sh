@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Installs the Debian packages of debian-packages.txt that are missing, and says which. Does nothing
-# where all are there. On another system it says what is needed and goes on if the tools are found.
+# install_deps.sh [LIST]: installs the Debian packages of LIST (debian-packages.txt) that are missing, and
+# says which. Does nothing where all are there. On another system it says what is needed and goes on if
+# the tools are found.
 set -euo pipefail
 cd "$(dirname "$0")"
+list=${1:-debian-packages.txt}
 
-mapfile -t packages < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' debian-packages.txt)
+mapfile -t packages < <(sed -e 's/#.*//' -e 's/[[:space:]]//g' -e '/^$/d' "$list")
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
   echo "deps: not a Debian system, so nothing is installed. tickstack needs what these packages hold:" >&2
-  sed -e '/^#/d' -e '/^$/d' -e 's/^/  /' debian-packages.txt >&2
+  sed -e '/^#/d' -e '/^$/d' -e 's/^/  /' "$list" >&2
   missing=()
   for tool in cmake ninja pkg-config python3; do
     command -v "$tool" >/dev/null || missing+=("$tool")
