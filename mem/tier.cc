@@ -2,12 +2,91 @@
 
 #include <bit>
 
+#include "base/check.h"
+#include "base/status.h"
+#include "mem/arena.h"
+#include "mem/arena_tier.h"
+
 namespace tickstack::mem {
+namespace {
+
+constexpr size_t kFileBytesMin = size_t{16} << 20;
+
+absl::StatusOr<std::unique_ptr<Arena>> MakeArena(const TierOptions& options) {
+  switch (options.kind) {
+    case TierKind::kDram:
+      return MakeAnonymousArena(options);
+    case TierKind::kNuma:
+      if (options.nodes.empty()) return InvalidArgument("kind numa: expected one node or more");
+      return MakeAnonymousArena(options);
+    case TierKind::kFilesystem:
+      if (options.allocator == FileAllocator::kMemkind) return MakeMemkindArena(options);
+      return MakeFileArena(options);
+    case TierKind::kPersistent:
+      break;
+  }
+  return InvalidArgument("kind {}: not opened here", NameOf(options.kind));
+}
+
+}  // namespace
 
 size_t Tier::RoundedBytes(size_t bytes) {
   if (bytes <= kSmallestBytes) return kSmallestBytes;
   if (bytes <= kHugePageBytes) return std::bit_ceil(bytes);
   return (bytes + kHugePageBytes - 1) / kHugePageBytes * kHugePageBytes;
+}
+
+absl::Status CheckFileOptions(const TierOptions& options) {
+  if (options.path.empty()) {
+    return InvalidArgument("kind {}: expected the path of a directory", NameOf(options.kind));
+  }
+  if (options.capacity_bytes == SIZE_MAX || options.capacity_bytes < kFileBytesMin) {
+    return InvalidArgument(
+        "kind {}: expected a size from 16 MiB on, found {}", NameOf(options.kind),
+        options.capacity_bytes == SIZE_MAX ? std::string("none")
+                                           : fmt::format("{} bytes", options.capacity_bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
+  TierOptions opened = options;
+  if (options.kind == TierKind::kFilesystem) {
+    if (const absl::Status fine = CheckFileOptions(options); !fine.ok()) {
+      return Annotate(fine, fmt::format("tier {}", options.name));
+    }
+    opened.capacity_bytes -= opened.capacity_bytes % Tier::kHugePageBytes;
+  }
+  absl::StatusOr<std::unique_ptr<Arena>> arena = MakeArena(opened);
+  if (!arena.ok()) return Annotate(arena.status(), fmt::format("tier {}", options.name));
+  auto tier = std::make_unique<ArenaTier>(opened, *std::move(arena));
+  tier->Start();
+  return tier;
+}
+
+std::unique_ptr<Tier> MakeDramTier(std::string_view name, size_t capacity_bytes,
+                                   size_t touch_ahead_bytes) {
+  TierOptions options;
+  options.name = name;
+  options.capacity_bytes = capacity_bytes;
+  options.touch_ahead_bytes = touch_ahead_bytes;
+  absl::StatusOr<std::unique_ptr<Tier>> tier = OpenTier(options);
+  TS_CHECK(tier.ok());  // Addresses are all that it takes.
+  return *std::move(tier);
+}
+
+std::string_view NameOf(TierKind kind) {
+  switch (kind) {
+    case TierKind::kDram:
+      return "dram";
+    case TierKind::kFilesystem:
+      return "filesystem";
+    case TierKind::kPersistent:
+      return "persistent";
+    case TierKind::kNuma:
+      return "numa";
+  }
+  return "unknown";
 }
 
 }  // namespace tickstack::mem

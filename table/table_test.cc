@@ -374,6 +374,7 @@ class FailingTier final : public mem::Tier {
   }
   void Free(std::byte* memory, size_t bytes) override { inner_->Free(memory, bytes); }
   mem::TierStats Stats() const override { return inner_->Stats(); }
+  size_t ResidentBytes() const override { return 0; }
   void FailAfter(int allocations) { allowed_ = allocations; }
   bool failed() const { return allowed_ < 0; }
 

@@ -1,0 +1,76 @@
+#pragma once
+
+// The memory behind a tier: pages of 2 MiB at addresses that never change while the arena lives.
+// Each kind of memory is one arena; which of its bytes are taken is the business of
+// PageAllocator.
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "mem/tier.h"
+
+namespace tickstack::mem {
+
+// Threads: any; everything but Ready is constant after construction, and Ready is called under the
+// tier's lock.
+class Arena {
+ public:
+  virtual ~Arena() = default;
+
+  // Pages in a row that are contiguous in memory. Page numbers of the next region go on after one
+  // that is barred, so that no run of pages crosses regions.
+  struct Region {
+    std::byte* base;
+    size_t first_page;
+    size_t pages;
+  };
+  std::span<const Region> regions() const { return regions_; }
+  size_t pages() const { return regions_.back().first_page + regions_.back().pages; }
+  std::byte* At(size_t offset) const;
+  size_t OffsetOf(const std::byte* memory) const;
+
+  // Makes the pages below `end_page` usable. kResourceExhausted if the machine has no more.
+  virtual absl::Status Ready(size_t /*end_page*/) { return absl::OkStatus(); }
+  // Touches pages for writing, so that no store into them faults. kResourceExhausted if the memory
+  // cannot be had; then no store may go there.
+  virtual absl::Status Touch(std::byte* memory, size_t bytes);
+  // DRAM that the pages occupy now; `touched_bytes` were ever touched.
+  virtual size_t ResidentBytes(size_t touched_bytes) const = 0;
+  // path, filesystem, dax, nodes.
+  virtual void Describe(TierStats& stats) const = 0;
+
+ protected:
+  std::vector<Region> regions_;
+};
+
+// Anonymous memory: dram and numa. kNotFound for a node that is not there.
+absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& options);
+// An unlinked file of options.path with all of its blocks allocated.
+absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options);
+// The same from memkind's fs-backed kind.
+absl::StatusOr<std::unique_ptr<Arena>> MakeMemkindArena(const TierOptions& options);
+
+// kInvalidArgument if a file kind lacks its path or its size.
+absl::Status CheckFileOptions(const TierOptions& options);
+
+// "tmpfs", "ext4", "xfs"...: what the directory's file system is, and how many bytes it has free
+// for this user.
+struct FilesystemFacts {
+  std::string type;
+  size_t free_bytes = 0;
+};
+absl::StatusOr<FilesystemFacts> FactsOfFilesystem(const std::string& directory);
+// Whether a file of this directory can be mapped with MAP_SYNC: then the mapping is the memory.
+bool IsDax(const std::string& directory);
+
+// Page-cache bytes of a file mapping: one question to the kernel per GiB.
+size_t PageCacheBytes(const std::byte* memory, size_t bytes);
+// Address space of `bytes`, aligned to 2 MiB, that nothing may touch yet.
+absl::StatusOr<std::byte*> ReserveAddresses(size_t bytes);
+
+}  // namespace tickstack::mem

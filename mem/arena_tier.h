@@ -1,0 +1,54 @@
+#pragma once
+
+// A tier over an arena: what every kind has in common.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+
+#include "mem/arena.h"
+#include "mem/page_allocator.h"
+#include "mem/tier.h"
+
+namespace tickstack::mem {
+
+class ArenaTier : public Tier {
+ public:
+  ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena);
+  ~ArenaTier() override;
+  // Decides on streaming and begins to touch ahead. Once, before anybody else knows the tier.
+  void Start();
+
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
+  void Free(std::byte* memory, size_t bytes) override;
+  TierStats Stats() const override;
+  size_t ResidentBytes() const override;
+
+ protected:
+  absl::Status Refuse(size_t bytes, std::string_view why);
+  void GiveBack(size_t offset, size_t rounded);  // Under mutex_.
+
+  const TierOptions options_;
+  const size_t ahead_pages_;
+  const std::unique_ptr<Arena> arena_;
+
+  mutable std::mutex mutex_;  // Guards everything below.
+  PageAllocator allocator_;
+  size_t used_bytes_ = 0;
+  size_t high_water_bytes_ = 0;
+  uint64_t refused_ = 0;
+
+ private:
+  bool StreamingPays();
+  void TouchAhead();
+  bool WantsPages() const;
+
+  bool stopping_ = false;
+  bool exhausted_ = false;
+  std::condition_variable wake_;
+  std::thread toucher_;
+};
+
+}  // namespace tickstack::mem

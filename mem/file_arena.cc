@@ -1,0 +1,136 @@
+// An unlinked file as memory: what a filesystem tier lives in.
+//
+//   file of the directory   | 2 MiB | 2 MiB | ... |      O_TMPFILE: nobody else can shorten it
+//   addresses               ^ 2 MiB aligned, so that page n of the file can be one page of 2 MiB
+//
+// All blocks are allocated when the arena opens (fallocate), and no hole is ever punched: a store
+// into a mapped hole of a full file system is a SIGBUS, a store into an allocated block is not,
+// whoever else fills the file system meanwhile.
+//
+// On a DAX mount (MAP_SYNC is accepted there and nowhere else) the mapping is the memory. On tmpfs
+// it is DRAM that the kernel counts as shared. On a disk it is the page cache, which is written
+// back for nothing, and stores stall while it is.
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "mem/arena.h"
+
+namespace tickstack::mem {
+namespace {
+
+constexpr size_t kPageBytes = Tier::kHugePageBytes;
+
+// A file without a name; -1 and errno.
+int OpenUnnamed(const std::string& directory) {
+  const int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
+  std::string path = directory + "/.tickstack-tier-XXXXXX";
+  const int named = mkostemp(path.data(), O_CLOEXEC);
+  if (named >= 0) unlink(path.c_str());
+  return named;
+}
+
+class FileArena final : public Arena {
+ public:
+  FileArena(std::string path, std::string filesystem, bool dax, std::byte* base, size_t pages)
+      : path_(std::move(path)), filesystem_(std::move(filesystem)), dax_(dax) {
+    regions_.push_back({base, 0, pages});
+  }
+  ~FileArena() override { munmap(regions_[0].base, regions_[0].pages * kPageBytes); }
+
+  size_t ResidentBytes(size_t) const override {
+    const size_t bytes = regions_[0].pages * kPageBytes;
+    if (dax_) return 0;
+    // tmpfs allocated its memory with the file's blocks, and does not call it cached before a
+    // touch.
+    return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
+  }
+  void Describe(TierStats& stats) const override {
+    stats.path = path_;
+    stats.filesystem = filesystem_;
+    stats.dax = dax_;
+  }
+
+ private:
+  const std::string path_;
+  const std::string filesystem_;
+  const bool dax_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options) {
+  TS_ASSIGN_OR_RETURN(const FilesystemFacts facts, FactsOfFilesystem(options.path));
+  const size_t pages = options.capacity_bytes / kPageBytes;
+  const size_t bytes = pages * kPageBytes;
+  const int fd = OpenUnnamed(options.path);
+  if (fd < 0) return Annotate(ErrnoStatus(errno, "open"), options.path);
+  // The mapping keeps the file; the descriptor goes in any case.
+  const auto fail = [fd](const absl::Status& status) {
+    close(fd);
+    return status;
+  };
+  int allocated = 0;
+  do {
+    allocated = fallocate(fd, 0, 0, static_cast<off_t>(bytes));
+  } while (allocated != 0 && errno == EINTR);
+  if (allocated != 0) {
+    const int error = errno;
+    // ext4 keeps the blocks that it found: they go with the descriptor, since the file has no name.
+    if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
+      return fail(ResourceExhausted("{} ({}) has {} bytes free, expected {} for the tier's size",
+                                    options.path, facts.type, facts.free_bytes, bytes));
+    }
+    return fail(
+        Annotate(ErrnoStatus(error, "fallocate"),
+                 fmt::format("{} ({}) does not allocate blocks ahead", options.path, facts.type)));
+  }
+  absl::StatusOr<std::byte*> base = ReserveAddresses(bytes);
+  if (!base.ok()) return fail(base.status());
+  constexpr int kProtection = PROT_READ | PROT_WRITE;
+  bool dax = true;
+  void* mapped = mmap(*base, bytes, kProtection, MAP_SHARED_VALIDATE | MAP_SYNC | MAP_FIXED, fd, 0);
+  if (mapped == MAP_FAILED) {
+    dax = false;
+    mapped = mmap(*base, bytes, kProtection, MAP_SHARED | MAP_FIXED, fd, 0);
+  }
+  if (mapped == MAP_FAILED) {
+    const int error = errno;
+    munmap(*base, bytes);
+    return fail(Annotate(ErrnoStatus(error, "mmap"), options.path));
+  }
+  close(fd);
+  madvise(*base, bytes, MADV_HUGEPAGE);  // Advice, which tmpfs takes where the mount lets it.
+  madvise(*base, bytes, MADV_DONTFORK);
+  madvise(*base, bytes, MADV_DONTDUMP);
+  if (!dax && facts.type != "tmpfs") {
+    LogWarn(
+        "tier is on a disk: stores stall while the kernel writes pages back tier={} path={} "
+        "filesystem={}",
+        options.name, options.path, facts.type);
+  }
+  return std::make_unique<FileArena>(options.path, facts.type, dax, *base, pages);
+}
+
+bool IsDax(const std::string& directory) {
+  const int fd = OpenUnnamed(directory);
+  if (fd < 0) return false;
+  bool dax = false;
+  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0) {
+    void* const mapped =
+        mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+    dax = mapped != MAP_FAILED;
+    if (dax) munmap(mapped, kPageBytes);
+  }
+  close(fd);
+  return dax;
+}
+
+}  // namespace tickstack::mem
