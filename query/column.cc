@@ -46,8 +46,8 @@ absl::StatusOr<Value> GatherFixedWidth(const Column& column, std::span<const uin
                                        Budget& budget) {
   VectorWriter<T> out(column.type(), rows.size());
   const T missing = NullElement<T>(column.type());
-  const size_t per_chunk = column.rows_per_chunk();
-  size_t chunk_begin = 0, chunk_end = 0;
+  const ChunkLayout layout = column.layout();
+  ChunkLayout::Chunk chunk{};  // In hand.
   const T* elements = nullptr;
   T* at = out.data();
   for (size_t row : rows) {
@@ -55,13 +55,12 @@ absl::StatusOr<Value> GatherFixedWidth(const Column& column, std::span<const uin
       *at++ = missing;
       continue;
     }
-    if (row >= chunk_end || row < chunk_begin) [[unlikely]] {
+    if (row >= chunk.end_row || row < chunk.begin_row) [[unlikely]] {
       TS_RETURN_IF_ERROR(budget.CheckTime());
-      chunk_begin = row / per_chunk * per_chunk;
-      chunk_end = per_chunk == SIZE_MAX ? SIZE_MAX : chunk_begin + per_chunk;
-      elements = column.Chunk<T>(row / per_chunk).data();
+      chunk = layout.ChunkOf(row);
+      elements = column.Chunk<T>(chunk.number).data();
     }
-    *at++ = elements[row - chunk_begin];
+    *at++ = elements[row - chunk.begin_row];
   }
   return std::move(out).Finish();
 }
@@ -88,17 +87,18 @@ std::optional<Value> Column::Release() && {
 
 std::string_view Column::SymbolAt(size_t row) const {
   if (!captured()) return value_->symbols()[row];
-  const size_t per_chunk = snapshot_->rows_per_chunk();
-  return symbols().NameOf(Chunk<SymbolId>(row / per_chunk)[row % per_chunk]);
+  const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
+  return symbols().NameOf(Chunk<SymbolId>(chunk.number)[row - chunk.begin_row]);
 }
 
 absl::StatusOr<Value> Column::At(size_t row) const {
   if (!captured()) return ItemAt(*value_, row);
   if (type() == Type::kSymbol) return Value::Symbol(SymbolAt(row));
   if (type() == Type::kList) return DecodeItem(snapshot_->Item(index_, row));
-  const size_t per_chunk = snapshot_->rows_per_chunk(), width = WidthOf(type());
-  const std::span<const std::byte> chunk = snapshot_->ChunkBytes(index_, row / per_chunk);
-  return Value::AtomFromBytes(type(), chunk.subspan(row % per_chunk * width, width));
+  const size_t width = WidthOf(type());
+  const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
+  const std::span<const std::byte> bytes = snapshot_->ChunkBytes(index_, chunk.number);
+  return Value::AtomFromBytes(type(), bytes.subspan((row - chunk.begin_row) * width, width));
 }
 
 Slice Slice::Of(Value vector) {

@@ -20,6 +20,7 @@
 #include "query/budget.h"
 #include "query/elements.h"
 #include "query/rows.h"
+#include "table/chunk_layout.h"
 #include "table/symbols.h"
 #include "table/table.h"
 #include "table/value.h"
@@ -48,7 +49,8 @@ class Column {
     if (captured()) return snapshot_->Chunk<T>(index_, chunk);
     return value_->span<T>();
   }
-  size_t rows_per_chunk() const { return captured() ? snapshot_->rows_per_chunk() : SIZE_MAX; }
+  // Which rows are in which chunk.
+  ChunkLayout layout() const { return captured() ? snapshot_->layout() : ChunkLayout::OneChunk(); }
 
   // The vector of a Value, moved out if nobody else holds it; nullopt otherwise.
   std::optional<Value> Release() &&;
@@ -104,13 +106,14 @@ namespace internal {
 
 template <typename T, typename F>
 absl::Status ForEachBlockOfRange(const Slice& slice, Budget& budget, F& f) {
-  const size_t per_chunk = slice.column.rows_per_chunk();
+  const ChunkLayout layout = slice.column.layout();
   const size_t end = slice.rows->end_row();
   for (size_t row = slice.rows->begin_row(); row < end;) {
-    const size_t chunk = row / per_chunk, offset = row % per_chunk;
-    const size_t n = std::min(end - row, per_chunk - offset);
+    const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
+    const size_t n = std::min(end, chunk.end_row) - row;
     TS_RETURN_IF_ERROR(budget.CheckTime());
-    f(Block<T>{slice.column.Chunk<T>(chunk).subspan(offset, n), nullptr, row});
+    f(Block<T>{slice.column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n), nullptr,
+               row});
     row += n;
   }
   return absl::OkStatus();
@@ -122,8 +125,8 @@ template <typename T, typename F>
 absl::Status ForEachBlockOfRuns(const Slice& slice, Budget& budget, F& f) {
   constexpr size_t kGathered = 8192 / sizeof(T);
   std::array<T, kGathered> gathered;
-  const size_t per_chunk = slice.column.rows_per_chunk();
-  size_t chunk_begin = 0, chunk_end = 0;  // Rows of the chunk in hand.
+  const ChunkLayout layout = slice.column.layout();
+  ChunkLayout::Chunk chunk{};  // In hand.
   const T* elements = nullptr;
   size_t until_check = 0;
   for (const PostingRun& run : slice.rows->runs()) {
@@ -136,13 +139,11 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, Budget& budget, F& f) {
       const uint32_t* rows = run.rows.data() + done;
       for (size_t i = 0; i < n; ++i) {
         const size_t row = rows[i];
-        if (row >= chunk_end || row < chunk_begin) [[unlikely]] {
-          const size_t chunk = row / per_chunk;
-          chunk_begin = chunk * per_chunk;
-          chunk_end = per_chunk == SIZE_MAX ? SIZE_MAX : chunk_begin + per_chunk;
-          elements = slice.column.Chunk<T>(chunk).data();
+        if (row >= chunk.end_row || row < chunk.begin_row) [[unlikely]] {
+          chunk = layout.ChunkOf(row);
+          elements = slice.column.Chunk<T>(chunk.number).data();
         }
-        gathered[i] = elements[row - chunk_begin];
+        gathered[i] = elements[row - chunk.begin_row];
       }
       f(Block<T>{std::span<const T>(gathered.data(), n), rows, 0});
       done += n;

@@ -89,29 +89,35 @@ std::string RandomCondition(std::mt19937_64& rng) {
   }
 }
 
-TEST(Filter, CapturedAndCopiedTablesAnswerTheSame) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
-    std::mt19937_64 rng(seed);
-    TestEnvironment environment;
-    environment.SetValue("v", RandomTable(rng() % 300, rng));
-    environment.CaptureTable("t", "v");
-    for (int i = 0; i < 20; ++i) {
-      std::string conditions = RandomCondition(rng);
-      while (rng() % 2 == 0) conditions += "," + RandomCondition(rng);
-      SCOPED_TRACE(fmt::format("seed {}: {}", seed, conditions));
-      for (const char* columns : {"", "h,f,i", "n:count i,s:sum j,m:max f,l:min e,last sym"}) {
-        const std::string query = fmt::format("select {} from ", columns);
-        ASSERT_EQ(environment.Ask(query + "t where " + conditions),
-                  environment.Ask(query + "v where " + conditions));
-      }
-      ASSERT_EQ(environment.Ask("select sum j,max f,count i by sym from t where " + conditions),
-                environment.Ask("select sum j,max f,count i by sym from v where " + conditions));
+void ExpectCaptureAndCopyAnswerTheSame(uint64_t seed, size_t rows_max, size_t rows_per_chunk) {
+  std::mt19937_64 rng(seed);
+  TestEnvironment environment;
+  environment.SetValue("v", RandomTable(rng() % rows_max, rng));
+  environment.CaptureTable("t", "v", rows_per_chunk);
+  for (int i = 0; i < 20; ++i) {
+    std::string conditions = RandomCondition(rng);
+    while (rng() % 2 == 0) conditions += "," + RandomCondition(rng);
+    SCOPED_TRACE(fmt::format("seed {}: {}", seed, conditions));
+    for (const char* columns : {"", "h,f,i", "n:count i,s:sum j,m:max f,l:min e,last sym"}) {
+      const std::string query = fmt::format("select {} from ", columns);
+      ASSERT_EQ(environment.Ask(query + "t where " + conditions),
+                environment.Ask(query + "v where " + conditions));
     }
-    ASSERT_EQ(environment.Ask("select sum j,n:count i,first i,last f by sym from t"),
-              environment.Ask("select sum j,n:count i,first i,last f by sym from v"));
-    ASSERT_EQ(environment.Ask("select sum j by h,sym from t"),
-              environment.Ask("select sum j by h,sym from v"));
+    ASSERT_EQ(environment.Ask("select sum j,max f,count i by sym from t where " + conditions),
+              environment.Ask("select sum j,max f,count i by sym from v where " + conditions));
   }
+  ASSERT_EQ(environment.Ask("select sum j,n:count i,first i,last f by sym from t"),
+            environment.Ask("select sum j,n:count i,first i,last f by sym from v"));
+  ASSERT_EQ(environment.Ask("select sum j by h,sym from t"),
+            environment.Ask("select sum j by h,sym from v"));
+}
+
+TEST(Filter, CapturedAndCopiedTablesAnswerTheSame) {
+  for (uint64_t seed = 0; seed < 300; ++seed) ExpectCaptureAndCopyAnswerTheSame(seed, 300, 64);
+}
+
+TEST(Filter, CapturedAndCopiedTablesAnswerTheSameWhereChunksGrow) {
+  for (uint64_t seed = 0; seed < 20; ++seed) ExpectCaptureAndCopyAnswerTheSame(seed, 8'000, 2048);
 }
 
 // The kernel's rows and those of the general operator, for one column and many constants.

@@ -213,10 +213,12 @@ std::shared_ptr<Table> Capture(std::string_view name, const Value& table, Symbol
   return *captured;
 }
 
-void TestEnvironment::CaptureTable(std::string_view name, std::string_view expression) {
+void TestEnvironment::CaptureTable(std::string_view name, std::string_view expression,
+                                   size_t rows_per_chunk) {
   const absl::StatusOr<Value> table = Evaluate(expression, *this);
   TS_CHECK(table.ok() && table->is_table());
-  tables_.insert_or_assign(std::string(name), Capture(name, *table, symbols_, *tier_));
+  tables_.insert_or_assign(std::string(name),
+                           Capture(name, *table, symbols_, *tier_, rows_per_chunk));
 }
 
 void TestEnvironment::SetValue(std::string_view name, Value value) {

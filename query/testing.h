@@ -23,9 +23,9 @@ namespace tickstack::query {
 // ``. A vector of one item is written `,1`. Attributes are left out.
 std::string Show(const Value& value);
 
-// Makes a captured table from a table value: `sym` is indexed, chunks have 64 rows.
+// Makes a captured table from a table value: `sym` is indexed.
 std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
-                               mem::Tier& tier, size_t rows_per_chunk = 64);
+                               mem::Tier& tier, size_t rows_per_chunk);
 
 // Captured tables, values and one function `.t.echo`, which answers its arguments as a list.
 class TestEnvironment : public Environment {
@@ -33,7 +33,7 @@ class TestEnvironment : public Environment {
   TestEnvironment() : tier_(mem::MakeDramTier("test")) {}
 
   // The table that `expression` evaluates to, captured.
-  void CaptureTable(std::string_view name, std::string_view expression);
+  void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64);
   void SetValue(std::string_view name, Value value);
 
   std::optional<Snapshot> FindTable(std::string_view name) override;

@@ -1,7 +1,6 @@
 #include "table/column.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 
 #include "base/byte_buffer.h"
@@ -51,15 +50,11 @@ bool EachItem(const ColumnView& view, Put put) {
 
 }  // namespace
 
-Column::Column(Type type, size_t rows_per_chunk, mem::Tier* tier)
-    : type_(type),
-      width_(StoredWidth(type, sizeof(ItemRef))),
-      rows_per_chunk_(rows_per_chunk),
-      chunk_shift_(static_cast<size_t>(std::countr_zero(rows_per_chunk))),
-      tier_(tier) {}
+Column::Column(Type type, const ChunkLayout& layout, mem::Tier* tier)
+    : type_(type), width_(StoredWidth(type, sizeof(ItemRef))), layout_(layout), tier_(tier) {}
 
 Column::~Column() {
-  for (size_t i = 0; i < chunk_count_; ++i) tier_->Free(chunks_[i], rows_per_chunk_ * width_);
+  for (size_t i = 0; i < chunk_count_; ++i) tier_->Free(chunks_[i], layout_.Rows(i) * width_);
   for (size_t i = 0; i < block_count_; ++i) tier_->Free(blocks_[i].memory, blocks_[i].bytes);
 }
 
@@ -72,8 +67,8 @@ absl::StatusOr<std::byte*> Column::Take(size_t bytes) {
 }
 
 absl::Status Column::ReserveChunks(size_t rows) {
-  while (chunk_count_ << chunk_shift_ < rows) {
-    TS_ASSIGN_OR_RETURN(std::byte * chunk, Take(rows_per_chunk_ * width_));
+  while (layout_.BeginRow(chunk_count_) < rows) {
+    TS_ASSIGN_OR_RETURN(std::byte * chunk, Take(layout_.Rows(chunk_count_) * width_));
     chunks_.Reserve(chunk_count_ + 1);
     chunks_[chunk_count_++] = chunk;
   }
@@ -132,14 +127,10 @@ absl::Status Column::Reserve(const ColumnView& view, size_t begin_row) {
 // Calls write_part(memory, first, rows) for each piece of the rows that lies in one chunk; `first`
 // counts from begin_row.
 template <typename WritePart>
-void Column::EachPart(size_t begin_row, size_t rows, WritePart write_part) {
-  for (size_t first = 0; first < rows;) {
-    const size_t row = begin_row + first;
-    const size_t in_chunk = row & (rows_per_chunk_ - 1);
-    const size_t part = std::min(rows - first, rows_per_chunk_ - in_chunk);
-    write_part(chunks_[row >> chunk_shift_] + in_chunk * width_, first, part);
-    first += part;
-  }
+void Column::WriteParts(size_t begin_row, size_t rows, WritePart write_part) {
+  EachPart(layout_, begin_row, begin_row + rows, [&](size_t first_row, size_t end_row) {
+    write_part(Place(first_row), first_row - begin_row, end_row - first_row);
+  });
 }
 
 void Column::WriteItems(const ColumnView& view, size_t begin_row) {
@@ -155,8 +146,7 @@ void Column::WriteItems(const ColumnView& view, size_t begin_row) {
     std::memcpy(at + head.size(), body.data(), body.size());
     const ItemRef ref{static_cast<uint32_t>(block_), static_cast<uint32_t>(block_used_),
                       static_cast<uint32_t>(bytes), 0};
-    std::memcpy(chunks_[row >> chunk_shift_] + (row & (rows_per_chunk_ - 1)) * width_, &ref,
-                sizeof(ref));
+    std::memcpy(Place(row), &ref, sizeof(ref));
     block_used_ += bytes;
     ++row;
     return true;
@@ -165,7 +155,7 @@ void Column::WriteItems(const ColumnView& view, size_t begin_row) {
 
 void Column::Write(const ColumnView& view, size_t begin_row) {
   if (type_ == Type::kList) return WriteItems(view, begin_row);
-  EachPart(begin_row, view.rows, [&](std::byte* memory, size_t first, size_t rows) {
+  WriteParts(begin_row, view.rows, [&](std::byte* memory, size_t first, size_t rows) {
     std::memcpy(memory, view.data.data() + first * width_, rows * width_);
   });
 }
@@ -173,7 +163,7 @@ void Column::Write(const ColumnView& view, size_t begin_row) {
 absl::Status Column::WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols) {
   std::span<const std::byte> names = view.data;
   bool whole = true;
-  EachPart(begin_row, view.rows, [&](std::byte* memory, size_t, size_t rows) {
+  WriteParts(begin_row, view.rows, [&](std::byte* memory, size_t, size_t rows) {
     if (!whole) return;
     const std::span<SymbolId> ids(reinterpret_cast<SymbolId*>(memory), rows);
     const std::optional<size_t> bytes = symbols.InternAll(names, ids);

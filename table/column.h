@@ -1,6 +1,6 @@
 #pragma once
 
-// One column of a table: rows in chunks of fixed capacity that a tier hands out.
+// One column of a table: rows in chunks that a tier hands out, sized as ChunkLayout says.
 //
 //   chunks    | 0 .. n | n .. 2n | ...        directory: a StableArray, readers take no lock
 //   element   fixed width: the kdb+ element; symbol: SymbolId; list: ItemRef into an arena
@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "mem/tier.h"
 #include "table/batch.h"
+#include "table/chunk_layout.h"
 #include "table/schema.h"
 #include "table/stable_array.h"
 #include "table/symbols.h"
@@ -27,7 +28,7 @@ namespace tickstack {
 
 class Column {
  public:
-  Column(Type type, size_t rows_per_chunk, mem::Tier* tier);
+  Column(Type type, const ChunkLayout& layout, mem::Tier* tier);
   ~Column();
   Column(const Column&) = delete;
   Column& operator=(const Column&) = delete;
@@ -49,9 +50,7 @@ class Column {
     return {chunks_[chunk], rows * width_};
   }
   // The element of a row that was written.
-  const std::byte* Element(size_t row) const {
-    return chunks_[row >> chunk_shift_] + (row & (rows_per_chunk_ - 1)) * width_;
-  }
+  const std::byte* Element(size_t row) const { return Place(row); }
   std::span<const std::byte> Item(size_t row) const;
 
   // Taken from the tier, rounded as tiers do. Any thread: a count that says nothing of what else
@@ -70,17 +69,20 @@ class Column {
     size_t bytes;
   };
 
+  std::byte* Place(size_t row) const {
+    const size_t chunk = layout_.NumberOf(row);
+    return chunks_[chunk] + (row - layout_.BeginRow(chunk)) * width_;
+  }
   absl::Status ReserveChunks(size_t rows);
   absl::Status ReserveItems(const ColumnView& view);
   absl::StatusOr<std::byte*> Take(size_t bytes);
   template <typename WritePart>
-  void EachPart(size_t begin_row, size_t rows, WritePart write_part);
+  void WriteParts(size_t begin_row, size_t rows, WritePart write_part);
   void WriteItems(const ColumnView& view, size_t begin_row);
 
   const Type type_;
   const size_t width_;
-  const size_t rows_per_chunk_;
-  const size_t chunk_shift_;
+  const ChunkLayout layout_;
   mem::Tier* const tier_;
   std::atomic<size_t> bytes_ = 0;  // Only the writer stores.
 

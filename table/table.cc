@@ -27,10 +27,10 @@ int FindColumn(const Schema& schema, std::string_view name, std::initializer_lis
 
 struct Table::Impl {
   Impl(Schema of, SymbolTable* names, const TablePlacement& placement, const TableOptions& how)
-      : schema(std::move(of)), symbols(names), options(how) {
+      : schema(std::move(of)), symbols(names), options(how), layout(how.rows_per_chunk) {
     for (size_t i = 0; i < schema.columns.size(); ++i) {
       const bool named = i < placement.column.size() && placement.column[i] != nullptr;
-      columns.emplace_back(schema.columns[i].type, options.rows_per_chunk,
+      columns.emplace_back(schema.columns[i].type, layout,
                            named ? placement.column[i] : placement.columns);
     }
     if (!options.index) return;
@@ -49,6 +49,7 @@ struct Table::Impl {
   const Schema schema;
   SymbolTable* const symbols;
   const TableOptions options;
+  const ChunkLayout layout;
   std::deque<Column> columns;  // A column does not move.
   std::unique_ptr<SymbolIndex> index;
   int indexed = -1;
@@ -62,18 +63,15 @@ struct Table::Impl {
 template <typename Visit>
 void Table::Impl::EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const {
   const Column& names = columns[static_cast<size_t>(indexed)];
-  for (size_t row = begin_row; row < begin_row + batch_rows;) {
-    const size_t in_chunk = row & (options.rows_per_chunk - 1);
-    const size_t part = std::min(begin_row + batch_rows - row, options.rows_per_chunk - in_chunk);
+  EachPart(layout, begin_row, begin_row + batch_rows, [&](size_t row, size_t end_row) {
     const std::span<const SymbolId> ids(reinterpret_cast<const SymbolId*>(names.Element(row)),
-                                        part);
+                                        end_row - row);
     const int64_t* times = nullptr;
     if (time >= 0) {
       times = reinterpret_cast<const int64_t*>(columns[static_cast<size_t>(time)].Element(row));
     }
     visit(ids, times, static_cast<uint32_t>(row));
-    row += part;
-  }
+  });
 }
 
 absl::Status Table::Impl::ReserveIndex(size_t begin_row, size_t batch_rows) {
@@ -166,13 +164,12 @@ size_t Table::index_bytes() const { return impl_->index == nullptr ? 0 : impl_->
 
 const Schema& Snapshot::schema() const { return table_->impl_->schema; }
 
-size_t Snapshot::rows_per_chunk() const { return table_->impl_->options.rows_per_chunk; }
+const ChunkLayout& Snapshot::layout() const { return table_->impl_->layout; }
 
 std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) const {
   TS_CHECK(column < schema().columns.size() && chunk < chunks());
-  const size_t begin_row = chunk * rows_per_chunk();
-  return table_->impl_->columns[column].Elements(chunk,
-                                                 std::min(rows_ - begin_row, rows_per_chunk()));
+  return table_->impl_->columns[column].Elements(
+      chunk, std::min(rows_ - layout().BeginRow(chunk), layout().Rows(chunk)));
 }
 
 std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {

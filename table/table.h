@@ -1,10 +1,10 @@
 #pragma once
 
-// A table of today: append-only columns of fixed-capacity chunks, a per-symbol index, one writer
-// and any number of readers without a lock between them.
+// A table of today: append-only columns in chunks, a per-symbol index, one writer and any number of
+// readers without a lock between them.
 //
-// Every column of a table has the same number of rows per chunk, so row r of any column is element
-// r % rows_per_chunk of chunk r / rows_per_chunk. A column never moves, doubles or copies itself.
+// Every column of a table has the same ChunkLayout, so a row is in the same place of the same chunk
+// in all of them. A column never moves, doubles or copies itself.
 // The writer fills bytes past the published row count, then publishes the new count with one
 // release-store; a reader loads the count once (acquire) and sees exactly the rows below it.
 
@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "mem/tier.h"
 #include "table/batch.h"
+#include "table/chunk_layout.h"
 #include "table/schema.h"
 #include "table/symbol_index.h"
 #include "table/symbols.h"
@@ -37,7 +38,7 @@ class Snapshot {
   const Table& table() const { return *table_; }
   const Schema& schema() const;
   size_t rows() const { return rows_; }
-  size_t rows_per_chunk() const;
+  const ChunkLayout& layout() const;  // Of every column.
 
   // The elements of a fixed-width or symbol column in one chunk, cut at rows(). A symbol column
   // holds SymbolId (int32), everything else its kdb+ width.
@@ -47,7 +48,7 @@ class Snapshot {
     const std::span<const std::byte> raw = ChunkBytes(column, chunk);
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
-  size_t chunks() const { return (rows_ + rows_per_chunk() - 1) / rows_per_chunk(); }
+  size_t chunks() const { return layout().Chunks(rows_); }
   // One encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
 
@@ -68,8 +69,9 @@ struct TablePlacement {
 };
 
 struct TableOptions {
-  size_t rows_per_chunk = size_t{1} << 18;  // A power of two: 2 MiB chunks for 8-byte columns.
-  bool index = true;                        // On symbol column `sym` if the schema has one.
+  // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns.
+  size_t rows_per_chunk = size_t{1} << 18;
+  bool index = true;  // On symbol column `sym` if the schema has one.
   // A table takes this many rows and no more: row numbers are 32 bits.
   size_t rows_max = size_t{UINT32_MAX} - 1;
 };

@@ -288,6 +288,33 @@ TEST(Table, GivesEverythingBackToItsTiers) {
   }
 }
 
+Batch Quotes(size_t rows) {
+  Batch batch(rows);
+  batch.Add(Type::kTimestamp, std::vector<int64_t>(rows, 1));
+  batch.AddSymbols(std::vector<std::string>(rows, "IBM"));
+  for (int price = 0; price < 2; ++price) batch.Add(Type::kFloat, std::vector<double>(rows, 1.5));
+  for (int size = 0; size < 2; ++size) batch.Add(Type::kLong, std::vector<int64_t>(rows, 100));
+  for (int code = 0; code < 2; ++code) batch.AddBytes(Type::kChar, std::string(rows, 'N'));
+  return batch;
+}
+
+TEST(Table, ASmallTableIsSmall) {
+  Fixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c");
+  ASSERT_TRUE(f.table->Append(Quotes(100).view()).ok());
+  EXPECT_EQ(f.table->TakeSnapshot().chunks(), 1u);
+  EXPECT_LE(f.table->bytes(), 1024u * 46 + 4096);
+  ASSERT_TRUE(f.table->Append(Quotes(10'000).view()).ok());
+  EXPECT_LE(f.table->bytes(), 2u * 10'100 * 46 + 256 * 1024);
+}
+
+TEST(Table, ALargeTableTakesTheBytesOfItsRows) {
+  Fixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c", {.index = false});
+  for (size_t rows = 0; rows < size_t{1} << 20; rows += size_t{1} << 16) {
+    ASSERT_TRUE(f.table->Append(Quotes(size_t{1} << 16).view()).ok());
+  }
+  EXPECT_EQ(f.table->bytes(), 46u << 20);
+}
+
 TEST(Table, TakesListValuesLargerThanAnArenaBlock) {
   Fixture f("l *");
   const std::vector<std::string> items = {
@@ -302,7 +329,8 @@ TEST(Table, TakesListValuesLargerThanAnArenaBlock) {
 }
 
 // Goal: the table agrees with plain vectors. Method: random batches of 0 to 500 rows into chunks of
-// 64 and 256 rows, so that batches start, end and lie across borders everywhere; every snapshot
+// 64 and 256 rows and of 1,024 to 4,096, so that batches start, end and lie across borders
+// everywhere; every snapshot
 // ever taken is compared again at the end.
 TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
   struct Model {
@@ -311,7 +339,7 @@ TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
     std::vector<char> cond;
     std::vector<std::string> text;
   };
-  for (const size_t rows_per_chunk : {size_t{64}, size_t{256}}) {
+  for (const size_t rows_per_chunk : {size_t{64}, size_t{256}, size_t{4096}}) {
     SCOPED_TRACE(rows_per_chunk);
     Fixture f("time p, sym s, cond c, text *", {.rows_per_chunk = rows_per_chunk});
     std::mt19937_64 rng(rows_per_chunk);
@@ -488,10 +516,10 @@ TEST(Table, ReadersSeeWholeBatchesWhileTheWriterAppends) {
       if (!postings.time_sorted) ++wrong;
       for (const PostingRun& run : postings.runs) {
         const uint32_t row = run.rows.back();
-        const size_t per_chunk = snapshot.rows_per_chunk();
-        if (row >= snapshot.rows() ||
-            snapshot.Chunk<SymbolId>(1, row / per_chunk)[row % per_chunk] != id ||
-            snapshot.Chunk<int64_t>(0, row / per_chunk)[row % per_chunk] != run.time_ns.back() ||
+        const ChunkLayout::Chunk chunk = snapshot.layout().ChunkOf(row);
+        const size_t in_chunk = row - chunk.begin_row;
+        if (row >= snapshot.rows() || snapshot.Chunk<SymbolId>(1, chunk.number)[in_chunk] != id ||
+            snapshot.Chunk<int64_t>(0, chunk.number)[in_chunk] != run.time_ns.back() ||
             snapshot.Item(3, row).size() != 6u + row % 5) {
           ++wrong;
         }

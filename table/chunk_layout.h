@@ -1,0 +1,82 @@
+#pragma once
+
+// Which rows of a column lie in which chunk. The chunks of a small table grow with it, so that 100
+// rows do not take megabytes a column; all later chunks have the same number of rows, so that a
+// chunk of a large table is a whole number of huge pages.
+//
+//   chunk     0        1        2        3         ...  8           9          10
+//   rows from 0        1,024    2,048    4,096     ...  131,072     262,144    524,288
+//   rows      1,024    1,024    2,048    4,096     ...  131,072     262,144    262,144
+//
+// A chunk before the first full one begins at a power of two and is as large as what is before it,
+// so the number of a row's chunk is the width in bits of row / 1,024: there is nothing to look up,
+// and no row ever moves. Together they have the bytes of one full chunk, so a large table takes
+// what it would take if all were full.
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace tickstack {
+
+// A value, cheap to copy; every column of a table has the same. A table of at most 1,024 rows per
+// chunk has chunks of one size only.
+class ChunkLayout {
+ public:
+  struct Chunk {
+    size_t number;
+    size_t begin_row;
+    size_t end_row;
+  };
+
+  // `rows_per_chunk`, of a full chunk, is a power of two.
+  explicit constexpr ChunkLayout(size_t rows_per_chunk)
+      : ChunkLayout(std::min(Log2(rows_per_chunk), kFirstShift), Log2(rows_per_chunk)) {}
+  // Every row in chunk 0, for what is not in chunks at all.
+  static constexpr ChunkLayout OneChunk() { return {kLargestShift, kLargestShift}; }
+
+  constexpr size_t NumberOf(size_t row) const {
+    if (row >> full_shift_ == 0) return static_cast<size_t>(std::bit_width(row >> first_shift_));
+    return (row >> full_shift_) + growing_;
+  }
+  constexpr size_t BeginRow(size_t chunk) const {
+    if (chunk > growing_) return (chunk - growing_) << full_shift_;
+    return chunk == 0 ? 0 : Rows(chunk);
+  }
+  constexpr size_t Rows(size_t chunk) const {
+    if (chunk > growing_) return size_t{1} << full_shift_;
+    return size_t{1} << (chunk == 0 ? first_shift_ : first_shift_ + chunk - 1);
+  }
+  constexpr Chunk ChunkOf(size_t row) const {
+    const size_t number = NumberOf(row), begin_row = BeginRow(number);
+    return {number, begin_row, begin_row + Rows(number)};
+  }
+  // How many chunks hold the first `rows` rows.
+  constexpr size_t Chunks(size_t rows) const { return rows == 0 ? 0 : NumberOf(rows - 1) + 1; }
+
+ private:
+  static constexpr size_t kFirstShift = 10;
+  static constexpr size_t kLargestShift = 63;
+
+  constexpr ChunkLayout(size_t first_shift, size_t full_shift)
+      : first_shift_(first_shift), full_shift_(full_shift), growing_(full_shift - first_shift) {}
+  static constexpr size_t Log2(size_t power) {
+    return static_cast<size_t>(std::countr_zero(power));
+  }
+
+  size_t first_shift_;
+  size_t full_shift_;
+  size_t growing_;  // Chunks from 1 on that double.
+};
+
+// Calls f(begin_row, end_row) for each piece of rows [begin_row, end_row) that lies in one chunk.
+template <typename F>
+void EachPart(const ChunkLayout& layout, size_t begin_row, size_t end_row, F f) {
+  while (begin_row < end_row) {
+    const size_t part_end = std::min(end_row, layout.ChunkOf(begin_row).end_row);
+    f(begin_row, part_end);
+    begin_row = part_end;
+  }
+}
+
+}  // namespace tickstack
