@@ -53,7 +53,9 @@ ArenaTier::ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena)
   }
 }
 
-ArenaTier::~ArenaTier() {
+ArenaTier::~ArenaTier() { StopTouching(); }
+
+void ArenaTier::StopTouching() {
   if (!toucher_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);

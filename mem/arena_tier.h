@@ -29,6 +29,7 @@ class ArenaTier : public Tier {
  protected:
   absl::Status Refuse(size_t bytes, std::string_view why);
   void GiveBack(size_t offset, size_t rounded);  // Under mutex_.
+  void StopTouching();
 
   const TierOptions options_;
   const size_t ahead_pages_;

@@ -162,6 +162,24 @@ uint32_t PageAllocator::Word(size_t page) const {
   return kCutWord | uint32_t{cut.size_class} << 2 | (cut.live - 1) << 6 | (cut.cut - 1) << 19;
 }
 
+void PageAllocator::Release(size_t page) {
+  if (IsFree(page)) return;
+  const auto at = cut_pages_.find(page);
+  if (at != cut_pages_.end()) {
+    with_room_[at->second.size_class].erase(page);
+    cut_pages_.erase(at);
+  }
+  SetFree(page, true);
+  Changed(page);
+}
+
+size_t PageAllocator::UsedBytes(size_t page) const {
+  if (IsFree(page)) return 0;
+  const auto at = cut_pages_.find(page);
+  if (at == cut_pages_.end()) return kPageBytes;
+  return at->second.live * (Tier::kSmallestBytes << at->second.size_class);
+}
+
 bool PageAllocator::Restore(size_t page, uint32_t word) {
   if (word == kFreeWord) return true;
   if (!IsFree(page)) return false;

@@ -59,6 +59,9 @@ class PageAllocator {
   // Takes a free page as the word says. Blocks that were cut and are not live stay unused until the
   // page's last live one is given back. False: no word of ours.
   bool Restore(size_t page, uint32_t word);
+  // Frees a page whatever it was: nothing that lives is in it.
+  void Release(size_t page);
+  size_t UsedBytes(size_t page) const;  // Of the allocations in it.
   // With `on`, pages whose word may have changed are noted, a page once or more.
   void NoteChanges(bool on) { notes_changes_ = on; }
   std::vector<uint32_t>& changed_pages() { return changed_; }

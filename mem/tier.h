@@ -51,6 +51,7 @@ struct TierOptions {
   std::string name = "dram";
   TierKind kind = TierKind::kDram;
   std::string path = {};             // filesystem, persistent: a directory that exists.
+  std::string file = {};             // persistent: the file's name in `path`.
   size_t capacity_bytes = SIZE_MAX;  // dram and numa: SIZE_MAX is the machine's memory; the other
                                      // kinds want a number, from 16 MiB on.
   std::vector<int> nodes = {};       // numa: wanted. dram: bound to these if there are any.
@@ -76,6 +77,8 @@ struct TierStats {
   bool streaming = false;       // Rows are written past the caches.
 };
 
+class PersistentTier;
+
 // Threads: any thread may call any member; allocation takes a lock, since it happens once per
 // chunk.
 class Tier {
@@ -92,6 +95,9 @@ class Tier {
   // DRAM that the tier occupies now: touched anonymous memory, the file's pages in the page cache;
   // 0 on DAX and on far nodes. Cost: asks the kernel about every 4 KiB, 0.1 ms per GiB.
   virtual size_t ResidentBytes() const = 0;
+
+  // The tier as one whose memory outlives the process; nullptr if it does not.
+  virtual PersistentTier* persistent() { return nullptr; }
 
   // Whether a write of `bytes` that nobody reads at once should go past the caches.
   bool Streams(size_t bytes) const { return bytes >= streaming_from_bytes_; }

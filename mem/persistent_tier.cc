@@ -1,0 +1,464 @@
+#include "mem/persistent_tier.h"
+
+#include <libpmem.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/byte_buffer.h"
+#include "base/check.h"
+#include "base/crc32c.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::mem {
+namespace {
+
+constexpr size_t kPageBytes = Tier::kHugePageBytes;
+constexpr size_t kSuperblockBytes = 4096;
+constexpr size_t kSlotHeaderBytes = 64;
+constexpr uint64_t kMagic = 0x3152454954534b54;  // "TKSTIER1".
+constexpr uint32_t kVersion = 1;
+
+struct Superblock {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t page_bytes;
+  uint64_t file_bytes;
+  uint64_t pages;
+  uint32_t reserved;
+  uint32_t crc;  // Of what is before it.
+};
+
+struct SlotHeader {
+  uint64_t sequence;  // 0: never committed.
+  uint64_t words_sum;
+  uint32_t root_bytes;
+  uint32_t root_crc;
+  uint64_t reserved[4];
+  uint32_t reserved_too;
+  uint32_t crc;  // Of what is before it.
+};
+static_assert(sizeof(SlotHeader) == kSlotHeaderBytes);
+
+template <typename T>
+uint32_t CrcOf(const T& record) {
+  return Crc32c(std::as_bytes(std::span(&record, 1)).first(sizeof(T) - sizeof(uint32_t)));
+}
+
+// Where things are in a file of so many bytes.
+struct Layout {
+  size_t file_bytes;
+  size_t pages;
+  size_t slot_bytes;
+  size_t data_offset;
+
+  size_t SlotOffset(int slot) const {
+    return kSuperblockBytes + static_cast<size_t>(slot) * slot_bytes;
+  }
+};
+
+Layout LayoutOf(size_t file_bytes) {
+  const size_t pages_most = file_bytes / kPageBytes;
+  const size_t words_bytes = (pages_most * sizeof(uint32_t) + 4095) / 4096 * 4096;
+  const size_t slot_bytes = 4096 + PersistentTier::kRootBytesMax + words_bytes;
+  const size_t metadata = kSuperblockBytes + 2 * slot_bytes;
+  const size_t data_offset = (metadata + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return {file_bytes, (file_bytes - data_offset) / kPageBytes, slot_bytes, data_offset};
+}
+
+// A sum over pages of this is a checksum of all words that one changed word updates at once.
+uint64_t PageSum(size_t page, uint32_t word) {
+  uint64_t x = (uint64_t{word} << 32 | page) + 0x9e3779b97f4a7c15;  // splitmix64.
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return word == 0 ? 0 : x ^ (x >> 31);
+}
+
+class CacheLinePersistence final : public Persistence {
+ public:
+  void Flush(const std::byte* memory, size_t bytes) override { pmem_flush(memory, bytes); }
+  absl::Status Fence() override {
+    pmem_drain();
+    return absl::OkStatus();
+  }
+};
+
+// msync takes whole pages, so ranges are joined by page before it is called.
+class MsyncPersistence final : public Persistence {
+ public:
+  void Flush(const std::byte* memory, size_t bytes) override {
+    const auto begin = reinterpret_cast<uintptr_t>(memory) & ~uintptr_t{4095};
+    const auto end = (reinterpret_cast<uintptr_t>(memory) + bytes + 4095) & ~uintptr_t{4095};
+    if (!ranges_.empty() && ranges_.back().first == begin && ranges_.back().second >= end) return;
+    ranges_.emplace_back(begin, end);
+  }
+  absl::Status Fence() override {
+    std::sort(ranges_.begin(), ranges_.end());
+    absl::Status status;
+    for (size_t i = 0; i < ranges_.size();) {
+      const uintptr_t begin = ranges_[i].first;
+      uintptr_t end = ranges_[i].second;
+      for (++i; i < ranges_.size() && ranges_[i].first <= end; ++i) {
+        end = std::max(end, ranges_[i].second);
+      }
+      if (msync(reinterpret_cast<void*>(begin), end - begin, MS_SYNC) != 0 && status.ok()) {
+        status = Internal("msync: {}", Message(ErrnoStatus(errno, "msync")));
+      }
+    }
+    ranges_.clear();
+    return status;
+  }
+
+ private:
+  std::vector<std::pair<uintptr_t, uintptr_t>> ranges_;
+};
+
+class MappedArena final : public Arena {
+ public:
+  MappedArena(std::byte* data, size_t pages, std::string path, std::string filesystem, bool dax)
+      : path_(std::move(path)), filesystem_(std::move(filesystem)), dax_(dax) {
+    regions_.push_back({data, 0, pages});
+  }
+  size_t ResidentBytes(size_t) const override {
+    const size_t bytes = regions_[0].pages * kPageBytes;
+    if (dax_) return 0;
+    return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
+  }
+  void Describe(TierStats& stats) const override {
+    stats.path = path_;
+    stats.filesystem = filesystem_;
+    stats.dax = dax_;
+  }
+
+ private:
+  const std::string path_;
+  const std::string filesystem_;
+  const bool dax_;
+};
+
+}  // namespace
+
+// The mapped file, locked against a second process.
+struct PersistentTier::File {
+  File() = default;
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  ~File() {
+    if (base != nullptr) pmem_unmap(base, layout.file_bytes);
+  }
+
+  static absl::StatusOr<std::unique_ptr<File>> Open(const TierOptions& options);
+  absl::Status Map(const TierOptions& options);
+  absl::Status Initialise(Persistence& persistence);
+  bool IsOurs() const;
+  SlotHeader* Header(int slot) const {
+    return reinterpret_cast<SlotHeader*>(base + layout.SlotOffset(slot));
+  }
+  std::byte* Root(int slot) const { return base + layout.SlotOffset(slot) + 4096; }
+  uint32_t* Words(int slot) const {
+    return reinterpret_cast<uint32_t*>(Root(slot) + kRootBytesMax);
+  }
+
+  tickstack::File locked;
+  std::string path;
+  std::string filesystem;
+  Layout layout{};
+  std::byte* base = nullptr;
+  bool dax = false;
+  bool fresh = false;
+};
+
+absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open(
+    const TierOptions& options) {
+  TS_RETURN_IF_ERROR(CheckFileOptions(options));
+  TS_ASSIGN_OR_RETURN(const FilesystemFacts facts, FactsOfFilesystem(options.path));
+  auto file = std::make_unique<File>();
+  file->path = fmt::format("{}/{}", options.path, options.file);
+  file->filesystem = facts.type;
+  file->layout = LayoutOf(options.capacity_bytes);
+  TS_ASSIGN_OR_RETURN(file->locked, tickstack::File::OpenOrCreate(file->path));
+  TS_RETURN_IF_ERROR(file->locked.TryLock());
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, file->locked.Bytes());
+  if (bytes != file->layout.file_bytes) {
+    if (bytes != 0) {
+      LogWarn("persistent tier made anew: its size changed path={} bytes={} bytes_were={}",
+              file->path, file->layout.file_bytes, bytes);
+    }
+    TS_RETURN_IF_ERROR(file->locked.Truncate(0));
+    file->fresh = true;
+    if (facts.free_bytes + bytes < file->layout.file_bytes) {
+      return ResourceExhausted("{} ({}) has {} bytes free, expected {} for the tier's size",
+                               options.path, facts.type, facts.free_bytes + bytes,
+                               file->layout.file_bytes);
+    }
+  }
+  if (const absl::Status mapped = file->Map(options); !mapped.ok()) {
+    // What was allocated of a new file goes back; one that holds something stays.
+    if (file->fresh) file->locked.Truncate(0).IgnoreError();
+    return mapped;
+  }
+  if (!file->fresh && !file->IsOurs()) {
+    LogWarn("persistent tier made anew: not written by this version, or not whole path={}",
+            file->path);
+    file->fresh = true;
+  }
+  return file;
+}
+
+absl::Status PersistentTier::File::Map(const TierOptions& options) {
+  size_t mapped_bytes = 0;
+  int is_pmem = 0;
+  // With a length libpmem allocates all blocks first, so that no store finds a hole.
+  void* const mapped = pmem_map_file(path.c_str(), layout.file_bytes, PMEM_FILE_CREATE, 0600,
+                                     &mapped_bytes, &is_pmem);
+  if (mapped == nullptr) {
+    const int error = errno;
+    if (error == ENOSPC) {
+      return ResourceExhausted("{} ({}) is full, expected {} bytes for the tier's size",
+                               options.path, filesystem, layout.file_bytes);
+    }
+    return Annotate(ErrnoStatus(error, "pmem_map_file"), path);
+  }
+  base = static_cast<std::byte*>(mapped);
+  dax = is_pmem != 0;
+  if (mapped_bytes != layout.file_bytes || reinterpret_cast<uintptr_t>(base) % kPageBytes != 0) {
+    return Internal("{}: mapped {} bytes at {}, expected {} at a multiple of 2 MiB", path,
+                    mapped_bytes, fmt::ptr(mapped), layout.file_bytes);
+  }
+  madvise(base, layout.file_bytes, MADV_HUGEPAGE);
+  madvise(base, layout.file_bytes, MADV_DONTFORK);
+  madvise(base, layout.file_bytes, MADV_DONTDUMP);
+  return absl::OkStatus();
+}
+
+bool PersistentTier::File::IsOurs() const {
+  Superblock found{};
+  std::memcpy(&found, base, sizeof(found));
+  return found.magic == kMagic && found.version == kVersion && found.page_bytes == kPageBytes &&
+         found.file_bytes == layout.file_bytes && found.pages == layout.pages &&
+         found.crc == CrcOf(found);
+}
+
+// The superblock comes last: a file that dies before it is new again.
+absl::Status PersistentTier::File::Initialise(Persistence& persistence) {
+  std::memset(base, 0, kSuperblockBytes);
+  persistence.Flush(base, kSuperblockBytes);
+  TS_RETURN_IF_ERROR(persistence.Fence());
+  for (const int slot : {0, 1}) {
+    std::memset(Header(slot), 0, kSlotHeaderBytes);
+    std::memset(Words(slot), 0, layout.pages * sizeof(uint32_t));
+    persistence.Flush(base + layout.SlotOffset(slot), kSlotHeaderBytes);
+    persistence.Flush(reinterpret_cast<const std::byte*>(Words(slot)),
+                      layout.pages * sizeof(uint32_t));
+  }
+  TS_RETURN_IF_ERROR(persistence.Fence());
+  Superblock block{kMagic, kVersion, kPageBytes, layout.file_bytes, layout.pages, 0, 0};
+  block.crc = CrcOf(block);
+  std::memcpy(base, &block, sizeof(block));
+  persistence.Flush(base, sizeof(block));
+  return persistence.Fence();
+}
+
+PersistentTier::PersistentTier(const TierOptions& options, std::unique_ptr<File> file,
+                               std::unique_ptr<Persistence> persistence)
+    : ArenaTier(options, std::make_unique<MappedArena>(file->base + file->layout.data_offset,
+                                                       file->layout.pages, file->path,
+                                                       file->filesystem, file->dax)),
+      persistence_(std::move(persistence)),
+      words_(file->layout.pages),
+      file_(std::move(file)) {
+  commit_stats_.msync = !file_->dax;
+}
+
+// The file is unmapped with this class's members, before the base class would end its thread.
+PersistentTier::~PersistentTier() { StopTouching(); }
+
+absl::StatusOr<std::unique_ptr<PersistentTier>> PersistentTier::Open(
+    const TierOptions& options, std::unique_ptr<Persistence> persistence) {
+  TierOptions opened = options;
+  if (opened.capacity_bytes != SIZE_MAX)
+    opened.capacity_bytes -= opened.capacity_bytes % kPageBytes;
+  const std::string place = fmt::format("tier {}", options.name);
+  absl::StatusOr<std::unique_ptr<File>> file = File::Open(opened);
+  if (!file.ok()) return Annotate(file.status(), place);
+  if (persistence == nullptr) {
+    if ((*file)->dax) {
+      persistence = std::make_unique<CacheLinePersistence>();
+    } else {
+      persistence = std::make_unique<MsyncPersistence>();
+    }
+  }
+  opened.capacity_bytes = (*file)->layout.pages * kPageBytes;
+  persistence->OnMapped({(*file)->base, (*file)->layout.file_bytes});
+  std::unique_ptr<PersistentTier> tier(
+      new PersistentTier(opened, *std::move(file), std::move(persistence)));
+  if (const absl::Status loaded = tier->Load(); !loaded.ok()) return Annotate(loaded, place);
+  tier->Start();
+  return tier;
+}
+
+absl::Status PersistentTier::Load() {
+  if (file_->fresh) {
+    TS_RETURN_IF_ERROR(file_->Initialise(*persistence_));
+  } else {
+    const int newest = file_->Header(1)->sequence > file_->Header(0)->sequence ? 1 : 0;
+    if (!LoadSlot(newest) && !LoadSlot(1 - newest)) {
+      const bool never = file_->Header(0)->sequence == 0 && file_->Header(1)->sequence == 0;
+      if (!never) LogError("persistent tier made anew: no commit is whole path={}", file_->path);
+      TS_RETURN_IF_ERROR(file_->Initialise(*persistence_));
+    }
+  }
+  for (const int slot : {0, 1}) {
+    for (size_t page = 0; page < words_.size(); ++page) {
+      if (file_->Words(slot)[page] != words_[page]) {
+        stale_pages_[slot].push_back(static_cast<uint32_t>(page));
+      }
+    }
+  }
+  allocator_.NoteChanges(true);
+  return absl::OkStatus();
+}
+
+// Takes a slot's commit over if it is whole.
+bool PersistentTier::LoadSlot(int number) {
+  SlotHeader header{};
+  std::memcpy(&header, file_->Header(number), sizeof(header));
+  if (header.sequence == 0 || header.sequence % 2 != static_cast<uint64_t>(number) ||
+      header.crc != CrcOf(header) || header.root_bytes > kRootBytesMax) {
+    return false;
+  }
+  const std::span<const std::byte> root(file_->Root(number), header.root_bytes);
+  if (Crc32c(root) != header.root_crc) return false;
+  uint64_t sum = 0;
+  const uint32_t* const words = file_->Words(number);
+  for (size_t page = 0; page < words_.size(); ++page) sum += PageSum(page, words[page]);
+  if (sum != header.words_sum) return false;
+  size_t used = 0;
+  for (size_t page = 0; page < words_.size(); ++page) {
+    if (!allocator_.Restore(page, words[page])) return false;
+    used += allocator_.UsedBytes(page);
+  }
+  std::copy_n(words, words_.size(), words_.begin());
+  words_sum_ = sum;
+  sequence_ = header.sequence;
+  root_.assign(root.begin(), root.end());
+  used_bytes_ = high_water_bytes_ = used;
+  return true;
+}
+
+absl::Status PersistentTier::Forget() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (size_t page = 0; page < words_.size(); ++page) allocator_.Release(page);
+    used_bytes_ = high_water_bytes_ = 0;
+    freed_.clear();
+  }
+  return Commit({});
+}
+
+void PersistentTier::Flush(const std::byte* memory, size_t bytes) {
+  if (bytes == 0) return;
+  persistence_->Flush(memory, bytes);
+  flushed_bytes_ += bytes;
+}
+
+absl::StatusOr<std::byte*> PersistentTier::Find(uint64_t offset, size_t bytes) const {
+  const size_t end = words_.size() * kPageBytes;
+  const bool inside =
+      bytes > 0 && offset < end && bytes <= end - offset && offset % kAlignment == 0;
+  bool taken = inside;
+  for (size_t page = offset / kPageBytes; taken && page <= (offset + bytes - 1) / kPageBytes;
+       ++page) {
+    taken = words_[page] != 0;
+  }
+  if (!taken) {
+    return DataLoss("{}: {} bytes at offset {} are not memory that was allocated", file_->path,
+                    bytes, offset);
+  }
+  return arena_->At(offset);
+}
+
+absl::StatusOr<std::byte*> PersistentTier::Allocate(size_t bytes) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!broken_.ok()) return Refuse(bytes, Message(broken_));
+  }
+  return ArenaTier::Allocate(bytes);
+}
+
+void PersistentTier::Free(std::byte* memory, size_t bytes) {
+  const std::lock_guard lock(mutex_);
+  freed_.push_back({arena_->OffsetOf(memory), RoundedBytes(bytes)});
+}
+
+PersistentTierStats PersistentTier::CommitStats() const {
+  const std::lock_guard lock(mutex_);
+  return commit_stats_;
+}
+
+void PersistentTier::TakeChanges() {
+  for (const uint32_t page : allocator_.changed_pages()) {
+    const uint32_t word = allocator_.Word(page);
+    if (word == words_[page]) continue;
+    words_sum_ += PageSum(page, word) - PageSum(page, words_[page]);
+    words_[page] = word;
+    for (std::vector<uint32_t>& stale : stale_pages_) stale.push_back(page);
+  }
+  allocator_.changed_pages().clear();
+}
+
+absl::Status PersistentTier::WriteSlot(std::span<const std::byte> root) {
+  const int slot = static_cast<int>((sequence_ + 1) % 2);
+  std::copy(root.begin(), root.end(), file_->Root(slot));
+  persistence_->Flush(file_->Root(slot), root.size());
+  uint32_t* const words = file_->Words(slot);
+  for (const uint32_t page : stale_pages_[slot]) {
+    if (words[page] == words_[page]) continue;
+    words[page] = words_[page];
+    persistence_->Flush(reinterpret_cast<const std::byte*>(words + page), sizeof(uint32_t));
+  }
+  stale_pages_[slot].clear();
+  TS_RETURN_IF_ERROR(persistence_->Fence());
+  SlotHeader header{};
+  header.sequence = sequence_ + 1;
+  header.words_sum = words_sum_;
+  header.root_bytes = static_cast<uint32_t>(root.size());
+  header.root_crc = Crc32c(root);
+  header.crc = CrcOf(header);
+  std::memcpy(file_->Header(slot), &header, sizeof(header));
+  persistence_->Flush(reinterpret_cast<const std::byte*>(file_->Header(slot)), sizeof(header));
+  return persistence_->Fence();
+}
+
+absl::Status PersistentTier::Commit(std::span<const std::byte> root) {
+  if (root.size() > kRootBytesMax) {
+    return ResourceExhausted("tier {}: a root of {} bytes, expected {} at most", options_.name,
+                             root.size(), kRootBytesMax);
+  }
+  const int64_t begin_ns = MonotonicNs();
+  const std::lock_guard lock(mutex_);
+  TS_RETURN_IF_ERROR(broken_);
+  // Under the lock nobody can be granted these pages before the commit without them is durable.
+  for (const Freed& freed : freed_) GiveBack(freed.offset, freed.rounded);
+  freed_.clear();
+  TakeChanges();
+  if (const absl::Status written = WriteSlot(root); !written.ok()) {
+    broken_ = Annotate(written, file_->path);
+    return broken_;
+  }
+  ++sequence_;
+  root_.assign(root.begin(), root.end());
+  const int64_t took_ns = MonotonicNs() - begin_ns;
+  commit_stats_.flushed_bytes = flushed_bytes_;
+  ++commit_stats_.commits;
+  commit_stats_.commit_ns += took_ns;
+  commit_stats_.commit_ns_max = std::max(commit_stats_.commit_ns_max, took_ns);
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack::mem

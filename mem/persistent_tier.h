@@ -1,0 +1,122 @@
+#pragma once
+
+// A tier whose memory is a file that outlives the process: what was committed is there again when
+// the file is opened, at the same offsets.
+//
+//   file  | superblock | slot 0 | slot 1 | to 2 MiB | page 0 | page 1 | ...
+//   slot  | header 64 B: sequence, checksums | root, 256 KiB at most | a word per page |
+//
+// The owner writes its data into allocated memory, calls Flush for all of it, then Commit with a
+// root: bytes from which it finds its data again. A commit goes to the slot that is not the newest:
+//
+//   1  root and the changed page words are written and flushed
+//   2  fence: they, and all that the owner flushed before, are durable
+//   3  the header is written and flushed                        <- the commit happens here
+//   4  fence: the caller may rely on it
+//
+// A header carries checksums of itself, of the root and of the page words, so that one which was
+// torn, or reached the medium before its time, is not taken for a commit: the other slot, untouched
+// since the commit before, then is the newest. So whenever the power goes, opening the file finds
+// the last commit or the one that was being made, whole. Memory that is freed is given out again
+// only after the commit that no longer needs it.
+//
+// Where the mapping is the memory (DAX), flushing is a cache-line write-back and a fence some 100
+// ns. Elsewhere a fence is an msync of the flushed pages: free on tmpfs, which keeps what it has
+// until the machine goes down; 0.1 ms and more a range on a disk. A killed process loses nothing in
+// either case: its stores are in the file's pages already.
+//
+// Threads: Flush, Commit, Find and OffsetOf belong to one thread, the owner of the data; Allocate,
+// Free and the rest as Tier.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "mem/arena_tier.h"
+
+namespace tickstack::mem {
+
+// How stores into a mapping become durable. A test has one that cuts the power.
+class Persistence {
+ public:
+  virtual ~Persistence() = default;
+  virtual void OnMapped(std::span<std::byte> /*file*/) {}
+  // The bytes are durable after the next Fence.
+  virtual void Flush(const std::byte* memory, size_t bytes) = 0;
+  // kInternal: the device refused.
+  virtual absl::Status Fence() = 0;
+};
+
+struct PersistentTierStats {
+  uint64_t commits = 0;
+  uint64_t flushed_bytes = 0;
+  int64_t commit_ns = 0;  // Sum over the commits.
+  int64_t commit_ns_max = 0;
+  bool msync = false;  // Fences are msync: the mapping is not DAX.
+};
+
+class PersistentTier final : public ArenaTier {
+ public:
+  // Opens or creates options.path/options.file. A file of another size or version, or without one
+  // whole commit, is made anew, and a warning says so.
+  // Errors: as OpenTier; kUnavailable if another process has the file open.
+  static absl::StatusOr<std::unique_ptr<PersistentTier>> Open(
+      const TierOptions& options, std::unique_ptr<Persistence> persistence = nullptr);
+
+  ~PersistentTier() override;
+
+  PersistentTier* persistent() override { return this; }
+
+  // The root of the last commit, valid until the next one; empty if there is none.
+  std::span<const std::byte> root() const { return root_; }
+  // Forgets what the file holds, durably: its root made no sense to its owner. Nothing may live.
+  absl::Status Forget();
+
+  void Flush(const std::byte* memory, size_t bytes);
+  // kResourceExhausted: the root is larger than kRootBytesMax. kInternal: the device refused; from
+  // then on the tier refuses allocations and commits, and the file stays as it is.
+  absl::Status Commit(std::span<const std::byte> root);
+
+  uint64_t OffsetOf(const std::byte* memory) const { return arena_->OffsetOf(memory); }
+  // kDataLoss, with offset and size, if that is not allocated memory of the tier.
+  absl::StatusOr<std::byte*> Find(uint64_t offset, size_t bytes) const;
+
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
+  void Free(std::byte* memory, size_t bytes) override;
+  PersistentTierStats CommitStats() const;
+
+  static constexpr size_t kRootBytesMax = size_t{256} << 10;
+
+ private:
+  struct File;
+  struct Slot;
+  PersistentTier(const TierOptions& options, std::unique_ptr<File> file,
+                 std::unique_ptr<Persistence> persistence);
+  absl::Status Load();
+  bool LoadSlot(int number);
+  void TakeChanges();
+  absl::Status WriteSlot(std::span<const std::byte> root);
+
+  std::unique_ptr<Persistence> persistence_;
+  std::vector<std::byte> root_;
+  std::vector<uint32_t> words_;           // Of the newest commit, and of the changes since.
+  uint64_t words_sum_ = 0;                // Over words_; see PageSum.
+  std::vector<uint32_t> stale_pages_[2];  // Pages whose words in that slot are older.
+  uint64_t flushed_bytes_ = 0;
+  uint64_t sequence_ = 0;  // Of the newest commit; its slot is sequence % 2.
+  struct Freed {
+    size_t offset;
+    size_t rounded;
+  };
+  std::vector<Freed> freed_;          // Since the last commit. Guarded by mutex_.
+  absl::Status broken_;               // Guarded by mutex_.
+  PersistentTierStats commit_stats_;  // Guarded by mutex_.
+  std::unique_ptr<File> file_;
+};
+
+}  // namespace tickstack::mem
