@@ -1,7 +1,7 @@
 // What a tier promises where the hardware is there, on a DAX mount and on a far NUMA node. run.py
 // runs this program in virtual machines that have them; the tests of mem/ are for any machine.
 //
-//   TICKSTACK_DAX_DIR   a folder of a DAX mount with 400 MiB free: DaxMount.*, DaxTier.*
+//   TICKSTACK_DAX_DIR   a folder of a DAX mount with 400 MiB free: DaxMount.*, *DaxTier*
 //   TICKSTACK_FAR_NODE  a NUMA node that is not where we run, node 0 being there too: FarNode.*
 //
 // Without its variable a test fails: a run that looks green has run.
@@ -18,10 +18,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "mem/tier.h"
+#include "table/table.h"
 
 namespace tickstack {
 namespace {
@@ -45,6 +53,56 @@ void Touch(std::byte* memory, size_t bytes) {
   for (size_t at = 0; at < bytes; at += 4096) {
     *static_cast<volatile std::byte*>(memory + at) = std::byte{1};
   }
+}
+
+// MemAvailable of /proc/meminfo.
+size_t AvailableBytes() {
+  std::ifstream file("/proc/meminfo");
+  for (std::string key; file >> key;) {
+    size_t kilobytes = 0;
+    if (key == "MemAvailable:" && file >> kilobytes) return kilobytes * 1024;
+    file.ignore(256, '\n');
+  }
+  ADD_FAILURE() << "/proc/meminfo has no MemAvailable";
+  return 0;
+}
+
+// A million rows in batches that cross chunks, read back.
+void ExpectTableKeepsItsRows(mem::Tier* tier) {
+  constexpr size_t kBatchRows = 10'000, kRows = 1'000'000;
+  SymbolTable symbols;
+  TablePlacement placement;
+  placement.columns = tier;
+  const std::shared_ptr<Table> table =
+      *Table::Create(*ParseSchema("quote", "time p, sym s, bsize j"), &symbols, placement);
+  for (size_t begin = 0; begin < kRows; begin += kBatchRows) {
+    ByteBuffer times, names, sizes;
+    for (size_t row = begin; row < begin + kBatchRows; ++row) {
+      times.AppendLittle(static_cast<int64_t>(row));
+      names.Append(std::string_view(row % 3 == 0 ? "IBM\0" : "AIG\0", 4));
+      sizes.AppendLittle(static_cast<int64_t>(row * 7));
+    }
+    const std::vector<ColumnView> columns = {
+        {Type::kTimestamp, Attribute::kNone, kBatchRows, times.span()},
+        {Type::kSymbol, Attribute::kNone, kBatchRows, names.span()},
+        {Type::kLong, Attribute::kNone, kBatchRows, sizes.span()}};
+    const absl::Status status = table->Append({columns, kBatchRows});
+    ASSERT_TRUE(status.ok()) << status;
+  }
+  const Snapshot snapshot = table->TakeSnapshot();
+  ASSERT_EQ(snapshot.rows(), kRows);
+  size_t wrong = 0, row = 0;
+  for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+    const auto times = snapshot.Chunk<int64_t>(0, chunk);
+    const auto sizes = snapshot.Chunk<int64_t>(2, chunk);
+    for (size_t i = 0; i < times.size(); ++i, ++row) {
+      if (times[i] != static_cast<int64_t>(row) || sizes[i] != static_cast<int64_t>(row * 7)) {
+        ++wrong;
+      }
+    }
+  }
+  EXPECT_EQ(wrong, 0u);
+  EXPECT_EQ(snapshot.RowsOf(*symbols.Find("IBM"))->rows, (kRows + 2) / 3);
 }
 
 // --- The mount itself: if it is not what the guest was made for, nothing below means anything.
@@ -107,6 +165,161 @@ TEST(DaxMount, MapsTwoMiBByAFault) {
   EXPECT_LE(Faults() - before, 40);
 }
 
+// --- Tiers on that mount.
+
+size_t FreeBytes(const std::string& folder) {
+  struct statvfs stats{};
+  EXPECT_EQ(statvfs(folder.c_str(), &stats), 0);
+  return stats.f_bavail * stats.f_frsize;
+}
+
+mem::TierOptions OnDax(size_t capacity_bytes) {
+  mem::TierOptions options;
+  options.name = "pmem";
+  options.kind = mem::TierKind::kFilesystem;
+  options.path = Need("TICKSTACK_DAX_DIR");
+  options.capacity_bytes = capacity_bytes;
+  return options;
+}
+
+std::unique_ptr<mem::Tier> Open(const mem::TierOptions& options) {
+  absl::StatusOr<std::unique_ptr<mem::Tier>> tier = mem::OpenTier(options);
+  EXPECT_TRUE(tier.ok()) << tier.status();
+  return tier.ok() ? *std::move(tier) : nullptr;
+}
+
+TEST(DaxTier, SaysThatItIsOne) {
+  const auto tier = Open(OnDax(64 * kMiB));
+  ASSERT_NE(tier, nullptr);
+  const mem::TierStats stats = tier->Stats();
+  EXPECT_TRUE(stats.dax);
+  EXPECT_EQ(stats.kind, "filesystem");
+  EXPECT_EQ(stats.path, Need("TICKSTACK_DAX_DIR"));
+  EXPECT_TRUE(stats.filesystem == "ext4" || stats.filesystem == "xfs") << stats.filesystem;
+  // Whether streaming pays is measured, and an emulated processor may say either: only printed.
+  std::printf("%s on %s: streaming %s\n", stats.kind.c_str(), stats.filesystem.c_str(),
+              stats.streaming ? "on" : "off");
+}
+
+class DaxTierAllocator : public testing::TestWithParam<mem::FileAllocator> {
+ protected:
+  static mem::TierOptions Options(size_t capacity_bytes) {
+    mem::TierOptions options = OnDax(capacity_bytes);
+    options.allocator = GetParam();
+    return options;
+  }
+  // The chunks that a tier of whole slabs hands out at least: memkind's slabs of 64 MiB are not
+  // aligned, and the alignment of our pages takes one from each.
+  static size_t ChunksAtLeast(size_t capacity_bytes) {
+    const size_t slabs = capacity_bytes / (64 * kMiB);
+    return capacity_bytes / kHugePageBytes - (GetParam() == mem::FileAllocator::kMemkind) * slabs;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(DaxTier, DaxTierAllocator,
+                         testing::Values(mem::FileAllocator::kArena, mem::FileAllocator::kMemkind),
+                         [](const auto& named) {
+                           return named.param == mem::FileAllocator::kArena ? "Arena" : "Memkind";
+                         });
+
+TEST_P(DaxTierAllocator, MapsChunksInPagesOfTwoMiB) {
+  const auto tier = Open(Options(128 * kMiB));
+  ASSERT_NE(tier, nullptr);
+  std::vector<std::byte*> chunks;
+  const long before = Faults();
+  for (int i = 0; i < 32; ++i) {
+    chunks.push_back(*tier->Allocate(kHugePageBytes));
+    Touch(chunks.back(), kHugePageBytes);
+  }
+  EXPECT_LE(Faults() - before, 100);  // 4 KiB pages would be 16,384.
+  for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
+}
+
+// Goal: a tier of rows takes no DRAM. Method: 192 MiB are written, a third of the guest's memory;
+// what the kernel still has to give is compared.
+TEST_P(DaxTierAllocator, TakesNoDram) {
+  constexpr size_t kBytes = 192 * kMiB;
+  const auto tier = Open(Options(kBytes + 64 * kMiB));
+  ASSERT_NE(tier, nullptr);
+  const size_t before = AvailableBytes();
+  std::vector<std::byte*> chunks;
+  for (size_t taken = 0; taken < kBytes; taken += kHugePageBytes) {
+    chunks.push_back(*tier->Allocate(kHugePageBytes));
+    std::memset(chunks.back(), 1, kHugePageBytes);
+  }
+  const size_t after = AvailableBytes();
+  EXPECT_LT(before - std::min(before, after), 16 * kMiB) << before << " then " << after;
+  EXPECT_EQ(tier->ResidentBytes(), 0u);
+  for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
+}
+
+TEST_P(DaxTierAllocator, RefusesWhenItIsFullAndEveryByteOfItCanBeWritten) {
+  const auto tier = Open(Options(128 * kMiB));
+  ASSERT_NE(tier, nullptr);
+  std::vector<std::byte*> chunks;
+  absl::Status refused;
+  while (refused.ok()) {
+    const absl::StatusOr<std::byte*> chunk = tier->Allocate(kHugePageBytes);
+    if (!chunk.ok()) {
+      refused = chunk.status();
+      break;
+    }
+    chunks.push_back(*chunk);
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_GE(chunks.size(), ChunksAtLeast(128 * kMiB));
+  EXPECT_LE(chunks.size(), 64u);
+  EXPECT_EQ(tier->Stats().refused, 1u);
+  for (std::byte* chunk : chunks) std::memset(chunk, 1, kHugePageBytes);
+  for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
+}
+
+// Goal: nobody who fills the file system later can turn a store into SIGBUS. Method: the tier
+// opens, another file takes all that is left, then every page of the tier is written for the first
+// time.
+TEST_P(DaxTierAllocator, KeepsItsRoomWhenOthersFillTheFileSystem) {
+  const std::string folder = Need("TICKSTACK_DAX_DIR");
+  const auto tier = Open(Options(64 * kMiB));
+  ASSERT_NE(tier, nullptr);
+  const int other = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  ASSERT_GE(other, 0);
+  off_t end = 0;
+  for (off_t step = 64 * kMiB; step >= 4096; step /= 2) {
+    while (fallocate(other, 0, end, step) == 0) end += step;
+  }
+  EXPECT_LT(FreeBytes(folder), kMiB);
+  std::vector<std::byte*> chunks;
+  for (size_t i = 0; i < ChunksAtLeast(64 * kMiB); ++i) {
+    const absl::StatusOr<std::byte*> chunk = tier->Allocate(kHugePageBytes);
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    chunks.push_back(*chunk);
+    std::memset(chunks.back(), 1, kHugePageBytes);
+  }
+  for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
+  close(other);
+}
+
+// A refused fallocate leaves blocks behind on ext4, which would be a file system that is full for
+// everybody.
+TEST_P(DaxTierAllocator, RefusesToOpenWithMoreThanThereIsAndLeavesNothingBehind) {
+  const std::string folder = Need("TICKSTACK_DAX_DIR");
+  sync();  // xfs gives back what the tests above freed in its own time.
+  const size_t before = FreeBytes(folder);
+  const auto tier = mem::OpenTier(Options(size_t{1} << 40));
+  ASSERT_FALSE(tier.ok());
+  EXPECT_EQ(tier.status().code(), absl::StatusCode::kResourceExhausted) << tier.status();
+  EXPECT_NE(Message(tier.status()).find("pmem"), std::string_view::npos) << tier.status();
+  EXPECT_GE(FreeBytes(folder) + kMiB, before);
+}
+
+TEST(DaxTier, HoldsATableWrittenPastTheCaches) {
+  mem::TierOptions options = OnDax(192 * kMiB);
+  options.streaming = mem::Streaming::kOn;
+  const auto tier = Open(options);
+  ASSERT_NE(tier, nullptr);
+  EXPECT_TRUE(tier->Stats().streaming);
+  ExpectTableKeepsItsRows(tier.get());
+}
+
 // --- The far node itself.
 
 // Of the pages that hold [memory, memory + bytes): how many are not on `node`.
@@ -126,6 +339,64 @@ TEST(FarNode, IsNotWhereMemoryComesFromUnasked) {
   std::vector<std::byte> memory(8 * kMiB, std::byte{1});
   EXPECT_EQ(PagesElsewhere(memory.data(), memory.size(), 0), 0u);
   EXPECT_NE(FarNode(), 0);
+}
+
+std::unique_ptr<mem::Tier> OpenOnNode(int node, mem::HugePages huge_pages) {
+  mem::TierOptions options;
+  options.name = "cxl";
+  options.kind = mem::TierKind::kNuma;
+  options.nodes = {node};
+  options.capacity_bytes = 256 * kMiB;
+  options.huge_pages = huge_pages;
+  return Open(options);
+}
+
+TEST(FarNode, HasThePagesOfANumaTier) {
+  for (const mem::HugePages huge_pages : {mem::HugePages::kTransparent, mem::HugePages::kNone}) {
+    const auto tier = OpenOnNode(FarNode(), huge_pages);
+    ASSERT_NE(tier, nullptr);
+    EXPECT_EQ(tier->Stats().kind, "numa");
+    EXPECT_EQ(tier->Stats().nodes, std::to_string(FarNode()));
+    std::byte* const large = *tier->Allocate(64 * kMiB);
+    std::byte* const small = *tier->Allocate(4096);
+    std::memset(large, 1, 64 * kMiB);
+    std::memset(small, 1, 4096);
+    EXPECT_EQ(PagesElsewhere(large, 64 * kMiB, FarNode()), 0u);
+    EXPECT_EQ(PagesElsewhere(small, 4096, FarNode()), 0u);
+    EXPECT_EQ(tier->ResidentBytes(), 0u);  // Of the DRAM near the processors.
+    tier->Free(large, 64 * kMiB);
+    tier->Free(small, 4096);
+  }
+}
+
+TEST(FarNode, HoldsATable) {
+  const auto tier = OpenOnNode(FarNode(), mem::HugePages::kTransparent);
+  ASSERT_NE(tier, nullptr);
+  ExpectTableKeepsItsRows(tier.get());
+}
+
+TEST(FarNode, HasNoPagesOfADramTierBoundToTheNearNode) {
+  mem::TierOptions options;
+  options.nodes = {0};
+  const auto tier = Open(options);
+  ASSERT_NE(tier, nullptr);
+  std::byte* const memory = *tier->Allocate(16 * kMiB);
+  std::memset(memory, 1, 16 * kMiB);
+  EXPECT_EQ(PagesElsewhere(memory, 16 * kMiB, 0), 0u);
+  tier->Free(memory, 16 * kMiB);
+}
+
+TEST(FarNode, IsNamedWhenItDoesNotExist) {
+  mem::TierOptions options;
+  options.name = "cxl";
+  options.kind = mem::TierKind::kNuma;
+  options.nodes = {7};
+  options.capacity_bytes = 64 * kMiB;
+  const auto tier = mem::OpenTier(options);
+  ASSERT_FALSE(tier.ok());
+  EXPECT_EQ(tier.status().code(), absl::StatusCode::kNotFound) << tier.status();
+  EXPECT_NE(Message(tier.status()).find("cxl"), std::string_view::npos) << tier.status();
+  EXPECT_NE(Message(tier.status()).find('7'), std::string_view::npos) << tier.status();
 }
 
 }  // namespace
