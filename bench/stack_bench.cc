@@ -6,9 +6,7 @@
 // Workloads: tickerplant, tickerplant_rows, path, path_rows, latency, latency_busy, latency_batch.
 // All by default.
 
-#include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +26,7 @@
 #include "base/histogram.h"
 #include "base/time.h"
 #include "bench/loopback.h"
+#include "bench/machine.h"
 #include "rdb/rdb_main.h"
 #include "tickerplant/tickerplant_main.h"
 
@@ -46,33 +45,8 @@ struct Settings {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// GB/s of a copy from memory to memory by one thread: what every copy of the path is bounded by.
-double CopyGigabytesPerSecond() {
-  const size_t bytes = size_t{256} << 20;
-  std::vector<char> from(bytes, 'a'), to(bytes, 'b');
-  double best = 0;
-  for (int i = 0; i < 3; ++i) {
-    const int64_t start = MonotonicNs();
-    std::memcpy(to.data(), from.data(), bytes);
-    best = std::max(best, static_cast<double>(bytes) / static_cast<double>(MonotonicNs() - start));
-  }
-  return best;
-}
-
-// Touches memory and gives it back, so that what follows finds pages that the machine really has. A
-// virtual machine's first touch of a page goes to its hypervisor: 2.5 to 5 ms per 2 MiB were
-// measured, several times the cost of everything else that happens to the rows that fill it.
-void WarmMemory(double seconds) {
-  constexpr double kBytesPerSecond = 9e6 * 120;  // Rows, their index and their log, at full speed.
-  const double available = static_cast<double>(::sysconf(_SC_AVPHYS_PAGES)) *
-                           static_cast<double>(::sysconf(_SC_PAGESIZE));
-  const auto bytes = static_cast<size_t>(std::min(seconds * kBytesPerSecond, 0.7 * available));
-  void* memory = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return;
-  ::madvise(memory, bytes, MADV_HUGEPAGE);
-  for (size_t at = 0; at < bytes; at += 4096) static_cast<char*>(memory)[at] = 1;
-  ::munmap(memory, bytes);
-}
+// What so many seconds of rows, their index and their log take at full speed.
+size_t BytesOf(double seconds) { return static_cast<size_t>(seconds * 9e6 * 120); }
 
 tickerplant::TickerplantMainOptions TickerplantOptions(const Settings& settings,
                                                        const Listener& listener, double batch_ms) {
@@ -159,7 +133,7 @@ void Clean(const Settings& settings) {
 void BareThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds, size_t rows_each,
                     const char* name) {
   Clean(settings);
-  WarmMemory(settings.seconds);
+  WarmMemory(BytesOf(settings.seconds));
   Listener listener;
   Child relay([&] { return RunBareRelay(listener.socket, settings.directory + "/log"); });
   Peer feed(listener.port, false);
@@ -187,7 +161,7 @@ void BareThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
 void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds,
                            size_t rows_each, const char* name) {
   Clean(settings);
-  WarmMemory(settings.seconds);
+  WarmMemory(BytesOf(settings.seconds));
   Listener listener;
   const std::unique_ptr<Child> plant = StartTickerplant(settings, listener, 50);
   Peer feed(listener.port);
@@ -219,7 +193,7 @@ void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffe
 void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upds, size_t rows_each,
                     const char* name) {
   Clean(settings);
-  WarmMemory(settings.seconds);
+  WarmMemory(BytesOf(settings.seconds));
   Listener plant_listener, rdb_listener;
   const std::unique_ptr<Child> plant = StartTickerplant(settings, plant_listener, 50);
   const std::unique_ptr<Child> rdb = StartRdb(rdb_listener, plant_listener.port);
@@ -363,10 +337,8 @@ int Main(int argc, char** argv) {
 #ifndef NDEBUG
   std::printf("WARNING: a debug build; these figures mean nothing.\n");
 #endif
-  utsname system{};
-  ::uname(&system);
-  std::printf("%s %s, %u cores, memory copy %.1f GB/s a thread\n", system.sysname, system.release,
-              std::thread::hardware_concurrency(), CopyGigabytesPerSecond());
+  std::printf("%s, memory copy %.1f GB/s a thread\n", MachineText().c_str(),
+              CopyGigabytesPerSecond());
   std::printf(
       "A relayed byte is copied by the kernel five times: sender, relay in, log, relay out, "
       "reader.\n");

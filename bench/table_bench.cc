@@ -9,101 +9,22 @@
 
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
-#include <random>
-#include <string>
+#include <span>
 #include <vector>
 
-#include "base/byte_buffer.h"
 #include "base/check.h"
+#include "bench/day_batches.h"
 #include "mem/tier.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::bench {
 namespace {
 
-constexpr size_t kSymbols = 8000;
-constexpr size_t kBatches = 256;  // Different batches that are appended in turn.
-
-// One encoded quote batch: the columns of `quote` back to back.
-struct QuoteBatch {
-  ByteBuffer bytes;
-  std::vector<ColumnView> columns;
-  size_t rows = 0;
-
-  BatchView view() const { return {columns, rows}; }
-};
-
-class Zipf {
- public:
-  Zipf() {
-    double sum = 0;
-    for (size_t k = 1; k <= kSymbols; ++k)
-      cumulative_.push_back(sum += 1.0 / static_cast<double>(k));
-  }
-  size_t Draw(std::mt19937_64& rng) const {
-    const double at = std::uniform_real_distribution<>(0, cumulative_.back())(rng);
-    return static_cast<size_t>(std::upper_bound(cumulative_.begin(), cumulative_.end(), at) -
-                               cumulative_.begin()) %
-           kSymbols;
-  }
-
- private:
-  std::vector<double> cumulative_;
-};
-
-std::vector<std::string> Tickers() {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < kSymbols; ++i) {
-    std::string name;
-    for (size_t left = i + 18; left > 0; left /= 26) {
-      name.push_back(static_cast<char>('A' + left % 26));
-    }
-    names.push_back(name);
-  }
-  std::shuffle(names.begin(), names.end(), std::mt19937_64(1));
-  return names;
-}
-
-QuoteBatch MakeBatch(size_t rows, std::mt19937_64& rng) {
-  static const Zipf zipf;
-  static const std::vector<std::string> tickers = Tickers();
-  QuoteBatch batch;
-  batch.rows = rows;
-  std::vector<size_t> ends;
-  batch.bytes.AppendLittle(uint8_t{0});  // Everything at an odd address.
-  const auto fill = [&](size_t bytes) {
-    for (size_t i = 0; i < bytes; ++i) batch.bytes.AppendLittle(static_cast<uint8_t>(rng()));
-    ends.push_back(batch.bytes.size());
-  };
-  for (size_t i = 0; i < rows; ++i) batch.bytes.AppendLittle(static_cast<int64_t>(i));
-  ends.push_back(batch.bytes.size());
-  for (size_t i = 0; i < rows; ++i) {
-    batch.bytes.Append(tickers[zipf.Draw(rng)]);
-    batch.bytes.AppendLittle(uint8_t{0});
-  }
-  ends.push_back(batch.bytes.size());
-  for (const size_t width : {8u, 8u, 8u, 8u, 1u, 1u}) fill(rows * width);
-  size_t begin = 1;
-  const Schema schema = DefaultSchemas()[1];
-  for (size_t i = 0; i < ends.size(); ++i) {
-    batch.columns.push_back({schema.columns[i].type, Attribute::kNone, rows,
-                             batch.bytes.span().subspan(begin, ends[i] - begin)});
-    begin = ends[i];
-  }
-  return batch;
-}
-
-const std::vector<QuoteBatch>& Batches(size_t rows) {
-  static std::vector<QuoteBatch> batches;
-  if (batches.empty() || batches.front().rows != rows) {
-    std::mt19937_64 rng(42);
-    batches.clear();
-    for (size_t i = 0; i < kBatches; ++i) batches.push_back(MakeBatch(rows, rng));
-  }
-  return batches;
+DayBatches Quotes(size_t rows_per_batch) {
+  DayBatchOptions options;
+  options.rows_per_batch = rows_per_batch;
+  return {DefaultSchemas()[1], options};
 }
 
 // A tier that has been touched and given back, so that no measurement pays for a hypervisor that
@@ -122,7 +43,7 @@ mem::Tier& WarmTier() {
 // Arguments: rows per batch, with index or not, warm memory or MiB populated ahead by the tier.
 void BM_AppendQuotes(benchmark::State& state) {
   const auto rows_per_batch = static_cast<size_t>(state.range(0));
-  const std::vector<QuoteBatch>& batches = Batches(rows_per_batch);
+  const DayBatches batches = Quotes(rows_per_batch);
   constexpr size_t kRowsMax = 20'000'000;  // Then a new table, which reuses the memory.
   const auto ahead = static_cast<size_t>(state.range(2)) << 20;
   const auto fresh = mem::MakeDramTier("fresh", SIZE_MAX, ahead);
@@ -140,10 +61,10 @@ void BM_AppendQuotes(benchmark::State& state) {
       table = *Table::Create(DefaultSchemas()[1], &symbols, {tier, {}, nullptr}, options);
       state.ResumeTiming();
     }
-    const QuoteBatch& batch = batches[rows / rows_per_batch % kBatches];
-    TS_CHECK(table->Append(batch.view()).ok());
-    rows += batch.rows;
-    bytes += batch.bytes.size();
+    const size_t number = rows / rows_per_batch;
+    TS_CHECK(table->Append(batches.InPool(number)).ok());
+    rows += rows_per_batch;
+    bytes += batches.BytesInPool(number).size();
   }
   TS_CHECK(table->rows() > 0);
   const double column_bytes = 46;
@@ -164,19 +85,19 @@ BENCHMARK(BM_AppendQuotes)
 
 // The memory part alone: the same bytes, copied to fresh memory of a tier.
 void BM_Memcpy(benchmark::State& state) {
-  const std::vector<QuoteBatch>& batches = Batches(2400);
+  const DayBatches batches = Quotes(2400);
   const auto tier = mem::MakeDramTier("bench");
   constexpr size_t kBytes = size_t{1} << 30;
   std::byte* const memory = *tier->Allocate(kBytes);
   size_t rows = 0, at = 0, bytes = 0;
   for (auto _ : state) {
-    const QuoteBatch& batch = batches[rows / 2400 % kBatches];
-    if (at + batch.bytes.size() > kBytes) at = 0;
-    std::memcpy(memory + at, batch.bytes.data(), batch.bytes.size());
+    const std::span<const std::byte> batch = batches.BytesInPool(rows / 2400);
+    if (at + batch.size() > kBytes) at = 0;
+    std::memcpy(memory + at, batch.data(), batch.size());
     benchmark::ClobberMemory();
-    at += batch.bytes.size();
-    rows += batch.rows;
-    bytes += batch.bytes.size();
+    at += batch.size();
+    rows += 2400;
+    bytes += batch.size();
   }
   tier->Free(memory, kBytes);
   state.SetItemsProcessed(static_cast<int64_t>(rows));
@@ -185,16 +106,17 @@ void BM_Memcpy(benchmark::State& state) {
 BENCHMARK(BM_Memcpy);
 
 void BM_InternKnownNames(benchmark::State& state) {
-  const std::vector<QuoteBatch>& batches = Batches(2400);
+  const DayBatches batches = Quotes(2400);
   SymbolTable symbols;
   std::vector<SymbolId> ids(2400);
-  for (const QuoteBatch& batch : batches) TS_CHECK(symbols.InternAll(batch.columns[1].data, ids));
+  for (size_t i = 0; i < batches.pool_size(); ++i) {
+    TS_CHECK(symbols.InternAll(batches.InPool(i).columns[1].data, ids));
+  }
   size_t rows = 0;
   for (auto _ : state) {
-    const QuoteBatch& batch = batches[rows / 2400 % kBatches];
-    TS_CHECK(symbols.InternAll(batch.columns[1].data, ids));
+    TS_CHECK(symbols.InternAll(batches.InPool(rows / 2400).columns[1].data, ids));
     benchmark::DoNotOptimize(ids.data());
-    rows += batch.rows;
+    rows += 2400;
   }
   state.SetItemsProcessed(static_cast<int64_t>(rows));
 }
@@ -202,13 +124,13 @@ BENCHMARK(BM_InternKnownNames);
 
 // The postings of the busiest symbol of 10 million rows: what an asof join asks first.
 void BM_FindPostings(benchmark::State& state) {
-  const std::vector<QuoteBatch>& batches = Batches(2400);
+  const DayBatches batches = Quotes(2400);
   const auto tier = mem::MakeDramTier("bench");
   SymbolTable symbols;
   const std::shared_ptr<Table> table =
       *Table::Create(DefaultSchemas()[1], &symbols, {tier.get(), {}, nullptr});
   while (table->rows() < 10'000'000) {
-    TS_CHECK(table->Append(batches[table->rows() / 2400 % kBatches].view()).ok());
+    TS_CHECK(table->Append(batches.InPool(table->rows() / 2400)).ok());
   }
   const Snapshot snapshot = table->TakeSnapshot();
   SymbolId busiest = 0;
@@ -220,6 +142,6 @@ void BM_FindPostings(benchmark::State& state) {
 BENCHMARK(BM_FindPostings);
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::bench
 
 BENCHMARK_MAIN();

@@ -1,0 +1,485 @@
+// tier_bench: what it costs to keep a table somewhere else than in DRAM.
+//
+//   tier_bench [--workload NAME,...] [--dir DIR] [--rounds N] [--rows N] [--growth-rows N] [--json]
+//
+//   ingest   quote batches into a warm table, and scans of its 8-byte columns, place by place in
+//            turn: rows/s and GB/s, each as a ratio to DRAM with pages of the same size
+//   fresh    the same into a tier that has just been opened, with a thread that touches memory
+//            ahead; the DRAM that it holds then
+//   growth   cost per row and the longest append while a table grows, by tenths
+//   streaming  rows written past the caches or through them
+//
+// All by default. Every ratio is taken within a round, in which the places take turns; what is
+// printed is the median over the rounds. The bound beside a rate: an append reads a batch, which is
+// in the caches near the core, and writes a row's bytes of columns and index to memory; a thread
+// copies so many GB/s from memory to memory, so it fills no more than that many rows.
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "bench/day_batches.h"
+#include "bench/machine.h"
+#include "bench/places.h"
+#include "table/table.h"
+
+namespace tickstack::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// The packed width of a quote row: time 8, sym 4, bid 8, ask 8, bsize 8, asize 8, mode 1, ex 1.
+constexpr double kQuoteBytes = 46;
+// Room for a row, its index and what rounding wastes.
+constexpr size_t kRoomBytesPerRow = 64;
+constexpr size_t kTouchAheadBytes = size_t{64} << 20;
+
+struct Settings {
+  std::string workloads = "ingest,fresh,growth,streaming";
+  std::string directory = ".";
+  size_t rounds = 5;
+  size_t rows = 10'000'000;
+  size_t growth_rows = 100'000'000;
+  bool json = false;
+};
+
+double Median(std::vector<double> values) {
+  TS_CHECK(!values.empty());
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::ranges::nth_element(values, middle);
+  return *middle;
+}
+
+double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
+
+int64_t ThreadNs() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;
+}
+
+size_t Room(size_t rows) { return rows * kRoomBytesPerRow + (size_t{64} << 20); }
+
+DayBatches Quotes(size_t rows_per_batch) {
+  DayBatchOptions options;
+  options.rows_per_batch = rows_per_batch;
+  return {DefaultSchemas()[1], options};
+}
+
+// Time by the clock, and of this thread on a processor: the difference is waiting for a disk, or
+// for others who want the processor too.
+struct Spent {
+  int64_t wall_ns = 0;
+  int64_t cpu_ns = 0;
+
+  Spent& operator+=(const Spent& other) {
+    wall_ns += other.wall_ns;
+    cpu_ns += other.cpu_ns;
+    return *this;
+  }
+};
+
+class Stopwatch {
+ public:
+  Spent Read() const { return {MonotonicNs() - begin_.wall_ns, ThreadNs() - begin_.cpu_ns}; }
+
+ private:
+  Spent begin_{MonotonicNs(), ThreadNs()};
+};
+
+// A table of quotes that lives wholly in one tier.
+class Quote {
+ public:
+  explicit Quote(mem::Tier* tier) {
+    TablePlacement placement;
+    placement.columns = tier;
+    table_ = *Table::Create(DefaultSchemas()[1], &symbols_, placement);
+  }
+
+  void Append(const BatchView& batch) {
+    const absl::Status status = table_->Append(batch);
+    if (!status.ok()) {
+      std::fprintf(stderr, "append: %s\n", std::string(Message(status)).c_str());
+      std::exit(1);
+    }
+  }
+  // How long it took, the making of batches not counted.
+  Spent Fill(DayBatches& batches, size_t rows) {
+    Spent spent;
+    while (table_->rows() < rows) {
+      const BatchView batch = batches.Next();
+      const Stopwatch watch;
+      Append(batch);
+      spent += watch.Read();
+    }
+    return spent;
+  }
+
+  const Table& table() const { return *table_; }
+
+ private:
+  SymbolTable symbols_;
+  std::shared_ptr<Table> table_;
+};
+
+// Adds up the columns of long integers: time, bsize, asize.
+constexpr double kScannedBytesPerRow = 24;
+Spent Scan(const Table& table) {
+  const Snapshot snapshot = table.TakeSnapshot();
+  int64_t times = 0, sizes = 0;
+  const Stopwatch watch;
+  for (const char* name : {"time", "bsize", "asize"}) {
+    const auto column = static_cast<size_t>(table.schema().Find(name));
+    int64_t& sum = column == 0 ? times : sizes;
+    for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+      for (const int64_t value : snapshot.Chunk<int64_t>(column, chunk)) sum += value;
+    }
+  }
+  const Spent spent = watch.Read();
+  // The times are open_ns = 0 and 1 ns a row, so their sum is known; sizes are from 1 to 1,000.
+  const auto rows = static_cast<int64_t>(snapshot.rows());
+  TS_CHECK(times == rows * (rows - 1) / 2 && sizes >= 2 * rows && sizes <= 2000 * rows);
+  return spent;
+}
+
+// What a workload found about the places, by place and figure, one value a round.
+class Rounds {
+ public:
+  explicit Rounds(const std::vector<Place>& places) : places_(places) {}
+
+  void Add(const Place& place, const std::string& figure, double value) {
+    values_[place.name][figure].push_back(value);
+  }
+  // `amount` per second, by the clock as `figure` and of the processor as `figure` + "_cpu".
+  void AddRate(const Place& place, const std::string& figure, double amount, const Spent& spent) {
+    Add(place, figure, amount / Seconds(spent.wall_ns));
+    Add(place, figure + "_cpu", amount / Seconds(spent.cpu_ns));
+  }
+  double MedianOf(const Place& place, const std::string& figure) const {
+    return Median(values_.at(place.name).at(figure));
+  }
+  // The median over the rounds of this place's value by that of the place that it is like.
+  double RatioOf(const Place& place, const std::string& figure) const {
+    const std::vector<double>& own = values_.at(place.name).at(figure);
+    const std::vector<double>& like = values_.at(place.like).at(figure);
+    std::vector<double> ratios;
+    for (size_t i = 0; i < own.size(); ++i) ratios.push_back(own[i] / like[i]);
+    return Median(ratios);
+  }
+
+ private:
+  const std::vector<Place>& places_;
+  std::map<std::string, std::map<std::string, std::vector<double>>> values_;
+};
+
+// In another order each round, so that no place always follows the same one.
+void EachInTurn(const std::vector<Place>& places, size_t round,
+                const std::function<void(size_t)>& visit) {
+  for (size_t i = 0; i < places.size(); ++i) visit((i + round) % places.size());
+}
+
+Json Ingest(const Settings& settings, const std::vector<Place>& places, double copy_gb_per_s) {
+  DayBatches batches = Quotes(2400);
+  std::vector<std::unique_ptr<mem::Tier>> tiers;
+  for (const Place& place : places) tiers.push_back(Open(place, Room(settings.rows)));
+  Rounds rounds(places);
+  double bytes_per_row = 0;
+  // The round before the first touches the memory.
+  for (size_t round = 0; round <= settings.rounds; ++round) {
+    std::vector<std::unique_ptr<Quote>> quotes(places.size());
+    EachInTurn(places, round, [&](size_t i) {
+      quotes[i] = std::make_unique<Quote>(tiers[i].get());
+      batches.Restart();
+      const Spent spent = quotes[i]->Fill(batches, settings.rows);
+      const auto rows = static_cast<double>(quotes[i]->table().rows());
+      if (round > 0) rounds.AddRate(places[i], "ingest", rows, spent);
+      bytes_per_row = static_cast<double>(quotes[i]->table().bytes()) / rows;
+    });
+    EachInTurn(places, round, [&](size_t i) {
+      const auto gigabytes =
+          static_cast<double>(quotes[i]->table().rows()) * kScannedBytesPerRow / 1e9;
+      const Spent spent = Scan(quotes[i]->table());
+      if (round > 0) rounds.AddRate(places[i], "scan", gigabytes, spent);
+    });
+  }
+  Json found;
+  found["rows"] = settings.rows;
+  found["bytes_per_row"] = bytes_per_row;
+  found["bytes_per_row_goal"] = 1.25 * kQuoteBytes;
+  found["bound_rows_per_s"] = copy_gb_per_s * 1e9 / bytes_per_row;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const mem::TierStats stats = tiers[i]->Stats();
+    found["places"].push_back({{"place", places[i].name},
+                               {"filesystem", stats.filesystem},
+                               {"dax", stats.dax},
+                               {"streaming", stats.streaming},
+                               {"like", places[i].like},
+                               {"ingest_rows_per_s", rounds.MedianOf(places[i], "ingest")},
+                               {"ingest_ratio", rounds.RatioOf(places[i], "ingest")},
+                               {"ingest_cpu_ratio", rounds.RatioOf(places[i], "ingest_cpu")},
+                               {"scan_gb_per_s", rounds.MedianOf(places[i], "scan")},
+                               {"scan_ratio", rounds.RatioOf(places[i], "scan")},
+                               {"scan_cpu_ratio", rounds.RatioOf(places[i], "scan_cpu")}});
+  }
+  return found;
+}
+
+Json Fresh(const Settings& settings, const std::vector<Place>& places) {
+  DayBatches batches = Quotes(2400);
+  Rounds rounds(places);
+  for (size_t round = 0; round < settings.rounds; ++round) {
+    EachInTurn(places, round, [&](size_t i) {
+      const auto anonymous_before = static_cast<double>(AnonymousBytes());
+      const int64_t begin_ns = MonotonicNs();
+      const std::unique_ptr<mem::Tier> tier =
+          Open(places[i], Room(settings.rows), kTouchAheadBytes);
+      rounds.Add(places[i], "open", Seconds(MonotonicNs() - begin_ns));
+      Quote quote(tier.get());
+      const Spent spent = quote.Fill(batches, settings.rows);
+      rounds.AddRate(places[i], "ingest", static_cast<double>(quote.table().rows()), spent);
+      rounds.Add(places[i], "anonymous", static_cast<double>(AnonymousBytes()) - anonymous_before);
+      rounds.Add(places[i], "resident", static_cast<double>(tier->ResidentBytes()));
+    });
+  }
+  Json found;
+  found["rows"] = settings.rows;
+  for (const Place& place : places) {
+    found["places"].push_back({{"place", place.name},
+                               {"like", place.like},
+                               {"open_s", rounds.MedianOf(place, "open")},
+                               {"ingest_rows_per_s", rounds.MedianOf(place, "ingest")},
+                               {"ingest_ratio", rounds.RatioOf(place, "ingest")},
+                               {"ingest_cpu_ratio", rounds.RatioOf(place, "ingest_cpu")},
+                               {"anonymous_bytes", rounds.MedianOf(place, "anonymous")},
+                               {"anonymous_ratio", rounds.RatioOf(place, "anonymous")},
+                               {"tier_resident_bytes", rounds.MedianOf(place, "resident")}});
+  }
+  return found;
+}
+
+// One table that grows from a tenth of the rows to all of them.
+Json GrowthAt(const Settings& settings, const Place& place) {
+  DayBatches batches = Quotes(2400);
+  const std::unique_ptr<mem::Tier> tier = Open(place, Room(settings.growth_rows), kTouchAheadBytes);
+  Quote quote(tier.get());
+  Json found = {{"place", place.name}};
+  std::vector<double> means, cpu_means, medians;
+  double longest_ms = 0, longest_cpu_ms = 0;
+  for (size_t tenth = 1; tenth <= 10; ++tenth) {
+    const size_t first_row = quote.table().rows();
+    std::vector<double> appends_ns;
+    Spent spent;
+    double step_longest_ms = 0;
+    while (quote.table().rows() < settings.growth_rows / 10 * tenth) {
+      const BatchView batch = batches.Next();
+      const Stopwatch watch;
+      quote.Append(batch);
+      const Spent append = watch.Read();
+      spent += append;
+      appends_ns.push_back(static_cast<double>(append.wall_ns));
+      step_longest_ms = std::max(step_longest_ms, static_cast<double>(append.wall_ns) / 1e6);
+      longest_cpu_ms = std::max(longest_cpu_ms, static_cast<double>(append.cpu_ns) / 1e6);
+    }
+    longest_ms = std::max(longest_ms, step_longest_ms);
+    const auto rows = static_cast<double>(quote.table().rows() - first_row);
+    means.push_back(static_cast<double>(spent.wall_ns) / rows);
+    cpu_means.push_back(static_cast<double>(spent.cpu_ns) / rows);
+    medians.push_back(Median(appends_ns) / 2400);
+    found["steps"].push_back({{"to_rows", quote.table().rows()},
+                              {"ns_per_row", means.back()},
+                              {"cpu_ns_per_row", cpu_means.back()},
+                              {"ns_per_row_median", medians.back()},
+                              {"longest_append_ms", step_longest_ms}});
+  }
+  // The first step is the growth to a tenth; what follows is compared among itself.
+  const auto spread = [](const std::vector<double>& steps) {
+    const auto [low, high] = std::minmax_element(steps.begin() + 1, steps.end());
+    return *high / *low - 1;
+  };
+  found["spread"] = spread(means);
+  found["cpu_spread"] = spread(cpu_means);
+  found["spread_of_medians"] = spread(medians);
+  found["longest_append_ms"] = longest_ms;
+  found["longest_append_cpu_ms"] = longest_cpu_ms;
+  found["bytes_per_row"] =
+      static_cast<double>(quote.table().bytes()) / static_cast<double>(quote.table().rows());
+  return found;
+}
+
+Json Growth(const Settings& settings, const std::vector<Place>& places) {
+  Json found;
+  found["rows"] = settings.growth_rows;
+  for (const Place& place : places) {
+    if (place.name == "dram-4k") continue;  // dram shows the same with fewer faults.
+    WarmMemory(Room(settings.growth_rows));
+    found["places"].push_back(GrowthAt(settings, place));
+  }
+  return found;
+}
+
+Json StreamingStores(const Settings& settings, const std::vector<Place>& places) {
+  Json found;
+  for (const size_t rows_per_batch : {size_t{2400}, size_t{48'000}}) {
+    DayBatches batches = Quotes(rows_per_batch);
+    Rounds rounds(places);
+    std::vector<std::unique_ptr<mem::Tier>> through, past;
+    std::vector<bool> automatic;
+    for (const Place& place : places) {
+      Place variant = place;
+      automatic.push_back(Open(place, Room(settings.rows))->Stats().streaming);
+      variant.options.streaming = mem::Streaming::kOff;
+      through.push_back(Open(variant, Room(settings.rows)));
+      variant.options.streaming = mem::Streaming::kOn;
+      past.push_back(Open(variant, Room(settings.rows)));
+    }
+    for (size_t round = 0; round <= settings.rounds; ++round) {
+      EachInTurn(places, round, [&](size_t i) {
+        for (const bool on : {round % 2 == 0, round % 2 != 0}) {
+          Quote quote((on ? past : through)[i].get());
+          const Spent spent = quote.Fill(batches, settings.rows);
+          if (round > 0) {
+            rounds.AddRate(places[i], on ? "past" : "through",
+                           static_cast<double>(quote.table().rows()), spent);
+          }
+        }
+      });
+    }
+    for (size_t i = 0; i < places.size(); ++i) {
+      const double on = rounds.MedianOf(places[i], "past");
+      const double off = rounds.MedianOf(places[i], "through");
+      found["places"].push_back({{"place", places[i].name},
+                                 {"rows_per_batch", rows_per_batch},
+                                 {"through_caches_rows_per_s", off},
+                                 {"past_caches_rows_per_s", on},
+                                 {"ratio", on / off},
+                                 {"automatic", static_cast<bool>(automatic[i])}});
+    }
+  }
+  return found;
+}
+
+// A list of objects with the same keys as a table of text.
+void PrintRows(const Json& rows) {
+  std::vector<size_t> widths;
+  std::vector<std::vector<std::string>> lines(1);
+  for (const auto& [key, value] : rows[0].items()) {
+    if (!value.is_structured()) lines[0].push_back(key);
+  }
+  for (const Json& row : rows) {
+    std::vector<std::string> line;
+    for (const std::string& key : lines[0]) {
+      const Json& value = row[key];
+      if (value.is_number_float()) {
+        const double number = value.get<double>();
+        line.push_back(number >= 1000 ? fmt::format("{:.0f}", number)
+                                      : fmt::format("{:.3f}", number));
+      } else {
+        line.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+      }
+    }
+    lines.push_back(line);
+  }
+  for (const auto& line : lines) {
+    widths.resize(line.size());
+    for (size_t i = 0; i < line.size(); ++i) widths[i] = std::max(widths[i], line[i].size());
+  }
+  for (const auto& line : lines) {
+    std::string text;
+    for (size_t i = 0; i < line.size(); ++i) text += fmt::format("{:>{}}  ", line[i], widths[i]);
+    std::printf("%s\n", text.c_str());
+  }
+}
+
+void Print(const std::string& workload, const Json& found) {
+  std::printf("\n== %s\n", workload.c_str());
+  for (const auto& [key, value] : found.items()) {
+    if (!value.is_structured()) std::printf("%s %s\n", key.c_str(), value.dump().c_str());
+  }
+  if (!found.contains("places")) return;
+  PrintRows(found["places"]);
+  for (const Json& place : found["places"]) {
+    if (!place.contains("steps")) continue;
+    std::printf("-- %s\n", place["place"].get<std::string>().c_str());
+    PrintRows(place["steps"]);
+  }
+}
+
+int Main(int argc, char** argv) {
+  Settings settings;
+  CLI::App app("What it costs to keep a table somewhere else than in DRAM.");
+  app.add_option("--workload", settings.workloads, "Some of them, a comma between")
+      ->capture_default_str();
+  app.add_option("--dir", settings.directory, "A folder on the disk to measure")
+      ->capture_default_str()
+      ->check(CLI::ExistingDirectory);
+  app.add_option("--rounds", settings.rounds, "Turns of the places")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--rows", settings.rows, "Quotes a table")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--growth-rows", settings.growth_rows, "Quotes at the end of the growth")
+      ->capture_default_str()
+      ->check(CLI::Range(size_t{24'000}, size_t{4'000'000'000}));
+  app.add_flag("--json", settings.json, "One JSON object on standard output");
+  CLI11_PARSE(app, argc, argv);
+
+  // A tier on a disk warns about itself, each time that it opens.
+  InitLogging("tier_bench", LogLevel::kError);
+  const HugeTmpfs huge_tmpfs;  // First: before any thread.
+  const std::vector<Place> places = Places(huge_tmpfs, settings.directory);
+  Json report;
+  report["machine"] = MachineText();
+  report["compiler"] = __VERSION__;
+#ifndef NDEBUG
+  report["warning"] = "a debug build; these figures mean nothing";
+#endif
+  if (huge_tmpfs.path().empty()) report["tmpfs-huge"] = "not measured: " + huge_tmpfs.refusal();
+  WarmMemory(places.size() * Room(settings.rows));
+  const double copy_gb_per_s = CopyGigabytesPerSecond();
+  report["copy_gb_per_s"] = copy_gb_per_s;
+
+  const std::vector<std::pair<std::string, std::function<Json()>>> known = {
+      {"ingest", [&] { return Ingest(settings, places, copy_gb_per_s); }},
+      {"fresh", [&] { return Fresh(settings, places); }},
+      {"growth", [&] { return Growth(settings, places); }},
+      {"streaming", [&] { return StreamingStores(settings, places); }},
+  };
+  if (!settings.json) {
+    for (const auto& [key, value] : report.items()) {
+      std::printf("%s: %s\n", key.c_str(),
+                  value.is_string() ? value.get<std::string>().c_str() : value.dump().c_str());
+    }
+  }
+  std::vector<std::string> wanted = CLI::detail::split(settings.workloads, ',');
+  for (const std::string& name : wanted) {
+    const auto found =
+        std::ranges::find(known, name, &std::pair<std::string, std::function<Json()>>::first);
+    if (found == known.end()) {
+      std::fprintf(stderr, "unknown workload '%s'\n", name.c_str());
+      return 2;
+    }
+    report[name] = found->second();
+    if (!settings.json) Print(name, report[name]);
+  }
+  if (settings.json) std::printf("%s\n", report.dump(2).c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickstack::bench
+
+int main(int argc, char** argv) { return tickstack::bench::Main(argc, argv); }
