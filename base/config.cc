@@ -226,6 +226,25 @@ absl::Status ConfigTable::Read(std::string_view key, std::vector<std::string>* t
   return absl::OkStatus();
 }
 
+absl::Status ConfigTable::Read(std::string_view key, std::vector<int>* target, int min,
+                               int max) const {
+  const toml::node* node = AsNode(Find(key));
+  if (node == nullptr) return absl::OkStatus();
+  const std::string expected = fmt::format("an array of integers from {} to {}", min, max);
+  const toml::array* array = node->as_array();
+  if (array == nullptr) return Mismatch(key, expected);
+  std::vector<int> numbers;
+  for (const toml::node& element : *array) {
+    const auto* number = element.as_integer();
+    if (number == nullptr || number->get() < min || number->get() > max) {
+      return ErrorAt(key, fmt::format("expected {}, found {} in it", expected, Found(element)));
+    }
+    numbers.push_back(static_cast<int>(number->get()));
+  }
+  *target = std::move(numbers);
+  return absl::OkStatus();
+}
+
 absl::Status ConfigTable::ReadBytes(std::string_view key, size_t* target) const {
   const toml::node* node = AsNode(Find(key));
   if (node == nullptr) return absl::OkStatus();

@@ -57,6 +57,8 @@ class ConfigTable {
     if (value.has_value()) *target = static_cast<T>(*value);
     return absl::OkStatus();
   }
+  // An array of integers from `min` to `max`.
+  absl::Status Read(std::string_view key, std::vector<int>* target, int min, int max) const;
   // `"64GiB"` as ParseBytes takes it, or a number of bytes.
   absl::Status ReadBytes(std::string_view key, size_t* target) const;
   // `"50ms"` as ParseDuration takes it.

@@ -150,7 +150,7 @@ void BM_ReplayLog(benchmark::State& state) {
   int64_t rows = 0;
   uint64_t bytes = 0;
   const auto replay = [&] {
-    rdb::Rdb rdb({}, tier.get(), &clock);
+    rdb::Rdb rdb({}, rdb::Placement(tier.get()), &clock);
     rdb.OnSchemas(DefaultSchemas());
     const auto reader = *rdb::LogReplay::Open(log.path());
     TS_CHECK(*reader->Step(rdb, UINT64_MAX, std::chrono::minutes(10)) ==

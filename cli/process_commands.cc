@@ -110,7 +110,9 @@ void AddDataFlag(CLI::App& command, StackConfig& config) {
 // Before the process runs: its log has a name, and it does not outlive who started it.
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
   InitLogging(name, config.log_level);
-  if (flags.parent_fd >= 0) DieWithParent(flags.parent_fd);
+  if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);
+  // Who runs a stack has said these once for all of it.
+  for (const std::string& warning : config.warnings) LogWarn("{}", warning);
 }
 
 std::string ThrowUnlessOk(const absl::Status& status) {
@@ -223,7 +225,8 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
                 "Replay from the log's file where it can be opened, not over the connection")
       ->capture_default_str();
-  AddBytes(command, "--memory", options.memory_bytes, "Bound of columns and index");
+  AddBytes(command, "--memory", options.tiers.front().options.capacity_bytes,
+           "Bound of the DRAM tier");
   command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();

@@ -9,27 +9,11 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "cli/read_word.h"
+#include "cli/tier_config.h"
 
 namespace tickstack {
 namespace {
-
-// Reads a key that is one of a few words.
-template <typename T, typename Target, size_t N>
-absl::Status ReadWord(const ConfigTable& table, std::string_view key,
-                      const std::array<std::pair<std::string_view, T>, N>& words, Target* target) {
-  std::string text;
-  TS_RETURN_IF_ERROR(table.Read(key, &text));
-  if (text.empty() && !table.Has(key)) return absl::OkStatus();
-  std::string known;
-  for (const auto& [word, value] : words) {
-    if (word == text) {
-      *target = value;
-      return absl::OkStatus();
-    }
-    known += fmt::format("{}{}", known.empty() ? "" : ", ", word);
-  }
-  return table.ErrorAt(key, fmt::format("expected one of {}, found \"{}\"", known, text));
-}
 
 constexpr std::array kFsyncWords = {
     std::pair<std::string_view, wire::FsyncPolicy>{"none", wire::FsyncPolicy::kNone},
@@ -90,10 +74,9 @@ absl::StatusOr<std::vector<Schema>> ReadSchemas(const ConfigTable& root) {
   return schemas;
 }
 
-absl::Status ReadTickerplant(const ConfigTable& table, std::vector<Schema> schemas,
-                             StackConfig& config) {
+absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   tickerplant::TickerplantMainOptions options;
-  options.schemas = std::move(schemas);
+  options.schemas = config.schemas;
   options.listener.port = 5010;
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
@@ -112,17 +95,9 @@ absl::Status ReadTickerplant(const ConfigTable& table, std::vector<Schema> schem
   return absl::OkStatus();
 }
 
-// `[rdb.tier.dram]`: so far columns live in DRAM, so that is the only tier there is.
-absl::Status ReadTier(const ConfigTable& rdb, rdb::RdbMainOptions& options) {
-  TS_ASSIGN_OR_RETURN(const ConfigTable tiers, rdb.Table("tier"));
-  TS_ASSIGN_OR_RETURN(const ConfigTable dram, tiers.Table("dram"));
-  TS_RETURN_IF_ERROR(dram.ReadBytes("size", &options.memory_bytes));
-  return dram.ReadBytes("touch_ahead", &options.populate_bytes);
-}
-
 // An RDB and a feed connect to the file's tickerplant if they do not say to which, a monitor to the
 // file's first RDB and feed.
-absl::Status ReadRdb(const ConfigTable& table, StackConfig& config) {
+absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackConfig& config) {
   rdb::RdbMainOptions options;
   options.listener.port = 5011;
   if (config.tickerplant) options.tickerplant = config.tickerplant->name;
@@ -136,7 +111,9 @@ absl::Status ReadRdb(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadFromZero(table, "query_timeout_s", &options.query_timeout_s));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
-  TS_RETURN_IF_ERROR(ReadTier(table, options));
+  TS_RETURN_IF_ERROR(table.Read("numa_node", &options.numa_node, 0, kNumaNodeMax));
+  const std::vector<Schema>* schemas = KnowsTables(config, options) ? &config.schemas : nullptr;
+  TS_RETURN_IF_ERROR(ReadTiers(root, table, schemas, options, config.warnings));
   config.rdbs.push_back(std::move(options));
   return absl::OkStatus();
 }
@@ -215,13 +192,14 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("stack"));
   TS_RETURN_IF_ERROR(ReadStack(stack, config));
   TS_RETURN_IF_ERROR(stack.Read("date", &date));
-  TS_ASSIGN_OR_RETURN(std::vector<Schema> schemas, ReadSchemas(root));
+  TS_ASSIGN_OR_RETURN(config.schemas, ReadSchemas(root));
   if (root.Has("tickerplant")) {
     TS_ASSIGN_OR_RETURN(const ConfigTable table, root.Table("tickerplant"));
-    TS_RETURN_IF_ERROR(ReadTickerplant(table, std::move(schemas), config));
+    TS_RETURN_IF_ERROR(ReadTickerplant(table, config));
   }
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> rdbs, root.Tables("rdb"));
-  for (const ConfigTable& table : rdbs) TS_RETURN_IF_ERROR(ReadRdb(table, config));
+  for (const ConfigTable& table : rdbs) TS_RETURN_IF_ERROR(ReadRdb(root, table, config));
+  TS_RETURN_IF_ERROR(CheckStackTiers(root, config.rdbs, config.warnings));
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> feeds, root.Tables("feed"));
   for (const ConfigTable& table : feeds) TS_RETURN_IF_ERROR(ReadFeed(table, config));
   if (root.Has("monitor")) {
@@ -255,6 +233,10 @@ std::string Resolve(const StackConfig& config, const std::string& address) {
 }
 
 }  // namespace
+
+bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb) {
+  return config.tickerplant && rdb.tickerplant == config.tickerplant->name && rdb.replay.empty();
+}
 
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const Config file, Config::Load(path));

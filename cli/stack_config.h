@@ -12,6 +12,7 @@
 #include "feed/feed_main.h"
 #include "monitor/monitor_main.h"
 #include "rdb/rdb_main.h"
+#include "table/schema.h"
 #include "tickerplant/tickerplant_main.h"
 
 namespace tickstack {
@@ -22,6 +23,9 @@ struct StackConfig {
   std::optional<std::string> date;  // The day of a replay; absent: the clock's.
   LogLevel log_level = LogLevel::kInfo;
   bool restart = true;  // `up` starts a process again that died.
+
+  std::vector<Schema> schemas;        // `[tables]`, or the default ones.
+  std::vector<std::string> warnings;  // `file:line: key: what`, of what is odd but no error.
 
   std::optional<tickerplant::TickerplantMainOptions> tickerplant;
   std::vector<rdb::RdbMainOptions> rdbs;
@@ -35,6 +39,10 @@ struct StackConfig {
 // (`tickerplant = "tp"`) stay names: see ResolveAddresses.
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
 absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
+
+// Whether the rdb gets the file's tables: it subscribes to the file's tickerplant. Before
+// ResolveAddresses, since it goes by the name.
+bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb);
 
 // Puts `host:port` where an address names a process of the stack, from the ports as they are now.
 void ResolveAddresses(StackConfig& config);

@@ -93,7 +93,7 @@ rdb = "two"
   EXPECT_TRUE(plant.busy_poll);
   ASSERT_EQ(config.rdbs.size(), 2u);
   EXPECT_EQ(config.rdbs[0].query_threads, 2);
-  EXPECT_EQ(config.rdbs[0].memory_bytes, size_t{8} << 30);
+  EXPECT_EQ(config.rdbs[0].tiers[0].options.capacity_bytes, size_t{8} << 30);
   ASSERT_EQ(config.feeds.size(), 1u);
   EXPECT_EQ(config.feeds[0].source.kind, "lean");
   EXPECT_EQ(config.feeds[0].source.date, "2020.03.09");
@@ -150,6 +150,14 @@ TEST(StackConfig, RefusesTwoProcessesOfOneName) {
 TEST(StackConfig, ReadsTheExamples) {
   const absl::StatusOr<StackConfig> lean = LoadStackConfig("examples/lean.toml");
   EXPECT_TRUE(lean.ok()) << lean.status();
+  for (const char* path : {"examples/hybrid.toml", "examples/cold_columns.toml"}) {
+    const absl::StatusOr<StackConfig> hybrid = LoadStackConfig(path);
+    ASSERT_TRUE(hybrid.ok()) << hybrid.status();
+    EXPECT_THAT(hybrid->warnings, ElementsAre());
+    EXPECT_EQ(hybrid->rdbs[0].placement.TierOfColumn("quote", "bsize"), "pmem");
+    EXPECT_EQ(hybrid->rdbs[0].placement.TierOfColumn("quote", "time"), "dram");
+    EXPECT_EQ(hybrid->rdbs[0].placement.TierOfIndex("quote"), "dram");
+  }
   const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
   ASSERT_TRUE(stack.ok()) << stack.status();
   const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[feed]\n[monitor]\n");
@@ -164,7 +172,12 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(plant.max_message_bytes, bare.tickerplant->max_message_bytes);
   EXPECT_EQ(plant.max_connections, bare.tickerplant->max_connections);
   EXPECT_EQ(stack->rdbs[0].query_threads, bare.rdbs[0].query_threads);
-  EXPECT_EQ(stack->rdbs[0].populate_bytes, bare.rdbs[0].populate_bytes);
+  const mem::TierOptions &dram = stack->rdbs[0].tiers[0].options,
+                         &bare_dram = bare.rdbs[0].tiers[0].options;
+  EXPECT_EQ(dram.touch_ahead_bytes, bare_dram.touch_ahead_bytes);
+  EXPECT_EQ(dram.huge_pages, bare_dram.huge_pages);
+  EXPECT_EQ(dram.streaming, bare_dram.streaming);
+  for (const auto& [key, tier] : stack->rdbs[0].placement.keys()) EXPECT_EQ(tier, "dram") << key;
   EXPECT_EQ(stack->rdbs[0].max_message_bytes, bare.rdbs[0].max_message_bytes);
   EXPECT_EQ(stack->rdbs[0].tickerplant, bare.rdbs[0].tickerplant);
   const feed::FeedOptions& feed = stack->feeds[0];

@@ -133,6 +133,7 @@ int RunUp(const UpOptions& options) {
     return kExitUsage;
   }
   InitLogging(config->name, config->log_level);
+  for (const std::string& warning : config->warnings) LogWarn("{}", warning);
   if (options.parent_fd >= 0) DieWithParent(options.parent_fd);
   absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);
   if (!specs.ok()) {

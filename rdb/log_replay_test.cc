@@ -93,7 +93,7 @@ const std::vector<KnownLog>& KnownLogs() {
 
 struct Fixture {
   explicit Fixture(bool infer_schemas = true)
-      : rdb({.table = {}, .infer_schemas = infer_schemas}, tier.get(), &clock) {}
+      : rdb({.table = {}, .infer_schemas = infer_schemas}, Placement(tier.get()), &clock) {}
   std::map<std::string, size_t> Rows() {
     std::map<std::string, size_t> rows;
     for (const std::string& name : rdb.TableNames()) rows[name] = rdb.FindTable(name)->rows();

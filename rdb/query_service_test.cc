@@ -58,7 +58,7 @@ class QueryServiceTest : public testing::Test {
 
   ManualClock clock_{1000};
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
-  Rdb rdb_{{}, tier_.get(), &clock_};
+  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
   RdbEnvironment environment_{&rdb_, &clock_};
   wire::Address address_;
   std::unique_ptr<QueryService> service_;

@@ -38,12 +38,12 @@ std::string DateOf(std::span<const std::byte> body) {
 
 }  // namespace
 
-Rdb::Rdb(const RdbOptions& options, mem::Tier* tier, const Clock* clock)
-    : options_(options), tier_(tier), clock_(clock) {}
+Rdb::Rdb(const RdbOptions& options, Placement placement, const Clock* clock)
+    : options_(options), placement_(std::move(placement)), clock_(clock) {}
 
 absl::Status Rdb::MakeTable(const Schema& schema) {
   TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
-                      Table::Create(schema, &symbols_, {tier_, {}, nullptr}, options_.table));
+                      Table::Create(schema, &symbols_, placement_.Of(schema), options_.table));
   auto entry = std::make_unique<Entry>();
   entry->name = schema.table;
   entry->table = table;
@@ -57,7 +57,14 @@ absl::Status Rdb::MakeTable(const Schema& schema) {
   return absl::OkStatus();
 }
 
+void Rdb::ReportMisplaced(std::string_view key, std::span<const Schema> schemas) {
+  const absl::Status checked = CheckPlacementKey(key, schemas);
+  if (checked.ok() || !misplaced_.emplace(key).second) return;
+  LogError("placement key without effect key=\"{}\" error=\"{}\"", key, Message(checked));
+}
+
 void Rdb::OnSchemas(std::span<const Schema> schemas) {
+  for (const auto& [key, tier] : placement_.rules().keys()) ReportMisplaced(key, schemas);
   for (const Schema& schema : schemas) {
     const auto known = entries_.find(schema.table);
     if (known != entries_.end()) {
@@ -125,6 +132,9 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
     const Schema schema = InferSchema(name, upd);
     if (const absl::Status made = MakeTable(schema); made.ok()) {
       LogInfo("table made from its first upd table={} columns=\"{}\"", name, FormatSchema(schema));
+      for (const auto& [key, tier] : placement_.rules().keys()) {
+        if (TableOfPlacementKey(key) == name) ReportMisplaced(key, {&schema, 1});
+      }
       return entries_.find(name)->second.get();
     }
   }

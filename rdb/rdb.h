@@ -22,7 +22,7 @@
 #include "base/logging.h"
 #include "base/string_map.h"
 #include "base/time.h"
-#include "mem/tier.h"
+#include "rdb/placement.h"
 #include "rdb/position.h"
 #include "table/schema.h"
 #include "table/symbols.h"
@@ -65,12 +65,16 @@ enum class LiveOutcome : uint8_t {
 
 class Rdb {
  public:
-  // `tier` and `clock` outlive the Rdb, and it outlives every snapshot of its tables.
-  Rdb(const RdbOptions& options, mem::Tier* tier, const Clock* clock);
+  // The placement's tiers and `clock` outlive the Rdb, and it outlives every snapshot of its
+  // tables.
+  Rdb(const RdbOptions& options, Placement placement, const Clock* clock);
 
   // ---- The ingest thread.
 
-  // Makes the tables that are not there yet. A table whose schema changed is made anew, empty.
+  // Makes the tables that are not there yet. A table whose schema changed is made anew, empty. A
+  // key of the placement that names nothing of these schemas is logged as an error, once:
+  // configurations are checked where they are read, but not against the tables of other people's
+  // tickerplants.
   void OnSchemas(std::span<const Schema> schemas);
   // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
   // (`.u.end; date). What it is refused for is counted and logged, once a second.
@@ -88,7 +92,7 @@ class Rdb {
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
   const SymbolTable& symbols() const { return symbols_; }
-  mem::TierStats TierStats() const { return tier_->Stats(); }
+  const Placement& placement() const { return placement_; }
   // From a row's time to when it was visible, over all rows of published upds whose table has a
   // column `time` of timestamps. Rows more than a day old are history that somebody publishes, not
   // late, and are left out. With `reset`, counting begins anew.
@@ -113,12 +117,13 @@ class Rdb {
   absl::StatusOr<BatchView> Arrange(const Schema& schema, const wire::UpdView& upd);
   absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);
   absl::Status MakeTable(const Schema& schema);
+  void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);
   void RecordLatency(const BatchView& batch, size_t time_column);
   void CountSeq() { counters_.seq.store(position_.seq(), std::memory_order_relaxed); }
 
   const RdbOptions options_;
-  mem::Tier* const tier_;
+  const Placement placement_;
   const Clock* const clock_;
   SymbolTable symbols_;
   RdbCounters counters_;
@@ -129,7 +134,8 @@ class Rdb {
   wire::UpdDecoder decoder_;
   std::vector<ColumnView> arranged_;
   std::vector<ColumnView> shortened_;
-  StringSet unknown_;  // Tables that were reported as unknown, a bounded number.
+  StringSet unknown_;    // Tables that were reported as unknown, a bounded number.
+  StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;
 
   mutable std::mutex tables_mutex_;

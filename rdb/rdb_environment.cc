@@ -71,13 +71,78 @@ int64_t LongOf(size_t bytes) {
 }
 
 Value TierStats(const Rdb& rdb) {
-  const mem::TierStats stats = rdb.TierStats();
-  const auto longs = [](int64_t value) { return Value::Longs({value}); };
+  SymbolVector tier, kind, path, filesystem, nodes;
+  ByteBuffer capacity, used, high_water, refused, resident, dax, streaming;
+  for (const mem::Tier* each : rdb.placement().tiers()) {
+    const mem::TierStats stats = each->Stats();
+    tier.push_back(stats.name);
+    kind.push_back(stats.kind);
+    capacity.AppendLittle(LongOf(stats.capacity_bytes));
+    used.AppendLittle(LongOf(stats.used_bytes));
+    high_water.AppendLittle(LongOf(stats.high_water_bytes));
+    refused.AppendLittle(LongOf(stats.refused));
+    resident.AppendLittle(LongOf(each->ResidentBytes()));
+    path.push_back(stats.path);
+    filesystem.push_back(stats.filesystem);
+    dax.AppendLittle(static_cast<uint8_t>(stats.dax));
+    nodes.push_back(stats.nodes);
+    streaming.AppendLittle(static_cast<uint8_t>(stats.streaming));
+  }
+  const auto symbols = [](SymbolVector& names) { return Value::Symbols(std::move(names)); };
+  const auto longs = [](ByteBuffer& bytes) { return Value::Vector(Type::kLong, std::move(bytes)); };
+  const auto flags = [](ByteBuffer& bytes) {
+    return Value::Vector(Type::kBoolean, std::move(bytes));
+  };
+  return Value::Table({"tier", "kind", "capacity", "used", "high_water", "refused", "resident",
+                       "path", "filesystem", "dax", "nodes", "streaming"},
+                      {symbols(tier), symbols(kind), longs(capacity), longs(used),
+                       longs(high_water), longs(refused), longs(resident), symbols(path),
+                       symbols(filesystem), flags(dax), symbols(nodes), flags(streaming)});
+}
+
+// Calls visit(part, tier, bytes) for each column of a table, and for its index if it has one.
+template <typename Visit>
+void EachPart(const Table& table, const PlacementRules& rules, Visit visit) {
+  const Schema& schema = table.schema();
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const std::string& column = schema.columns[i].name;
+    visit(column, rules.TierOfColumn(schema.table, column), table.column_bytes(i));
+  }
+  if (table.indexed_column() >= 0) {
+    visit("index", rules.TierOfIndex(schema.table), table.index_bytes());
+  }
+}
+
+Value TiersOfAll(const Rdb& rdb) {
+  SymbolVector tables, columns, tiers;
+  ByteBuffer bytes;
+  for (const std::string& name : rdb.TableNames()) {
+    const std::optional<Snapshot> snapshot = rdb.FindTable(name);
+    if (!snapshot) continue;
+    EachPart(snapshot->table(), rdb.placement().rules(),
+             [&](std::string_view column, std::string_view tier, size_t taken) {
+               tables.push_back(name);
+               columns.push_back(column);
+               tiers.push_back(tier);
+               bytes.AppendLittle(LongOf(taken));
+             });
+  }
   return Value::Table(
-      {"tier", "kind", "capacity", "used", "high_water", "refused"},
-      {Value::Symbols({stats.name}), Value::Symbols({stats.kind}),
-       longs(LongOf(stats.capacity_bytes)), longs(LongOf(stats.used_bytes)),
-       longs(LongOf(stats.high_water_bytes)), longs(static_cast<int64_t>(stats.refused))});
+      {"table", "column", "tier", "bytes"},
+      {Value::Symbols(std::move(tables)), Value::Symbols(std::move(columns)),
+       Value::Symbols(std::move(tiers)), Value::Vector(Type::kLong, std::move(bytes))});
+}
+
+absl::StatusOr<Value> TiersOf(const Rdb& rdb, std::string_view table) {
+  const std::optional<Snapshot> snapshot = rdb.FindTable(table);
+  if (!snapshot) return NotFound("{}: no table has this name", table);
+  SymbolVector columns, tiers;
+  EachPart(snapshot->table(), rdb.placement().rules(),
+           [&](std::string_view column, std::string_view tier, size_t) {
+             columns.push_back(column);
+             tiers.push_back(tier);
+           });
+  return Value::Dict(Value::Symbols(std::move(columns)), Value::Symbols(std::move(tiers)));
 }
 
 bool IsNothing(std::span<const Value> args) {
@@ -92,12 +157,16 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
       args[0].symbol() == "reset") {
     return Latency(*rdb_, true);
   }
-  const bool ours = name == ".rdb.stats" || name == ".rdb.latency" || name == ".tier.stats";
+  if (name == ".tier.of" && args.size() == 1 && args[0].is_atom_of(Type::kSymbol)) {
+    return TiersOf(*rdb_, args[0].symbol());
+  }
+  const bool ours =
+      name == ".rdb.stats" || name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".rdb.stats") return Stats(*rdb_);
   if (name == ".rdb.latency") return Latency(*rdb_, false);
-  return TierStats(*rdb_);
+  return name == ".tier.of" ? TiersOfAll(*rdb_) : TierStats(*rdb_);
 }
 
 }  // namespace tickstack::rdb

@@ -9,7 +9,10 @@ namespace tickstack::rdb {
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
 //   .rdb.latency[`reset]    the same, and counts anew
-//   .tier.stats[]           table: a row per memory tier
+//   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is what it
+//                           occupies of DRAM
+//   .tier.of[]              table: table, column, tier, bytes; a row per column, and one for
+//   `index` .tier.of[`quote]        dictionary: column to tier, and `index` if the table has one
 // Threads: any.
 class RdbEnvironment : public query::Environment {
  public:

@@ -2,10 +2,13 @@
 
 #include <chrono>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "mem/numa.h"
 #include "mem/tier.h"
 #include "rdb/log_replay.h"
 #include "rdb/query_service.h"
@@ -39,14 +42,59 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
   return absl::OkStatus();
 }
 
+using OpenTiers = std::vector<std::unique_ptr<mem::Tier>>;
+
+absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool holds_rows) {
+  mem::TierOptions options = config.options;
+  // Memory is touched ahead for the ingest thread. Untouched, a tier for scratch costs nothing.
+  if (!holds_rows) options.touch_ahead_bytes = 0;
+  if (options.kind == mem::TierKind::kPersistent) {
+    return Unimplemented("tier {}: an rdb cannot keep its rows in a persistent tier yet",
+                         options.name);
+  }
+  return mem::OpenTier(options);
+}
+
+// Those that the placement uses, and DRAM: a tier that nothing is placed in would only take its
+// capacity from others.
+absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
+  OpenTiers tiers;
+  for (const TierConfig& config : options.tiers) {
+    const std::string& name = config.options.name;
+    if (name != kDramTier && !options.placement.Uses(name)) continue;
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<mem::Tier> tier,
+                        Open(config, options.placement.HoldsRows(name)));
+    const mem::TierStats stats = tier->Stats();
+    LogInfo(
+        "tier open tier={} kind={} capacity_bytes={} path={} filesystem={} dax={} nodes={} "
+        "streaming={}",
+        stats.name, stats.kind, stats.capacity_bytes, stats.path, stats.filesystem, stats.dax,
+        stats.nodes, stats.streaming);
+    tiers.push_back(std::move(tier));
+  }
+  std::string keys;
+  for (const auto& [key, tier] : options.placement.keys()) keys += fmt::format(" {}={}", key, tier);
+  LogInfo("placement{}", keys.empty() ? " default=dram" : keys);
+  return tiers;
+}
+
+std::vector<mem::Tier*> Pointers(const OpenTiers& tiers) {
+  std::vector<mem::Tier*> pointers;
+  for (const std::unique_ptr<mem::Tier>& tier : tiers) pointers.push_back(tier.get());
+  return pointers;
+}
+
 absl::Status Run(RdbMainOptions options) {
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
-  const std::unique_ptr<mem::Tier> tier =
-      mem::MakeDramTier("dram", options.memory_bytes, options.populate_bytes);
+  if (options.numa_node >= 0) {  // Before there are threads, and memory.
+    TS_RETURN_IF_ERROR(Annotate(mem::BindProcessToNode(options.numa_node), "numa_node"));
+    LogInfo("bound to a node numa_node={}", options.numa_node);
+  }
+  TS_ASSIGN_OR_RETURN(const OpenTiers tiers, OpenAll(options));
   const Clock& clock = SystemClock::Instance();
   RdbOptions rdb_options;
   rdb_options.infer_schemas = options.infer_schemas;
-  Rdb rdb(rdb_options, tier.get(), &clock);
+  Rdb rdb(rdb_options, Placement(options.placement, Pointers(tiers)), &clock);
   RdbEnvironment environment(&rdb, &clock);
 
   wire::EventLoop loop;
@@ -83,6 +131,13 @@ absl::Status Run(RdbMainOptions options) {
 }
 
 }  // namespace
+
+TierConfig TierConfigOf(std::string_view name) {
+  TierConfig config;
+  config.options.name = name;
+  config.options.touch_ahead_bytes = size_t{64} << 20;
+  return config;
+}
 
 int RunRdb(const RdbMainOptions& options) {
   InitLogging(options.name);

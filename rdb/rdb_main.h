@@ -3,10 +3,21 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "mem/tier.h"
+#include "rdb/placement.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::rdb {
+
+struct TierConfig {
+  mem::TierOptions options;
+  int commit_ms = 100;  // persistent: rows are made durable so often.
+};
+// A DRAM tier that keeps 64 MiB touched ahead of need.
+TierConfig TierConfigOf(std::string_view name);
 
 struct RdbMainOptions {
   std::string name = "rdb";
@@ -18,16 +29,17 @@ struct RdbMainOptions {
   bool infer_schemas = false;
   // Off: the log comes over the connection even where its file could be opened.
   bool read_log_file = true;
-  size_t memory_bytes = SIZE_MAX;                // Bounds columns and index.
-  size_t populate_bytes = size_t{64} << 20;      // Memory that is touched ahead of need.
-  int query_threads = 1;                         // Besides the ingest and the socket thread.
-  double query_timeout_s = 0;                    // 0: none.
+  std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.
+  PlacementRules placement;                                   // Of tiers that are there.
+  int numa_node = -1;          // Threads and memory of the process stay on this node; -1: anywhere.
+  int query_threads = 1;       // Besides the ingest and the socket thread.
+  double query_timeout_s = 0;  // 0: none.
   size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
   bool busy_poll = false;                        // The ingest thread never sleeps.
 };
 
-// Runs until SIGTERM or SIGINT: 0. 1 if it could not listen, or the log to replay is not readable
-// or damaged. Blocks; the calling thread ingests.
+// Runs until SIGTERM or SIGINT: 0. 1 if a tier does not open, it could not listen, or the log to
+// replay is not readable or damaged. Blocks; the calling thread ingests.
 int RunRdb(const RdbMainOptions& options);
 
 }  // namespace tickstack::rdb

@@ -224,7 +224,7 @@ class SubscriberTest : public testing::Test {
 
   ManualClock clock_{0};
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
-  Rdb rdb_{{}, tier_.get(), &clock_};
+  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
   wire::Address address_;
   wire::EventLoop loop_;
   std::unique_ptr<FakeTickerplant> plant_;

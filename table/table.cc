@@ -25,6 +25,10 @@ int FindColumn(const Schema& schema, std::string_view name, std::initializer_lis
 
 }  // namespace
 
+int IndexedColumn(const Schema& schema) {
+  return FindColumn(schema, kIndexedColumn, {Type::kSymbol});
+}
+
 struct Table::Impl {
   Impl(Schema of, SymbolTable* names, const TablePlacement& placement, const TableOptions& how)
       : schema(std::move(of)), symbols(names), options(how), layout(how.rows_per_chunk) {
@@ -34,7 +38,7 @@ struct Table::Impl {
                            named ? placement.column[i] : placement.columns);
     }
     if (!options.index) return;
-    indexed = FindColumn(schema, kIndexedColumn, {Type::kSymbol});
+    indexed = IndexedColumn(schema);
     time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
     mem::Tier* const index_tier = placement.index == nullptr ? placement.columns : placement.index;
     if (indexed >= 0) index = std::make_unique<SymbolIndex>(index_tier, time >= 0);

@@ -68,10 +68,14 @@ struct TablePlacement {
   mem::Tier* index = nullptr;      // nullptr: as `columns`.
 };
 
+// The column that a table of this schema is indexed by, unless its options say otherwise: symbol
+// column `sym`. -1: it has none.
+int IndexedColumn(const Schema& schema);
+
 struct TableOptions {
   // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns.
   size_t rows_per_chunk = size_t{1} << 18;
-  bool index = true;  // On symbol column `sym` if the schema has one.
+  bool index = true;  // On IndexedColumn().
   // A table takes this many rows and no more: row numbers are 32 bits.
   size_t rows_max = size_t{UINT32_MAX} - 1;
 };

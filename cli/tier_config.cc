@@ -1,0 +1,293 @@
+#include "cli/tier_config.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "cli/read_word.h"
+
+namespace tickstack {
+namespace {
+
+using mem::TierKind;
+
+constexpr size_t kFileTierBytesMin = size_t{16} << 20;
+
+constexpr Words<TierKind, 4> kKinds = {{{"dram", TierKind::kDram},
+                                        {"filesystem", TierKind::kFilesystem},
+                                        {"persistent", TierKind::kPersistent},
+                                        {"numa", TierKind::kNuma}}};
+constexpr Words<mem::HugePages, 3> kHugePages = {{{"transparent", mem::HugePages::kTransparent},
+                                                  {"explicit", mem::HugePages::kExplicit},
+                                                  {"none", mem::HugePages::kNone}}};
+constexpr Words<mem::Streaming, 3> kStreaming = {
+    {{"auto", mem::Streaming::kAuto}, {"on", mem::Streaming::kOn}, {"off", mem::Streaming::kOff}}};
+constexpr Words<mem::FileAllocator, 2> kAllocators = {
+    {{"arena", mem::FileAllocator::kArena}, {"memkind", mem::FileAllocator::kMemkind}}};
+
+// Which kinds take a key, and which need it, as sets of bits.
+constexpr unsigned Bit(TierKind kind) { return 1U << static_cast<unsigned>(kind); }
+constexpr unsigned kDram = Bit(TierKind::kDram), kNuma = Bit(TierKind::kNuma);
+constexpr unsigned kFilesystem = Bit(TierKind::kFilesystem);
+constexpr unsigned kPersistent = Bit(TierKind::kPersistent);
+constexpr unsigned kFiles = kFilesystem | kPersistent, kAll = kDram | kNuma | kFiles;
+struct KeyRule {
+  std::string_view key;
+  unsigned takes;
+  unsigned needs;
+};
+constexpr std::array<KeyRule, 9> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
+                                           {"path", kFiles, kFiles},
+                                           {"size", kAll, kFiles},
+                                           {"nodes", kDram | kNuma, kNuma},
+                                           {"huge_pages", kDram | kNuma, 0},
+                                           {"streaming", kAll, 0},
+                                           {"allocator", kFilesystem, 0},
+                                           {"touch_ahead", kAll, 0},
+                                           {"commit_ms", kPersistent, 0}}};
+
+// A table of the RDB over the one of the stack: a key counts where the RDB has it, else where the
+// stack does.
+class Layers {
+ public:
+  Layers(ConfigTable own, ConfigTable stack, std::string_view rdb)
+      : own_(std::move(own)), stack_(std::move(stack)), rdb_(rdb) {}
+
+  bool Has(std::string_view key) const { return own_.Has(key) || stack_.Has(key); }
+  // Where the key counts. Asks both tables, so that neither's key is taken for an unknown one.
+  const ConfigTable& Of(std::string_view key) const {
+    const bool stack_has_it = stack_.Has(key);
+    return own_.Has(key) || !stack_has_it ? own_ : stack_;
+  }
+  // The keys of both, the stack's first, each once.
+  std::vector<std::string> Keys() const {
+    std::vector<std::string> keys = stack_.Keys();
+    for (const std::string& key : own_.Keys()) {
+      if (!stack_.Has(key)) keys.push_back(key);
+    }
+    return keys;
+  }
+  absl::StatusOr<Layers> Table(std::string_view key) const {
+    TS_ASSIGN_OR_RETURN(ConfigTable own, own_.Table(key));
+    TS_ASSIGN_OR_RETURN(ConfigTable stack, stack_.Table(key));
+    return Layers(std::move(own), std::move(stack), rdb_);
+  }
+  // At the key's place, or at that of `beside` if the key is not there. What the stack says may be
+  // wrong for one RDB only.
+  absl::Status ErrorAt(std::string_view key, std::string_view what,
+                       std::string_view beside = {}) const {
+    const ConfigTable& table = Of(Has(key) || beside.empty() ? key : beside);
+    const bool inherited = &table == &stack_ && !rdb_.empty();
+    return table.ErrorAt(key, inherited ? fmt::format("rdb {}: {}", rdb_, what) : what);
+  }
+
+ private:
+  ConfigTable own_;
+  ConfigTable stack_;
+  std::string rdb_;
+};
+
+std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+
+// The keys that a kind takes, for errors.
+std::string KeysOf(TierKind kind) {
+  std::string keys;
+  for (const KeyRule& rule : kKeys) {
+    if ((rule.takes & Bit(kind)) != 0)
+      keys += fmt::format("{}{}", keys.empty() ? "" : ", ", rule.key);
+  }
+  return keys;
+}
+
+absl::Status ReadKind(const Layers& tier, mem::TierOptions& options) {
+  TS_RETURN_IF_ERROR(ReadWord(tier.Of("kind"), "kind", kKinds, &options.kind));
+  if (options.name == rdb::kDramTier) {
+    if (options.kind == TierKind::kDram) return absl::OkStatus();
+    return tier.ErrorAt("kind", fmt::format("expected \"dram\" for the tier of this name, found "
+                                            "\"{}\": name that tier otherwise",
+                                            NameOf(options.kind)));
+  }
+  if (tier.Has("kind")) return absl::OkStatus();
+  return tier.ErrorAt("kind", "expected one of dram, filesystem, persistent, numa, found no kind");
+}
+
+// Every value by itself; what goes together is CheckTier's.
+absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
+  mem::TierOptions& options = config.options;
+  TS_RETURN_IF_ERROR(tier.Of("path").Read("path", &options.path));
+  TS_RETURN_IF_ERROR(tier.Of("size").ReadBytes("size", &options.capacity_bytes));
+  TS_RETURN_IF_ERROR(tier.Of("nodes").Read("nodes", &options.nodes, 0, kNumaNodeMax));
+  TS_RETURN_IF_ERROR(
+      ReadWord(tier.Of("huge_pages"), "huge_pages", kHugePages, &options.huge_pages));
+  TS_RETURN_IF_ERROR(ReadWord(tier.Of("streaming"), "streaming", kStreaming, &options.streaming));
+  TS_RETURN_IF_ERROR(ReadWord(tier.Of("allocator"), "allocator", kAllocators, &options.allocator));
+  TS_RETURN_IF_ERROR(tier.Of("touch_ahead").ReadBytes("touch_ahead", &options.touch_ahead_bytes));
+  return tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 1, 3'600'000);
+}
+
+absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
+  const unsigned kind = Bit(options.kind);
+  for (const KeyRule& rule : kKeys) {
+    const bool there = tier.Has(rule.key);
+    if (there && (rule.takes & kind) == 0) {
+      return tier.ErrorAt(rule.key, fmt::format("a tier of kind {} does not take it: expected {}",
+                                                NameOf(options.kind), KeysOf(options.kind)));
+    }
+    if (!there && (rule.needs & kind) != 0) {
+      return tier.ErrorAt(
+          rule.key, fmt::format("a tier of kind {} needs it, found none", NameOf(options.kind)),
+          "kind");
+    }
+  }
+  if ((kind & kFiles) != 0 && options.path.empty()) {
+    return tier.ErrorAt("path", "expected a directory, found \"\"");
+  }
+  if ((kind & kFiles) != 0 && options.capacity_bytes < kFileTierBytesMin) {
+    return tier.ErrorAt(
+        "size", fmt::format("expected 16MiB at least, found {} bytes", options.capacity_bytes));
+  }
+  if (tier.Has("nodes") && options.nodes.empty()) {
+    return tier.ErrorAt("nodes", "expected at least one node, such as [1], found none");
+  }
+  return absl::OkStatus();
+}
+
+rdb::TierConfig* Find(std::vector<rdb::TierConfig>& tiers, std::string_view name) {
+  for (rdb::TierConfig& tier : tiers) {
+    if (tier.options.name == name) return &tier;
+  }
+  return nullptr;
+}
+
+// A name becomes a column of the monitor's CSV and part of file names.
+absl::Status CheckTierName(const Layers& tiers, const std::string& name) {
+  const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
+           c == '_';
+  });
+  if (plain && !name.empty()) return absl::OkStatus();
+  return tiers.ErrorAt(name, "expected letters, digits, - and _ in the name of a tier");
+}
+
+absl::Status ReadAllTiers(const Layers& tiers, std::vector<rdb::TierConfig>& configs) {
+  for (const std::string& name : tiers.Keys()) {
+    TS_RETURN_IF_ERROR(CheckTierName(tiers, name));
+    TS_ASSIGN_OR_RETURN(const Layers tier, tiers.Table(name));
+    rdb::TierConfig* config = Find(configs, name);
+    if (config == nullptr) config = &configs.emplace_back(rdb::TierConfigOf(name));
+    TS_RETURN_IF_ERROR(ReadKind(tier, config->options));
+    TS_RETURN_IF_ERROR(ReadKeys(tier, *config));
+    TS_RETURN_IF_ERROR(CheckTier(tier, config->options));
+  }
+  return absl::OkStatus();
+}
+
+std::string TierNames(const std::vector<rdb::TierConfig>& tiers) {
+  std::string names;
+  for (const rdb::TierConfig& tier : tiers) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", tier.options.name);
+  }
+  return names;
+}
+
+absl::Status ReadPlacement(const Layers& placement, const std::vector<Schema>* schemas,
+                           rdb::RdbMainOptions& options) {
+  for (const std::string& key : placement.Keys()) {
+    const ConfigTable& table = placement.Of(key);
+    if (table.Table(key).ok()) {  // `quote.time = "dram"` without quotes.
+      return placement.ErrorAt(
+          key, fmt::format("expected the name of a tier, found a table: a column is one key, in "
+                           "quotes, such as \"{}.time\"",
+                           key));
+    }
+    std::string tier;
+    TS_RETURN_IF_ERROR(table.Read(key, &tier));
+    if (Find(options.tiers, tier) == nullptr) {
+      return placement.ErrorAt(key, fmt::format("expected one of the tiers {}, found \"{}\"",
+                                                TierNames(options.tiers), tier));
+    }
+    if (schemas != nullptr) {
+      const absl::Status named = rdb::CheckPlacementKey(key, *schemas);
+      if (!named.ok()) return placement.ErrorAt(key, Message(named));
+    }
+    options.placement.Set(key, tier);
+  }
+  return absl::OkStatus();
+}
+
+// A persistent tier brings an RDB's rows back after a restart, so it has to have them all: columns
+// and index of every table. Only what queries build is elsewhere, for that is not to come back.
+absl::Status CheckPersistent(const Layers& placement, rdb::RdbMainOptions& options) {
+  const auto is_persistent = [&](std::string_view tier) {
+    return Find(options.tiers, tier)->options.kind == TierKind::kPersistent;
+  };
+  const std::string_view rest = options.placement.TierOfTheRest();
+  for (const auto& [key, tier] : options.placement.keys()) {
+    if (key == "query") {
+      if (!is_persistent(tier)) continue;
+      return placement.ErrorAt(
+          key, fmt::format("tier {} is persistent: expected another kind, what queries build does "
+                           "not outlive them",
+                           tier));
+    }
+    if (tier == rest || (!is_persistent(tier) && !is_persistent(rest))) continue;
+    if (is_persistent(rest)) {
+      return placement.ErrorAt(
+          key, fmt::format("expected \"{}\", found \"{}\": default is a persistent tier, which "
+                           "holds all columns and indexes of an rdb or none",
+                           rest, tier));
+    }
+    return placement.ErrorAt(
+        key, fmt::format("tier {} is persistent, which holds all columns and indexes of an rdb or "
+                         "none: expected default = {} as well, found {}",
+                         tier, Quoted(tier), Quoted(rest)));
+  }
+  return absl::OkStatus();
+}
+
+void WarnOfUnused(const ConfigTable& tiers, std::string_view name,
+                  std::vector<std::string>& warnings) {
+  warnings.emplace_back(
+      Message(tiers.ErrorAt(name, "this tier is declared, and nothing is placed in it")));
+}
+
+}  // namespace
+
+absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
+                       const std::vector<Schema>* schemas, rdb::RdbMainOptions& options,
+                       std::vector<std::string>& warnings) {
+  const Layers both(rdb, root, options.name);
+  TS_ASSIGN_OR_RETURN(const Layers tiers, both.Table("tier"));
+  TS_RETURN_IF_ERROR(ReadAllTiers(tiers, options.tiers));
+  TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
+  TS_RETURN_IF_ERROR(ReadPlacement(placement, schemas, options));
+  TS_RETURN_IF_ERROR(CheckPersistent(placement, options));
+  TS_ASSIGN_OR_RETURN(const ConfigTable own, rdb.Table("tier"));
+  TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
+  for (const std::string& name : own.Keys()) {
+    if (!stack.Has(name) && !options.placement.Uses(name)) WarnOfUnused(own, name, warnings);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::RdbMainOptions>& rdbs,
+                             std::vector<std::string>& warnings) {
+  if (rdbs.empty()) {
+    TS_ASSIGN_OR_RETURN(const ConfigTable nothing, root.Table("rdb"));
+    rdb::RdbMainOptions ignored;
+    ignored.name.clear();
+    TS_RETURN_IF_ERROR(ReadTiers(root, nothing, nullptr, ignored, warnings));
+  }
+  TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
+  for (const std::string& name : stack.Keys()) {
+    const bool used = std::any_of(rdbs.begin(), rdbs.end(), [&](const rdb::RdbMainOptions& rdb) {
+      return rdb.placement.Uses(name);
+    });
+    if (!used) WarnOfUnused(stack, name, warnings);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack

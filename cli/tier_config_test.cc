@@ -1,0 +1,343 @@
+#include "cli/tier_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/status.h"
+#include "cli/stack_config.h"
+
+namespace tickstack {
+namespace {
+
+using testing::ElementsAre;
+
+StackConfig Parsed(std::string_view text) {
+  absl::StatusOr<StackConfig> config = ParseStackConfig(text, "s.toml");
+  EXPECT_TRUE(config.ok()) << config.status();
+  return config.ok() ? *std::move(config) : StackConfig();
+}
+
+std::string ErrorOf(std::string_view text) {
+  return std::string(Message(ParseStackConfig(text, "s.toml").status()));
+}
+
+// A file whose lines 1 and 2 are processes, so that `text` begins with line 3.
+std::string File(std::string_view text) { return fmt::format("[tickerplant]\n[[rdb]]\n{}", text); }
+std::string TierError(std::string_view keys) {
+  return ErrorOf(File(fmt::format("[rdb.tier.t]\n{}", keys)));
+}
+// With tiers: f (filesystem), p and q (persistent), d (dram); the keys begin with line 3.
+std::string PlacementError(std::string_view keys, std::string_view tables = "") {
+  return ErrorOf(
+      File(fmt::format("[rdb.placement]\n{}\n[tier]\n"
+                       "d = {{kind='dram'}}\n"
+                       "f = {{kind='filesystem', path='/x', size='1GiB'}}\n"
+                       "p = {{kind='persistent', path='/x', size='1GiB'}}\n"
+                       "q = {{kind='persistent', path='/x', size='1GiB'}}\n{}",
+                       keys, tables)));
+}
+
+TEST(TierConfig, IsDramWhenNothingIsSaid) {
+  const rdb::RdbMainOptions rdb = Parsed(File("")).rdbs[0];
+  ASSERT_EQ(rdb.tiers.size(), 1u);
+  EXPECT_EQ(rdb.tiers[0].options.name, "dram");
+  EXPECT_EQ(rdb.tiers[0].options.kind, mem::TierKind::kDram);
+  EXPECT_EQ(rdb.tiers[0].options.capacity_bytes, SIZE_MAX);
+  EXPECT_EQ(rdb.tiers[0].options.touch_ahead_bytes, size_t{64} << 20);
+  EXPECT_TRUE(rdb.placement.keys().empty());
+  EXPECT_EQ(rdb.numa_node, -1);
+}
+
+TEST(TierConfig, ReadsEveryKeyOfEveryKind) {
+  const rdb::RdbMainOptions rdb = Parsed(File(R"(
+numa_node = 1
+[rdb.tier.dram]
+size = "8GiB"
+nodes = [0, 1]
+huge_pages = "explicit"
+streaming = "on"
+touch_ahead = "2MiB"
+[rdb.tier.files]
+kind = "filesystem"
+path = "/mnt/pmem0"
+size = "64GiB"
+streaming = "off"
+allocator = "memkind"
+touch_ahead = 0
+[rdb.tier.far]
+kind = "numa"
+nodes = [1]
+size = "16GiB"
+huge_pages = "none"
+[rdb.tier.kept]
+kind = "persistent"
+path = "/mnt/pmem1"
+size = "32GiB"
+commit_ms = 20
+[rdb.placement]
+default = "files"
+"quote.time" = "dram"
+trade = "far"
+"index" = "dram"
+"quote.index" = "far"
+query = "dram"
+)"))
+                                      .rdbs[0];
+  EXPECT_EQ(rdb.numa_node, 1);
+  ASSERT_EQ(rdb.tiers.size(), 4u);
+  const mem::TierOptions& dram = rdb.tiers[0].options;
+  EXPECT_EQ(dram.capacity_bytes, size_t{8} << 30);
+  EXPECT_THAT(dram.nodes, ElementsAre(0, 1));
+  EXPECT_EQ(dram.huge_pages, mem::HugePages::kExplicit);
+  EXPECT_EQ(dram.streaming, mem::Streaming::kOn);
+  EXPECT_EQ(dram.touch_ahead_bytes, size_t{2} << 20);
+  const mem::TierOptions& files = rdb.tiers[1].options;
+  EXPECT_EQ(files.name, "files");
+  EXPECT_EQ(files.kind, mem::TierKind::kFilesystem);
+  EXPECT_EQ(files.path, "/mnt/pmem0");
+  EXPECT_EQ(files.capacity_bytes, size_t{64} << 30);
+  EXPECT_EQ(files.streaming, mem::Streaming::kOff);
+  EXPECT_EQ(files.allocator, mem::FileAllocator::kMemkind);
+  EXPECT_EQ(files.touch_ahead_bytes, 0u);
+  const mem::TierOptions& far = rdb.tiers[2].options;
+  EXPECT_EQ(far.kind, mem::TierKind::kNuma);
+  EXPECT_THAT(far.nodes, ElementsAre(1));
+  EXPECT_EQ(far.huge_pages, mem::HugePages::kNone);
+  EXPECT_EQ(rdb.tiers[3].options.kind, mem::TierKind::kPersistent);
+  EXPECT_EQ(rdb.tiers[3].commit_ms, 20);
+  EXPECT_EQ(rdb.placement.TierOfColumn("quote", "bid"), "files");
+  EXPECT_EQ(rdb.placement.TierOfColumn("quote", "time"), "dram");
+  EXPECT_EQ(rdb.placement.TierOfColumn("trade", "time"), "far");
+  EXPECT_EQ(rdb.placement.TierOfIndex("trade"), "dram");
+  EXPECT_EQ(rdb.placement.TierOfIndex("quote"), "far");
+  EXPECT_EQ(rdb.placement.TierOfQueries(), "dram");
+}
+
+TEST(TierConfig, InheritsTheStacksTiersKeyByKey) {
+  const StackConfig config = Parsed(R"(
+[tier.files]
+kind = "filesystem"
+path = "/mnt/a"
+size = "1GiB"
+[placement]
+default = "files"
+index = "dram"
+[tickerplant]
+[[rdb]]
+name = "one"
+[[rdb]]
+name = "two"
+port = 5012
+[rdb.tier.files]
+path = "/mnt/b"
+[rdb.placement]
+index = "files"
+quote = "dram"
+)");
+  const rdb::RdbMainOptions &one = config.rdbs[0], &two = config.rdbs[1];
+  EXPECT_EQ(one.tiers[1].options.path, "/mnt/a");
+  EXPECT_EQ(two.tiers[1].options.path, "/mnt/b");
+  EXPECT_EQ(two.tiers[1].options.capacity_bytes, size_t{1} << 30);
+  EXPECT_EQ(one.placement.TierOfIndex("quote"), "dram");
+  EXPECT_EQ(two.placement.TierOfIndex("quote"), "files");
+  EXPECT_EQ(one.placement.TierOfColumn("quote", "bid"), "files");
+  EXPECT_EQ(two.placement.TierOfColumn("quote", "bid"), "dram");
+  EXPECT_EQ(two.placement.TierOfColumn("trade", "bid"), "files");
+  EXPECT_TRUE(config.warnings.empty());
+}
+
+TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
+  // Each row: the tier's keys from line 4 on, and what is said of them.
+  const std::string at = "s.toml:4: rdb[0].tier.t.", at5 = "s.toml:5: rdb[0].tier.t.",
+                    at3 = "s.toml:3: rdb[0].tier.t.";
+  const std::string file = "kind='filesystem'\npath='/x'\nsize='1GiB'\n";
+  const std::string at7 = "s.toml:7: rdb[0].tier.t.";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      // kind
+      {"",
+       "s.toml:3: rdb[0].tier.t.kind: expected one of dram, filesystem, persistent, numa, found "
+       "no kind"},
+      {"kind = 1", at + "kind: expected a string, found integer 1"},
+      {"kind = 'pmem'",
+       at + "kind: expected one of dram, filesystem, persistent, numa, found \"pmem\""},
+      {"kind = ''", at + "kind: expected one of dram, filesystem, persistent, numa, found \"\""},
+      // path
+      {"kind = 'filesystem'\nsize='1GiB'",
+       at3 + "path: a tier of kind filesystem needs it, found none"},
+      {"kind = 'persistent'\nsize='1GiB'",
+       at3 + "path: a tier of kind persistent needs it, found none"},
+      {"path = 7\nkind = 'filesystem'", at + "path: expected a string, found integer 7"},
+      {"path = ''\nkind = 'filesystem'\nsize='1GiB'",
+       at + "path: expected a directory, found \"\""},
+      {"path = '/x'\nkind = 'dram'",
+       at + "path: a tier of kind dram does not take it: expected kind, size, nodes, huge_pages, "
+            "streaming, touch_ahead"},
+      {"path = '/x'\nkind = 'numa'\nnodes=[1]",
+       at + "path: a tier of kind numa does not take it: expected kind, size, nodes, huge_pages, "
+            "streaming, touch_ahead"},
+      // size
+      {"kind = 'filesystem'\npath='/x'",
+       at3 + "size: a tier of kind filesystem needs it, found none"},
+      {"size = '1 MiB'\nkind = 'filesystem'\npath='/x'",
+       at + "size: expected 16MiB at least, found 1048576 bytes"},
+      {"size = 'much'\nkind = 'dram'",
+       at + "size: expected a size such as \"64GiB\" or a number of bytes, found string \"much\""},
+      {"size = -1\nkind = 'dram'",
+       at + "size: expected a size such as \"64GiB\" or a number of bytes, found integer -1"},
+      // nodes
+      {"kind = 'numa'", at3 + "nodes: a tier of kind numa needs it, found none"},
+      {"nodes = []\nkind = 'numa'",
+       at + "nodes: expected at least one node, such as [1], found none"},
+      {"nodes = 1\nkind = 'numa'",
+       at + "nodes: expected an array of integers from 0 to 1023, found integer 1"},
+      {"nodes = [0, -1]\nkind = 'numa'",
+       at + "nodes: expected an array of integers from 0 to 1023, found integer -1 in it"},
+      {"nodes = ['one']\nkind = 'numa'",
+       at + "nodes: expected an array of integers from 0 to 1023, found string \"one\" in it"},
+      {file + "nodes = [1]",
+       at7 + "nodes: a tier of kind filesystem does not take it: expected kind, path, size, "
+             "streaming, allocator, touch_ahead"},
+      // huge_pages
+      {"huge_pages = 'always'\nkind = 'dram'",
+       at + "huge_pages: expected one of transparent, explicit, none, found \"always\""},
+      {"huge_pages = true\nkind = 'dram'",
+       at + "huge_pages: expected a string, found boolean true"},
+      {file + "huge_pages = 'none'",
+       at7 + "huge_pages: a tier of kind filesystem does not take it: expected kind, path, size, "
+             "streaming, allocator, touch_ahead"},
+      // streaming
+      {"streaming = 'yes'\nkind = 'dram'",
+       at + "streaming: expected one of auto, on, off, found \"yes\""},
+      {"streaming = true\nkind = 'dram'", at + "streaming: expected a string, found boolean true"},
+      // allocator
+      {"allocator = 'jemalloc'\n" + file,
+       at + "allocator: expected one of arena, memkind, found \"jemalloc\""},
+      {"allocator = 'arena'\nkind = 'dram'",
+       at + "allocator: a tier of kind dram does not take it: expected kind, size, nodes, "
+            "huge_pages, streaming, touch_ahead"},
+      {"kind='persistent'\nallocator = 'arena'\npath='/x'\nsize='1GiB'",
+       at5 + "allocator: a tier of kind persistent does not take it: expected kind, path, size, "
+             "streaming, touch_ahead, commit_ms"},
+      // touch_ahead
+      {"touch_ahead = 'some'\nkind = 'dram'",
+       at + "touch_ahead: expected a size such as \"64GiB\" or a number of bytes, found string "
+            "\"some\""},
+      // commit_ms
+      {"commit_ms = 0\nkind = 'persistent'",
+       at + "commit_ms: expected an integer from 1 to 3600000, found integer 0"},
+      {file + "commit_ms = 5",
+       at7 + "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
+             "streaming, allocator, touch_ahead"},
+      // Keys that nobody knows, and what is no table.
+      {file + "pathh = '/x'", at7 + "pathh: unknown key, did you mean path?"},
+  };
+  for (const auto& [keys, error] : cases) EXPECT_EQ(TierError(keys), error) << keys;
+
+  EXPECT_EQ(ErrorOf(File("[rdb.tier]\nt = 5")),
+            "s.toml:4: rdb[0].tier.t: expected a table, found integer 5");
+  EXPECT_EQ(ErrorOf(File("tier = 'dram'")),
+            "s.toml:3: rdb[0].tier: expected a table, found string \"dram\"");
+  EXPECT_EQ(ErrorOf(File("placement = 'dram'")),
+            "s.toml:3: rdb[0].placement: expected a table, found string \"dram\"");
+  EXPECT_EQ(ErrorOf(File("[rdb.tier.'a b']\nkind='dram'")),
+            "s.toml:3: rdb[0].tier.a b: expected letters, digits, - and _ in the name of a tier");
+  EXPECT_EQ(ErrorOf(File("[rdb.tier.dram]\nkind='filesystem'\npath='/x'\nsize='1GiB'")),
+            "s.toml:4: rdb[0].tier.dram.kind: expected \"dram\" for the tier of this name, found "
+            "\"filesystem\": name that tier otherwise");
+  EXPECT_EQ(ErrorOf(File("numa_node = -1")),
+            "s.toml:3: rdb[0].numa_node: expected an integer from 0 to 1023, found integer -1");
+  EXPECT_EQ(ErrorOf(File("numa_node = 'all'")),
+            "s.toml:3: rdb[0].numa_node: expected an integer from 0 to 1023, found string \"all\"");
+}
+
+TEST(TierConfig, NamesTheStacksKeyThatIsWrongForAnRdb) {
+  const std::string_view stack =
+      "[tier.t]\nkind='filesystem'\npath='/x'\nsize='1GiB'\n[tickerplant]\n[[rdb]]\nname='r'\n";
+  EXPECT_EQ(ErrorOf(fmt::format("{}[rdb.tier.t]\nkind='dram'", stack)),
+            "s.toml:3: tier.t.path: rdb r: a tier of kind dram does not take it: expected kind, "
+            "size, nodes, huge_pages, streaming, touch_ahead");
+  EXPECT_EQ(ErrorOf("[placement]\ndefault='t'\n[tickerplant]\n[[rdb]]\nname='r'"),
+            "s.toml:2: placement.default: rdb r: expected one of the tiers dram, found \"t\"");
+  EXPECT_EQ(ErrorOf("[placement]\nquoth='dram'\n[tickerplant]\n[[rdb]]\nname='r'"),
+            "s.toml:2: placement.quoth: rdb r: no table \"quoth\": expected default, index, query, "
+            "or one of trade, quote");
+  EXPECT_EQ(ErrorOf("[tier.t]\nkind='file'\n[tickerplant]"),
+            "s.toml:2: tier.t.kind: expected one of dram, filesystem, persistent, numa, found "
+            "\"file\"");
+}
+
+TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
+  const std::string at = "s.toml:4: rdb[0].placement.";
+  const std::string whole = "which holds all columns and indexes of an rdb or none";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"default = 'x'", at + "default: expected one of the tiers dram, d, f, p, q, found \"x\""},
+      {"default = 1", at + "default: expected a string, found integer 1"},
+      {"index = ['f']", at + "index: expected a string, found an array"},
+      {"query = 'x'", at + "query: expected one of the tiers dram, d, f, p, q, found \"x\""},
+      {"quot = 'f'", at + "quot: no table \"quot\": expected default, index, query, or one of "
+                          "trade, quote"},
+      {"'quot.bid' = 'f'", at + "quot.bid: no table \"quot\": expected default, index, query, or "
+                                "one of trade, quote"},
+      {"'quote.bidd' = 'f'", at + "quote.bidd: table quote has no column \"bidd\": expected time, "
+                                  "sym, bid, ask, bsize, asize, mode, ex, or index"},
+      {"'quote.bid' = 'g'",
+       at + "quote.bid: expected one of the tiers dram, d, f, p, q, found \"g\""},
+      {"quote.bid = 'f'", at + "quote: expected the name of a tier, found a table: a column is one "
+                               "key, in quotes, such as \"quote.time\""},
+      // persistent
+      {"query = 'p'", at + "query: tier p is persistent: expected another kind, what queries build "
+                           "does not outlive them"},
+      {"quote = 'p'", at + "quote: tier p is persistent, " + whole +
+                          ": expected default = \"p\" as well, found \"dram\""},
+      {"'quote.bid' = 'p'", at + "quote.bid: tier p is persistent, " + whole +
+                                ": expected default = \"p\" as well, found \"dram\""},
+      {"index = 'p'", at + "index: tier p is persistent, " + whole +
+                          ": expected default = \"p\" as well, found \"dram\""},
+      {"index = 'dram'\ndefault = 'p'", at +
+                                            "index: expected \"p\", found \"dram\": default is a "
+                                            "persistent tier, " +
+                                            whole},
+      {"'quote.index' = 'f'\ndefault = 'p'", at +
+                                                 "quote.index: expected \"p\", found \"f\": "
+                                                 "default is a persistent tier, " +
+                                                 whole},
+      {"'quote.time' = 'q'\ndefault = 'p'", at +
+                                                "quote.time: expected \"p\", found \"q\": default "
+                                                "is a persistent tier, " +
+                                                whole},
+  };
+  for (const auto& [keys, error] : cases) EXPECT_EQ(PlacementError(keys), error) << keys;
+  EXPECT_EQ(PlacementError("default='p'\nquery='d'\nquote='p'\nindex='p'"), "");
+  EXPECT_EQ(PlacementError("'quote.price' = 'f'", "[tables]\nquote = 'time p, price f'"), "");
+  EXPECT_EQ(PlacementError("'t.index' = 'f'", "[tables]\nt = 'sym s, index j'"),
+            at + "t.index: table t has a column index, so this may be that or its index: name the "
+                 "column otherwise");
+  EXPECT_EQ(PlacementError("index = 'f'", "[tables]\nindex = 'sym s, price f'"),
+            at + "index: a table has this name as well: place its columns one by one, "
+                 "\"index.time\" ...");
+}
+
+TEST(TierConfig, LeavesTablesOfOthersToTheRdb) {
+  EXPECT_EQ(ErrorOf("[tickerplant]\n[[rdb]]\ntickerplant='far:5010'\n[rdb.placement]\n"
+                    "'order.id' = 'dram'"),
+            "");
+  EXPECT_EQ(ErrorOf("[[rdb]]\n[rdb.placement]\n'order.id' = 'dram'"), "");
+  EXPECT_EQ(ErrorOf("[tickerplant]\n[[rdb]]\nreplay='log'\n[rdb.placement]\norder = 'dram'"), "");
+}
+
+TEST(TierConfig, WarnsOfTiersThatNothingIsPlacedIn) {
+  const std::string unused = ": this tier is declared, and nothing is placed in it";
+  EXPECT_THAT(Parsed(File("[rdb.tier.t]\nkind='numa'\nnodes=[1]")).warnings,
+              ElementsAre("s.toml:3: rdb[0].tier.t" + unused));
+  EXPECT_THAT(Parsed("[tier.t]\nkind='numa'\nnodes=[1]\n[tickerplant]\n[[rdb]]").warnings,
+              ElementsAre("s.toml:1: tier.t" + unused));
+  EXPECT_THAT(Parsed("[tier.t]\nkind='numa'\nnodes=[1]\n[tickerplant]").warnings,
+              ElementsAre("s.toml:1: tier.t" + unused));
+  // One RDB that uses it is enough.
+  EXPECT_TRUE(Parsed("[tier.t]\nkind='numa'\nnodes=[1]\n[tickerplant]\n[[rdb]]\nname='a'\n[[rdb]]\n"
+                     "name='b'\nport=1\n[rdb.placement]\nquery='t'")
+                  .warnings.empty());
+}
+
+}  // namespace
+}  // namespace tickstack

@@ -1,0 +1,135 @@
+#include "rdb/rdb_environment.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using testing::HasSubstr;
+
+Schema TradeSchema() { return *ParseSchema("trade", "time p, sym s, price f"); }
+
+PlacementRules Rules() {
+  PlacementRules rules;
+  rules.Set("default", "far");
+  rules.Set("trade.time", "near");
+  rules.Set("index", "near");
+  return rules;
+}
+
+class RdbEnvironmentTest : public testing::Test {
+ protected:
+  RdbEnvironmentTest() { InitLogging("test", LogLevel::kOff); }
+
+  Value Ask(std::string_view name, const Value& argument = Value()) {
+    const std::optional<absl::StatusOr<Value>> answer = environment_.Call(name, {&argument, 1});
+    EXPECT_TRUE(answer.has_value() && answer->ok());
+    return answer.has_value() && answer->ok() ? **answer : Value();
+  }
+  void TakeTrades(std::string_view table) {
+    const int64_t times[] = {1, 2};
+    const double prices[] = {1.5, 2.5};
+    ByteBuffer body;
+    wire::Encode(
+        Value::List({Value::Symbol("upd"), Value::Symbol(table),
+                     Value::Table({"time", "sym", "price"},
+                                  {Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
+                                   Value::Symbols({"A", "B"}),
+                                   Value::Vector(Type::kFloat, std::span<const double>(prices))})}),
+        body);
+    rdb_.OnLive(body);
+  }
+
+  ManualClock clock_{0};
+  std::unique_ptr<mem::Tier> near_ = mem::MakeDramTier("near", size_t{64} << 20);
+  std::unique_ptr<mem::Tier> far_ = mem::MakeDramTier("far");
+  Rdb rdb_{
+      {.table = {}, .infer_schemas = true}, Placement(Rules(), {near_.get(), far_.get()}), &clock_};
+  RdbEnvironment environment_{&rdb_, &clock_};
+};
+
+TEST_F(RdbEnvironmentTest, SaysWhereTheColumnsOfATableAre) {
+  const Schema schema = TradeSchema();
+  rdb_.OnSchemas({&schema, 1});
+  EXPECT_EQ(Ask(".tier.of", Value::Symbol("trade")),
+            Value::Dict(Value::Symbols({"time", "sym", "price", "index"}),
+                        Value::Symbols({"near", "far", "far", "near"})));
+  const Value nowhere = Value::Symbol("quote");
+  EXPECT_EQ(Message(environment_.Call(".tier.of", {&nowhere, 1})->status()),
+            "quote: no table has this name");
+  const Value wrong = Value::Long(1);
+  EXPECT_EQ(Message(environment_.Call(".tier.of", {&wrong, 1})->status()),
+            "type: .tier.of does not take that");
+}
+
+TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {
+  const Schema schema = TradeSchema();
+  rdb_.OnSchemas({&schema, 1});
+  TakeTrades("trade");
+  const Value parts = Ask(".tier.of");
+  EXPECT_EQ(*parts.FindColumn("table"), Value::Symbols({"trade", "trade", "trade", "trade"}));
+  EXPECT_EQ(*parts.FindColumn("column"), Value::Symbols({"time", "sym", "price", "index"}));
+  EXPECT_EQ(*parts.FindColumn("tier"), Value::Symbols({"near", "far", "far", "near"}));
+  const std::span<const int64_t> bytes = parts.FindColumn("bytes")->span<int64_t>();
+  for (const int64_t taken : bytes) EXPECT_GT(taken, 0);
+
+  const Value tiers = Ask(".tier.stats");
+  EXPECT_EQ(*tiers.FindColumn("tier"), Value::Symbols({"near", "far"}));
+  EXPECT_EQ(*tiers.FindColumn("kind"), Value::Symbols({"dram", "dram"}));
+  EXPECT_EQ(*tiers.FindColumn("capacity"), Value::Longs({int64_t{64} << 20, kInfinityLong}));
+  EXPECT_EQ(*tiers.FindColumn("used"), Value::Longs({bytes[0] + bytes[3], bytes[1] + bytes[2]}));
+  EXPECT_EQ(*tiers.FindColumn("refused"), Value::Longs({0, 0}));
+  EXPECT_EQ(*tiers.FindColumn("path"), Value::Symbols({"", ""}));
+  EXPECT_EQ(tiers.FindColumn("dax")->type(), Type::kBoolean);
+  EXPECT_GT(tiers.FindColumn("resident")->span<int64_t>()[0], 0);
+}
+
+// Goal: a key that names nothing is said once, whether the schemas come from a tickerplant or from
+// the first upd. Method: the log's lines.
+TEST_F(RdbEnvironmentTest, LogsKeysOfThePlacementThatNameNothing) {
+  PlacementRules rules = Rules();
+  rules.Set("trade.size", "near");
+  rules.Set("quote", "near");
+  Rdb rdb({}, Placement(rules, {near_.get(), far_.get()}), &clock_);
+  InitLogging("test", LogLevel::kError);
+  const auto log_of = [&] {
+    const Schema schema = TradeSchema();
+    testing::internal::CaptureStderr();
+    rdb.OnSchemas({&schema, 1});
+    return testing::internal::GetCapturedStderr();
+  };
+  const std::string log = log_of();
+  EXPECT_THAT(log, HasSubstr("placement key without effect key=\"quote\" error=\"no table"));
+  EXPECT_THAT(log, HasSubstr("placement key without effect key=\"trade.size\" error=\"table trade "
+                             "has no column"));
+  EXPECT_THAT(log, testing::Not(HasSubstr("trade.time")));
+  EXPECT_EQ(log_of(), "");
+}
+
+TEST_F(RdbEnvironmentTest, LogsKeysThatNameNothingOfATableThatWasInferred) {
+  PlacementRules rules = Rules();
+  rules.Set("quote", "near");
+  rules.Set("trade.size", "near");
+  Rdb rdb({.table = {}, .infer_schemas = true}, Placement(rules, {near_.get(), far_.get()}),
+          &clock_);
+  InitLogging("test", LogLevel::kError);
+  ByteBuffer body;
+  wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                            Value::Table({"time"}, {Value::Longs({1})})}),
+               body);
+  testing::internal::CaptureStderr();
+  rdb.OnLive(body);
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("key=\"trade.size\""));
+  EXPECT_THAT(log, testing::Not(HasSubstr("key=\"quote\"")));  // It may still come.
+}
+
+}  // namespace
+}  // namespace tickstack::rdb
