@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/logging.h"
 #include "base/status.h"
@@ -13,6 +14,11 @@ namespace {
 
 // A longer lag is a day that is replayed, not a row that is late.
 constexpr int64_t kLagMaxNs = kNsPerDay;
+
+// How Sample::rdb names what it has from .rdb.stats[] and .tier.stats[].
+constexpr std::string_view kRowsRefused = "stats.rows_refused";
+constexpr std::string_view kTierPrefix = "tier.";
+constexpr std::string_view kUsedSuffix = ".used";
 
 // An atom, or the first element of a vector, as a number. nullopt: null, empty or no number.
 std::optional<int64_t> LongOf(const Value& value) {
@@ -57,6 +63,11 @@ std::string AsofQuery(std::string_view symbol) {
       symbol, symbol);
 }
 
+double NumberOf(const Sample& sample, std::string_view name) {
+  const auto at = sample.rdb.find(std::string(name));
+  return at == sample.rdb.end() ? 0 : at->second;
+}
+
 // What may stand behind a backtick in a query: another text would be another query.
 bool IsPlainSymbol(std::string_view text) {
   if (text.empty()) return false;
@@ -69,6 +80,21 @@ bool IsPlainSymbol(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<TierMemory> TiersOf(const Sample& sample) {
+  std::vector<TierMemory> tiers;
+  for (const auto& [name, number] : sample.rdb) {
+    if (!name.starts_with(kTierPrefix) || !name.ends_with(kUsedSuffix)) continue;
+    const std::string tier =
+        name.substr(kTierPrefix.size(), name.size() - kTierPrefix.size() - kUsedSuffix.size());
+    const auto of = [&](std::string_view what) {
+      return NumberOf(sample, fmt::format("{}{}.{}", kTierPrefix, tier, what));
+    };
+    tiers.push_back(
+        {tier, of("capacity"), number, of("high_water"), of("resident"), of("refused")});
+  }
+  return tiers;
+}
 
 Monitor::Monitor(MonitorSettings settings, OnSample on_sample)
     : settings_(std::move(settings)),
@@ -222,9 +248,27 @@ void Monitor::TakeRdb(std::string_view prefix, const Value& answer) {
   }
 }
 
+// A tier that is full loses rows for as long as the rdb lives, and nothing else of the stack shows
+// it: the tickerplant's log has them, and queries are answered as before.
+void Monitor::WarnOfRefusedRows(int64_t now_ns) {
+  const double refused = NumberOf(sample_, kRowsRefused);
+  double before = NumberOf(last_, kRowsRefused);
+  if (refused == before) return;
+  if (refused < before) before = 0;  // It was started again.
+  refused_unsaid_ += refused - before;
+  if (!refused_limit_.Pass(now_ns)) return;
+  std::string full;
+  for (const TierMemory& tier : TiersOf(sample_)) {
+    if (tier.refused > 0) full += fmt::format("{}{}", full.empty() ? "" : ",", tier.name);
+  }
+  LogWarn("rdb refuses rows rows={} rows_refused={} full_tiers={}",
+          std::exchange(refused_unsaid_, 0), refused, full);
+}
+
 void Monitor::Finish(int64_t now_ns) {
   running_ = false;
   sample_.end_ns = now_ns;
+  WarnOfRefusedRows(now_ns);
   Metric& query = metrics_.back();
   query.Record(now_ns, now_ns - sample_.due_ns);
   // Those that were due meanwhile, with the time that their answer would have taken at least.

@@ -16,6 +16,9 @@
 // due until the running one ended: nobody who asked then would have had an answer earlier. So a
 // slow rdb cannot hide behind the questions that it kept from being asked (coordinated omission).
 //
+// Rows that the rdb refuses, because a tier is full, are a warning line, at most one in ten
+// seconds.
+//
 // A lag counts once a newer row has come: while nothing comes, nobody knows whether a row is late
 // or the day is over. So neither what lay in the tables before the run nor the quiet after it
 // counts, and a stall counts in full when it ends. The CSV has every lag.
@@ -32,6 +35,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/logging.h"
+#include "base/time.h"
 #include "monitor/metric.h"
 #include "table/value.h"
 
@@ -57,6 +62,17 @@ struct Sample {
   // `latency.p99`, `stats.bytes`, `tier.dram.used`...: what the rdb last said of itself.
   std::map<std::string, double> rdb;
 };
+
+// A memory tier of the rdb, in bytes.
+struct TierMemory {
+  std::string name;
+  double capacity = 0;  // 0: bounded by the machine only.
+  double used = 0;
+  double high_water = 0;
+  double resident = 0;  // Of DRAM.
+  double refused = 0;   // Allocations.
+};
+std::vector<TierMemory> TiersOf(const Sample& sample);  // By name.
 
 // What the monitor needs of its connection to the rdb.
 class Rdb {
@@ -116,6 +132,7 @@ class Monitor {
   void TakeAnswer(const Question& question, const Value& answer, int64_t now_ns);
   void TakeNewest(size_t table, const Value& answer, int64_t now_ns);
   void TakeRdb(std::string_view prefix, const Value& answer);
+  void WarnOfRefusedRows(int64_t now_ns);
 
   const MonitorSettings settings_;
   const OnSample on_sample_;
@@ -132,6 +149,9 @@ class Monitor {
   int64_t rdb_due_ns_ = 0;
   std::vector<Newest> newest_;  // By table.
   std::string asof_symbol_;
+
+  double refused_unsaid_ = 0;  // Refused rows that were not in a warning yet.
+  LogLimit refused_limit_{10 * kNsPerSecond};
 
   int64_t samples_ = 0, missed_ = 0, errors_ = 0, connects_ = 0;
   std::vector<Metric> metrics_;  // A lag per table, then asof, then query.

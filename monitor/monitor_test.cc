@@ -33,14 +33,19 @@ class FakeRdb : public Rdb {
       return Value::Dict(Value::Symbols({"count", "p99"}), Value::Longs({5, 1'234}));
     }
     if (query == ".tier.stats[]") {
-      return Value::Table({"tier", "kind", "capacity", "used"},
+      return Value::Table({"tier", "kind", "capacity", "used", "refused"},
                           {Value::Symbols({"dram", "pmem"}), Value::Symbols({"a", "b"}),
-                           Value::Longs({kInfinityLong, kNullLong}), Value::Longs({100, 200})});
+                           Value::Longs({kInfinityLong, kNullLong}), Value::Longs({100, 200}),
+                           Value::Longs({0, rows_refused})});
+    }
+    if (query == ".rdb.stats[]" && rows_refused > 0) {
+      return Value::Dict(Value::Symbols({"rows_refused"}), Value::Longs({rows_refused}));
     }
     return absl::UnknownError("nyi: " + query);
   }
 
   std::deque<std::string> questions;
+  int64_t rows_refused = 0;
   int64_t trade_ns = kNullLong, quote_ns = kNullLong;
   std::string symbol = "SPY";
 };
@@ -128,15 +133,34 @@ TEST_F(MonitorTest, ASymbolThatWouldBeAnotherQueryIsNotAsked) {
   EXPECT_EQ(asked_[4], "exec last sym from trade");
 }
 
+TEST_F(MonitorTest, WarnsOfRowsThatTheRdbRefusesAndNamesTheFullTiers) {
+  InitLogging("test", LogLevel::kWarn);
+  const auto log_of = [&](int64_t rows_refused) {
+    rdb_.rows_refused = rows_refused;
+    testing::internal::CaptureStderr();
+    now_ns_ += 11 * kNsPerSecond;  // Past what limits the warning, and what the rdb is asked.
+    RunSample();
+    return testing::internal::GetCapturedStderr();
+  };
+  Connect();
+  EXPECT_THAT(log_of(0), testing::Not(HasSubstr("refuses")));
+  EXPECT_THAT(log_of(7), HasSubstr("rdb refuses rows rows=7 rows_refused=7 full_tiers=pmem"));
+  EXPECT_THAT(log_of(7), testing::Not(HasSubstr("refuses")));
+  EXPECT_THAT(log_of(9), HasSubstr("rdb refuses rows rows=2 rows_refused=9 full_tiers=pmem"));
+  EXPECT_THAT(log_of(3), HasSubstr("rdb refuses rows rows=3 rows_refused=3"));  // Started again.
+  EXPECT_EQ(samples_.back().rdb.at("stats.rows_refused"), 3);  // A column of the CSV.
+}
+
 TEST_F(MonitorTest, KeepsTheNumbersThatTheRdbSaysOfItself) {
   Connect();
   RunSample();
   EXPECT_THAT(
       samples_[0].rdb,
       ElementsAre(testing::Pair("latency.count", 5), testing::Pair("latency.p99", 1'234),
-                  testing::Pair("tier.dram.used", 100), testing::Pair("tier.pmem.used", 200)));
+                  testing::Pair("tier.dram.refused", 0), testing::Pair("tier.dram.used", 100),
+                  testing::Pair("tier.pmem.refused", 0), testing::Pair("tier.pmem.used", 200)));
   RunSample();
-  EXPECT_EQ(samples_[1].rdb.size(), 4u);
+  EXPECT_EQ(samples_[1].rdb.size(), 6u);
 }
 
 TEST_F(MonitorTest, SamplesAreDueOnAGrid) {

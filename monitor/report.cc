@@ -36,6 +36,16 @@ std::string Thousands(int64_t number) {
   return digits;
 }
 
+std::string Bytes(double bytes) {
+  const char* unit = "B";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (bytes < 1024) break;
+    bytes /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", bytes, unit);
+}
+
 // A name from outside, as one CSV cell.
 std::string NameCell(std::string_view name) {
   std::string cell;
@@ -96,7 +106,12 @@ std::string ProgressLine(const Monitor& monitor) {
     line += fmt::format("asof {} {} rows {} | ", last.asof_symbol,
                         Thousands(last.asof_rows.value_or(0)), Duration(*last.asof_ns));
   }
-  return line + fmt::format("query {}", Duration(last.end_ns - last.due_ns));
+  line += fmt::format("query {}", Duration(last.end_ns - last.due_ns));
+  for (const TierMemory& tier : TiersOf(last)) {
+    line += fmt::format(" | {} {}", NameCell(tier.name), Bytes(tier.used));
+    if (tier.capacity > 0) line += fmt::format(" of {}", Bytes(tier.capacity));
+  }
+  return line;
 }
 
 std::string SummaryText(const Summary& summary) {
@@ -124,6 +139,13 @@ std::string SummaryText(const Summary& summary) {
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
     cells(monitor.settings().tables[i] + " rows", {Thousands(last.tables[i].rows.value_or(0))});
+  }
+  const std::vector<TierMemory> tiers = TiersOf(last);
+  if (!tiers.empty()) cells("memory", {"used", "high water", "capacity", "in DRAM"});
+  for (const TierMemory& tier : tiers) {
+    cells("tier " + NameCell(tier.name),
+          {Bytes(tier.used), Bytes(tier.high_water),
+           tier.capacity > 0 ? Bytes(tier.capacity) : std::string("-"), Bytes(tier.resident)});
   }
   // In the rdb's own units and words; most of what it counts is 0.
   for (const auto& [name, number] : last.rdb) {

@@ -23,7 +23,8 @@ class SampleCsv {
   std::vector<std::string> rdb_names_;
 };
 
-// `trade 1,234,567 rows lag 1.2 ms | quote ... | asof SPY 812 rows 0.4 ms | query 0.9 ms`.
+// `trade 1,234,567 rows lag 1.2 ms | quote ... | asof SPY 812 rows 0.4 ms | query 0.9 ms |
+// dram 1.5 GiB | pmem 20 GiB of 64 GiB`.
 std::string ProgressLine(const Monitor& monitor);
 
 struct Summary {

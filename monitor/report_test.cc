@@ -51,7 +51,7 @@ TEST(SampleCsv, KeepsItsColumnsWhateverTheRdbSaysLater) {
 // A monitor that has seen two rounds of a tiny rdb.
 class ReportTest : public testing::Test, public Rdb {
  protected:
-  ReportTest() {
+  explicit ReportTest(Value tiers = Value::Long(0)) : tiers_(std::move(tiers)) {
     InitLogging("test", LogLevel::kOff);
     monitor_.OnConnected(this, kTenNs);
     for (int64_t round = 0; round < 2; ++round) {
@@ -61,6 +61,7 @@ class ReportTest : public testing::Test, public Rdb {
         const std::string query = std::exchange(query_, {});
         const bool time = query.starts_with("exec last time");
         monitor_.OnAnswer(query.starts_with("exec last sym") ? Value::Symbol("SPY")
+                          : query == ".tier.stats[]"         ? tiers_
                           : time                             ? Value::Timestamp(now_ns - 5 * kMs)
                                                              : Value::Long(1'000'000),
                           now_ns + kMs);
@@ -70,9 +71,31 @@ class ReportTest : public testing::Test, public Rdb {
   void Ask(std::string_view query) override { query_ = query; }
   Summary Make() const { return {"mon", "host:1", kTenNs, kTenNs + 600 * kMs, &monitor_}; }
 
+  const Value tiers_;
   std::string query_;
   Monitor monitor_{{}, [](const Sample&) {}};
 };
+
+class TierReportTest : public ReportTest {
+ protected:
+  TierReportTest()
+      : ReportTest(Value::Table(
+            {"tier", "capacity", "used", "high_water", "refused", "resident"},
+            {Value::Symbols({"dram", "pm.0"}), Value::Longs({kInfinityLong, int64_t{64} << 30}),
+             Value::Longs({3 << 20, int64_t{20} << 30}), Value::Longs({4 << 20, int64_t{21} << 30}),
+             Value::Longs({0, 1}), Value::Longs({3 << 20, 512})})) {}
+};
+
+TEST_F(TierReportTest, SaysTheMemoryOfEachTier) {
+  EXPECT_THAT(ProgressLine(monitor_), testing::EndsWith(" | dram 3 MiB | pm.0 20 GiB of 64 GiB"));
+  const std::string text = SummaryText(Make());
+  EXPECT_THAT(text, HasSubstr("memory                          used  high water    capacity"
+                              "     in DRAM\n"));
+  EXPECT_THAT(text, HasSubstr("tier dram                      3 MiB       4 MiB           -"
+                              "       3 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("tier pm.0                     20 GiB      21 GiB      64 GiB"
+                              "       512 B\n"));
+}
 
 TEST_F(ReportTest, TheLineSaysRowsLagsAndTimes) {
   EXPECT_EQ(ProgressLine(monitor_),
