@@ -13,6 +13,7 @@
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
+#include "cli/tiers_command.h"
 #include "cli/up_command.h"
 
 namespace tickstack {
@@ -72,6 +73,17 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
   command.callback([&] { action = [&] { return RunQuery(options); }; });
 }
 
+void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "tiers", "Say what a configuration places where, and how much memory it takes");
+  command.add_option("config", options.config, "The stack's configuration")->required();
+  command.add_flag("--json", options.json, "One object");
+  command.add_option("--rows", options.rows, "Rows of each table")
+      ->check(CLI::Range(size_t{1}, size_t{100'000'000}))
+      ->capture_default_str();
+  command.callback([&] { action = [&] { return RunTiers(options); }; });
+}
+
 struct LogOptions {
   LogDumpOptions dump;
   LogCheckOptions check;
@@ -126,6 +138,7 @@ int Main(int argc, char** argv) {
   UpOptions up;
   DemoOptions demo;
   QueryOptions query;
+  TiersOptions tiers;
   LogOptions log;
   AddUpCommand(app, up, action);
   AddDemoCommand(app, demo, action);
@@ -134,6 +147,7 @@ int Main(int argc, char** argv) {
   AddFeedCommand(app, *config, action);
   AddMonitorCommand(app, *config, action);
   AddQueryCommand(app, query, action);
+  AddTiersCommand(app, tiers, action);
   AddLogCommand(app, log, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {
     std::fprintf(stderr, "no subcommand %s\nRun with --help for more information.\n",

@@ -1,0 +1,77 @@
+#include "cli/table_bytes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "mem/tier.h"
+#include "table/batch.h"
+#include "table/symbols.h"
+#include "table/table.h"
+
+namespace tickstack {
+namespace {
+
+constexpr size_t kBatchRows = 16'384;
+
+// The name of row `row`'s symbol: number n comes as often as 1/n, evenly over the rows.
+std::string SymbolOf(size_t row) {
+  constexpr double kGolden = 0.6180339887498949;
+  const double at = static_cast<double>(row) * kGolden;
+  const auto number =
+      static_cast<size_t>(std::pow(static_cast<double>(kDaySymbols), at - std::floor(at)));
+  return fmt::format("S{}", number);
+}
+
+// Elements of no particular value.
+ByteBuffer Elements(Type type, bool indexed, size_t begin_row, size_t rows) {
+  ByteBuffer bytes;
+  if (IsVectorType(type) && type != Type::kSymbol) {
+    bytes.Append(std::string(rows * WidthOf(type), '\0'));
+    return bytes;
+  }
+  for (size_t row = begin_row; row < begin_row + rows; ++row) {
+    if (type == Type::kList) {
+      bytes.AppendLittle(static_cast<uint8_t>(Type::kChar));  // An empty string.
+      bytes.AppendLittle(uint8_t{0});
+      bytes.AppendLittle(int32_t{0});
+    } else {
+      if (indexed) bytes.Append(SymbolOf(row));
+      bytes.AppendLittle(uint8_t{0});
+    }
+  }
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows) {
+  const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("measured");
+  SymbolTable symbols;
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table,
+                      Table::Create(schema, &symbols, {tier.get(), {}, nullptr}));
+  for (size_t begin_row = 0; begin_row < rows; begin_row += kBatchRows) {
+    const size_t batch_rows = std::min(kBatchRows, rows - begin_row);
+    std::vector<ByteBuffer> bytes;
+    std::vector<ColumnView> columns;
+    bytes.reserve(schema.columns.size());
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      const bool indexed = static_cast<int>(i) == table->indexed_column();
+      bytes.push_back(Elements(schema.columns[i].type, indexed, begin_row, batch_rows));
+      columns.push_back(
+          {.type = schema.columns[i].type, .rows = batch_rows, .data = bytes.back().span()});
+    }
+    TS_RETURN_IF_ERROR(table->Append({columns, batch_rows}));
+  }
+  TableBytes taken;
+  for (size_t i = 0; i < schema.columns.size(); ++i)
+    taken.columns.push_back(table->column_bytes(i));
+  taken.index = table->index_bytes();
+  return taken;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,28 @@
+#include "cli/table_bytes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tickstack {
+namespace {
+
+TEST(MeasureTableBytes, AnswersWhatATableOfTheseRowsTakes) {
+  const Schema schema = *ParseSchema("t", "time p, sym s, size i, flag b, text *");
+  const TableBytes bytes = *MeasureTableBytes(schema, 300'000);
+  const size_t widths[] = {8, 4, 4, 1, 16 + 6};  // A text: where it is, and an empty string.
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    // At most the chunk that was begun, and for texts the arena's last block, are not rows.
+    EXPECT_GE(bytes.columns[i], widths[i] * 300'000) << i;
+    EXPECT_LE(bytes.columns[i], widths[i] * 2 * 262'144 + (size_t{2} << 20)) << i;
+  }
+  EXPECT_GE(bytes.index, 300'000u * 12);
+  EXPECT_LE(bytes.index, 300'000u * 12 * 2);  // Few rows of many symbols: first blocks.
+}
+
+TEST(MeasureTableBytes, HasNoIndexWithoutSymbols) {
+  EXPECT_EQ(MeasureTableBytes(*ParseSchema("t", "time p, price f"), 10)->index, 0u);
+  EXPECT_EQ(MeasureTableBytes(*ParseSchema("t", "sym s"), 0)->columns[0], 0u);
+}
+
+}  // namespace
+}  // namespace tickstack

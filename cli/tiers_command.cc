@@ -1,0 +1,282 @@
+#include "cli/tiers_command.h"
+
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "cli/format_value.h"
+#include "cli/stack_config.h"
+#include "cli/table_bytes.h"
+#include "mem/tier.h"
+
+namespace tickstack {
+namespace {
+
+constexpr int kExitUsage = 2;
+constexpr size_t kProbeBytes = size_t{16} << 20;
+
+// A tier as it would open.
+struct TierReport {
+  mem::TierOptions options;
+  bool used = false;
+  mem::TierStats found;              // If status is OK.
+  std::optional<size_t> free_bytes;  // Of the file system, for a file kind.
+  absl::Status status;
+  size_t bytes = 0;  // Of the tables' rows.
+};
+
+// A column, or the index of a table.
+struct PartReport {
+  std::string table;
+  std::string column;
+  std::string type;  // As in `[tables]`; empty for an index.
+  std::string tier;
+  size_t bytes = 0;
+};
+
+struct RdbReport {
+  std::string name;
+  int numa_node = -1;
+  bool knows_tables = false;
+  std::string queries;
+  std::vector<TierReport> tiers;
+  std::vector<PartReport> parts;
+};
+
+bool IsFileKind(mem::TierKind kind) {
+  return kind == mem::TierKind::kFilesystem || kind == mem::TierKind::kPersistent;
+}
+
+absl::StatusOr<size_t> FreeBytes(const std::string& path) {
+  struct statvfs found{};
+  if (statvfs(path.c_str(), &found) != 0) return ErrnoStatus(errno, path);
+  return size_t{found.f_bavail} * found.f_frsize;
+}
+
+// Opens the tier for a moment: a file kind in 16 MiB, since all of its capacity would be taken from
+// the file system; the others as they are, which costs addresses only.
+void Probe(TierReport& report) {
+  mem::TierOptions probe = report.options;
+  probe.touch_ahead_bytes = 0;
+  if (IsFileKind(probe.kind)) {
+    const absl::StatusOr<size_t> free_bytes = FreeBytes(probe.path);
+    if (free_bytes.ok()) report.free_bytes = *free_bytes;
+    probe.kind = mem::TierKind::kFilesystem;  // The same mapping; a persistent one leaves files.
+    probe.allocator = mem::FileAllocator::kArena;
+    probe.capacity_bytes = kProbeBytes;
+  }
+  const absl::StatusOr<std::unique_ptr<mem::Tier>> tier = mem::OpenTier(probe);
+  if (!tier.ok()) {
+    report.status = tier.status();
+    return;
+  }
+  report.found = (*tier)->Stats();
+  if (report.free_bytes && report.options.capacity_bytes > *report.free_bytes) {
+    report.status =
+        ResourceExhausted("tier {}: size is {} bytes, {} has {} free", report.options.name,
+                          report.options.capacity_bytes, report.options.path, *report.free_bytes);
+  }
+}
+
+absl::Status AddTable(const Schema& schema, const rdb::PlacementRules& placement, size_t rows,
+                      RdbReport& report) {
+  TS_ASSIGN_OR_RETURN(const TableBytes bytes, MeasureTableBytes(schema, rows));
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const ColumnSpec& column = schema.columns[i];
+    const std::string type(1, column.type == Type::kList ? '*' : LetterOf(column.type));
+    report.parts.push_back({schema.table, column.name, type,
+                            std::string(placement.TierOfColumn(schema.table, column.name)),
+                            bytes.columns[i]});
+  }
+  if (IndexedColumn(schema) >= 0) {
+    report.parts.push_back(
+        {schema.table, "index", "", std::string(placement.TierOfIndex(schema.table)), bytes.index});
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMainOptions& rdb,
+                                   size_t rows) {
+  RdbReport report;
+  report.name = rdb.name;
+  report.numa_node = rdb.numa_node;
+  report.knows_tables = KnowsTables(config, rdb);
+  report.queries = rdb.placement.TierOfQueries();
+  for (const Schema& schema : config.schemas) {
+    TS_RETURN_IF_ERROR(AddTable(schema, rdb.placement, rows, report));
+  }
+  for (const rdb::TierConfig& tier : rdb.tiers) {
+    TierReport& added = report.tiers.emplace_back();
+    added.options = tier.options;
+    added.used = rdb.placement.Uses(tier.options.name);
+    if (added.used) Probe(added);
+    for (const PartReport& part : report.parts) {
+      if (part.tier == tier.options.name) added.bytes += part.bytes;
+    }
+  }
+  return report;
+}
+
+// --- For programs --------------------------------------------------------------------------------
+
+using Json = nlohmann::ordered_json;
+
+Json JsonOf(const TierReport& tier) {
+  const bool bounded = tier.options.capacity_bytes != SIZE_MAX;
+  const bool found = tier.used && tier.status.ok();
+  Json json = {{"tier", tier.options.name},
+               {"kind", mem::NameOf(tier.options.kind)},
+               {"used", tier.used},
+               {"path", tier.options.path},
+               {"size_bytes", bounded ? Json(tier.options.capacity_bytes) : Json()},
+               {"free_bytes", tier.free_bytes ? Json(*tier.free_bytes) : Json()},
+               {"filesystem", found ? Json(tier.found.filesystem) : Json()},
+               {"dax", found ? Json(tier.found.dax) : Json()},
+               {"nodes", tier.options.nodes},
+               {"streaming", found ? Json(tier.found.streaming) : Json()},
+               {"bytes", tier.bytes}};
+  if (!tier.status.ok()) json["error"] = Message(tier.status);
+  return json;
+}
+
+Json JsonOf(const RdbReport& rdb) {
+  Json json = {{"rdb", rdb.name},
+               {"numa_node", rdb.numa_node < 0 ? Json() : Json(rdb.numa_node)},
+               {"tables_of", rdb.knows_tables ? "configuration" : "others"},
+               {"query", rdb.queries},
+               {"tiers", Json::array()},
+               {"columns", Json::array()}};
+  for (const TierReport& tier : rdb.tiers) json["tiers"].push_back(JsonOf(tier));
+  for (const PartReport& part : rdb.parts) {
+    json["columns"].push_back({{"table", part.table},
+                               {"column", part.column},
+                               {"type", part.type},
+                               {"tier", part.tier},
+                               {"bytes", part.bytes}});
+  }
+  return json;
+}
+
+// --- For people ----------------------------------------------------------------------------------
+
+// 1 MiB is "1 MiB", 1.5 GiB "1.5 GiB".
+std::string Size(size_t bytes) {
+  auto number = static_cast<double>(bytes);
+  const char* unit = "B";
+  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
+    if (number < 1024) break;
+    number /= 1024;
+    unit = larger;
+  }
+  return fmt::format("{:.4g} {}", number, unit);
+}
+
+// A table as q shows one. Texts are symbols, which it shows without quotes.
+std::string TextTable(std::vector<std::pair<std::string, std::vector<std::string>>> columns) {
+  SymbolVector names;
+  std::vector<Value> values;
+  for (const auto& [name, cells] : columns) {
+    names.push_back(name);
+    SymbolVector symbols;
+    for (const std::string& cell : cells) symbols.push_back(cell);
+    values.push_back(Value::Symbols(std::move(symbols)));
+  }
+  return FormatText(Value::Table(std::move(names), std::move(values)));
+}
+
+template <typename Report, typename CellOf>
+std::vector<std::string> Cells(const std::vector<Report>& reports, CellOf cell_of) {
+  std::vector<std::string> cells;
+  for (const Report& report : reports) cells.push_back(cell_of(report));
+  return cells;
+}
+
+std::string TiersText(const std::vector<TierReport>& tiers) {
+  using Of = const TierReport&;
+  const auto found = [](Of t) { return t.used && t.status.ok(); };
+  return TextTable(
+      {{"tier", Cells(tiers, [](Of t) { return t.options.name; })},
+       {"kind", Cells(tiers, [](Of t) { return std::string(mem::NameOf(t.options.kind)); })},
+       {"size", Cells(tiers,
+                      [](Of t) {
+                        const bool bounded = t.options.capacity_bytes != SIZE_MAX;
+                        return bounded ? Size(t.options.capacity_bytes) : "the machine's";
+                      })},
+       {"takes", Cells(tiers, [](Of t) { return t.used ? Size(t.bytes) : "not used"; })},
+       {"path", Cells(tiers, [](Of t) { return t.options.path; })},
+       {"free", Cells(tiers, [](Of t) { return t.free_bytes ? Size(*t.free_bytes) : ""; })},
+       {"filesystem", Cells(tiers, [&](Of t) { return found(t) ? t.found.filesystem : ""; })},
+       {"dax", Cells(tiers,
+                     [&](Of t) {
+                       if (!found(t) || !IsFileKind(t.options.kind)) return "";
+                       return t.found.dax ? "yes" : "no";
+                     })},
+       {"nodes", Cells(tiers, [&](Of t) { return found(t) ? t.found.nodes : ""; })}});
+}
+
+std::string TextOf(const RdbReport& rdb, size_t rows) {
+  std::string text = fmt::format("rdb {}, {} rows of each table", rdb.name, rows);
+  if (!rdb.knows_tables) text += " (it gets its tables from elsewhere: these are the file's)";
+  if (rdb.numa_node >= 0) text += fmt::format(", on NUMA node {}", rdb.numa_node);
+  text += fmt::format("\n\n{}\n", TiersText(rdb.tiers));
+  using Of = const PartReport&;
+  text += TextTable({{"table", Cells(rdb.parts, [](Of p) { return p.table; })},
+                     {"column", Cells(rdb.parts, [](Of p) { return p.column; })},
+                     {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
+                     {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })},
+                     {"takes", Cells(rdb.parts, [](Of p) { return Size(p.bytes); })}});
+  return text + fmt::format("\nWhat queries build is in tier {}.\n", rdb.queries);
+}
+
+bool Print(const std::string& text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written) std::perror("stdout");
+  return written;
+}
+
+int Failed(const absl::Status& status, int exit_code) {
+  std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
+  return exit_code;
+}
+
+}  // namespace
+
+int RunTiers(const TiersOptions& options) {
+  const absl::StatusOr<StackConfig> config = LoadStackConfig(options.config);
+  if (!config.ok()) return Failed(config.status(), kExitUsage);
+  if (config->rdbs.empty()) {
+    return Failed(NotFound("{}: no [[rdb]] in it", options.config), kExitUsage);
+  }
+  for (const std::string& warning : config->warnings) {
+    std::fprintf(stderr, "warning: %s\n", warning.c_str());
+  }
+  Json json = {{"rows", options.rows}, {"rdbs", Json::array()}};
+  std::string text;
+  bool all_open = true;
+  for (const rdb::RdbMainOptions& rdb : config->rdbs) {
+    const absl::StatusOr<RdbReport> report = ReportOf(*config, rdb, options.rows);
+    if (!report.ok()) return Failed(Annotate(report.status(), rdb.name), EXIT_FAILURE);
+    json["rdbs"].push_back(JsonOf(*report));
+    text += (text.empty() ? "" : "\n") + TextOf(*report, options.rows);
+    for (const TierReport& tier : report->tiers) {
+      if (tier.status.ok()) continue;
+      all_open = false;
+      Failed(Annotate(tier.status, fmt::format("rdb {}", rdb.name)), EXIT_FAILURE);
+    }
+  }
+  const bool printed = Print(options.json ? json.dump(2) + "\n" : text);
+  return all_open && printed ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+}  // namespace tickstack
