@@ -3,21 +3,23 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
-#include <new>
 #include <span>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "base/scratch.h"
+
 namespace tickstack {
 
 // A growable run of bytes that does not zero what it hands out: std::vector would write every byte
 // of a receive buffer or a column once before the real bytes arrive. Grows by doubling with
-// realloc, which the C library does by moving pages, without a copy, for large blocks. Move-only
-// unless Clone() is called. Threads: one owner. Errors: running out of memory ends the process, as
-// with operator new.
+// realloc, which the C library does by moving pages, without a copy, for large blocks. A large
+// buffer that is made or grows in a query lives in that query's scratch memory if it has one
+// (base/scratch.h); growing copies there, so who knows the size reserves it. Move-only unless
+// Clone() is called. Threads: one owner. Errors: running out of memory ends the process, as with
+// operator new.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -25,7 +27,7 @@ class ByteBuffer {
   ByteBuffer(ByteBuffer&& other) noexcept { swap(other); }
   ByteBuffer& operator=(ByteBuffer&& other) noexcept {
     if (this != &other) {
-      std::free(data_);
+      FreeBlock(data_, capacity_);
       data_ = std::exchange(other.data_, nullptr);
       size_ = std::exchange(other.size_, 0);
       capacity_ = std::exchange(other.capacity_, 0);
@@ -34,7 +36,7 @@ class ByteBuffer {
   }
   ByteBuffer(const ByteBuffer&) = delete;
   ByteBuffer& operator=(const ByteBuffer&) = delete;
-  ~ByteBuffer() { std::free(data_); }
+  ~ByteBuffer() { FreeBlock(data_, capacity_); }
 
   ByteBuffer Clone() const { return ByteBuffer(span()); }
   void swap(ByteBuffer& other) noexcept {
@@ -86,9 +88,7 @@ class ByteBuffer {
  private:
   void Grow(size_t needed) { Reallocate(needed > 2 * capacity_ ? needed : 2 * capacity_); }
   void Reallocate(size_t capacity) {
-    void* moved = std::realloc(data_, capacity);
-    if (moved == nullptr) throw std::bad_alloc();
-    data_ = static_cast<std::byte*>(moved);
+    data_ = ReallocateBlock(data_, capacity_, size_, capacity);
     capacity_ = capacity;
   }
 

@@ -20,6 +20,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/check.h"
+#include "base/scratch.h"
 #include "table/types.h"
 
 namespace tickstack {
@@ -55,8 +56,8 @@ class SymbolVector {
   }
 
  private:
-  std::string text_;
-  std::vector<size_t> ends_;
+  ScratchString text_;
+  ScratchVector<size_t> ends_;
 };
 
 class Value {

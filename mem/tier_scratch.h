@@ -1,0 +1,26 @@
+#pragma once
+
+#include "base/scratch.h"
+#include "mem/tier.h"
+
+namespace tickstack::mem {
+
+// A tier as the scratch memory of queries. Blocks are at least kLargeBlockBytes; what they count
+// for is Tier::RoundedBytes, and blocks that were given back are the tier's to hand out again,
+// touched already. The tier outlives this, and this all blocks.
+class TierScratch final : public ScratchMemory {
+ public:
+  explicit TierScratch(Tier* tier);
+
+  absl::StatusOr<std::byte*> Allocate(size_t bytes) override { return tier_->Allocate(bytes); }
+  void Free(std::byte* memory, size_t bytes) override { tier_->Free(memory, bytes); }
+  const std::string& name() const override { return name_; }
+  size_t capacity_bytes() const override { return capacity_bytes_; }
+
+ private:
+  Tier* const tier_;
+  const std::string name_;
+  const size_t capacity_bytes_;
+};
+
+}  // namespace tickstack::mem
