@@ -154,6 +154,7 @@ absl::Status ForEachPair(const Slice& weights, const Slice& values, Budget& budg
   constexpr size_t kRows = 65536;
   for (size_t at = 0; at < weights.count(); at += kRows) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Budget::Temporaries temporaries(budget);
     const auto part = [&](const Slice& slice) -> absl::StatusOr<Value> {
       const auto rows = std::make_shared<const RowSet>(slice.rows->Slice(at, kRows));
       TS_ASSIGN_OR_RETURN(const Value block, Materialise(Slice{slice.column, rows}, budget));

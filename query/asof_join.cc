@@ -28,12 +28,12 @@ int64_t OrderedTime(T time) {
   }
 }
 
-absl::StatusOr<std::vector<int64_t>> OrderedTimes(const Slice& slice, Budget& budget) {
+absl::StatusOr<ScratchVector<int64_t>> OrderedTimes(const Slice& slice, Budget& budget) {
   if (!IsFixedWidth(slice.type()) || slice.type() == Type::kGuid) {
     return TypeError("as of a column of {}", NameOf(slice.type()));
   }
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(int64_t)));
-  std::vector<int64_t> times;
+  ScratchVector<int64_t> times;
   times.reserve(slice.count());
   TS_RETURN_IF_ERROR(
       VisitElementType(slice.type(), [&]<typename T>(std::type_identity<T>) -> absl::Status {
@@ -50,12 +50,12 @@ absl::StatusOr<std::vector<int64_t>> OrderedTimes(const Slice& slice, Budget& bu
 
 // Rows of one key with their times, ascending by time; of equal times in row order.
 struct TimedRows {
-  std::vector<uint32_t> rows;
-  std::vector<int64_t> times;
+  ScratchVector<uint32_t> rows;
+  ScratchVector<int64_t> times;
 
   void Sort() {
     if (std::ranges::is_sorted(times)) return;
-    std::vector<uint32_t> order(rows.size());
+    ScratchVector<uint32_t> order(rows.size());
     std::iota(order.begin(), order.end(), 0u);
     std::ranges::sort(order, {}, [&](uint32_t i) { return std::pair(times[i], i); });
     TimedRows sorted;
@@ -79,7 +79,7 @@ TimedRows Pick(std::span<const uint32_t> positions, std::span<const int64_t> tim
 // Joins one key: `left.rows` are positions of `matched`, which receives right row numbers.
 void MatchKey(const TimedRows& left, std::span<const PostingRun> right,
               std::span<uint32_t> matched) {
-  std::vector<uint32_t> prevailing;
+  ScratchVector<uint32_t> prevailing;
   size_t begin = 0;
   for (size_t i = 0; i < right.size() && begin < left.times.size(); ++i) {
     // Left rows before the next run starts can only match this one, or one before it.
@@ -190,7 +190,7 @@ absl::Status MatchByIndex(const Plan& plan, const IndexedRight& indexed, const T
                           std::span<uint32_t> matched, Budget& budget) {
   const Slice keys = left.ColumnAt(plan.left_keys[0]);
   KeyNumbers numbers(1);
-  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> number,
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> number,
                       numbers.Number(std::span(&keys, 1), budget));
   const Grouping groups(number, numbers.size());
   for (uint32_t group = 0; group < groups.groups(); ++group) {
@@ -218,9 +218,9 @@ std::vector<Slice> SlicesOf(const TableView& view, std::span<const size_t> colum
 absl::Status MatchByHash(const Plan& plan, const TableView& left, const TableView& right,
                          std::span<const int64_t> left_times, std::span<uint32_t> matched,
                          Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> right_times,
+  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> right_times,
                       OrderedTimes(right.ColumnAt(plan.right_time), budget));
-  std::vector<uint32_t> left_number(left.count(), 0), right_number(right.count(), 0);
+  ScratchVector<uint32_t> left_number(left.count(), 0), right_number(right.count(), 0);
   uint32_t keys = 1;
   if (!plan.left_keys.empty()) {
     KeyNumbers numbers(plan.left_keys.size());
@@ -230,7 +230,7 @@ absl::Status MatchByHash(const Plan& plan, const TableView& left, const TableVie
   }
   TS_RETURN_IF_ERROR(budget.Charge(left.count() + right.count(), 24));
   const Grouping left_groups(left_number, keys), right_groups(right_number, keys);
-  const std::vector<uint32_t> right_rows = right.rows->ToVector();
+  const ScratchVector<uint32_t> right_rows = right.rows->ToVector();
   for (uint32_t key = 0; key < keys; ++key) {
     if (left_groups.PositionsOf(key).empty()) continue;
     TS_RETURN_IF_ERROR(budget.CheckTime());
@@ -251,7 +251,7 @@ absl::StatusOr<Value> Overwrite(const Value& left, Value right, std::span<const 
                      NameOf(right.type()));
   }
   TS_ASSIGN_OR_RETURN(const Value both, Join(left, right, budget));
-  std::vector<uint32_t> positions(matched.size());
+  ScratchVector<uint32_t> positions(matched.size());
   const auto n = static_cast<uint32_t>(matched.size());
   for (uint32_t i = 0; i < n; ++i) positions[i] = matched[i] == kNoRow ? i : n + i;
   return TakeItems(both, positions);
@@ -317,10 +317,10 @@ absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,
                                    const TableView& right, AsofTime time, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Plan plan, MakePlan(columns, left, right));
-  TS_ASSIGN_OR_RETURN(const std::vector<int64_t> left_times,
+  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> left_times,
                       OrderedTimes(left.ColumnAt(plan.left_time), budget));
   TS_RETURN_IF_ERROR(budget.Charge(left.count(), 4 * sizeof(uint64_t)));
-  std::vector<uint32_t> matched(left.count(), kNoRow);
+  ScratchVector<uint32_t> matched(left.count(), kNoRow);
   if (const std::optional<IndexedRight> indexed = IndexedRight::Make(plan, right)) {
     TS_RETURN_IF_ERROR(MatchByIndex(plan, *indexed, left, right, left_times, matched, budget));
   } else {

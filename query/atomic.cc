@@ -415,7 +415,7 @@ absl::StatusOr<Value> ApplyNested(AtomicOp op, const Value& x, const Value& y, B
 absl::StatusOr<Value> ApplyToItems(AtomicOp op, const Value& x, const Value& y, Budget& budget,
                                    int depth) {
   const size_t n = ResultCount(x, y);
-  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(Value)));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
   std::vector<Value> items;
   for (size_t i = 0; i < n; ++i) {
     const Value left = x.is_atom() ? x : ItemAt(x, i), right = y.is_atom() ? y : ItemAt(y, i);
@@ -469,7 +469,7 @@ absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth =
     return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(values));
   }
   if (!x.is_list()) return NyiError(fmt::format("function on a {}", NameOf(x.type())));
-  TS_RETURN_IF_ERROR(budget.Charge(x.count(), sizeof(Value)));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(x.count()));
   std::vector<Value> items;
   for (const Value& item : x.items()) {
     TS_ASSIGN_OR_RETURN(Value mapped, MapSimple(item, budget, f, depth + 1));

@@ -5,11 +5,12 @@
 namespace tickstack::query {
 
 absl::Status Budget::Charge(size_t bytes) {
-  if (bytes > limits_.max_result_bytes - charged_bytes_) {
-    return LimitError("{} more bytes after {}, at most {} for a query", bytes, charged_bytes_,
-                      limits_.max_result_bytes);
+  if (bytes > limits_.max_result_bytes - charged_.bytes) {
+    return LimitError("{} more bytes after {}, at most {} for a query{}", bytes, charged_.bytes,
+                      limits_.max_result_bytes, ScratchNote());
   }
-  charged_bytes_ += bytes;
+  if (bytes < kLargeBlockBytes) TS_RETURN_IF_ERROR(ChargeDram(bytes));
+  charged_.bytes += bytes;
   return absl::OkStatus();
 }
 
@@ -19,6 +20,28 @@ absl::Status Budget::Charge(size_t count, size_t width) {
     return LimitError("{} elements of {} bytes", count, width);
   }
   return Charge(bytes);
+}
+
+absl::Status Budget::ChargeItems(size_t count) {
+  TS_RETURN_IF_ERROR(Charge(count, sizeof(Value)));
+  return count * sizeof(Value) < kLargeBlockBytes ? absl::OkStatus()
+                                                  : ChargeDram(count * sizeof(Value));
+}
+
+absl::Status Budget::ChargeDram(size_t bytes) {
+  if (limits_.scratch == nullptr) return absl::OkStatus();
+  if (bytes > limits_.max_dram_bytes - charged_.dram_bytes) {
+    return LimitError("{} more bytes after {} that stay in DRAM, at most {}{}", bytes,
+                      charged_.dram_bytes, limits_.max_dram_bytes, ScratchNote());
+  }
+  charged_.dram_bytes += bytes;
+  return absl::OkStatus();
+}
+
+std::string Budget::ScratchNote() const {
+  if (limits_.scratch == nullptr) return "";
+  return fmt::format("; its scratch memory is {}, {} bytes", limits_.scratch->name(),
+                     limits_.scratch->capacity_bytes());
 }
 
 absl::Status Budget::CheckTime() const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "absl/status/status.h"
 #include "query/query.h"
@@ -8,11 +9,34 @@
 namespace tickstack::query {
 
 // What one evaluation may still use. Whoever is about to build a value charges its bytes first, and
-// whoever scans a column asks between chunks whether to go on. Charges are never given back: an
-// evaluation's temporaries count like its result, so that no expression can hold more than the
-// limit. One evaluation, one thread.
+// whoever scans a column asks between chunks whether to go on. Charges are given back only by
+// Temporaries: what an evaluation built counts like its result, so that no expression can hold more
+// than the limit. One evaluation, one thread.
+//
+// With a scratch memory a charge is one block: those below kLargeBlockBytes and lists stay in DRAM
+// and have a bound of their own, so that a large scratch memory does not let a query take all of
+// the DRAM.
 class Budget {
+  struct Charged {
+    size_t bytes = 0;
+    size_t dram_bytes = 0;
+  };
+
  public:
+  // Gives back on its end what was charged since it began: for a step whose temporaries are gone
+  // when it ends, as in a loop over groups or blocks of rows.
+  class Temporaries {
+   public:
+    explicit Temporaries(Budget& budget) : budget_(budget), before_(budget.charged_) {}
+    ~Temporaries() { budget_.charged_ = before_; }
+    Temporaries(const Temporaries&) = delete;
+    Temporaries& operator=(const Temporaries&) = delete;
+
+   private:
+    Budget& budget_;
+    const Charged before_;
+  };
+
   explicit Budget(const Limits& limits) : limits_(limits) {}
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
@@ -21,6 +45,8 @@ class Budget {
   absl::Status Charge(size_t bytes);
   // `limit` as well if count * width does not fit.
   absl::Status Charge(size_t count, size_t width);
+  // The items of a list, `count` Values, which stay in DRAM.
+  absl::Status ChargeItems(size_t count);
 
   // `stop` when the deadline is over or the request was cancelled.
   absl::Status CheckTime() const;
@@ -28,8 +54,11 @@ class Budget {
   int max_depth() const { return limits_.max_depth; }
 
  private:
+  absl::Status ChargeDram(size_t bytes);
+  std::string ScratchNote() const;  // For errors: which memory the bounds are about.
+
   const Limits& limits_;
-  size_t charged_bytes_ = 0;
+  Charged charged_;
 };
 
 }  // namespace tickstack::query

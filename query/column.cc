@@ -132,10 +132,12 @@ absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t>
       return GatherFixedWidth<T>(column, rows, budget);
     });
   }
-  TS_RETURN_IF_ERROR(budget.Charge(rows.size(), sizeof(Value)));
+  TS_RETURN_IF_ERROR(type == Type::kSymbol ? budget.Charge(rows.size(), sizeof(size_t) + 8)
+                                           : budget.ChargeItems(rows.size()));
   if (!column.captured()) return TakeItems(*column.value(), rows);
   if (type == Type::kSymbol) {
     SymbolVector names;
+    names.reserve(rows.size(), rows.size() * 8);
     for (uint32_t row : rows) names.push_back(row == kNoItem ? "" : column.SymbolAt(row));
     return Value::Symbols(std::move(names));
   }

@@ -1,6 +1,7 @@
 #include "query/elements.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace tickstack::query {
 namespace {
@@ -31,6 +32,9 @@ bool MatchItems(const std::vector<Value>& a, const std::vector<Value>& b) {
 
 Value TakeSymbols(const SymbolVector& names, std::span<const uint32_t> positions) {
   SymbolVector taken;
+  size_t text_bytes = 0;
+  for (uint32_t at : positions) text_bytes += at == kNoItem ? 1 : names[at].size() + 1;
+  taken.reserve(positions.size(), text_bytes);
   for (uint32_t at : positions) taken.push_back(at == kNoItem ? std::string_view() : names[at]);
   return Value::Symbols(std::move(taken));
 }
@@ -45,9 +49,10 @@ Value TakeFromList(const std::vector<Value>& items, std::span<const uint32_t> po
   return Collapse(std::move(taken));
 }
 
-Value CollapseAtoms(Type type, const std::vector<Value>& atoms) {
+Value CollapseAtoms(Type type, std::span<const Value> atoms) {
   if (type == Type::kSymbol) {
     SymbolVector names;
+    names.reserve(atoms.size(), 0);
     for (const Value& atom : atoms) names.push_back(atom.symbol());
     return Value::Symbols(std::move(names));
   }
@@ -55,6 +60,12 @@ Value CollapseAtoms(Type type, const std::vector<Value>& atoms) {
   bytes.reserve(atoms.size() * WidthOf(type));
   for (const Value& atom : atoms) bytes.Append(atom.elements());
   return Value::Vector(type, std::move(bytes));
+}
+
+bool IsUniformAtoms(std::span<const Value> items) {
+  return !items.empty() && items.front().is_atom() &&
+         std::ranges::all_of(
+             items, [&](const Value& item) { return item.code() == items.front().code(); });
 }
 
 }  // namespace
@@ -81,11 +92,14 @@ Value ItemAt(const Value& list, size_t i) {
 }
 
 Value Collapse(std::vector<Value> items) {
-  if (items.empty() || !items.front().is_atom()) return Value::List(std::move(items));
-  const int8_t code = items.front().code();
-  const bool uniform = std::all_of(items.begin(), items.end(),
-                                   [code](const Value& item) { return item.code() == code; });
-  return uniform ? CollapseAtoms(items.front().type(), items) : Value::List(std::move(items));
+  if (IsUniformAtoms(items)) return CollapseAtoms(items.front().type(), items);
+  return Value::List(std::move(items));
+}
+
+Value Collapse(ScratchVector<Value> items) {
+  if (IsUniformAtoms(items)) return CollapseAtoms(items.front().type(), items);
+  return Value::List(std::vector<Value>(std::make_move_iterator(items.begin()),
+                                        std::make_move_iterator(items.end())));
 }
 
 Value Enlist(Value item) {
@@ -98,6 +112,7 @@ Value Repeat(const Value& item, size_t count) {
   if (!item.is_atom()) return Value::List(std::vector<Value>(count, item));
   if (item.type() == Type::kSymbol) {
     SymbolVector names;
+    names.reserve(count, count * (item.symbol().size() + 1));
     for (size_t i = 0; i < count; ++i) names.push_back(item.symbol());
     return Value::Symbols(std::move(names));
   }

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/scratch.h"
 #include "table/types.h"
 #include "table/value.h"
 
@@ -97,6 +98,7 @@ Value ItemAt(const Value& list, size_t i);
 
 // A list as q keeps it: atoms of one type become a vector, anything else stays a list.
 Value Collapse(std::vector<Value> items);
+Value Collapse(ScratchVector<Value> items);  // What stays a list moves into DRAM.
 
 // A vector of one item; a list of one item for what is not an atom.
 Value Enlist(Value item);

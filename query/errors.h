@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/scratch.h"
 #include "base/status.h"
 #include "table/types.h"
 
@@ -37,5 +38,15 @@ absl::Status NyiError(std::string_view token);
 
 // A name that stands for nothing: the name itself, as in q.
 absl::Status NameError(std::string_view name);
+
+// Runs f() with its large blocks in `scratch` (nullptr: malloc's). If that is full: `limit: scratch
+// memory NAME is full`.
+template <typename F>
+auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
+  return InScratch(scratch, std::move(f), [&](const absl::Status& full) {
+    return QError(full.code(), fmt::format("limit: scratch memory {} is full", scratch->name()),
+                  Message(full));
+  });
+}
 
 }  // namespace tickstack::query

@@ -40,7 +40,7 @@ std::optional<Value> FindClock(Context& context, std::string_view name) {
 
 // Row numbers inside a query: positions among the rows of its source.
 Value VirtualColumn(const Scope& scope) {
-  const std::vector<int64_t> positions = scope.rows->PositionsIn(*scope.view->rows);
+  const ScratchVector<int64_t> positions = scope.rows->PositionsIn(*scope.view->rows);
   return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
 }
 
@@ -79,8 +79,8 @@ std::optional<int64_t> IndexOf(const Value& atom) {
 }
 
 // The positions that an index asks for; kNoItem where it lies outside.
-absl::StatusOr<std::vector<uint32_t>> PositionsOf(const Value& index, size_t count) {
-  std::vector<uint32_t> positions;
+absl::StatusOr<ScratchVector<uint32_t>> PositionsOf(const Value& index, size_t count) {
+  ScratchVector<uint32_t> positions;
   const size_t n = index.count();
   positions.reserve(n);
   for (size_t i = 0; i < n; ++i) {
@@ -93,10 +93,16 @@ absl::StatusOr<std::vector<uint32_t>> PositionsOf(const Value& index, size_t cou
   return positions;
 }
 
+// What taking items at `n` positions builds: the positions, and elements or items.
+absl::Status ChargeTaking(const Value& list, size_t n, Budget& budget) {
+  if (list.is_list()) return budget.ChargeItems(n);
+  return budget.Charge(n, sizeof(uint32_t) + sizeof(Guid));
+}
+
 absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& budget, int depth) {
   if (depth > 100) return StackError("an index more than 100 deep");
-  TS_RETURN_IF_ERROR(budget.Charge(index.count(), sizeof(Value)));
   if (index.is_list()) {
+    TS_RETURN_IF_ERROR(budget.ChargeItems(index.count()));
     std::vector<Value> items;
     for (const Value& item : index.items()) {
       TS_ASSIGN_OR_RETURN(Value taken, IndexList(list, item, budget, depth + 1));
@@ -105,7 +111,8 @@ absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& b
     return Collapse(std::move(items));
   }
   if (!index.is_atom() && !index.is_vector()) return TypeError("an index that is no number");
-  TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> positions, PositionsOf(index, list.count()));
+  TS_RETURN_IF_ERROR(ChargeTaking(list, index.count(), budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> positions, PositionsOf(index, list.count()));
   if (!index.is_atom()) return TakeItems(list, positions);
   const Value one = TakeItems(list, positions);
   return ItemAt(one, 0);
@@ -128,8 +135,8 @@ absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& b
   }
   const bool one = index.is_atom() || !keys.is_vector();
   if (!one && !index.is_vector()) return TypeError("a key that is no item");
-  TS_RETURN_IF_ERROR(budget.Charge(index.count(), sizeof(Value)));
-  std::vector<uint32_t> positions;
+  TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
+  ScratchVector<uint32_t> positions;
   for (size_t i = 0; i < (one ? 1 : index.count()); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
     positions.push_back(FindKey(keys, one ? index : ItemAt(index, i)));
@@ -156,7 +163,7 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
     return Value::List(std::move(columns));
   }
   if (!index.is_atom() && !index.is_vector()) return TypeError("a row that is no number");
-  TS_ASSIGN_OR_RETURN(std::vector<uint32_t> positions, PositionsOf(index, view.count()));
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, PositionsOf(index, view.count()));
   if (index.is_atom()) {
     TS_ASSIGN_OR_RETURN(Value row, RowAt(view, positions[0]));
     return row;

@@ -296,7 +296,7 @@ class SymbolIdSet {
 
  private:
   const SymbolTable& symbols_;
-  std::vector<uint8_t> ids_;
+  ScratchVector<uint8_t> ids_;
   bool null_ = false;
 };
 
@@ -321,8 +321,8 @@ std::optional<SymbolIdSet> SymbolsOf(const SymbolTable& symbols, const Condition
 
 // The union of several symbols' rows, ascending. A bitmap of the table when they are many, else a
 // sort.
-std::vector<uint32_t> Union(const std::vector<Postings>& lists, size_t table_rows) {
-  std::vector<uint32_t> rows;
+ScratchVector<uint32_t> Union(const std::vector<Postings>& lists, size_t table_rows) {
+  ScratchVector<uint32_t> rows;
   for (const Postings& postings : lists) {
     for (const PostingRun& run : postings.runs) {
       rows.insert(rows.end(), run.rows.begin(), run.rows.end());
@@ -332,7 +332,7 @@ std::vector<uint32_t> Union(const std::vector<Postings>& lists, size_t table_row
     std::ranges::sort(rows);
     return rows;
   }
-  std::vector<uint64_t> bits(table_rows / 64 + 1);
+  ScratchVector<uint64_t> bits(table_rows / 64 + 1);
   for (uint32_t row : rows) bits[row / 64] |= uint64_t{1} << row % 64;
   size_t count = 0;
   for (size_t word = 0; word < bits.size(); ++word) {
@@ -386,6 +386,7 @@ absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condi
   RowSetBuilder kept;
   for (size_t at = 0; at < slice.count(); at += kRows) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Budget::Temporaries temporaries(budget);
     const auto rows = std::make_shared<const RowSet>(slice.rows->Slice(at, kRows));
     TS_ASSIGN_OR_RETURN(const Value block, Materialise(Slice{slice.column, rows}, budget));
     absl::StatusOr<Value> flags = condition.kind == Condition::Kind::kCompare
@@ -395,7 +396,9 @@ absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condi
     TS_ASSIGN_OR_RETURN(const RowSet passed, Keep(*rows, *flags));
     kept.Append(passed.ToVector());
   }
-  return std::move(kept).Finish();
+  RowSet rows = std::move(kept).Finish();
+  TS_RETURN_IF_ERROR(budget.Charge(rows.count(), sizeof(uint32_t)));
+  return rows;
 }
 
 }  // namespace
@@ -434,8 +437,9 @@ absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags) {
     return LengthError("a condition of {} flags for {} rows", flags.count(), rows.count());
   }
   const std::span<const uint8_t> flag = flags.span<uint8_t>();
-  std::vector<uint32_t> kept;
-  const std::vector<uint32_t> numbers = rows.ToVector();
+  ScratchVector<uint32_t> kept;
+  kept.reserve(static_cast<size_t>(std::ranges::count_if(flag, [](uint8_t f) { return f != 0; })));
+  const ScratchVector<uint32_t> numbers = rows.ToVector();
   for (size_t i = 0; i < flag.size(); ++i) {
     if (flag[i] != 0) kept.push_back(numbers[i]);
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/scratch.h"
 #include "query/budget.h"
 #include "query/column.h"
 #include "query/rows.h"
@@ -12,10 +13,30 @@
 
 namespace tickstack::query {
 
-// The groups of a query's `by`, ascending by key as q orders its result.
-struct Groups {
-  std::vector<Value> keys;                          // One vector per key column, an item a group.
-  std::vector<std::shared_ptr<const RowSet>> rows;  // One a group, of the query's table.
+// The groups of a query's `by`, ascending by key as q orders its result: one vector per key column
+// with an item a group, and each group's rows of the query's table. Row sets are made when they are
+// asked for, since there may be as many groups as rows.
+class Groups {
+ public:
+  Groups() = default;
+  // Of an index: the row set of each group.
+  Groups(std::vector<Value> keys, std::vector<std::shared_ptr<const RowSet>> rows);
+  // `rows` holds the rows of group i from where those of group i-1 end up to ends[i].
+  Groups(std::vector<Value> keys, std::shared_ptr<const ScratchVector<uint32_t>> rows,
+         ScratchVector<uint32_t> ends);
+
+  size_t count() const { return order_.size(); }
+  const std::vector<Value>& keys() const { return keys_; }
+  std::shared_ptr<const RowSet> RowsOf(size_t group) const;
+
+ private:
+  void Sort(size_t groups);
+
+  std::vector<Value> keys_;
+  ScratchVector<uint32_t> order_;  // Groups in the order of their keys.
+  std::vector<std::shared_ptr<const RowSet>> indexed_;
+  std::shared_ptr<const ScratchVector<uint32_t>> rows_;
+  ScratchVector<uint32_t> ends_;
 };
 
 // Groups the rows of one captured symbol column out of its index, without reading the column; for

@@ -1,47 +1,24 @@
 #include "query/keys.h"
 
-#include <bit>
-#include <cmath>
-
 #include "query/elements.h"
 #include "query/errors.h"
 
 namespace tickstack::query {
 namespace {
 
-// An element as 64 bits that are equal exactly where the elements are; all NaNs are one null.
-template <typename T>
-uint64_t BitsOf(T element) {
-  if constexpr (std::is_floating_point_v<T>) {
-    const double wide = std::isnan(element) ? NullElement<double>(Type::kFloat) : element + 0.0;
-    return std::bit_cast<uint64_t>(wide);
-  } else {
-    return static_cast<uint64_t>(element);
-  }
-}
-
-template <typename Map, typename Key>
-uint32_t NumberOf(Map& map, const Key& key) {
-  const auto found = map.find(key);
-  if (found != map.end()) return found->second;
-  const auto number = static_cast<uint32_t>(map.size());
-  map.emplace(key, number);
-  return number;
-}
-
-absl::StatusOr<std::vector<uint32_t>> NumberCapturedSymbols(const Slice& slice,
-                                                            StringMap<uint32_t>& names,
-                                                            Budget& budget) {
+absl::StatusOr<ScratchVector<uint32_t>> NumberCapturedSymbols(const Slice& slice,
+                                                              KeyTable<std::string_view>& names,
+                                                              Budget& budget) {
   constexpr uint32_t kUnknown = UINT32_MAX;
   const SymbolTable& symbols = slice.column.symbols();
   // By symbol number plus one; symbols that are newer than this line are in no row of the snapshot.
-  std::vector<uint32_t> known(static_cast<size_t>(symbols.size()) + 1, kUnknown);
-  std::vector<uint32_t> numbers;
+  ScratchVector<uint32_t> known(static_cast<size_t>(symbols.size()) + 1, kUnknown);
+  ScratchVector<uint32_t> numbers;
   numbers.reserve(slice.count());
   TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
     for (SymbolId id : block.elements) {
       uint32_t& number = known[id < 0 ? 0 : static_cast<size_t>(id) + 1];
-      if (number == kUnknown) number = NumberOf(names, symbols.NameOf(id));
+      if (number == kUnknown) number = names.NumberOf(symbols.NameOf(id));
       numbers.push_back(number);
     }
   }));
@@ -50,8 +27,8 @@ absl::StatusOr<std::vector<uint32_t>> NumberCapturedSymbols(const Slice& slice,
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint32_t>> KeyNumbers::NumberColumn(const Slice& slice, PerColumn& known,
-                                                               Budget& budget) {
+absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberColumn(const Slice& slice,
+                                                                 PerColumn& known, Budget& budget) {
   if (known.used && known.type != slice.type()) {
     return TypeError("key columns of {} and {}", NameOf(known.type), NameOf(slice.type()));
   }
@@ -60,25 +37,25 @@ absl::StatusOr<std::vector<uint32_t>> KeyNumbers::NumberColumn(const Slice& slic
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
   if (slice.type() == Type::kSymbol) {
     if (slice.column.captured()) return NumberCapturedSymbols(slice, known.names, budget);
-    std::vector<uint32_t> numbers;
+    ScratchVector<uint32_t> numbers;
     numbers.reserve(slice.count());
     for (uint32_t row : slice.rows->ToVector()) {
-      numbers.push_back(NumberOf(known.names, slice.column.SymbolAt(row)));
+      numbers.push_back(known.names.NumberOf(slice.column.SymbolAt(row)));
     }
     return numbers;
   }
   if (!IsFixedWidth(slice.type())) return NyiError("by a nested column");
   return VisitElementType(
       slice.type(),
-      [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<std::vector<uint32_t>> {
-        std::vector<uint32_t> numbers;
+      [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<ScratchVector<uint32_t>> {
+        ScratchVector<uint32_t> numbers;
         numbers.reserve(slice.count());
         TS_RETURN_IF_ERROR(ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
           for (const T& element : block.elements) {
             if constexpr (std::is_same_v<T, Guid>) {
-              numbers.push_back(NumberOf(known.names, AsText(element)));
+              numbers.push_back(known.guids.NumberOf(KeyOf(element)));
             } else {
-              numbers.push_back(NumberOf(known.bits, BitsOf(element)));
+              numbers.push_back(known.bits.NumberOf(KeyOf(element)));
             }
           }
         }));
@@ -86,24 +63,24 @@ absl::StatusOr<std::vector<uint32_t>> KeyNumbers::NumberColumn(const Slice& slic
       });
 }
 
-absl::StatusOr<std::vector<uint32_t>> KeyNumbers::Number(std::span<const Slice> columns,
-                                                         Budget& budget) {
+absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::Number(std::span<const Slice> columns,
+                                                           Budget& budget) {
   TS_CHECK(columns.size() == columns_.size() && !columns.empty());
   pairs_.resize(columns.size());
-  TS_ASSIGN_OR_RETURN(std::vector<uint32_t> numbers, NumberColumn(columns[0], columns_[0], budget));
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> numbers,
+                      NumberColumn(columns[0], columns_[0], budget));
   for (size_t i = 1; i < columns.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(const std::vector<uint32_t> more,
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> more,
                         NumberColumn(columns[i], columns_[i], budget));
     if (more.size() != numbers.size()) {
       return LengthError("key columns of {} and {} rows", numbers.size(), more.size());
     }
     for (size_t row = 0; row < numbers.size(); ++row) {
-      numbers[row] = NumberOf(pairs_[i], uint64_t{numbers[row]} << 32 | more[row]);
+      numbers[row] = pairs_[i].NumberOf(uint64_t{numbers[row]} << 32 | more[row]);
     }
   }
   const size_t last = columns.size() - 1;
-  next_ = static_cast<uint32_t>(last > 0 ? pairs_[last].size()
-                                         : columns_[0].names.size() + columns_[0].bits.size());
+  next_ = last > 0 ? pairs_[last].size() : columns_[0].size();
   return numbers;
 }
 

@@ -4,11 +4,11 @@
 #include <span>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "base/string_map.h"
+#include "base/scratch.h"
 #include "query/budget.h"
 #include "query/column.h"
+#include "query/key_table.h"
 
 namespace tickstack::query {
 
@@ -22,23 +22,25 @@ class KeyNumbers {
   explicit KeyNumbers(size_t columns) : columns_(columns) {}
 
   // One number a row. The columns have equal counts and, over all calls, equal types: `type` if
-  // not.
-  absl::StatusOr<std::vector<uint32_t>> Number(std::span<const Slice> columns, Budget& budget);
+  // not. Their names are borrowed: the columns live as long as this.
+  absl::StatusOr<ScratchVector<uint32_t>> Number(std::span<const Slice> columns, Budget& budget);
   uint32_t size() const { return next_; }  // Numbers given so far.
 
  private:
   struct PerColumn {
     bool used = false;
     Type type = Type::kList;
-    StringMap<uint32_t> names;
-    absl::flat_hash_map<uint64_t, uint32_t> bits;
+    KeyTable<std::string_view> names;
+    KeyTable<uint64_t> bits;
+    KeyTable<GuidKey> guids;
+    uint32_t size() const { return names.size() + bits.size() + guids.size(); }
   };
-  absl::StatusOr<std::vector<uint32_t>> NumberColumn(const Slice& slice, PerColumn& known,
-                                                     Budget& budget);
+  absl::StatusOr<ScratchVector<uint32_t>> NumberColumn(const Slice& slice, PerColumn& known,
+                                                       Budget& budget);
 
   std::vector<PerColumn> columns_;
   // By column from the second on: (number so far, number in the column) to number.
-  std::vector<absl::flat_hash_map<uint64_t, uint32_t>> pairs_;
+  std::vector<KeyTable<uint64_t>> pairs_;
   uint32_t next_ = 0;
 };
 
@@ -53,8 +55,8 @@ class Grouping {
   }
 
  private:
-  std::vector<uint32_t> positions_;
-  std::vector<size_t> ends_;
+  ScratchVector<uint32_t> positions_;
+  ScratchVector<size_t> ends_;
 };
 
 }  // namespace tickstack::query

@@ -117,6 +117,18 @@ absl::StatusOr<Term> EvaluateAnyRequest(const Value& request, Context& context,
   return request;
 }
 
+// One evaluation within its bounds and with its memory. All that it built is gone when an error is
+// returned.
+template <typename F>
+absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, F evaluate) {
+  return RunInScratch(limits.scratch, [&]() -> absl::StatusOr<Value> {
+    Budget budget(limits);
+    Context context{environment, budget};
+    TS_ASSIGN_OR_RETURN(Term result, evaluate(context));
+    return ToValue(std::move(result), budget);
+  });
+}
+
 }  // namespace
 
 std::optional<Value> Environment::FindValue(std::string_view) { return std::nullopt; }
@@ -136,18 +148,14 @@ Limits LoopLimits() {
 
 absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
                                const Limits& limits) {
-  Budget budget(limits);
-  Context context{environment, budget};
-  TS_ASSIGN_OR_RETURN(Term result, EvaluateText(text, context, limits));
-  return ToValue(std::move(result), budget);
+  return Run(environment, limits,
+             [&](Context& context) { return EvaluateText(text, context, limits); });
 }
 
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
                                       const Limits& limits) {
-  Budget budget(limits);
-  Context context{environment, budget};
-  TS_ASSIGN_OR_RETURN(Term result, EvaluateAnyRequest(request, context, limits));
-  return ToValue(std::move(result), budget);
+  return Run(environment, limits,
+             [&](Context& context) { return EvaluateAnyRequest(request, context, limits); });
 }
 
 }  // namespace tickstack::query

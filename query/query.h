@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/scratch.h"
 #include "table/table.h"
 #include "table/value.h"
 
@@ -52,6 +53,13 @@ struct Limits {
   int max_depth = 200;                        // Of nesting, and of operators in a row: `stack`.
   size_t max_text_bytes = size_t{1} << 20;    // `limit`.
   size_t max_result_bytes = size_t{1} << 30;  // Of the result and of each step of it: `limit`.
+  // Where the large blocks of results and temporaries live; nullptr: malloc's. The result's may be
+  // freed by any thread. One that is full is the error `limit: scratch
+  // memory NAME is full`.
+  ScratchMemory* scratch = nullptr;
+  // With a scratch memory, what stays in DRAM all the same: lists, and blocks below
+  // kLargeBlockBytes. `limit`.
+  size_t max_dram_bytes = size_t{1} << 30;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* cancelled = nullptr;  // Either of these two ends it with `stop`.
 };

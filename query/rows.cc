@@ -36,8 +36,8 @@ RowSet RowSet::Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<
   return set;
 }
 
-RowSet RowSet::Of(std::vector<uint32_t> ascending_rows) {
-  const auto owner = std::make_shared<const std::vector<uint32_t>>(std::move(ascending_rows));
+RowSet RowSet::Of(ScratchVector<uint32_t> ascending_rows) {
+  const auto owner = std::make_shared<const ScratchVector<uint32_t>>(std::move(ascending_rows));
   return Borrow(*owner, owner);
 }
 
@@ -92,8 +92,8 @@ RowSet RowSet::WithTimes(int64_t first_ns, int64_t last_ns) const {
   return part;
 }
 
-std::vector<uint32_t> RowSet::ToVector() const {
-  std::vector<uint32_t> rows;
+ScratchVector<uint32_t> RowSet::ToVector() const {
+  ScratchVector<uint32_t> rows;
   if (is_range()) {
     rows.resize(count_);
     std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin_row_));
@@ -104,8 +104,8 @@ std::vector<uint32_t> RowSet::ToVector() const {
   return rows;
 }
 
-std::vector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
-  std::vector<int64_t> positions;
+ScratchVector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
+  ScratchVector<int64_t> positions;
   positions.reserve(count_);
   if (outer.is_range()) {
     for (uint32_t row : ToVector()) {
@@ -128,12 +128,13 @@ std::vector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
 }
 
 void RowSetBuilder::Append(std::span<const uint32_t> ascending_rows) {
-  constexpr size_t kBlockRows = 32'768;
+  // A power of two of bytes with the block's header, as tiers hand them out.
+  constexpr size_t kBlockRows = ((size_t{128} << 10) - kBlockHeaderBytes) / sizeof(uint32_t);
   while (!ascending_rows.empty()) {
     if (blocks_.empty() || blocks_.back().size() == kBlockRows) {
       blocks_.emplace_back().reserve(kBlockRows);
     }
-    std::vector<uint32_t>& block = blocks_.back();
+    ScratchVector<uint32_t>& block = blocks_.back();
     const size_t n = std::min(kBlockRows - block.size(), ascending_rows.size());
     block.insert(block.end(), ascending_rows.begin(),
                  ascending_rows.begin() + static_cast<ptrdiff_t>(n));
@@ -143,8 +144,9 @@ void RowSetBuilder::Append(std::span<const uint32_t> ascending_rows) {
 
 RowSet RowSetBuilder::Finish() && {
   RowSet set;
-  const auto owner = std::make_shared<const std::vector<std::vector<uint32_t>>>(std::move(blocks_));
-  for (const std::vector<uint32_t>& block : *owner) set.AddRun({block, {}});
+  const auto owner =
+      std::make_shared<const ScratchVector<ScratchVector<uint32_t>>>(std::move(blocks_));
+  for (const ScratchVector<uint32_t>& block : *owner) set.AddRun({block, {}});
   set.owner_ = owner;
   return set;
 }

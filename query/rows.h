@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "base/scratch.h"
 #include "table/table.h"
 
 namespace tickstack::query {
@@ -19,7 +20,7 @@ class RowSet {
  public:
   RowSet() = default;  // No rows.
   static RowSet Range(size_t begin_row, size_t end_row);
-  static RowSet Of(std::vector<uint32_t> ascending_rows);
+  static RowSet Of(ScratchVector<uint32_t> ascending_rows);
   // Points into the index: valid as long as the table.
   static RowSet OfPostings(const Postings& postings);
   // A part of somebody else's row numbers; `owner` keeps them.
@@ -43,9 +44,9 @@ class RowSet {
   // The rows whose time is in [first_ns, last_ns], by binary search. Needs has_sorted_times().
   RowSet WithTimes(int64_t first_ns, int64_t last_ns) const;
 
-  std::vector<uint32_t> ToVector() const;
+  ScratchVector<uint32_t> ToVector() const;
   // For each row its position among the rows of `outer`, of which this set is a subset.
-  std::vector<int64_t> PositionsIn(const RowSet& outer) const;
+  ScratchVector<int64_t> PositionsIn(const RowSet& outer) const;
 
  private:
   friend class RowSetBuilder;
@@ -53,7 +54,7 @@ class RowSet {
 
   size_t begin_row_ = 0;
   size_t count_ = 0;
-  std::vector<PostingRun> runs_;
+  ScratchVector<PostingRun> runs_;
   bool sorted_times_ = false;
   std::shared_ptr<const void> owner_;
 };
@@ -66,7 +67,7 @@ class RowSetBuilder {
   RowSet Finish() &&;
 
  private:
-  std::vector<std::vector<uint32_t>> blocks_;
+  ScratchVector<ScratchVector<uint32_t>> blocks_;
 };
 
 }  // namespace tickstack::query

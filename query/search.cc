@@ -1,49 +1,33 @@
 #include "query/search.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
-#include <numeric>
-#include <optional>
 
-#include "absl/container/flat_hash_set.h"
-#include "base/string_map.h"
 #include "query/atomic.h"
 #include "query/elements.h"
 #include "query/errors.h"
+#include "query/key_table.h"
 
 namespace tickstack::query {
 namespace {
 
 constexpr int kMaxListDepth = 100;
 
-// Elements as bits: exact, as `in` and `distinct` are; all NaNs are one.
-template <typename T>
-auto KeyOf(T element) {
-  if constexpr (std::is_same_v<T, double>) {
-    return std::bit_cast<uint64_t>(std::isnan(element) ? NullElement<double>(Type::kFloat)
-                                                       : element + 0.0);
-  } else if constexpr (std::is_same_v<T, float>) {
-    return std::bit_cast<uint32_t>(std::isnan(element) ? NullElement<float>(Type::kReal)
-                                                       : element + 0.0f);
-  } else if constexpr (std::is_same_v<T, Guid>) {
-    return std::bit_cast<std::array<uint64_t, 2>>(element);
-  } else {
-    return element;
+KeyTable<std::string_view> NamesOf(const Value& names) {
+  KeyTable<std::string_view> table;
+  if (names.is_atom()) {
+    table.NumberOf(names.symbol());
+    return table;
   }
+  for (size_t i = 0; i < names.count(); ++i) table.NumberOf(names.symbols()[i]);
+  return table;
 }
 
+// Exact, as `in` and `distinct` are.
 template <typename T>
-using KeySet = absl::flat_hash_set<decltype(KeyOf(T{}))>;
-
-StringSet NameSet(const Value& names) {
-  StringSet set;
-  if (names.is_atom()) {
-    set.emplace(names.symbol());
-    return set;
-  }
-  for (size_t i = 0; i < names.count(); ++i) set.emplace(names.symbols()[i]);
-  return set;
+KeyTable<decltype(KeyOf(T{}))> KeysOf(std::span<const T> elements) {
+  KeyTable<decltype(KeyOf(T{}))> table;
+  for (const T& element : elements) table.NumberOf(KeyOf(element));
+  return table;
 }
 
 // x and y are atoms or vectors of one type.
@@ -51,16 +35,15 @@ Value InVector(const Value& x, const Value& y) {
   const size_t n = x.count();
   VectorWriter<uint8_t> out(Type::kBoolean, n);
   if (x.type() == Type::kSymbol) {
-    const StringSet set = NameSet(y);
+    const KeyTable<std::string_view> names = NamesOf(y);
     for (size_t i = 0; i < n; ++i) {
-      out.data()[i] = set.contains(x.is_atom() ? x.symbol() : x.symbols()[i]);
+      out.data()[i] = names.Contains(x.is_atom() ? x.symbol() : x.symbols()[i]);
     }
   } else {
     VisitElementType(x.type(), [&]<typename T>(std::type_identity<T>) {
-      KeySet<T> set;
-      for (const T& element : y.span<T>()) set.insert(KeyOf(element));
+      const auto keys = KeysOf(y.span<T>());
       std::ranges::transform(x.span<T>(), out.data(), [&](const T& element) {
-        return uint8_t{set.contains(KeyOf(element))};
+        return uint8_t{keys.Contains(KeyOf(element))};
       });
     });
   }
@@ -110,7 +93,7 @@ absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Bud
     return Value::Boolean(found == wanted && std::ranges::any_of(list, same));
   }
   if (x.count() == 0) return EmptyVector(Type::kBoolean);
-  TS_RETURN_IF_ERROR(budget.Charge(x.count(), sizeof(Value)));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(x.count()));
   std::vector<Value> flags;
   for (size_t i = 0; i < x.count(); ++i) {
     TS_ASSIGN_OR_RETURN(Value flag, InList(ItemAt(x, i), list, budget, depth + 1));
@@ -167,20 +150,20 @@ absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budge
   return Collapse(std::move(items));
 }
 
-std::vector<uint32_t> FirstAppearances(const Value& vector) {
-  std::vector<uint32_t> kept;
+ScratchVector<uint32_t> FirstAppearances(const Value& vector) {
+  ScratchVector<uint32_t> kept;
   if (vector.is(Type::kSymbol)) {
-    StringSet seen;
+    KeyTable<std::string_view> seen;
     for (uint32_t i = 0; i < vector.count(); ++i) {
-      if (seen.emplace(vector.symbols()[i]).second) kept.push_back(i);
+      if (seen.NumberOf(vector.symbols()[i]) == kept.size()) kept.push_back(i);
     }
     return kept;
   }
   VisitElementType(vector.type(), [&]<typename T>(std::type_identity<T>) {
-    KeySet<T> seen;
+    KeyTable<decltype(KeyOf(T{}))> seen;
     const std::span<const T> elements = vector.span<T>();
     for (uint32_t i = 0; i < elements.size(); ++i) {
-      if (seen.insert(KeyOf(elements[i])).second) kept.push_back(i);
+      if (seen.NumberOf(KeyOf(elements[i])) == kept.size()) kept.push_back(i);
     }
   });
   return kept;
@@ -196,6 +179,7 @@ std::vector<Value> ItemsOf(const Value& x) {
 
 Value JoinSymbols(const Value& x, const Value& y) {
   SymbolVector names;
+  names.reserve(x.count() + y.count(), 0);
   for (const Value* side : {&x, &y}) {
     for (size_t i = 0; i < side->count(); ++i) {
       names.push_back(side->is_atom() ? side->symbol() : side->symbols()[i]);
@@ -273,13 +257,15 @@ absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x) + ApproximateBytes(y)));
   if (IsSimple(x) && IsSimple(y) && x.type() == y.type()) {
     if (x.type() == Type::kSymbol) return JoinSymbols(x, y);
-    ByteBuffer bytes(x.elements());
+    ByteBuffer bytes;
+    bytes.reserve(x.elements().size() + y.elements().size());
+    bytes.Append(x.elements());
     bytes.Append(y.elements());
     return Value::Vector(x.type(), std::move(bytes));
   }
   std::vector<Value> items = ItemsOf(x);
   for (Value& item : ItemsOf(y)) items.push_back(std::move(item));
-  TS_RETURN_IF_ERROR(budget.Charge(items.size(), sizeof(Value)));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(items.size()));
   // An empty list takes the type of what is joined to it.
   if (x.is_list() && x.count() == 0 && !y.is_atom()) return y;
   return Collapse(std::move(items));

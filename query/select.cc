@@ -59,7 +59,7 @@ class QueryEvaluator {
   absl::StatusOr<Groups> MakeGroups(std::vector<std::string>& names);
   absl::StatusOr<Value> ColumnOverGroups(const Node& node, const Groups& groups);
   absl::StatusOr<Term> LastRows(const Groups& groups, std::vector<std::string> key_names);
-  absl::StatusOr<Term> GroupedExec(Groups groups);
+  absl::StatusOr<Term> GroupedExec(const Groups& groups);
 
   Context& context_;
   const Query& query_;
@@ -251,13 +251,18 @@ absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& name
 
 // An expression once a group: atoms become a vector, vectors a list of them.
 absl::StatusOr<Value> QueryEvaluator::ColumnOverGroups(const Node& node, const Groups& groups) {
-  std::vector<Value> items;
-  items.reserve(groups.rows.size());
-  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.rows.size(), sizeof(Value)));
-  for (const SharedRows& rows : groups.rows) {
-    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));
-    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-    items.push_back(std::move(value));
+  ScratchVector<Value> items;
+  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.count(), sizeof(Value)));
+  items.reserve(groups.count());
+  for (size_t group = 0; group < groups.count(); ++group) {
+    {
+      const Budget::Temporaries temporaries(context_.budget);
+      TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, groups.RowsOf(group)));
+      TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+      items.push_back(std::move(value));
+    }
+    if (items.back().is_atom()) continue;
+    TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(items.back())));
   }
   if (!items.empty()) return Collapse(std::move(items));
   // No groups: the type is that of the expression over no rows.
@@ -269,12 +274,15 @@ absl::StatusOr<Value> QueryEvaluator::ColumnOverGroups(const Node& node, const G
 // `select by k`: the last row of each group.
 absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
                                               std::vector<std::string> key_names) {
-  std::vector<uint32_t> last;
-  for (const SharedRows& rows : groups.rows) {
+  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.count(), sizeof(uint32_t)));
+  ScratchVector<uint32_t> last;
+  last.reserve(groups.count());
+  for (size_t group = 0; group < groups.count(); ++group) {
+    const SharedRows rows = groups.RowsOf(group);
     last.push_back(static_cast<uint32_t>(rows->At(rows->count() - 1)));
   }
   std::vector<std::string> names = std::move(key_names);
-  std::vector<Value> columns = groups.keys;
+  std::vector<Value> columns = groups.keys();
   for (size_t i = 0; i < view_.columns.size(); ++i) {
     if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
     TS_ASSIGN_OR_RETURN(Value column, GatherRows(view_.columns[i], last, context_.budget));
@@ -282,26 +290,26 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
     columns.push_back(std::move(column));
   }
   TableView result = ViewOf(std::move(names), std::move(columns));
-  result.key_columns = groups.keys.size();
+  result.key_columns = groups.keys().size();
   return result;
 }
 
 // exec x by k: a dictionary of keys to values. Other shapes are not answered.
-absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups groups) {
+absl::StatusOr<Term> QueryEvaluator::GroupedExec(const Groups& groups) {
   const bool simple = query_.columns.size() == 1 && !query_.columns[0].named &&
                       query_.groups.size() == 1 && !query_.groups[0].named;
   if (!simple) return NyiError("exec by");
   TS_ASSIGN_OR_RETURN(Value values, ColumnOverGroups(*query_.columns[0].node, groups));
-  return Value::Dict(std::move(groups.keys[0]), std::move(values));
+  return Value::Dict(groups.keys()[0], std::move(values));
 }
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
-  TS_ASSIGN_OR_RETURN(Groups groups, MakeGroups(names));
-  if (query_.exec) return GroupedExec(std::move(groups));
+  TS_ASSIGN_OR_RETURN(const Groups groups, MakeGroups(names));
+  if (query_.exec) return GroupedExec(groups);
   if (query_.columns.empty()) return LastRows(groups, std::move(names));
 
-  std::vector<Value> columns = groups.keys;
+  std::vector<Value> columns = groups.keys();
   std::vector<std::string> value_names;
   UniqueNames unique;
   for (const NamedNode& column : query_.columns) {
