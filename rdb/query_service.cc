@@ -6,6 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "query/errors.h"
 #include "query/query.h"
 #include "wire/codec.h"
 
@@ -19,6 +20,13 @@ ByteBuffer ErrorMessage(const absl::Status& status) {
   return wire::EncodeMessage(wire::MessageKind::kResponse, Value::Error(query::QErrorText(status)));
 }
 
+size_t MaxResultBytes(const QueryServiceOptions& options) {
+  if (options.max_result_bytes > 0) return options.max_result_bytes;
+  const size_t capacity =
+      options.scratch == nullptr ? SIZE_MAX : options.scratch->Stats().capacity_bytes;
+  return capacity == SIZE_MAX ? query::Limits().max_result_bytes : capacity;
+}
+
 }  // namespace
 
 struct QueryService::Client {
@@ -27,13 +35,18 @@ struct QueryService::Client {
   std::atomic<bool> gone{false};                 // Ends what is being evaluated for it.
 };
 
+QueryService::QueryService(const QueryServiceOptions& options, RdbEnvironment* environment)
+    : options_(options), environment_(environment), max_result_bytes_(MaxResultBytes(options)) {
+  if (options.scratch != nullptr) scratch_.emplace(options.scratch);
+}
+
 absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
     const QueryServiceOptions& options, RdbEnvironment* environment) {
   std::unique_ptr<QueryService> service(new QueryService(options, environment));
   wire::ServerOptions server;
   server.connection.max_message_bytes = kRequestBytesMax;
   // Replies may be larger than what others are allowed to leave unread.
-  server.connection.max_queue_bytes = query::Limits().max_result_bytes + kRequestBytesMax;
+  server.connection.max_queue_bytes = service->max_result_bytes_ + kRequestBytesMax;
   TS_ASSIGN_OR_RETURN(service->server_,
                       wire::Listen(service->loop_, options.listener, server, service.get()));
   service->socket_thread_ = std::thread([raw = service.get()] { raw->loop_.Run(); });
@@ -108,11 +121,13 @@ void QueryService::Work() {
 }
 
 // The whole response, ready to send.
-ByteBuffer QueryService::Answer(const Request& request) const {
+ByteBuffer QueryService::Answer(const Request& request) {
   const absl::StatusOr<Value> decoded = wire::Decode(request.body);
   if (!decoded.ok()) return ErrorMessage(decoded.status());
   query::Limits limits;
   limits.cancelled = &request.client->gone;
+  limits.max_result_bytes = max_result_bytes_;
+  limits.scratch = scratch_.has_value() ? &*scratch_ : nullptr;
   if (options_.timeout_ns > 0) {
     limits.deadline =
         std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
@@ -126,9 +141,12 @@ ByteBuffer QueryService::Answer(const Request& request) const {
     return ErrorMessage(value.status());
   }
   if (!request.ticket) return ByteBuffer();
-  const absl::StatusOr<size_t> bytes = wire::EncodedBytes(*value);
-  if (!bytes.ok()) return ErrorMessage(bytes.status());
-  return wire::EncodeMessage(wire::MessageKind::kResponse, *value);
+  absl::StatusOr<ByteBuffer> answer =
+      query::RunInScratch(limits.scratch, [&]() -> absl::StatusOr<ByteBuffer> {
+        TS_RETURN_IF_ERROR(wire::EncodedBytes(*value).status());
+        return wire::EncodeMessage(wire::MessageKind::kResponse, *value);
+      });
+  return answer.ok() ? *std::move(answer) : ErrorMessage(answer.status());
 }
 
 void QueryService::Done(Request request, ByteBuffer answer) {

@@ -4,17 +4,21 @@
 // that ingests. An evaluation works on snapshots, so however slow it is, upds go on.
 //
 // Bounds: a client that does not wait for its answers is read no further once kWaitingMax of its
-// requests wait; requests are at most 16 MiB; an answer is bounded by query::Limits.
+// requests wait; requests are at most 16 MiB; what an evaluation builds is bounded by
+// max_result_bytes, and with a scratch tier by what the tier has left: a query that needs more
+// fails alone, with an error that names the tier.
 
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "mem/tier_scratch.h"
 #include "rdb/rdb_environment.h"
 #include "wire/listener_options.h"
 
@@ -24,6 +28,11 @@ struct QueryServiceOptions {
   wire::ListenerOptions listener;
   int threads = 1;
   int64_t timeout_ns = 0;  // An evaluation that takes longer ends with `stop`; 0: never.
+  // Where results, temporaries and encoded answers live, except for lists and blocks below 64 KiB;
+  // nullptr: malloc's memory. Outlives the service. An answer is there twice while it is encoded.
+  mem::Tier* scratch = nullptr;
+  // What one evaluation may build; 0: the scratch tier's capacity, or 1 GiB without one.
+  size_t max_result_bytes = 0;
 };
 
 class QueryService : public wire::ServerHandler {
@@ -51,14 +60,15 @@ class QueryService : public wire::ServerHandler {
     std::optional<wire::ReplyTicket> ticket;  // None: nobody waits for the answer.
   };
 
-  QueryService(const QueryServiceOptions& options, RdbEnvironment* environment)
-      : options_(options), environment_(environment) {}
+  QueryService(const QueryServiceOptions& options, RdbEnvironment* environment);
   void Work();
-  ByteBuffer Answer(const Request& request) const;
+  ByteBuffer Answer(const Request& request);
   void Done(Request request, ByteBuffer answer);  // Any thread.
 
   const QueryServiceOptions options_;
   RdbEnvironment* const environment_;
+  std::optional<mem::TierScratch> scratch_;  // Before all that may hold an answer.
+  const size_t max_result_bytes_;
   std::atomic<bool> stopping_{false};
 
   std::mutex mutex_;

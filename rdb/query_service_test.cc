@@ -201,6 +201,79 @@ TEST_F(QueryServiceTest, StopsWhileClientsAreConnectedAndAsk) {
   EXPECT_TRUE(loop.RunUntil([&] { return pipeline.closed; }, 20s));
 }
 
+// Waits until the answers that were sent have left the tier: the socket's thread frees them.
+bool BecomesEmpty(const mem::Tier& tier) {
+  const auto deadline = std::chrono::steady_clock::now() + 20s;
+  while (tier.Stats().used_bytes > 0 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  return tier.Stats().used_bytes == 0;
+}
+
+TEST_F(QueryServiceTest, BuildsAndEncodesAnswersInItsScratchTierAndFreesThem) {
+  Start();
+  for (int64_t i = 0; i < 100; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  const absl::StatusOr<Value> expected = Ask("select from trade where price>=0");
+  const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{64} << 20);
+  QueryServiceOptions options;
+  options.scratch = scratch.get();
+  service_ = nullptr;
+  Start(options);
+  const absl::StatusOr<Value> answer = Ask("select from trade where price>=0");
+  ASSERT_TRUE(expected.ok() && answer.ok()) << answer.status();
+  EXPECT_TRUE(*answer == *expected);
+  EXPECT_EQ(answer->count(), 100'000u);
+  // Times, prices and names of 100,000 rows, and once more all of them in the message.
+  EXPECT_GT(scratch->Stats().high_water_bytes, size_t{2} * 100'000 * (8 + 8 + 4));
+  EXPECT_TRUE(BecomesEmpty(*scratch));
+}
+
+// Goal: a scratch tier that is full fails its query alone. Method: a tier that holds the value of a
+// small answer, not that of a large one nor the encoding of a middling one, while rows are ingested
+// and several clients ask.
+TEST_F(QueryServiceTest, AFullScratchTierFailsThatQueryAlone) {
+  for (int64_t i = 0; i < 100; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{6} << 20);
+  QueryServiceOptions options;
+  options.threads = 3;
+  options.scratch = scratch.get();
+  options.max_result_bytes = size_t{1} << 30;
+  Start(options);
+  EXPECT_EQ(Message(Ask("til 1000000").status()), "limit: scratch memory query is full");
+  // 4 MiB of value fit, and 4 MiB of message do not fit beside them.
+  EXPECT_EQ(Message(Ask("til 500000").status()), "limit: scratch memory query is full");
+  EXPECT_EQ(AskLong("exec count price from trade where price>=0"), 100'000);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> clients;
+  for (int c = 0; c < 3; ++c) {
+    clients.emplace_back([&, c] {
+      for (int i = 0; i < 10; ++i) {
+        const bool large = (i + c) % 2 == 0;
+        const absl::StatusOr<Value> answer = Ask(large ? "til 2000000" : "sum til 1000");
+        if (large == answer.ok()) ++wrong;
+      }
+    });
+  }
+  for (int64_t i = 100; i < 200; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(AskLong("count trade"), 200'000);
+  EXPECT_TRUE(BecomesEmpty(*scratch));
+}
+
+TEST_F(QueryServiceTest, BoundsAnEvaluationByTheScratchTiersCapacity) {
+  const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{8} << 20);
+  QueryServiceOptions options;
+  options.scratch = scratch.get();
+  Start(options);
+  EXPECT_EQ(Message(Ask("til 2000000").status()), "limit");  // Refused before it is built.
+  EXPECT_EQ(scratch->Stats().refused, 0u);
+  service_ = nullptr;
+  options.max_result_bytes = 1000;
+  Start(options);
+  EXPECT_EQ(Message(Ask("til 200").status()), "limit");
+}
+
 TEST_F(QueryServiceTest, EndsAnEvaluationThatTakesTooLong) {
   QueryServiceOptions options;
   options.timeout_ns = 1;
