@@ -17,6 +17,7 @@
 #include "cli/format_value.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
+#include "mem/numa.h"
 #include "mem/tier.h"
 
 namespace tickstack {
@@ -47,6 +48,7 @@ struct PartReport {
 struct RdbReport {
   std::string name;
   int numa_node = -1;
+  absl::Status numa_status;
   bool knows_tables = false;
   std::string queries;
   std::vector<TierReport> tiers;
@@ -110,6 +112,9 @@ absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMain
   RdbReport report;
   report.name = rdb.name;
   report.numa_node = rdb.numa_node;
+  if (rdb.numa_node >= 0) {
+    report.numa_status = Annotate(mem::CheckNodes({rdb.numa_node}), "numa_node");
+  }
   report.knows_tables = KnowsTables(config, rdb);
   report.queries = rdb.placement.TierOfQueries();
   for (const Schema& schema : config.schemas) {
@@ -156,6 +161,7 @@ Json JsonOf(const RdbReport& rdb) {
                {"query", rdb.queries},
                {"tiers", Json::array()},
                {"columns", Json::array()}};
+  if (!rdb.numa_status.ok()) json["error"] = Message(rdb.numa_status);
   for (const TierReport& tier : rdb.tiers) json["tiers"].push_back(JsonOf(tier));
   for (const PartReport& part : rdb.parts) {
     json["columns"].push_back({{"table", part.table},
@@ -263,20 +269,22 @@ int RunTiers(const TiersOptions& options) {
   }
   Json json = {{"rows", options.rows}, {"rdbs", Json::array()}};
   std::string text;
-  bool all_open = true;
+  bool would_start = true;
+  const auto check = [&would_start](std::string_view rdb, const absl::Status& status) {
+    if (status.ok()) return;
+    would_start = false;
+    Failed(Annotate(status, fmt::format("rdb {}", rdb)), EXIT_FAILURE);
+  };
   for (const rdb::RdbMainOptions& rdb : config->rdbs) {
     const absl::StatusOr<RdbReport> report = ReportOf(*config, rdb, options.rows);
     if (!report.ok()) return Failed(Annotate(report.status(), rdb.name), EXIT_FAILURE);
     json["rdbs"].push_back(JsonOf(*report));
     text += (text.empty() ? "" : "\n") + TextOf(*report, options.rows);
-    for (const TierReport& tier : report->tiers) {
-      if (tier.status.ok()) continue;
-      all_open = false;
-      Failed(Annotate(tier.status, fmt::format("rdb {}", rdb.name)), EXIT_FAILURE);
-    }
+    check(rdb.name, report->numa_status);
+    for (const TierReport& tier : report->tiers) check(rdb.name, tier.status);
   }
   const bool printed = Print(options.json ? json.dump(2) + "\n" : text);
-  return all_open && printed ? EXIT_SUCCESS : EXIT_FAILURE;
+  return would_start && printed ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 }  // namespace tickstack

@@ -68,8 +68,9 @@ absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
     LogInfo(
         "tier open tier={} kind={} capacity_bytes={} path={} filesystem={} dax={} nodes={} "
         "streaming={}",
-        stats.name, stats.kind, stats.capacity_bytes, stats.path, stats.filesystem, stats.dax,
-        stats.nodes, stats.streaming);
+        stats.name, stats.kind,
+        stats.capacity_bytes == SIZE_MAX ? "unbounded" : std::to_string(stats.capacity_bytes),
+        stats.path, stats.filesystem, stats.dax, stats.nodes, stats.streaming);
     tiers.push_back(std::move(tier));
   }
   std::string keys;
