@@ -110,6 +110,9 @@ absl::Status Run(RdbMainOptions options) {
   query_options.listener = options.listener;
   query_options.threads = options.query_threads;
   query_options.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
+  // DRAM is what queries build in without being told to: the heap, with its bound per query.
+  const Placement& placement = rdb.placement();
+  if (placement.rules().TierOfQueries() != kDramTier) query_options.scratch = placement.queries();
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryService> service,
                       QueryService::Start(query_options, &environment));
   std::unique_ptr<Subscriber> subscriber;

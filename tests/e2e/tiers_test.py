@@ -275,8 +275,13 @@ port = 5012
 kind = "filesystem"
 path = "{folder}"
 size = "256MiB"
+[rdb.tier.scratch]
+kind = "filesystem"
+path = "{folder}"
+size = "512MiB"
 [rdb.placement]
 default = "files"
+query = "scratch"
 [feed]
 source = "lean"
 path = "{path}"
@@ -302,6 +307,11 @@ start = true
                     self.assertNotEqual(128, answer[0], answer[1:100])  # An error would prove nothing.
                     self.assertEqual(answer, raw_answer(files, query))
                     answers.add(answer)
+            self.assertEqual(raw_answer(dram, "select from quote where bid>0"),
+                             raw_answer(files, "select from quote where bid>0"))
+            scratch = [tier for tier in rows_of(files.call(".tier.stats[]")) if tier["tier"] == "scratch"]
+        self.assertGreater(scratch[0]["high_water"], 64 << 20)  # 1.7 million rows of 46 bytes were there.
+        self.assertEqual(0, scratch[0]["refused"])
         self.assertGreater(len(answers), self.QUERIES * 3 // 4)  # Nor would 200 empty tables.
         self.assertEqual(0, running.stop(), running.log_text())
 
