@@ -76,35 +76,77 @@ TimedRows Pick(std::span<const uint32_t> positions, std::span<const int64_t> tim
   return picked;
 }
 
-// Joins one key: `left.rows` are positions of `matched`, which receives right row numbers.
-void MatchKey(const TimedRows& left, std::span<const PostingRun> right,
-              std::span<uint32_t> matched) {
+// Where the ascending `times` are beyond `now`, given that those before `after` are not: looks
+// ahead 1, 2, 4, 8... and then halves, without a branch that depends on what it finds there.
+template <typename T>
+size_t EndOf(std::span<const T> times, size_t after, T now) {
+  if (after == times.size() || times[after] > now) return after;
+  size_t low = after, step = 1;  // times[low] <= now, always.
+  while (step < times.size() - low && times[low + step] <= now) {
+    low += step;
+    step *= 2;
+  }
+  size_t high = std::min(low + step, times.size());  // The end, or times[high] > now.
+  while (high - low > 1) {
+    const size_t middle = low + (high - low) / 2;
+    (times[middle] <= now ? low : high) = middle;
+  }
+  return high;
+}
+
+// AsofMatch over quotes in any form: end_of(after, now) is where quotes are beyond `now`, given
+// that those before `after` are not.
+template <typename EndOfQuotes>
+absl::Status Match(std::span<const int64_t> trade_ns, size_t quotes, std::span<uint32_t> prevailing,
+                   EndOfQuotes end_of) {
+  if (prevailing.size() != trade_ns.size() || quotes >= kNoRow) {
+    return InvalidArgument("asof match: {} results for {} trades and {} quotes", prevailing.size(),
+                           trade_ns.size(), quotes);
+  }
+  size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
+  for (size_t i = 0; i < trade_ns.size(); ++i) {
+    after = end_of(after, trade_ns[i]);
+    prevailing[i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
+  }
+  return absl::OkStatus();
+}
+
+// Gives left rows the right rows that prevail. `prevailing` are positions in `right_rows`.
+void Give(std::span<const uint32_t> left_rows, std::span<const uint32_t> right_rows,
+          std::span<const uint32_t> prevailing, std::span<uint32_t> matched) {
+  for (size_t i = 0; i < prevailing.size(); ++i) {
+    if (prevailing[i] != kNoRow) matched[left_rows[i]] = right_rows[prevailing[i]];
+  }
+}
+
+// Joins one key: `left.rows` are positions of `matched`, which receives right row numbers. `right`
+// has sorted times.
+void MatchKey(const TimedRows& left, const RowSet& right, std::span<uint32_t> matched) {
+  const std::span<const PostingRun> runs = right.runs();
   ScratchVector<uint32_t> prevailing;
   size_t begin = 0;
-  for (size_t i = 0; i < right.size() && begin < left.times.size(); ++i) {
+  for (size_t i = 0; i < runs.size() && begin < left.times.size(); ++i) {
     // Left rows before the next run starts can only match this one, or one before it.
     size_t end = left.times.size();
-    if (i + 1 < right.size()) {
-      const auto next = std::lower_bound(left.times.begin() + static_cast<ptrdiff_t>(begin),
-                                         left.times.end(), right[i + 1].time_ns.front());
+    if (i + 1 < runs.size()) {
+      const auto next =
+          std::lower_bound(left.times.begin() + static_cast<ptrdiff_t>(begin), left.times.end(),
+                           right.times().ExactNs(runs[i + 1].rows.front()));
       end = static_cast<size_t>(next - left.times.begin());
     }
     prevailing.resize(end - begin);
-    TS_CHECK(
-        AsofMatch(std::span(left.times).subspan(begin, end - begin), right[i].time_ns, prevailing)
-            .ok());
-    for (size_t k = begin; k < end; ++k) {
-      const uint32_t at = prevailing[k - begin];
-      if (at != kNoRow) matched[left.rows[k]] = right[i].rows[at];
-    }
+    TS_CHECK(AsofMatch(std::span(left.times).subspan(begin, end - begin), runs[i], right.times(),
+                       prevailing)
+                 .ok());
+    Give(std::span(left.rows).subspan(begin), runs[i].rows, prevailing, matched);
     begin = end;
   }
 }
 
 void MatchKey(const TimedRows& left, const TimedRows& right, std::span<uint32_t> matched) {
-  if (right.rows.empty()) return;
-  const PostingRun run{right.rows, right.times};
-  MatchKey(left, std::span(&run, 1), matched);
+  std::vector<uint32_t> prevailing(left.times.size());
+  TS_CHECK(AsofMatch(left.times, right.times, prevailing).ok());
+  Give(left.rows, right.rows, prevailing, matched);
 }
 
 // The columns of a join, found in both tables.
@@ -199,7 +241,7 @@ absl::Status MatchByIndex(const Plan& plan, const IndexedRight& indexed, const T
     const TimedRows timed = Pick(positions, left_times);
     RowSet rows = indexed.RowsOf(keys.column.SymbolAt(keys.rows->At(positions[0])));
     if (rows.has_sorted_times()) {
-      MatchKey(timed, rows.runs(), matched);
+      MatchKey(timed, rows, matched);
     } else if (rows.count() > 0) {
       TS_ASSIGN_OR_RETURN(const TimedRows sorted,
                           SortedRows(right.columns[plan.right_time], std::move(rows), budget));
@@ -288,30 +330,16 @@ absl::StatusOr<TableView> Result(const Plan& plan, const TableView& left, const 
 
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_t> quote_ns,
                        std::span<uint32_t> prevailing) {
-  if (prevailing.size() != trade_ns.size() || quote_ns.size() >= kNoRow) {
-    return InvalidArgument("asof match: {} results for {} trades and {} quotes", prevailing.size(),
-                           trade_ns.size(), quote_ns.size());
-  }
-  const size_t quotes = quote_ns.size();
-  size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
-  for (size_t i = 0; i < trade_ns.size(); ++i) {
-    const int64_t now = trade_ns[i];
-    if (after < quotes && quote_ns[after] <= now) {
-      size_t low = after, step = 1;  // quote_ns[low] <= now, always.
-      while (step < quotes - low && quote_ns[low + step] <= now) {
-        low += step;
-        step *= 2;
-      }
-      size_t high = std::min(low + step, quotes);  // Beyond the end, or quote_ns[high] > now.
-      while (high - low > 1) {
-        const size_t middle = low + (high - low) / 2;
-        (quote_ns[middle] <= now ? low : high) = middle;
-      }
-      after = high;
-    }
-    prevailing[i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
-  }
-  return absl::OkStatus();
+  return Match(trade_ns, quote_ns.size(), prevailing,
+               [&](size_t after, int64_t now) { return EndOf(quote_ns, after, now); });
+}
+
+absl::Status AsofMatch(std::span<const int64_t> trade_ns, const PostingRun& quotes,
+                       const PostingTimes& times, std::span<uint32_t> prevailing) {
+  return Match(trade_ns, quotes.rows.size(), prevailing, [&](size_t after, int64_t now) {
+    const size_t end = EndOf(quotes.coarse, after, times.CoarseOf(now));
+    return times.EndOfExact(quotes, after, end, now);
+  });
 }
 
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,

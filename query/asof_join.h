@@ -11,18 +11,18 @@
 #include "absl/status/statusor.h"
 #include "query/budget.h"
 #include "query/table_view.h"
+#include "table/symbol_index.h"
 #include "table/value.h"
 
 namespace tickstack::query {
 
 inline constexpr uint32_t kNoRow = UINT32_MAX;  // No quote yet at the trade's time.
 
-// Finds the prevailing rows for one symbol. The join of two tables calls this once per symbol and
-// run of its index.
+// Finds the prevailing rows for one symbol.
 //
 //   trade_ns   [n]  in   event time, ns since midnight UTC, ascending
 //   quote_ns   [m]  in   same clock and unit, ascending
-//   prevailing [n]  out  row numbers into quote_ns, or kNoRow
+//   prevailing [n]  out  positions in quote_ns, or kNoRow
 //
 // Cost:    O(n + m) for dense trades, O(n log(m/n)) for sparse ones: from the last answer it looks
 //          ahead 1, 2, 4, 8... quotes and then halves, so that what it skips is never read.
@@ -31,6 +31,13 @@ inline constexpr uint32_t kNoRow = UINT32_MAX;  // No quote yet at the trade's t
 // Errors:  kInvalidArgument if prevailing.size() != n or m >= kNoRow; prevailing is untouched.
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_t> quote_ns,
                        std::span<uint32_t> prevailing);
+
+// The same with the quotes of a run of postings whose times ascend; `prevailing` are positions in
+// the run. It reads the run's coarse times, 4 bytes a quote, and of the exact times only those of
+// quotes in the same 33 us as a trade (symbol_index.h). The join of two tables calls this once per
+// symbol and run of its index.
+absl::Status AsofMatch(std::span<const int64_t> trade_ns, const PostingRun& quotes,
+                       const PostingTimes& times, std::span<uint32_t> prevailing);
 
 enum class AsofTime {
   kLeft,   // aj: the result has the left table's time.
@@ -46,8 +53,7 @@ enum class AsofTime {
 // those with the greatest time at or before the left time.
 //
 // Cost:   where the right table is a captured one (whole, or restricted to one symbol) and the key
-// is
-//         its indexed column, only the index's times are read, and of the right columns only the
+//         is its indexed column, only the index's times are read, and of the right columns only the
 //         rows that were found; otherwise one pass over the key and time columns and a hash per
 //         row.
 // Errors: `type`, `length`, and the name of a column that is missing.

@@ -9,11 +9,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "query/testing.h"
+#include "table/posting_testing.h"
 
 namespace tickstack::query {
 namespace {
@@ -64,6 +66,23 @@ TEST(AsofMatch, AgreesWithTheDefinitionWhereTradesAreSparse) {
   }
 }
 
+// Goal: coarse times change nothing. Method: trades and quotes in few coarse units, at the borders
+// of units, beyond both ends of the clock, null and infinite.
+TEST(AsofMatch, OfPostingsAgreesWithTheDefinition) {
+  constexpr int64_t kBaseNs = 434'419'200'000'000'000;
+  for (uint64_t seed = 0; seed < 5'000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    Times trade_ns = TimesForTest(rng, kBaseNs, 30), quote_ns = TimesForTest(rng, kBaseNs, 100);
+    std::ranges::sort(trade_ns);
+    std::ranges::sort(quote_ns);
+    const PostingsForTest quotes(quote_ns, kBaseNs);
+    std::vector<uint32_t> prevailing(trade_ns.size());
+    ASSERT_TRUE(AsofMatch(trade_ns, quotes.run(), quotes.times(), prevailing).ok());
+    ASSERT_EQ(prevailing, PrevailingByDefinition(trade_ns, quote_ns));
+  }
+}
+
 TEST(AsofMatch, TakesNullsAndInfinitiesAsTimes) {
   EXPECT_EQ(Prevailing({kNullLong, 0, kInfinityLong}, {kNullLong, kInfinityLong}),
             (std::vector<uint32_t>{0, 0, 1}));
@@ -82,12 +101,15 @@ struct Rows {
   std::vector<int64_t> value;
 };
 
-Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted) {
+// Of 50 times, so that ties are many: all in one coarse unit of the index, in two, each in its own,
+// or beyond the last one.
+Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) {
   static constexpr const char* kNames[] = {"a", "b", "c", ""};
   Rows random;
   for (size_t i = 0; i < rows; ++i) {
     random.sym.emplace_back(kNames[rng() % 4]);
-    random.time.push_back(static_cast<int64_t>(rng() % 50));
+    random.time.push_back(static_cast<int64_t>(rng() % 50) << time_shift);
+    if (rng() % 40 == 0) random.time.back() = kNullLong;
     random.value.push_back(static_cast<int64_t>(i));
   }
   if (sorted) std::ranges::sort(random.time);
@@ -156,8 +178,9 @@ TEST(AsofJoin, EveryPathAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    const Rows left = RandomRows(rng, rng() % 200, rng() % 2 == 0);
-    const Rows right = RandomRows(rng, rng() % 400, rng() % 2 == 0);
+    const int time_shift = std::array{0, 10, 20, 45}[rng() % 4];
+    const Rows left = RandomRows(rng, rng() % 200, rng() % 2 == 0, time_shift);
+    const Rows right = RandomRows(rng, rng() % 400, rng() % 2 == 0, time_shift);
     JoinedTables tables(left, right);
     const std::vector<int64_t> expected = JoinByDefinition(left, right);
     ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;t;q]"), expected);

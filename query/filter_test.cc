@@ -39,9 +39,11 @@ Value RandomTable(size_t rows, std::mt19937_64& rng) {
   static constexpr const char* kNames[] = {"a", "b", "c", "dd", ""};
   SymbolVector sym;
   std::vector<int64_t> time;
+  // Steps within a coarse unit of the index, of about a unit, and beyond its last one.
+  const int64_t step_ns = OneOf({int64_t{1}, int64_t{20'000}, int64_t{1} << 45}, rng);
   for (size_t i = 0; i < rows; ++i) {
     sym.push_back(OneOf(kNames, rng));
-    time.push_back(static_cast<int64_t>(i) / 2 - 20);
+    time.push_back((static_cast<int64_t>(i) / 2 - 20) * step_ns);
   }
   if (rng() % 2 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is not always sorted.
   return Value::Table(
@@ -64,6 +66,8 @@ std::string RandomCondition(std::mt19937_64& rng) {
   static constexpr std::string_view kTimes[] = {"2000.01.01D",
                                                 "2000.01.01D00:00:00.000000003",
                                                 "1999.12.31D23:59:59.999999990",
+                                                "2000.01.01D00:00:00.000040000",
+                                                "2000.01.07",
                                                 "0Np",
                                                 "0Wp",
                                                 "2000.01.01",

@@ -10,7 +10,7 @@ namespace {
 
 PostingRun Part(const PostingRun& run, size_t begin, size_t end) {
   PostingRun part{run.rows.subspan(begin, end - begin), {}};
-  if (!run.time_ns.empty()) part.time_ns = run.time_ns.subspan(begin, end - begin);
+  if (!run.coarse.empty()) part.coarse = run.coarse.subspan(begin, end - begin);
   return part;
 }
 
@@ -43,12 +43,8 @@ RowSet RowSet::Of(ScratchVector<uint32_t> ascending_rows) {
 
 RowSet RowSet::OfPostings(const Postings& postings) {
   RowSet set;
-  bool has_times = true;
-  for (const PostingRun& run : postings.runs) {
-    has_times = has_times && run.time_ns.size() == run.rows.size();
-    set.AddRun(run);
-  }
-  set.sorted_times_ = has_times && postings.time_sorted && !set.runs_.empty();
+  for (const PostingRun& run : postings.runs) set.AddRun(run);
+  if (postings.time_sorted && !set.runs_.empty()) set.times_ = postings.times;
   return set;
 }
 
@@ -73,22 +69,20 @@ RowSet RowSet::Slice(size_t skip, size_t n) const {
     skip -= begin;
     n -= end - begin;
   }
-  part.sorted_times_ = sorted_times_ && !part.runs_.empty();
+  if (!part.runs_.empty()) part.times_ = times_;
   return part;
 }
 
 RowSet RowSet::WithTimes(int64_t first_ns, int64_t last_ns) const {
-  TS_CHECK(sorted_times_);
+  TS_CHECK(times_.has_value());
   RowSet part;
   part.owner_ = owner_;
   for (const PostingRun& run : runs_) {
-    const auto begin = std::ranges::lower_bound(run.time_ns, first_ns);
-    const auto end = std::ranges::upper_bound(run.time_ns, last_ns);
-    if (begin >= end) continue;
-    part.AddRun(Part(run, static_cast<size_t>(begin - run.time_ns.begin()),
-                     static_cast<size_t>(end - run.time_ns.begin())));
+    const size_t begin = times_->CountBefore(run, first_ns);
+    const size_t end = times_->CountAtOrBefore(run, last_ns);
+    if (begin < end) part.AddRun(Part(run, begin, end));
   }
-  part.sorted_times_ = !part.runs_.empty();
+  if (!part.runs_.empty()) part.times_ = times_;
   return part;
 }
 

@@ -34,8 +34,9 @@ class RowSet {
   bool IsAllOf(size_t rows) const { return is_range() && begin_row_ == 0 && count_ == rows; }
 
   std::span<const PostingRun> runs() const { return runs_; }  // Empty for a range. No run is empty.
-  // The rows' times are in the runs and ascend.
-  bool has_sorted_times() const { return sorted_times_; }
+  // The runs are postings whose times ascend.
+  bool has_sorted_times() const { return times_.has_value(); }
+  const PostingTimes& times() const { return *times_; }  // If has_sorted_times().
 
   // Row number of the i-th row. Cost: O(runs).
   size_t At(size_t i) const;
@@ -55,7 +56,7 @@ class RowSet {
   size_t begin_row_ = 0;
   size_t count_ = 0;
   ScratchVector<PostingRun> runs_;
-  bool sorted_times_ = false;
+  std::optional<PostingTimes> times_;  // Only if they ascend and there are runs.
   std::shared_ptr<const void> owner_;
 };
 

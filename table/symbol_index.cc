@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <new>
+#include <ranges>
 
 #include "base/check.h"
 #include "base/status.h"
+#include "base/time.h"
 
 namespace tickstack {
 namespace {
@@ -21,12 +23,35 @@ constexpr size_t kAhead = 12;
 
 }  // namespace
 
+// Only postings of the same coarse time as `ns` are asked for their exact one.
+size_t PostingTimes::EndOfTies(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {
+  const auto coarse = run.coarse.subspan(begin, end - begin);
+  const auto ties = std::ranges::lower_bound(coarse, CoarseOf(ns));
+  begin += static_cast<size_t>(ties - coarse.begin());
+  return *std::ranges::partition_point(std::views::iota(begin, end),
+                                       [&](size_t i) { return ExactNs(run.rows[i]) <= ns; });
+}
+
+size_t PostingTimes::CountAtOrBefore(const PostingRun& run, int64_t ns) const {
+  const auto end = std::ranges::upper_bound(run.coarse, CoarseOf(ns));
+  return EndOfExact(run, 0, static_cast<size_t>(end - run.coarse.begin()), ns);
+}
+
+size_t PostingTimes::CountBefore(const PostingRun& run, int64_t ns) const {
+  return ns == INT64_MIN ? 0 : CountAtOrBefore(run, ns - 1);
+}
+
+SymbolIndex::SymbolIndex(mem::Tier* tier, const Column* times)
+    : tier_(tier),
+      times_(times),
+      base_ns_(times != nullptr && times->type() == Type::kTimespan ? 0 : PostingTimes::kNoBase) {}
+
 size_t SymbolIndex::BlockBytes(size_t number) {
   return kFirstBlockBytes << std::min(number / kBlocksPerSize, kDoublings);
 }
 
 uint32_t SymbolIndex::CapacityOf(size_t number) const {
-  const size_t posting_bytes = sizeof(uint32_t) + (with_times_ ? sizeof(int64_t) : 0);
+  const size_t posting_bytes = sizeof(uint32_t) * (times_ == nullptr ? 1 : 2);
   return static_cast<uint32_t>((BlockBytes(number) - sizeof(Block)) / posting_bytes);
 }
 
@@ -34,7 +59,7 @@ SymbolIndex::~SymbolIndex() {
   for (size_t i = 0; i < list_count_.load(std::memory_order_relaxed); ++i) {
     size_t number = 0;
     for (Block* block = lists_[i].first; block != nullptr; ++number) {
-      Block* const next = block->next;
+      Block* const next = NextOf(block);
       tier_->Free(reinterpret_cast<std::byte*>(block), BlockBytes(number));
       block = next;
     }
@@ -51,7 +76,7 @@ absl::Status SymbolIndex::AddBlock(List& list) {
     list.first = list.tail = block;
     list.tail_capacity = CapacityOf(0);
   } else {
-    list.last->next = block;
+    SetNext(list.last, block);
   }
   list.last = block;
   if (list.blocks < kGrowingBlocks) ++list.blocks;
@@ -82,29 +107,43 @@ void SymbolIndex::Cancel(std::span<const SymbolId> ids) {
 }
 
 void SymbolIndex::NextTail(List& list) {
-  TS_CHECK(list.tail->next != nullptr);
-  list.tail = list.tail->next;
+  list.tail = NextOf(list.tail);
+  TS_CHECK(list.tail != nullptr);
   if (list.tail_number < kGrowingBlocks) ++list.tail_number;
   list.tail_capacity = CapacityOf(list.tail_number);
   list.tail_used = 0;
 }
 
+// A null says nothing about the day, and is coarse 0 before and after the base is chosen. Any other
+// time has to choose, since its coarse time must be that of the clock that readers will have.
+void SymbolIndex::ChooseBase(std::span<const int64_t> time_ns) {
+  const auto first = std::ranges::find_if(time_ns, [](int64_t ns) { return ns != kNullLong; });
+  if (first == time_ns.end()) return;
+  const int64_t ns = std::max(*first, kNullLong + kNsPerDay);  // It has a midnight before it.
+  base_ns_.store(ns - (ns % kNsPerDay + kNsPerDay) % kNsPerDay, std::memory_order_relaxed);
+}
+
 void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
                          uint32_t first_row) {
+  if (times_ != nullptr && base_ns_.load(std::memory_order_relaxed) == PostingTimes::kNoBase)
+      [[unlikely]] {
+    ChooseBase({time_ns, ids.size()});
+  }
+  const PostingTimes times(times_, base_ns_.load(std::memory_order_relaxed));
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i + kAhead < ids.size()) {
       const List& ahead = lists_[SlotOf(ids[i + kAhead])];
       __builtin_prefetch(RowsOf(ahead.tail, ahead.tail_capacity) + ahead.tail_used, 1);
-      __builtin_prefetch(TimesOf(ahead.tail) + ahead.tail_used, 1);
+      __builtin_prefetch(CoarseOf(ahead.tail) + ahead.tail_used, 1);
     }
     List& list = lists_[SlotOf(ids[i])];
     TS_DCHECK(list.pending > 0);
     if (list.tail_used == list.tail_capacity) [[unlikely]]
       NextTail(list);
     RowsOf(list.tail, list.tail_capacity)[list.tail_used] = first_row + static_cast<uint32_t>(i);
-    if (with_times_) {
+    if (times_ != nullptr) {
       const int64_t ns = time_ns[i];
-      TimesOf(list.tail)[list.tail_used] = ns;
+      CoarseOf(list.tail)[list.tail_used] = times.CoarseOf(ns);
       if (ns < list.last_ns) [[unlikely]]
         list.unsorted.store(true, std::memory_order_relaxed);
       list.last_ns = ns;
@@ -134,15 +173,16 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
       left = used;  // The rest is younger still.
     }
     if (!rows.empty()) {
-      postings.runs.push_back({rows, with_times_
-                                         ? std::span<const int64_t>(TimesOf(block), rows.size())
-                                         : std::span<const int64_t>()});
+      const size_t times = times_ == nullptr ? 0 : rows.size();
+      postings.runs.push_back({rows, {CoarseOf(block), times}});
       postings.rows += rows.size();
     }
     left -= used;
-    if (left > 0) block = block->next;
+    if (left > 0) block = NextOf(block);
   }
-  // After the count: every posting that was followed had set this if it went down.
+  // After the count: every posting that was followed had chosen the base before, and had set this
+  // if it went down.
+  if (times_ != nullptr) postings.times.emplace(times_, base_ns_.load(std::memory_order_relaxed));
   postings.time_sorted = !list.unsorted.load(std::memory_order_relaxed);
   return postings;
 }

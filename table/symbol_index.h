@@ -6,22 +6,43 @@
 // A symbol's postings are a chain of blocks, each a power of two of bytes: two of 512 B, two of
 // 1 KiB and so on up to 1 MiB.
 //
-//   | next block | time_ns[n] | rows[n] |     n = (bytes - 8) / 12: 42, 42, 84, ... 87,380
+//   | next block | coarse[n] | rows[n] |     n = (bytes - 8) / 8: 63, 63, 127, ... 131,071
 //
 // So a reader has long runs of contiguous memory, and what a day of 8,000 symbols with a Zipf
 // activity wastes is a fifth. Without times a posting has 4 bytes.
+//
+// Coarse times. A posting repeats its row's time in 32 bits, in units of 2^15 ns from a base on,
+// saturating at both ends:
+//
+//   coarse(ns) = clamp((ns - base_ns) >> 15, 0, 2^32 - 1)      32.8 us a unit, 39 hours in all
+//
+// and still every search is exact, because coarse never decreases: if x <= y then coarse(x) <=
+// coarse(y). Turned round, coarse(x) < coarse(y) proves x < y. So two coarse times that differ
+// order their times for good, and postings in order of time are in order of coarse time. Only where
+// a posting's coarse time is that of the time asked for nothing is known, and there the exact time
+// is read from the time column by row number. That is one posting in a binary search, or none, as
+// long as a symbol has less than a row in 33 us. What is out of range (nulls, infinities, the third
+// day) has the first or the last coarse time with everything else there: its searches read exact
+// times at each step, and are as right as the others.
+//
+// The base is the midnight before the first timestamp that is appended and not null; timespans have
+// base 0.
 //
 // The writer fills a posting, then stores the symbol's count with release. A reader loads the count
 // with acquire, follows that many postings, and drops those at rows that its snapshot does not
 // have: rows ascend, so what it drops is a tail.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "mem/tier.h"
+#include "table/column.h"
 #include "table/stable_array.h"
 #include "table/symbols.h"
 
@@ -30,19 +51,65 @@ namespace tickstack {
 // A run of postings in contiguous memory. Valid as long as the table.
 struct PostingRun {
   std::span<const uint32_t> rows;    // Ascending row numbers.
-  std::span<const int64_t> time_ns;  // The rows' times; empty if the table has none.
+  std::span<const uint32_t> coarse;  // The rows' coarse times; empty if the table has no times.
+};
+
+// What orders postings by time: the clock of their coarse times, and the column of their exact
+// ones. Cheap to copy, reentrant, valid as long as the table.
+class PostingTimes {
+ public:
+  // The base as long as there were none but null times: on this clock every time is 0.
+  static constexpr int64_t kNoBase = INT64_MAX;
+
+  PostingTimes(const Column* exact, int64_t base_ns) : exact_(exact), base_ns_(base_ns) {}
+
+  uint32_t CoarseOf(int64_t ns) const {
+    if (ns <= base_ns_) return 0;
+    const uint64_t units =
+        (static_cast<uint64_t>(ns) - static_cast<uint64_t>(base_ns_)) >> kUnitShift;
+    return static_cast<uint32_t>(std::min<uint64_t>(units, UINT32_MAX));
+  }
+  // The exact time of a row. Cost: a visit of the time column, which is a cache miss as a rule.
+  int64_t ExactNs(uint32_t row) const {
+    int64_t ns;
+    std::memcpy(&ns, exact_->Element(row), sizeof(ns));
+    return ns;
+  }
+  // Postings [begin, end) are of a run whose times ascend, and none has a coarse time beyond that
+  // of `ns`: up to where they are at `ns` or before.
+  size_t EndOfExact(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {
+    if (begin == end || run.coarse[end - 1] < CoarseOf(ns)) [[likely]] {
+      return end;
+    }
+    return EndOfTies(run, begin, end, ns);
+  }
+  // How many postings of a run whose times ascend are before `ns`; at it or before. Binary
+  // searches.
+  size_t CountBefore(const PostingRun& run, int64_t ns) const;
+  size_t CountAtOrBefore(const PostingRun& run, int64_t ns) const;
+
+ private:
+  static constexpr int kUnitShift = 15;
+
+  size_t EndOfTies(const PostingRun& run, size_t begin, size_t end, int64_t ns) const;
+
+  const Column* exact_;
+  int64_t base_ns_;
 };
 
 struct Postings {
   std::vector<PostingRun> runs;
-  size_t rows = 0;          // Sum over the runs.
+  std::optional<PostingTimes> times;  // If the table has times.
+  size_t rows = 0;                    // Sum over the runs.
   bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
 };
 
 // Threads: one writer calls Reserve and Append; any thread calls Find.
 class SymbolIndex {
  public:
-  SymbolIndex(mem::Tier* tier, bool with_times) : tier_(tier), with_times_(with_times) {}
+  // `times`: the table's column of timestamps or timespans, which outlives the index; nullptr: the
+  // index has no times.
+  SymbolIndex(mem::Tier* tier, const Column* times);
   ~SymbolIndex();
   SymbolIndex(const SymbolIndex&) = delete;
   SymbolIndex& operator=(const SymbolIndex&) = delete;
@@ -65,7 +132,7 @@ class SymbolIndex {
  private:
   struct Block {
     Block* next;
-    // time_ns[n], rows[n] follow.
+    // coarse[n], rows[n] follow.
   };
   // What the writer touches for a row is one cache line.
   struct alignas(64) List {
@@ -86,16 +153,22 @@ class SymbolIndex {
   static size_t SlotOf(SymbolId id) { return id == kNullSymbol ? 0 : static_cast<size_t>(id) + 1; }
   static size_t BlockBytes(size_t number);
   uint32_t CapacityOf(size_t number) const;
-  int64_t* TimesOf(Block* block) const { return reinterpret_cast<int64_t*>(block + 1); }
+  static uint32_t* CoarseOf(Block* block) { return reinterpret_cast<uint32_t*>(block + 1); }
   uint32_t* RowsOf(Block* block, uint32_t capacity) const {
-    return with_times_ ? reinterpret_cast<uint32_t*>(TimesOf(block) + capacity)
-                       : reinterpret_cast<uint32_t*>(block + 1);
+    return CoarseOf(block) + (times_ == nullptr ? 0 : capacity);
   }
+  // The only two that know how a block says where the next one is.
+  static Block* NextOf(const Block* block) { return block->next; }
+  static void SetNext(Block* block, Block* next) { block->next = next; }
+  void ChooseBase(std::span<const int64_t> time_ns);
   absl::Status AddBlock(List& list);
   void NextTail(List& list);
 
   mem::Tier* const tier_;
-  const bool with_times_;
+  const Column* const times_;
+  // Of timestamps: stored once, before the count of the first posting that it made; so who has seen
+  // that count sees the base, and who sees none has postings with coarse time 0 only.
+  std::atomic<int64_t> base_ns_;
   std::atomic<size_t> bytes_ = 0;       // Only the writer stores.
   StableArray<List> lists_;             // By SlotOf.
   std::atomic<size_t> list_count_ = 0;  // Lists that a reader may touch.

@@ -41,7 +41,9 @@ struct Table::Impl {
     indexed = IndexedColumn(schema);
     time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
     mem::Tier* const index_tier = placement.index == nullptr ? placement.columns : placement.index;
-    if (indexed >= 0) index = std::make_unique<SymbolIndex>(index_tier, time >= 0);
+    if (indexed < 0) return;
+    const Column* const times = time < 0 ? nullptr : &columns[static_cast<size_t>(time)];
+    index = std::make_unique<SymbolIndex>(index_tier, times);
   }
 
   absl::Status Append(const BatchView& batch);
