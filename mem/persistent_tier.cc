@@ -99,15 +99,25 @@ class MsyncPersistence final : public Persistence {
   }
   absl::Status Fence() override {
     std::sort(ranges_.begin(), ranges_.end());
-    absl::Status status;
-    for (size_t i = 0; i < ranges_.size();) {
-      const uintptr_t begin = ranges_[i].first;
-      uintptr_t end = ranges_[i].second;
-      for (++i; i < ranges_.size() && ranges_[i].first <= end; ++i) {
-        end = std::max(end, ranges_[i].second);
+    size_t joined = 0;
+    for (const auto& [begin, end] : ranges_) {
+      if (joined > 0 && begin <= ranges_[joined - 1].second) {
+        ranges_[joined - 1].second = std::max(ranges_[joined - 1].second, end);
+      } else {
+        ranges_[joined++] = {begin, end};
       }
-      if (msync(reinterpret_cast<void*>(begin), end - begin, MS_SYNC) != 0 && status.ok()) {
-        status = Internal("msync: {}", Message(ErrnoStatus(errno, "msync")));
+    }
+    // Each call waits for the device. With many ranges one call over all that lies between them is
+    // cheaper, whatever else is dirty there.
+    if (joined > kRangesMax) {
+      ranges_[0].second = ranges_[joined - 1].second;
+      joined = 1;
+    }
+    absl::Status status;
+    for (size_t i = 0; i < joined && status.ok(); ++i) {
+      const auto [begin, end] = ranges_[i];
+      if (msync(reinterpret_cast<void*>(begin), end - begin, MS_SYNC) != 0) {
+        status = ErrnoStatus(errno, "msync");
       }
     }
     ranges_.clear();
@@ -115,6 +125,7 @@ class MsyncPersistence final : public Persistence {
   }
 
  private:
+  static constexpr size_t kRangesMax = 64;
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges_;
 };
 

@@ -82,6 +82,8 @@ class PersistentTier final : public ArenaTier {
   // then on the tier refuses allocations and commits, and the file stays as it is.
   absl::Status Commit(std::span<const std::byte> root);
 
+  // Offsets count from here; elsewhere in every process.
+  std::byte* base() const { return arena_->regions()[0].base; }
   uint64_t OffsetOf(const std::byte* memory) const { return arena_->OffsetOf(memory); }
   // kDataLoss, with offset and size, if that is not allocated memory of the tier.
   absl::StatusOr<std::byte*> Find(uint64_t offset, size_t bytes) const;

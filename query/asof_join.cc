@@ -1,6 +1,7 @@
 #include "query/asof_join.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <numeric>
@@ -94,21 +95,10 @@ size_t EndOf(std::span<const T> times, size_t after, T now) {
   return high;
 }
 
-// AsofMatch over quotes in any form: end_of(after, now) is where quotes are beyond `now`, given
-// that those before `after` are not.
-template <typename EndOfQuotes>
-absl::Status Match(std::span<const int64_t> trade_ns, size_t quotes, std::span<uint32_t> prevailing,
-                   EndOfQuotes end_of) {
-  if (prevailing.size() != trade_ns.size() || quotes >= kNoRow) {
-    return InvalidArgument("asof match: {} results for {} trades and {} quotes", prevailing.size(),
-                           trade_ns.size(), quotes);
-  }
-  size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
-  for (size_t i = 0; i < trade_ns.size(); ++i) {
-    after = end_of(after, trade_ns[i]);
-    prevailing[i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
-  }
-  return absl::OkStatus();
+absl::Status CheckMatch(size_t trades, size_t quotes, size_t results) {
+  if (results == trades && quotes < kNoRow) return absl::OkStatus();
+  return InvalidArgument("asof match: {} results for {} trades and {} quotes", results, trades,
+                         quotes);
 }
 
 // Gives left rows the right rows that prevail. `prevailing` are positions in `right_rows`.
@@ -330,16 +320,36 @@ absl::StatusOr<TableView> Result(const Plan& plan, const TableView& left, const 
 
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_t> quote_ns,
                        std::span<uint32_t> prevailing) {
-  return Match(trade_ns, quote_ns.size(), prevailing,
-               [&](size_t after, int64_t now) { return EndOf(quote_ns, after, now); });
+  TS_RETURN_IF_ERROR(CheckMatch(trade_ns.size(), quote_ns.size(), prevailing.size()));
+  size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
+  for (size_t i = 0; i < trade_ns.size(); ++i) {
+    after = EndOf(quote_ns, after, trade_ns[i]);
+    prevailing[i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, const PostingRun& quotes,
                        const PostingTimes& times, std::span<uint32_t> prevailing) {
-  return Match(trade_ns, quotes.rows.size(), prevailing, [&](size_t after, int64_t now) {
-    const size_t end = EndOf(quotes.coarse, after, times.CoarseOf(now));
-    return times.EndOfExact(quotes, after, end, now);
-  });
+  TS_RETURN_IF_ERROR(CheckMatch(trade_ns.size(), quotes.rows.size(), prevailing.size()));
+  // A block of trades by coarse times first, and the exact times that it asks for after that: they
+  // are cache misses that then overlap, instead of each holding up the next search.
+  constexpr size_t kBlock = 128;
+  std::array<size_t, kBlock> end_of;
+  size_t coarse_after = 0, after = 0;
+  for (size_t begin = 0; begin < trade_ns.size(); begin += kBlock) {
+    const size_t n = std::min(kBlock, trade_ns.size() - begin);
+    for (size_t i = 0; i < n; ++i) {
+      const uint32_t now = times.CoarseOf(trade_ns[begin + i]);
+      const size_t end = end_of[i] = coarse_after = EndOf(quotes.coarse, coarse_after, now);
+      if (end > 0 && quotes.coarse[end - 1] == now) times.Prefetch(quotes.rows[end - 1]);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      after = times.EndOfExact(quotes, after, end_of[i], trade_ns[begin + i]);
+      prevailing[begin + i] = after == 0 ? kNoRow : static_cast<uint32_t>(after - 1);
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,

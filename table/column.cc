@@ -6,6 +6,7 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "mem/copy.h"
 #include "table/encoded.h"
 
 namespace tickstack {
@@ -13,6 +14,20 @@ namespace {
 
 constexpr size_t kFirstArenaBytes = 64 << 10;
 constexpr size_t kArenaBytes = mem::Tier::kHugePageBytes;
+
+// An allocation as a word of a DurableList: its offset in units of 256 bytes, which all offsets are
+// multiples of, and behind it its size in units of 256 bytes, which for what a column takes is
+// below 2^24 of them.
+constexpr int kUnitShift = 8;
+constexpr int kSizeBits = 25;
+
+uint64_t BlockWord(uint64_t offset, size_t bytes) {
+  return offset >> kUnitShift << kSizeBits | bytes >> kUnitShift;
+}
+uint64_t OffsetOfWord(uint64_t word) { return word >> kSizeBits << kUnitShift; }
+size_t BytesOfWord(uint64_t word) {
+  return (word & ((uint64_t{1} << kSizeBits) - 1)) << kUnitShift;
+}
 
 size_t StoredWidth(Type type, size_t item_ref_bytes) {
   if (type == Type::kList) return item_ref_bytes;
@@ -51,27 +66,46 @@ bool EachItem(const ColumnView& view, Put put) {
 }  // namespace
 
 Column::Column(Type type, const ChunkLayout& layout, mem::Tier* tier)
-    : type_(type), width_(StoredWidth(type, sizeof(ItemRef))), layout_(layout), tier_(tier) {}
+    : type_(type), width_(StoredWidth(type, sizeof(ItemRef))), layout_(layout), tier_(tier) {
+  if (mem::PersistentTier* const persistent = tier->persistent()) {
+    durable_ = std::make_unique<Durable>(persistent);
+  }
+}
 
 Column::~Column() {
   for (size_t i = 0; i < chunk_count_; ++i) tier_->Free(chunks_[i], layout_.Rows(i) * width_);
   for (size_t i = 0; i < block_count_; ++i) tier_->Free(blocks_[i].memory, blocks_[i].bytes);
 }
 
-absl::StatusOr<std::byte*> Column::Take(size_t bytes) {
-  absl::StatusOr<std::byte*> memory = tier_->Allocate(bytes);
-  if (memory.ok()) {
-    bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
+absl::StatusOr<std::byte*> Column::Take(size_t bytes, DurableList Durable::* list) {
+  TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
+  const size_t rounded = mem::Tier::RoundedBytes(bytes);
+  if (durable_ != nullptr) {
+    const uint64_t word = BlockWord(durable_->tier->OffsetOf(memory), rounded);
+    if (const absl::Status noted = (durable_.get()->*list).Append(word); !noted.ok()) {
+      tier_->Free(memory, bytes);
+      return noted;
+    }
   }
+  bytes_.fetch_add(rounded, std::memory_order_relaxed);
   return memory;
 }
 
 absl::Status Column::ReserveChunks(size_t rows) {
   while (layout_.BeginRow(chunk_count_) < rows) {
-    TS_ASSIGN_OR_RETURN(std::byte * chunk, Take(layout_.Rows(chunk_count_) * width_));
+    TS_ASSIGN_OR_RETURN(std::byte * chunk,
+                        Take(layout_.Rows(chunk_count_) * width_, &Durable::chunks));
     chunks_.Reserve(chunk_count_ + 1);
     chunks_[chunk_count_++] = chunk;
   }
+  return absl::OkStatus();
+}
+
+absl::Status Column::AddBlock(size_t bytes) {
+  const size_t wanted = std::max(bytes, block_count_ == 0 ? kFirstArenaBytes : kArenaBytes);
+  TS_ASSIGN_OR_RETURN(std::byte * memory, Take(wanted, &Durable::blocks));
+  blocks_.Reserve(block_count_ + 1);
+  blocks_[block_count_++] = {memory, mem::Tier::RoundedBytes(wanted)};
   return absl::OkStatus();
 }
 
@@ -93,14 +127,8 @@ absl::Status Column::ReserveItems(const ColumnView& view) {
           used = 0;
         }
         if (block == block_count_) {
-          const size_t wanted = std::max(bytes, block_count_ == 0 ? kFirstArenaBytes : kArenaBytes);
-          absl::StatusOr<std::byte*> memory = Take(wanted);
-          if (!memory.ok()) {
-            status = memory.status();
-            return false;
-          }
-          blocks_.Reserve(block_count_ + 1);
-          blocks_[block_count_++] = {*memory, mem::Tier::RoundedBytes(wanted)};
+          status = AddBlock(bytes);
+          if (!status.ok()) return false;
         }
         used += bytes;
         return true;
@@ -153,11 +181,23 @@ void Column::WriteItems(const ColumnView& view, size_t begin_row) {
   });
 }
 
-void Column::Write(const ColumnView& view, size_t begin_row) {
-  if (type_ == Type::kList) return WriteItems(view, begin_row);
+bool Column::Write(const ColumnView& view, size_t begin_row, bool may_stream) {
+  bool streamed = false;
+  if (type_ == Type::kList) {
+    WriteItems(view, begin_row);
+    return streamed;
+  }
   WriteParts(begin_row, view.rows, [&](std::byte* memory, size_t first, size_t rows) {
-    std::memcpy(memory, view.data.data() + first * width_, rows * width_);
+    const std::byte* const from = view.data.data() + first * width_;
+    const size_t bytes = rows * width_;
+    if (may_stream && tier_->Streams(bytes)) {
+      mem::CopyStreaming(memory, from, bytes);
+      streamed = true;
+    } else {
+      std::memcpy(memory, from, bytes);
+    }
   });
+  return streamed;
 }
 
 absl::Status Column::WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols) {
@@ -176,11 +216,81 @@ absl::Status Column::WriteSymbols(const ColumnView& view, size_t begin_row, Symb
   return absl::OkStatus();
 }
 
-std::span<const std::byte> Column::Item(size_t row) const {
-  TS_CHECK(type_ == Type::kList);
+Column::ItemRef Column::RefOf(size_t row) const {
   ItemRef ref;
   std::memcpy(&ref, Element(row), sizeof(ref));
+  return ref;
+}
+
+std::span<const std::byte> Column::Item(size_t row) const {
+  TS_CHECK(type_ == Type::kList);
+  const ItemRef ref = RefOf(row);
   return {blocks_[ref.block].memory + ref.offset, ref.size};
+}
+
+void Column::Flush(size_t begin_row, size_t end_row) {
+  EachPart(layout_, begin_row, end_row, [&](size_t first_row, size_t part_end) {
+    durable_->tier->Flush(Place(first_row), (part_end - first_row) * width_);
+  });
+  if (type_ == Type::kList && begin_row < end_row) FlushItems(begin_row, end_row);
+}
+
+// Items lie in the order of their rows, so those of a batch are one run from the first one's begin
+// to the last one's end, over however many blocks.
+void Column::FlushItems(size_t begin_row, size_t end_row) {
+  const ItemRef first = RefOf(begin_row), last = RefOf(end_row - 1);
+  for (size_t block = first.block; block <= last.block; ++block) {
+    const size_t begin = block == first.block ? first.offset : 0;
+    const size_t end = block == last.block ? last.offset + last.size : blocks_[block].bytes;
+    durable_->tier->Flush(blocks_[block].memory + begin, end - begin);
+  }
+}
+
+void Column::Save(ByteBuffer& record) const {
+  durable_->chunks.Save(record);
+  durable_->blocks.Save(record);
+}
+
+absl::Status Column::Load(RecordReader& record, size_t rows) {
+  TS_RETURN_IF_ERROR(durable_->chunks.Load(record));
+  TS_RETURN_IF_ERROR(durable_->blocks.Load(record));
+  const size_t chunks = durable_->chunks.size();
+  if (layout_.Chunks(rows) > chunks) return DataLoss("{} rows in {} chunks", rows, chunks);
+  chunks_.Reserve(chunks);
+  for (; chunk_count_ < chunks; ++chunk_count_) {
+    const size_t bytes = layout_.Rows(chunk_count_) * width_;
+    TS_ASSIGN_OR_RETURN(chunks_[chunk_count_],
+                        durable_->tier->Find(OffsetOfWord(durable_->chunks[chunk_count_]), bytes));
+    bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
+  }
+  return type_ == Type::kList ? LoadBlocks(rows) : absl::OkStatus();
+}
+
+// The last row's item says how far its block is filled; what a batch that was never committed wrote
+// behind it is written over.
+absl::Status Column::LoadBlocks(size_t rows) {
+  const size_t blocks = durable_->blocks.size();
+  blocks_.Reserve(blocks);
+  for (; block_count_ < blocks; ++block_count_) {
+    const uint64_t word = durable_->blocks[block_count_];
+    TS_ASSIGN_OR_RETURN(std::byte * memory,
+                        durable_->tier->Find(OffsetOfWord(word), BytesOfWord(word)));
+    blocks_[block_count_] = {memory, BytesOfWord(word)};
+    bytes_.fetch_add(BytesOfWord(word), std::memory_order_relaxed);
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    const ItemRef ref = RefOf(row);
+    if (ref.block >= blocks || size_t{ref.offset} + ref.size > blocks_[ref.block].bytes) {
+      return DataLoss("row {}: a value of {} bytes at {} of block {} is outside of the blocks", row,
+                      ref.size, ref.offset, ref.block);
+    }
+  }
+  if (rows > 0) {
+    const ItemRef last = RefOf(rows - 1);
+    block_ = last.block;
+    block_used_ = size_t{last.offset} + last.size;
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tickstack

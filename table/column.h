@@ -8,18 +8,25 @@
 // A list column's values keep the bytes that the wire carried, back to back in arena blocks, and
 // each row says where its own are. An item never crosses a block.
 //
+// In a persistent tier a column keeps the offsets of its chunks and blocks there too, and finds
+// them again from a record of 40 bytes and its table's row count; see durable_tables.h.
+//
 // Threads: one writer. Readers see rows below the row count that their table published.
 
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
 #include "mem/tier.h"
 #include "table/batch.h"
 #include "table/chunk_layout.h"
+#include "table/durable_list.h"
+#include "table/record.h"
 #include "table/schema.h"
 #include "table/stable_array.h"
 #include "table/symbols.h"
@@ -43,7 +50,9 @@ class Column {
   // Writes the rows of a view that Reserve accepted. A symbol column takes WriteSymbols, which may
   // still fail (kInvalidArgument: not that many names); all others take Write.
   absl::Status WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols);
-  void Write(const ColumnView& view, size_t begin_row);
+  // With `may_stream` a tier that streams gets large parts past the caches; then this returns true,
+  // and the caller calls mem::DrainStreaming before it publishes the rows.
+  bool Write(const ColumnView& view, size_t begin_row, bool may_stream);
 
   // The elements [0, rows) of a chunk that exists.
   std::span<const std::byte> Elements(size_t chunk, size_t rows) const {
@@ -57,6 +66,16 @@ class Column {
   // was written, so relaxed is enough.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
+  // ---- In a persistent tier. Writer only.
+
+  // Flushes rows [begin_row, end_row); they are durable with the tier's next commit.
+  void Flush(size_t begin_row, size_t end_row);
+  // Appends to a root what Load wants.
+  void Save(ByteBuffer& record) const;
+  // Of a column without rows: takes over the first `rows` rows of the one that was saved.
+  // kDataLoss if the tier does not hold them.
+  absl::Status Load(RecordReader& record, size_t rows);
+
  private:
   struct ItemRef {
     uint32_t block;
@@ -69,13 +88,26 @@ class Column {
     size_t bytes;
   };
 
+  // Where the chunks and blocks are, for the next process.
+  struct Durable {
+    explicit Durable(mem::PersistentTier* of) : tier(of), chunks(of), blocks(of) {}
+    mem::PersistentTier* const tier;
+    DurableList chunks;  // Offsets.
+    DurableList blocks;  // See BlockWord.
+  };
+
+  ItemRef RefOf(size_t row) const;
+  absl::Status AddBlock(size_t bytes);
+  absl::Status LoadBlocks(size_t rows);
+  void FlushItems(size_t begin_row, size_t end_row);
   std::byte* Place(size_t row) const {
     const size_t chunk = layout_.NumberOf(row);
     return chunks_[chunk] + (row - layout_.BeginRow(chunk)) * width_;
   }
   absl::Status ReserveChunks(size_t rows);
   absl::Status ReserveItems(const ColumnView& view);
-  absl::StatusOr<std::byte*> Take(size_t bytes);
+  // Memory whose place is noted in `list` if the column is durable.
+  absl::StatusOr<std::byte*> Take(size_t bytes, DurableList Durable::* list);
   template <typename WritePart>
   void WriteParts(size_t begin_row, size_t rows, WritePart write_part);
   void WriteItems(const ColumnView& view, size_t begin_row);
@@ -85,6 +117,8 @@ class Column {
   const ChunkLayout layout_;
   mem::Tier* const tier_;
   std::atomic<size_t> bytes_ = 0;  // Only the writer stores.
+
+  std::unique_ptr<Durable> durable_;  // nullptr: the tier does not outlive the process.
 
   StableArray<std::byte*> chunks_;
   size_t chunk_count_ = 0;

@@ -19,7 +19,7 @@ namespace tickstack {
 inline void WriteTimes(Column& column, std::span<const int64_t> time_ns, size_t begin_row) {
   const ColumnView view{column.type(), Attribute::kNone, time_ns.size(), std::as_bytes(time_ns)};
   TS_CHECK(column.Reserve(view, begin_row).ok());
-  column.Write(view, begin_row);
+  column.Write(view, begin_row, false);
 }
 
 // Up to `most` times: many to a coarse unit of a clock with base `base_ns`, or around its borders,

@@ -12,11 +12,6 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kFirstBlockBytes = 512;
-constexpr size_t kDoublings = 11;  // Up to 1 MiB.
-// Blocks of each size before the next one. One would waste 1.44 in the mean of a Zipf day's 8,000
-// symbols, two waste 1.2.
-constexpr size_t kBlocksPerSize = 2;
-constexpr size_t kGrowingBlocks = kBlocksPerSize * kDoublings;
 // Symbols of consecutive rows have nothing to do with each other, so each row's header and tail is
 // a miss: they are fetched this many rows ahead.
 constexpr size_t kAhead = 12;
@@ -44,7 +39,9 @@ size_t PostingTimes::CountBefore(const PostingRun& run, int64_t ns) const {
 SymbolIndex::SymbolIndex(mem::Tier* tier, const Column* times)
     : tier_(tier),
       times_(times),
-      base_ns_(times != nullptr && times->type() == Type::kTimespan ? 0 : PostingTimes::kNoBase) {}
+      base_ns_(times != nullptr && times->type() == Type::kTimespan ? 0 : PostingTimes::kNoBase) {
+  if (mem::PersistentTier* const persistent = tier->persistent()) MakeDurable(persistent);
+}
 
 size_t SymbolIndex::BlockBytes(size_t number) {
   return kFirstBlockBytes << std::min(number / kBlocksPerSize, kDoublings);
@@ -69,7 +66,7 @@ SymbolIndex::~SymbolIndex() {
 absl::Status SymbolIndex::AddBlock(List& list) {
   const size_t bytes = BlockBytes(list.blocks);
   TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
-  auto* const block = new (memory) Block{nullptr};
+  auto* const block = new (memory) Block{0};
   bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
   list.room += CapacityOf(list.blocks);
   if (list.last == nullptr) {

@@ -221,8 +221,7 @@ std::optional<SymbolId> SymbolTable::Find(std::string_view name) const {
 }
 
 std::string_view SymbolTable::NameOf(SymbolId id) const {
-  if (id == kNullSymbol) return {};
-  TS_CHECK(id >= 0 && id < size());
+  if (id < 0 || id >= size()) return {};  // Null, or damage in a file that holds the number.
   const Name& name = state_->names[static_cast<size_t>(id)];
   return {name.text, name.size};
 }

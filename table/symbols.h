@@ -32,7 +32,7 @@ class SymbolTable {
   std::optional<size_t> InternAll(std::span<const std::byte> text, std::span<SymbolId> ids);
 
   std::optional<SymbolId> Find(std::string_view name) const;
-  // The text lives as long as the table. "" for kNullSymbol.
+  // The text lives as long as the table. "" for kNullSymbol, and for a number that nothing has.
   std::string_view NameOf(SymbolId id) const;
   int32_t size() const;
 

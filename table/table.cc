@@ -1,12 +1,16 @@
 #include "table/table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
+#include <cstring>
 #include <deque>
 
 #include "base/check.h"
 #include "base/status.h"
+#include "mem/copy.h"
 #include "table/column.h"
+#include "table/record.h"
 
 namespace tickstack {
 namespace {
@@ -46,9 +50,13 @@ struct Table::Impl {
     index = std::make_unique<SymbolIndex>(index_tier, times);
   }
 
+  absl::Status CheckPlacement(const TablePlacement& placement);
   absl::Status Append(const BatchView& batch);
+  void Save(ByteBuffer& root, bool whole_index);
+  absl::Status LoadRows(RecordReader& root, size_t loaded);
   absl::Status Prepare(const BatchView& batch, size_t begin_row);
   absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
+  void AppendIndex(size_t begin_row, size_t batch_rows);
   template <typename Visit>
   void EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const;
 
@@ -60,6 +68,8 @@ struct Table::Impl {
   std::unique_ptr<SymbolIndex> index;
   int indexed = -1;
   int time = -1;
+  mem::PersistentTier* persistent = nullptr;  // Where all of it is, if that is a persistent tier.
+  size_t saved_rows = 0;                      // Flushed by Save. Writer only.
   // Written last in Append, with release; loaded with acquire by TakeSnapshot. This pair orders all
   // that a reader may touch.
   std::atomic<size_t> rows = 0;
@@ -93,6 +103,13 @@ absl::Status Table::Impl::ReserveIndex(size_t begin_row, size_t batch_rows) {
   return Annotate(status, "index");
 }
 
+void Table::Impl::AppendIndex(size_t begin_row, size_t batch_rows) {
+  EachIndexedPart(begin_row, batch_rows,
+                  [&](std::span<const SymbolId> ids, const int64_t* times, uint32_t first_row) {
+                    index->Append(ids, times, first_row);
+                  });
+}
+
 // Everything that can fail. It writes symbols behind the published rows, where nobody looks, so
 // that the index can be reserved by them; a batch that is refused leaves nothing but reserved
 // memory.
@@ -119,15 +136,15 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
   }
   const absl::Status status = Prepare(batch, begin_row);
   if (!status.ok()) return Annotate(status, fmt::format("table {}", schema.table));
+  bool streamed = false;
   for (size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].type() != Type::kSymbol) columns[i].Write(batch.columns[i], begin_row);
+    if (columns[i].type() == Type::kSymbol) continue;
+    // The index reads the times back at once.
+    const bool may_stream = index == nullptr || static_cast<int>(i) != time;
+    streamed |= columns[i].Write(batch.columns[i], begin_row, may_stream);
   }
-  if (index != nullptr) {
-    EachIndexedPart(begin_row, batch.rows,
-                    [&](std::span<const SymbolId> ids, const int64_t* times, uint32_t first_row) {
-                      index->Append(ids, times, first_row);
-                    });
-  }
+  if (index != nullptr) AppendIndex(begin_row, batch.rows);
+  if (streamed) mem::DrainStreaming();  // No release-store orders what went past the caches.
   rows.store(begin_row + batch.rows, std::memory_order_release);
   return absl::OkStatus();
 }
@@ -142,14 +159,97 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Create(Schema schema, SymbolTable*
   }
   TS_CHECK(symbols != nullptr && placement.columns != nullptr);
   TS_CHECK(options.rows_max < UINT32_MAX);
-  return std::shared_ptr<Table>(
-      new Table(std::make_unique<Impl>(std::move(schema), symbols, placement, options)));
+  auto impl = std::make_unique<Impl>(std::move(schema), symbols, placement, options);
+  TS_RETURN_IF_ERROR(impl->CheckPlacement(placement));
+  return std::shared_ptr<Table>(new Table(std::move(impl)));
+}
+
+// A restart loads a table whole or not at all: a column that is gone would want the log again.
+absl::Status Table::Impl::CheckPlacement(const TablePlacement& placement) {
+  std::vector<mem::Tier*> tiers = placement.column;
+  tiers.resize(columns.size());
+  for (mem::Tier*& tier : tiers) tier = tier == nullptr ? placement.columns : tier;
+  if (index != nullptr) {
+    tiers.push_back(placement.index == nullptr ? placement.columns : placement.index);
+  }
+  const bool some = std::any_of(tiers.begin(), tiers.end(),
+                                [](mem::Tier* tier) { return tier->persistent() != nullptr; });
+  if (!some) return absl::OkStatus();
+  if (std::count(tiers.begin(), tiers.end(), tiers.front()) !=
+      static_cast<ptrdiff_t>(tiers.size())) {
+    return InvalidArgument(
+        "table {}: a part of it is in a persistent tier, expected all columns and the index in the "
+        "same one",
+        schema.table);
+  }
+  persistent = tiers.front()->persistent();
+  return absl::OkStatus();
+}
+
+void Table::Impl::Save(ByteBuffer& root, bool whole_index) {
+  TS_CHECK(persistent != nullptr);
+  const size_t now = rows.load(std::memory_order_relaxed);
+  AppendBytes(AsBytes(schema.table), root);
+  AppendBytes(AsBytes(FormatSchema(schema)), root);
+  root.AppendLittle(uint64_t{options.rows_per_chunk});
+  root.AppendLittle(uint64_t{now});
+  root.AppendLittle(uint8_t{options.index});
+  for (Column& column : columns) {
+    column.Flush(saved_rows, now);
+    column.Save(root);
+  }
+  saved_rows = now;
+  if (index != nullptr) index->Save(root, now, whole_index);
+}
+
+absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
+  for (size_t i = 0; i < columns.size(); ++i) {
+    TS_RETURN_IF_ERROR(Annotate(columns[i].Load(root, loaded), schema.columns[i].name));
+  }
+  saved_rows = loaded;
+  if (index != nullptr) {
+    TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded));
+    // What the index had not been saved for.
+    TS_RETURN_IF_ERROR(ReserveIndex(indexed_rows, loaded - indexed_rows));
+    AppendIndex(indexed_rows, loaded - indexed_rows);
+  }
+  rows.store(loaded, std::memory_order_release);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Table>> Table::Load(RecordReader& root, SymbolTable* symbols,
+                                                   mem::PersistentTier* tier,
+                                                   const TableOptions& options) {
+  std::string name, columns;
+  uint64_t rows_per_chunk = 0, rows = 0;
+  uint8_t index = 0;
+  if (!root.ReadText(&name) || !root.ReadText(&columns) || !root.Read(&rows_per_chunk) ||
+      !root.Read(&rows) || !root.Read(&index)) {
+    return DataLoss("root: a table's record is cut short");
+  }
+  const std::string place = fmt::format("table {}", name);
+  absl::StatusOr<Schema> schema = ParseSchema(name, columns);
+  if (!schema.ok()) return DataLoss("{}: {}", place, Message(schema.status()));
+  TableOptions loaded = options;
+  loaded.rows_per_chunk = rows_per_chunk;
+  loaded.index = index != 0;
+  absl::StatusOr<std::shared_ptr<Table>> table =
+      Create(*std::move(schema), symbols, {tier, {}, nullptr}, loaded);
+  if (!table.ok()) return DataLoss("{}", Message(table.status()));
+  if (rows > options.rows_max) {
+    return DataLoss("{}: {} rows, expected {} at most", place, rows, options.rows_max);
+  }
+  TS_RETURN_IF_ERROR(Annotate((*table)->impl_->LoadRows(root, rows), place));
+  return table;
 }
 
 Table::Table(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Table::~Table() = default;
 
 absl::Status Table::Append(const BatchView& batch) { return impl_->Append(batch); }
+
+bool Table::durable() const { return impl_->persistent != nullptr; }
+void Table::Save(ByteBuffer& root, bool whole_index) { impl_->Save(root, whole_index); }
 
 Snapshot Table::TakeSnapshot() const { return Snapshot(shared_from_this(), rows()); }
 

@@ -19,9 +19,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "table/batch.h"
 #include "table/chunk_layout.h"
+#include "table/record.h"
 #include "table/schema.h"
 #include "table/symbol_index.h"
 #include "table/symbols.h"
@@ -82,7 +85,8 @@ struct TableOptions {
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  // kInvalidArgument: no columns, or rows_per_chunk is not a power of two from 64 on.
+  // kInvalidArgument: no columns, rows_per_chunk is not a power of two from 64 on, or a part of the
+  // table, but not all of it, is in a persistent tier.
   static absl::StatusOr<std::shared_ptr<Table>> Create(Schema schema, SymbolTable* symbols,
                                                        const TablePlacement& placement,
                                                        const TableOptions& options = {});
@@ -105,6 +109,18 @@ class Table : public std::enable_shared_from_this<Table> {
   size_t bytes() const;  // The sum of those below.
   size_t column_bytes(size_t column) const;
   size_t index_bytes() const;  // 0 without an index.
+
+  // ---- In a persistent tier: durable_tables.h says how this goes together. Writer thread only.
+
+  // All of it is in one persistent tier.
+  bool durable() const;
+  // Flushes the rows that came since the last Save, and what their index needs if that is due or
+  // `whole_index`; appends to a root what Load wants.
+  void Save(ByteBuffer& root, bool whole_index);
+  // The table of a record, as it was saved. kDataLoss if the tier does not hold it.
+  static absl::StatusOr<std::shared_ptr<Table>> Load(RecordReader& root, SymbolTable* symbols,
+                                                     mem::PersistentTier* tier,
+                                                     const TableOptions& options);
 
  private:
   friend class Snapshot;

@@ -395,6 +395,38 @@ TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
   }
 }
 
+// Goal: rows that are written past the caches are the same rows, and are there when they are
+// published. Method: batches around the size from which a tier streams, into one that always does.
+TEST(Table, StreamsLargePartsIntoATierThatWantsThat) {
+  mem::TierOptions tier_options;
+  tier_options.capacity_bytes = 64 * kMiB;
+  tier_options.streaming = mem::Streaming::kOn;
+  const std::unique_ptr<mem::Tier> tier = *mem::OpenTier(tier_options);
+  SymbolTable symbols;
+  const auto table = *Table::Create(*ParseSchema("t", "time p, sym s, size j"), &symbols,
+                                    {tier.get(), {}, nullptr});
+  std::vector<int64_t> expected;
+  for (const size_t rows : {size_t{1}, size_t{511}, size_t{512}, size_t{3000}, size_t{10'000}}) {
+    std::vector<int64_t> values;
+    std::vector<std::string> names;
+    for (size_t i = 0; i < rows; ++i) {
+      values.push_back(static_cast<int64_t>(expected.size()));
+      expected.push_back(values.back());
+      names.push_back("s" + std::to_string(i % 7));
+    }
+    Batch batch(rows);
+    batch.Add(Type::kTimestamp, values).AddSymbols(names).Add(Type::kLong, values);
+    ASSERT_TRUE(table->Append(batch.view()).ok());
+    const Snapshot snapshot = table->TakeSnapshot();
+    std::vector<int64_t> found;
+    for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+      const auto part = snapshot.Chunk<int64_t>(2, chunk);
+      found.insert(found.end(), part.begin(), part.end());
+    }
+    ASSERT_EQ(found, expected);
+  }
+}
+
 // A tier that refuses from a given allocation on, once, at each place where a table asks.
 class FailingTier final : public mem::Tier {
  public:

@@ -1,0 +1,384 @@
+#include "table/durable_tables.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <random>
+#include <string>
+
+#include "base/status.h"
+#include "mem/power_cut.h"
+
+namespace tickstack {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+// Rows in a form that can be compared: what was appended, and what a table answers.
+struct Row {
+  int64_t time;
+  std::string sym;
+  double price;
+  std::string text;
+  friend bool operator==(const Row&, const Row&) = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Row& row) {
+  return out << row.time << " " << row.sym << " " << row.price << " " << row.text;
+}
+
+// Columns of rows as the wire carries them.
+class Batch {
+ public:
+  explicit Batch(std::span<const Row> rows) {
+    for (const Row& row : rows) {
+      bytes_[0].AppendLittle(row.time);
+      bytes_[1].Append(row.sym);
+      bytes_[1].AppendLittle(uint8_t{0});
+      bytes_[2].AppendLittle(row.price);
+      // A char vector: type, attribute, count, characters.
+      bytes_[3].AppendLittle(uint8_t{10});
+      bytes_[3].AppendLittle(uint8_t{0});
+      bytes_[3].AppendLittle(static_cast<int32_t>(row.text.size()));
+      bytes_[3].Append(row.text);
+    }
+    const Type types[] = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kList};
+    for (size_t i = 0; i < 4; ++i) {
+      columns_.push_back({types[i], Attribute::kNone, rows.size(), bytes_[i]});
+    }
+  }
+  BatchView view() const { return {columns_, columns_[0].rows}; }
+
+ private:
+  ByteBuffer bytes_[4];
+  std::vector<ColumnView> columns_;
+};
+
+std::vector<Row> RowsOf(const Table& table) {
+  const Snapshot snapshot = table.TakeSnapshot();
+  std::vector<Row> rows;
+  for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+    const auto time = snapshot.Chunk<int64_t>(0, chunk);
+    const auto sym = snapshot.Chunk<SymbolId>(1, chunk);
+    const auto price = snapshot.Chunk<double>(2, chunk);
+    for (size_t i = 0; i < time.size(); ++i) {
+      const std::span<const std::byte> item = snapshot.Item(3, rows.size());
+      rows.push_back({time[i], std::string(table.symbols().NameOf(sym[i])), price[i],
+                      std::string(AsText(item.subspan(6)))});
+    }
+  }
+  return rows;
+}
+
+// What the index says of each symbol agrees with the rows.
+void ExpectIndexOf(const Table& table, const std::vector<Row>& rows) {
+  std::map<std::string, std::vector<uint32_t>> expected;
+  std::map<std::string, bool> sorted;
+  std::map<std::string, int64_t> last;
+  for (uint32_t row = 0; row < rows.size(); ++row) {
+    const std::string& sym = rows[row].sym;
+    expected[sym].push_back(row);
+    sorted.emplace(sym, true);
+    if (last.contains(sym) && rows[row].time < last[sym]) sorted[sym] = false;
+    last[sym] = rows[row].time;
+  }
+  const Snapshot snapshot = table.TakeSnapshot();
+  for (const auto& [sym, numbers] : expected) {
+    const Postings postings = *snapshot.RowsOf(*table.symbols().Find(sym));
+    std::vector<uint32_t> found;
+    for (const PostingRun& run : postings.runs) {
+      found.insert(found.end(), run.rows.begin(), run.rows.end());
+      for (size_t i = 0; i < run.rows.size(); ++i) {
+        ASSERT_EQ(run.coarse[i], postings.times->CoarseOf(rows[run.rows[i]].time));
+      }
+    }
+    ASSERT_EQ(found, numbers) << sym;
+    ASSERT_EQ(postings.time_sorted, sorted[sym]) << sym;
+  }
+}
+
+class DurableTablesTest : public testing::Test {
+ protected:
+  DurableTablesTest() {
+    if (mkdtemp(path_.data()) == nullptr) std::abort();
+    options_.name = "pmem";
+    options_.kind = mem::TierKind::kPersistent;
+    options_.path = path_;
+    options_.file = "rdb.tier";
+    options_.capacity_bytes = 32 * kMiB;
+    table_options_.rows_per_chunk = 64;
+  }
+  ~DurableTablesTest() override { std::filesystem::remove_all(path_); }
+
+  // A process's life: the tier, the names and tables in it.
+  struct Process {
+    std::unique_ptr<mem::PersistentTier> tier;
+    std::unique_ptr<SymbolTable> symbols = std::make_unique<SymbolTable>();
+    std::unique_ptr<DurableTables> store;
+    std::vector<std::shared_ptr<Table>> tables;
+    std::string mark;
+    absl::Status loaded;
+
+    ~Process() {
+      tables.clear();  // They, and the store, give back to the tier.
+      store = nullptr;
+    }
+    Process() = default;
+    Process(Process&&) = default;
+
+    Table& MakeTable(const std::string& name, const TableOptions& options) {
+      const Schema schema = *ParseSchema(name, "time p, sym s, price f, text *");
+      tables.push_back(*Table::Create(schema, symbols.get(), {tier.get(), {}, nullptr}, options));
+      return *tables.back();
+    }
+    absl::Status Commit(std::string_view with_mark,
+                        DurableTables::Index index = DurableTables::Index::kWhenDue) {
+      std::vector<Table*> all;
+      for (const auto& table : tables) all.push_back(table.get());
+      return store->Commit(*symbols, all, AsBytes(with_mark), index);
+    }
+  };
+
+  Process Start(const mem::TierOptions& options,
+                std::unique_ptr<mem::Persistence> persistence = nullptr) {
+    Process process;
+    auto tier = mem::PersistentTier::Open(options, std::move(persistence));
+    EXPECT_TRUE(tier.ok()) << tier.status();
+    process.tier = *std::move(tier);
+    process.store = std::make_unique<DurableTables>(process.tier.get());
+    auto found = process.store->Load(*process.symbols, table_options_);
+    process.loaded = found.status();
+    if (found.ok()) {
+      process.tables = std::move(found->tables);
+      process.mark.assign(AsText(found->mark));
+    }
+    return process;
+  }
+
+  static std::vector<Row> RandomRows(std::mt19937_64& rng, size_t rows, int64_t& time) {
+    std::vector<Row> made;
+    for (size_t i = 0; i < rows; ++i) {
+      time += static_cast<int64_t>(rng() % 1'000'000);
+      const int64_t late = rng() % 50 == 0 ? 5'000'000 : 0;
+      const std::string sym = rng() % 40 == 0 ? "" : "s" + std::to_string(rng() % (1 + rng() % 40));
+      made.push_back({800'000'000'000'000'000 + time - late, sym, static_cast<double>(rng() % 100),
+                      std::string(rng() % 30, static_cast<char>('a' + rng() % 26))});
+    }
+    return made;
+  }
+
+  std::string path_ = "/dev/shm/tickstack-durable-test-XXXXXX";
+  mem::TierOptions options_;
+  TableOptions table_options_;
+};
+
+// Goal: over many lives, what was committed is there, with its index, and can be gone on with.
+// Method: random batches into two tables; each life ends with or without a commit of the last ones.
+TEST_F(DurableTablesTest, GoesOnWhereTheLastProcessCommitted) {
+  std::mt19937_64 rng(11);
+  std::map<std::string, std::vector<Row>> committed;
+  int64_t time = 0;
+  for (int life = 0; life < 12; ++life) {
+    SCOPED_TRACE(life);
+    Process process = Start(options_);
+    ASSERT_TRUE(process.loaded.ok()) << process.loaded;
+    if (life == 0) {
+      process.MakeTable("trade", table_options_);
+      process.MakeTable("quote", table_options_);
+    }
+    ASSERT_EQ(process.tables.size(), 2u);
+    EXPECT_EQ(process.mark, life == 0 ? "" : "life " + std::to_string(life - 1));
+    std::map<std::string, std::vector<Row>> rows;
+    for (const auto& table : process.tables) {
+      const std::string& name = table->schema().table;
+      ASSERT_EQ(RowsOf(*table), committed[name]);
+      ExpectIndexOf(*table, committed[name]);
+      rows[name] = committed[name];
+    }
+    for (int batch = 0; batch < 20; ++batch) {
+      Table& table = *process.tables[rng() % 2];
+      const std::vector<Row> fresh = RandomRows(rng, 1 + rng() % 60, time);
+      ASSERT_TRUE(table.Append(Batch(fresh).view()).ok());
+      std::vector<Row>& all = rows[table.schema().table];
+      all.insert(all.end(), fresh.begin(), fresh.end());
+      const bool last = batch == 15;  // What comes after it is lost.
+      if (!last && rng() % 3 != 0) continue;
+      const auto index =
+          rng() % 3 == 0 ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue;
+      ASSERT_TRUE(process.Commit("life " + std::to_string(life), index).ok());
+      committed = rows;
+    }
+  }
+}
+
+TEST_F(DurableTablesTest, GivesBackWhatATableThatIsGoneHeld) {
+  Process process = Start(options_);
+  ASSERT_TRUE(process.Commit("empty").ok());
+  const size_t before = process.tier->Stats().used_bytes;
+  std::mt19937_64 rng(1);
+  int64_t time = 0;
+  for (int day = 0; day < 3; ++day) {
+    Table& table = process.MakeTable("trade", table_options_);
+    for (int batch = 0; batch < 30; ++batch) {
+      ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 100, time)).view()).ok());
+    }
+    ASSERT_TRUE(process.Commit("day", DurableTables::Index::kWhole).ok());
+    EXPECT_GT(process.tier->Stats().used_bytes, before + 100'000);
+    process.tables.clear();
+    ASSERT_TRUE(process.Commit("over").ok());
+  }
+  // The names stay: a block of 64 KiB and where it is.
+  EXPECT_LE(process.tier->Stats().used_bytes, before + (64 << 10) + 4096);
+}
+
+TEST_F(DurableTablesTest, CommitsOnAfterATierRefusedABatch) {
+  options_.capacity_bytes = 16 * kMiB;
+  std::vector<Row> kept;
+  {
+    Process process = Start(options_);
+    Table& table = process.MakeTable("trade", table_options_);
+    std::mt19937_64 rng(1);
+    int64_t time = 0;
+    absl::Status refused;
+    while (refused.ok()) {
+      const std::vector<Row> rows = RandomRows(rng, 2000, time);
+      refused = table.Append(Batch(rows).view());
+      if (refused.ok()) kept.insert(kept.end(), rows.begin(), rows.end());
+    }
+    EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_EQ(RowsOf(table).size(), kept.size());
+    ASSERT_TRUE(process.Commit("full").ok());
+  }
+  Process process = Start(options_);
+  EXPECT_EQ(process.mark, "full");
+  EXPECT_EQ(RowsOf(*process.tables.at(0)), kept);
+  ExpectIndexOf(*process.tables.at(0), kept);
+}
+
+TEST_F(DurableTablesTest, RefusesATableThatIsHalfInIt) {
+  Process process = Start(options_);
+  const auto dram = mem::MakeDramTier("dram");
+  const Schema schema = *ParseSchema("trade", "time p, sym s");
+  for (const TablePlacement& placement :
+       {TablePlacement{process.tier.get(), {nullptr, dram.get()}, nullptr},
+        TablePlacement{process.tier.get(), {}, dram.get()},
+        TablePlacement{dram.get(), {}, process.tier.get()}}) {
+    const absl::Status status =
+        Table::Create(schema, process.symbols.get(), placement, table_options_).status();
+    EXPECT_EQ(Message(status),
+              "table trade: a part of it is in a persistent tier, expected all columns and the "
+              "index in the same one");
+  }
+}
+
+// Goal: a root that is damaged, and got past its checksum, ends in an error or in tables that can
+// be read, never in a crash. Method: single bytes of a root changed, committed again as they are.
+TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
+  std::vector<std::byte> root;
+  std::mt19937_64 rng(5);
+  {
+    Process process = Start(options_);
+    Table& table = process.MakeTable("trade", table_options_);
+    int64_t time = 0;
+    ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 500, time)).view()).ok());
+    ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
+    root.assign(process.tier->root().begin(), process.tier->root().end());
+  }
+  const std::string good = path_ + "/good";
+  std::filesystem::copy_file(path_ + "/rdb.tier", good);
+  int errors = 0, tried = 0;
+  for (size_t at = 0; at < root.size(); at += 1 + rng() % 3) {
+    SCOPED_TRACE(at);
+    std::filesystem::copy_file(good, path_ + "/rdb.tier",
+                               std::filesystem::copy_options::overwrite_existing);
+    {
+      std::vector<std::byte> damaged = root;
+      damaged[at] ^= static_cast<std::byte>(1 << rng() % 8);
+      const auto tier = *mem::PersistentTier::Open(options_);
+      ASSERT_TRUE(tier->Commit(damaged).ok());
+    }
+    Process process = Start(options_);
+    ++tried;
+    if (process.loaded.ok()) {
+      for (const auto& table : process.tables) EXPECT_LE(RowsOf(*table).size(), 500u);
+      continue;
+    }
+    ++errors;
+    EXPECT_EQ(process.loaded.code(), absl::StatusCode::kDataLoss) << process.loaded;
+    EXPECT_EQ(process.tier->Stats().used_bytes, 0u);
+    // And it goes on from nothing.
+    Table& table = process.MakeTable("trade", table_options_);
+    int64_t time = 0;
+    ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 5, time)).view()).ok());
+    ASSERT_TRUE(process.Commit("anew").ok());
+  }
+  EXPECT_GT(errors, tried / 2);
+}
+
+// Goal: wherever the power goes, the next process has the rows, names and index of the last commit
+// or of the one that was being made, and the mark that belongs to them. Method: batches into two
+// tables, each committed; at flushes and fences the medium is opened with nothing, half, or all of
+// what was stored but not yet certain.
+TEST_F(DurableTablesTest, HasAWholeCommitWhereverThePowerGoes) {
+  mem::TierOptions copy = options_;
+  copy.file = "copy";
+  std::mt19937_64 rng(17);
+  std::map<std::string, std::vector<Row>> states[2];  // Committed, being committed.
+  std::string marks[2];
+  int points = 0, opened = 0;
+  const auto on_point = [&](mem::PowerCut& cut) {
+    ++points;
+    if (rng() % 40 != 0) return;
+    for (const double arrived : {0.0, 0.5, 1.0}) {
+      SCOPED_TRACE(testing::Message() << "point " << points << " arrived " << arrived);
+      const std::vector<std::byte> image = cut.Image(arrived, rng);
+      std::ofstream(path_ + "/copy", std::ios::binary)
+          .write(reinterpret_cast<const char*>(image.data()),
+                 static_cast<std::streamsize>(image.size()));
+      Process process = Start(copy);
+      ++opened;
+      ASSERT_TRUE(process.loaded.ok()) << process.loaded;
+      const int which = process.mark == marks[0] ? 0 : 1;
+      ASSERT_EQ(process.mark, marks[which]);
+      for (const auto& table : process.tables) {
+        std::vector<Row> rows = states[which][table->schema().table];
+        ASSERT_EQ(RowsOf(*table), rows);
+        ExpectIndexOf(*table, rows);
+        int64_t time = 1'000'000'000;
+        const std::vector<Row> more = RandomRows(rng, 90, time);
+        ASSERT_TRUE(table->Append(Batch(more).view()).ok());
+        rows.insert(rows.end(), more.begin(), more.end());
+        ExpectIndexOf(*table, rows);
+      }
+      ASSERT_TRUE(process.Commit("after", DurableTables::Index::kWhole).ok());
+    }
+  };
+  Process process = Start(options_, std::make_unique<mem::PowerCut>(on_point));
+  process.MakeTable("trade", table_options_);
+  process.MakeTable("quote", table_options_);
+  int64_t time = 0;
+  for (int batch = 0; batch < 40 && !HasFatalFailure(); ++batch) {
+    Table& table = *process.tables[rng() % 2];
+    const std::vector<Row> fresh = RandomRows(rng, 1 + rng() % 50, time);
+    // Points in Append see the table's old state as committed.
+    states[1] = states[0];
+    std::vector<Row>& all = states[1][table.schema().table];
+    all.insert(all.end(), fresh.begin(), fresh.end());
+    marks[1] = std::to_string(batch);
+    ASSERT_TRUE(table.Append(Batch(fresh).view()).ok());
+    const auto index =
+        batch % 4 == 0 ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue;
+    ASSERT_TRUE(process.Commit(marks[1], index).ok());
+    states[0] = states[1];
+    marks[0] = marks[1];
+  }
+  EXPECT_GT(opened, 60);
+}
+
+}  // namespace
+}  // namespace tickstack

@@ -1,0 +1,55 @@
+#pragma once
+
+// Reading back what AppendLittle wrote into a ByteBuffer, byte by byte checked: the bytes come from
+// a file. Threads: one owner.
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "base/byte_buffer.h"
+
+namespace tickstack {
+
+class RecordReader {
+ public:
+  explicit RecordReader(std::span<const std::byte> bytes) : rest_(bytes) {}
+
+  // False if the bytes end before the value does.
+  template <typename T>
+    requires std::is_arithmetic_v<T>
+  bool Read(T* value) {
+    if (rest_.size() < sizeof(T)) return false;
+    *value = LoadLittle<T>(rest_.data());
+    rest_ = rest_.subspan(sizeof(T));
+    return true;
+  }
+  bool ReadBytes(std::span<const std::byte>* bytes) {
+    uint32_t size = 0;
+    if (!Read(&size) || rest_.size() < size) return false;
+    *bytes = rest_.first(size);
+    rest_ = rest_.subspan(size);
+    return true;
+  }
+  bool ReadText(std::string* text) {
+    std::span<const std::byte> bytes;
+    if (!ReadBytes(&bytes)) return false;
+    *text = AsText(bytes);
+    return true;
+  }
+  bool AtEnd() const { return rest_.empty(); }
+
+ private:
+  std::span<const std::byte> rest_;
+};
+
+// What ReadBytes and ReadText read.
+inline void AppendBytes(std::span<const std::byte> bytes, ByteBuffer& to) {
+  to.AppendLittle(static_cast<uint32_t>(bytes.size()));
+  to.Append(bytes);
+}
+
+}  // namespace tickstack
