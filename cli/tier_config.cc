@@ -124,7 +124,7 @@ absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("streaming"), "streaming", kStreaming, &options.streaming));
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("allocator"), "allocator", kAllocators, &options.allocator));
   TS_RETURN_IF_ERROR(tier.Of("touch_ahead").ReadBytes("touch_ahead", &options.touch_ahead_bytes));
-  return tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 1, 3'600'000);
+  return tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 0, 3'600'000);
 }
 
 absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {

@@ -223,8 +223,8 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "touch_ahead: expected a size such as \"64GiB\" or a number of bytes, found string "
             "\"some\""},
       // commit_ms
-      {"commit_ms = 0\nkind = 'persistent'",
-       at + "commit_ms: expected an integer from 1 to 3600000, found integer 0"},
+      {"commit_ms = -1\nkind = 'persistent'",
+       at + "commit_ms: expected an integer from 0 to 3600000, found integer -1"},
       {file + "commit_ms = 5",
        at7 + "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
              "streaming, allocator, touch_ahead"},

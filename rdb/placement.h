@@ -68,6 +68,7 @@ class Placement {
   Placement(PlacementRules rules, std::vector<mem::Tier*> tiers);
 
   TablePlacement Of(const Schema& schema) const;
+  mem::Tier* rows() const { return Named(rules_.TierOfTheRest()); }  // What no other key names.
   mem::Tier* queries() const { return Named(rules_.TierOfQueries()); }
   const PlacementRules& rules() const { return rules_; }
   std::span<mem::Tier* const> tiers() const { return tiers_; }

@@ -36,4 +36,26 @@ bool Position::OnCaughtUp(uint64_t seq) {
   return all_in_log;
 }
 
+void Position::Save(ByteBuffer& record) const {
+  record.AppendLittle(seq_);
+  record.AppendLittle(publication_seq_);
+  record.AppendLittle(static_cast<uint32_t>(rows_ahead_.size()));
+  for (const auto& [table, rows] : rows_ahead_) {
+    AppendBytes(AsBytes(table), record);
+    record.AppendLittle(rows);
+  }
+}
+
+bool Position::Load(RecordReader& record) {
+  uint32_t tables = 0;
+  if (!record.Read(&seq_) || !record.Read(&publication_seq_) || !record.Read(&tables)) return false;
+  for (uint32_t i = 0; i < tables; ++i) {
+    std::string table;
+    uint64_t rows = 0;
+    if (!record.ReadText(&table) || !record.Read(&rows)) return false;
+    rows_ahead_.insert_or_assign(std::move(table), rows);
+  }
+  return true;
+}
+
 }  // namespace tickstack::rdb

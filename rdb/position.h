@@ -17,7 +17,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/byte_buffer.h"
 #include "base/string_map.h"
+#include "table/record.h"
 
 namespace tickstack::rdb {
 
@@ -40,6 +42,10 @@ class Position {
   bool OnCaughtUp(uint64_t seq);
 
   void Reset() { *this = Position(); }
+
+  // As it is kept with durable tables. Load: false if the record is not one.
+  void Save(ByteBuffer& record) const;
+  bool Load(RecordReader& record);
 
  private:
   uint64_t seq_ = 0;

@@ -11,6 +11,8 @@
 namespace tickstack::rdb {
 namespace {
 
+// A replay commits a part of a log at a time; what is not committed is replayed again.
+constexpr int64_t kReplayCommitNs = 50'000'000;
 constexpr size_t kUnknownTablesMax = 1000;  // Names from outside that we remember.
 
 // One writer: a load and a store instead of a locked add.
@@ -39,11 +41,52 @@ std::string DateOf(std::span<const std::byte> body) {
 }  // namespace
 
 Rdb::Rdb(const RdbOptions& options, Placement placement, const Clock* clock)
-    : options_(options), placement_(std::move(placement)), clock_(clock) {}
+    : options_(options), placement_(std::move(placement)), clock_(clock) {
+  if (mem::PersistentTier* const tier = placement_.rows()->persistent()) {
+    durable_ = std::make_unique<DurableState>(tier, options.commit_ns);
+  }
+}
+
+void Rdb::Reopen() {
+  if (durable_ == nullptr) return;
+  DurableState::Found found = durable_->Load(symbols_, options_.table);
+  for (std::shared_ptr<Table>& table : found.tables) AddTable(std::move(table));
+  position_ = std::move(found.position);
+  log_ = std::move(found.log);
+  CountSeq();
+}
+
+void Rdb::Commit(DurableTables::Index index) {
+  if (durable_ == nullptr) return;
+  std::vector<Table*> tables;
+  for (const auto& [name, entry] : entries_) tables.push_back(entry->table.get());
+  durable_->Commit({&symbols_, tables, &position_, &log_}, index);
+  uncommitted_ = false;
+}
+
+void Rdb::CommitIfDue(int64_t at_least_ns) {
+  if (durable_ == nullptr) return;
+  uncommitted_ = true;
+  if (!durable_->IsDue(at_least_ns)) return;
+  Commit(tier_full_ ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue);
+  tier_full_ = false;
+}
+
+void Rdb::OnIdle() {
+  if (uncommitted_) CommitIfDue(0);
+}
+
+void Rdb::MakeDurable() { Commit(DurableTables::Index::kWhole); }
 
 absl::Status Rdb::MakeTable(const Schema& schema) {
   TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
                       Table::Create(schema, &symbols_, placement_.Of(schema), options_.table));
+  AddTable(std::move(table));
+  return absl::OkStatus();
+}
+
+void Rdb::AddTable(std::shared_ptr<Table> table) {
+  const Schema& schema = table->schema();
   auto entry = std::make_unique<Entry>();
   entry->name = schema.table;
   entry->table = table;
@@ -54,7 +97,6 @@ absl::Status Rdb::MakeTable(const Schema& schema) {
   entries_.insert_or_assign(schema.table, std::move(entry));
   const std::lock_guard lock(tables_mutex_);
   tables_.insert_or_assign(schema.table, std::move(table));
-  return absl::OkStatus();
 }
 
 void Rdb::ReportMisplaced(std::string_view key, std::span<const Schema> schemas) {
@@ -88,7 +130,9 @@ void Rdb::StartOver() {
     }
   }
   position_.Reset();
+  log_ = {};
   CountSeq();
+  Commit(DurableTables::Index::kWhenDue);  // What the old tables held can be used again.
 }
 
 LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
@@ -109,6 +153,7 @@ LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
   const std::optional<Taken> taken = TakeUpd(body, Source::kPublished);
   if (!taken) return LiveOutcome::kOutOfOrder;
   Add(counters_.rows, taken->added);
+  CommitIfDue(0);
   return LiveOutcome::kTaken;
 }
 
@@ -123,6 +168,7 @@ void Rdb::OnLogged(std::span<const std::byte> body) {
   }
   position_.OnReplayed();
   CountSeq();
+  CommitIfDue(kReplayCommitNs);
 }
 
 Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
@@ -179,6 +225,7 @@ absl::StatusOr<BatchView> Rdb::WithoutFirst(const BatchView& batch, size_t rows)
 void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows) {
   if (why.code() == absl::StatusCode::kResourceExhausted) {
     Add(counters_.rows_refused, rows);
+    tier_full_ = true;
   } else {
     Add(counters_.upds_refused, 1);
   }

@@ -22,6 +22,7 @@
 #include "base/logging.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "rdb/durable_state.h"
 #include "rdb/placement.h"
 #include "rdb/position.h"
 #include "table/schema.h"
@@ -36,6 +37,9 @@ struct RdbOptions {
   // A table that nobody announced is made from the first upd that names it: for logs of others.
   // Columns are named as the upd names them, or x, x1, x2 ...
   bool infer_schemas = false;
+  // With tables in a persistent tier: at least so long between two commits; 0: a commit for each
+  // message that is published to us.
+  int64_t commit_ns = 0;
 };
 
 // What `.rdb.stats[]` answers. Written by the ingest thread, read by any.
@@ -71,6 +75,13 @@ class Rdb {
 
   // ---- The ingest thread.
 
+  // Of tables in a persistent tier: takes over what the last process committed. First of all.
+  void Reopen();
+  // Commits what is not durable yet, with the index: before the process ends.
+  void MakeDurable();
+  // Commits if rows wait and it is time to: for when no message comes that would.
+  void OnIdle();
+
   // Makes the tables that are not there yet. A table whose schema changed is made anew, empty. A
   // key of the placement that names nothing of these schemas is logged as an error, once:
   // configurations are checked where they are read, but not against the tables of other people's
@@ -84,6 +95,12 @@ class Rdb {
   // Empties the tables and forgets the position: another log follows. Snapshots stay valid.
   void StartOver();
   Position& position() { return position_; }
+  // The log that position() belongs to, as far as it is known.
+  const LogIdentity& log() const { return log_; }
+  void SetLog(LogIdentity log) {
+    log_ = std::move(log);
+    uncommitted_ = true;
+  }
 
   // ---- Any thread.
 
@@ -93,6 +110,8 @@ class Rdb {
   const RdbCounters& counters() const { return counters_; }
   const SymbolTable& symbols() const { return symbols_; }
   const Placement& placement() const { return placement_; }
+  // nullptr: the tables end with the process.
+  const DurableState* durable() const { return durable_.get(); }
   // From a row's time to when it was visible, over all rows of published upds whose table has a
   // column `time` of timestamps. Rows more than a day old are history that somebody publishes, not
   // late, and are left out. With `reset`, counting begins anew.
@@ -117,6 +136,9 @@ class Rdb {
   absl::StatusOr<BatchView> Arrange(const Schema& schema, const wire::UpdView& upd);
   absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);
   absl::Status MakeTable(const Schema& schema);
+  void AddTable(std::shared_ptr<Table> table);
+  void Commit(DurableTables::Index index);
+  void CommitIfDue(int64_t at_least_ns);
   void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);
   void RecordLatency(const BatchView& batch, size_t time_column);
@@ -131,6 +153,12 @@ class Rdb {
   // The ingest thread's own.
   StringMap<std::unique_ptr<Entry>> entries_;
   Position position_;
+  LogIdentity log_;
+  std::unique_ptr<DurableState> durable_;
+  bool uncommitted_ = false;  // Something was taken since the last commit.
+  // A tier refused a batch: loading the tables again must not want memory, so the next commit has
+  // the whole index.
+  bool tier_full_ = false;
   wire::UpdDecoder decoder_;
   std::vector<ColumnView> arranged_;
   std::vector<ColumnView> shortened_;

@@ -1,5 +1,6 @@
 #include "rdb/rdb_environment.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -26,6 +27,10 @@ Value Stats(const Rdb& rdb) {
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
   };
+  const DurableCounters none;
+  const DurableCounters& durable = rdb.durable() == nullptr ? none : rdb.durable()->counters();
+  const mem::PersistentTierStats commits =
+      rdb.durable() == nullptr ? mem::PersistentTierStats() : rdb.durable()->CommitStats();
   uint64_t bytes = 0;
   for (const std::string& name : rdb.TableNames()) {
     if (const std::optional<Snapshot> snapshot = rdb.FindTable(name)) {
@@ -48,6 +53,13 @@ Value Stats(const Rdb& rdb) {
       {"messages_missing", load(counters.messages_missing)},
       {"days_ended", load(counters.days_ended)},
       {"starts_over", load(counters.starts_over)},
+      {"rows_reopened", load(durable.rows_reopened)},
+      {"reopen_us", load(durable.reopen_us)},
+      {"commits", commits.commits},
+      {"commits_refused", load(durable.commits_refused)},
+      {"commit_ns_mean",
+       static_cast<uint64_t>(commits.commit_ns) / std::max<uint64_t>(commits.commits, 1)},
+      {"commit_ns_max", static_cast<uint64_t>(commits.commit_ns_max)},
       {"symbols", static_cast<uint64_t>(rdb.symbols().size())},
       {"bytes", bytes},
   });

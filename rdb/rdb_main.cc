@@ -2,13 +2,16 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
+#include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "mem/numa.h"
+#include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "rdb/log_replay.h"
 #include "rdb/query_service.h"
@@ -21,12 +24,32 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSlice = 50ms;  // Of a replay, between two looks at the stop signal.
+constexpr auto kIdleCommits = 200ms;  // What waits for its interval is durable after so long.
+constexpr auto kSlice = 50ms;         // Of a replay, between two looks at the stop signal.
+
+// Tables that outlived their process are gone on with if they stand in this log.
+absl::Status EnterLog(const std::string& path, LogReplay& replay, Rdb& rdb) {
+  TS_ASSIGN_OR_RETURN(const ByteBuffer first, replay.ReadMessage(0));
+  const LogIdentity log{path, first.empty() ? std::nullopt : std::optional(Crc32c(first))};
+  const uint64_t seq = rdb.position().seq();
+  bool same = log == rdb.log() && log.first_message_crc;
+  if (same && seq > 0) {
+    TS_ASSIGN_OR_RETURN(const ByteBuffer last, replay.ReadMessage(seq - 1));
+    same = !last.empty();
+  }
+  if (!same) {
+    if (seq > 0) LogInfo("starting over log={} was={} seq_was={}", path, rdb.log().path, seq);
+    rdb.StartOver();
+  }
+  rdb.SetLog(log);
+  return absl::OkStatus();
+}
 
 absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
                             Rdb& rdb) {
   const int64_t begin_ns = MonotonicNs();
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<LogReplay> replay, LogReplay::Open(path));
+  if (rdb.durable() != nullptr) TS_RETURN_IF_ERROR(EnterLog(path, *replay, rdb));
   auto progress = LogReplay::Progress::kMore;
   while (progress == LogReplay::Progress::kMore && !stop) {
     TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
@@ -44,13 +67,14 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
 
 using OpenTiers = std::vector<std::unique_ptr<mem::Tier>>;
 
-absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool holds_rows) {
+absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool holds_rows,
+                                                const std::string& process) {
   mem::TierOptions options = config.options;
   // Memory is touched ahead for the ingest thread. Untouched, a tier for scratch costs nothing.
   if (!holds_rows) options.touch_ahead_bytes = 0;
   if (options.kind == mem::TierKind::kPersistent) {
-    return Unimplemented("tier {}: an rdb cannot keep its rows in a persistent tier yet",
-                         options.name);
+    options.file = fmt::format("{}.tier", process);
+    return mem::PersistentTier::Open(options);
   }
   return mem::OpenTier(options);
 }
@@ -63,7 +87,7 @@ absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
     const std::string& name = config.options.name;
     if (name != kDramTier && !options.placement.Uses(name)) continue;
     TS_ASSIGN_OR_RETURN(std::unique_ptr<mem::Tier> tier,
-                        Open(config, options.placement.HoldsRows(name)));
+                        Open(config, options.placement.HoldsRows(name), options.name));
     const mem::TierStats stats = tier->Stats();
     LogInfo(
         "tier open tier={} kind={} capacity_bytes={} path={} filesystem={} dax={} nodes={} "
@@ -95,7 +119,13 @@ absl::Status Run(RdbMainOptions options) {
   const Clock& clock = SystemClock::Instance();
   RdbOptions rdb_options;
   rdb_options.infer_schemas = options.infer_schemas;
+  for (const TierConfig& config : options.tiers) {
+    if (config.options.name == options.placement.TierOfTheRest()) {
+      rdb_options.commit_ns = int64_t{1'000'000} * config.commit_ms;
+    }
+  }
   Rdb rdb(rdb_options, Placement(options.placement, Pointers(tiers)), &clock);
+  rdb.Reopen();
   RdbEnvironment environment(&rdb, &clock);
 
   wire::EventLoop loop;
@@ -124,11 +154,18 @@ absl::Status Run(RdbMainOptions options) {
     subscribe.read_log_file = options.read_log_file;
     subscriber = std::make_unique<Subscriber>(loop, subscribe, &rdb);
   }
+  std::optional<wire::Timer> idle;
+  if (rdb.durable() != nullptr) {
+    idle.emplace(loop);
+    idle->Every(kIdleCommits, [&rdb] { rdb.OnIdle(); });
+  }
   LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);
   wire::ReportReady(options.listener);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
+  subscriber = nullptr;
+  rdb.MakeDurable();
   LogInfo("rdb down seq={} rows={} rows_replayed={}", rdb.counters().seq.load(),
           rdb.counters().rows.load(), rdb.counters().rows_replayed.load());
   return absl::OkStatus();

@@ -14,7 +14,8 @@ namespace tickstack::rdb {
 
 struct TierConfig {
   mem::TierOptions options;
-  int commit_ms = 100;  // persistent: rows are made durable so often.
+  // persistent: at least so long between two commits; 0: a commit for each published message.
+  int commit_ms = 0;
 };
 // A DRAM tier that keeps 64 MiB touched ahead of need.
 TierConfig TierConfigOf(std::string_view name);

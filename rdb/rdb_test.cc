@@ -53,7 +53,8 @@ Schema TradeSchema() { return *ParseSchema("trade", "time p, sym s, price f"); }
 class RdbTest : public testing::Test {
  protected:
   explicit RdbTest(RdbOptions options = {}, size_t capacity_bytes = SIZE_MAX)
-      : tier_(mem::MakeDramTier("dram", capacity_bytes)), rdb_(options, Placement(tier_.get()), &clock_) {}
+      : tier_(mem::MakeDramTier("dram", capacity_bytes)),
+        rdb_(options, Placement(tier_.get()), &clock_) {}
 
   void Announce() {
     const Schema schema = TradeSchema();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "wire/codec.h"
@@ -24,6 +25,11 @@ constexpr std::string_view kPlainSubscribeText = "(.u.sub[`;`];.u `i`L)";
 
 Value AllTablesAllSymbols(std::string_view function) {
   return Value::List({Value::String(function), Value::Symbol(""), Value::Symbol("")});
+}
+
+// Answered by the bytes of the log's first message.
+Value FirstMessageRequest() {
+  return Value::List({Value::String(".u.log"), Value::Long(0), Value::Long(1)});
 }
 
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
@@ -98,6 +104,10 @@ class Subscriber::LogStream : public wire::ClientHandler {
 
 Subscriber::Subscriber(wire::EventLoop& loop, const SubscriberOptions& options, Rdb* rdb)
     : loop_(loop), options_(options), rdb_(rdb) {
+  if (rdb->log().first_message_crc) {
+    log_path_ = rdb->log().path;
+    log_known_ = reopened_ = true;
+  }
   client_ = std::make_unique<wire::Client>(loop, options.tickerplant, options.client, this);
 }
 
@@ -110,6 +120,7 @@ void Subscriber::OnConnected(wire::Connection& connection) {
   rounds_ = 0;
   numbered_ = true;
   file_rejected_ = false;
+  identifying_ = false;
   Set(rdb_->counters().connected, 1);
   LogInfo("connected tickerplant={} seq={}", connection.peer(), rdb_->position().seq());
   // Calls wait until the connection is started, which happens when we return.
@@ -120,6 +131,7 @@ void Subscriber::OnMessage(wire::Connection&, const wire::ReceivedMessage& messa
   if (message.kind == wire::MessageKind::kResponse) return;
   switch (rdb_->OnLive(message.body)) {
     case LiveOutcome::kTaken:
+      if (rdb_->durable() != nullptr && !rdb_->log().first_message_crc) IdentifyLog();
       return;
     case LiveOutcome::kDayEnded:
       log_known_ = false;
@@ -176,8 +188,31 @@ void Subscriber::AskPosition() {
       if (!parsed.ok()) return Restart(parsed.status());
       log = *parsed;
     }
-    EnterLog(log);
-    CheckLogFile(log.seq);
+    if (rdb_->durable() == nullptr || log.seq == 0) {
+      EnterLog(log);
+      return CheckLogFile(log.seq);
+    }
+    AskFirstMessage([this, log](std::optional<uint32_t> crc) {
+      EnterLog(log, crc);
+      CheckLogFile(log.seq);
+    });
+  });
+}
+
+void Subscriber::AskFirstMessage(std::function<void(std::optional<uint32_t> crc)> done) {
+  Ask(FirstMessageRequest(), [done = std::move(done)](const absl::StatusOr<Value>& answer) {
+    // kdb+tick has no `.u.log`, and a log may have no message yet.
+    const bool known = answer.ok() && answer->is(Type::kByte) && answer->count() > 0;
+    done(known ? std::optional(Crc32c(answer->elements())) : std::nullopt);
+  });
+}
+
+// The log had no message when we entered it. By now it has.
+void Subscriber::IdentifyLog() {
+  if (!numbered_ || !log_known_ || std::exchange(identifying_, true)) return;
+  AskFirstMessage([this, path = log_path_](std::optional<uint32_t> crc) {
+    identifying_ = false;
+    if (crc && log_known_ && path == log_path_) rdb_->SetLog({path, crc});
   });
 }
 
@@ -195,19 +230,18 @@ void Subscriber::CheckLogFile(uint64_t seq) {
   // std::function wants what it holds to be copyable.
   auto file = std::make_shared<std::unique_ptr<LogReplay>>(*std::move(opened));
   auto expected = std::make_shared<ByteBuffer>(*std::move(first));
-  Ask(Value::List({Value::String(".u.log"), Value::Long(0), Value::Long(1)}),
-      [this, seq, file, expected](const absl::StatusOr<Value>& answer) {
-        // kdb+tick has no `.u.log`: its word on the path must do.
-        const bool same = !answer.ok() || (answer->is(Type::kByte) &&
-                                           AsText(answer->elements()) == AsText(*expected));
-        if (same) {
-          file_ = std::move(*file);
-          file_rejected_ = false;
-        } else {
-          LogInfo("log file is another one here path={}", log_path_);
-        }
-        CatchUpOrSubscribe(seq);
-      });
+  Ask(FirstMessageRequest(), [this, seq, file, expected](const absl::StatusOr<Value>& answer) {
+    // kdb+tick has no `.u.log`: its word on the path must do.
+    const bool same = !answer.ok() ||
+                      (answer->is(Type::kByte) && AsText(answer->elements()) == AsText(*expected));
+    if (same) {
+      file_ = std::move(*file);
+      file_rejected_ = false;
+    } else {
+      LogInfo("log file is another one here path={}", log_path_);
+    }
+    CatchUpOrSubscribe(seq);
+  });
 }
 
 void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
@@ -239,8 +273,12 @@ void Subscriber::AskSchemas(uint64_t seq) {
   });
 }
 
-void Subscriber::EnterLog(const LogPosition& log) {
-  const bool same = log_known_ && log.path == log_path_ && log.seq >= rdb_->position().seq();
+void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc) {
+  const bool another = first_crc != rdb_->log().first_message_crc &&
+                       (reopened_ || (first_crc && rdb_->log().first_message_crc));
+  const bool same =
+      log_known_ && log.path == log_path_ && log.seq >= rdb_->position().seq() && !another;
+  reopened_ = false;
   if (!same || was_live_plain_) {
     if (log_known_ || rdb_->position().seq() > 0 || was_live_plain_) {
       LogInfo("starting over log={} seq={} was={} seq_was={}", log.path, log.seq, log_path_,
@@ -255,6 +293,7 @@ void Subscriber::EnterLog(const LogPosition& log) {
   was_live_plain_ = false;
   log_path_ = log.path;
   log_known_ = true;
+  if (!same || first_crc) rdb_->SetLog({log.path, first_crc});
 }
 
 // After the end of a day: which log the numbers of the next upds belong to. As long as the answer
@@ -268,6 +307,7 @@ void Subscriber::AskLogPath() {
     const std::string_view path = answer->symbol();
     log_path_ = path.substr(path.starts_with(':') ? 1 : 0);
     log_known_ = true;
+    rdb_->SetLog({log_path_, std::nullopt});
   });
 }
 

@@ -18,11 +18,15 @@
 // its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the tables
 // are emptied and filled again.
 //
+// Tables that outlived their process (durable_state.h) are gone on with if the tickerplant's log
+// has the path, and begins with the message, of the log that they stand in; else they are emptied.
+//
 // Threads: everything on the loop's thread, the Rdb's ingest thread.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/logging.h"
@@ -64,8 +68,13 @@ class Subscriber : public wire::ClientHandler {
   void SubscribePlain();
   void OnSubscribed(const SubscriptionAnswer& answer);
   void GoLive();
-  // Makes sure that the Rdb stands in this log; it starts over if it stands in another.
-  void EnterLog(const LogPosition& log);
+  // Makes sure that the Rdb stands in this log; it starts over if it stands in another. `first_crc`
+  // is that of the log's first message, if it was asked for.
+  void EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc = std::nullopt);
+  // Asks the tickerplant for the first message of its log: what a log is known by when its position
+  // comes from the process before this one.
+  void AskFirstMessage(std::function<void(std::optional<uint32_t> crc)> done);
+  void IdentifyLog();
   void AskLogPath();
 
   // Replays up to `end_seq`, then calls `next`.
@@ -94,6 +103,8 @@ class Subscriber : public wire::ClientHandler {
   int rounds_ = 0;          // Replays before subscribing.
   std::string log_path_;    // The log that the Rdb stands in; empty: not known.
   bool log_known_ = false;  // Whether position and log_path_ belong together.
+  bool reopened_ = false;   // They come from another process, and no log was entered since.
+  bool identifying_ = false;
 
   uint64_t replay_end_seq_ = 0;
   int64_t replay_begin_ns_ = 0;

@@ -1,0 +1,81 @@
+#pragma once
+
+// What an Rdb keeps in a persistent tier, and when: its tables and, in one commit with them, where
+// they stand in which log.
+//
+//   Load          what the last process committed; it goes on from there
+//   CommitIfDue   after each message that was taken, at most every so often
+//   Commit        after the tables were emptied; before the process ends
+//
+// A process that dies between two commits leaves the rows of the last one, and they are exactly
+// those of the log up to their position: the rest comes from the log.
+//
+// Threads: one owner, the ingest thread; the counters are for any.
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/logging.h"
+#include "mem/persistent_tier.h"
+#include "rdb/position.h"
+#include "table/durable_tables.h"
+
+namespace tickstack::rdb {
+
+// Which log a position belongs to. Paths come again, on another day of a replay or after somebody
+// cleaned up, so the log's first message has to agree too.
+struct LogIdentity {
+  std::string path;                           // Empty: none.
+  std::optional<uint32_t> first_message_crc;  // Of its bytes; none: nobody has asked yet.
+  friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
+};
+
+struct DurableCounters {
+  std::atomic<uint64_t> rows_reopened{0};    // Rows that were there when the process began.
+  std::atomic<uint64_t> reopen_us{0};        // What that took.
+  std::atomic<uint64_t> commits_refused{0};  // The tier had no room, or the device refused.
+};
+
+class DurableState {
+ public:
+  // `commit_ns`: at least so long between two commits of CommitIfDue; 0: after every message. The
+  // tier outlives this.
+  DurableState(mem::PersistentTier* tier, int64_t commit_ns);
+
+  struct Found {
+    std::vector<std::shared_ptr<Table>> tables;
+    Position position;
+    LogIdentity log;
+  };
+  // Nothing if there is nothing, or if it is damaged, which is logged. `symbols` has no names yet.
+  Found Load(SymbolTable& symbols, const TableOptions& options);
+
+  struct State {
+    const SymbolTable* symbols;
+    std::span<Table* const> tables;
+    const Position* position;
+    const LogIdentity* log;
+  };
+  // What is refused is counted and logged, once a second; the last commit stands.
+  void Commit(const State& state, DurableTables::Index index = DurableTables::Index::kWhenDue);
+  // True: a commit is due by now. Cost: reads the clock.
+  bool IsDue(int64_t at_least_ns = 0) const;
+
+  const DurableCounters& counters() const { return counters_; }
+  mem::PersistentTierStats CommitStats() const { return store_.tier().CommitStats(); }
+
+ private:
+  DurableTables store_;
+  const int64_t commit_ns_;
+  int64_t last_commit_ns_ = INT64_MIN / 2;
+  ByteBuffer mark_;
+  DurableCounters counters_;
+  LogLimit refused_limit_;
+};
+
+}  // namespace tickstack::rdb
