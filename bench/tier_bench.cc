@@ -8,6 +8,9 @@
 //            ahead; the DRAM that it holds then
 //   growth   cost per row and the longest append while a table grows, by tenths
 //   streaming  rows written past the caches or through them
+//   reopen   tables of 5, 20 and 50 million rows in a persistent tier, written by a process that
+//   ends
+//            without a word: what commits cost it, and how long the next one takes to have them
 //
 // All by default. Every ratio is taken within a round, in which the places take turns; what is
 // printed is the median over the rounds. The bound beside a rate: an append reads a batch, which is
@@ -15,11 +18,15 @@
 // copies so many GB/s from memory to memory, so it fills no more than that many rows.
 
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <memory>
@@ -34,6 +41,8 @@
 #include "bench/day_batches.h"
 #include "bench/machine.h"
 #include "bench/places.h"
+#include "mem/persistent_tier.h"
+#include "table/durable_tables.h"
 #include "table/table.h"
 
 namespace tickstack::bench {
@@ -46,15 +55,29 @@ constexpr double kQuoteBytes = 46;
 // Room for a row, its index and what rounding wastes.
 constexpr size_t kRoomBytesPerRow = 64;
 constexpr size_t kTouchAheadBytes = size_t{64} << 20;
+constexpr int64_t kCommitNs = kNsPerSecond / 10;  // As an RDB's default.
+constexpr const char* kPersistentFile = "tier_bench.tier";
 
 struct Settings {
-  std::string workloads = "ingest,fresh,growth,streaming";
+  std::string workloads = "ingest,fresh,growth,streaming,reopen";
   std::string directory = ".";
   size_t rounds = 5;
   size_t rows = 10'000'000;
   size_t growth_rows = 100'000'000;
   bool json = false;
 };
+
+// Whatever fails here ends the bench: there is nothing to measure then.
+void Check(const absl::Status& status) {
+  if (status.ok()) return;
+  std::fprintf(stderr, "tier_bench: %s\n", std::string(Message(status)).c_str());
+  std::exit(1);
+}
+template <typename T>
+T Need(absl::StatusOr<T> value) {
+  Check(value.status());
+  return *std::move(value);
+}
 
 double Median(std::vector<double> values) {
   TS_CHECK(!values.empty());
@@ -109,13 +132,7 @@ class Quote {
     table_ = *Table::Create(DefaultSchemas()[1], &symbols_, placement);
   }
 
-  void Append(const BatchView& batch) {
-    const absl::Status status = table_->Append(batch);
-    if (!status.ok()) {
-      std::fprintf(stderr, "append: %s\n", std::string(Message(status)).c_str());
-      std::exit(1);
-    }
-  }
+  void Append(const BatchView& batch) { Check(table_->Append(batch)); }
   // How long it took, the making of batches not counted.
   Spent Fill(DayBatches& batches, size_t rows) {
     Spent spent;
@@ -129,6 +146,8 @@ class Quote {
   }
 
   const Table& table() const { return *table_; }
+  Table& table() { return *table_; }
+  const SymbolTable& symbols() const { return symbols_; }
 
  private:
   SymbolTable symbols_;
@@ -371,6 +390,95 @@ Json StreamingStores(const Settings& settings, const std::vector<Place>& places)
   return found;
 }
 
+// What the process that writes tells the one that waits for it.
+struct Written {
+  double seconds;
+  size_t rows;
+  mem::PersistentTierStats stats;
+};
+
+// In memory that a forked process shares.
+Written* SharedWritten() {
+  static auto* const written = static_cast<Written*>(
+      ::mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  TS_CHECK(written != MAP_FAILED);
+  return written;
+}
+
+std::unique_ptr<mem::PersistentTier> OpenPersistent(const Place& place, size_t capacity_bytes) {
+  mem::TierOptions options = place.options;
+  options.kind = mem::TierKind::kPersistent;
+  options.file = kPersistentFile;
+  options.capacity_bytes = capacity_bytes;
+  options.touch_ahead_bytes = kTouchAheadBytes;
+  return Need(mem::PersistentTier::Open(options));
+}
+
+// Takes `rows` quotes and commits every 100 ms as an RDB does.
+[[noreturn]] void WriteDurably(const Place& place, size_t rows) {
+  DayBatches batches = Quotes(2400);
+  const std::unique_ptr<mem::PersistentTier> tier = OpenPersistent(place, Room(rows));
+  DurableTables store(tier.get());
+  Quote quote(tier.get());
+  Table* const tables[] = {&quote.table()};
+  const Stopwatch watch;
+  int64_t committed_ns = MonotonicNs();
+  while (quote.table().rows() < rows) {
+    quote.Append(batches.Next());
+    const bool done = quote.table().rows() >= rows;
+    if (!done && MonotonicNs() - committed_ns < kCommitNs) continue;
+    Check(store.Commit(quote.symbols(), tables, {}));
+    committed_ns = MonotonicNs();
+  }
+  *SharedWritten() = {Seconds(watch.Read().wall_ns), quote.table().rows(), tier->CommitStats()};
+  // Without destructors, as a killed process: nothing is put in order behind the last commit.
+  ::_exit(0);
+}
+
+Json ReopenAt(const Settings& settings, const Place& place, size_t rows) {
+  WarmMemory(Room(rows));
+  SharedWritten();  // Before the fork.
+  const pid_t child = ::fork();
+  TS_CHECK(child >= 0);
+  if (child == 0) WriteDurably(place, rows);
+  int status = 0;
+  TS_CHECK(::waitpid(child, &status, 0) == child && status == 0);
+  const Written written = *SharedWritten();
+  std::vector<double> seconds;
+  for (size_t round = 0; round < settings.rounds; ++round) {
+    const int64_t begin_ns = MonotonicNs();
+    const std::unique_ptr<mem::PersistentTier> tier = OpenPersistent(place, Room(rows));
+    DurableTables store(tier.get());
+    SymbolTable symbols;
+    const DurableTables::Found found = Need(store.Load(symbols, {}));
+    seconds.push_back(Seconds(MonotonicNs() - begin_ns));
+    TS_CHECK(found.tables.size() == 1 && found.tables[0]->rows() == written.rows);
+    Scan(*found.tables[0]);  // Which checks what it reads.
+  }
+  std::filesystem::remove(std::filesystem::path(place.options.path) / kPersistentFile);
+  const auto commits = static_cast<double>(written.stats.commits);
+  return {{"place", place.name},
+          {"rows", written.rows},
+          {"reopen_s", Median(seconds)},
+          {"reopen_s_max", *std::ranges::max_element(seconds)},
+          {"write_rows_per_s", static_cast<double>(written.rows) / written.seconds},
+          {"commits", written.stats.commits},
+          {"commit_ms", static_cast<double>(written.stats.commit_ns) / 1e6 / commits},
+          {"commit_ms_max", static_cast<double>(written.stats.commit_ns_max) / 1e6},
+          {"msync", written.stats.msync}};
+}
+
+Json Reopen(const Settings& settings, const std::vector<Place>& places) {
+  Json found;
+  for (const Place& place : places) {
+    if (place.options.kind != mem::TierKind::kFilesystem) continue;
+    for (const size_t rows : {5'000'000, 20'000'000, 50'000'000}) {
+      found["places"].push_back(ReopenAt(settings, place, rows));
+    }
+  }
+  return found;
+}
+
 // A list of objects with the same keys as a table of text.
 void PrintRows(const Json& rows) {
   std::vector<size_t> widths;
@@ -457,6 +565,7 @@ int Main(int argc, char** argv) {
       {"fresh", [&] { return Fresh(settings, places); }},
       {"growth", [&] { return Growth(settings, places); }},
       {"streaming", [&] { return StreamingStores(settings, places); }},
+      {"reopen", [&] { return Reopen(settings, places); }},
   };
   if (!settings.json) {
     for (const auto& [key, value] : report.items()) {
