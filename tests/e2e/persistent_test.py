@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+"""An rdb whose rows are in a persistent tier: killed, restarted, put in front of another log."""
+
+import pathlib
+import shutil
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import stack  # noqa: E402
+
+CONFIG = """
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[rdb.tier.pmem]
+kind = "persistent"
+path = "{path}"
+size = "{size}"
+[rdb.placement]
+default = "pmem"
+[[rdb]]
+name = "dram"
+port = 5012
+[feed]
+rate = {rate}
+rows = {rows}
+batch_rows = 500
+seed = {seed}
+start = true
+exit_when_done = true
+"""
+# What two rdbs with the same rows in the same order answer alike.
+QUESTIONS = (
+    "(count trade;count quote)",
+    "exec sum price from trade",
+    "exec sum bid from quote",
+    "select last price, n:count i by sym from trade",
+    "select last bid, last ask by sym from quote",
+    "select[-50] from quote",
+)
+
+
+class PersistentTest(stack.StackTest):
+    def tier_folder(self, parent):
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-test-", dir=parent))
+        self.addCleanup(shutil.rmtree, folder, ignore_errors=True)
+        return folder
+
+    def config(self, folder, rows, rate=0, size="512MiB", seed=1):
+        return CONFIG.format(path=folder, rows=rows, rate=rate, size=size, seed=seed)
+
+    def wait_for_rows(self, running, rows, rdb="rdb"):
+        stack.wait_until(lambda: running.count("quote", rdb) + running.count("trade", rdb) >= rows, 120,
+                         f"{rows} rows in {rdb}")
+
+    def check_same(self, running):
+        for question in QUESTIONS:
+            with self.subTest(question=question):
+                self.assertEqual(running.ask("dram", question), running.ask("rdb", question))
+
+    def check_survives_kills(self, parent, rows, rate):
+        running = self.start_stack(self.config(self.tier_folder(parent), rows, rate), name=f"kills-{pathlib.Path(parent).name}")
+        for part in (0.2, 0.4, 0.7):
+            self.wait_for_rows(running, int(rows * part))
+            running.kill("rdb")
+            stats = running.ask("rdb", ".rdb.stats[]")
+            self.assertGreater(stats["rows_reopened"], int(rows * part) // 2, running.log_text())
+        for rdb in ("rdb", "dram"):
+            self.wait_for_rows(running, rows, rdb)
+        self.check_same(running)
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual(rows, stats["rows_reopened"] + stats["rows_replayed"] + stats["rows"])
+        self.assertEqual(0, stats["starts_over"])
+        self.assertEqual(0, stats["commits_refused"])
+        # Killed with nothing to do, it has everything without the log.
+        running.kill("rdb")
+        self.wait_for_rows(running, rows)
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, what="live")
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((rows, 0), (stats["rows_reopened"], stats["rows_replayed"]))
+        self.check_same(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_killed_on_tmpfs_it_comes_back_with_every_row_once(self):
+        self.check_survives_kills("/dev/shm", 400_000, 100_000)
+
+    def test_killed_on_a_disk_it_comes_back_with_every_row_once(self):
+        self.check_survives_kills(self.folder, 120_000, 30_000)
+
+    def test_another_log_is_not_taken_for_the_one_it_knows(self):
+        folder = self.tier_folder("/dev/shm")
+        running = self.start_stack(self.config(folder, 30_000), "--date", "2013.10.07", name="days")
+        self.wait_for_rows(running, 30_000)
+        self.assertEqual(0, running.stop(), running.log_text())
+        # Of the same day and path, and longer than what the tables stand at.
+        shutil.rmtree(running.data)
+        running = self.start_stack(self.config(folder, 50_000, seed=2), "--date", "2013.10.07", name="days")
+        for rdb in ("rdb", "dram"):
+            self.wait_for_rows(running, 50_000, rdb)
+        self.check_same(running)
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((30_000, 1), (stats["rows_reopened"], stats["starts_over"]))
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_a_full_tier_refuses_and_a_larger_one_has_everything(self):
+        folder = self.tier_folder("/dev/shm")
+        running = self.start_stack(self.config(folder, 900_000, size="48MiB"), "--date", "2013.10.07", name="full")
+        self.wait_for_rows(running, 900_000, "dram")
+        stats = stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]"))
+        self.assertGreater(stats["rows_refused"], 0)
+        kept = running.count("quote") + running.count("trade")
+        running.kill("rdb")
+        self.assertEqual(kept, running.count("quote") + running.count("trade"))
+        self.assertEqual(0, running.stop(), running.log_text())
+        running = self.start_stack(self.config(folder, 1, size="256MiB"), "--date", "2013.10.07", name="full")
+        for rdb in ("rdb", "dram"):
+            self.wait_for_rows(running, 900_000, rdb)
+        self.check_same(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+
+if __name__ == "__main__":
+    stack.main()
