@@ -6,8 +6,8 @@
 //   MaxTime      8 bytes a row, read in order: ReadMemory is its bound
 //   SumOfSymbol  4 bytes a row at scattered places: a row is on a cache line of its own as long as
 //                the symbol has fewer than one row in 16, so 64 bytes a row and their latency
-//   AsofJoin     the coarse times of one symbol out of the index, 4 bytes a quote, and four gathered
-//   columns
+//   AsofJoin     the coarse times of one symbol out of the index, 4 bytes a quote, and four
+//   gathered columns
 //
 // Each benchmark checks its own answer against the figures that the generator counted.
 
