@@ -150,6 +150,9 @@ TEST(StackConfig, RefusesTwoProcessesOfOneName) {
 TEST(StackConfig, ReadsTheExamples) {
   const absl::StatusOr<StackConfig> lean = LoadStackConfig("examples/lean.toml");
   EXPECT_TRUE(lean.ok()) << lean.status();
+  const absl::StatusOr<StackConfig> persistent = LoadStackConfig("examples/persistent.toml");
+  ASSERT_TRUE(persistent.ok()) << persistent.status();
+  EXPECT_EQ(persistent->rdbs[0].placement.TierOfIndex("quote"), "pmem");
   for (const char* path : {"examples/hybrid.toml", "examples/cold_columns.toml"}) {
     const absl::StatusOr<StackConfig> hybrid = LoadStackConfig(path);
     ASSERT_TRUE(hybrid.ok()) << hybrid.status();

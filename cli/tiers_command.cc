@@ -1,5 +1,6 @@
 #include "cli/tiers_command.h"
 
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>
@@ -65,17 +66,34 @@ absl::StatusOr<size_t> FreeBytes(const std::string& path) {
   return size_t{found.f_bavail} * found.f_frsize;
 }
 
+// 0: there is no such file.
+size_t FileBytes(const std::string& path) {
+  struct stat found{};
+  return stat(path.c_str(), &found) == 0 ? static_cast<size_t>(found.st_size) : 0;
+}
+
 // Opens the tier for a moment: a file kind in 16 MiB, since all of its capacity would be taken from
 // the file system; the others as they are, which costs addresses only.
-void Probe(TierReport& report) {
+void Probe(const std::string& rdb, TierReport& report) {
   mem::TierOptions probe = report.options;
   probe.touch_ahead_bytes = 0;
   if (IsFileKind(probe.kind)) {
     const absl::StatusOr<size_t> free_bytes = FreeBytes(probe.path);
-    if (free_bytes.ok()) report.free_bytes = *free_bytes;
+    if (free_bytes.ok()) {
+      // A file of a persistent tier that is there is used again, or made anew in its own place.
+      const bool persistent = probe.kind == mem::TierKind::kPersistent;
+      const size_t held =
+          persistent ? FileBytes(fmt::format("{}/{}", probe.path, rdb::PersistentFileOf(rdb))) : 0;
+      report.free_bytes = *free_bytes + held;
+      if (probe.capacity_bytes > *report.free_bytes) {
+        report.status = ResourceExhausted("tier {}: size is {} bytes, {} has {} free", probe.name,
+                                          probe.capacity_bytes, probe.path, *report.free_bytes);
+      }
+    }
     probe.kind = mem::TierKind::kFilesystem;  // The same mapping; a persistent one leaves files.
     probe.allocator = mem::FileAllocator::kArena;
     probe.capacity_bytes = kProbeBytes;
+    if (free_bytes.ok() && *free_bytes < kProbeBytes) return;  // Too little to try it with.
   }
   const absl::StatusOr<std::unique_ptr<mem::Tier>> tier = mem::OpenTier(probe);
   if (!tier.ok()) {
@@ -83,11 +101,6 @@ void Probe(TierReport& report) {
     return;
   }
   report.found = (*tier)->Stats();
-  if (report.free_bytes && report.options.capacity_bytes > *report.free_bytes) {
-    report.status =
-        ResourceExhausted("tier {}: size is {} bytes, {} has {} free", report.options.name,
-                          report.options.capacity_bytes, report.options.path, *report.free_bytes);
-  }
 }
 
 absl::Status AddTable(const Schema& schema, const rdb::PlacementRules& placement, size_t rows,
@@ -124,7 +137,7 @@ absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMain
     TierReport& added = report.tiers.emplace_back();
     added.options = tier.options;
     added.used = rdb.placement.Uses(tier.options.name);
-    if (added.used) Probe(added);
+    if (added.used) Probe(rdb.name, added);
     for (const PartReport& part : report.parts) {
       if (part.tier == tier.options.name) added.bytes += part.bytes;
     }

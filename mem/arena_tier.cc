@@ -102,12 +102,17 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
   size_t offset = 0;
   bool touched = false;
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     // `rounded < bytes`: a size so large that rounding wrapped around.
     if (rounded < bytes || rounded > options_.capacity_bytes - used_bytes_) {
       return Refuse(bytes, "its capacity is reached");
     }
-    const std::optional<PageAllocator::Grant> grant = allocator_.Take(rounded);
+    std::optional<PageAllocator::Grant> grant = allocator_.Take(rounded);
+    // What looks full may be waiting for a page that is being touched.
+    while (!grant && touching_) {
+      touched_.wait(lock);
+      grant = allocator_.Take(rounded);
+    }
     if (!grant) return Refuse(bytes, "no run of pages is free for it");
     if (const absl::Status ready =
             arena_->Ready((grant->offset + rounded + kPageBytes - 1) / kPageBytes);
@@ -192,9 +197,11 @@ void ArenaTier::TouchAhead() {
     absl::Status done = arena_->Ready(*page + 1);
     if (done.ok()) {
       std::byte* const memory = arena_->At(*page * kPageBytes);
+      touching_ = true;
       lock.unlock();
       done = arena_->Touch(memory, kPageBytes);
       lock.lock();
+      touching_ = false;
     }
     // What could not be touched is handed out untouched, and that allocation says why.
     if (done.ok()) {
@@ -203,6 +210,7 @@ void ArenaTier::TouchAhead() {
       allocator_.Give(*page * kPageBytes, kPageBytes);
       exhausted_ = true;
     }
+    touched_.notify_all();
   }
 }
 

@@ -48,7 +48,9 @@ class ArenaTier : public Tier {
 
   bool stopping_ = false;
   bool exhausted_ = false;
+  bool touching_ = false;  // The toucher has a page in its hands.
   std::condition_variable wake_;
+  std::condition_variable touched_;  // It gave one back.
   std::thread toucher_;
 };
 

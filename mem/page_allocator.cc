@@ -180,6 +180,12 @@ size_t PageAllocator::UsedBytes(size_t page) const {
   return at->second.live * (Tier::kSmallestBytes << at->second.size_class);
 }
 
+bool PageAllocator::WordHolds(uint32_t word, size_t offset, size_t rounded) {
+  if (rounded >= kPageBytes) return word == kWholeWord && offset == 0;
+  return (word & 3) == kCutWord && (word >> 2 & 15) == ClassOf(rounded) && offset % rounded == 0 &&
+         offset / rounded <= word >> 19;
+}
+
 bool PageAllocator::Restore(size_t page, uint32_t word) {
   if (word == kFreeWord) return true;
   if (!IsFree(page)) return false;

@@ -62,6 +62,8 @@ class PageAllocator {
   // Frees a page whatever it was: nothing that lives is in it.
   void Release(size_t page);
   size_t UsedBytes(size_t page) const;  // Of the allocations in it.
+  // Whether a page with this word holds an allocation of `rounded` bytes at `offset` in it.
+  static bool WordHolds(uint32_t word, size_t offset, size_t rounded);
   // With `on`, pages whose word may have changed are noted, a page once or more.
   void NoteChanges(bool on) { notes_changes_ = on; }
   std::vector<uint32_t>& changed_pages() { return changed_; }

@@ -379,17 +379,14 @@ void PersistentTier::Flush(const std::byte* memory, size_t bytes) {
 }
 
 absl::StatusOr<std::byte*> PersistentTier::Find(uint64_t offset, size_t bytes) const {
-  const size_t end = words_.size() * kPageBytes;
-  const bool inside =
-      bytes > 0 && offset < end && bytes <= end - offset && offset % kAlignment == 0;
-  bool taken = inside;
-  for (size_t page = offset / kPageBytes; taken && page <= (offset + bytes - 1) / kPageBytes;
-       ++page) {
-    taken = words_[page] != 0;
+  const size_t end = words_.size() * kPageBytes, rounded = RoundedBytes(bytes);
+  bool taken = bytes > 0 && rounded >= bytes && offset < end && rounded <= end - offset;
+  for (size_t at = 0; taken && at < rounded; at += kPageBytes) {
+    const size_t page = (offset + at) / kPageBytes;
+    taken = PageAllocator::WordHolds(words_[page], offset % kPageBytes, rounded);
   }
   if (!taken) {
-    return DataLoss("{}: {} bytes at offset {} are not memory that was allocated", file_->path,
-                    bytes, offset);
+    return DataLoss("{}: {} bytes at offset {} are not an allocation", file_->path, bytes, offset);
   }
   return arena_->At(offset);
 }

@@ -85,7 +85,8 @@ class PersistentTier final : public ArenaTier {
   // Offsets count from here; elsewhere in every process.
   std::byte* base() const { return arena_->regions()[0].base; }
   uint64_t OffsetOf(const std::byte* memory) const { return arena_->OffsetOf(memory); }
-  // kDataLoss, with offset and size, if that is not allocated memory of the tier.
+  // The memory that Allocate(bytes) returned before the last commit, here or in an earlier process.
+  // kDataLoss, with offset and size, if there is no such allocation.
   absl::StatusOr<std::byte*> Find(uint64_t offset, size_t bytes) const;
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;

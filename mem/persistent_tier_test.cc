@@ -97,7 +97,7 @@ TEST_P(PersistentTierTest, ForgetsWhatWasNotCommitted) {
   EXPECT_EQ(tier->Stats().used_bytes, 0u);
   EXPECT_EQ(tier->Find(0, 64).status().code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(std::string(Message(tier->Find(1 << 30, 64).status())),
-              testing::HasSubstr("rdb.tier: 64 bytes at offset 1073741824 are not memory"));
+              testing::HasSubstr("rdb.tier: 64 bytes at offset 1073741824 are not an allocation"));
   EXPECT_FALSE(tier->Find(UINT64_MAX - 63, 64).ok());
 }
 

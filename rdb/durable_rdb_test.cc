@@ -215,24 +215,60 @@ TEST_F(DurableRdbTest, WaitsForTheCommitIntervalAndCommitsWhenIdle) {
   EXPECT_EQ(seq_after(true), 2u);
 }
 
-TEST_F(DurableRdbTest, GoesOnWithoutWhatAFullTierRefused) {
+TEST_F(DurableRdbTest, BeginsAnewAfterAFullTierRefusedRows) {
   tier_options_.capacity_bytes = 48 * kMiB;
-  std::vector<Message> log;
-  Rows kept;
   {
     Process process = Start(tier_options_);
     Announce(*process.rdb);
-    for (uint64_t i = 0; process.rdb->counters().rows_refused == 0; ++i) {
-      Message message{"trade", {}};
-      for (int row = 0; row < 20'000; ++row)
-        message.rows.push_back({kNow, "A", static_cast<double>(i)});
-      process.rdb->OnLive(Body(message, i + 1));
+    Message message{"trade", {}};
+    for (int row = 0; row < 20'000; ++row) message.rows.push_back({kNow, "A", 1});
+    for (uint64_t i = 1; process.rdb->counters().rows_refused == 0; ++i) {
+      process.rdb->OnLive(Body(message, i));
     }
-    kept = RowsOf(*process.rdb);
+    // What fits is taken and committed, but it is not a prefix of the log any more.
+    process.rdb->OnLive(Body({"quote", {{kNow, "A", 1}}}, 1'000'000));
+    EXPECT_GT(RowsOf(*process.rdb)["trade"].size(), 100'000u);
+  }
+  {
+    Process process = Start(tier_options_);
+    EXPECT_EQ(process.rdb->position().seq(), 0u);
+    EXPECT_THAT(process.rdb->TableNames(), testing::IsEmpty());
+    Announce(*process.rdb);
+    process.rdb->OnLive(Body({"trade", {{kNow, "B", 2}}}, 1));
   }
   Process process = Start(tier_options_);
-  EXPECT_EQ(RowsOf(*process.rdb)["trade"], kept["trade"]);
-  EXPECT_GT(kept["trade"].size(), 100'000u);
+  EXPECT_EQ(RowsOf(*process.rdb)["trade"], (std::vector<Row>{{kNow, "B", 2}}));
+}
+
+TEST_F(DurableRdbTest, BeginsAnewWhenASchemaChangedAndDropsWhatIsNotAnnounced) {
+  std::mt19937_64 rng(2);
+  std::vector<Message> log;
+  for (int i = 0; i < 20; ++i) log.push_back(RandomMessage(rng));
+  {
+    Process process = Start(tier_options_);
+    Announce(*process.rdb);
+    ExpectCatchesUp(*process.rdb, log);
+    process.rdb->SetLog({"sym2020.03.09", 77});
+    process.rdb->MakeDurable();
+  }
+  {
+    Process process = Start(tier_options_);
+    const Schema trade = *ParseSchema("trade", "time p, sym s, price f");
+    process.rdb->OnSchemas({&trade, 1});
+    EXPECT_THAT(process.rdb->TableNames(), testing::ElementsAre("trade"));
+    EXPECT_EQ(RowsOf(*process.rdb)["trade"], RowsIn(log)["trade"]);
+  }
+  {
+    Process process = Start(tier_options_);
+    const Schema wider = *ParseSchema("quote", "time p, sym s, price f, extra j");
+    process.rdb->OnSchemas({&wider, 1});
+    EXPECT_EQ(process.rdb->position().seq(), 0u);
+    EXPECT_EQ(process.rdb->log(), LogIdentity());
+  }
+  Process process = Start(tier_options_);
+  Announce(*process.rdb);
+  EXPECT_EQ(process.rdb->position().seq(), 0u);
+  ExpectCatchesUp(*process.rdb, log);
 }
 
 // Goal: killed or cut off at any point, a restart has exactly a prefix of the log, knows which, and

@@ -40,9 +40,17 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   Found found;
   if (loaded->tables.empty()) return found;
   RecordReader mark(loaded->mark);
-  if (!found.position.Load(mark) || !LoadLog(mark, &found.log) || !mark.AtEnd()) {
+  uint64_t rows_refused = 0;
+  if (!found.position.Load(mark) || !LoadLog(mark, &found.log) || !mark.Read(&rows_refused) ||
+      !mark.AtEnd()) {
     LogError("persistent tables do not say where they stand, made anew path={}", place);
-    return {};
+    return BeginAnew(*std::move(loaded), symbols);
+  }
+  if (rows_refused > 0) {
+    LogWarn(
+        "persistent tables lack rows that a full tier refused, made anew path={} rows_refused={}",
+        place, rows_refused);
+    return BeginAnew(*std::move(loaded), symbols);
   }
   found.tables = std::move(loaded->tables);
   uint64_t rows = 0;
@@ -55,6 +63,16 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   return found;
 }
 
+// Commits that there are no tables, so that what these held can be used again.
+DurableState::Found DurableState::BeginAnew(DurableTables::Found loaded,
+                                            const SymbolTable& symbols) {
+  loaded.tables.clear();
+  if (const absl::Status committed = store_.Commit(symbols, {}, {}); !committed.ok()) {
+    LogError("persistent tier not emptied error=\"{}\"", Message(committed));
+  }
+  return {};
+}
+
 bool DurableState::IsDue(int64_t at_least_ns) const {
   const int64_t pause_ns = std::max(commit_ns_, at_least_ns);
   return pause_ns == 0 || MonotonicNs() - last_commit_ns_ >= pause_ns;
@@ -64,6 +82,7 @@ void DurableState::Commit(const State& state, DurableTables::Index index) {
   mark_.clear();
   state.position->Save(mark_);
   SaveLog(*state.log, mark_);
+  mark_.AppendLittle(state.rows_refused);
   const absl::Status committed = store_.Commit(*state.symbols, state.tables, mark_, index);
   last_commit_ns_ = MonotonicNs();
   if (committed.ok()) return;

@@ -52,7 +52,8 @@ class DurableState {
     Position position;
     LogIdentity log;
   };
-  // Nothing if there is nothing, or if it is damaged, which is logged. `symbols` has no names yet.
+  // Nothing if there is nothing, or if it is damaged, or lacks rows that a full tier refused, which
+  // is logged: the log has them. `symbols` has no names yet.
   Found Load(SymbolTable& symbols, const TableOptions& options);
 
   struct State {
@@ -60,6 +61,7 @@ class DurableState {
     std::span<Table* const> tables;
     const Position* position;
     const LogIdentity* log;
+    uint64_t rows_refused;  // By a full tier, since the tables began.
   };
   // What is refused is counted and logged, once a second; the last commit stands.
   void Commit(const State& state, DurableTables::Index index = DurableTables::Index::kWhenDue);
@@ -70,6 +72,8 @@ class DurableState {
   mem::PersistentTierStats CommitStats() const { return store_.tier().CommitStats(); }
 
  private:
+  Found BeginAnew(DurableTables::Found loaded, const SymbolTable& symbols);
+
   DurableTables store_;
   const int64_t commit_ns_;
   int64_t last_commit_ns_ = INT64_MIN / 2;

@@ -1,6 +1,7 @@
 #include "rdb/rdb.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/byte_buffer.h"
 #include "base/check.h"
@@ -53,6 +54,7 @@ void Rdb::Reopen() {
   for (std::shared_ptr<Table>& table : found.tables) AddTable(std::move(table));
   position_ = std::move(found.position);
   log_ = std::move(found.log);
+  reopened_ = !entries_.empty();
   CountSeq();
 }
 
@@ -60,16 +62,14 @@ void Rdb::Commit(DurableTables::Index index) {
   if (durable_ == nullptr) return;
   std::vector<Table*> tables;
   for (const auto& [name, entry] : entries_) tables.push_back(entry->table.get());
-  durable_->Commit({&symbols_, tables, &position_, &log_}, index);
+  durable_->Commit({&symbols_, tables, &position_, &log_, tables_refused_rows_}, index);
   uncommitted_ = false;
 }
 
 void Rdb::CommitIfDue(int64_t at_least_ns) {
   if (durable_ == nullptr) return;
   uncommitted_ = true;
-  if (!durable_->IsDue(at_least_ns)) return;
-  Commit(tier_full_ ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue);
-  tier_full_ = false;
+  if (durable_->IsDue(at_least_ns)) Commit(DurableTables::Index::kWhenDue);
 }
 
 void Rdb::OnIdle() {
@@ -107,16 +107,39 @@ void Rdb::ReportMisplaced(std::string_view key, std::span<const Schema> schemas)
 
 void Rdb::OnSchemas(std::span<const Schema> schemas) {
   for (const auto& [key, tier] : placement_.rules().keys()) ReportMisplaced(key, schemas);
+  const bool reopened = std::exchange(reopened_, false);
+  if (reopened) DropUnannounced(schemas);
+  bool changed = false;
   for (const Schema& schema : schemas) {
     const auto known = entries_.find(schema.table);
     if (known != entries_.end()) {
       if (known->second->table->schema() == schema) continue;
-      LogWarn("schema changed, table emptied table={} was=\"{}\" is=\"{}\" rows={}", schema.table,
-              FormatSchema(known->second->table->schema()), FormatSchema(schema),
+      changed = true;
+      LogWarn("schema changed, all tables begin anew table={} was=\"{}\" is=\"{}\" rows={}",
+              schema.table, FormatSchema(known->second->table->schema()), FormatSchema(schema),
               known->second->table->rows());
+    } else if (reopened) {
+      // The log may have rows of it from before: it was dropped, or an earlier log had it.
+      changed = true;
+      LogWarn("table is new to reopened tables, all begin anew table={}", schema.table);
     }
     const absl::Status made = MakeTable(schema);
     if (!made.ok()) LogError("no table table={} error=\"{}\"", schema.table, Message(made));
+  }
+  if (changed) StartOver();
+}
+
+// What the last process had and the tickerplant no longer has: a process that began without tables
+// would not have it either.
+void Rdb::DropUnannounced(std::span<const Schema> schemas) {
+  for (const std::string& name : TableNames()) {
+    const bool announced = std::any_of(schemas.begin(), schemas.end(),
+                                       [&](const Schema& schema) { return schema.table == name; });
+    if (announced || options_.infer_schemas) continue;
+    LogWarn("table dropped, the tickerplant does not have it table={}", name);
+    entries_.erase(entries_.find(name));
+    const std::lock_guard lock(tables_mutex_);
+    tables_.erase(tables_.find(name));
   }
 }
 
@@ -131,6 +154,7 @@ void Rdb::StartOver() {
   }
   position_.Reset();
   log_ = {};
+  tables_refused_rows_ = 0;
   CountSeq();
   Commit(DurableTables::Index::kWhenDue);  // What the old tables held can be used again.
 }
@@ -225,7 +249,7 @@ absl::StatusOr<BatchView> Rdb::WithoutFirst(const BatchView& batch, size_t rows)
 void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows) {
   if (why.code() == absl::StatusCode::kResourceExhausted) {
     Add(counters_.rows_refused, rows);
-    tier_full_ = true;
+    tables_refused_rows_ += rows;
   } else {
     Add(counters_.upds_refused, 1);
   }

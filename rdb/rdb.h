@@ -82,10 +82,10 @@ class Rdb {
   // Commits if rows wait and it is time to: for when no message comes that would.
   void OnIdle();
 
-  // Makes the tables that are not there yet. A table whose schema changed is made anew, empty. A
-  // key of the placement that names nothing of these schemas is logged as an error, once:
-  // configurations are checked where they are read, but not against the tables of other people's
-  // tickerplants.
+  // Makes the tables that are not there yet. If the schema of one changed, all begin anew, empty
+  // and at the log's beginning: the log may have rows for the new schema. A key of the placement
+  // that names nothing of these schemas is logged as an error, once: configurations are checked
+  // where they are read, but not against the tables of other people's tickerplants.
   void OnSchemas(std::span<const Schema> schemas);
   // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
   // (`.u.end; date). What it is refused for is counted and logged, once a second.
@@ -139,6 +139,7 @@ class Rdb {
   void AddTable(std::shared_ptr<Table> table);
   void Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
+  void DropUnannounced(std::span<const Schema> schemas);
   void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);
   void RecordLatency(const BatchView& batch, size_t time_column);
@@ -155,10 +156,9 @@ class Rdb {
   Position position_;
   LogIdentity log_;
   std::unique_ptr<DurableState> durable_;
+  bool reopened_ = false;     // Tables are from the last process, and none was announced yet.
   bool uncommitted_ = false;  // Something was taken since the last commit.
-  // A tier refused a batch: loading the tables again must not want memory, so the next commit has
-  // the whole index.
-  bool tier_full_ = false;
+  uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the tables that are.
   wire::UpdDecoder decoder_;
   std::vector<ColumnView> arranged_;
   std::vector<ColumnView> shortened_;

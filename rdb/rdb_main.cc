@@ -73,7 +73,7 @@ absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool h
   // Memory is touched ahead for the ingest thread. Untouched, a tier for scratch costs nothing.
   if (!holds_rows) options.touch_ahead_bytes = 0;
   if (options.kind == mem::TierKind::kPersistent) {
-    options.file = fmt::format("{}.tier", process);
+    options.file = PersistentFileOf(process);
     return mem::PersistentTier::Open(options);
   }
   return mem::OpenTier(options);
@@ -172,6 +172,8 @@ absl::Status Run(RdbMainOptions options) {
 }
 
 }  // namespace
+
+std::string PersistentFileOf(std::string_view rdb) { return fmt::format("{}.tier", rdb); }
 
 TierConfig TierConfigOf(std::string_view name) {
   TierConfig config;

@@ -20,6 +20,9 @@ struct TierConfig {
 // A DRAM tier that keeps 64 MiB touched ahead of need.
 TierConfig TierConfigOf(std::string_view name);
 
+// The file of an RDB's persistent tier, in the tier's directory.
+std::string PersistentFileOf(std::string_view rdb);
+
 struct RdbMainOptions {
   std::string name = "rdb";
   wire::ListenerOptions listener;

@@ -5,17 +5,16 @@
 //
 // A commit makes these durable together, each row and name written once:
 //
-//   names     those that came since the last commit, behind the others      durable_symbols.h
-//   columns   the bytes of the new rows; where new chunks are               column.h,
-//   durable_list.h index     every 65,536 rows: the postings since, and each symbol's
-//   symbol_index.h
-//             first and last block and count
+//   names     those that came since the last commit, behind the others (durable_symbols.h)
+//   columns   the bytes of the new rows; where new chunks are (column.h, durable_list.h)
+//   index     where new blocks are; every 131,072 rows (1,048,576 where a flush is an msync) the
+//             postings since, and each symbol's count (symbol_index_save.cc)
 //   root      per table its schema, row count and where all of that is; the caller's mark
 //
 // The root is what counts: what lies behind the counts in it was never committed and is written
-// over. So a commit's cost is the new rows' bytes and some 20 flushes, and loading's is the number
-// of chunks and symbols, not of rows; up to 65,536 rows are put into the index again from their
-// columns.
+// over. So a commit's cost is the new rows' bytes and some 20 flushes. Loading maps the rows, reads
+// the index and the symbol column once (12 bytes a row), since what they hold leads to memory, and
+// puts the rows since the last checkpoint into the index again from their columns.
 //
 // The mark says which rows these are: the position in the log. It is in the root with the counts,
 // so the two always belong together.

@@ -63,10 +63,16 @@ SymbolIndex::~SymbolIndex() {
   }
 }
 
-absl::Status SymbolIndex::AddBlock(List& list) {
+absl::Status SymbolIndex::AddBlock(size_t slot, List& list) {
   const size_t bytes = BlockBytes(list.blocks);
   TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
   auto* const block = new (memory) Block{0};
+  if (durable_ != nullptr) {
+    if (const absl::Status noted = NoteBlock(slot, list, block); !noted.ok()) {
+      tier_->Free(memory, bytes);
+      return noted;
+    }
+  }
   bytes_.fetch_add(mem::Tier::RoundedBytes(bytes), std::memory_order_relaxed);
   list.room += CapacityOf(list.blocks);
   if (list.last == nullptr) {
@@ -74,6 +80,7 @@ absl::Status SymbolIndex::AddBlock(List& list) {
     list.tail_capacity = CapacityOf(0);
   } else {
     SetNext(list.last, block);
+    if (durable_ != nullptr) FlushLink(list.last);
   }
   list.last = block;
   if (list.blocks < kGrowingBlocks) ++list.blocks;
@@ -91,7 +98,7 @@ absl::Status SymbolIndex::Reserve(std::span<const SymbolId> ids) {
     }
     List& list = lists_[slot];
     if (++list.pending > list.room) [[unlikely]]
-      TS_RETURN_IF_ERROR(AddBlock(list));
+      TS_RETURN_IF_ERROR(AddBlock(slot, list));
   }
   return absl::OkStatus();
 }

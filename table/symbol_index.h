@@ -189,13 +189,16 @@ class SymbolIndex {
     block->next = next == nullptr ? 0 : LinkOf(next);
   }
   void ChooseBase(std::span<const int64_t> time_ns);
-  absl::Status AddBlock(List& list);
+  absl::Status AddBlock(size_t slot, List& list);
+  absl::Status NoteBlock(size_t slot, const List& list, const Block* block);
+  void FlushLink(const Block* block);
   void NextTail(List& list);
   void MakeDurable(mem::PersistentTier* tier);
   void FlushPostings(size_t slot);
   absl::Status ReservePlaces(size_t lists);
   absl::Status Checkpoint(size_t rows);
-  absl::Status LoadList(size_t slot, uint64_t first, uint64_t tail, uint32_t count, size_t end_row);
+  absl::Status LoadFirsts(RecordReader& root);
+  absl::Status LoadList(size_t slot, uint32_t count, size_t end_row);
 
   static constexpr size_t kDoublings = 11;  // Block sizes up to 1 MiB.
   // Blocks of each size before the next one. One would waste 1.44 in the mean of a Zipf day's 8,000

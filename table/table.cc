@@ -57,6 +57,7 @@ struct Table::Impl {
   absl::Status Prepare(const BatchView& batch, size_t begin_row);
   absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
   void AppendIndex(size_t begin_row, size_t batch_rows);
+  absl::Status CheckSymbols(size_t loaded) const;
   template <typename Visit>
   void EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const;
 
@@ -101,6 +102,22 @@ absl::Status Table::Impl::ReserveIndex(size_t begin_row, size_t batch_rows) {
       begin_row, batch_rows,
       [&](std::span<const SymbolId> ids, const int64_t*, uint32_t) { index->Cancel(ids); });
   return Annotate(status, "index");
+}
+
+// Numbers of names come from a file, and the index makes room by them.
+absl::Status Table::Impl::CheckSymbols(size_t loaded) const {
+  const auto names = static_cast<uint32_t>(symbols->size());
+  const Column& column = columns[static_cast<size_t>(indexed)];
+  size_t strange = 0;
+  EachPart(layout, 0, loaded, [&](size_t row, size_t end_row) {
+    const auto* const ids = reinterpret_cast<const SymbolId*>(column.Element(row));
+    for (size_t i = 0; i < end_row - row; ++i) {
+      strange += static_cast<uint32_t>(ids[i]) >= names && ids[i] != kNullSymbol ? 1 : 0;
+    }
+  });
+  if (strange == 0) return absl::OkStatus();
+  return DataLoss("{}: {} of {} names have no number below {}", kIndexedColumn, strange, loaded,
+                  names);
 }
 
 void Table::Impl::AppendIndex(size_t begin_row, size_t batch_rows) {
@@ -209,6 +226,7 @@ absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
   saved_rows = loaded;
   if (index != nullptr) {
     TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded));
+    TS_RETURN_IF_ERROR(CheckSymbols(loaded));
     // What the index had not been saved for.
     TS_RETURN_IF_ERROR(ReserveIndex(indexed_rows, loaded - indexed_rows));
     AppendIndex(indexed_rows, loaded - indexed_rows);
