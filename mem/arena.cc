@@ -81,6 +81,25 @@ absl::Status Arena::Touch(std::byte* memory, size_t bytes) {
   return absl::OkStatus();
 }
 
+MappedFileArena::MappedFileArena(std::string path, std::string filesystem, bool dax,
+                                 std::byte* base, size_t pages)
+    : path_(std::move(path)), filesystem_(std::move(filesystem)), dax_(dax) {
+  regions_.push_back({base, 0, pages});
+}
+
+size_t MappedFileArena::ResidentBytes(size_t) const {
+  const size_t bytes = regions_[0].pages * kPageBytes;
+  if (dax_) return 0;
+  // tmpfs allocated its memory with the file's blocks, and does not call it cached before a touch.
+  return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
+}
+
+void MappedFileArena::Describe(TierStats& stats) const {
+  stats.path = path_;
+  stats.filesystem = filesystem_;
+  stats.dax = dax_;
+}
+
 absl::StatusOr<FilesystemFacts> FactsOfFilesystem(const std::string& directory) {
   struct statfs facts = {};
   if (statfs(directory.c_str(), &facts) != 0) return ErrnoStatus(errno, directory);

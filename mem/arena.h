@@ -48,6 +48,20 @@ class Arena {
   std::vector<Region> regions_;
 };
 
+// One region that is a mapped file; whoever maps it unmaps it.
+class MappedFileArena : public Arena {
+ public:
+  MappedFileArena(std::string path, std::string filesystem, bool dax, std::byte* base,
+                  size_t pages);
+  size_t ResidentBytes(size_t touched_bytes) const override;
+  void Describe(TierStats& stats) const override;
+
+ private:
+  const std::string path_;
+  const std::string filesystem_;
+  const bool dax_;
+};
+
 // Anonymous memory: dram and numa. kNotFound for a node that is not there.
 absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& options);
 // An unlinked file of options.path with all of its blocks allocated.

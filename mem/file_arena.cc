@@ -37,31 +37,10 @@ int OpenUnnamed(const std::string& directory) {
   return named;
 }
 
-class FileArena final : public Arena {
+class FileArena final : public MappedFileArena {
  public:
-  FileArena(std::string path, std::string filesystem, bool dax, std::byte* base, size_t pages)
-      : path_(std::move(path)), filesystem_(std::move(filesystem)), dax_(dax) {
-    regions_.push_back({base, 0, pages});
-  }
+  using MappedFileArena::MappedFileArena;
   ~FileArena() override { munmap(regions_[0].base, regions_[0].pages * kPageBytes); }
-
-  size_t ResidentBytes(size_t) const override {
-    const size_t bytes = regions_[0].pages * kPageBytes;
-    if (dax_) return 0;
-    // tmpfs allocated its memory with the file's blocks, and does not call it cached before a
-    // touch.
-    return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
-  }
-  void Describe(TierStats& stats) const override {
-    stats.path = path_;
-    stats.filesystem = filesystem_;
-    stats.dax = dax_;
-  }
-
- private:
-  const std::string path_;
-  const std::string filesystem_;
-  const bool dax_;
 };
 
 }  // namespace

@@ -129,29 +129,6 @@ class MsyncPersistence final : public Persistence {
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges_;
 };
 
-class MappedArena final : public Arena {
- public:
-  MappedArena(std::byte* data, size_t pages, std::string path, std::string filesystem, bool dax)
-      : path_(std::move(path)), filesystem_(std::move(filesystem)), dax_(dax) {
-    regions_.push_back({data, 0, pages});
-  }
-  size_t ResidentBytes(size_t) const override {
-    const size_t bytes = regions_[0].pages * kPageBytes;
-    if (dax_) return 0;
-    return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
-  }
-  void Describe(TierStats& stats) const override {
-    stats.path = path_;
-    stats.filesystem = filesystem_;
-    stats.dax = dax_;
-  }
-
- private:
-  const std::string path_;
-  const std::string filesystem_;
-  const bool dax_;
-};
-
 }  // namespace
 
 // The mapped file, locked against a second process.
@@ -277,9 +254,9 @@ absl::Status PersistentTier::File::Initialise(Persistence& persistence) {
 
 PersistentTier::PersistentTier(const TierOptions& options, std::unique_ptr<File> file,
                                std::unique_ptr<Persistence> persistence)
-    : ArenaTier(options, std::make_unique<MappedArena>(file->base + file->layout.data_offset,
-                                                       file->layout.pages, file->path,
-                                                       file->filesystem, file->dax)),
+    : ArenaTier(options, std::make_unique<MappedFileArena>(file->path, file->filesystem, file->dax,
+                                                           file->base + file->layout.data_offset,
+                                                           file->layout.pages)),
       persistence_(std::move(persistence)),
       words_(file->layout.pages),
       file_(std::move(file)) {
