@@ -23,6 +23,12 @@ bool LoadLog(RecordReader& mark, LogIdentity* log) {
   return true;
 }
 
+uint64_t RowsOf(std::span<Table* const> tables) {
+  uint64_t rows = 0;
+  for (const Table* table : tables) rows += table->rows();
+  return rows;
+}
+
 }  // namespace
 
 DurableState::DurableState(mem::PersistentTier* tier, int64_t commit_ns)
@@ -57,6 +63,7 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   for (const std::shared_ptr<Table>& table : found.tables) rows += table->rows();
   const auto took_us = static_cast<uint64_t>((MonotonicNs() - begin_ns) / 1000);
   counters_.rows_reopened.store(rows, std::memory_order_relaxed);
+  counters_.rows_durable.store(rows, std::memory_order_relaxed);
   counters_.reopen_us.store(took_us, std::memory_order_relaxed);
   LogInfo("persistent tables reopened path={} rows={} seq={} log={} us={}", place, rows,
           found.position.seq(), found.log.path, took_us);
@@ -85,7 +92,10 @@ void DurableState::Commit(const State& state, DurableTables::Index index) {
   mark_.AppendLittle(state.rows_refused);
   const absl::Status committed = store_.Commit(*state.symbols, state.tables, mark_, index);
   last_commit_ns_ = MonotonicNs();
-  if (committed.ok()) return;
+  if (committed.ok()) {
+    counters_.rows_durable.store(RowsOf(state.tables), std::memory_order_relaxed);
+    return;
+  }
   counters_.commits_refused.fetch_add(1, std::memory_order_relaxed);
   if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
     LogError("rows are not durable, a restart replays them error=\"{}\" withheld={}",

@@ -38,6 +38,7 @@ struct LogIdentity {
 struct DurableCounters {
   std::atomic<uint64_t> rows_reopened{0};    // Rows that were there when the process began.
   std::atomic<uint64_t> reopen_us{0};        // What that took.
+  std::atomic<uint64_t> rows_durable{0};     // As of the last commit: what a restart has at once.
   std::atomic<uint64_t> commits_refused{0};  // The tier had no room, or the device refused.
 };
 

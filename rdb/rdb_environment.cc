@@ -55,6 +55,7 @@ Value Stats(const Rdb& rdb) {
       {"starts_over", load(counters.starts_over)},
       {"rows_reopened", load(durable.rows_reopened)},
       {"reopen_us", load(durable.reopen_us)},
+      {"rows_durable", load(durable.rows_durable)},
       {"commits", commits.commits},
       {"commits_refused", load(durable.commits_refused)},
       {"commit_ns_mean",
