@@ -34,7 +34,7 @@ struct Context {
   const Scope* scope = nullptr;  // nullptr: not inside a query.
 };
 
-// A function of the subset. A later one is an entry in the table in builtins.cc.
+// A function of the subset. A later one is an entry in a table of the files builtins_*.cc.
 struct Builtin {
   std::string_view name;
   size_t min_args;

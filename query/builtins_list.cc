@@ -1,0 +1,92 @@
+// Functions of lists and dictionaries.
+
+#include <array>
+
+#include "query/builtins.h"
+#include "query/search.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+// The keys of a dictionary or keyed table; of a namespace by its name. `.q` is the namespace of q's
+// own functions, for which clients ask when they connect.
+Result Key(Context& context, Args args) {
+  if (const auto* value = std::get_if<Value>(&args[0]);
+      value != nullptr && value->is_atom_of(Type::kSymbol)) {
+    if (value->symbol() == ".q") return Value::Symbols(BuiltinNames());
+    TS_ASSIGN_OR_RETURN(args[0], FindName(context, value->symbol()));
+  }
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (!value.is_dict()) return NyiError("key");
+  return value.keys();
+}
+
+Result Values(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (!value.is_dict()) return NyiError("value");
+  return value.values();
+}
+
+Result TypeOf(Context&, Args args) {
+  const auto answer = [](int code) -> Result { return Value::Short(static_cast<int16_t>(code)); };
+  if (const auto* slice = std::get_if<Slice>(&args[0])) {
+    return answer(static_cast<int>(slice->type()));
+  }
+  if (const auto* view = std::get_if<TableView>(&args[0]))
+    return answer(view->key_columns > 0 ? 99 : 98);
+  if (const auto* value = std::get_if<Value>(&args[0])) return answer(value->code());
+  return NyiError("type of a function");
+}
+
+Result EnlistTerm(Context& context, Args args) {
+  std::vector<Value> items;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(Value item, Take(context, arg));
+    items.push_back(std::move(item));
+  }
+  if (items.size() == 1 && items[0].is_dict()) return NyiError("enlist of a dictionary");
+  return Collapse(std::move(items));
+}
+
+Result Til(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value n, Take(context, args[0]));
+  if (!n.is_atom_of(Type::kLong) && !n.is_atom_of(Type::kInt)) {
+    return TypeError("til of a {}", NameOf(n.type()));
+  }
+  const int64_t count = n.is_atom_of(Type::kLong) ? n.as<int64_t>() : n.as<int32_t>();
+  if (count < 0) {
+    return QError(absl::StatusCode::kInvalidArgument, "domain", fmt::format("til {}", count));
+  }
+  TS_RETURN_IF_ERROR(context.budget.Charge(static_cast<size_t>(count), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) out.data()[i] = i;
+  return std::move(out).Finish();
+}
+
+Result MakeDict(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  for (const Value* side : {&x, &y}) {
+    // n!t keys a table, and an atom on the left is a system function.
+    if (!side->is_vector() && !side->is_list()) return NyiError("!");
+  }
+  if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
+  return Value::Dict(std::move(x), std::move(y));
+}
+
+constexpr std::array kTable = {
+    Builtin{",", 2, 2, true, OfValues<Join>},
+    Builtin{"!", 2, 2, true, MakeDict},
+    Builtin{"distinct", 1, 1, false, OfValue<Distinct>},
+    Builtin{"til", 1, 1, false, Til},
+    Builtin{"enlist", 1, 8, false, EnlistTerm},
+    Builtin{"type", 1, 1, false, TypeOf},
+    Builtin{"key", 1, 1, false, Key},
+    Builtin{"value", 1, 1, false, Values},
+};
+
+}  // namespace
+
+std::span<const Builtin> Lists() { return kTable; }
+
+}  // namespace tickstack::query::builtins
