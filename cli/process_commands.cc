@@ -230,6 +230,10 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
+  command
+      .add_option("--query-helpers", options.query_helpers,
+                  "Threads that help them; one less than there are cores if not given")
+      ->check(CLI::Range(0, 1024));
   command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

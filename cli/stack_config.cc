@@ -108,6 +108,7 @@ absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackCon
   TS_RETURN_IF_ERROR(table.Read("infer_schemas", &options.infer_schemas));
   TS_RETURN_IF_ERROR(table.Read("read_log_file", &options.read_log_file));
   TS_RETURN_IF_ERROR(table.Read("query_threads", &options.query_threads, 1, 256));
+  TS_RETURN_IF_ERROR(table.Read("query_helpers", &options.query_helpers, 0, 1024));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "query_timeout_s", &options.query_timeout_s));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/worker_pool.h"
 #include "query/query.h"
 
 namespace tickstack::query {
@@ -11,7 +12,10 @@ namespace tickstack::query {
 // What one evaluation may still use. Whoever is about to build a value charges its bytes first, and
 // whoever scans a column asks between chunks whether to go on. Charges are given back only by
 // Temporaries: what an evaluation built counts like its result, so that no expression can hold more
-// than the limit. One evaluation, one thread.
+// than the limit.
+//
+// Threads: charges are the evaluation's own thread's. The const members may be called from the
+// tasks of a parallel step (parallel.h), during which nobody charges.
 //
 // With a scratch memory a charge is one block: those below kLargeBlockBytes and lists stay in DRAM
 // and have a bound of their own, so that a large scratch memory does not let a query take all of
@@ -52,6 +56,8 @@ class Budget {
   absl::Status CheckTime() const;
 
   int max_depth() const { return limits_.max_depth; }
+  WorkerPool* workers() const { return limits_.workers; }  // nullptr: run alone.
+  ScratchMemory* scratch() const { return limits_.scratch; }
 
  private:
   absl::Status ChargeDram(size_t bytes);

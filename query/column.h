@@ -105,7 +105,7 @@ struct Block {
 namespace internal {
 
 template <typename T, typename F>
-absl::Status ForEachBlockOfRange(const Slice& slice, Budget& budget, F& f) {
+absl::Status ForEachBlockOfRange(const Slice& slice, const Budget& budget, F& f) {
   const ChunkLayout layout = slice.column.layout();
   const size_t end = slice.rows->end_row();
   for (size_t row = slice.rows->begin_row(); row < end;) {
@@ -122,7 +122,7 @@ absl::Status ForEachBlockOfRange(const Slice& slice, Budget& budget, F& f) {
 // Gathers scattered rows into a block that stays in the first-level cache, so that every kernel has
 // one form, over contiguous elements; the extra pass costs less than a quarter of the gather.
 template <typename T, typename F>
-absl::Status ForEachBlockOfRuns(const Slice& slice, Budget& budget, F& f) {
+absl::Status ForEachBlockOfRuns(const Slice& slice, const Budget& budget, F& f) {
   constexpr size_t kGathered = 8192 / sizeof(T);
   std::array<T, kGathered> gathered;
   const ChunkLayout layout = slice.column.layout();
@@ -157,7 +157,7 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, Budget& budget, F& f) {
 // Calls f(Block<T>) over all elements of the slice in order. T as in Column::Chunk. Cost: no copy
 // for a range of rows, one gather into the cache for scattered ones.
 template <typename T, typename F>
-absl::Status ForEachBlock(const Slice& slice, Budget& budget, F f) {
+absl::Status ForEachBlock(const Slice& slice, const Budget& budget, F f) {
   if (slice.rows->is_range()) return internal::ForEachBlockOfRange<T>(slice, budget, f);
   return internal::ForEachBlockOfRuns<T>(slice, budget, f);
 }

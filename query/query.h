@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "base/worker_pool.h"
 #include "table/table.h"
 #include "table/value.h"
 
@@ -60,6 +61,9 @@ struct Limits {
   // With a scratch memory, what stays in DRAM all the same: lists, and blocks below
   // kLargeBlockBytes. `limit`.
   size_t max_dram_bytes = size_t{1} << 30;
+  // Threads that help with this evaluation and, at the same time, with others; nullptr: it runs on
+  // its caller's thread alone. Answers are the same for any number of them.
+  WorkerPool* workers = nullptr;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* cancelled = nullptr;  // Either of these two ends it with `stop`.
 };

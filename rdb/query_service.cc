@@ -36,7 +36,10 @@ struct QueryService::Client {
 };
 
 QueryService::QueryService(const QueryServiceOptions& options, RdbEnvironment* environment)
-    : options_(options), environment_(environment), max_result_bytes_(MaxResultBytes(options)) {
+    : options_(options),
+      environment_(environment),
+      max_result_bytes_(MaxResultBytes(options)),
+      helpers_(options.helpers) {
   if (options.scratch != nullptr) scratch_.emplace(options.scratch);
 }
 
@@ -127,6 +130,7 @@ ByteBuffer QueryService::Answer(const Request& request) {
   query::Limits limits;
   limits.cancelled = &request.client->gone;
   limits.max_result_bytes = max_result_bytes_;
+  limits.workers = &helpers_;
   limits.scratch = scratch_.has_value() ? &*scratch_ : nullptr;
   if (options_.timeout_ns > 0) {
     limits.deadline =

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/worker_pool.h"
 #include "mem/tier_scratch.h"
 #include "rdb/rdb_environment.h"
 #include "wire/listener_options.h"
@@ -27,6 +28,8 @@ namespace tickstack::rdb {
 struct QueryServiceOptions {
   wire::ListenerOptions listener;
   int threads = 1;
+  // Threads that help whichever evaluation has work for more than one; shared by all of them.
+  size_t helpers = 0;
   int64_t timeout_ns = 0;  // An evaluation that takes longer ends with `stop`; 0: never.
   // Where results, temporaries and encoded answers live, except for lists and blocks below 64 KiB;
   // nullptr: malloc's memory. Outlives the service. An answer is there twice while it is encoded.
@@ -70,6 +73,7 @@ class QueryService : public wire::ServerHandler {
   std::optional<mem::TierScratch> scratch_;  // Before all that may hold an answer.
   const size_t max_result_bytes_;
   std::atomic<bool> stopping_{false};
+  WorkerPool helpers_;  // Before the threads that evaluate.
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -1,8 +1,10 @@
 #include "rdb/rdb_main.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -139,6 +141,9 @@ absl::Status Run(RdbMainOptions options) {
   QueryServiceOptions query_options;
   query_options.listener = options.listener;
   query_options.threads = options.query_threads;
+  query_options.helpers = options.query_helpers >= 0
+                              ? static_cast<size_t>(options.query_helpers)
+                              : std::max(1u, std::thread::hardware_concurrency()) - 1;
   query_options.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
   // DRAM is what queries build in without being told to: the heap, with its bound per query.
   const Placement& placement = rdb.placement();

@@ -37,6 +37,7 @@ struct RdbMainOptions {
   PlacementRules placement;                                   // Of tiers that are there.
   int numa_node = -1;          // Threads and memory of the process stay on this node; -1: anywhere.
   int query_threads = 1;       // Besides the ingest and the socket thread.
+  int query_helpers = -1;      // Threads that help them; -1: one less than the machine has cores.
   double query_timeout_s = 0;  // 0: none.
   size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
   bool busy_poll = false;                        // The ingest thread never sleeps.
