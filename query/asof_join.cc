@@ -10,7 +10,6 @@
 
 #include "query/errors.h"
 #include "query/keys.h"
-#include "query/search.h"
 
 namespace tickstack::query {
 namespace {
@@ -175,8 +174,10 @@ class IndexedRight {
   // nullopt: it has no index that serves this join.
   static std::optional<IndexedRight> Make(const Plan& plan, const TableView& right) {
     if (plan.right_keys.size() != 1) return std::nullopt;
-    const Column& key = right.columns[plan.right_keys[0]];
-    const Column& time = right.columns[plan.right_time];
+    const Column* const gathered_key = right.columns[plan.right_keys[0]].gathered();
+    const Column* const gathered_time = right.columns[plan.right_time].gathered();
+    if (gathered_key == nullptr || gathered_time == nullptr) return std::nullopt;
+    const Column &key = *gathered_key, &time = *gathered_time;
     if (!key.captured() || !time.captured()) return std::nullopt;
     const Snapshot& snapshot = key.snapshot();
     if (snapshot.table().indexed_column() != static_cast<int>(key.index())) return std::nullopt;
@@ -220,7 +221,8 @@ absl::StatusOr<TimedRows> SortedRows(const Column& time, RowSet rows, Budget& bu
 absl::Status MatchByIndex(const Plan& plan, const IndexedRight& indexed, const TableView& left,
                           const TableView& right, std::span<const int64_t> left_times,
                           std::span<uint32_t> matched, Budget& budget) {
-  const Slice keys = left.ColumnAt(plan.left_keys[0]);
+  TS_ASSIGN_OR_RETURN(const Slice keys, left.ColumnAt(plan.left_keys[0], budget));
+  TS_ASSIGN_OR_RETURN(const Column right_time, right.columns[plan.right_time].Get(budget));
   KeyNumbers numbers(1);
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> number,
                       numbers.Number(std::span(&keys, 1), budget));
@@ -233,31 +235,37 @@ absl::Status MatchByIndex(const Plan& plan, const IndexedRight& indexed, const T
     if (rows.has_sorted_times()) {
       MatchKey(timed, rows, matched);
     } else if (rows.count() > 0) {
-      TS_ASSIGN_OR_RETURN(const TimedRows sorted,
-                          SortedRows(right.columns[plan.right_time], std::move(rows), budget));
+      TS_ASSIGN_OR_RETURN(const TimedRows sorted, SortedRows(right_time, std::move(rows), budget));
       MatchKey(timed, sorted, matched);
     }
   }
   return absl::OkStatus();
 }
 
-std::vector<Slice> SlicesOf(const TableView& view, std::span<const size_t> columns) {
+absl::StatusOr<std::vector<Slice>> SlicesOf(const TableView& view, std::span<const size_t> columns,
+                                            Budget& budget) {
   std::vector<Slice> slices;
-  for (size_t column : columns) slices.push_back(view.ColumnAt(column));
+  for (size_t column : columns) {
+    TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(column, budget));
+    slices.push_back(std::move(slice));
+  }
   return slices;
 }
 
 absl::Status MatchByHash(const Plan& plan, const TableView& left, const TableView& right,
                          std::span<const int64_t> left_times, std::span<uint32_t> matched,
                          Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> right_times,
-                      OrderedTimes(right.ColumnAt(plan.right_time), budget));
+  TS_ASSIGN_OR_RETURN(const Slice right_time, right.ColumnAt(plan.right_time, budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> right_times, OrderedTimes(right_time, budget));
   ScratchVector<uint32_t> left_number(left.count(), 0), right_number(right.count(), 0);
   uint32_t keys = 1;
   if (!plan.left_keys.empty()) {
     KeyNumbers numbers(plan.left_keys.size());
-    TS_ASSIGN_OR_RETURN(left_number, numbers.Number(SlicesOf(left, plan.left_keys), budget));
-    TS_ASSIGN_OR_RETURN(right_number, numbers.Number(SlicesOf(right, plan.right_keys), budget));
+    TS_ASSIGN_OR_RETURN(const std::vector<Slice> left_keys, SlicesOf(left, plan.left_keys, budget));
+    TS_ASSIGN_OR_RETURN(const std::vector<Slice> right_keys,
+                        SlicesOf(right, plan.right_keys, budget));
+    TS_ASSIGN_OR_RETURN(left_number, numbers.Number(left_keys, budget));
+    TS_ASSIGN_OR_RETURN(right_number, numbers.Number(right_keys, budget));
     keys = numbers.size();
   }
   TS_RETURN_IF_ERROR(budget.Charge(left.count() + right.count(), 24));
@@ -273,46 +281,52 @@ absl::Status MatchByHash(const Plan& plan, const TableView& left, const TableVie
   return absl::OkStatus();
 }
 
-// A column that both tables have: the right value where a row was found, else the left one.
-absl::StatusOr<Value> Overwrite(const Value& left, Value right, std::span<const uint32_t> matched,
-                                std::string_view name, Budget& budget) {
-  const auto missing = std::ranges::count(matched, kNoRow);
-  if (missing == 0) return right;
-  if (left.type() != right.type()) {
-    return TypeError("column {} is {} on the left and {} on the right", name, NameOf(left.type()),
-                     NameOf(right.type()));
+// The items of a list decide its type, so that one is gathered at once (view_column.h).
+absl::StatusOr<ViewColumn> Settled(ViewColumn column, Budget& budget) {
+  if (column.type() == Type::kList) TS_RETURN_IF_ERROR(column.Get(budget).status());
+  return column;
+}
+
+// A right column of the result; `common` is the left one of the same name, if there is one. That
+// gives the items where no row was found.
+absl::StatusOr<ViewColumn> RightColumn(const ViewColumn& right, const ViewColumn* common,
+                                       const TableView& left, std::string_view name,
+                                       const SharedPositions& matched, Budget& budget) {
+  if (common == nullptr || std::ranges::find(*matched, kNoRow) == matched->end()) {
+    return Settled(ViewColumn::AtPositions(right, matched), budget);
   }
-  TS_ASSIGN_OR_RETURN(const Value both, Join(left, right, budget));
-  ScratchVector<uint32_t> positions(matched.size());
-  const auto n = static_cast<uint32_t>(matched.size());
-  for (uint32_t i = 0; i < n; ++i) positions[i] = matched[i] == kNoRow ? i : n + i;
-  return TakeItems(both, positions);
+  if (common->type() != right.type()) {
+    return TypeError("column {} is {} on the left and {} on the right", name,
+                     NameOf(common->type()), NameOf(right.type()));
+  }
+  return Settled(ViewColumn::AtPositionsOr(right, matched, *common, left.rows), budget);
 }
 
 absl::StatusOr<TableView> Result(const Plan& plan, const TableView& left, const TableView& right,
-                                 std::span<const uint32_t> matched, AsofTime time, Budget& budget) {
-  std::vector<std::string> names = left.names;
-  std::vector<Value> columns;
-  for (size_t i = 0; i < left.columns.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(Value column, Materialise(left.ColumnAt(i), budget));
-    columns.push_back(std::move(column));
+                                 SharedPositions matched, AsofTime time, Budget& budget) {
+  TableView result;
+  result.names = left.names;
+  result.rows = std::make_shared<const RowSet>(RowSet::Range(0, left.count()));
+  result.key_columns = left.key_columns;
+  for (const ViewColumn& column : left.columns) {
+    TS_ASSIGN_OR_RETURN(ViewColumn at_rows, Settled(ViewColumn::AtRows(column, left.rows), budget));
+    result.columns.push_back(std::move(at_rows));
   }
   for (size_t i = 0; i < right.columns.size(); ++i) {
     if (std::ranges::find(plan.right_keys, i) != plan.right_keys.end()) continue;
     if (i == plan.right_time && time == AsofTime::kLeft) continue;
-    TS_ASSIGN_OR_RETURN(Value column, GatherRows(right.columns[i], matched, budget));
     const int common = left.Find(right.names[i]);
+    const auto at = static_cast<size_t>(common);
+    TS_ASSIGN_OR_RETURN(ViewColumn column,
+                        RightColumn(right.columns[i], common < 0 ? nullptr : &left.columns[at],
+                                    left, right.names[i], matched, budget));
     if (common < 0) {
-      names.push_back(right.names[i]);
-      columns.push_back(std::move(column));
-      continue;
+      result.names.push_back(right.names[i]);
+      result.columns.push_back(std::move(column));
+    } else {
+      result.columns[at] = std::move(column);
     }
-    Value& replaced = columns[static_cast<size_t>(common)];
-    TS_ASSIGN_OR_RETURN(replaced,
-                        Overwrite(replaced, std::move(column), matched, right.names[i], budget));
   }
-  TableView result = ViewOf(std::move(names), std::move(columns));
-  result.key_columns = left.key_columns;
   return result;
 }
 
@@ -355,16 +369,17 @@ absl::Status AsofMatch(std::span<const int64_t> trade_ns, const PostingRun& quot
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,
                                    const TableView& right, AsofTime time, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Plan plan, MakePlan(columns, left, right));
-  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> left_times,
-                      OrderedTimes(left.ColumnAt(plan.left_time), budget));
+  TS_ASSIGN_OR_RETURN(const Slice left_time, left.ColumnAt(plan.left_time, budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<int64_t> left_times, OrderedTimes(left_time, budget));
   TS_RETURN_IF_ERROR(budget.Charge(left.count(), 4 * sizeof(uint64_t)));
-  ScratchVector<uint32_t> matched(left.count(), kNoRow);
+  const auto shared = std::make_shared<ScratchVector<uint32_t>>(left.count(), kNoRow);
+  const std::span<uint32_t> matched(*shared);
   if (const std::optional<IndexedRight> indexed = IndexedRight::Make(plan, right)) {
     TS_RETURN_IF_ERROR(MatchByIndex(plan, *indexed, left, right, left_times, matched, budget));
   } else {
     TS_RETURN_IF_ERROR(MatchByHash(plan, left, right, left_times, matched, budget));
   }
-  return Result(plan, left, right, matched, time, budget);
+  return Result(plan, left, right, shared, time, budget);
 }
 
 }  // namespace tickstack::query

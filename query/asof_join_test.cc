@@ -223,5 +223,56 @@ TEST(AsofJoin, KeepsTheLeftValueOfACommonColumnWhereNoRowWasFound) {
             "([]k:1 2;t:5 5;v:10 0N;n:`l`r)");
 }
 
+// Goal: what a join costs is what its query names. Method: a bound that holds two columns of the
+// result, and not three; and answers that need no column at all.
+TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
+  TestEnvironment environment;
+  environment.CaptureTable("q",
+                           "([]time:til 20000;sym:`a;bid:til 20000;ask:til 20000;x:til 20000)");
+  environment.CaptureTable("t", "select time,sym,price:bid from q");
+  Limits limits;  // A column is 160,000 bytes; matching takes less than seven of them.
+  limits.max_result_bytes = 1'400'000;
+  const std::string join = "aj[`sym`time;select from t where time>=0;q]";
+  EXPECT_EQ(environment.Ask("exec sum bid from " + join, limits), "199990000");
+  EXPECT_EQ(environment.Ask("exec sum bid,max bid,last bid from " + join, limits),
+            "`bid`bid1`bid2!199990000 19999 19999");
+  EXPECT_EQ(environment.Ask("count " + join, limits), "20000");
+  EXPECT_EQ(environment.Ask("last " + join, limits),
+            "`time`sym`price`bid`ask`x!(19999;`a;19999;19999;19999;19999)");
+  EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+(sum x)+sum price from " + join, limits),
+            "'limit");
+  EXPECT_EQ(environment.Ask("count select from " + join + " where bid<5", limits), "5");
+}
+
+// Goal: a deferred column is the column that it stands for, whoever looks at it, and twice. Method:
+// the join as it is against its copy as a value.
+TEST(AsofJoin, DeferredColumnsAnswerLikeCopiedOnes) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  for (const std::string join :
+       {"aj[`sym`time;trade;quote]", "aj0[`sym`time;select from trade where sym=`bac;quote]",
+        "aj[`sym`time;select from vtrade where price>14;vquote]",
+        "aj[`sym`time;trade;select time,sym,price:bid,bsize from quote where bid<48.4]",
+        "aj[`sym`time;aj[`sym`time;select[1 2] from trade;quote];select time,sym,ask,px:2*bid from "
+        "quote]"}) {
+    SCOPED_TRACE(join);
+    const absl::StatusOr<Value> copy = Evaluate(join, environment);
+    ASSERT_TRUE(copy.ok()) << copy.status();
+    environment.SetValue("j", *copy);
+    for (const std::string query :
+         {"select from %", "% 1", "%[`sym]", "%`price`time", "%[2 0 7]", "first %", "last %",
+          "count %", "cols %", "exec t from meta %", "exec bsize from %",
+          "exec last price,sum price from %", "select sum price,max price,n:count i by sym from %",
+          "select by sym from %", "select price,2*price from % where price>48", "select[-1] from %",
+          "select x:price from % where price in 14 48.25",
+          "aj[`sym`time;select time,sym from trade;%]", "aj[`sym`time;%;quote]"}) {
+      std::string deferred = query, copied = query;
+      deferred.replace(deferred.find('%'), 1, join);
+      copied.replace(copied.find('%'), 1, "j");
+      EXPECT_EQ(environment.Ask(deferred), environment.Ask(copied)) << query;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tickstack::query

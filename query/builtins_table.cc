@@ -39,15 +39,17 @@ absl::StatusOr<char> MetaLetter(const TableView& view, size_t column) {
   const Type type = view.columns[column].type();
   if (type != Type::kList) return LetterOf(type);
   if (view.count() == 0) return ' ';
-  TS_ASSIGN_OR_RETURN(const Value item, view.ColumnAt(column).At(0));
+  TS_ASSIGN_OR_RETURN(const Value item, view.columns[column].At(view.rows->At(0)));
   if (!item.is_vector()) return ' ';
   return static_cast<char>(LetterOf(item.type()) - 'a' + 'A');
 }
 
-std::string_view MetaAttribute(const Column& column) {
-  if (!column.captured()) return LetterOfAttribute(column.value()->attribute());
-  const int indexed = column.snapshot().table().indexed_column();
-  return indexed == static_cast<int>(column.index()) ? "g" : "";
+std::string_view MetaAttribute(const ViewColumn& column) {
+  const Column* const gathered = column.gathered();
+  if (gathered == nullptr) return "";
+  if (!gathered->captured()) return LetterOfAttribute(gathered->value()->attribute());
+  const int indexed = gathered->snapshot().table().indexed_column();
+  return indexed == static_cast<int>(gathered->index()) ? "g" : "";
 }
 
 Result Meta(Context& context, Args args) {

@@ -48,7 +48,9 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
   if (context.scope == nullptr) return std::nullopt;
   const Scope& scope = *context.scope;
   if (const int column = scope.view->Find(name); column >= 0) {
-    return Term(Slice{scope.view->columns[static_cast<size_t>(column)], scope.rows});
+    TS_ASSIGN_OR_RETURN(Column named,
+                        scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
+    return Term(Slice{std::move(named), scope.rows});
   }
   // `time.minute`: a part of a column.
   if (const size_t dot = name.find('.');
@@ -155,7 +157,7 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
       const std::string_view name = index.is_atom() ? index.symbol() : index.symbols()[i];
       const int column = view.Find(name);
       if (column < 0) return NameError(name);
-      Slice slice = view.ColumnAt(static_cast<size_t>(column));
+      TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(static_cast<size_t>(column), context.budget));
       if (index.is_atom()) return slice;
       TS_ASSIGN_OR_RETURN(Value copied, Materialise(slice, context.budget));
       columns.push_back(std::move(copied));
@@ -172,8 +174,9 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
     if (at != kNoItem) at = static_cast<uint32_t>(view.rows->At(at));
   }
   std::vector<Value> columns;
-  for (const Column& column : view.columns) {
-    TS_ASSIGN_OR_RETURN(Value taken, GatherRows(column, positions, context.budget));
+  for (const ViewColumn& column : view.columns) {
+    TS_ASSIGN_OR_RETURN(const Column whole, column.Get(context.budget));
+    TS_ASSIGN_OR_RETURN(Value taken, GatherRows(whole, positions, context.budget));
     columns.push_back(std::move(taken));
   }
   return ViewOf(view.names, std::move(columns));

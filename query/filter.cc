@@ -406,7 +406,8 @@ absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condi
 absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
                                              const RowSet& rows, Condition condition,
                                              const Value& constant, Budget& budget) {
-  const Slice slice{view.columns[column], std::make_shared<const RowSet>(rows)};
+  TS_ASSIGN_OR_RETURN(Column whole, view.columns[column].Get(budget));
+  const Slice slice{std::move(whole), std::make_shared<const RowSet>(rows)};
   if (slice.type() == Type::kSymbol) return FilterSymbols(slice, condition, constant, budget);
   if (!IsNumber(slice.type())) return std::nullopt;
   const bool by_items = condition.kind == Condition::Kind::kIn ||

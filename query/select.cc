@@ -56,6 +56,7 @@ class QueryEvaluator {
   absl::StatusOr<Term> Exec();
   absl::StatusOr<Term> ExecLast() const;
   absl::StatusOr<Term> Grouped();
+  absl::Status GatherNamed(const Node& node) const;
   absl::StatusOr<Groups> MakeGroups(std::vector<std::string>& names);
   absl::StatusOr<Value> ColumnOverGroups(const Node& node, const Groups& groups);
   absl::StatusOr<Term> LastRows(const Groups& groups, std::vector<std::string> key_names);
@@ -106,7 +107,8 @@ absl::StatusOr<std::optional<RowSet>> QueryEvaluator::ApplyToColumn(const Node& 
                         Filter(view_, *column, *rows_, *kind, *constant, context_.budget));
     if (kept.has_value()) return kept;
   }
-  Term args[] = {Slice{view_.columns[*column], rows_}, std::move(right)};
+  TS_ASSIGN_OR_RETURN(Column left, view_.columns[*column].Get(context_.budget));
+  Term args[] = {Slice{std::move(left), rows_}, std::move(right)};
   TS_ASSIGN_OR_RETURN(Term flags, query::Apply(context_, *condition.children[0]->function, args));
   TS_ASSIGN_OR_RETURN(RowSet kept, KeepFlagged(std::move(flags)));
   return kept;
@@ -249,8 +251,21 @@ absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& name
   return GroupByValues(keys, *rows_, context_.budget);
 }
 
+// Gathers what an expression names: it is kept beyond the group that names it first, so it is not
+// among that group's temporaries.
+absl::Status QueryEvaluator::GatherNamed(const Node& node) const {
+  if (const std::optional<size_t> column = PlainColumn(node)) {
+    TS_RETURN_IF_ERROR(view_.columns[*column].Get(context_.budget).status());
+  }
+  for (const NodePtr& child : node.children) {
+    if (child != nullptr) TS_RETURN_IF_ERROR(GatherNamed(*child));
+  }
+  return absl::OkStatus();
+}
+
 // An expression once a group: atoms become a vector, vectors a list of them.
 absl::StatusOr<Value> QueryEvaluator::ColumnOverGroups(const Node& node, const Groups& groups) {
+  TS_RETURN_IF_ERROR(GatherNamed(node));
   ScratchVector<Value> items;
   TS_RETURN_IF_ERROR(context_.budget.Charge(groups.count(), sizeof(Value)));
   items.reserve(groups.count());
@@ -285,7 +300,8 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
   std::vector<Value> columns = groups.keys();
   for (size_t i = 0; i < view_.columns.size(); ++i) {
     if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
-    TS_ASSIGN_OR_RETURN(Value column, GatherRows(view_.columns[i], last, context_.budget));
+    TS_ASSIGN_OR_RETURN(const Column whole, view_.columns[i].Get(context_.budget));
+    TS_ASSIGN_OR_RETURN(Value column, GatherRows(whole, last, context_.budget));
     names.push_back(view_.names[i]);
     columns.push_back(std::move(column));
   }

@@ -35,8 +35,9 @@ int TableView::Find(std::string_view name) const {
   return found == names.end() ? -1 : static_cast<int>(found - names.begin());
 }
 
-bool TableView::IsWholeCapture() const {
-  return !columns.empty() && columns.front().captured() && rows->IsAllOf(columns.front().rows());
+absl::StatusOr<Slice> TableView::ColumnAt(size_t column, Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(Column gathered, columns[column].Get(budget));
+  return Slice{std::move(gathered), rows};
 }
 
 TableView ViewOf(Snapshot snapshot) {
@@ -45,7 +46,7 @@ TableView ViewOf(Snapshot snapshot) {
   const auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   for (size_t i = 0; i < shared->schema().columns.size(); ++i) {
     view.names.push_back(shared->schema().columns[i].name);
-    view.columns.emplace_back(shared, i);
+    view.columns.emplace_back(Column(shared, i));
   }
   view.key_columns = shared->schema().key_columns;
   return view;
@@ -81,8 +82,8 @@ absl::StatusOr<Value> Release(TableView view, Budget& budget) {
   std::vector<Value> columns[2];  // The key's and the others'.
   for (size_t i = 0; i < view.columns.size(); ++i) {
     const int part = i < view.key_columns ? 0 : 1;
-    Slice slice{std::move(view.columns[i]), view.rows};
-    TS_ASSIGN_OR_RETURN(Value column, Release(std::move(slice), budget));
+    TS_ASSIGN_OR_RETURN(Column whole, std::move(view.columns[i]).Take(budget));
+    TS_ASSIGN_OR_RETURN(Value column, Release(Slice{std::move(whole), view.rows}, budget));
     names[part].push_back(view.names[i]);
     columns[part].push_back(std::move(column));
   }
@@ -101,7 +102,7 @@ absl::StatusOr<Value> RowAt(const TableView& view, size_t i) {
       items.push_back(NullOf(view.columns[column].type()));
       continue;
     }
-    TS_ASSIGN_OR_RETURN(Value item, view.ColumnAt(column).At(i));
+    TS_ASSIGN_OR_RETURN(Value item, view.columns[column].At(view.rows->At(i)));
     items.push_back(std::move(item));
   }
   return Value::Dict(Value::Symbols(std::move(names)), Collapse(std::move(items)));

@@ -14,6 +14,7 @@
 #include "query/budget.h"
 #include "query/column.h"
 #include "query/rows.h"
+#include "query/view_column.h"
 #include "table/table.h"
 #include "table/value.h"
 
@@ -21,15 +22,16 @@ namespace tickstack::query {
 
 struct TableView {
   std::vector<std::string> names;
-  std::vector<Column> columns;  // One per name, each with at least the rows of `rows`.
+  // One per name, each with at least the rows of `rows`. A deferred one is gathered by who needs
+  // its elements (view_column.h).
+  std::vector<ViewColumn> columns;
   std::shared_ptr<const RowSet> rows = std::make_shared<const RowSet>();
   size_t key_columns = 0;  // The first ones, of a keyed table.
 
   size_t count() const { return rows->count(); }
   int Find(std::string_view name) const;  // -1: there is no such column.
-  Slice ColumnAt(size_t column) const { return {columns[column], rows}; }
-  // All rows of one captured table, so that its index holds for them.
-  bool IsWholeCapture() const;
+  // The column at the view's rows, gathered if it was deferred.
+  absl::StatusOr<Slice> ColumnAt(size_t column, Budget& budget) const;
 };
 
 TableView ViewOf(Snapshot snapshot);

@@ -1,0 +1,99 @@
+#include "query/view_column.h"
+
+#include <utility>
+
+#include "query/elements.h"
+#include "query/search.h"
+
+namespace tickstack::query {
+
+struct ViewColumn::Deferred {
+  ViewColumn base;
+  std::shared_ptr<const RowSet> rows = nullptr;        // Either these,
+  SharedPositions positions = nullptr;                 // or these.
+  std::optional<ViewColumn> otherwise = std::nullopt;  // Where a position is kNoItem.
+  std::shared_ptr<const RowSet> otherwise_rows = nullptr;
+  std::optional<Column> gathered = std::nullopt;
+
+  absl::StatusOr<Value> Gather(Budget& budget) const;
+  absl::StatusOr<Value> GatherOr(const Column& from, Budget& budget) const;
+};
+
+// Both sides as one vector, and the items out of it.
+absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(const Column instead, otherwise->Get(budget));
+  TS_ASSIGN_OR_RETURN(const Value left, Materialise(Slice{instead, otherwise_rows}, budget));
+  TS_ASSIGN_OR_RETURN(const Value right, GatherRows(from, *positions, budget));
+  TS_ASSIGN_OR_RETURN(const Value both, Join(left, right, budget));
+  ScratchVector<uint32_t> of_both(positions->size());
+  const auto n = static_cast<uint32_t>(positions->size());
+  for (uint32_t i = 0; i < n; ++i) of_both[i] = (*positions)[i] == kNoItem ? i : n + i;
+  return TakeItems(both, of_both);
+}
+
+absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
+  if (rows != nullptr) return Materialise(Slice{from, rows}, budget);
+  if (otherwise.has_value()) return GatherOr(from, budget);
+  return GatherRows(from, *positions, budget);
+}
+
+ViewColumn::ViewColumn(Column column) : column_(std::move(column)) {}
+
+ViewColumn ViewColumn::AtRows(ViewColumn base, std::shared_ptr<const RowSet> rows) {
+  if (rows->is_range() && rows->begin_row() == 0) return base;
+  return ViewColumn(std::make_shared<Deferred>(Deferred{std::move(base), std::move(rows)}));
+}
+
+ViewColumn ViewColumn::AtPositions(ViewColumn base, SharedPositions positions) {
+  return ViewColumn(
+      std::make_shared<Deferred>(Deferred{std::move(base), nullptr, std::move(positions)}));
+}
+
+ViewColumn ViewColumn::AtPositionsOr(ViewColumn base, SharedPositions positions,
+                                     ViewColumn otherwise,
+                                     std::shared_ptr<const RowSet> otherwise_rows) {
+  TS_CHECK(otherwise.type() == base.type() && otherwise_rows->count() == positions->size());
+  return ViewColumn(
+      std::make_shared<Deferred>(Deferred{std::move(base), nullptr, std::move(positions),
+                                          std::move(otherwise), std::move(otherwise_rows)}));
+}
+
+const Column* ViewColumn::gathered() const {
+  const std::optional<Column>& column = deferred_ == nullptr ? column_ : deferred_->gathered;
+  return column.has_value() ? &*column : nullptr;
+}
+
+Type ViewColumn::type() const {
+  const Column* const column = gathered();
+  return column != nullptr ? column->type() : deferred_->base.type();
+}
+
+size_t ViewColumn::rows() const {
+  if (deferred_ == nullptr) return column_->rows();
+  return deferred_->rows != nullptr ? deferred_->rows->count() : deferred_->positions->size();
+}
+
+absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
+  if (const Column* const column = gathered()) return *column;
+  TS_ASSIGN_OR_RETURN(Value value, deferred_->Gather(budget));
+  return deferred_->gathered.emplace(std::move(value));
+}
+
+absl::StatusOr<Column> ViewColumn::Take(Budget& budget) && {
+  TS_ASSIGN_OR_RETURN(Column column, Get(budget));
+  deferred_.reset();
+  column_.reset();
+  return column;
+}
+
+absl::StatusOr<Value> ViewColumn::At(size_t row) const {
+  if (const Column* const column = gathered()) return column->At(row);
+  if (deferred_->rows != nullptr) return deferred_->base.At(deferred_->rows->At(row));
+  const uint32_t position = (*deferred_->positions)[row];
+  if (position != kNoItem) return deferred_->base.At(position);
+  if (!deferred_->otherwise.has_value()) return NullOf(type());
+  return deferred_->otherwise->At(deferred_->otherwise_rows->At(row));
+}
+
+}  // namespace tickstack::query
