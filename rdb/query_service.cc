@@ -163,7 +163,7 @@ void QueryService::Done(Request request, ByteBuffer answer) {
     if (client.connection == nullptr) return;
     const std::shared_ptr<wire::Connection> connection = client.connection;
     if (--client.waiting == kWaitingMax / 2) connection->ResumeReading();
-    if (request.ticket) connection->ReplyEncoded(*request.ticket, std::move(*bytes));
+    if (request.ticket) connection->Reply(*request.ticket, wire::Answer{std::move(*bytes), nullptr});
   });
 }
 

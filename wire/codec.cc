@@ -8,71 +8,21 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "wire/name_scan.h"
+#include "wire/value_parts.h"
 #include "wire/walk.h"
 
 namespace tickstack::wire {
 namespace {
 
-constexpr size_t kVectorHeaderBytes = 6;  // Type, attribute, count.
-
 // False if a count does not fit the wire.
 bool AddBytes(const Value& value, size_t* bytes) {
-  if (value.is_function()) {
-    *bytes += value.function_bytes().size();
-  } else if (value.is_error()) {
-    *bytes += 1 + value.text().size() + 1;
-  } else if (value.is_atom()) {
-    *bytes +=
-        1 + (value.is_atom_of(Type::kSymbol) ? value.symbol().size() + 1 : value.elements().size());
-  } else if (value.is_dict() || value.is_table()) {
-    *bytes += value.is_table() ? 3 : 1;
-    return AddBytes(value.keys(), bytes) && AddBytes(value.values(), bytes);
-  } else {
-    if (value.count() > kCountMax) return false;
-    *bytes += kVectorHeaderBytes;
-    if (value.is_list()) {
-      for (const Value& item : value.items()) {
-        if (!AddBytes(item, bytes)) return false;
-      }
-    } else if (value.is(Type::kSymbol)) {
-      *bytes += value.symbols().text().size();
-    } else {
-      *bytes += value.elements().size();
-    }
+  if ((value.is_vector() || value.is_list()) && value.count() > kCountMax) return false;
+  const ValueParts parts = PartsOf(value);
+  *bytes += parts.bytes();
+  for (size_t i = 0; i < parts.children; ++i) {
+    if (!AddBytes(ChildOf(value, i), bytes)) return false;
   }
   return true;
-}
-
-void AppendCode(const Value& value, ByteBuffer& out) { out.AppendLittle(value.code()); }
-
-void EncodeVector(const Value& value, ByteBuffer& out) {
-  TS_CHECK(value.count() <= kCountMax);
-  AppendCode(value, out);
-  out.AppendLittle(static_cast<uint8_t>(value.attribute()));
-  out.AppendLittle(static_cast<int32_t>(value.count()));
-  if (value.is_list()) {
-    for (const Value& item : value.items()) Encode(item, out);
-  } else if (value.is(Type::kSymbol)) {
-    out.Append(value.symbols().text());
-  } else {
-    out.Append(value.elements());
-  }
-}
-
-void EncodePair(const Value& value, ByteBuffer& out) {
-  AppendCode(value, out);
-  if (value.is_table()) {
-    out.AppendLittle(static_cast<uint8_t>(value.attribute()));
-    out.AppendLittle(static_cast<int8_t>(Type::kDict));
-  }
-  Encode(value.keys(), out);
-  Encode(value.values(), out);
-}
-
-void EncodeText(const Value& value, ByteBuffer& out) {
-  AppendCode(value, out);
-  out.Append(value.text());
-  out.AppendLittle(char{0});
 }
 
 // Builds the value that a walk found to be whole and well-formed: nothing is checked again.
@@ -170,18 +120,11 @@ absl::StatusOr<size_t> EncodedBytes(const Value& value) {
 }
 
 void Encode(const Value& value, ByteBuffer& out) {
-  if (value.is_function()) {
-    out.Append(value.function_bytes());
-  } else if (value.is_error() || value.is_atom_of(Type::kSymbol)) {
-    EncodeText(value, out);
-  } else if (value.is_atom()) {
-    AppendCode(value, out);
-    out.Append(value.elements());
-  } else if (value.is_dict() || value.is_table()) {
-    EncodePair(value, out);
-  } else {
-    EncodeVector(value, out);
-  }
+  const ValueParts parts = PartsOf(value);
+  out.Append(parts.head_span());
+  out.Append(parts.raw);
+  if (parts.ends_with_nul) out.AppendLittle(char{0});
+  for (size_t i = 0; i < parts.children; ++i) Encode(ChildOf(value, i), out);
 }
 
 ByteBuffer EncodeMessage(MessageKind kind, const Value& value) {

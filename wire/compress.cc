@@ -185,7 +185,7 @@ std::optional<ByteBuffer> Compress(std::span<const std::byte> message) {
   return out;
 }
 
-absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes) {
+absl::StatusOr<uint32_t> DeclaredBytes(std::span<const std::byte> message) {
   if (message.size() < kStreamBegin) {
     return InvalidArgument("compressed message: {} bytes, expected {} or more", message.size(),
                            kStreamBegin);
@@ -197,11 +197,14 @@ absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t
   }
   const uint32_t declared =
       Reversed(LoadLittle<uint32_t>(message.data() + kHeaderBytes), header.little_endian);
-  if (declared <= kHeaderBytes || declared > INT32_MAX) {
-    return InvalidArgument(
-        "compressed message: declares {} bytes, expected more than {} and less than 2 GiB",
-        declared, kHeaderBytes);
-  }
+  if (declared > kHeaderBytes && declared <= INT32_MAX) return declared;
+  return InvalidArgument(
+      "compressed message: declares {} bytes, expected more than {} and less than 2 GiB", declared,
+      kHeaderBytes);
+}
+
+absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes) {
+  TS_ASSIGN_OR_RETURN(const uint32_t declared, DeclaredBytes(message));
   if (declared > max_bytes) {
     return ResourceExhausted("compressed message: declares {} bytes, at most {} are accepted",
                              declared, max_bytes);
@@ -213,7 +216,8 @@ absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t
   out.resize(declared);
   out.data()[2] = std::byte{0};
   out.data()[3] = std::byte{0};
-  const uint32_t length = Reversed(declared, header.little_endian);
+  const bool little_endian = message.front() == std::byte{1};
+  const uint32_t length = Reversed(declared, little_endian);
   std::memcpy(out.data() + 4, &length, sizeof(length));
   return out;
 }

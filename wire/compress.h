@@ -31,6 +31,10 @@ inline constexpr size_t kCompressBytesMin = 2000;
 // the size (or is 2 GiB or longer). Byte for byte what kdb+ makes of it.
 std::optional<ByteBuffer> Compress(std::span<const std::byte> message);
 
+// How long the uncompressed message is, header included, as a whole compressed one declares it.
+// kInvalidArgument: not a compressed message, or not a length that one can have.
+absl::StatusOr<uint32_t> DeclaredBytes(std::span<const std::byte> message);
+
 // The whole uncompressed message, its header rewritten, of a whole compressed one in either byte
 // order. kInvalidArgument: not a compressed message, or the stream ends early, late or outside what
 // it declares. kResourceExhausted: it declares more than max_bytes. Memory: grows with what the

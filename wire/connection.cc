@@ -1,7 +1,7 @@
 #include "wire/connection.h"
 
+#include <poll.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include <algorithm>
 #include <atomic>
@@ -28,12 +28,6 @@ namespace {
 constexpr size_t kBlockBytes = size_t{256} << 10;
 // With less room than this behind the last message a new block is started: reads stay large.
 constexpr size_t kLeastReadBytes = size_t{32} << 10;
-// Below this a segment is copied: an iovec and a reference cost more than the bytes, and a few
-// bytes must not keep a whole block alive in a slow reader's queue.
-constexpr size_t kCopyBelowBytes = 4096;
-constexpr size_t kStagingBytes = size_t{64} << 10;
-constexpr size_t kIovecs = 256;
-
 std::atomic<uint64_t> next_connection_id{1};
 
 struct Block {
@@ -51,7 +45,7 @@ struct Block {
 
 struct PendingReply {
   bool ready = false;
-  ByteBuffer bytes;
+  Answer answer;
 };
 
 absl::Status ToError(const Value& error) { return absl::UnknownError(AbslView(error.text())); }
@@ -77,14 +71,13 @@ struct Connection::Impl {
   std::shared_ptr<const void> owner = block;
   size_t filled = 0;
   size_t consumed = 0;
+  uint64_t to_skip = 0;     // Bytes of a message that is too large, still to be dropped.
   bool reading = false;     // An asynchronous read is under way.
   bool handing_on = false;  // Inside HandOn.
   bool paused = false;      // By the handler.
 
   // Sending.
-  std::deque<Segment> queue;
-  std::shared_ptr<ByteBuffer>
-      staging;  // Small segments are gathered here; never moved once referenced.
+  SendQueue queue;
   bool waiting_writable = false;
   bool close_when_sent = false;
   std::optional<Timer> close_timer;
@@ -97,7 +90,7 @@ struct Connection::Impl {
   bool Throttled() const { return paused || replies.size() >= options.max_unanswered; }
   size_t BytesOfTail() const;
   void MakeRoom();
-  void CopyIntoStaging(std::span<const std::byte> bytes);
+  void Skip();
 };
 
 // ---- receiving
@@ -149,7 +142,8 @@ void Connection::ReadSome() {
         if (!self->open_) return;
         if (error == asio::error::eof) {
           const size_t tail = self->impl_->filled - self->impl_->consumed;
-          self->Fail(tail == 0 || self->impl_->Throttled()
+          const bool inside = tail > 0 || self->impl_->to_skip > 0;
+          self->Fail(!inside || self->impl_->Throttled()
                          ? absl::OkStatus()
                          : DataLoss("{}: closed inside a message, after {} bytes of it",
                                     self->peer_, tail));
@@ -170,12 +164,24 @@ void Connection::OnReadable(size_t bytes) {
   ReadSome();
 }
 
+void Connection::Impl::Skip() {
+  const auto bytes = static_cast<size_t>(std::min<uint64_t>(to_skip, filled - consumed));
+  to_skip -= bytes;
+  consumed += bytes;
+}
+
+bool Connection::SkipTooLarge(MessageKind kind, uint64_t bytes) {
+  return impl_->handler != nullptr && impl_->handler->OnTooLarge(*this, kind, bytes);
+}
+
 void Connection::HandOn() {
   Impl& impl = *impl_;
   if (impl.handing_on) return;
   impl.handing_on = true;
   bool any = false;
-  while (open_ && !impl.Throttled() && impl.filled - impl.consumed >= kHeaderBytes) {
+  while (open_ && !impl.Throttled()) {
+    impl.Skip();
+    if (impl.filled - impl.consumed < kHeaderBytes) break;
     std::byte* at = impl.block->memory + impl.consumed;
     const absl::StatusOr<Header> header =
         ParseHeader(std::span<const std::byte, kHeaderBytes>(at, kHeaderBytes));
@@ -184,6 +190,10 @@ void Connection::HandOn() {
       break;
     }
     if (header->total_bytes > impl.options.max_message_bytes) {
+      if (SkipTooLarge(header->kind, header->total_bytes)) {
+        impl.to_skip = header->total_bytes;
+        continue;
+      }
       Fail(ResourceExhausted("{}: message of {} bytes, the bound is {}", peer_, header->total_bytes,
                              impl.options.max_message_bytes));
       break;
@@ -206,6 +216,10 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
   if (header->compressed) {
     absl::StatusOr<ByteBuffer> plain = Decompress(message, impl.options.max_message_bytes);
     if (!plain.ok()) {
+      if (absl::IsResourceExhausted(plain.status()) &&
+          SkipTooLarge(header->kind, *DeclaredBytes(message))) {
+        return open_;
+      }
       Fail(Annotate(plain.status(), peer_));
       return false;
     }
@@ -238,6 +252,12 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
 
 void Connection::PauseReading() { impl_->paused = true; }
 
+bool Connection::PeerHasLeft() const {
+  if (!open_) return true;
+  pollfd entry{impl_->socket.native_handle(), POLLRDHUP, 0};
+  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
 void Connection::ResumeReading() {
   if (!impl_->paused) return;
   impl_->paused = false;
@@ -249,97 +269,43 @@ void Connection::ResumeReading() {
 
 // ---- sending
 
-void Connection::Impl::CopyIntoStaging(std::span<const std::byte> bytes) {
-  const bool fits = staging != nullptr && staging->size() + bytes.size() <= staging->capacity();
-  if (!fits) {
-    staging = std::make_shared<ByteBuffer>();
-    staging->reserve(std::max(kStagingBytes, bytes.size()));
-  }
-  const std::byte* at = staging->data() + staging->size();
-  staging->Append(bytes);
-  if (fits && !queue.empty() && queue.back().owner == staging) {
-    queue.back().bytes = {queue.back().bytes.data(), queue.back().bytes.size() + bytes.size()};
-  } else {
-    queue.push_back({{at, bytes.size()}, staging});
-  }
-}
-
 void Connection::Queue(ByteBuffer message) {
   if (!open_) return;
-  queued_bytes_ += message.size();
-  if (message.size() < kCopyBelowBytes) {
-    impl_->CopyIntoStaging(message);
-  } else {
-    auto kept = std::make_shared<ByteBuffer>(std::move(message));
-    impl_->queue.push_back({kept->span(), kept});
-  }
+  impl_->queue.Append(std::move(message));
   CheckQueue();
 }
 
 void Connection::Queue(std::span<const Segment> segments) {
   if (!open_) return;
-  for (const Segment& segment : segments) {
-    if (segment.bytes.empty()) continue;  // Alone in the queue it could never be sent off.
-    queued_bytes_ += segment.bytes.size();
-    if (segment.bytes.size() < kCopyBelowBytes) {
-      impl_->CopyIntoStaging(segment.bytes);
-    } else {
-      impl_->queue.push_back(segment);
-    }
-  }
+  impl_->queue.Append(segments);
   CheckQueue();
 }
 
 void Connection::CheckQueue() {
-  if (queued_bytes_ <= impl_->options.max_queue_bytes) return;
+  if (queued_bytes() <= impl_->options.max_queue_bytes) return;
   // What the socket takes at once does not count against a reader.
   Flush();
-  if (open_ && queued_bytes_ > impl_->options.max_queue_bytes) {
+  if (open_ && queued_bytes() > impl_->options.max_queue_bytes) {
     Fail(ResourceExhausted("{}: slow reader: {} bytes unsent, the bound is {}", peer_,
-                           queued_bytes_, impl_->options.max_queue_bytes));
+                           queued_bytes(), impl_->options.max_queue_bytes));
   }
 }
 
 void Connection::Flush() {
   Impl& impl = *impl_;
-  while (open_ && !impl.waiting_writable && !impl.queue.empty()) {
-    iovec pieces[kIovecs];
-    size_t count = 0;
-    for (auto it = impl.queue.begin(); it != impl.queue.end() && count < kIovecs; ++it, ++count) {
-      pieces[count] = {const_cast<std::byte*>(it->bytes.data()), it->bytes.size()};
-    }
-    msghdr header{};
-    header.msg_iov = pieces;
-    header.msg_iovlen = count;
-    const ssize_t sent =
-        ::sendmsg(impl.socket.native_handle(), &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      if (errno == EAGAIN || errno == EWOULDBLOCK) {
-        WaitWritable();
-        return;
-      }
-      Fail(ErrnoStatus(errno, fmt::format("{}: send", peer_)));
+  if (!open_ || impl.waiting_writable) return;
+  switch (impl.queue.WriteTo(impl.socket.native_handle(), &sent_bytes_)) {
+    case SendQueue::Outcome::kAllSent:
+      if (impl.close_when_sent) Fail(absl::OkStatus());
       return;
-    }
-    auto left = static_cast<size_t>(sent);
-    queued_bytes_ -= left;
-    sent_bytes_ += left;
-    while (left > 0) {
-      Segment& front = impl.queue.front();
-      if (left < front.bytes.size()) {
-        front.bytes = front.bytes.subspan(left);
-        break;
-      }
-      left -= front.bytes.size();
-      impl.queue.pop_front();
-    }
-  }
-  if (open_ && impl.queue.empty()) {
-    if (impl.staging.use_count() == 1) impl.staging->clear();  // All of it was sent: fill it again.
-    if (impl.close_when_sent) Fail(absl::OkStatus());
+    case SendQueue::Outcome::kMore:
+      return WaitWritable();
+    case SendQueue::Outcome::kError:
+      return Fail(ErrnoStatus(errno, fmt::format("{}: send", peer_)));
   }
 }
+
+size_t Connection::queued_bytes() const { return impl_->queue.bytes(); }
 
 void Connection::WaitWritable() {
   impl_->waiting_writable = true;
@@ -348,6 +314,10 @@ void Connection::WaitWritable() {
                              self->impl_->waiting_writable = false;
                              if (error || !self->open_) return;
                              self->Flush();
+                             Impl& impl = *self->impl_;
+                             if (self->open_ && impl.queue.empty() && impl.handler != nullptr) {
+                               impl.handler->OnSent(*self);
+                             }
                            });
 }
 
@@ -358,40 +328,36 @@ ReplyTicket Connection::TakeTicket() {
   return impl_->first_ticket + impl_->replies.size() - 1;
 }
 
+AnswerForm Connection::form() const {
+  return {capability_, !local_ && impl_->options.compress && capability_ >= kCapabilityCompression};
+}
+
 void Connection::Reply(ReplyTicket ticket, const Value& answer) {
-  if (const absl::StatusOr<size_t> bytes = EncodedBytes(answer); !bytes.ok()) {
-    return ReplyError(ticket, fmt::format("limit: {}", Message(bytes.status())));
-  }
-  ReplyEncoded(ticket, EncodeMessage(MessageKind::kResponse, answer));
+  Reply(ticket, EncodeAnswer(answer, form()));
 }
 
 void Connection::ReplyError(ReplyTicket ticket, std::string_view text) {
-  ReplyEncoded(ticket, EncodeMessage(MessageKind::kResponse, Value::Error(text)));
+  Reply(ticket, ErrorAnswer(text));
 }
 
-void Connection::ReplyEncoded(ReplyTicket ticket, ByteBuffer message) {
+void Connection::Reply(ReplyTicket ticket, Answer answer) {
   Impl& impl = *impl_;
   if (!open_) return;
   TS_CHECK(ticket >= impl.first_ticket && ticket - impl.first_ticket < impl.replies.size());
-  if (message.size() > MessageBytesMax(capability_)) {
-    message = EncodeMessage(
-        MessageKind::kResponse,
-        Value::Error(fmt::format("limit: answer of {} bytes, a client of capability {} takes {}",
-                                 message.size(), capability_, MessageBytesMax(capability_))));
-  } else if (!local_ && impl.options.compress && capability_ >= kCapabilityCompression &&
-             message.size() > kCompressBytesMin) {
-    if (std::optional<ByteBuffer> smaller = Compress(message)) message = *std::move(smaller);
-  }
   PendingReply& reply = impl.replies[ticket - impl.first_ticket];
   TS_CHECK(!reply.ready);
   reply.ready = true;
-  reply.bytes = std::move(message);
+  reply.answer = std::move(answer);
   const bool was_throttled = impl.Throttled();
   while (open_ && !impl.replies.empty() && impl.replies.front().ready) {
-    ByteBuffer bytes = std::move(impl.replies.front().bytes);
+    Answer next = std::move(impl.replies.front().answer);
     impl.replies.pop_front();
     ++impl.first_ticket;
-    Queue(std::move(bytes));
+    if (next.stream != nullptr) {
+      impl.queue.Append(std::move(next.stream));
+    } else {
+      Queue(std::move(next.encoded));
+    }
   }
   Flush();
   if (was_throttled && !impl.Throttled()) {
@@ -471,8 +437,7 @@ void Connection::Fail(absl::Status why) {
   Impl& impl = *impl_;
   boost::system::error_code ignored;
   impl.socket.close(ignored);
-  impl.queue.clear();
-  queued_bytes_ = 0;
+  impl.queue.Clear();
   impl.close_timer.reset();
   // From the loop, not from here: the caller may be in the middle of the handler's own work.
   asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {

@@ -26,16 +26,12 @@
 #include "absl/status/status.h"
 #include "base/byte_buffer.h"
 #include "table/value.h"
+#include "wire/answer.h"
 #include "wire/event_loop.h"
 #include "wire/ipc.h"
+#include "wire/send_queue.h"
 
 namespace tickstack::wire {
-
-// A run of bytes to send, and who keeps it alive until it is sent.
-struct Segment {
-  std::span<const std::byte> bytes;
-  std::shared_ptr<const void> owner;
-};
 
 // A received message. `body` is little-endian and uncompressed, whatever came in; it lives while
 // `owner`, or a copy of it, does.
@@ -54,20 +50,26 @@ class ConnectionHandler {
   virtual void OnMessage(Connection& connection, const ReceivedMessage& message) = 0;
   // Every whole message of one read has been handed on: the moment to write a log and to publish.
   virtual void OnDrained(Connection&) {}
+  // A message of more than max_message_bytes has begun, `bytes` long, or a compressed one says that
+  // it is. True: its bytes are read and dropped, and the connection goes on. False closes it.
+  virtual bool OnTooLarge(Connection&, MessageKind /*kind*/, uint64_t /*bytes*/) { return false; }
+  // All that was queued has been written, after the socket had refused some of it.
+  virtual void OnSent(Connection&) {}
   // Called once, last. OK when the peer closed between messages.
   virtual void OnClosed(Connection& connection, const absl::Status& why) = 0;
 };
 
 struct ConnectionOptions {
-  // A larger message closes the connection.
+  // A larger message closes the connection, unless the handler has it dropped.
   size_t max_message_bytes = size_t{256} << 20;
   // More unsent bytes than this closes the connection: a slow reader must not cost the others
-  // memory.
+  // memory. Answers that are streams are not among them: who makes those bounds them.
   size_t max_queue_bytes = size_t{512} << 20;
   // Sync requests that wait for an answer; reading pauses above, so the peer waits in its own
   // socket.
   size_t max_unanswered = 1024;
-  // Answers of more than 2,000 bytes to peers on other machines are compressed if that halves them.
+  // Answers of more than 2,000 bytes to peers on other machines are compressed if that halves them
+  // (wire/answer.h).
   bool compress = true;
 };
 
@@ -103,8 +105,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ReplyTicket TakeTicket();
   void Reply(ReplyTicket ticket, const Value& answer);
   void ReplyError(ReplyTicket ticket, std::string_view text);
-  // `message` is a whole response, header included, ready to send.
-  void ReplyEncoded(ReplyTicket ticket, ByteBuffer message);
+  // `answer` was made for this connection's form(). A stream is destroyed when all of it was sent,
+  // or the connection ends.
+  void Reply(ReplyTicket ticket, Answer answer);
+  AnswerForm form() const;
 
   // Sends a sync request; the callback gets the answer, kUnknown with q's text when it is an error,
   // or kUnavailable when the connection ends first. Async messages may be handed on meanwhile.
@@ -114,6 +118,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // While paused nothing is read or handed on: the peer feels it through its socket.
   void PauseReading();
   void ResumeReading();
+  // Whether the peer has closed its side: for while reading is paused. A system call.
+  bool PeerHasLeft() const;
 
   // Ends the connection; OnClosed(why) follows from the loop. Further calls do nothing.
   void Close(absl::Status why);
@@ -131,7 +137,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint8_t capability() const { return capability_; }
   bool is_local() const { return local_; }  // Loopback or a Unix socket.
   bool is_open() const { return open_; }
-  size_t queued_bytes() const { return queued_bytes_; }
+  size_t queued_bytes() const;  // See SendQueue::bytes().
   uint64_t received_bytes() const { return received_bytes_; }
   uint64_t sent_bytes() const { return sent_bytes_; }
 
@@ -145,6 +151,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void WaitWritable();
   void Fail(absl::Status why);
   void CheckQueue();
+  bool SkipTooLarge(MessageKind kind, uint64_t bytes);
 
   std::unique_ptr<Impl> impl_;
   const uint64_t id_;
@@ -153,7 +160,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   uint8_t capability_;
   bool local_;
   bool open_ = true;
-  size_t queued_bytes_ = 0;
   uint64_t received_bytes_ = 0;
   uint64_t sent_bytes_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/status.h"
@@ -165,6 +166,85 @@ TEST_F(ConnectionTest, SendsDeferredAnswersInTheOrderOfTheRequests) {
   EXPECT_THAT(answers, testing::ElementsAre(Value::Long(0), Value::Long(1), Value::Long(2)));
 }
 
+Value Counting(size_t longs) {
+  ByteBuffer elements;
+  for (size_t i = 0; i < longs; ++i) elements.AppendLittle(static_cast<int64_t>(i));
+  return Value::Vector(Type::kLong, std::move(elements));
+}
+
+// Answers numbers with so many longs, as a stream, and counts the values that it still holds.
+class Streaming : public Echo {
+ public:
+  void Answer(Connection& connection, const Value& value) override {
+    ++held;
+    const std::shared_ptr<const Value> counting(
+        new Value(Counting(static_cast<size_t>(value.as<int64_t>()))), [this](const Value* freed) {
+          --held;
+          delete freed;
+        });
+    connection.Reply(connection.TakeTicket(), MakeAnswer(counting, connection.form()));
+    held_max = std::max(held_max, held);
+  }
+  void OnSent(Connection&) override { ++sent; }
+
+  int held = 0, held_max = 0, sent = 0;
+};
+
+// Small answers between large ones, and what the server says unasked behind them.
+TEST_F(ConnectionTest, StreamsLargeAnswersInTheirOrder) {
+  Streaming streaming;
+  Listen({}, &streaming);
+  client_ = std::make_unique<Client>(loop_, address(), ClientOptions{}, &caller_);
+  const std::vector<int64_t> longs = {10, 3'000'000, 5, 8'180, 8'190, 1'000'000, 1};
+  std::vector<Value> answers;
+  caller_.on_connected = [&](Connection& connection) {
+    for (const int64_t n : longs) {
+      connection.Call(Value::Long(n),
+                      [&](absl::StatusOr<Value> a) { answers.push_back(*std::move(a)); });
+    }
+  };
+  Until([&] { return streaming.got.size() == longs.size(); });
+  streaming.opened[0]->SendAsync(Value::Long(-1));
+  Until([&] { return caller_.got.size() == 1; });
+  ASSERT_EQ(answers.size(), longs.size());
+  for (size_t i = 0; i < longs.size(); ++i) {
+    EXPECT_TRUE(answers[i] == Counting(static_cast<size_t>(longs[i]))) << i;
+  }
+  EXPECT_EQ(streaming.held, 0);
+  EXPECT_GE(streaming.sent, 1);
+  EXPECT_EQ(streaming.opened[0]->queued_bytes(), 0u);
+}
+
+// Goal: an answer that is not read costs its value and no copy of it, and goes with its client.
+TEST_F(ConnectionTest, FreesAStreamWhenItsReaderLeavesInTheMiddle) {
+  Streaming streaming;
+  Listen({}, &streaming);
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  SendRaw(socket, EncodeMessage(MessageKind::kSync, Value::Long(8'000'000)));
+  Until([&] { return streaming.held == 1; });
+  loop_.RunUntil([] { return false; }, 20ms);
+  const std::shared_ptr<Connection> connection = streaming.opened[0];
+  EXPECT_EQ(streaming.held, 1);
+  EXPECT_GT(connection->sent_bytes(), 0u);
+  EXPECT_LT(connection->sent_bytes(), size_t{64'000'000});
+  EXPECT_LE(connection->queued_bytes(), size_t{2} << 20);
+  ::close(socket);
+  Until([&] { return streaming.closed.size() == 1; });
+  EXPECT_EQ(streaming.held, 0);
+}
+
+TEST_F(ConnectionTest, SeesThatAPeerLeftWhileReadingIsPaused) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  Until([&] { return echo_.opened.size() == 1; });
+  echo_.opened[0]->PauseReading();
+  EXPECT_FALSE(echo_.opened[0]->PeerHasLeft());
+  ::close(socket);
+  Until([&] { return echo_.opened[0]->PeerHasLeft(); });
+}
+
 TEST_F(ConnectionTest, PausesAPeerThatAsksFasterThanItIsAnswered) {
   class Silent : public Echo {
     void Answer(Connection& connection, const Value&) override {
@@ -305,6 +385,45 @@ TEST_F(ConnectionTest, RefusesAMessageAboveTheBoundBeforeItsBytesArrive) {
   EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(Message(echo_.closed[0])),
               testing::HasSubstr("1001 bytes, the bound is 1000"));
+  ::close(socket);
+}
+
+// A handler that has them dropped, plain, compressed, and cut into many reads.
+TEST_F(ConnectionTest, DropsMessagesAboveTheBoundIfItsHandlerSaysSo) {
+  class Dropping : public Echo {
+   public:
+    bool OnTooLarge(Connection&, MessageKind kind, uint64_t bytes) override {
+      dropped.emplace_back(kind, bytes);
+      return true;
+    }
+    std::vector<std::pair<MessageKind, uint64_t>> dropped;
+  } dropping;
+  ServerOptions options;
+  options.connection.max_message_bytes = 1000;
+  Listen(options, &dropping);
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  const ByteBuffer megabyte =
+      EncodeMessage(MessageKind::kSync, Value::String(std::string(1 << 20, 'x')));
+  const ByteBuffer small = EncodeMessage(MessageKind::kAsync, Value::Long(1));
+  ByteBuffer all;
+  all.Append(small);
+  all.Append(megabyte);
+  all.Append(small);
+  all.Append(*Compress(EncodeMessage(MessageKind::kAsync, Value::String(std::string(9000, 'x')))));
+  all.Append(small);
+  all.Append(small.span());
+  std::thread writer([&] { SendRaw(socket, all); });
+  Until([&] { return dropping.got.size() == 4; });
+  writer.join();
+  EXPECT_THAT(dropping.dropped,
+              testing::ElementsAre(std::pair(MessageKind::kSync, uint64_t{megabyte.size()}),
+                                   std::pair(MessageKind::kAsync, uint64_t{9014})));
+  // One that is cut off is told from a client that leaves between messages.
+  SendRaw(socket, megabyte.span().first(100'000));
+  ::shutdown(socket, SHUT_WR);
+  Until([&] { return dropping.closed.size() == 1; });
+  EXPECT_EQ(dropping.closed[0].code(), absl::StatusCode::kDataLoss);
   ::close(socket);
 }
 

@@ -65,6 +65,10 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
     if (message.kind != MessageKind::kResponse) handler->OnMessage(connection, message);
   }
   void OnDrained(Connection& connection) override { handler->OnDrained(connection); }
+  bool OnTooLarge(Connection& connection, MessageKind kind, uint64_t bytes) override {
+    return handler->OnTooLarge(connection, kind, bytes);
+  }
+  void OnSent(Connection& connection) override { handler->OnSent(connection); }
   void OnClosed(Connection& connection, const absl::Status& why) override {
     const std::shared_ptr<Connection> keep = connection.shared_from_this();
     connections.erase(connection.id());

@@ -1,0 +1,68 @@
+#include "wire/answer.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "wire/codec.h"
+#include "wire/compress.h"
+
+namespace tickstack::wire {
+namespace {
+
+// The message's size; an error text if the peer cannot read it.
+absl::StatusOr<size_t> MessageBytes(const Value& value, const AnswerForm& form) {
+  TS_ASSIGN_OR_RETURN(const size_t body_bytes, EncodedBytes(value));
+  const size_t bytes = kHeaderBytes + body_bytes;
+  if (bytes <= MessageBytesMax(form.capability)) return bytes;
+  return ResourceExhausted("answer of {} bytes, a client of capability {} takes {}", bytes,
+                           form.capability, MessageBytesMax(form.capability));
+}
+
+Answer Encoded(const Value& value, bool compress) {
+  Answer answer;
+  answer.encoded = EncodeMessage(MessageKind::kResponse, value);
+  if (!compress) return answer;
+  if (std::optional<ByteBuffer> smaller = Compress(answer.encoded)) {
+    answer.encoded = *std::move(smaller);
+  }
+  return answer;
+}
+
+Answer LimitAnswer(const absl::Status& status) {
+  return ErrorAnswer(fmt::format("limit: {}", Message(status)));
+}
+
+}  // namespace
+
+Answer MakeAnswer(std::shared_ptr<const Value> value, const AnswerForm& form) {
+  const absl::StatusOr<size_t> bytes = MessageBytes(*value, form);
+  if (!bytes.ok()) return LimitAnswer(bytes.status());
+  if (*bytes < kStreamBytesMin) {
+    return Encoded(*value, form.compress && *bytes > kCompressBytesMin);
+  }
+  if (form.compress && *bytes <= kCompressBytesMax) {
+    Answer answer = Encoded(*value, true);
+    if (answer.bytes() < *bytes) return answer;
+  }
+  Answer answer;
+  answer.stream = std::make_unique<MessageStream>(MessageKind::kResponse, std::move(value),
+                                                  *bytes - kHeaderBytes);
+  return answer;
+}
+
+Answer EncodeAnswer(const Value& value, const AnswerForm& form) {
+  const absl::StatusOr<size_t> bytes = MessageBytes(value, form);
+  if (!bytes.ok()) return LimitAnswer(bytes.status());
+  return Encoded(value, form.compress && *bytes > kCompressBytesMin && *bytes <= kCompressBytesMax);
+}
+
+Answer ErrorAnswer(std::string_view text) {
+  Answer answer;
+  answer.encoded = EncodeMessage(MessageKind::kResponse, Value::Error(text));
+  return answer;
+}
+
+}  // namespace tickstack::wire

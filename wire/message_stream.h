@@ -1,0 +1,59 @@
+#pragma once
+
+// A message whose bytes are made as they leave: beside the value there are never more than some 40
+// KB of it, however long it is. A value's vectors are what the wire wants already, so their bytes
+// are not copied: the socket is given spans over them. Only what lies between large vectors (heads,
+// atoms, short vectors) is gathered in a buffer.
+//
+//   value      table: 3 names | 2,000,000 longs             | 2,000,000 floats ...
+//   pieces     [header, heads, names][longs, at most n bytes][longs][longs][head][floats] ...
+//               gathered              raw                    raw    raw    gathered
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "table/value.h"
+#include "wire/ipc.h"
+
+namespace tickstack::wire {
+
+// The pieces put together are EncodeMessage(kind, value). Threads: one owner at a time.
+class MessageStream {
+ public:
+  // `body_bytes` is what EncodedBytes(*value) returned. Keeps the value until it is destroyed.
+  MessageStream(MessageKind kind, std::shared_ptr<const Value> value, size_t body_bytes);
+
+  struct Piece {
+    std::span<const std::byte> gathered;  // Until the next call of Next().
+    std::span<const std::byte> raw;       // While the stream lives. Follows `gathered`.
+    size_t bytes() const { return gathered.size() + raw.size(); }
+  };
+  // The next bytes, 1 to `bytes_max`; none at the end. Cost: O(1) for a run of a vector, about 20
+  // ns for each nested value.
+  Piece Next(size_t bytes_max);
+
+  size_t total_bytes() const { return total_bytes_; }  // Header included.
+
+ private:
+  struct Frame {
+    const Value* value;
+    size_t children;
+    size_t next;  // The child that comes next.
+  };
+
+  void Gather();
+  void Enter(const Value& value);
+
+  std::shared_ptr<const Value> value_;
+  size_t total_bytes_;
+  std::vector<Frame> open_;  // From the root to the value whose children are being sent.
+  ByteBuffer gathered_;
+  size_t gathered_sent_ = 0;
+  std::span<const std::byte> raw_;  // Follows what is gathered.
+  bool nul_follows_ = false;        // After raw_.
+};
+
+}  // namespace tickstack::wire

@@ -1,0 +1,126 @@
+#include "wire/send_queue.h"
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+namespace tickstack::wire {
+namespace {
+
+// Below this a segment is copied: an iovec and a reference cost more than the bytes, and a few
+// bytes must not keep a whole block alive in a slow reader's queue.
+constexpr size_t kCopyBelowBytes = 4096;
+constexpr size_t kStagingBytes = size_t{64} << 10;
+constexpr size_t kIovecs = 256;
+// Of a stream, in one call: enough to fill any socket's buffer.
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
+}  // namespace
+
+void SendQueue::CopyIntoStaging(std::span<const std::byte> bytes) {
+  const bool fits = staging_ != nullptr && staging_->size() + bytes.size() <= staging_->capacity();
+  if (!fits) {
+    staging_ = std::make_shared<ByteBuffer>();
+    staging_->reserve(std::max(kStagingBytes, bytes.size()));
+  }
+  const std::byte* at = staging_->data() + staging_->size();
+  staging_->Append(bytes);
+  if (fits && !queue_.empty() && queue_.back().segment.owner == staging_) {
+    Segment& last = queue_.back().segment;
+    last.bytes = {last.bytes.data(), last.bytes.size() + bytes.size()};
+  } else {
+    Push({{at, bytes.size()}, staging_});
+  }
+}
+
+void SendQueue::Append(ByteBuffer message) {
+  bytes_ += message.size();
+  if (message.size() < kCopyBelowBytes) return CopyIntoStaging(message);
+  auto kept = std::make_shared<ByteBuffer>(std::move(message));
+  Push({kept->span(), kept});
+}
+
+void SendQueue::Append(std::span<const Segment> segments) {
+  for (const Segment& segment : segments) {
+    if (segment.bytes.empty()) continue;  // Alone in the queue it could never be sent off.
+    bytes_ += segment.bytes.size();
+    if (segment.bytes.size() < kCopyBelowBytes) {
+      CopyIntoStaging(segment.bytes);
+    } else {
+      Push(segment);
+    }
+  }
+}
+
+void SendQueue::Append(std::unique_ptr<MessageStream> stream) {
+  queue_.push_back({{}, std::move(stream)});
+}
+
+// Makes bytes of what is first.
+void SendQueue::Unroll() {
+  while (!queue_.empty() && queue_.front().stream != nullptr) {
+    const MessageStream::Piece piece = queue_.front().stream->Next(kPieceBytes);
+    if (piece.bytes() == 0) {
+      queue_.pop_front();
+      continue;
+    }
+    // The stream, which stays behind them, owns them.
+    if (!piece.raw.empty()) queue_.push_front({{piece.raw, nullptr}, nullptr});
+    if (!piece.gathered.empty()) queue_.push_front({{piece.gathered, nullptr}, nullptr});
+    bytes_ += piece.bytes();
+  }
+}
+
+void SendQueue::Drop(size_t sent) {
+  bytes_ -= sent;
+  while (sent > 0) {
+    Segment& front = queue_.front().segment;
+    if (sent < front.bytes.size()) {
+      front.bytes = front.bytes.subspan(sent);
+      return;
+    }
+    sent -= front.bytes.size();
+    queue_.pop_front();
+  }
+}
+
+SendQueue::Outcome SendQueue::WriteTo(int socket, uint64_t* sent_bytes) {
+  const uint64_t turn_ends = *sent_bytes + kTurnBytes;
+  while (true) {
+    Unroll();
+    if (queue_.empty()) break;
+    if (*sent_bytes >= turn_ends) return Outcome::kMore;
+    std::array<iovec, kIovecs> pieces;
+    size_t count = 0;
+    for (const Entry& entry : queue_) {
+      if (count == kIovecs || entry.stream != nullptr) break;
+      const std::span<const std::byte> bytes = entry.segment.bytes;
+      pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+    }
+    msghdr header{};
+    header.msg_iov = pieces.data();
+    header.msg_iovlen = count;
+    const ssize_t sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      const bool is_full = errno == EAGAIN || errno == EWOULDBLOCK;
+      return is_full ? Outcome::kMore : Outcome::kError;
+    }
+    *sent_bytes += static_cast<uint64_t>(sent);
+    Drop(static_cast<size_t>(sent));
+  }
+  // All of it was sent: fill it again.
+  if (staging_ != nullptr && staging_.use_count() == 1) staging_->clear();
+  return Outcome::kAllSent;
+}
+
+void SendQueue::Clear() {
+  queue_.clear();
+  bytes_ = 0;
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,33 @@
+#pragma once
+
+// How a value lies in a message. Encode(), EncodedBytes() and MessageStream all follow this, so
+// that they cannot disagree.
+//
+//   | head, at most six bytes | raw bytes that the value holds as they are | NUL? | children ... |
+//     type, attribute, count    a vector's elements, a name, a text                 the same again
+
+#include <array>
+#include <cstddef>
+#include <span>
+
+#include "table/value.h"
+
+namespace tickstack::wire {
+
+struct ValueParts {
+  std::array<std::byte, 6> head;
+  size_t head_bytes = 0;
+  std::span<const std::byte> raw;  // Lives as long as the value.
+  bool ends_with_nul = false;
+  size_t children = 0;  // A list's items, or a pair's keys and values.
+
+  // Without the children's.
+  size_t bytes() const { return head_bytes + raw.size() + (ends_with_nul ? 1 : 0); }
+  std::span<const std::byte> head_span() const { return std::span(head).first(head_bytes); }
+};
+
+// A vector or list of more than kCountMax elements is a TS_CHECK. Cost: O(1).
+ValueParts PartsOf(const Value& value);
+const Value& ChildOf(const Value& value, size_t i);
+
+}  // namespace tickstack::wire
