@@ -5,6 +5,7 @@
 
 #include "query/atomic.h"
 #include "query/errors.h"
+#include "query/gather.h"
 
 // Every kernel keeps eight independent accumulators ("lanes"), item i in lane i % 8 of its block.
 // One accumulator would chain each step to the latency of the last one, and for floats the compiler

@@ -79,16 +79,6 @@ struct Slice {
   bool IsAll() const { return rows->IsAllOf(column.rows()); }
 };
 
-// Copies the slice out; charges the budget first.
-absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget);
-
-// As Materialise, but moves a vector that only the slice holds.
-absl::StatusOr<Value> Release(Slice slice, Budget& budget);
-
-// The items at positions of the column (row numbers, kNoItem: null), as one vector.
-absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,
-                                 Budget& budget);
-
 // Elements of a slice that lie together in memory, and their row numbers: `rows[i]`, or
 // `first_row + i` where `rows` is nullptr.
 template <typename T>

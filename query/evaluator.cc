@@ -5,6 +5,7 @@
 #include "base/time.h"
 #include "query/elements.h"
 #include "query/errors.h"
+#include "query/gather.h"
 #include "query/select.h"
 
 namespace tickstack::query {

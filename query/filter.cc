@@ -9,6 +9,7 @@
 #include "query/atomic.h"
 #include "query/elements.h"
 #include "query/errors.h"
+#include "query/gather.h"
 #include "query/search.h"
 
 namespace tickstack::query {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "query/errors.h"
+#include "query/gather.h"
 #include "query/keys.h"
 
 namespace tickstack::query {

@@ -7,6 +7,7 @@
 #include "query/errors.h"
 #include "query/evaluator.h"
 #include "query/filter.h"
+#include "query/gather.h"
 #include "query/group.h"
 
 namespace tickstack::query {

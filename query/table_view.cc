@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "query/errors.h"
+#include "query/gather.h"
 
 namespace tickstack::query {
 namespace {
@@ -78,19 +79,39 @@ TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns) {
 }
 
 absl::StatusOr<Value> Release(TableView view, Budget& budget) {
-  SymbolVector names[2];
-  std::vector<Value> columns[2];  // The key's and the others'.
-  for (size_t i = 0; i < view.columns.size(); ++i) {
-    const int part = i < view.key_columns ? 0 : 1;
+  TS_RETURN_IF_ERROR(ViewColumn::GatherAll(view.columns, budget));
+  std::vector<Value> columns(view.columns.size());
+  // Columns that are copied, all of them together, and the others one by one.
+  std::vector<size_t> copied;
+  std::vector<ColumnCopy> copies;
+  for (size_t i = 0; i < columns.size(); ++i) {
     TS_ASSIGN_OR_RETURN(Column whole, std::move(view.columns[i]).Take(budget));
-    TS_ASSIGN_OR_RETURN(Value column, Release(Slice{std::move(whole), view.rows}, budget));
-    names[part].push_back(view.names[i]);
-    columns[part].push_back(std::move(column));
+    Slice slice{std::move(whole), view.rows};
+    std::optional<Value> moved;
+    if (slice.IsAll()) moved = std::move(slice.column).Release();
+    if (moved.has_value()) {
+      columns[i] = *std::move(moved);
+    } else if (IsFixedWidth(slice.type())) {
+      copied.push_back(i);
+      copies.emplace_back(slice);
+    } else {
+      TS_ASSIGN_OR_RETURN(columns[i], Materialise(slice, budget));
+    }
   }
-  Value values = Value::Table(std::move(names[1]), std::move(columns[1]));
+  TS_RETURN_IF_ERROR(CopyAll(copies, budget));
+  for (size_t i = 0; i < copied.size(); ++i) columns[copied[i]] = std::move(copies[i]).Finish();
+
+  SymbolVector names[2];
+  std::vector<Value> parts[2];  // The key's columns and the others.
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const int part = i < view.key_columns ? 0 : 1;
+    names[part].push_back(view.names[i]);
+    parts[part].push_back(std::move(columns[i]));
+  }
+  Value values = Value::Table(std::move(names[1]), std::move(parts[1]));
   if (view.key_columns == 0) return values;
   return Value::Pair(Type::kDict, Attribute::kNone,
-                     Value::Table(std::move(names[0]), std::move(columns[0])), std::move(values));
+                     Value::Table(std::move(names[0]), std::move(parts[0])), std::move(values));
 }
 
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i) {

@@ -1,8 +1,11 @@
 #include "query/view_column.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "query/elements.h"
+#include "query/gather.h"
 #include "query/search.h"
 
 namespace tickstack::query {
@@ -85,6 +88,33 @@ absl::StatusOr<Column> ViewColumn::Take(Budget& budget) && {
   deferred_.reset();
   column_.reset();
   return column;
+}
+
+absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& budget) {
+  std::vector<Deferred*> owners;
+  std::vector<ColumnCopy> copies;
+  for (const ViewColumn& column : columns) {
+    Deferred* const deferred = column.deferred_.get();
+    if (column.gathered() != nullptr || std::ranges::find(owners, deferred) != owners.end()) {
+      continue;
+    }
+    if (!IsFixedWidth(column.type()) || deferred->otherwise.has_value()) {
+      TS_RETURN_IF_ERROR(column.Get(budget).status());
+      continue;
+    }
+    TS_ASSIGN_OR_RETURN(Column base, deferred->base.Get(budget));
+    owners.push_back(deferred);
+    if (deferred->rows != nullptr) {
+      copies.emplace_back(Slice{std::move(base), deferred->rows});
+    } else {
+      copies.emplace_back(std::move(base), *deferred->positions);
+    }
+  }
+  TS_RETURN_IF_ERROR(CopyAll(copies, budget));
+  for (size_t i = 0; i < owners.size(); ++i) {
+    owners[i]->gathered.emplace(std::move(copies[i]).Finish());
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Value> ViewColumn::At(size_t row) const {

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
@@ -50,6 +51,8 @@ class ViewColumn {
   absl::StatusOr<Column> Get(Budget& budget) const;
   // The same for who is done with this one: what only it holds, the caller alone holds afterwards.
   absl::StatusOr<Column> Take(Budget& budget) &&;
+  // Gathers all that are deferred, together: all threads help with all columns.
+  static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
   // The column, if nothing is left to gather; nullptr otherwise.
   const Column* gathered() const;
   // One item, without gathering the others. As Column::At.

@@ -1,0 +1,193 @@
+#include "query/gather.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "query/elements.h"
+#include "query/parallel.h"
+
+namespace tickstack::query {
+namespace {
+
+// Items of a task: 100 us and more if they are scattered.
+constexpr size_t kStep = 16384;
+// How far ahead an item is asked for: as many misses as a core keeps under way.
+constexpr size_t kAhead = 16;
+
+absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
+  const SymbolTable& symbols = slice.column.symbols();
+  SymbolVector names;
+  names.reserve(slice.count(), slice.count() * 8);
+  TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
+    for (SymbolId id : block.elements) names.push_back(symbols.NameOf(id));
+  }));
+  return Value::Symbols(std::move(names));
+}
+
+absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
+  std::vector<Value> items;
+  for (uint32_t row : slice.rows->ToVector()) {
+    TS_ASSIGN_OR_RETURN(Value item, slice.column.At(row));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(item)));
+    items.push_back(std::move(item));
+  }
+  return Value::List(std::move(items));
+}
+
+absl::StatusOr<Value> CopyOne(ColumnCopy copy, Budget& budget) {
+  TS_RETURN_IF_ERROR(CopyAll(std::span(&copy, 1), budget));
+  return std::move(copy).Finish();
+}
+
+}  // namespace
+
+ColumnCopy::ColumnCopy(const Slice& slice)
+    : column_(slice.column),
+      type_(column_.type()),
+      rows_(slice.rows),
+      first_row_(rows_->begin_row()),
+      layout_(column_.layout()) {
+  for (const PostingRun& run : rows_->runs()) AddRun(run.rows);
+  count_ = rows_->count();
+}
+
+ColumnCopy::ColumnCopy(Column column, std::span<const uint32_t> positions)
+    : column_(std::move(column)), type_(column_.type()), layout_(column_.layout()) {
+  AddRun(positions);
+}
+
+void ColumnCopy::AddRun(std::span<const uint32_t> rows) {
+  runs_.push_back({count_, rows});
+  count_ += rows.size();
+}
+
+absl::Status ColumnCopy::Reserve(Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(count_, WidthOf(type_)));
+  bytes_.reserve(count_ * WidthOf(type_));
+  bytes_.resize(count_ * WidthOf(type_));
+  const size_t chunks = column_.rows() == 0 ? 0 : layout_.Chunks(column_.rows());
+  origins_.reserve(chunks);
+  for (size_t chunk = 0; chunk < chunks; ++chunk) {
+    VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
+      const auto begin = reinterpret_cast<uintptr_t>(column_.Chunk<T>(chunk).data());
+      origins_.push_back(begin - layout_.BeginRow(chunk) * sizeof(T));
+    });
+  }
+  return absl::OkStatus();
+}
+
+void ColumnCopy::CopyRange(size_t begin, size_t end) {
+  const size_t width = WidthOf(type_);
+  std::byte* const out = bytes_.data();
+  EachPart(layout_, first_row_ + begin, first_row_ + end, [&](size_t row, size_t part_end) {
+    std::memcpy(out + (row - first_row_) * width,
+                reinterpret_cast<const void*>(origins_[layout_.NumberOf(row)] + row * width),
+                (part_end - row) * width);
+  });
+}
+
+template <typename T>
+void ColumnCopy::Gather(std::span<const uint32_t> rows, T* out) const {
+  const uintptr_t* const origins = origins_.data();
+  const ChunkLayout layout = layout_;
+  const auto at = [&](uint32_t row) {
+    return reinterpret_cast<const T*>(origins[layout.NumberOf(row)] + row * sizeof(T));
+  };
+  const T missing = NullElement<T>(type_);
+  const auto take = [&](uint32_t row) { return row == kNoItem ? missing : *at(row); };
+  const size_t ahead_end = rows.size() - std::min(rows.size(), kAhead);
+  size_t i = 0;
+  for (; i < ahead_end; ++i) {
+    if (const uint32_t ahead = rows[i + kAhead]; ahead != kNoItem) __builtin_prefetch(at(ahead));
+    out[i] = take(rows[i]);
+  }
+  for (; i < rows.size(); ++i) out[i] = take(rows[i]);
+}
+
+void ColumnCopy::Copy(size_t begin, size_t end) {
+  if (begin == end) return;
+  if (runs_.empty()) return CopyRange(begin, end);
+  auto run = std::prev(std::ranges::upper_bound(runs_, begin, {}, &Run::begin));
+  for (; begin < end; ++run) {
+    const size_t n = std::min(end, run->begin + run->rows.size()) - begin;
+    VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
+      Gather(run->rows.subspan(begin - run->begin, n), reinterpret_cast<T*>(bytes_.data()) + begin);
+    });
+    begin += n;
+  }
+}
+
+Value ColumnCopy::Finish() && { return Value::Vector(type_, std::move(bytes_)); }
+
+absl::Status CopyAll(std::span<ColumnCopy> copies, Budget& budget) {
+  struct Task {
+    ColumnCopy* copy;
+    size_t begin;
+  };
+  ScratchVector<Task> tasks;
+  size_t items = 0;
+  for (ColumnCopy& copy : copies) {
+    TS_RETURN_IF_ERROR(copy.Reserve(budget));
+    items += copy.count();
+    for (size_t begin = 0; begin < copy.count(); begin += kStep) tasks.push_back({&copy, begin});
+  }
+  if (items <= kStep) {  // Less work than waking another thread.
+    for (ColumnCopy& copy : copies) copy.Copy(0, copy.count());
+    return absl::OkStatus();
+  }
+  return ParallelTasks(budget, tasks.size(), [&](size_t i) {
+    const Task& task = tasks[i];
+    task.copy->Copy(task.begin, std::min(task.begin + kStep, task.copy->count()));
+    return absl::OkStatus();
+  });
+}
+
+absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget) {
+  if (slice.type() == Type::kList) return MaterialiseList(slice, budget);
+  if (slice.type() != Type::kSymbol) return CopyOne(ColumnCopy(slice), budget);
+  if (slice.column.captured()) return MaterialiseCapturedSymbols(slice, budget);
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
+  if (slice.IsAll()) return *slice.column.value();
+  return TakeItems(*slice.column.value(), slice.rows->ToVector());
+}
+
+absl::StatusOr<Value> Release(Slice slice, Budget& budget) {
+  if (slice.IsAll()) {
+    if (std::optional<Value> value = std::move(slice.column).Release()) return *std::move(value);
+  }
+  return Materialise(slice, budget);
+}
+
+absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,
+                                 Budget& budget) {
+  const Type type = column.type();
+  if (IsFixedWidth(type)) return CopyOne(ColumnCopy(column, rows), budget);
+  TS_RETURN_IF_ERROR(type == Type::kSymbol ? budget.Charge(rows.size(), sizeof(size_t) + 8)
+                                           : budget.ChargeItems(rows.size()));
+  if (!column.captured()) return TakeItems(*column.value(), rows);
+  if (type == Type::kSymbol) {
+    SymbolVector names;
+    names.reserve(rows.size(), rows.size() * 8);
+    for (uint32_t row : rows) names.push_back(row == kNoItem ? "" : column.SymbolAt(row));
+    return Value::Symbols(std::move(names));
+  }
+  Value missing = Value::List({});
+  if (column.rows() > 0) {
+    TS_ASSIGN_OR_RETURN(const Value first, column.At(0));
+    if (first.is_vector()) missing = EmptyVector(first.type());
+  }
+  std::vector<Value> items;
+  for (uint32_t row : rows) {
+    if (row == kNoItem) {
+      items.push_back(missing);
+      continue;
+    }
+    TS_ASSIGN_OR_RETURN(Value item, column.At(row));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(item)));
+    items.push_back(std::move(item));
+  }
+  return Value::List(std::move(items));
+}
+
+}  // namespace tickstack::query
