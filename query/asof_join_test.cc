@@ -1,98 +1,27 @@
 // Goal: the join means what q's aj means, whatever path it takes.
-// Method: the kernel against its definition on random short columns; then whole joins, where the
-// same random rows go through the index, through one symbol's rows, and through hashing, and each
-// result must equal a join written row by row.
+// Method: the same random rows go through the indexes of both sides, of one, through one symbol's
+// rows, and through hashing, and each result must equal a join written row by row.
 
 #include "query/asof_join.h"
 
-#include <gmock/gmock.h>
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "query/testing.h"
-#include "table/posting_testing.h"
 
 namespace tickstack::query {
 namespace {
 
 using Times = std::vector<int64_t>;
 
-Times AscendingTimes(std::mt19937_64& rng, size_t most, int64_t span) {
-  Times times(rng() % (most + 1));
-  for (int64_t& time : times) time = static_cast<int64_t>(rng() % static_cast<uint64_t>(span));
-  std::ranges::sort(times);
-  return times;
-}
-
-std::vector<uint32_t> Prevailing(const Times& trade_ns, const Times& quote_ns) {
-  std::vector<uint32_t> prevailing(trade_ns.size());
-  EXPECT_TRUE(AsofMatch(trade_ns, quote_ns, prevailing).ok());
-  return prevailing;
-}
-
-std::vector<uint32_t> PrevailingByDefinition(const Times& trade_ns, const Times& quote_ns) {
-  std::vector<uint32_t> prevailing;
-  for (const int64_t now : trade_ns) {
-    uint32_t last = kNoRow;
-    for (uint32_t i = 0; i < quote_ns.size(); ++i) {
-      if (quote_ns[i] <= now) last = i;
-    }
-    prevailing.push_back(last);
-  }
-  return prevailing;
-}
-
-TEST(AsofMatch, AgreesWithTheDefinition) {
-  for (uint64_t seed = 0; seed < 10'000; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 rng(seed);
-    const Times trade_ns = AscendingTimes(rng, 20, 30), quote_ns = AscendingTimes(rng, 40, 30);
-    ASSERT_EQ(Prevailing(trade_ns, quote_ns), PrevailingByDefinition(trade_ns, quote_ns));
-  }
-}
-
-TEST(AsofMatch, AgreesWithTheDefinitionWhereTradesAreSparse) {
-  for (uint64_t seed = 0; seed < 200; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 rng(seed);
-    const Times trade_ns = AscendingTimes(rng, 5, 5'000),
-                quote_ns = AscendingTimes(rng, 3'000, 5'000);
-    ASSERT_EQ(Prevailing(trade_ns, quote_ns), PrevailingByDefinition(trade_ns, quote_ns));
-  }
-}
-
-// Goal: coarse times change nothing. Method: trades and quotes in few coarse units, at the borders
-// of units, beyond both ends of the clock, null and infinite.
-TEST(AsofMatch, OfPostingsAgreesWithTheDefinition) {
-  constexpr int64_t kBaseNs = 434'419'200'000'000'000;
-  for (uint64_t seed = 0; seed < 5'000; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937_64 rng(seed);
-    Times trade_ns = TimesForTest(rng, kBaseNs, 30), quote_ns = TimesForTest(rng, kBaseNs, 100);
-    std::ranges::sort(trade_ns);
-    std::ranges::sort(quote_ns);
-    const PostingsForTest quotes(quote_ns, kBaseNs);
-    std::vector<uint32_t> prevailing(trade_ns.size());
-    ASSERT_TRUE(AsofMatch(trade_ns, quotes.run(), quotes.times(), prevailing).ok());
-    ASSERT_EQ(prevailing, PrevailingByDefinition(trade_ns, quote_ns));
-  }
-}
-
-TEST(AsofMatch, TakesNullsAndInfinitiesAsTimes) {
-  EXPECT_EQ(Prevailing({kNullLong, 0, kInfinityLong}, {kNullLong, kInfinityLong}),
-            (std::vector<uint32_t>{0, 0, 1}));
-}
-
-TEST(AsofMatch, RefusesResultsOfAnotherCount) {
-  std::vector<uint32_t> prevailing = {7};
-  EXPECT_FALSE(AsofMatch({}, {}, prevailing).ok());
-  EXPECT_EQ(prevailing[0], 7u);
-}
+constexpr int64_t kOpenNs = 434'453'400'000'000'000;  // 2013.10.07D09:30
 
 // Rows of a random trade or quote table; times may go down.
 struct Rows {
@@ -116,6 +45,21 @@ Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) 
   return random;
 }
 
+// Three symbols, of which one has nine rows in ten, 50 us apart in the mean. One row in 1,000 of
+// them goes back if they are not `sorted`.
+Rows ManyRows(std::mt19937_64& rng, size_t rows, bool sorted) {
+  Rows many;
+  int64_t ns = kOpenNs;
+  for (size_t i = 0; i < rows; ++i) {
+    ns += static_cast<int64_t>(rng() % 100'000);
+    const bool back = !sorted && rng() % 1000 == 0;
+    many.sym.emplace_back(rng() % 10 < 9 ? "a" : rng() % 2 == 0 ? "b" : "c");
+    many.time.push_back(back ? ns - 10'000'000 : ns);
+    many.value.push_back(static_cast<int64_t>(i));
+  }
+  return many;
+}
+
 Value TableOf(const Rows& rows, std::string_view value_name) {
   SymbolVector sym;
   for (const std::string& name : rows.sym) sym.push_back(name);
@@ -125,8 +69,10 @@ Value TableOf(const Rows& rows, std::string_view value_name) {
                        Value::Vector(Type::kLong, std::span<const int64_t>(rows.value))});
 }
 
-// For each left row: of the right rows of its symbol at or before it, the last of the latest.
-std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right) {
+// For each left row: of the right rows of its symbol at or before it, the last of the latest; if it
+// is not older than `max_age`.
+std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right,
+                                      std::optional<int64_t> max_age = std::nullopt) {
   std::vector<int64_t> joined;
   for (size_t i = 0; i < left.sym.size(); ++i) {
     int64_t value = kNullLong, best = kNullLong;
@@ -136,7 +82,10 @@ std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right) {
       best = right.time[j];
       value = right.value[j];
     }
-    joined.push_back(value);
+    const bool equal = best == left.time[i];
+    const bool old =
+        max_age.has_value() && !equal && (best == kNullLong || left.time[i] - best > *max_age);
+    joined.push_back(old ? kNullLong : value);
   }
   return joined;
 }
@@ -174,26 +123,142 @@ class JoinedTables {
   TestEnvironment environment_;
 };
 
+// Few rows, none, one, or several blocks of postings and chunks of 64 rows.
+size_t SomeRows(std::mt19937_64& rng, size_t most) {
+  const size_t counts[] = {0, 1, 2, 65};
+  const size_t pick = rng() % 12;
+  return pick < 4 ? counts[pick] : rng() % most;
+}
+
 TEST(AsofJoin, EveryPathAgreesWithTheDefinition) {
-  for (uint64_t seed = 0; seed < 300; ++seed) {
+  for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     const int time_shift = std::array{0, 10, 20, 45}[rng() % 4];
-    const Rows left = RandomRows(rng, rng() % 200, rng() % 2 == 0, time_shift);
-    const Rows right = RandomRows(rng, rng() % 400, rng() % 2 == 0, time_shift);
+    const Rows left = RandomRows(rng, SomeRows(rng, 200), rng() % 2 == 0, time_shift);
+    const Rows right = RandomRows(rng, SomeRows(rng, 600), rng() % 2 == 0, time_shift);
     JoinedTables tables(left, right);
-    const std::vector<int64_t> expected = JoinByDefinition(left, right);
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;t;q]"), expected);
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;vt;q]"), expected);
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;t;vq]"), expected);
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;t;select from q where bid>=0]"), expected);
-    const Rows right_a = OnlyOf(right, "a");
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;t;select sym,time,bid from q where sym=`a]"),
-              JoinByDefinition(left, right_a));
-    ASSERT_EQ(tables.Bids("exec bid from aj[`sym`time;select from t where sym=`a;"
-                          "select from q where sym=`a]"),
-              JoinByDefinition(OnlyOf(left, "a"), right_a));
+    std::string age;
+    std::optional<int64_t> max_age;
+    if (rng() % 2 == 0) {
+      max_age = static_cast<int64_t>(rng() % 20) << time_shift;
+      const int64_t seconds = *max_age / 1'000'000'000;
+      age = fmt::format(";{}D{:02}:{:02}:{:02}.{:09}", seconds / 86'400, seconds / 3'600 % 24,
+                        seconds / 60 % 60, seconds % 60, *max_age % 1'000'000'000);
+    }
+    const auto bids = [&](std::string_view from_left, std::string_view from_right) {
+      return tables.Bids(
+          fmt::format("exec bid from aj[`sym`time;{};{}{}]", from_left, from_right, age));
+    };
+    const std::vector<int64_t> expected = JoinByDefinition(left, right, max_age);
+    ASSERT_EQ(bids("t", "q"), expected);
+    ASSERT_EQ(bids("vt", "q"), expected);
+    ASSERT_EQ(bids("t", "vq"), expected);
+    ASSERT_EQ(bids("vt", "vq"), expected);
+    ASSERT_EQ(bids("t", "select from q where bid>=0"), expected);
+    ASSERT_EQ(bids("select from t where size>=0", "q"), expected);
+    const Rows left_a = OnlyOf(left, "a"), right_a = OnlyOf(right, "a");
+    ASSERT_EQ(bids("t", "select sym,time,bid from q where sym=`a"),
+              JoinByDefinition(left, right_a, max_age));
+    const std::vector<int64_t> of_a = JoinByDefinition(left_a, right_a, max_age);
+    ASSERT_EQ(bids("select from t where sym=`a", "select from q where sym=`a"), of_a);
+    ASSERT_EQ(bids("select from t where sym=`a", "q"), of_a);
+    const size_t some = rng() % 40;
+    const std::vector<int64_t> part(
+        of_a.begin(), of_a.begin() + static_cast<ptrdiff_t>(std::min(some, of_a.size())));
+    ASSERT_EQ(bids(fmt::format("select[{}] from t where sym=`a", some), "q"), part);
   }
+}
+
+// Goal: threads change nothing. Method: tables large enough that the joins are cut into tasks and
+// symbols into parts, some of them with times that go down, on two threads and on one, through the
+// indexes and through hashing.
+TEST(AsofJoin, IsTheSameOnSeveralThreads) {
+  WorkerPool pool(2);
+  Limits helped;
+  helped.workers = &pool;
+  for (uint64_t seed = 0; seed < 4; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    TestEnvironment environment;
+    const size_t quotes = seed % 2 == 0 ? 120'000 : 30'000;
+    environment.SetValue("vt", TableOf(ManyRows(rng, 60'000, seed < 2), "size"));
+    environment.SetValue("vq", TableOf(ManyRows(rng, quotes, seed < 3), "bid"));
+    environment.CaptureTable("t", "vt", 4096);
+    environment.CaptureTable("q", "vq", 4096);
+    for (const std::string_view age : {"", ";0D00:00:00.000100"}) {
+      const auto join = [&](std::string_view left, std::string_view right) {
+        return fmt::format("aj[`sym`time;{};{}{}]", left, right, age);
+      };
+      const absl::StatusOr<Value> expected = Evaluate(join("vt", "vq"), environment);
+      ASSERT_TRUE(expected.ok());
+      for (const auto& [left, right] :
+           {std::pair{"t", "q"}, {"t", "vq"}, {"vt", "q"}, {"vt", "vq"}}) {
+        EXPECT_TRUE(*Evaluate(join(left, right), environment, helped) == *expected);
+      }
+      EXPECT_TRUE(*Evaluate(join("t", "q"), environment) == *expected);
+      const std::string of_a = join("select from t where sym=`a", "select from q where sym=`a");
+      const std::string values = join("select from vt where sym=`a", "select from vq where sym=`a");
+      EXPECT_TRUE(*Evaluate(of_a, environment, helped) == *Evaluate(values, environment));
+    }
+  }
+}
+
+TEST(AsofJoin, AMaximumAgeHasTheUnitsOfTheTimes) {
+  TestEnvironment environment;
+  const auto ask = [&](std::string_view left, std::string_view right, std::string_view age) {
+    return environment.Ask(fmt::format(
+        "exec v from aj[`t;([]t:enlist {});([]t:enlist {};v:enlist 7);{}]", left, right, age));
+  };
+  struct Case {
+    std::string_view left, right, within, beyond;
+  };
+  for (const Case& c : std::initializer_list<Case>{
+           {"2013.10.07D09:30:05", "2013.10.07D09:30", "0D00:00:05", "0D00:00:04.999999999"},
+           {"2013.10.07D09:30:05", "2013.10.07D09:30", "00:00:05", "00:00:04"},
+           {"0D09:30", "0D09:25", "00:05", "00:04"},
+           {"09:30", "09:25", "5", "4"},
+           {"09:30", "09:25", "5i", "4i"},
+           {"09:30", "09:25", "0D00:05:59", "0D00:04:59"},
+           {"09:30:05", "09:30:00", "5", "00:00:04"},
+           {"09:30:05.000", "09:30:00.000", "5000", "00:00:04"},
+           {"2013.10.07", "2013.10.05", "2", "0D47:59:59"},
+           {"2013.10m", "2013.08m", "2i", "1i"},
+           {"2013.10.07T12:00:00.000", "2013.10.06T00:00:00.000", "1.5", "1.25"},
+           {"2013.10.07T12:00:00.000", "2013.10.06T00:00:00.000", "1D12:00:00", "1D11:59:59"},
+           {"7", "5", "2", "1"},
+           {"7h", "5h", "2h", "1"},
+           {"7.5", "5.0", "2.5", "2"},
+           {"-1.5", "-4.0", "2.5", "2.25"},
+           {"7e", "5e", "2", "1"},
+           {"7", "5", "0W", "0"},
+           {"0W", "-0W", "0W", "5"},
+           {"2013.10.07D09:30", "0Np", "0Wn", "1000D00:00:00"},
+           {"0Np", "0Np", "0D00:00:00", "-1"},
+       }) {
+    EXPECT_EQ(ask(c.left, c.right, c.within), ",7") << c.left << " within " << c.within;
+    if (c.beyond == "-1") continue;
+    EXPECT_EQ(ask(c.left, c.right, c.beyond), ",0N") << c.left << " beyond " << c.beyond;
+  }
+  for (const Case& c : std::initializer_list<Case>{
+           {"2013.10.07D09:30", "", "5", ""},
+           {"2013.10.07D09:30", "", "5.0", ""},
+           {"0D09:30", "", "5i", ""},
+           {"09:30", "", "5.0", ""},
+           {"2013.10m", "", "0D00:05", ""},
+           {"7", "", "0D00:05", ""},
+           {"7", "", "`a", ""},
+           {"7", "", "1 2", ""},
+           {"7.5", "", "0D00:05", ""},
+           {"2013.10.07D09:30", "", "2013.10.07", ""},
+       }) {
+    EXPECT_EQ(ask(c.left, c.left, c.within), "'type") << c.left << " " << c.within;
+  }
+  EXPECT_EQ(ask("7", "7", "-1"), "'domain");
+  EXPECT_EQ(ask("7", "7", "0N"), "'domain");
+  EXPECT_EQ(ask("2013.10.07D09:30", "2013.10.07D09:30", "0Nn"), "'domain");
+  EXPECT_EQ(environment.Ask("aj0[`t;([]t:09:30 09:31);([]t:enlist 09:28;v:enlist 7);2]"),
+            "([]t:09:28 09:31;v:7 0N)");
 }
 
 TEST(AsofJoin, MatchesSeveralKeys) {
@@ -228,18 +293,20 @@ TEST(AsofJoin, KeepsTheLeftValueOfACommonColumnWhereNoRowWasFound) {
 TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
   TestEnvironment environment;
   environment.CaptureTable("q",
-                           "([]time:til 20000;sym:`a;bid:til 20000;ask:til 20000;x:til 20000)");
+                           "([]time:2013.10.07D09:30+til 20000;sym:`a;bid:til 20000;ask:til 20000;"
+                           "x:til 20000)");
   environment.CaptureTable("t", "select time,sym,price:bid from q");
-  Limits limits;  // A column is 160,000 bytes; matching takes less than seven of them.
-  limits.max_result_bytes = 1'400'000;
-  const std::string join = "aj[`sym`time;select from t where time>=0;q]";
+  Limits limits;  // A column has 160,000 bytes; matching takes 80,000 and what the runs take.
+  limits.max_result_bytes = 600'000;
+  const std::string join = "aj[`sym`time;t;q]";
   EXPECT_EQ(environment.Ask("exec sum bid from " + join, limits), "199990000");
   EXPECT_EQ(environment.Ask("exec sum bid,max bid,last bid from " + join, limits),
             "`bid`bid1`bid2!199990000 19999 19999");
   EXPECT_EQ(environment.Ask("count " + join, limits), "20000");
   EXPECT_EQ(environment.Ask("last " + join, limits),
-            "`time`sym`price`bid`ask`x!(19999;`a;19999;19999;19999;19999)");
-  EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+(sum x)+sum price from " + join, limits),
+            "`time`sym`price`bid`ask`x!(2013.10.07D09:30:00.000019999;`a;19999;19999;19999;19999)");
+  EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+sum x from " + join, limits), "599970000");
+  EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+(sum x)+sum 1*x from " + join, limits),
             "'limit");
   EXPECT_EQ(environment.Ask("count select from " + join + " where bid<5", limits), "5");
 }

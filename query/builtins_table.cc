@@ -1,6 +1,7 @@
 // Functions of tables.
 
 #include <array>
+#include <optional>
 
 #include "query/asof_join.h"
 #include "query/builtins.h"
@@ -70,12 +71,18 @@ Result Meta(Context& context, Args args) {
   return Value::KeyedTable(std::move(keys), std::move(values));
 }
 
+// The fourth argument, a maximum age, is an extension of q.
 template <AsofTime time>
 Result Aj(Context& context, Args args) {
+  std::optional<Value> max_age;
+  if (args.size() == 4) {
+    TS_ASSIGN_OR_RETURN(max_age, Take(context, args[3]));
+  }
   TS_ASSIGN_OR_RETURN(const TableView right, ToView(context, std::move(args[2])));
   TS_ASSIGN_OR_RETURN(const TableView left, ToView(context, std::move(args[1])));
   TS_ASSIGN_OR_RETURN(const Value columns, Take(context, args[0]));
-  TS_ASSIGN_OR_RETURN(TableView joined, AsofJoin(columns, left, right, time, context.budget));
+  TS_ASSIGN_OR_RETURN(TableView joined, AsofJoin(columns, left, right, time,
+                                                 max_age ? &*max_age : nullptr, context.budget));
   return joined;
 }
 
@@ -84,8 +91,8 @@ constexpr std::array kTable = {
     Builtin{"cols", 1, 1, false, Cols},
     Builtin{"keys", 1, 1, false, Keys},
     Builtin{"meta", 1, 1, false, Meta},
-    Builtin{"aj", 3, 3, false, Aj<AsofTime::kLeft>},
-    Builtin{"aj0", 3, 3, false, Aj<AsofTime::kRight>},
+    Builtin{"aj", 3, 4, false, Aj<AsofTime::kLeft>},
+    Builtin{"aj0", 3, 4, false, Aj<AsofTime::kRight>},
 };
 
 }  // namespace

@@ -81,6 +81,20 @@ class PostingTimes {
     return ns;
   }
   void Prefetch(uint32_t row) const { __builtin_prefetch(exact_->Element(row)); }
+  // Coarse times of both mean the same.
+  bool SameClock(const PostingTimes& other) const { return base_ns_ == other.base_ns_; }
+  // What the coarse times of two times say about how far they are apart.
+  struct Apart {
+    int64_t more_than_ns;
+    int64_t less_than_ns;
+  };
+  // `then` is at or before `now`. nullopt at the ends of the clock, where it says nothing.
+  static std::optional<Apart> ApartNs(uint32_t now, uint32_t then) {
+    if (then == 0 || now == UINT32_MAX) return std::nullopt;
+    const auto units = static_cast<int64_t>(now - then);
+    return Apart{(units - 1) * (int64_t{1} << kUnitShift),
+                 (units + 1) * (int64_t{1} << kUnitShift)};
+  }
   // Postings [begin, end) are of a run whose times ascend, and none has a coarse time beyond that
   // of `ns`: up to where they are at `ns` or before.
   size_t EndOfExact(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {

@@ -1,0 +1,47 @@
+#pragma once
+
+// The tolerance of an as-of join: how old a prevailing row may be.
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "table/symbol_index.h"
+#include "table/types.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// Of equal times the age is 0, and an age that equals the maximum is within it. A row whose time is
+// null has no age: it is within a bound only for a left time that is null as well.
+class MaxAge {
+ public:
+  MaxAge() = default;  // None: however old.
+
+  // For times of a column of type `time`. `age` is an atom:
+  //
+  //   timestamp, timespan          a timespan, or minutes, seconds, times
+  //   date, minute, second, time   the same, in whole units of the column rounded down; or an
+  //                                integer number of its units
+  //   month, integers, chars       an integer
+  //   datetime                     a float number of days, or a timespan
+  //   reals, floats                any number
+  //
+  // An infinite age is no bound. Errors: `type` for other types, `domain` for a null or negative
+  // age.
+  static absl::StatusOr<MaxAge> Of(const Value& age, Type time);
+
+  bool limited() const { return limited_; }
+  // Times as OrderedTime makes them; `then` is at or before `now`.
+  bool Admits(int64_t now, int64_t then) const;
+  // The same for rows of postings. Reads exact times only where the coarse ones leave it open.
+  bool Admits(const PostingRun& now_run, size_t now, const PostingTimes& now_times,
+              const PostingRun& then_run, size_t then, const PostingTimes& then_times) const;
+
+ private:
+  bool limited_ = false;
+  bool floating_ = false;
+  int64_t most_ = 0;
+  double most_float_ = 0;
+};
+
+}  // namespace tickstack::query
