@@ -5,6 +5,7 @@
 
 #include "query/asof_join.h"
 #include "query/builtins.h"
+#include "query/nbbo.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -71,6 +72,13 @@ Result Meta(Context& context, Args args) {
   return Value::KeyedTable(std::move(keys), std::move(values));
 }
 
+Result NbboOf(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const TableView table, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value columns, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(TableView best, Nbbo(columns, table, context.budget));
+  return best;
+}
+
 // The fourth argument, a maximum age, is an extension of q.
 template <AsofTime time>
 Result Aj(Context& context, Args args) {
@@ -93,6 +101,7 @@ constexpr std::array kTable = {
     Builtin{"meta", 1, 1, false, Meta},
     Builtin{"aj", 3, 4, false, Aj<AsofTime::kLeft>},
     Builtin{"aj0", 3, 4, false, Aj<AsofTime::kRight>},
+    Builtin{"nbbo", 2, 2, false, NbboOf},
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ constexpr std::string_view kExpressions[] = {
     "aj0[`sym`time;vt;vq]",
     "aj[`sym`time;t;q;0D00:00:00.000002]",
     "aj[`sym`time;select from vt where price>5;q]",
+    "nbbo[`sym`size`price`price;t]",
+    "nbbo[`sym`g`price`price`id`size;select from t where id>5]",
     "aj[`name`id;select name,id from t;select name,id,bid:price,sym from vt where price>50]",
     "(exec id from t),exec id from vt",
     "(exec name from t),exec name from vt",
