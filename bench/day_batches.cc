@@ -24,7 +24,7 @@ std::vector<std::string> MakeNames(size_t count) {
   return names;
 }
 
-void AppendRandom(ByteBuffer& out, Type type, std::mt19937_64& rng) {
+void AppendRandom(ByteBuffer& out, Type type, uint8_t chars, std::mt19937_64& rng) {
   const uint64_t bits = rng();
   switch (type) {
     case Type::kFloat:
@@ -41,7 +41,7 @@ void AppendRandom(ByteBuffer& out, Type type, std::mt19937_64& rng) {
       break;
     default:
       TS_CHECK(WidthOf(type) == 1);
-      out.AppendLittle(static_cast<uint8_t>('A' + bits % 26));
+      out.AppendLittle(static_cast<uint8_t>('A' + bits % chars));
   }
 }
 
@@ -86,7 +86,7 @@ DayBatches::Batch DayBatches::Make(const Schema& schema, uint64_t seed) const {
       } else if (column.type == Type::kTimestamp) {
         batch.bytes.AppendLittle(TimeOf(i));  // Next() moves it on.
       } else {
-        AppendRandom(batch.bytes, column.type, rng);
+        AppendRandom(batch.bytes, column.type, options_.chars, rng);
       }
     }
     ends.push_back(batch.bytes.size());

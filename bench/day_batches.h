@@ -24,6 +24,7 @@ struct DayBatchOptions {
   int64_t open_ns = 0;  // The first row's time.
   int64_t step_ns = 1;  // From row to row.
   uint64_t seed = 1;
+  uint8_t chars = 26;  // Different values of a char column, from `A` on.
 };
 
 // Rows of a schema with a column `time` of timestamps and a column `sym` of symbols. Times ascend

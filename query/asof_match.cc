@@ -46,7 +46,7 @@ struct Gallop {
 // Calls f with the way of searching that suits the ratio of the two sides.
 template <typename F>
 void BySearch(size_t trades, size_t quotes, F f) {
-  constexpr size_t kDense = 64;
+  constexpr size_t kDense = 24;  // asof_match.h has the measurement.
   if (quotes / kDense <= trades) {
     f(Merge());
   } else {

@@ -7,9 +7,12 @@
 // All of them walk once through both sides, which ascend. Where there are few quotes to a trade
 // they merge: they count 16 quotes at a time that are not beyond the trade, without a branch on any
 // of them. Where there are many they gallop: from the last answer they look ahead 1, 2, 4, 8...
-// quotes and then halve, so that what they skip is never read. A merge costs a quarter of a
-// nanosecond a quote, a gallop two mispredicted branches a doubling, so they meet at about 64
-// quotes a trade.
+// quotes and then halve, so that what they skip is never read. Measured (2.6 GHz, 32-bit times, ns
+// a trade):
+//
+//   quotes a trade    1    4   10   20   32   64  128  512  2048
+//   merge             6    7    9   13   16   29   58  211   810
+//   gallop            7   10   12   14   15   18   27   43    54
 
 #include <cstddef>
 #include <cstdint>

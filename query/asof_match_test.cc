@@ -69,7 +69,8 @@ TEST(AsofMatch, OfPostingsAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 5'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    Times trade_ns = TimesForTest(rng, kBaseNs, 30), quote_ns = TimesForTest(rng, kBaseNs, 100);
+    const size_t most = seed % 50 == 0 ? 3'000 : 100;  // Few trades on many quotes gallop.
+    Times trade_ns = TimesForTest(rng, kBaseNs, 30), quote_ns = TimesForTest(rng, kBaseNs, most);
     std::ranges::sort(trade_ns);
     std::ranges::sort(quote_ns);
     const PostingsForTest quotes(quote_ns, kBaseNs);
@@ -84,8 +85,11 @@ TEST(AsofMatch, OfTwoPostingsAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 5'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    const size_t most = seed % 10 == 0 ? 3'000 : 30;  // Also more than a block of trades.
-    Times trade_ns = TimesForTest(rng, kBaseNs, most), quote_ns = TimesForTest(rng, kBaseNs, 100);
+    // More than a block of trades, and few on many quotes, which gallop, among them.
+    const size_t trades_most = seed % 50 == 0 ? 3'000 : 30;
+    const size_t quotes_most = seed % 50 == 1 ? 3'000 : 100;
+    Times trade_ns = TimesForTest(rng, kBaseNs, trades_most),
+          quote_ns = TimesForTest(rng, kBaseNs, quotes_most);
     std::ranges::sort(trade_ns);
     std::ranges::sort(quote_ns);
     const PostingsForTest quotes(quote_ns, kBaseNs);
