@@ -100,7 +100,8 @@ inline int32_t RoundLots(uint32_t bits) {
                                                       200, 300, 300, 400, 500, 800, 1000, 2000};
   return kShares[bits & 15];
 }
-inline char Exchange(uint32_t bits) { return "NQPZKBYXJDVNQPZD"[bits & 15]; }
+// Ten of them.
+inline char Exchange(uint32_t bits) { return "NQPZKBYXJDNNQPZD"[bits & 15]; }
 inline char SaleCondition(uint32_t bits) { return "@@@@@FFT"[bits & 7]; }
 
 }  // namespace tickstack::feed
