@@ -4,6 +4,8 @@ JOBS ?= $(shell nproc)
 # Seconds per fuzzer for `make fuzz`; arguments of `make demo`, such as DEMO_ARGS="--seconds 5".
 FUZZ_SECONDS ?= 60
 DEMO_ARGS ?=
+# Arguments of `make bench-peers`, such as PEERS_ARGS="--peers duckdb,polars --no-docs".
+PEERS_ARGS ?=
 # `make lint` looks at what differs from this commit; `make lint ALL=1` at everything.
 LINT_BASE ?= origin/main
 ALL ?=
@@ -12,7 +14,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax build demo test test-dax test-qpython bench format lint fuzz clean
+.PHONY: help deps deps-dax build demo test test-dax test-qpython bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -22,6 +24,7 @@ help:
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make bench         every benchmark"
+	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
 	@echo "make format        clang-format over all sources"
 	@echo "make lint          format check and clang-tidy over what changed (ALL=1: everything)"
 	@echo "make fuzz          every fuzzer for FUZZ_SECONDS=$(FUZZ_SECONDS)"
@@ -58,6 +61,9 @@ test-qpython: build
 bench: build/release/build.ninja
 	cmake --build build/release --parallel $(JOBS) --target tickstack benchmarks
 	bench/run_all.sh build/release
+
+bench-peers: build
+	bench/peers/run $(PEERS_ARGS)
 
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 -i
