@@ -3,10 +3,11 @@
 run_qpython_test.sh, which installs it."""
 
 import pathlib
+import re
 import sys
 
 import numpy
-from qpython.qcollection import qlist
+from qpython.qcollection import QKeyedTable, QList, QTable, qlist
 from qpython.qconnection import MessageType, QConnection
 from qpython.qtype import (QBOOL_LIST, QDOUBLE_LIST, QException, QINT_LIST, QSTRING, QSYMBOL, QSYMBOL_LIST,
                            QTIMESTAMP_LIST)
@@ -31,10 +32,12 @@ def trade_columns(symbols):
             qlist(numpy.array(list(b"N" * n), "i1"), qtype=QSTRING)]
 
 
-class QPythonTest(stack.StackTest):
+class QPythonCase(stack.StackTest):
+    CONFIG = CONFIG
+
     def setUp(self):
         super().setUp()
-        self.stack = self.start_stack(CONFIG, "--date", DATE)
+        self.stack = self.start_stack(self.CONFIG, "--date", DATE)
 
     def open(self, name, **options):
         connection = QConnection(host="127.0.0.1", port=self.stack.port(name), timeout=20, **options)
@@ -42,6 +45,8 @@ class QPythonTest(stack.StackTest):
         self.addCleanup(connection.close)
         return connection
 
+
+class QPythonTest(QPythonCase):
     def test_it_subscribes_publishes_and_receives(self):
         subscriber, publisher = self.open("tickerplant"), self.open("tickerplant")
         name, schema = subscriber.sendSync(".u.sub", numpy.string_("trade"), numpy.string_(""))
@@ -84,6 +89,65 @@ class QPythonTest(stack.StackTest):
             rdb.sendSync("select nothing from trade")
         with self.assertRaises(QException):
             self.open("tickerplant").sendSync(".u.sub", numpy.string_("nobody"), numpy.string_(""))
+
+
+def readme_examples():
+    """(expression, the lines that the README shows below it) of every q expression that the README sends to an
+    rdb; of the commands and of q clients' calls no result is shown."""
+    text = (stack.ROOT / "README.md").read_text(encoding="utf-8")
+    for block in re.findall(r"^```q\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for example in re.split(r"^q\)", block, flags=re.MULTILINE)[1:]:
+            expression, *shown = example.rstrip("\n").split("\n")
+            yield expression, shown
+    for expression in re.findall(r"tickstack query :5011 '([^']*)'", text) + re.findall(r'h"([^"]*)"', text):
+        yield expression, []
+
+
+def cells(value):
+    """What a client has of an answer, by row: keys first, as in the README."""
+    if isinstance(value, QKeyedTable):
+        return [[*key, *row] for key, row in zip(value.keys, value.values)]
+    if isinstance(value, QTable):
+        return [list(row) for row in value]
+    return [[item] for item in (value if isinstance(value, QList) else [value])]
+
+
+def shown_cells(lines):
+    """The same of what is shown: without a table's head, and the rule under it."""
+    rules = [number for number, line in enumerate(lines) if set(line) <= set("-| ") and "-" in line]
+    return [line.replace("|", " ").split() for line in lines[rules[0] + 1 if rules else 0:]]
+
+
+class ReadmeTest(QPythonCase):
+    """The README's first queries, to the stack that it starts; taken from it, so that it stays true. What it shows
+    are the first rows of a day that is the same for everybody."""
+    CONFIG = (stack.ROOT / "examples/stack.toml").read_text(encoding="utf-8")
+    TRADES = 1_000  # Examples with a result look at no more of them.
+
+    def test_the_examples_of_the_readme_give_what_it_shows(self):
+        # Published ten quotes to a trade, in windows: a second one is under way when these are there.
+        stack.wait_until(lambda: self.stack.count("trade") > 2 * self.TRADES, 60, "some trades")
+        rdb = self.open("rdb")
+        examples = list(readme_examples())
+        self.assertGreaterEqual(len([shown for _, shown in examples if shown]), 5)
+        self.assertGreaterEqual(len([shown for _, shown in examples if not shown]), 3)
+        for expression, shown in examples:
+            with self.subTest(expression=expression):
+                answer = rdb.sendSync(expression)
+                if shown:
+                    printed = self.run_program("query", f":{self.stack.port('rdb')}", expression)
+                    self.assertEqual(shown, printed.stdout.rstrip("\n").split("\n"), printed.stderr)
+                    self.compare(cells(answer), shown_cells(shown))
+
+    def compare(self, found, shown):
+        self.assertEqual(len(shown), len(found))
+        for have, want in zip(found, shown):
+            self.assertEqual(len(want), len(have), f"{have} and {want}")
+            for value, text in zip(have, want):
+                if isinstance(value, bytes):
+                    self.assertEqual(text, value.decode())
+                else:
+                    self.assertAlmostEqual(float(text), float(value), places=9)
 
 
 if __name__ == "__main__":
