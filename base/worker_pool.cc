@@ -19,9 +19,14 @@ struct WorkerPool::Job {
   size_t helpers = 0;  // Guarded by the pool's mutex_: threads that are in the job.
 };
 
-WorkerPool::WorkerPool(size_t threads) {
+WorkerPool::WorkerPool(size_t threads, const std::function<void()>& begin) {
   threads_.reserve(threads);
-  for (size_t i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+  for (size_t i = 0; i < threads; ++i) {
+    threads_.emplace_back([this, begin] {
+      if (begin) begin();
+      Work();
+    });
+  }
 }
 
 WorkerPool::~WorkerPool() {

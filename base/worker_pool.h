@@ -14,6 +14,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -26,7 +27,8 @@ namespace tickstack {
 // Threads: any thread may call ParallelFor, a task as well.
 class WorkerPool {
  public:
-  explicit WorkerPool(size_t threads);
+  // Each thread calls `begin` first, if there is one: to set its priority.
+  explicit WorkerPool(size_t threads, const std::function<void()>& begin = nullptr);
   // Nobody is in ParallelFor, and nobody will be.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;

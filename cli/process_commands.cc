@@ -234,7 +234,24 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
       .add_option("--query-helpers", options.query_helpers,
                   "Threads that help them; one less than there are cores if not given")
       ->check(CLI::Range(0, 1024));
+  command
+      .add_option("--query-nice", options.query_nice,
+                  "How those stand back for the thread that takes updates: 0 to 19")
+      ->check(CLI::Range(0, 19))
+      ->capture_default_str();
   command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--query-slow-ms", options.query_slow_ms, "Log slower ones; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  AddBytes(command, "--query-max-bytes", options.query_max_bytes,
+           "What one query may build; 0: its tier's size, 1GiB in DRAM");
+  AddBytes(command, "--query-unread-bytes", options.query_unread_bytes,
+           "What answers may hold until they are read; 0: twice that");
+  command
+      .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
+                  "A client that does not read is cut off; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");

@@ -95,6 +95,17 @@ absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status ReadQueries(const ConfigTable& table, rdb::RdbMainOptions& options) {
+  TS_RETURN_IF_ERROR(table.Read("query_threads", &options.query_threads, 1, 256));
+  TS_RETURN_IF_ERROR(table.Read("query_helpers", &options.query_helpers, 0, 1024));
+  TS_RETURN_IF_ERROR(table.Read("query_nice", &options.query_nice, 0, 19));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "query_timeout_s", &options.query_timeout_s));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "query_slow_ms", &options.query_slow_ms));
+  TS_RETURN_IF_ERROR(table.ReadBytes("query_max_bytes", &options.query_max_bytes));
+  TS_RETURN_IF_ERROR(table.ReadBytes("query_unread_bytes", &options.query_unread_bytes));
+  return ReadFromZero(table, "query_unread_timeout_s", &options.query_unread_timeout_s);
+}
+
 // An RDB and a feed connect to the file's tickerplant if they do not say to which, a monitor to the
 // file's first RDB and feed.
 absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackConfig& config) {
@@ -107,9 +118,7 @@ absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackCon
   TS_RETURN_IF_ERROR(table.Read("replay", &options.replay));
   TS_RETURN_IF_ERROR(table.Read("infer_schemas", &options.infer_schemas));
   TS_RETURN_IF_ERROR(table.Read("read_log_file", &options.read_log_file));
-  TS_RETURN_IF_ERROR(table.Read("query_threads", &options.query_threads, 1, 256));
-  TS_RETURN_IF_ERROR(table.Read("query_helpers", &options.query_helpers, 0, 1024));
-  TS_RETURN_IF_ERROR(ReadFromZero(table, "query_timeout_s", &options.query_timeout_s));
+  TS_RETURN_IF_ERROR(ReadQueries(table, options));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("numa_node", &options.numa_node, 0, kNumaNodeMax));

@@ -59,6 +59,12 @@ busy_poll = true
 name = "one"
 port = 6011
 query_threads = 2
+query_nice = 5
+query_timeout_s = 2.5
+query_slow_ms = 250
+query_max_bytes = "64MiB"
+query_unread_bytes = "1GiB"
+query_unread_timeout_s = 7
 [rdb.tier.dram]
 size = "8GiB"
 [[rdb]]
@@ -93,6 +99,12 @@ rdb = "two"
   EXPECT_TRUE(plant.busy_poll);
   ASSERT_EQ(config.rdbs.size(), 2u);
   EXPECT_EQ(config.rdbs[0].query_threads, 2);
+  EXPECT_EQ(config.rdbs[0].query_nice, 5);
+  EXPECT_EQ(config.rdbs[0].query_timeout_s, 2.5);
+  EXPECT_EQ(config.rdbs[0].query_slow_ms, 250);
+  EXPECT_EQ(config.rdbs[0].query_max_bytes, size_t{64} << 20);
+  EXPECT_EQ(config.rdbs[0].query_unread_bytes, size_t{1} << 30);
+  EXPECT_EQ(config.rdbs[0].query_unread_timeout_s, 7);
   EXPECT_EQ(config.rdbs[0].tiers[0].options.capacity_bytes, size_t{8} << 30);
   ASSERT_EQ(config.feeds.size(), 1u);
   EXPECT_EQ(config.feeds[0].source.kind, "lean");
@@ -174,7 +186,14 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(plant.max_queue_bytes, bare.tickerplant->max_queue_bytes);
   EXPECT_EQ(plant.max_message_bytes, bare.tickerplant->max_message_bytes);
   EXPECT_EQ(plant.max_connections, bare.tickerplant->max_connections);
-  EXPECT_EQ(stack->rdbs[0].query_threads, bare.rdbs[0].query_threads);
+  const rdb::RdbMainOptions &rdb = stack->rdbs[0], &bare_rdb = bare.rdbs[0];
+  EXPECT_EQ(rdb.query_threads, bare_rdb.query_threads);
+  EXPECT_EQ(rdb.query_nice, bare_rdb.query_nice);
+  EXPECT_EQ(rdb.query_timeout_s, bare_rdb.query_timeout_s);
+  EXPECT_EQ(rdb.query_slow_ms, bare_rdb.query_slow_ms);
+  EXPECT_EQ(rdb.query_max_bytes, bare_rdb.query_max_bytes);
+  EXPECT_EQ(rdb.query_unread_bytes, bare_rdb.query_unread_bytes);
+  EXPECT_EQ(rdb.query_unread_timeout_s, bare_rdb.query_unread_timeout_s);
   const mem::TierOptions &dram = stack->rdbs[0].tiers[0].options,
                          &bare_dram = bare.rdbs[0].tiers[0].options;
   EXPECT_EQ(dram.touch_ahead_bytes, bare_dram.touch_ahead_bytes);

@@ -6,19 +6,19 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "query/errors.h"
-#include "query/query.h"
-#include "wire/codec.h"
+#include "base/thread_priority.h"
+#include "base/time.h"
 
 namespace tickstack::rdb {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr size_t kRequestBytesMax = size_t{16} << 20;
 constexpr size_t kWaitingMax = 64;
-
-ByteBuffer ErrorMessage(const absl::Status& status) {
-  return wire::EncodeMessage(wire::MessageKind::kResponse, Value::Error(query::QErrorText(status)));
-}
+constexpr size_t kWaitingBytesMax = kRequestBytesMax;
+// How late at most it is seen that a client left while it is not read from, or does not read.
+constexpr auto kLookRound = 50ms;
 
 size_t MaxResultBytes(const QueryServiceOptions& options) {
   if (options.max_result_bytes > 0) return options.max_result_bytes;
@@ -27,144 +27,239 @@ size_t MaxResultBytes(const QueryServiceOptions& options) {
   return capacity == SIZE_MAX ? query::Limits().max_result_bytes : capacity;
 }
 
-}  // namespace
+size_t MaxUnreadBytes(const QueryServiceOptions& options, size_t max_result_bytes) {
+  if (options.max_unread_bytes > 0) return options.max_unread_bytes;
+  return std::max(2 * max_result_bytes, max_result_bytes);  // Twice SIZE_MAX is no bound either.
+}
 
-struct QueryService::Client {
-  std::shared_ptr<wire::Connection> connection;  // The socket thread's.
-  size_t waiting = 0;                            // The socket thread's.
-  std::atomic<bool> gone{false};                 // Ends what is being evaluated for it.
-};
+void Add(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.fetch_add(n, std::memory_order_relaxed);
+}
+void Subtract(std::atomic<uint64_t>& counter, uint64_t n) {
+  counter.fetch_sub(n, std::memory_order_relaxed);
+}
+
+QueryRunnerOptions RunnerOptions(const QueryServiceOptions& options, size_t max_result_bytes,
+                                 ScratchMemory* scratch, WorkerPool* helpers,
+                                 wire::EventLoop* free_on) {
+  QueryRunnerOptions runner;
+  runner.limits.max_result_bytes = max_result_bytes;
+  runner.limits.scratch = scratch;
+  runner.limits.workers = helpers;
+  runner.timeout_ns = options.timeout_ns;
+  runner.slow_ns = options.slow_ns;
+  runner.free_on = free_on;
+  return runner;
+}
+
+}  // namespace
 
 QueryService::QueryService(const QueryServiceOptions& options, RdbEnvironment* environment)
     : options_(options),
-      environment_(environment),
+      counters_(environment->queries()),
+      scratch_(options.scratch == nullptr ? std::nullopt : std::make_optional(options.scratch)),
       max_result_bytes_(MaxResultBytes(options)),
-      helpers_(options.helpers) {
-  if (options.scratch != nullptr) scratch_.emplace(options.scratch);
-}
+      max_unread_bytes_(MaxUnreadBytes(options, max_result_bytes_)),
+      helpers_(options.helpers, [nice = options.nice] { SetThreadNice(nice); }),
+      runner_(RunnerOptions(options, max_result_bytes_, scratch_.has_value() ? &*scratch_ : nullptr,
+                            &helpers_, &free_loop_),
+              environment, &counters_),
+      look_round_(loop_) {}
 
 absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
     const QueryServiceOptions& options, RdbEnvironment* environment) {
   std::unique_ptr<QueryService> service(new QueryService(options, environment));
+  QueryService* const raw = service.get();
   wire::ServerOptions server;
   server.connection.max_message_bytes = kRequestBytesMax;
-  // Replies may be larger than what others are allowed to leave unread.
-  server.connection.max_queue_bytes = service->max_result_bytes_ + kRequestBytesMax;
   TS_ASSIGN_OR_RETURN(service->server_,
-                      wire::Listen(service->loop_, options.listener, server, service.get()));
-  service->socket_thread_ = std::thread([raw = service.get()] { raw->loop_.Run(); });
+                      wire::Listen(service->loop_, options.listener, server, raw));
+  service->look_round_.Every(kLookRound, [raw] { raw->LookRound(); });
+  service->socket_thread_ = std::thread([raw] { raw->loop_.Run(); });
+  service->free_thread_ = std::thread([raw] {
+    SetThreadNice(raw->options_.nice);
+    raw->free_loop_.Run();
+  });
   for (int i = 0; i < std::max(1, options.threads); ++i) {
-    service->workers_.emplace_back([raw = service.get()] { raw->Work(); });
+    service->workers_.emplace_back([raw] {
+      SetThreadNice(raw->options_.nice);
+      raw->Work();
+    });
   }
   return service;
 }
 
 QueryService::~QueryService() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_.store(true, std::memory_order_relaxed);
-  }
-  wake_.notify_all();
+  queue_.Stop();
   loop_.Stop();
   if (socket_thread_.joinable()) socket_thread_.join();
   // Evaluations look at their client's flag only; nobody else touches it now.
-  for (const std::shared_ptr<Client>& client : clients_) {
+  for (const auto& [id, client] : clients_) {
     client->gone.store(true, std::memory_order_relaxed);
   }
   for (std::thread& worker : workers_) worker.join();
+  free_loop_.Stop();
+  if (free_thread_.joinable()) free_thread_.join();
   server_ = nullptr;
+  for (const auto& [id, client] : clients_) {
+    // A request knows its client, and the client its requests.
+    Subtract(counters_.waiting, queue_.Drop(*client).size());
+    Forget(*client, client->unread.bytes());
+    Subtract(counters_.clients, 1);
+  }
 }
 
+// ---- the socket thread
+
 void QueryService::OnOpened(wire::Connection& connection) {
-  auto client = std::make_shared<Client>();
+  auto client = std::make_shared<QueryClient>();
+  client->peer = connection.peer();
+  client->form = connection.form();
   client->connection = connection.shared_from_this();
-  clients_.push_back(std::move(client));
+  clients_.emplace(connection.id(), std::move(client));
+  Add(counters_.clients, 1);
 }
 
 void QueryService::OnClosed(wire::Connection& connection, const absl::Status&) {
-  const auto at = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
-    return client->connection.get() == &connection;
-  });
+  const auto at = clients_.find(connection.id());
   if (at == clients_.end()) return;
-  (*at)->gone.store(true, std::memory_order_relaxed);
-  (*at)->connection = nullptr;
+  const std::shared_ptr<QueryClient> client = std::move(at->second);
   clients_.erase(at);
+  client->gone.store(true, std::memory_order_relaxed);
+  client->connection = nullptr;
+  const size_t dropped = queue_.Drop(*client).size();
+  Add(counters_.cancelled, dropped);
+  Subtract(counters_.waiting, dropped);
+  Forget(*client, client->unread.bytes());
+  Subtract(counters_.clients, 1);
 }
 
 void QueryService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  const auto at = std::find_if(clients_.begin(), clients_.end(), [&](const auto& client) {
-    return client->connection.get() == &connection;
-  });
-  if (at == clients_.end() || message.kind == wire::MessageKind::kResponse) return;
-  Request request{*at, message.body, message.owner, std::nullopt};
+  if (message.kind == wire::MessageKind::kResponse) return;
+  QueryRequest request;
+  request.body = message.body;
+  request.owner = message.owner;
   if (message.kind == wire::MessageKind::kSync) request.ticket = connection.TakeTicket();
-  if (++(*at)->waiting >= kWaitingMax) connection.PauseReading();
-  {
-    const std::lock_guard lock(mutex_);
-    requests_.push_back(std::move(request));
-  }
-  wake_.notify_one();
+  Push(connection, std::move(request));
 }
+
+bool QueryService::OnTooLarge(wire::Connection& connection, wire::MessageKind kind,
+                              uint64_t bytes) {
+  if (kind == wire::MessageKind::kResponse) return false;
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("request refused host={} bytes={} bound={} withheld={}", connection.peer(), bytes,
+            kRequestBytesMax, *withheld);
+  }
+  QueryRequest request;
+  request.refusal = fmt::format("limit: request of {} bytes, at most {}", bytes, kRequestBytesMax);
+  if (kind == wire::MessageKind::kSync) request.ticket = connection.TakeTicket();
+  Push(connection, std::move(request));
+  return true;
+}
+
+void QueryService::Push(wire::Connection& connection, QueryRequest request) {
+  const auto at = clients_.find(connection.id());
+  if (at == clients_.end()) return;
+  QueryClient& client = *at->second;
+  ++client.waiting;
+  client.waiting_bytes += request.body.size();
+  if (client.waiting >= kWaitingMax || client.waiting_bytes >= kWaitingBytesMax) {
+    client.paused = true;
+    connection.PauseReading();
+  }
+  request.client = at->second;
+  request.arrived_ns = MonotonicNs();
+  Add(counters_.queries, 1);
+  Add(counters_.waiting, 1);
+  queue_.Push(std::move(request));
+}
+
+void QueryService::Deliver(const QueryRequest& request, wire::Answer answer) {
+  QueryClient& client = *request.client;
+  const size_t bytes = answer.bytes();
+  if (client.connection == nullptr) return Forget(client, bytes);
+  const std::shared_ptr<wire::Connection> connection = client.connection;
+  --client.waiting;
+  client.waiting_bytes -= request.body.size();
+  if (client.paused && client.waiting <= kWaitingMax / 2 &&
+      client.waiting_bytes <= kWaitingBytesMax / 2) {
+    client.paused = false;
+    connection->ResumeReading();
+  }
+  if (!request.ticket) return;
+  const int64_t now_ns = MonotonicNs();
+  client.unread.Add(bytes, now_ns);
+  connection->Reply(*request.ticket, std::move(answer));
+  CountSent(request.client, now_ns);
+}
+
+void QueryService::OnSent(wire::Connection& connection) {
+  const auto at = clients_.find(connection.id());
+  if (at != clients_.end()) CountSent(at->second, MonotonicNs());
+}
+
+void QueryService::CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns) {
+  const size_t bytes = client->unread.OnSent(client->connection->sent_bytes(), now_ns);
+  if (bytes == 0) return;
+  const size_t before = client->unread_bytes.load(std::memory_order_relaxed);
+  Forget(*client, bytes);
+  if (before > RequestQueue::kUnreadBytesMax) queue_.OnRead(client);
+}
+
+void QueryService::Forget(QueryClient& client, size_t bytes) {
+  client.unread_bytes.fetch_sub(bytes, std::memory_order_relaxed);
+  Subtract(counters_.unread_bytes, bytes);
+}
+
+void QueryService::LookRound() {
+  const int64_t now_ns = MonotonicNs();
+  for (const auto& [id, client] : clients_) {
+    wire::Connection& connection = *client->connection;
+    if (!connection.is_open()) continue;  // OnClosed is on its way.
+    CountSent(client, now_ns);
+    if (client->paused && connection.PeerHasLeft()) {
+      connection.Close(absl::OkStatus());
+    } else if (client->unread.IsLate(options_.unread_timeout_ns, now_ns)) {
+      LogWarn("client cut off, it does not read host={} unread_bytes={}", client->peer,
+              client->unread.bytes());
+      Add(counters_.clients_cut_off, 1);
+      connection.Close(ResourceExhausted("{}: an answer is not read", client->peer));
+    }
+  }
+}
+
+// ---- the threads that evaluate
 
 void QueryService::Work() {
-  while (true) {
-    Request request;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(
-          lock, [this] { return stopping_.load(std::memory_order_relaxed) || !requests_.empty(); });
-      if (stopping_.load(std::memory_order_relaxed)) return;
-      request = std::move(requests_.front());
-      requests_.pop_front();
-    }
-    ByteBuffer answer;
-    if (!request.client->gone.load(std::memory_order_relaxed)) answer = Answer(request);
-    Done(std::move(request), std::move(answer));
+  while (std::optional<QueryRequest> request = queue_.Take()) {
+    const std::shared_ptr<QueryClient> client = request->client;
+    Subtract(counters_.waiting, 1);
+    Add(counters_.running, 1);
+    // std::function wants what it holds to be copyable. The request goes back as a whole: its
+    // message's owner belongs to the connection, which fills a block again as soon as nobody holds
+    // it, so it must be let go on the thread that looks.
+    auto answer = std::make_shared<wire::Answer>(Admit(*client, runner_.Run(*request)));
+    Subtract(counters_.running, 1);
+    loop_.Post(
+        [this, request = *std::move(request), answer] { Deliver(request, std::move(*answer)); });
+    queue_.Finish(client);
   }
 }
 
-// The whole response, ready to send.
-ByteBuffer QueryService::Answer(const Request& request) {
-  const absl::StatusOr<Value> decoded = wire::Decode(request.body);
-  if (!decoded.ok()) return ErrorMessage(decoded.status());
-  query::Limits limits;
-  limits.cancelled = &request.client->gone;
-  limits.max_result_bytes = max_result_bytes_;
-  limits.workers = &helpers_;
-  limits.scratch = scratch_.has_value() ? &*scratch_ : nullptr;
-  if (options_.timeout_ns > 0) {
-    limits.deadline =
-        std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
+// Counts an answer as unread, or puts an error in its place if too much is unread already.
+wire::Answer QueryService::Admit(QueryClient& client, wire::Answer answer) {
+  const size_t bytes = answer.bytes();
+  const uint64_t unread = counters_.unread_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (bytes < wire::kStreamBytesMin || unread + bytes <= max_unread_bytes_) {
+    client.unread_bytes.fetch_add(bytes, std::memory_order_relaxed);
+    return answer;
   }
-  const absl::StatusOr<Value> value = query::EvaluateRequest(*decoded, *environment_, limits);
-  if (!value.ok()) {
-    static LogLimit limit;
-    if (!request.ticket && limit.Pass()) {
-      LogWarn("async request failed error=\"{}\"", Message(value.status()));
-    }
-    return ErrorMessage(value.status());
-  }
-  if (!request.ticket) return ByteBuffer();
-  absl::StatusOr<ByteBuffer> answer =
-      query::RunInScratch(limits.scratch, [&]() -> absl::StatusOr<ByteBuffer> {
-        TS_RETURN_IF_ERROR(wire::EncodedBytes(*value).status());
-        return wire::EncodeMessage(wire::MessageKind::kResponse, *value);
-      });
-  return answer.ok() ? *std::move(answer) : ErrorMessage(answer.status());
-}
-
-void QueryService::Done(Request request, ByteBuffer answer) {
-  // std::function wants what it holds to be copyable. The request goes back as a whole: its
-  // message's owner belongs to the connection, which fills a block again as soon as nobody holds
-  // it, so it must be let go on the thread that looks.
-  auto bytes = std::make_shared<ByteBuffer>(std::move(answer));
-  loop_.Post([request = std::move(request), bytes] {
-    Client& client = *request.client;
-    if (client.connection == nullptr) return;
-    const std::shared_ptr<wire::Connection> connection = client.connection;
-    if (--client.waiting == kWaitingMax / 2) connection->ResumeReading();
-    if (request.ticket) connection->Reply(*request.ticket, wire::Answer{std::move(*bytes), nullptr});
-  });
+  Subtract(counters_.unread_bytes, bytes);
+  Add(counters_.failed, 1);
+  return Admit(client, wire::ErrorAnswer(fmt::format(
+                           "limit: answer of {} bytes, {} bytes of others are unread, at most {}",
+                           bytes, unread, max_unread_bytes_)));
 }
 
 }  // namespace tickstack::rdb

@@ -1,27 +1,38 @@
 #pragma once
 
 // Answers clients: one thread for the sockets, others for the evaluations, none of them the one
-// that ingests. An evaluation works on snapshots, so however slow it is, upds go on.
+// that ingests. An evaluation works on snapshots, so however slow it is, upds go on; and its thread
+// stands back for the ingest thread where there are too few cores for both.
 //
-// Bounds: a client that does not wait for its answers is read no further once kWaitingMax of its
-// requests wait; requests are at most 16 MiB; what an evaluation builds is bounded by
-// max_result_bytes, and with a scratch tier by what the tier has left: a query that needs more
-// fails alone, with an error that names the tier.
+//   sockets   OnMessage --> RequestQueue                        .--> Connection, stream by stream
+//                              | a client's turn                |
+//   threads                    '--> QueryRunner --> Answer -----'
+//
+// Bounds:
+//   - requests are at most 16 MiB: a larger one is answered with an error and its bytes are
+//     dropped; a client with kWaitingMax of them waiting, or 16 MiB, is read no further;
+//   - what an evaluation builds is bounded by max_result_bytes, and with a scratch tier by what the
+//     tier has left: a query that needs more fails alone, with an error that names the tier;
+//   - an answer is its value, which leaves piece by piece (wire/message_stream.h). Until it has
+//     left the client has no other evaluated; all of them together hold at most max_unread_bytes,
+//     beyond which answers become errors; and who does not read is cut off after unread_timeout_ns.
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "base/worker_pool.h"
 #include "mem/tier_scratch.h"
+#include "rdb/query_runner.h"
 #include "rdb/rdb_environment.h"
+#include "rdb/request_queue.h"
+#include "wire/event_loop.h"
 #include "wire/listener_options.h"
+#include "wire/server.h"
 
 namespace tickstack::rdb {
 
@@ -30,18 +41,26 @@ struct QueryServiceOptions {
   int threads = 1;
   // Threads that help whichever evaluation has work for more than one; shared by all of them.
   size_t helpers = 0;
+  int nice = 0;            // Of all these threads but the sockets'; see SetThreadNice.
   int64_t timeout_ns = 0;  // An evaluation that takes longer ends with `stop`; 0: never.
-  // Where results, temporaries and encoded answers live, except for lists and blocks below 64 KiB;
-  // nullptr: malloc's memory. Outlives the service. An answer is there twice while it is encoded.
+  int64_t slow_ns = 0;     // One that takes longer is logged; 0: none.
+  // Where results and temporaries live, except for lists and blocks below 64 KiB; nullptr: malloc's
+  // memory. Outlives the service.
   mem::Tier* scratch = nullptr;
   // What one evaluation may build; 0: the scratch tier's capacity, or 1 GiB without one.
   size_t max_result_bytes = 0;
+  // What answers may hold until they are read, all clients together; 0: twice what one evaluation
+  // may build.
+  size_t max_unread_bytes = 0;
+  // A client is cut off if it has not read an answer after so long and a second per 4 MiB; 0:
+  // never.
+  int64_t unread_timeout_ns = 60 * kNsPerSecond;
 };
 
 class QueryService : public wire::ServerHandler {
  public:
-  // Listens and answers from now on. `environment` outlives the service. kUnavailable if the
-  // address cannot be bound.
+  // Listens and answers from now on, and counts in environment->queries(). `environment` outlives
+  // the service. kUnavailable if the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<QueryService>> Start(const QueryServiceOptions& options,
                                                              RdbEnvironment* environment);
   // Cancels what is being evaluated, closes all connections, joins all threads.
@@ -52,36 +71,39 @@ class QueryService : public wire::ServerHandler {
   // On the socket thread.
   void OnOpened(wire::Connection& connection) override;
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  bool OnTooLarge(wire::Connection& connection, wire::MessageKind kind, uint64_t bytes) override;
+  void OnSent(wire::Connection& connection) override;
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
  private:
-  struct Client;
-  struct Request {
-    std::shared_ptr<Client> client;
-    std::span<const std::byte> body;
-    std::shared_ptr<const void> owner;
-    std::optional<wire::ReplyTicket> ticket;  // None: nobody waits for the answer.
-  };
-
   QueryService(const QueryServiceOptions& options, RdbEnvironment* environment);
+
+  // On the threads that evaluate.
   void Work();
-  ByteBuffer Answer(const Request& request);
-  void Done(Request request, ByteBuffer answer);  // Any thread.
+  wire::Answer Admit(QueryClient& client, wire::Answer answer);
+
+  // On the socket thread.
+  void Push(wire::Connection& connection, QueryRequest request);
+  void Deliver(const QueryRequest& request, wire::Answer answer);
+  void CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns);
+  void Forget(QueryClient& client, size_t bytes);
+  void LookRound();
 
   const QueryServiceOptions options_;
-  RdbEnvironment* const environment_;
+  QueryCounters& counters_;
   std::optional<mem::TierScratch> scratch_;  // Before all that may hold an answer.
   const size_t max_result_bytes_;
-  std::atomic<bool> stopping_{false};
-  WorkerPool helpers_;  // Before the threads that evaluate.
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<Request> requests_;  // Guarded by mutex_.
+  const size_t max_unread_bytes_;
+  wire::EventLoop free_loop_;  // Before all that may hold an answer, too.
+  WorkerPool helpers_;         // Before the threads that evaluate.
+  RequestQueue queue_;
+  QueryRunner runner_;
 
   wire::EventLoop loop_;
-  std::vector<std::shared_ptr<Client>> clients_;  // The socket thread's.
+  std::unordered_map<uint64_t, std::shared_ptr<QueryClient>> clients_;  // The socket thread's.
+  wire::Timer look_round_;
   std::unique_ptr<wire::Server> server_;
+  std::thread free_thread_;
   std::thread socket_thread_;
   std::vector<std::thread> workers_;
 };

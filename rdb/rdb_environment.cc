@@ -22,7 +22,7 @@ Value DictOf(const NamedLongs& longs) {
                      Value::Vector(Type::kLong, std::move(values)));
 }
 
-Value Stats(const Rdb& rdb) {
+Value Stats(const Rdb& rdb, const QueryCounters& queries) {
   const RdbCounters& counters = rdb.counters();
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);
@@ -37,6 +37,10 @@ Value Stats(const Rdb& rdb) {
       bytes += snapshot->table().bytes();
     }
   }
+  const Histogram times = queries.Times();
+  const auto percentile = [&times](double at) {
+    return static_cast<uint64_t>(times.ValueAtPercentile(at));
+  };
   return DictOf({
       {"connected", load(counters.connected)},
       {"live", load(counters.live)},
@@ -63,6 +67,18 @@ Value Stats(const Rdb& rdb) {
       {"commit_ns_max", static_cast<uint64_t>(commits.commit_ns_max)},
       {"symbols", static_cast<uint64_t>(rdb.symbols().size())},
       {"bytes", bytes},
+      {"queries", load(queries.queries)},
+      {"queries_failed", load(queries.failed)},
+      {"queries_stopped", load(queries.stopped)},
+      {"queries_cancelled", load(queries.cancelled)},
+      {"queries_waiting", load(queries.waiting)},
+      {"queries_running", load(queries.running)},
+      {"query_ns_p50", percentile(50)},
+      {"query_ns_p99", percentile(99)},
+      {"query_ns_max", static_cast<uint64_t>(times.Max())},
+      {"clients", load(queries.clients)},
+      {"clients_cut_off", load(queries.clients_cut_off)},
+      {"unread_bytes", load(queries.unread_bytes)},
   });
 }
 
@@ -177,7 +193,7 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
       name == ".rdb.stats" || name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
-  if (name == ".rdb.stats") return Stats(*rdb_);
+  if (name == ".rdb.stats") return Stats(*rdb_, queries_);
   if (name == ".rdb.latency") return Latency(*rdb_, false);
   return name == ".tier.of" ? TiersOfAll(*rdb_) : TierStats(*rdb_);
 }

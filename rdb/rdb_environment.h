@@ -1,12 +1,13 @@
 #pragma once
 
 #include "query/query.h"
+#include "rdb/query_counters.h"
 #include "rdb/rdb.h"
 
 namespace tickstack::rdb {
 
 // What a query sees of an RDB: its tables, and
-//   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes
+//   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
 //   .rdb.latency[`reset]    the same, and counts anew
 //   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is what it
@@ -22,6 +23,8 @@ class RdbEnvironment : public query::Environment {
     return rdb_->FindTable(name);
   }
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
+  // For whoever evaluates queries here.
+  QueryCounters& queries() { return queries_; }
   int64_t NowNs() override { return clock_->NowNs(); }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
@@ -29,6 +32,7 @@ class RdbEnvironment : public query::Environment {
  private:
   Rdb* const rdb_;
   const Clock* const clock_;
+  QueryCounters queries_;
 };
 
 }  // namespace tickstack::rdb

@@ -111,6 +111,24 @@ std::vector<mem::Tier*> Pointers(const OpenTiers& tiers) {
   return pointers;
 }
 
+QueryServiceOptions ServiceOptions(const RdbMainOptions& options, const Placement& placement) {
+  QueryServiceOptions service;
+  service.listener = options.listener;
+  service.threads = options.query_threads;
+  service.helpers = options.query_helpers >= 0
+                        ? static_cast<size_t>(options.query_helpers)
+                        : std::max(1u, std::thread::hardware_concurrency()) - 1;
+  service.nice = options.query_nice;
+  service.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
+  service.slow_ns = static_cast<int64_t>(options.query_slow_ms * 1e6);
+  service.max_result_bytes = options.query_max_bytes;
+  service.max_unread_bytes = options.query_unread_bytes;
+  service.unread_timeout_ns = static_cast<int64_t>(options.query_unread_timeout_s * 1e9);
+  // DRAM is what queries build in without being told to: the heap, with its bound per query.
+  if (placement.rules().TierOfQueries() != kDramTier) service.scratch = placement.queries();
+  return service;
+}
+
 absl::Status Run(RdbMainOptions options) {
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
   if (options.numa_node >= 0) {  // Before there are threads, and memory.
@@ -138,18 +156,8 @@ absl::Status Run(RdbMainOptions options) {
     TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
   }
 
-  QueryServiceOptions query_options;
-  query_options.listener = options.listener;
-  query_options.threads = options.query_threads;
-  query_options.helpers = options.query_helpers >= 0
-                              ? static_cast<size_t>(options.query_helpers)
-                              : std::max(1u, std::thread::hardware_concurrency()) - 1;
-  query_options.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
-  // DRAM is what queries build in without being told to: the heap, with its bound per query.
-  const Placement& placement = rdb.placement();
-  if (placement.rules().TierOfQueries() != kDramTier) query_options.scratch = placement.queries();
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryService> service,
-                      QueryService::Start(query_options, &environment));
+                      QueryService::Start(ServiceOptions(options, rdb.placement()), &environment));
   std::unique_ptr<Subscriber> subscriber;
   if (options.replay.empty()) {
     SubscriberOptions subscribe;

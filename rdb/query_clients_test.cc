@@ -1,0 +1,264 @@
+// What clients can do to a query service, and to each other: leave, not read, ask too much.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "rdb/query_service.h"
+#include "wire/client.h"
+#include "wire/codec.h"
+#include "wire/socket_address.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+// A client that does what it is told: blocking, and reads only when asked to.
+class RawClient {
+ public:
+  explicit RawClient(const wire::Address& address) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const wire::SocketAddress to = *wire::ToSocketAddress(address);
+    const int small = 64 << 10;  // So that little of an answer fits in between.
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    EXPECT_EQ(::connect(socket_, to.get(), to.size()), 0);
+    Send(AsBytes(std::string_view("u:p\x06\0", 5)));
+    std::byte capability{};
+    EXPECT_TRUE(Receive({&capability, 1}));
+  }
+  ~RawClient() { Leave(); }
+  RawClient(const RawClient&) = delete;
+  RawClient& operator=(const RawClient&) = delete;
+
+  void Leave() {
+    if (socket_ >= 0) ::close(std::exchange(socket_, -1));
+  }
+  void Send(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      ASSERT_GT(sent, 0);
+      bytes = bytes.subspan(static_cast<size_t>(sent));
+    }
+  }
+  void Ask(std::string_view text) {
+    Send(wire::EncodeMessage(wire::MessageKind::kSync, Value::String(text)));
+  }
+  // False if the service closed before that.
+  bool Receive(std::span<std::byte> into) {
+    while (!into.empty()) {
+      const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
+      if (got <= 0) return false;
+      into = into.subspan(static_cast<size_t>(got));
+    }
+    return true;
+  }
+  // nullopt if the service closed before the answer's end.
+  std::optional<Value> Answer() {
+    std::byte head[wire::kHeaderBytes];
+    if (!Receive(head)) return std::nullopt;
+    ByteBuffer body;
+    body.resize(static_cast<size_t>(wire::ParseHeader(head)->total_bytes) - wire::kHeaderBytes);
+    if (!Receive(body.span())) return std::nullopt;
+    return *wire::Decode(body);
+  }
+
+ private:
+  int socket_;
+};
+
+class QueryClientsTest : public testing::Test {
+ protected:
+  void Start(const QueryServiceOptions& options = {}) {
+    absl::StatusOr<std::unique_ptr<QueryService>> started =
+        QueryService::Start(options, &environment_);
+    ASSERT_TRUE(started.ok()) << started.status();
+    service_ = *std::move(started);
+    address_ = {"127.0.0.1", service_->port(), ""};
+  }
+  absl::StatusOr<Value> Ask(std::string_view text) {
+    return wire::Ask(address_, Value::String(text), 20s);
+  }
+  const QueryCounters& counters() { return environment_.queries(); }
+  static void Until(const std::function<bool()>& done) {
+    const auto deadline = std::chrono::steady_clock::now() + 20s;
+    while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
+    ASSERT_TRUE(done());
+  }
+  // Minutes of work, in steps of less than a ms.
+  static std::string LongQuery() {
+    std::string text;
+    for (int i = 0; i < 60'000; ++i) text += "sum til 100000;";
+    return text;
+  }
+  static constexpr std::string_view kEightMegabytes = "til 1000000";
+
+  ManualClock clock_{1000};
+  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
+  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
+  RdbEnvironment environment_{&rdb_, &clock_};
+  wire::Address address_;
+  std::unique_ptr<QueryService> service_;
+};
+
+TEST_F(QueryClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
+  Start();
+  auto client = std::make_unique<RawClient>(address_);
+  client->Ask(LongQuery());
+  client->Ask("1+1");
+  client->Ask("2+2");
+  Until([&] { return counters().running == 1 && counters().waiting == 2; });
+  client = nullptr;
+  Until([&] { return counters().cancelled == 3; });
+  Until([&] { return counters().running == 0; });
+  EXPECT_EQ(counters().waiting, 0u);
+  EXPECT_EQ(counters().stopped, 0u);
+  EXPECT_EQ(counters().failed, 0u);
+  EXPECT_EQ(counters().clients, 0u);
+  EXPECT_EQ(Ask("1+1")->as<int64_t>(), 2);
+}
+
+// As many requests as make the service read no further: it would not see the end of the stream.
+TEST_F(QueryClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
+  Start();
+  auto client = std::make_unique<RawClient>(address_);
+  client->Ask(LongQuery());
+  for (int i = 0; i < 200; ++i) client->Ask("1+1");
+  Until([&] { return counters().running == 1 && counters().waiting == 63; });
+  client = nullptr;
+  Until([&] { return counters().cancelled == 64; });
+  Until([&] { return counters().running == 0; });
+}
+
+TEST_F(QueryClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
+  QueryServiceOptions options;
+  options.timeout_ns = 20'000'000;
+  Start(options);
+  EXPECT_EQ(Message(Ask(LongQuery()).status()), "stop");
+  EXPECT_EQ(counters().stopped, 1u);
+  EXPECT_EQ(counters().cancelled, 0u);
+  EXPECT_EQ(counters().failed, 0u);
+}
+
+TEST_F(QueryClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
+  QueryServiceOptions options;
+  options.threads = 2;
+  Start(options);
+  RawClient greedy(address_);
+  for (int i = 0; i < 10; ++i) greedy.Ask(LongQuery());
+  Until([&] { return counters().running == 1; });
+  // The other thread is everybody else's.
+  for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(Ask(std::to_string(i) + "+0")->as<int64_t>(), i);
+  EXPECT_EQ(counters().running, 1u);
+}
+
+TEST_F(QueryClientsTest, ARequestThatIsTooLargeGetsAnErrorInItsTurn) {
+  Start();
+  RawClient client(address_);
+  client.Ask("1+1");
+  std::thread sender([&] {
+    client.Ask(std::string(size_t{17} << 20, ' '));
+    client.Ask("2+2");
+  });
+  EXPECT_EQ(client.Answer()->as<int64_t>(), 2);
+  const std::optional<Value> refused = client.Answer();
+  sender.join();
+  ASSERT_TRUE(refused.has_value() && refused->is_error());
+  EXPECT_EQ(refused->text(), "limit: request of 17825806 bytes, at most 16777216");
+  EXPECT_EQ(client.Answer()->as<int64_t>(), 4);
+  EXPECT_EQ(counters().failed, 1u);
+}
+
+TEST_F(QueryClientsTest, AnAnswerLeavesWholeHoweverSlowlyItIsRead) {
+  Start();
+  RawClient client(address_);
+  for (int i = 0; i < 3; ++i) client.Ask(kEightMegabytes);
+  client.Ask("1+1");
+  // The first one is made, and no more until it was read.
+  Until([&] { return counters().waiting == 3 && counters().running == 0; });
+  EXPECT_EQ(counters().unread_bytes, 8'000'014u);
+  for (int i = 0; i < 3; ++i) {
+    const std::optional<Value> answer = client.Answer();
+    ASSERT_TRUE(answer.has_value() && answer->count() == 1'000'000);
+    EXPECT_EQ(answer->span<int64_t>()[999'999], 999'999);
+  }
+  EXPECT_EQ(client.Answer()->as<int64_t>(), 2);
+  Until([&] { return counters().unread_bytes == 0; });
+}
+
+TEST_F(QueryClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
+  const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{64} << 20);
+  QueryServiceOptions options;
+  options.scratch = scratch.get();
+  Start(options);
+  auto client = std::make_unique<RawClient>(address_);
+  client->Ask(kEightMegabytes);
+  Until([&] { return counters().unread_bytes > 0; });
+  EXPECT_GE(scratch->Stats().used_bytes, size_t{8'000'000});
+  client = nullptr;
+  Until([&] { return scratch->Stats().used_bytes == 0; });
+  EXPECT_EQ(counters().unread_bytes, 0u);
+}
+
+TEST_F(QueryClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
+  QueryServiceOptions options;
+  options.unread_timeout_ns = 1;  // And a second for 8 MB.
+  Start(options);
+  RawClient client(address_);
+  client.Ask(kEightMegabytes);
+  Until([&] { return counters().clients_cut_off == 1; });
+  Until([&] { return counters().clients == 0; });
+  EXPECT_EQ(counters().unread_bytes, 0u);
+  EXPECT_FALSE(client.Answer().has_value());
+}
+
+TEST_F(QueryClientsTest, UnreadAnswersOfAllAreBoundedAndMoreAreErrors) {
+  QueryServiceOptions options;
+  options.max_unread_bytes = size_t{12} << 20;
+  Start(options);
+  auto lazy = std::make_unique<RawClient>(address_);
+  lazy->Ask(kEightMegabytes);
+  Until([&] { return counters().unread_bytes > 0; });
+  EXPECT_EQ(Message(Ask(kEightMegabytes).status()),
+            "limit: answer of 8000014 bytes, 8000014 bytes of others are unread, at most 12582912");
+  EXPECT_EQ(Ask("til 100000")->count(), 100'000u);
+  lazy = nullptr;
+  Until([&] { return counters().unread_bytes == 0; });
+  EXPECT_EQ(Ask(kEightMegabytes)->count(), 1'000'000u);
+}
+
+TEST_F(QueryClientsTest, SlowQueriesAreLoggedOnceASecond) {
+  QueryServiceOptions options;
+  options.slow_ns = 1;
+  Start(options);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(Ask("sum til 100000").ok());
+  EXPECT_TRUE(wire::Ask(address_, Value::List({Value::String("{x+y}"), Value::Long(1)}), 20s)
+                  .status()
+                  .message()
+                  .size() > 0);
+  service_ = nullptr;
+  const std::string log = testing::internal::GetCapturedStderr();
+  EXPECT_THAT(log, HasSubstr("W tickstack slow query ms="));
+  EXPECT_THAT(log, HasSubstr("text=\"sum til 100000\""));
+  EXPECT_THAT(log, testing::Not(HasSubstr("x+y")));
+
+  Start(options);
+  testing::internal::CaptureStderr();
+  EXPECT_TRUE(Ask("count \"" + std::string(200, 'x') + "\"").ok());
+  service_ = nullptr;
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr("text=\"count \"" + std::string(93, 'x') + "...\""));
+}
+
+}  // namespace
+}  // namespace tickstack::rdb

@@ -1,0 +1,112 @@
+#include "rdb/query_runner.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "query/errors.h"
+#include "wire/codec.h"
+
+namespace tickstack::rdb {
+namespace {
+
+constexpr size_t kFreeElsewhereBytes = size_t{1} << 20;
+constexpr size_t kTextBytesMax = 100;  // Of a slow query, in the log.
+
+// What a stream keeps.
+struct KeptValue {
+  explicit KeptValue(Value kept) : value(std::move(kept)) {}
+  ~KeptValue() {
+    if (free_on == nullptr) return;
+    free_on->Post([large = std::make_shared<Value>(std::move(value))] {});
+  }
+  KeptValue(const KeptValue&) = delete;
+  KeptValue& operator=(const KeptValue&) = delete;
+
+  Value value;
+  wire::EventLoop* free_on = nullptr;
+};
+
+wire::Answer AnswerOf(Value value, const wire::AnswerForm& form, wire::EventLoop* free_on) {
+  const auto kept = std::make_shared<KeptValue>(std::move(value));
+  wire::Answer answer = wire::MakeAnswer({kept, &kept->value}, form);
+  if (answer.stream != nullptr && answer.bytes() >= kFreeElsewhereBytes) kept->free_on = free_on;
+  return answer;
+}
+
+std::string ErrorText(const absl::Status& status) {
+  std::string text = query::QErrorText(status);
+  return text == "limit" ? std::string(Message(status)) : text;
+}
+
+// What was asked, as far as it is text.
+std::string_view TextOf(const Value& asked) {
+  if (asked.type() == Type::kChar) return asked.text();
+  if (asked.is_atom_of(Type::kSymbol)) return asked.symbol();
+  if (asked.is(Type::kSymbol) && asked.count() > 0) return asked.symbols()[0];
+  if (asked.is_list() && asked.count() > 0) return TextOf(asked.items()[0]);
+  return NameOf(asked.type());
+}
+
+void Increment(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request) {
+  query::Limits limits = options_.limits;
+  limits.cancelled = &request.client->gone;
+  if (options_.timeout_ns > 0) {
+    limits.deadline =
+        std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
+  }
+  return query::EvaluateRequest(asked, *environment_, limits);
+}
+
+void QueryRunner::Count(const absl::Status& status, const QueryRequest& request) {
+  if (status.ok()) return;
+  if (query::QErrorText(status) != "stop") {
+    Increment(counters_->failed);
+  } else if (request.client->gone.load(std::memory_order_relaxed)) {
+    Increment(counters_->cancelled);
+  } else {
+    Increment(counters_->stopped);
+  }
+}
+
+void QueryRunner::LogIfSlow(const Value& asked, const QueryRequest& request, int64_t began_ns,
+                            int64_t ended_ns) {
+  if (options_.slow_ns == 0 || ended_ns - began_ns < options_.slow_ns) return;
+  const std::optional<uint64_t> withheld = slow_limit_.Pass(ended_ns);
+  if (!withheld) return;
+  const std::string_view text = TextOf(asked);
+  LogWarn("slow query ms={} waited_ms={} host={} withheld={} text=\"{}{}\"",
+          (ended_ns - began_ns) / 1'000'000, (began_ns - request.arrived_ns) / 1'000'000,
+          request.client->peer, *withheld, text.substr(0, kTextBytesMax),
+          text.size() > kTextBytesMax ? "..." : "");
+}
+
+wire::Answer QueryRunner::Run(const QueryRequest& request) {
+  const int64_t began_ns = MonotonicNs();
+  absl::StatusOr<Value> asked = request.refusal.empty()
+                                    ? wire::Decode(request.body)
+                                    : absl::ResourceExhaustedError(request.refusal);
+  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request) : asked.status();
+  const int64_t ended_ns = MonotonicNs();
+  counters_->Record(ended_ns - request.arrived_ns);
+  Count(value.status(), request);
+  if (asked.ok()) LogIfSlow(*asked, request, began_ns, ended_ns);
+  if (!request.ticket) {
+    if (!value.ok() && async_limit_.Pass(ended_ns)) {
+      LogWarn("async request failed error=\"{}\"", Message(value.status()));
+    }
+    return {};
+  }
+  if (!value.ok()) return wire::ErrorAnswer(ErrorText(value.status()));
+  return AnswerOf(*std::move(value), request.client->form, options_.free_on);
+}
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,60 @@
+#pragma once
+
+// The answers that one client has not read: what they hold, and whether it takes too long.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "base/time.h"
+
+namespace tickstack::rdb {
+
+// Threads: one owner.
+class UnreadAnswers {
+ public:
+  // Besides its time limit an answer has a second per so many bytes: a client that reads slowly is
+  // not one that does not read.
+  static constexpr int64_t kReadBytesPerSecond = int64_t{4} << 20;
+
+  // An answer that was given to the connection, behind all earlier ones.
+  void Add(size_t bytes, int64_t now_ns) {
+    if (answers_.empty()) first_since_ns_ = now_ns;
+    given_bytes_ += bytes;
+    answers_.push_back({given_bytes_, bytes});
+  }
+
+  // The connection has sent so many bytes since it began. Returns the bytes of the answers that
+  // left with that: one counts until its last byte has left, for it is held as a whole.
+  size_t OnSent(uint64_t sent_bytes, int64_t now_ns) {
+    size_t left = 0;
+    while (!answers_.empty() && answers_.front().end <= sent_bytes) {
+      left += answers_.front().bytes;
+      answers_.pop_front();
+      first_since_ns_ = now_ns;
+    }
+    return left;
+  }
+
+  // Whether the first of them is being sent for longer than it may. Never with a limit of 0.
+  bool IsLate(int64_t limit_ns, int64_t now_ns) const {
+    if (answers_.empty() || limit_ns == 0) return false;
+    const auto bytes = static_cast<int64_t>(answers_.front().bytes);
+    return now_ns - first_since_ns_ > limit_ns + bytes / kReadBytesPerSecond * kNsPerSecond;
+  }
+
+  size_t bytes() const {
+    return answers_.empty() ? 0 : given_bytes_ - answers_.front().end + answers_.front().bytes;
+  }
+
+ private:
+  struct Answer {
+    uint64_t end;  // In the connection's bytes.
+    size_t bytes;
+  };
+  std::deque<Answer> answers_;
+  uint64_t given_bytes_ = 0;
+  int64_t first_since_ns_ = 0;
+};
+
+}  // namespace tickstack::rdb
