@@ -84,8 +84,9 @@ absl::Status CheckPlacementKey(std::string_view key, std::span<const Schema> sch
         "the column otherwise",
         table);
   }
-  if (column == kIndex && IndexedColumn(*schema) < 0) {
-    return InvalidArgument("table {} has no index: expected a column sym of symbols in it", table);
+  if (column == kIndex && !HasIndex(*schema)) {
+    return InvalidArgument(
+        "table {} has no index: expected a column sym of symbols in it, or a key", table);
   }
   if (column == kIndex || is_column) return absl::OkStatus();
   return InvalidArgument("table {} has no column \"{}\": expected {}", table, column,

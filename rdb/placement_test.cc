@@ -77,7 +77,8 @@ TEST(CheckPlacementKey, SaysWhatThereIsInsteadOfWhatAKeyNames) {
   EXPECT_EQ(error("odd.index"),
             "table odd has a column index, so this may be that or its index: name the column "
             "otherwise");
-  EXPECT_EQ(error("log.index"), "table log has no index: expected a column sym of symbols in it");
+  EXPECT_EQ(error("log.index"),
+            "table log has no index: expected a column sym of symbols in it, or a key");
   EXPECT_EQ(error("query"),
             "a table has this name as well: place its columns one by one, \"query.time\" ...");
 }

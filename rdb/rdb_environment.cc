@@ -137,7 +137,7 @@ void EachPart(const Table& table, const PlacementRules& rules, Visit visit) {
     const std::string& column = schema.columns[i].name;
     visit(column, rules.TierOfColumn(schema.table, column), table.column_bytes(i));
   }
-  if (table.indexed_column() >= 0) {
+  if (table.has_index()) {
     visit("index", rules.TierOfIndex(schema.table), table.index_bytes());
   }
 }

@@ -349,6 +349,22 @@ TEST_F(DurableTablesTest, RefusesATableThatIsHalfInIt) {
   }
 }
 
+TEST_F(DurableTablesTest, RefusesATableWithAKey) {
+  Process process = Start(options_);
+  const auto dram = mem::MakeDramTier("dram");
+  const Schema schema = *ParseSchema("bars", "sym s, minute p | high f");
+  for (const TablePlacement& placement :
+       {TablePlacement{process.tier.get(), {}, nullptr},
+        TablePlacement{dram.get(), {nullptr, nullptr, process.tier.get()}, nullptr},
+        TablePlacement{dram.get(), {}, process.tier.get()}}) {
+    const absl::Status status =
+        Table::Create(schema, process.symbols.get(), placement, table_options_).status();
+    EXPECT_EQ(Message(status),
+              "table bars: it has a key, and tier pmem is persistent: expected a tier of another "
+              "kind, rows that are replaced in place do not outlive the process yet");
+  }
+}
+
 // Goal: a root that is damaged, and got past its checksum, ends in an error or in tables that can
 // be read, never in a crash. Method: single bytes of a root changed, committed again as they are.
 TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "mem/copy.h"
 #include "table/column.h"
+#include "table/keyed_table.h"
 #include "table/record.h"
 
 namespace tickstack {
@@ -27,30 +28,66 @@ int FindColumn(const Schema& schema, std::string_view name, std::initializer_lis
   return -1;
 }
 
+std::vector<mem::Tier*> TiersOf(const Schema& schema, const TablePlacement& placement) {
+  std::vector<mem::Tier*> tiers;
+  for (size_t i = 0; i < schema.columns.size(); ++i) tiers.push_back(placement.OfColumn(i));
+  return tiers;
+}
+
+// A restart loads a table whole or not at all: a column that is gone would want the log again.
+absl::Status CheckPlacement(const Schema& schema, const TablePlacement& placement,
+                            const TableOptions& options) {
+  std::vector<mem::Tier*> tiers = TiersOf(schema, placement);
+  if (options.index && HasIndex(schema)) tiers.push_back(placement.OfIndex());
+  const auto some = std::find_if(tiers.begin(), tiers.end(),
+                                 [](mem::Tier* tier) { return tier->persistent() != nullptr; });
+  if (some == tiers.end()) return absl::OkStatus();
+  if (schema.key_columns > 0) {
+    return InvalidArgument(
+        "table {}: it has a key, and tier {} is persistent: expected a tier of another kind, rows "
+        "that are replaced in place do not outlive the process yet",
+        schema.table, (*some)->Stats().name);
+  }
+  if (std::count(tiers.begin(), tiers.end(), tiers.front()) !=
+      static_cast<ptrdiff_t>(tiers.size())) {
+    return InvalidArgument(
+        "table {}: a part of it is in a persistent tier, expected all columns and the index in the "
+        "same one",
+        schema.table);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int IndexedColumn(const Schema& schema) {
-  return FindColumn(schema, kIndexedColumn, {Type::kSymbol});
+  const int column = FindColumn(schema, kIndexedColumn, {Type::kSymbol});
+  if (schema.key_columns == 0) return column;
+  return schema.key_columns > 1 && column < static_cast<int>(schema.key_columns) ? column : -1;
 }
+
+bool HasIndex(const Schema& schema) { return schema.key_columns > 0 || IndexedColumn(schema) >= 0; }
 
 struct Table::Impl {
   Impl(Schema of, SymbolTable* names, const TablePlacement& placement, const TableOptions& how)
       : schema(std::move(of)), symbols(names), options(how), layout(how.rows_per_chunk) {
-    for (size_t i = 0; i < schema.columns.size(); ++i) {
-      const bool named = i < placement.column.size() && placement.column[i] != nullptr;
-      columns.emplace_back(schema.columns[i].type, layout,
-                           named ? placement.column[i] : placement.columns);
+    persistent = placement.OfColumn(0)->persistent();
+    if (options.index) indexed = IndexedColumn(schema);
+    if (schema.key_columns > 0) {
+      keyed = std::make_unique<KeyedTable>(schema, symbols, TiersOf(schema, placement),
+                                           placement.OfIndex(), indexed, options.rows_per_block,
+                                           options.rows_max);
+      return;
     }
-    if (!options.index) return;
-    indexed = IndexedColumn(schema);
-    time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
-    mem::Tier* const index_tier = placement.index == nullptr ? placement.columns : placement.index;
+    for (size_t i = 0; i < schema.columns.size(); ++i) {
+      columns.emplace_back(schema.columns[i].type, layout, placement.OfColumn(i));
+    }
     if (indexed < 0) return;
+    time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
     const Column* const times = time < 0 ? nullptr : &columns[static_cast<size_t>(time)];
-    index = std::make_unique<SymbolIndex>(index_tier, times);
+    index = std::make_unique<SymbolIndex>(placement.OfIndex(), times);
   }
 
-  absl::Status CheckPlacement(const TablePlacement& placement);
   absl::Status Append(const BatchView& batch);
   void Save(ByteBuffer& root, bool whole_index);
   absl::Status LoadRows(RecordReader& root, size_t loaded);
@@ -65,7 +102,8 @@ struct Table::Impl {
   SymbolTable* const symbols;
   const TableOptions options;
   const ChunkLayout layout;
-  std::deque<Column> columns;  // A column does not move.
+  std::unique_ptr<KeyedTable> keyed;  // All rows and indexes of a table with a key; else nullptr.
+  std::deque<Column> columns;         // A column does not move.
   std::unique_ptr<SymbolIndex> index;
   int indexed = -1;
   int time = -1;
@@ -146,6 +184,12 @@ absl::Status Table::Impl::Prepare(const BatchView& batch, size_t begin_row) {
 absl::Status Table::Impl::Append(const BatchView& batch) {
   TS_RETURN_IF_ERROR(CheckBatch(schema, batch));
   if (batch.rows == 0) return absl::OkStatus();
+  if (keyed != nullptr) {
+    const absl::Status upserted = keyed->Upsert(batch);
+    if (!upserted.ok()) return Annotate(upserted, fmt::format("table {}", schema.table));
+    rows.store(keyed->rows(), std::memory_order_release);
+    return absl::OkStatus();
+  }
   const size_t begin_row = rows.load(std::memory_order_relaxed);
   if (batch.rows > options.rows_max - begin_row) {
     return ResourceExhausted("table {}: {} rows more than {}: it takes {} rows", schema.table,
@@ -174,33 +218,17 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Create(Schema schema, SymbolTable*
     return InvalidArgument("table {}: {} rows per chunk, expected a power of two from 64 on",
                            schema.table, options.rows_per_chunk);
   }
+  if (!std::has_single_bit(options.rows_per_block) || options.rows_per_block < 64 ||
+      options.rows_per_block > 1024) {
+    return InvalidArgument("table {}: {} rows per block, expected a power of two from 64 to 1,024",
+                           schema.table, options.rows_per_block);
+  }
   TS_CHECK(symbols != nullptr && placement.columns != nullptr);
   TS_CHECK(options.rows_max < UINT32_MAX);
+  TS_RETURN_IF_ERROR(CheckKeyedSchema(schema));
+  TS_RETURN_IF_ERROR(CheckPlacement(schema, placement, options));
   auto impl = std::make_unique<Impl>(std::move(schema), symbols, placement, options);
-  TS_RETURN_IF_ERROR(impl->CheckPlacement(placement));
   return std::shared_ptr<Table>(new Table(std::move(impl)));
-}
-
-// A restart loads a table whole or not at all: a column that is gone would want the log again.
-absl::Status Table::Impl::CheckPlacement(const TablePlacement& placement) {
-  std::vector<mem::Tier*> tiers = placement.column;
-  tiers.resize(columns.size());
-  for (mem::Tier*& tier : tiers) tier = tier == nullptr ? placement.columns : tier;
-  if (index != nullptr) {
-    tiers.push_back(placement.index == nullptr ? placement.columns : placement.index);
-  }
-  const bool some = std::any_of(tiers.begin(), tiers.end(),
-                                [](mem::Tier* tier) { return tier->persistent() != nullptr; });
-  if (!some) return absl::OkStatus();
-  if (std::count(tiers.begin(), tiers.end(), tiers.front()) !=
-      static_cast<ptrdiff_t>(tiers.size())) {
-    return InvalidArgument(
-        "table {}: a part of it is in a persistent tier, expected all columns and the index in the "
-        "same one",
-        schema.table);
-  }
-  persistent = tiers.front()->persistent();
-  return absl::OkStatus();
 }
 
 void Table::Impl::Save(ByteBuffer& root, bool whole_index) {
@@ -269,41 +297,55 @@ absl::Status Table::Append(const BatchView& batch) { return impl_->Append(batch)
 bool Table::durable() const { return impl_->persistent != nullptr; }
 void Table::Save(ByteBuffer& root, bool whole_index) { impl_->Save(root, whole_index); }
 
-Snapshot Table::TakeSnapshot() const { return Snapshot(shared_from_this(), rows()); }
+Snapshot Table::TakeSnapshot() const {
+  const std::shared_ptr<const Table> self = shared_from_this();
+  if (impl_->keyed == nullptr) return Snapshot(self, rows());
+  return Snapshot(self, impl_->keyed->Pin(self));
+}
 
 size_t Table::rows() const { return impl_->rows.load(std::memory_order_acquire); }
 const Schema& Table::schema() const { return impl_->schema; }
 const SymbolTable& Table::symbols() const { return *impl_->symbols; }
 int Table::indexed_column() const { return impl_->indexed; }
+bool Table::has_index() const { return impl_->indexed >= 0 || impl_->keyed != nullptr; }
 size_t Table::bytes() const {
   size_t total = index_bytes();
-  for (const Column& column : impl_->columns) total += column.bytes();
+  for (size_t i = 0; i < schema().columns.size(); ++i) total += column_bytes(i);
   return total;
 }
 size_t Table::column_bytes(size_t column) const {
-  TS_CHECK(column < impl_->columns.size());
-  return impl_->columns[column].bytes();
+  TS_CHECK(column < schema().columns.size());
+  return impl_->keyed != nullptr ? impl_->keyed->column_bytes(column)
+                                 : impl_->columns[column].bytes();
 }
-size_t Table::index_bytes() const { return impl_->index == nullptr ? 0 : impl_->index->bytes(); }
+size_t Table::index_bytes() const {
+  if (impl_->keyed != nullptr) return impl_->keyed->index_bytes();
+  return impl_->index == nullptr ? 0 : impl_->index->bytes();
+}
 
 const Schema& Snapshot::schema() const { return table_->impl_->schema; }
 
-const ChunkLayout& Snapshot::layout() const { return table_->impl_->layout; }
+const ChunkLayout& Snapshot::layout() const {
+  return view_ == nullptr ? table_->impl_->layout : table_->impl_->keyed->layout();
+}
 
 std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) const {
   TS_CHECK(column < schema().columns.size() && chunk < chunks());
+  if (view_ != nullptr) return view_->Elements(column, chunk);
   return table_->impl_->columns[column].Elements(
       chunk, std::min(rows_ - layout().BeginRow(chunk), layout().Rows(chunk)));
 }
 
 std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {
-  TS_CHECK(column < schema().columns.size() && row < rows_);
+  TS_CHECK(column < schema().columns.size() && row < rows_ && view_ == nullptr);
   return table_->impl_->columns[column].Item(row);
 }
 
 std::optional<Postings> Snapshot::RowsOf(SymbolId symbol) const {
-  if (table_->impl_->index == nullptr) return std::nullopt;
-  return table_->impl_->index->Find(symbol, rows_);
+  const SymbolIndex* const index =
+      view_ == nullptr ? table_->impl_->index.get() : table_->impl_->keyed->symbol_index();
+  if (index == nullptr) return std::nullopt;
+  return index->Find(symbol, rows_);
 }
 
 }  // namespace tickstack

@@ -1,7 +1,8 @@
 #pragma once
 
 // A table of today: append-only columns in chunks, a per-symbol index, one writer and any number of
-// readers without a lock between them.
+// readers without a lock between them. A table with a key takes its batches as upserts, and its
+// rows are in blocks that are replaced: keyed_table.h. What follows is about tables without.
 //
 // Every column of a table has the same ChunkLayout, so a row is in the same place of the same chunk
 // in all of them. A column never moves, doubles or copies itself.
@@ -28,16 +29,22 @@
 #include "table/schema.h"
 #include "table/symbol_index.h"
 #include "table/symbols.h"
+#include "table/versioned_blocks.h"
 
 namespace tickstack {
 
 class Table;
 
-// What a query sees of a table: its first `rows()` rows. Cheap to copy; any thread.
+// What a query sees of a table: its first `rows()` rows, of a keyed table as one batch left them.
+// Cheap to copy; any thread. As long as one of a keyed table lives, so do the blocks that were
+// replaced since.
 class Snapshot {
  public:
   Snapshot(std::shared_ptr<const Table> table, size_t rows)
       : table_(std::move(table)), rows_(rows) {}
+  // Of a keyed table.
+  Snapshot(std::shared_ptr<const Table> table, std::shared_ptr<const BlockView> view)
+      : table_(std::move(table)), rows_(view->rows()), view_(std::move(view)) {}
   const Table& table() const { return *table_; }
   const Schema& schema() const;
   size_t rows() const { return rows_; }
@@ -62,6 +69,7 @@ class Snapshot {
  private:
   std::shared_ptr<const Table> table_;
   size_t rows_;
+  std::shared_ptr<const BlockView> view_;  // nullptr: the table has no key.
 };
 
 // Where the parts of a table live. Each pointer outlives the table.
@@ -69,35 +77,47 @@ struct TablePlacement {
   mem::Tier* columns = nullptr;    // For every column that `column` does not name.
   std::vector<mem::Tier*> column;  // One per column, or nullptr; may be empty.
   mem::Tier* index = nullptr;      // nullptr: as `columns`.
+
+  mem::Tier* OfColumn(size_t i) const {
+    return i < column.size() && column[i] != nullptr ? column[i] : columns;
+  }
+  mem::Tier* OfIndex() const { return index == nullptr ? columns : index; }
 };
 
 // The column that a table of this schema is indexed by, unless its options say otherwise: symbol
-// column `sym`. -1: it has none.
+// column `sym`; in a keyed table one of several columns of the key, for others change and a single
+// one has a row a symbol. -1: it has none.
 int IndexedColumn(const Schema& schema);
+// Whether it has an index at all: by that column, or of its keys.
+bool HasIndex(const Schema& schema);
 
 struct TableOptions {
   // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns.
   size_t rows_per_chunk = size_t{1} << 18;
   bool index = true;  // On IndexedColumn().
+  // Of a keyed table, instead: a power of two from 64 to 1,024. Larger blocks are faster to scan,
+  // in smaller ones a single row costs less to upsert.
+  size_t rows_per_block = 512;
   // A table takes this many rows and no more: row numbers are 32 bits.
   size_t rows_max = size_t{UINT32_MAX} - 1;
 };
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
-  // kInvalidArgument: no columns, rows_per_chunk is not a power of two from 64 on, or a part of the
-  // table, but not all of it, is in a persistent tier.
+  // kInvalidArgument: no columns, rows_per_chunk or rows_per_block is not a power of two in its
+  // range, a part of the table, but not all of it, is in a persistent tier, or any part of one with
+  // a key is; CheckKeyedSchema.
   static absl::StatusOr<std::shared_ptr<Table>> Create(Schema schema, SymbolTable* symbols,
                                                        const TablePlacement& placement,
                                                        const TableOptions& options = {});
   ~Table();
 
-  // Appends a batch that CheckBatch accepts and publishes it: all of its rows become visible at
-  // once. kInvalidArgument as CheckBatch, or if a column's bytes are not what its type and rows
-  // say; kResourceExhausted if a tier or the table is full. After an error no row of the batch is
-  // ever visible and the table goes on; names that were new may have got their numbers. Writer
-  // thread only. Cost: one pass over each column's bytes; an intern per symbol; two visits of a
-  // symbol's index header per row.
+  // Appends a batch that CheckBatch accepts, or upserts it into a keyed table, and publishes it:
+  // all of its rows become visible at once. kInvalidArgument as CheckBatch, or if a column's bytes
+  // are not what its type and rows say; kResourceExhausted if a tier or the table is full. After an
+  // error no row of the batch is ever visible and the table goes on; names that were new may have
+  // got their numbers. Writer thread only. Cost: one pass over each column's bytes; an intern per
+  // symbol; two visits of a symbol's index header per row.
   absl::Status Append(const BatchView& batch);
 
   Snapshot TakeSnapshot() const;  // Any thread.
@@ -105,6 +125,7 @@ class Table : public std::enable_shared_from_this<Table> {
   const Schema& schema() const;
   const SymbolTable& symbols() const;
   int indexed_column() const;  // -1: none.
+  bool has_index() const;      // By a column, or of keys.
   // Taken from tiers, rounded as tiers do. Any thread.
   size_t bytes() const;  // The sum of those below.
   size_t column_bytes(size_t column) const;

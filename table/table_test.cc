@@ -16,53 +16,12 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "mem/tier.h"
+#include "table/batch_testing.h"
 
 namespace tickstack {
 namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
-
-// Owns what a BatchView points to. Column bytes start at an odd address, as in a receive buffer.
-class Batch {
- public:
-  explicit Batch(size_t rows) : rows_(rows) {}
-
-  template <typename T>
-  Batch& Add(Type type, const std::vector<T>& values) {
-    return AddBytes(type, AsText(std::as_bytes(std::span(values))));
-  }
-  Batch& AddSymbols(const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += name + '\0';
-    return AddBytes(Type::kSymbol, text);
-  }
-  // Encoded values: type byte first.
-  Batch& AddItems(const std::vector<std::string>& items) {
-    std::string text;
-    for (const std::string& item : items) text += item;
-    return AddBytes(Type::kList, text);
-  }
-  Batch& AddBytes(Type type, std::string_view bytes) {
-    columns_.push_back({type, "?" + std::string(bytes)});
-    return *this;
-  }
-  BatchView view() {
-    views_.clear();
-    for (const auto& [type, bytes] : columns_) {
-      views_.push_back({type, Attribute::kNone, rows_, AsBytes(bytes).subspan(1)});
-    }
-    return {views_, rows_};
-  }
-
- private:
-  struct Owned {
-    Type type;
-    std::string bytes;
-  };
-  size_t rows_;
-  std::vector<Owned> columns_;
-  std::vector<ColumnView> views_;
-};
 
 std::string EncodedString(std::string_view text) {
   std::string item("\x0a\x00", 2);
@@ -84,27 +43,6 @@ struct Fixture {
   std::unique_ptr<mem::Tier> tier;
   std::shared_ptr<Table> table;  // Goes before its tier.
 };
-
-template <typename T>
-std::vector<T> All(const Snapshot& snapshot, size_t column) {
-  std::vector<T> all;
-  for (size_t c = 0; c < snapshot.chunks(); ++c) {
-    const std::span<const T> part = snapshot.Chunk<T>(column, c);
-    all.insert(all.end(), part.begin(), part.end());
-  }
-  return all;
-}
-
-std::vector<uint32_t> RowNumbers(const Snapshot& snapshot, std::string_view name) {
-  std::vector<uint32_t> rows;
-  const std::optional<SymbolId> id = snapshot.table().symbols().Find(name);
-  if (!id) return rows;
-  const Postings postings = *snapshot.RowsOf(*id);
-  for (const PostingRun& run : postings.runs) {
-    rows.insert(rows.end(), run.rows.begin(), run.rows.end());
-  }
-  return rows;
-}
 
 Batch OneTrade(int64_t time, const std::string& name, double price) {
   Batch batch(1);

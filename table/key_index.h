@@ -1,0 +1,95 @@
+#pragma once
+
+// Which row of a keyed table has a key: a hash table of row numbers. Keys stay in the table's
+// columns; a slot holds 32 bits of a key's hash, which tell nearly all others apart, and a row.
+//
+//   hash       | partition: 8 bits | ... | tag: 32 bits |
+//   partition  | tag, row | tag, row | ...     a power of two of slots of 8 bytes, probed linearly
+//
+// Growing a table of 3 million rows at once would stop the writer for 50 ms. So there are 256
+// partitions, each of which doubles on its own: 12,000 rows are put into new slots in some 0.1 ms.
+// And since hashes spread evenly, all would be full at the same time; so each has a limit of its
+// own, from 2/5 of its slots for the first one to 4/5 for the last, and the doublings come one by
+// one. On average a row takes 15 bytes.
+//
+// Threads: one owner, the writer of the table; bytes() is for any.
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/status.h"
+#include "mem/tier.h"
+
+namespace tickstack {
+
+class KeyIndex {
+ public:
+  static constexpr uint32_t kNoRow = UINT32_MAX;
+
+  // The tier outlives the index.
+  explicit KeyIndex(mem::Tier* tier) : tier_(tier) {}
+  ~KeyIndex();
+  KeyIndex(const KeyIndex&) = delete;
+  KeyIndex& operator=(const KeyIndex&) = delete;
+
+  // Begins to fetch what Find(hash) will look at: in a large table it is in no cache.
+  void Prefetch(uint64_t hash) const {
+    const Partition& partition = partitions_[NumberOf(hash)];
+    if (partition.slots != nullptr) __builtin_prefetch(&partition.slots[hash & partition.mask]);
+  }
+
+  // The row with this hash for which is_key(row) holds, or kNoRow. Hashes have 64 good bits.
+  template <typename IsKey>
+  uint32_t Find(uint64_t hash, IsKey is_key) const {
+    const Partition& partition = partitions_[NumberOf(hash)];
+    if (partition.slots == nullptr) return kNoRow;
+    const auto tag = static_cast<uint32_t>(hash);
+    for (uint32_t at = tag & partition.mask;; at = (at + 1) & partition.mask) {
+      const Slot slot = partition.slots[at];
+      if (slot.row == kNoRow) return kNoRow;
+      if (slot.tag == tag && is_key(slot.row)) return slot.row;
+    }
+  }
+
+  // Makes room for these hashes, on top of what is in. kResourceExhausted if the tier is full; what
+  // grew before that stays.
+  absl::Status Reserve(std::span<const uint64_t> hashes);
+  // Of a key that is not in, for which Reserve made room.
+  void Insert(uint64_t hash, uint32_t row);
+
+  // Taken from the tier, rounded as tiers do.
+  size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+
+ private:
+  static constexpr int kPartitionBits = 8;
+  static constexpr size_t kPartitions = size_t{1} << kPartitionBits;
+  static constexpr uint32_t kFirstSlots = 32;
+
+  struct Slot {
+    uint32_t tag;
+    uint32_t row;  // kNoRow: an empty slot.
+  };
+  struct Partition {
+    Slot* slots = nullptr;
+    uint32_t mask = 0;
+    uint32_t used = 0;
+  };
+
+  static size_t NumberOf(uint64_t hash) { return hash >> (64 - kPartitionBits); }
+  // The most slots of a partition that are used before it doubles.
+  static uint64_t LimitOf(size_t number, uint64_t slots) {
+    return slots * 2 * (kPartitions + number) / (5 * kPartitions);
+  }
+  absl::Status Grow(size_t number, uint64_t wanted);
+  static void Put(const Partition& partition, Slot slot);
+
+  mem::Tier* const tier_;
+  std::array<Partition, kPartitions> partitions_;
+  std::array<uint32_t, kPartitions> wanted_{};  // Scratch of Reserve.
+  std::atomic<size_t> bytes_ = 0;               // Only the writer stores.
+};
+
+}  // namespace tickstack

@@ -1,0 +1,74 @@
+#pragma once
+
+// A batch for a keyed table, made ready to be looked up and written: its columns as the table
+// stores them, and a hash of each row's key.
+//
+// Keys are equal where their bits are, after two changes that make bits agree with equality: in key
+// columns of floats -0 becomes 0, and every NaN the null.
+//
+// Threads: one owner. Its buffers stay from batch to batch.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/byte_buffer.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+
+namespace tickstack {
+
+// Bytes of an element as a keyed table stores it.
+size_t StoredWidth(Type type);
+
+inline bool SameElement(const std::byte* a, const std::byte* b, size_t width) {
+  if (width == sizeof(uint64_t)) return LoadLittle<uint64_t>(a) == LoadLittle<uint64_t>(b);
+  if (width == sizeof(uint32_t)) return LoadLittle<uint32_t>(a) == LoadLittle<uint32_t>(b);
+  return std::memcmp(a, b, width) == 0;
+}
+
+class KeyedBatch {
+ public:
+  // Of a schema whose columns all have a width. Both outlive this.
+  KeyedBatch(const Schema& schema, SymbolTable* symbols);
+
+  // Takes a batch that CheckBatch accepts; its bytes are read until the next one. Interns its
+  // names. kInvalidArgument, by column, if a column's bytes are not what its type and rows say.
+  absl::Status Stage(const BatchView& batch);
+
+  size_t rows() const { return rows_; }
+  // The elements of a column, each of StoredWidth, at any alignment.
+  const std::byte* Elements(size_t column) const { return columns_[column].elements; }
+  size_t width(size_t column) const { return columns_[column].width; }
+  uint64_t hash(size_t row) const { return hashes_[row]; }
+  bool SameKey(size_t a, size_t b) const {
+    for (size_t column = 0; column < schema_.key_columns; ++column) {
+      const auto& [elements, width, ids, floats] = columns_[column];
+      if (!SameElement(elements + a * width, elements + b * width, width)) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Staged {
+    const std::byte* elements = nullptr;
+    size_t width = 0;
+    std::vector<SymbolId> ids;      // Of a symbol column.
+    std::vector<std::byte> floats;  // Of a key column of floats.
+  };
+
+  absl::Status StageColumn(const ColumnView& view, Staged& column);
+  void HashKeys();
+
+  const Schema& schema_;
+  SymbolTable* const symbols_;
+  size_t rows_ = 0;
+  std::vector<Staged> columns_;
+  std::vector<uint64_t> hashes_;
+};
+
+}  // namespace tickstack

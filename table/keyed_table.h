@@ -1,0 +1,96 @@
+#pragma once
+
+// The rows of a keyed table: a batch is an upsert, as kdb+'s into a keyed table. A row whose key is
+// there replaces that row's values, and stays where it is; a new key's row is appended; of two rows
+// of a batch with one key the later one counts.
+//
+//   versioned_blocks.h   the columns, which readers see as one batch left them
+//   key_index.h          which row has a key
+//   keyed_batch.h        what came, as it is stored, with its keys' hashes
+//   symbol_index.h       the rows of a symbol, if `sym` is of the key: a key's symbol never
+//   changes,
+//                        so it serves here as in a plain table. It has no times: those may change
+//
+// Cost: some 50 to 100 ns a row in batches; for each block that changed a copy of its columns; a
+// row upserted on its own pays for a block (512 rows: 4 KiB a column of 8 bytes).
+//
+// Threads: one writer; what is marked so from any thread.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "mem/tier.h"
+#include "table/batch.h"
+#include "table/key_index.h"
+#include "table/keyed_batch.h"
+#include "table/schema.h"
+#include "table/symbol_index.h"
+#include "table/symbols.h"
+#include "table/versioned_blocks.h"
+
+namespace tickstack {
+
+// kInvalidArgument, by table and column, if a table of this schema cannot be captured: it is keyed
+// and has strings or other nested values, whose old bytes nothing would give back.
+absl::Status CheckKeyedSchema(const Schema& schema);
+
+class KeyedTable {
+ public:
+  // Of a keyed schema that CheckKeyedSchema accepts. `tiers` has one for each column. Schema, names
+  // and tiers outlive this. `rows_per_block`: a power of two from 64 to 1,024.
+  KeyedTable(const Schema& schema, SymbolTable* symbols, std::span<mem::Tier* const> tiers,
+             mem::Tier* index_tier, int indexed_column, size_t rows_per_block, size_t rows_max);
+
+  // Upserts a batch that CheckBatch accepts and publishes it at once. Errors as Table::Append:
+  // after one the rows are as they were.
+  absl::Status Upsert(const BatchView& batch);
+  size_t rows() const { return rows_; }
+
+  // ---- Any thread.
+
+  std::shared_ptr<const BlockView> Pin(std::shared_ptr<const void> owner) const {
+    return blocks_.Pin(std::move(owner));
+  }
+  const ChunkLayout& layout() const { return blocks_.layout(); }
+  const SymbolIndex* symbol_index() const { return symbol_index_ ? &*symbol_index_ : nullptr; }
+  size_t column_bytes(size_t column) const { return blocks_.bytes(column); }
+  size_t index_bytes() const {
+    return keys_.bytes() + (symbol_index_ ? symbol_index_->bytes() : 0);
+  }
+
+ private:
+  uint32_t NewRowOf(size_t row);
+  bool HasKey(uint32_t row, size_t batch_row) const;
+  void FindRows();
+  absl::Status Reserve();
+  void Write();
+  template <typename T>
+  void Replace(size_t column, std::span<const uint32_t> targets);
+  void ReplaceColumn(size_t column);
+  void AppendKeys(size_t column);
+
+  const Schema& schema_;
+  const int indexed_column_;
+  const size_t rows_max_;
+  VersionedBlocks blocks_;
+  KeyIndex keys_;
+  std::optional<SymbolIndex> symbol_index_;
+  size_t rows_ = 0;  // Published.
+
+  // The batch in progress.
+  KeyedBatch batch_;
+  std::vector<uint32_t> targets_;         // Of each row of the batch: its row in the table.
+  std::vector<uint32_t> fresh_;           // The batch's rows that are the first of a new key,
+  std::vector<uint64_t> fresh_hashes_;    // their hashes,
+  std::vector<SymbolId> fresh_symbols_;   // and their symbols in the indexed column.
+  std::vector<uint32_t> fresh_slots_;     // Hashed by key: numbers in `fresh_` plus one; 0: empty.
+  std::vector<uint32_t> changed_blocks_;  // That hold published rows of `targets_`.
+  std::vector<uint32_t> block_change_;    // By block: the batch that changed it last.
+  uint32_t batch_number_ = 0;
+};
+
+}  // namespace tickstack
