@@ -144,6 +144,46 @@ TEST_F(RdbTest, SaysWhenPublishedUpdsAreOutOfOrder) {
   EXPECT_EQ(Rows("trade"), 1u);
 }
 
+// A batch of bars, by column.
+Value Bars(std::initializer_list<std::string_view> names, std::initializer_list<double> highs) {
+  SymbolVector sym;
+  for (const std::string_view name : names) sym.push_back(name);
+  return Value::List({Value::Symbols(std::move(sym)), Floats(highs)});
+}
+
+TEST_F(RdbTest, UpsertsIntoATableWithAKey) {
+  const Schema schema = *ParseSchema("bars", "sym s | high f");
+  rdb_.OnSchemas({&schema, 1});
+  const auto highs = [this] {
+    const Snapshot snapshot = *rdb_.FindTable("bars");
+    const std::span<const double> chunk = snapshot.Chunk<double>(1, 0);
+    return std::vector<double>(chunk.begin(), chunk.end());
+  };
+  rdb_.OnLive(Upd("bars", Bars({"A", "B"}, {1, 2}), 1));
+  rdb_.OnLive(Upd("bars", Value::List({Value::Symbol("A"), Value::Float(3)}), 2));
+  rdb_.OnLive(Upd("bars", Value::Table({"high", "sym"}, {Floats({4}), Value::Symbols({"C"})}), 3));
+  rdb_.OnLive(Upd("bars",
+                  Value::KeyedTable(Value::Table({"sym"}, {Value::Symbols({"B"})}),
+                                    Value::Table({"high"}, {Floats({5})})),
+                  4));
+  EXPECT_THAT(highs(), testing::ElementsAre(3, 5, 4));
+  EXPECT_EQ(rdb_.counters().rows, 5u);
+  // A publication that was cut: its first two rows came, and the log has it whole.
+  rdb_.OnLive(Upd("bars", Bars({"A", "B"}, {6, 7}), 5));
+  rdb_.OnLogged(Upd("bars", Bars({"A", "B", "C"}, {6, 7, 8})));
+  EXPECT_THAT(highs(), testing::ElementsAre(6, 7, 8));
+  const Snapshot old = *rdb_.FindTable("bars");
+  rdb_.OnLive(Body(Value::List({Value::Symbol(".u.end"), Value::Date(1)})));
+  EXPECT_EQ(Rows("bars"), 0u);
+  EXPECT_EQ(old.Chunk<double>(1, 0).size(), 3u) << "a snapshot outlives its table's day";
+}
+
+TEST_F(RdbTest, RefusesATableThatItCannotUpsertIntoByName) {
+  const Schema schemas[] = {*ParseSchema("notes", "sym s | note *"), TradeSchema()};
+  rdb_.OnSchemas(schemas);
+  EXPECT_THAT(rdb_.TableNames(), testing::ElementsAre("trade"));
+}
+
 TEST_F(RdbTest, EmptiesItsTablesAtTheEndOfTheDayAndKeepsOldSnapshots) {
   Announce();
   rdb_.OnLive(Upd("trade", Columns({1, 2}), 9));

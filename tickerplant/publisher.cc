@@ -364,20 +364,26 @@ void Publisher::Broadcast(const ByteBuffer& message) {
 }
 
 Value EmptyTable(const Schema& schema) {
-  SymbolVector names;
-  std::vector<Value> columns;
-  for (const ColumnSpec& column : schema.columns) {
-    names.push_back(column.name);
+  const bool keyed = schema.key_columns > 0;
+  SymbolVector names[2];
+  std::vector<Value> columns[2];  // The key's and the others'.
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    const ColumnSpec& column = schema.columns[i];
+    const int part = i < schema.key_columns ? 0 : 1;
+    names[part].push_back(column.name);
     if (column.type == Type::kSymbol) {
-      columns.push_back(
-          Value::Symbols({}, column.name == "sym" ? Attribute::kGrouped : Attribute::kNone));
+      const bool grouped = !keyed && column.name == "sym";
+      columns[part].push_back(Value::Symbols({}, grouped ? Attribute::kGrouped : Attribute::kNone));
     } else if (column.type == Type::kList) {
-      columns.push_back(Value::List({}));
+      columns[part].push_back(Value::List({}));
     } else {
-      columns.push_back(Value::Vector(column.type, ByteBuffer()));
+      columns[part].push_back(Value::Vector(column.type, ByteBuffer()));
     }
   }
-  return Value::Table(std::move(names), std::move(columns));
+  Value values = Value::Table(std::move(names[1]), std::move(columns[1]));
+  if (!keyed) return values;
+  return Value::KeyedTable(Value::Table(std::move(names[0]), std::move(columns[0])),
+                           std::move(values));
 }
 
 }  // namespace tickstack::tickerplant

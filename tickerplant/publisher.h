@@ -88,7 +88,7 @@ class Publisher {
   uint64_t published_messages_ = 0;
 };
 
-// The empty table that `.u.sub` answers, `g#` on sym.
+// The empty table that `.u.sub` answers: keyed if its schema is, else with `g#` on sym.
 Value EmptyTable(const Schema& schema);
 
 }  // namespace tickstack::tickerplant

@@ -79,6 +79,19 @@ ByteBuffer RowsOfU(std::initializer_list<std::string_view> syms) {
   return x;
 }
 
+TEST(EmptyTable, IsKeyedAsItsSchemaIs) {
+  const Value plain = EmptyTable(*ParseSchema("t", "time p, sym s, text *"));
+  EXPECT_EQ(plain, Value::Table({"time", "sym", "text"},
+                                {Value::Vector(Type::kTimestamp, ByteBuffer()),
+                                 Value::Symbols({}, Attribute::kGrouped), Value::List({})}));
+  const Value keyed = EmptyTable(*ParseSchema("bars", "sym s, minute p | high f"));
+  EXPECT_EQ(keyed,
+            Value::KeyedTable(
+                Value::Table({"sym", "minute"},
+                             {Value::Symbols({}), Value::Vector(Type::kTimestamp, ByteBuffer())}),
+                Value::Table({"high"}, {Value::Vector(Type::kFloat, ByteBuffer())})));
+}
+
 TEST(Publisher, JoinsTheRowsOfATableIntoOneMessage) {
   Publisher publisher(Schemas(), /*keep_order=*/false);
   Reader reader;

@@ -144,9 +144,8 @@ struct Lane {
   size_t end = 0;             // and where its next item goes.
 };
 
-// Texts of names that are known to be whole.
+// Appends the texts of names that are known to be whole.
 void SplitNames(std::span<const std::byte> data, std::vector<std::string_view>* names) {
-  names->clear();
   while (!data.empty()) {
     const std::string_view name(reinterpret_cast<const char*>(data.data()));
     names->push_back(name);
@@ -167,13 +166,14 @@ struct UpdDecoder::State {
   absl::Status X(Reader& reader, RowsView* out, size_t expected_columns);
   absl::Status List(Reader& reader, RowsView* out);
   absl::Status ResizeColumns(size_t count);
-  absl::Status Columns(Reader& reader, size_t count);
+  absl::Status Columns(Reader& reader, size_t first, size_t count);
   absl::Status Row(Reader& reader, size_t count);
   absl::Status RowFromVector(Reader& reader, size_t expected_columns);
   absl::Status Rows(Reader& reader, size_t count);
   absl::Status MeasureRows(Reader& reader, size_t count);
   absl::Status GatherRows(Reader& reader, size_t count);
   absl::Status Table(Reader& reader);
+  absl::Status KeyedTable(Reader& reader);
   size_t rows = 0;
 };
 
@@ -227,10 +227,11 @@ absl::Status UpdDecoder::State::ResizeColumns(size_t count) {
   return absl::OkStatus();
 }
 
-absl::Status UpdDecoder::State::Columns(Reader& reader, size_t count) {
-  TS_RETURN_IF_ERROR(ResizeColumns(count));
-  rows = 0;
-  for (size_t i = 0; i < count; ++i) {
+// `count` columns, behind the first ones that are there already.
+absl::Status UpdDecoder::State::Columns(Reader& reader, size_t first, size_t count) {
+  TS_RETURN_IF_ERROR(ResizeColumns(first + count));
+  if (first == 0) rows = 0;
+  for (size_t i = first; i < first + count; ++i) {
     if (absl::Status status = ReadColumn(reader, &columns[i]); !status.ok()) [[unlikely]] {
       return Annotate(status, fmt::format("column {}", i));
     }
@@ -354,7 +355,8 @@ absl::Status UpdDecoder::State::Table(Reader& reader) {
   TS_RETURN_IF_ERROR(reader.Expect(Type::kDict, "the dictionary of a table"));
   TS_RETURN_IF_ERROR(reader.Expect(Type::kSymbol, "a table's column names"));
   TS_RETURN_IF_ERROR(reader.TakeCount(&names_count));
-  TS_RETURN_IF_ERROR(ResizeColumns(names_count));
+  const size_t first = names.size();
+  TS_RETURN_IF_ERROR(ResizeColumns(first + names_count));
   TS_RETURN_IF_ERROR(reader.TakeNames(names_count, &bytes));
   SplitNames(bytes, &names);
   TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "a table's columns"));
@@ -363,7 +365,14 @@ absl::Status UpdDecoder::State::Table(Reader& reader) {
     return InvalidArgument("length: a table of {} names and {} columns", names_count,
                            columns_count);
   }
-  return Columns(reader, columns_count);
+  return Columns(reader, first, columns_count);
+}
+
+// A dictionary of two tables, as q has it: the key's columns, then the others, one table's worth.
+absl::Status UpdDecoder::State::KeyedTable(Reader& reader) {
+  TS_RETURN_IF_ERROR(reader.Expect(Type::kDict, "x"));
+  TS_RETURN_IF_ERROR(Annotate(Table(reader), "the keys"));
+  return Annotate(Table(reader), "the values");
 }
 
 absl::Status UpdDecoder::State::List(Reader& reader, RowsView* out) {
@@ -371,7 +380,7 @@ absl::Status UpdDecoder::State::List(Reader& reader, RowsView* out) {
   TS_RETURN_IF_ERROR(reader.Expect(Type::kList, "x"));
   TS_RETURN_IF_ERROR(reader.TakeCount(&count));
   out->form = UpdForm::kColumns;
-  if (count == 0) return Columns(reader, 0);
+  if (count == 0) return Columns(reader, 0, 0);
   if (IsAtom(reader.PeekCode())) {
     out->form = UpdForm::kRow;
     return Row(reader, count);
@@ -380,7 +389,7 @@ absl::Status UpdDecoder::State::List(Reader& reader, RowsView* out) {
     out->form = UpdForm::kRows;
     return Rows(reader, count);
   }
-  return Columns(reader, count);
+  return Columns(reader, 0, count);
 }
 
 absl::Status UpdDecoder::State::X(Reader& reader, RowsView* out, size_t expected_columns) {
@@ -392,6 +401,9 @@ absl::Status UpdDecoder::State::X(Reader& reader, RowsView* out, size_t expected
   } else if (type == Type::kTable) {
     out->form = UpdForm::kTable;
     TS_RETURN_IF_ERROR(Table(reader));
+  } else if (type == Type::kDict) {
+    out->form = UpdForm::kTable;
+    TS_RETURN_IF_ERROR(KeyedTable(reader));
   } else if (IsVectorType(type)) {
     out->form = UpdForm::kRow;
     TS_RETURN_IF_ERROR(RowFromVector(reader, expected_columns));

@@ -11,7 +11,8 @@
 //             1 2 3f                    q made one vector of a row whose atoms share a type
 //   kRows     ((a0; a1); (b0; b1); ...) a list of rows: the first item is a list that begins with
 //                                       an atom. Transposed into the decoder's own buffer
-//   kTable    ([] c0: v0; c1: v1)       carries its column names
+//   kTable    ([] c0: v0; c1: v1)       carries its column names; so does a keyed table, whose key
+//                                       columns come first
 //
 // The rule for a vector: it is a row if it has as many elements as the table has columns, or if the
 // caller does not know how many those are. Attributes are read and ignored: they are promises about
@@ -42,7 +43,7 @@ enum class UpdForm : uint8_t { kColumns, kRow, kRows, kTable };
 // long as the bytes that were decoded.
 struct RowsView {
   UpdForm form = UpdForm::kColumns;
-  std::span<const std::string_view> names;  // The columns' names if x is a table, else empty.
+  std::span<const std::string_view> names;  // The columns' names of kTable, else empty.
   BatchView batch;
 };
 

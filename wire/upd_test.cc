@@ -115,6 +115,34 @@ TEST(UpdDecoder, ReadsATableWithItsNames) {
               ElementsAre("symbol 2 610000", "long 2 01000000000000000200000000000000"));
 }
 
+TEST(UpdDecoder, ReadsAKeyedTableAsOneTable) {
+  const auto keyed = [](std::initializer_list<int64_t> minutes,
+                        std::initializer_list<int64_t> trades) {
+    return Value::KeyedTable(
+        Value::Table({"sym", "minute"}, {Value::Symbols({"a", ""}), Value::Longs(minutes)}),
+        Value::Table({"trades"}, {Value::Longs(trades)}));
+  };
+  const ByteBuffer body = Upd(keyed({1, 2}, {3, 4}));
+  UpdDecoder decoder;
+  UpdView upd;
+  ASSERT_TRUE(decoder.Decode(body, &upd, 3).ok());
+  EXPECT_EQ(upd.form, UpdForm::kTable);
+  EXPECT_THAT(upd.names, ElementsAre("sym", "minute", "trades"));
+  EXPECT_THAT(Show(upd.batch),
+              ElementsAre("symbol 2 610000", "long 2 01000000000000000200000000000000",
+                          "long 2 03000000000000000400000000000000"));
+  // The last column with a row less: its count is in front of its two longs.
+  ByteBuffer uneven = Upd(keyed({1, 2}, {3, 4}));
+  uneven.data()[uneven.size() - 2 * sizeof(int64_t) - sizeof(int32_t)] = std::byte{1};
+  EXPECT_THAT(DecodeError(uneven.span().first(uneven.size() - sizeof(int64_t))),
+              HasSubstr("column 2 has 1 rows, column 0 has 2"));
+  EXPECT_THAT(DecodeError(Upd(Value::Dict(Value::Symbols({"a"}), Value::Longs({1})))),
+              HasSubstr("the keys: byte"));
+  for (size_t cut = 0; cut < body.size(); ++cut) {
+    EXPECT_NE(DecodeError(body.span().first(cut)), "") << cut;
+  }
+}
+
 TEST(UpdDecoder, TransposesAListOfRows) {
   const ByteBuffer body = Upd(Value::List({
       Value::List({Value::Symbol("a"), Value::Int(1), Value::String("xy"), Value::Char('p')}),
