@@ -9,14 +9,14 @@ import numpy as np
 from bench.peers.lines import RELATIVE_TOLERANCE
 
 KEPT_ROWS_MAX = 4_000_000  # Answers up to here are kept, to say where two differ.
-PIECE_ROWS = 1 << 17       # Hashed at a time: what stays in the cache.
+PIECE_ROWS = 1 << 17  # Hashed at a time: what stays in the cache.
 
 
 @dataclasses.dataclass
 class Summary:
     rows: int
-    digest: str   # Of the exact columns of all rows.
-    kept: str     # A file with the rows in the order of their hashes; empty: too many.
+    digest: str  # Of the exact columns of all rows.
+    kept: str  # A file with the rows in the order of their hashes; empty: too many.
 
     def as_json(self):
         return dataclasses.asdict(self)
@@ -25,9 +25,9 @@ class Summary:
 def _mix(x):
     """The finaliser of splitmix64, in place."""
     x ^= x >> np.uint64(30)
-    x *= np.uint64(0xbf58476d1ce4e5b9)
+    x *= np.uint64(0xBF58476D1CE4E5B9)
     x ^= x >> np.uint64(27)
-    x *= np.uint64(0x94d049bb133111eb)
+    x *= np.uint64(0x94D049BB133111EB)
     x ^= x >> np.uint64(31)
     return x
 
@@ -45,12 +45,12 @@ def row_hashes(columns):
     rows = len(columns[0])
     hashes = np.empty(rows, np.uint64)
     for begin in range(0, rows, PIECE_ROWS):
-        piece = np.full(min(PIECE_ROWS, rows - begin), 0x9e3779b97f4a7c15, np.uint64)
+        piece = np.full(min(PIECE_ROWS, rows - begin), 0x9E3779B97F4A7C15, np.uint64)
         for column in columns:
-            piece *= np.uint64(0x9fb21c651e98df25)
-            piece ^= _bits(np.asarray(column[begin:begin + PIECE_ROWS]))
+            piece *= np.uint64(0x9FB21C651E98DF25)
+            piece ^= _bits(np.asarray(column[begin : begin + PIECE_ROWS]))
             _mix(piece)
-        hashes[begin:begin + PIECE_ROWS] = piece
+        hashes[begin : begin + PIECE_ROWS] = piece
     return hashes
 
 
@@ -90,8 +90,10 @@ def difference(line, expected, found):
             if len(apart):
                 row = apart[0]
                 key = ", ".join(f"{column}={want[column][row]}" for column in line.exact)
-                return (f"{name} differs in {len(apart)} of {found.rows} rows; at {key}: {have[name][row]!r}, "
-                        f"expected {want[name][row]!r}")
+                return (
+                    f"{name} differs in {len(apart)} of {found.rows} rows; at {key}: {have[name][row]!r}, "
+                    f"expected {want[name][row]!r}"
+                )
     return None
 
 
@@ -105,8 +107,11 @@ def _first_row_that_differs(line, expected, found):
         def first(rows, which):
             at = np.flatnonzero(which)
             return "none" if not len(at) else ", ".join(f"{name}={rows[name][at[0]]}" for name in line.exact)
-        return (f"{int(extra.sum())} of {found.rows} rows are not as expected; found {first(have, extra)}; "
-                f"expected {first(want, lacking)}")
+
+        return (
+            f"{int(extra.sum())} of {found.rows} rows are not as expected; found {first(have, extra)}; "
+            f"expected {first(want, lacking)}"
+        )
 
 
 def forget(*summaries):

@@ -8,6 +8,7 @@ import argparse
 import os
 import pathlib
 import shutil
+import signal
 import statistics
 import sys
 import tempfile
@@ -22,13 +23,15 @@ FULL_QUOTES = 30_000_000
 REFERENCE = "duckdb"  # Whose answers on tables as captured are what the others' are compared with.
 # A short answer is asked for more often: until all of its runs together took so long, or so often.
 LINE_NS_MIN, RUNS_MAX = 300_000_000, 25
-# Who takes so many times as long as another system on the same line is not its best: two runs say so.
-HOPELESS, HOPELESS_NS = 3, 2_000_000_000
-HOPELESS_RUNS = 2
+# Who takes so many times as long as another system on the same line is not its best: one run, after the one
+# that was checked, says so.
+HOPELESS, HOPELESS_NS = 1.5, 2_000_000_000
 
 
 def arguments():
-    parser = argparse.ArgumentParser(prog="bench/peers/run", description="Compares tickstack's queries with other systems'.")
+    parser = argparse.ArgumentParser(
+        prog="bench/peers/run", description="Compares tickstack's queries with other systems'."
+    )
     parser.add_argument("--peers", default=",".join(engines.MODULES), help="which systems (default: all: %(default)s)")
     parser.add_argument("--lines", default="", help="which lines, by name (default: all)")
     parser.add_argument("--quotes", type=int, default=FULL_QUOTES, help="a tenth as many trades (default: %(default)s)")
@@ -38,9 +41,15 @@ def arguments():
     parser.add_argument("--check", action="store_true", help="compare answers only")
     parser.add_argument("--json", type=pathlib.Path, help="write all figures there")
     parser.add_argument("--no-docs", action="store_true", help="leave docs/benchmarks.md alone, as a smaller day does")
-    parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/peers", help="for the day's files while it runs")
-    parser.add_argument("--tickstack", type=pathlib.Path, default=ROOT / "build/release/cli/tickstack", help="the program")
-    parser.add_argument("--peers-day", type=pathlib.Path, default=ROOT / "build/release/bench/peers_day", help="the program")
+    parser.add_argument(
+        "--folder", type=pathlib.Path, default=ROOT / "build/peers", help="for the day's files while it runs"
+    )
+    parser.add_argument(
+        "--tickstack", type=pathlib.Path, default=ROOT / "build/release/cli/tickstack", help="the program"
+    )
+    parser.add_argument(
+        "--peers-day", type=pathlib.Path, default=ROOT / "build/release/bench/peers_day", help="the program"
+    )
     found = parser.parse_args()
     found.peers = [name for name in found.peers.split(",") if name]
     for name in found.peers:
@@ -48,7 +57,11 @@ def arguments():
             parser.error(f"--peers {name}: expected some of {','.join(engines.MODULES)}")
     if REFERENCE not in found.peers:
         parser.error(f"--peers without {REFERENCE}: its answers are what the others' are compared with")
-    found.peers.sort(key=lambda name: name != REFERENCE)
+    for name in [name for name in found.peers if engines.missing(name)]:
+        say(f"{name} is left out: {engines.missing(name)} here")
+        found.peers.remove(name)
+    # Last to be timed: it is slow at what others are fast at, and then it is known.
+    found.peers.sort(key=lambda name: name == REFERENCE)
     return found
 
 
@@ -116,11 +129,15 @@ class Comparison:
                 self.add(line, who, ns)
                 longest = max(longest, ns)
             spent, runs = spent + longest, runs + 1
-            if runs >= HOPELESS_RUNS and any(self._hopeless(line, who) for who in askers):
+            if any(self._hopeless(line, who) for who in askers):
                 return
 
     def _hopeless(self, line, who):
-        others = [self.median(line, other) for other in self.samples[line.name] if other != who and other[0] not in ("tickstack", "numpy")]
+        others = [
+            self.median(line, other)
+            for other in self.samples[line.name]
+            if other != who and other[0] not in ("tickstack", "numpy")
+        ]
         own = self.median(line, who)
         return who[0] != "tickstack" and own > HOPELESS_NS and bool(others) and own > HOPELESS * min(others)
 
@@ -128,36 +145,55 @@ class Comparison:
         return lambda line: self.ours.run(line, threads)
 
     def check_ours(self):
-        """The lines that tickstack answers right."""
+        """The lines that tickstack answers right, by one thread and by all."""
         right = []
         for line in self.lines:
-            checks = [self.check(line, ("tickstack", f"{threads} threads"), lambda line, path: self.ours.summarise(line, path, threads))
-                      for threads in sorted({1, self.options.threads})]
+            checks = []
+            for threads in sorted({1, self.options.threads}):
+
+                def summarise(asked, path, threads=threads):
+                    return self.ours.summarise(asked, path, threads)
+
+                checks.append(self.check(line, ("tickstack", f"{threads} threads"), summarise))
             if all(checks):
                 right.append(line)
         return right
+
+    def refer(self):
+        """The answers that all others are compared with; ours are the first."""
+        who = (REFERENCE, LAYOUTS[0])
+        system = self.start(*who)
+        try:
+            for line in self.lines:
+                self.check(line, who, system.summarise)
+        finally:
+            system.close()
+        self.right = self.check_ours()
+
+    def start(self, name, layout):
+        system = System(name, layout, self.folder, self.options.threads, self.folder)
+        self.versions[name] = system.version
+        say(f"{name} {system.version}, {layout}: tables made in {system.load_s:.1f} s")
+        return system
 
     def peer(self, name, layout):
         options, who = self.options, (name, layout)
         begin = time.monotonic()
         try:
-            system = System(name, layout, self.folder, options.threads, self.folder)
+            system = self.start(name, layout)
         except Failed as error:
             for line in self.lines:
                 self.failed(line, who, error)
             return
         try:
-            self.versions[name] = system.version
-            say(f"{name} {system.version}, {layout}: tables made in {system.load_s:.1f} s")
-            checked = [line for line in self.lines if line.name in system.lines and self.check(line, who, system.summarise)]
-            if who == (REFERENCE, LAYOUTS[0]):
-                self.right = self.check_ours()
-            if not options.check:
-                for line in checked:
-                    askers = {who: system.run}
-                    if line in self.right:
-                        askers[("tickstack", f"{options.threads} threads")] = self.run_ours(options.threads)
-                    self.measure(line, askers)
+            lines = [line for line in self.lines if line.name in system.lines]
+            for line in [line for line in lines if self.check(line, who, system.summarise)]:
+                if options.check:
+                    continue
+                askers = {who: system.run}
+                if line in self.right:
+                    askers[("tickstack", f"{options.threads} threads")] = self.run_ours(options.threads)
+                self.measure(line, askers)
         finally:
             system.close()
         say(f"{name}, {layout}: done in {time.monotonic() - begin:.1f} s")
@@ -174,8 +210,13 @@ class Comparison:
                 ns, decoded_ns, self.notes[f"{line.name} bytes"] = rdb.run(line)
                 self.add(line, decoded, decoded_ns)
                 return ns
-            for line in right:
-                self.measure(line, {who: ask} | ({("tickstack", "1 threads"): self.run_ours(1)} if line in self.right else {}))
+
+            for line in self.lines:
+                askers = {who: ask} if line in right else {}
+                if line in self.right:
+                    askers[("tickstack", "1 threads")] = self.run_ours(1)
+                if askers:
+                    self.measure(line, askers)
         finally:
             rdb.close()
 
@@ -183,9 +224,12 @@ class Comparison:
         self.make_day()
         try:
             self.notes["machine"] = self.ours.machine
+            self.refer()
             for name in self.options.peers:
                 for layout in engines.layouts(name):
-                    self.peer(name, layout)
+                    # Its answers are known.
+                    if not (self.options.check and (name, layout) == (REFERENCE, LAYOUTS[0])):
+                        self.peer(name, layout)
             say("tickstack over IPC")
             self.over_ipc()
             for threads in sorted({1, self.options.threads}):
@@ -196,6 +240,8 @@ class Comparison:
 
 def main():
     options = arguments()
+    # Ended from outside, it ends what it started and removes its files as well.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options.folder.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="day-", dir=options.folder))
     begin = time.monotonic()

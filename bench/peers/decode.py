@@ -8,8 +8,24 @@ from bench.peers.day import UNIX_NS_OF_KDB_EPOCH
 from tests.support.kdb_ipc import QError
 
 # Type code: numpy's name.
-NUMBERS = {1: "?", 4: "u1", 5: "<i2", 6: "<i4", 7: "<i8", 8: "<f4", 9: "<f8", 10: "S1", 12: "<i8", 13: "<i4",
-           14: "<i4", 15: "<f8", 16: "<i8", 17: "<i4", 18: "<i4", 19: "<i4"}
+NUMBERS = {
+    1: "?",
+    4: "u1",
+    5: "<i2",
+    6: "<i4",
+    7: "<i8",
+    8: "<f4",
+    9: "<f8",
+    10: "S1",
+    12: "<i8",
+    13: "<i4",
+    14: "<i4",
+    15: "<f8",
+    16: "<i8",
+    17: "<i4",
+    18: "<i4",
+    19: "<i4",
+}
 NAME_BYTES_MAX = 8
 PIECE_BYTES = 1 << 20  # Of names, decoded at a time: what stays in the cache.
 
@@ -22,15 +38,15 @@ def names(text, count):
     done = at = 0
     while done < count:
         # What follows the names in the body is full of zeros: no more is looked at than they can take.
-        piece = raw[at:at + min(PIECE_BYTES, (count - done) * (NAME_BYTES_MAX + 1))]
-        ends = np.flatnonzero(piece == 0)[:count - done]
+        piece = raw[at : at + min(PIECE_BYTES, (count - done) * (NAME_BYTES_MAX + 1))]
+        ends = np.flatnonzero(piece == 0)[: count - done]
         if not len(ends):
             raise ValueError(f"no end of a name within {len(piece)} bytes: expected names of at most {NAME_BYTES_MAX}")
         begins = np.concatenate(([0], ends[:-1] + 1))
         lengths = ends - begins
         if lengths.max() > NAME_BYTES_MAX:
             raise ValueError(f"a name of {lengths.max()} bytes: expected at most {NAME_BYTES_MAX}")
-        rows = out[done:done + len(ends)]
+        rows = out[done : done + len(ends)]
         for place in range(int(lengths.max())):
             long_enough = place < lengths
             rows[long_enough, place] = piece[begins[long_enough] + place]
@@ -51,7 +67,7 @@ class _Reader:
     def value(self):
         (code,) = self.take("b")
         if code == -128:
-            raise QError(bytes(self.body[self.at:]).split(b"\0")[0].decode())
+            raise QError(bytes(self.body[self.at :]).split(b"\0")[0].decode())
         if code == 98:
             self.take("B")
             return self.value()
@@ -66,7 +82,7 @@ class _Reader:
         if code == 0:
             return [self.value() for _ in range(count)]
         if code == 11:
-            vector, used = names(self.body[self.at:], count)
+            vector, used = names(self.body[self.at :], count)
             self.at += used
             return vector
         kind = np.dtype(NUMBERS[code])

@@ -25,6 +25,7 @@ class Line:
 @dataclasses.dataclass(frozen=True)
 class Questions:
     """The lines about one day, and what they mention. Times are ns since 1970."""
+
     lines: tuple
     basket: tuple  # Numbers of the symbols of `basket`, 1 % of all.
     begin_ns: int  # Both inclusive.
@@ -49,25 +50,48 @@ def questions(day):
         return f"select {','.join(JOINED)} from aj[`sym`time;{trades};quote]"
 
     def asof(name, number, title, goal):
-        return Line(name, f"{title} ({day.names[number]})", joined(f"select from trade where sym=`{day.names[number]}"),
-                    JOINED, goal=goal, symbol=number)
+        return Line(
+            name,
+            f"{title} ({day.names[number]})",
+            joined(f"select from trade where sym=`{day.names[number]}"),
+            JOINED,
+            goal=goal,
+            symbol=number,
+        )
 
     names = "".join("`" + day.names[number] for number in basket)
     lines = (
         asof("asof_tenth", tenth, "asof join, tenth most liquid symbol", 20),
         asof("asof_busiest", busiest, "asof join, most liquid symbol", None),
         Line("asof_all", "asof join, all trades", joined("trade"), JOINED, goal=4),
-        Line("bars", "minute bars, OHLCV and VWAP",
-             "select open:first price,high:max price,low:min price,close:last price,volume:sum size,"
-             "vwap:size wavg price by sym,time.minute from trade",
-             ("sym", "minute", "open", "high", "low", "close", "volume"), ("vwap",), 2),
-        Line("last", "last quote per symbol", "select last bid,last ask by sym from quote", ("sym", "bid", "ask"),
-             goal=2),
-        Line("basket", "volume-weighted bid, 1 % of the symbols, 4 hours",
-             f"select bsize wavg bid by sym from quote where sym in {names},"
-             f"time within {_timestamp(begin_ns)} {_timestamp(end_ns)}", ("sym",), ("bid",), 2),
-        Line("nbbo", "NBBO over ten exchanges, every update", "select time,sym,bid,ask from nbbo[`sym`ex`bid`ask;quote]",
-             ("time", "sym", "bid", "ask"), goal=2),
+        Line(
+            "bars",
+            "minute bars, OHLCV and VWAP",
+            "select open:first price,high:max price,low:min price,close:last price,volume:sum size,"
+            "vwap:size wavg price by sym,time.minute from trade",
+            ("sym", "minute", "open", "high", "low", "close", "volume"),
+            ("vwap",),
+            2,
+        ),
+        Line(
+            "last", "last quote per symbol", "select last bid,last ask by sym from quote", ("sym", "bid", "ask"), goal=2
+        ),
+        Line(
+            "basket",
+            "volume-weighted bid, 1 % of the symbols, 4 hours",
+            f"select bsize wavg bid by sym from quote where sym in {names},"
+            f"time within {_timestamp(begin_ns)} {_timestamp(end_ns)}",
+            ("sym",),
+            ("bid",),
+            2,
+        ),
+        Line(
+            "nbbo",
+            "NBBO over ten exchanges, every update",
+            "select time,sym,bid,ask from nbbo[`sym`ex`bid`ask;quote]",
+            ("time", "sym", "bid", "ask"),
+            goal=2,
+        ),
         Line("max_time", "max time", "select time:enlist max time from quote", ("time",)),
     )
     return Questions(lines, basket, begin_ns, end_ns)
@@ -75,4 +99,5 @@ def questions(day):
 
 def _timestamp(unix_ns):
     import numpy as np
+
     return str(np.datetime64(unix_ns, "ns")).replace("-", ".").replace("T", "D")

@@ -26,8 +26,9 @@ class Conversation:
     """A process that reads and writes JSON, an object a line. It ends with this object, at the latest."""
 
     def __init__(self, command, **options):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT,
-                                        **options)
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT, **options
+        )
         self.ready = self._reply()
 
     def _reply(self):
@@ -73,13 +74,19 @@ class System:
     """Another system, see worker.py."""
 
     def __init__(self, name, layout, directory, threads, folder):
-        environment = os.environ | {"PYTHONPATH": str(ROOT), "POLARS_MAX_THREADS": str(threads),
-                                    "OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads)}
+        environment = os.environ | {
+            "PYTHONPATH": str(ROOT),
+            "POLARS_MAX_THREADS": str(threads),
+            "OMP_NUM_THREADS": str(threads),
+            "OPENBLAS_NUM_THREADS": str(threads),
+        }
         # A choice of old kernels for the machine's sake is none for a comparison.
         for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
             environment.pop(variable, None)
-        self.talk = Conversation([sys.executable, "-m", "bench.peers.worker", name, layout, str(directory), str(threads),
-                                  str(folder)], env=environment)
+        self.talk = Conversation(
+            [sys.executable, "-m", "bench.peers.worker", name, layout, str(directory), str(threads), str(folder)],
+            env=environment,
+        )
         self.version, self.lines = self.talk.ready["version"], self.talk.ready["lines"]
         self.load_s = self.talk.ready["load_ns"] / 1e9
 
@@ -129,8 +136,21 @@ class OverIpc:
         port = listener.getsockname()[1]
         with open(pathlib.Path(folder) / "rdb.log", "wb") as output:
             self.process = subprocess.Popen(
-                [str(program), "rdb", "--replay", str(log), "--infer-schemas", "--listen-fd", str(listener.fileno()), *flags],
-                pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+                [
+                    str(program),
+                    "rdb",
+                    "--replay",
+                    str(log),
+                    "--infer-schemas",
+                    "--listen-fd",
+                    str(listener.fileno()),
+                    *flags,
+                ],
+                pass_fds=[listener.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
         listener.close()
         # It answers when the log is replayed; until then the kernel keeps the connection waiting.
         self.connection = kdb_ipc.Connection(port, timeout=300)

@@ -33,7 +33,9 @@ class Report:
         self.ours = ("tickstack", f"{self.options.threads} threads")
 
     def cell(self, line, who):
-        failed = any(failure["line"] == line.name and tuple(failure["who"]) == who for failure in self.comparison.failures)
+        failed = any(
+            failure["line"] == line.name and tuple(failure["who"]) == who for failure in self.comparison.failures
+        )
         if failed:
             return "failed"
         text = _milliseconds(self.comparison.median(line, who))
@@ -48,67 +50,138 @@ class Report:
         return min(others) / ours if others and ours else None
 
     def _table(self, header, rows):
-        return ["| " + " | ".join(header) + " |", "|" + " --- |" * len(header),
-                *("| " + " | ".join(row) + " |" for row in rows)]
+        return [
+            "| " + " | ".join(header) + " |",
+            "|" + " --- |" * len(header),
+            *("| " + " | ".join(row) + " |" for row in rows),
+        ]
 
     def captured(self):
-        header = ["ms", f"tickstack, {self.options.threads} threads", "1 thread", "over IPC", "and decoded", *self.systems,
-                  "best / tickstack", "goal"]
+        header = [
+            "ms",
+            f"tickstack, {self.options.threads} threads",
+            "1 thread",
+            "over IPC",
+            "and decoded",
+            *self.systems,
+            "best / tickstack",
+            "goal",
+        ]
         rows = []
         for line in self.comparison.lines:
             factor = self.factor(line, LAYOUTS[0])
             ours = [self.cell(line, ("tickstack", how)) for how in (self.ours[1], "1 threads", "ipc", "ipc decoded")]
-            rows.append([line.title, *ours, *(self.cell(line, (name, LAYOUTS[0])) for name in self.systems), _times(factor),
-                         f"{line.goal}" if line.goal else ""])
+            rows.append(
+                [
+                    line.title,
+                    *ours,
+                    *(self.cell(line, (name, LAYOUTS[0])) for name in self.systems),
+                    _times(factor),
+                    f"{line.goal}" if line.goal else "",
+                ]
+            )
         return self._table(header, rows)
 
     def sorted(self):
-        systems = [name for name in self.systems if any((name, LAYOUTS[1]) in who for who in self.comparison.samples.values())]
+        systems = [
+            name for name in self.systems if any((name, LAYOUTS[1]) in who for who in self.comparison.samples.values())
+        ]
         by_hand = [BY_HAND] if BY_HAND in self.options.peers else []
-        header = ["ms", "tickstack, as captured", *systems, "best / tickstack", *(f"by hand in {name}" for name in by_hand)]
-        rows = [[line.title, self.cell(line, self.ours), *(self.cell(line, (name, LAYOUTS[1])) for name in systems),
-                 _times(self.factor(line, LAYOUTS[1])), *(self.cell(line, (name, LAYOUTS[1])) for name in by_hand)]
-                for line in self.comparison.lines]
+        header = [
+            "ms",
+            "tickstack, as captured",
+            *systems,
+            "best / tickstack",
+            *(f"by hand in {name}" for name in by_hand),
+        ]
+        rows = [
+            [
+                line.title,
+                self.cell(line, self.ours),
+                *(self.cell(line, (name, LAYOUTS[1])) for name in systems),
+                _times(self.factor(line, LAYOUTS[1])),
+                *(self.cell(line, (name, LAYOUTS[1])) for name in by_hand),
+            ]
+            for line in self.comparison.lines
+        ]
         return self._table(header, rows)
 
     def circumstances(self):
         options, notes = self.options, self.comparison.notes
         versions = ", ".join(f"{name} {version}" for name, version in self.comparison.versions.items())
         command = "bench/peers/run " + " ".join(sys.argv[1:])
-        text = [f"`{command.strip()}`, {time.strftime('%d %B %Y', time.gmtime()).lstrip('0')}, commit {commit()}. {notes['machine']}; "
-                f"Python {platform.python_version()}, {versions}; {options.threads} threads each. "
-                f"{options.quotes:,} quotes, {options.quotes // 10:,} trades, {len(self.comparison.day.names):,} symbols. "
-                f"Medians of {options.runs} runs and more, in milliseconds."]
+        text = [
+            f"`{command.strip()}`, {time.strftime('%d %B %Y', time.gmtime()).lstrip('0')}, commit {commit()}. "
+            f"{notes['machine']}; "
+            f"Python {platform.python_version()}, {versions}; {options.threads} threads each. "
+            f"{options.quotes:,} quotes, {options.quotes // 10:,} trades, {len(self.comparison.day.names):,} symbols. "
+            f"Medians of {options.runs} runs and more, in milliseconds."
+        ]
         line = next((line for line in self.comparison.lines if line.name == "max_time"), None)
         ours = line and self.comparison.median(line, self.ours)
         if ours:
             reached, bound = options.quotes * 8 / (ours / 1e9), notes[f"read_memory {options.threads}"]
-            text += ["", f"`max time` reads {reached / 1e9:.1f} GB/s; {options.threads} threads of the same program that do nothing but "
-                         f"read that column: {bound / 1e9:.1f} GB/s ({reached / bound:.0%})."]
+            text += [
+                "",
+                f"`max time` reads {reached / 1e9:.1f} GB/s; {options.threads} threads of the same program that do "
+                f"nothing but read that column: {bound / 1e9:.1f} GB/s ({reached / bound:.0%}).",
+            ]
         return text
 
     def failures(self):
-        return [f"Failed: {failure['line']}, {' '.join(failure['who'])}: {failure['why']}" for failure in self.comparison.failures]
+        return [
+            f"Failed: {failure['line']}, {' '.join(failure['who'])}: {failure['why']}"
+            for failure in self.comparison.failures
+        ]
 
     def markdown(self):
-        parts = [self.circumstances(), ["Tables as captured, in order of arrival:"], self.captured(),
-                 ["The same systems on tables sorted by symbol and time beforehand, which no live table is:"], self.sorted(),
-                 self.failures()]
+        parts = [
+            self.circumstances(),
+            ["Tables as captured, in order of arrival:"],
+            self.captured(),
+            ["The same systems on tables sorted by symbol and time beforehand, which no live table is:"],
+            self.sorted(),
+            self.failures(),
+        ]
         return "\n\n".join("\n".join(part) for part in parts if part) + "\n"
 
     def as_json(self):
-        samples = {line: [{"who": list(who), "median_ns": self.comparison.median(self.comparison.questions[line], who), "ns": ns}
-                          for who, ns in by_who.items()] for line, by_who in self.comparison.samples.items()}
-        goals = [{"line": line.name, "title": line.title, "q": line.q, "goal": line.goal,
-                  **{f"factor_{layout}": self.factor(line, layout) for layout in LAYOUTS}} for line in self.comparison.lines]
-        return {"commit": commit(), "quotes": self.options.quotes, "threads": self.options.threads, "versions": self.comparison.versions,
-                "notes": self.comparison.notes, "lines": goals, "samples": samples, "failures": self.comparison.failures}
+        samples = {
+            line: [
+                {"who": list(who), "median_ns": self.comparison.median(self.comparison.questions[line], who), "ns": ns}
+                for who, ns in by_who.items()
+            ]
+            for line, by_who in self.comparison.samples.items()
+        }
+        goals = [
+            {
+                "line": line.name,
+                "title": line.title,
+                "q": line.q,
+                "goal": line.goal,
+                **{f"factor_{layout}": self.factor(line, layout) for layout in LAYOUTS},
+            }
+            for line in self.comparison.lines
+        ]
+        return {
+            "commit": commit(),
+            "quotes": self.options.quotes,
+            "threads": self.options.threads,
+            "versions": self.comparison.versions,
+            "notes": self.comparison.notes,
+            "lines": goals,
+            "samples": samples,
+            "failures": self.comparison.failures,
+        }
 
 
 def commit():
     def git(*arguments):
         return subprocess.run(["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
-    changed = [line for line in git("status", "--porcelain").splitlines() if not line.endswith(str(DOCS.relative_to(ROOT)))]
+
+    changed = [
+        line for line in git("status", "--porcelain").splitlines() if not line.endswith(str(DOCS.relative_to(ROOT)))
+    ]
     return (git("rev-parse", "--short", "HEAD") or "unknown") + (" with changes" if changed else "")
 
 

@@ -2,6 +2,7 @@
 in a process of its own."""
 
 import importlib
+import shutil
 
 MODULES = ("duckdb", "polars", "pandas", "chdb", "questdb", "numpy")
 
@@ -10,6 +11,12 @@ def layouts(name):
     """What a system's tables may be: see day.py. QuestDB keeps tables in order of time; numpy is there for
     what can be done by hand, once somebody has sorted the day."""
     return {"questdb": ("captured",), "numpy": ("sorted",)}.get(name, ("captured", "sorted"))
+
+
+def missing(name):
+    """What this machine lacks for a system to take part; None if nothing."""
+    programs = {"questdb": ("java", "mvn")}.get(name, ())
+    return next((f"no `{program}`" for program in programs if shutil.which(program) is None), None)
 
 
 def load(name):

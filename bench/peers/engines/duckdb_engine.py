@@ -14,6 +14,7 @@ class Engine:
         self.day, self.questions = day, questions
         self.database = duckdb.connect()
         self.database.execute(f"set threads={threads}")
+        self.database.execute(f"set temp_directory='{folder}/duckdb'")
         # DuckDB takes the trades of one symbol for too few to sort anything for, and compares each of them
         # with each quote: seconds instead of milliseconds.
         self.database.execute("set asof_loop_join_threshold=0")
@@ -22,7 +23,8 @@ class Engine:
             columns["time"] = columns["time"].view("M8[ns]").astype("M8[us]")  # Exact: whole milliseconds.
             columns["sym"] = pd.Categorical.from_codes(columns["sym"], day.names)
             columns["ex"] = pd.Categorical.from_codes(
-                np.searchsorted(np.array(sorted(EXCHANGES), "S1"), columns["ex"]), sorted(EXCHANGES))
+                np.searchsorted(np.array(sorted(EXCHANGES), "S1"), columns["ex"]), sorted(EXCHANGES)
+            )
             rows = pd.DataFrame(columns, copy=False)
             self.database.register("rows", rows)
             self.database.execute(f"create table {table} as select * from rows")
@@ -55,8 +57,8 @@ class Engine:
                        from trade group by all""",
             "last": "select sym, bid, ask from quote where row in (select max(row) from quote group by sym)",
             "basket": f"""select sym, sum(bsize * bid) / sum(bsize) as bid from quote
-                          where sym in ({symbols}) and time between '{np.datetime64(questions.begin_ns, 'ns')}'
-                            and '{np.datetime64(questions.end_ns, 'ns')}'
+                          where sym in ({symbols}) and time between '{np.datetime64(questions.begin_ns, "ns")}'
+                            and '{np.datetime64(questions.end_ns, "ns")}'
                           group by sym""",
             # `greatest` and `least` pass over nulls.
             "nbbo": f"""select time, sym, greatest({bids}) as bid, least({asks}) as ask from quote
@@ -65,8 +67,9 @@ class Engine:
         }
         for name in ("asof_tenth", "asof_busiest"):
             symbol = self.day.names[questions[name].symbol]
-            texts[name] = joined.format(f"(from trade where sym = '{symbol}')", f"(from quote where sym = '{symbol}')",
-                                        on)
+            texts[name] = joined.format(
+                f"(from trade where sym = '{symbol}')", f"(from quote where sym = '{symbol}')", on
+            )
         return {name: functools.partial(self.ask, text) for name, text in texts.items()}
 
     def columns(self, name, answer):
@@ -80,4 +83,6 @@ class Engine:
             out["time"] = out["time"].to_numpy().astype("M8[ns]").view(np.int64)
         if "minute" in out:
             out["minute"] = out["minute"].to_numpy() % (24 * 60)
-        return {column: values if isinstance(values, np.ndarray) else values.to_numpy() for column, values in out.items()}
+        return {
+            column: values if isinstance(values, np.ndarray) else values.to_numpy() for column, values in out.items()
+        }

@@ -11,8 +11,14 @@ NS_PER_MINUTE = 60_000_000_000
 class Engine:
     def __init__(self, day, questions, layout, threads, folder):
         self.questions, self.symbols = questions, len(day.names)
-        self.trade, self.quote = ({name: np.array(values) for name, values in day.columns(table, layout).items()
-                                   if name not in ("row", "order_ns")} for table in ("trade", "quote"))
+        self.trade, self.quote = (
+            {
+                name: np.array(values)
+                for name, values in day.columns(table, layout).items()
+                if name not in ("row", "order_ns")
+            }
+            for table in ("trade", "quote")
+        )
         for table in (self.trade, self.quote):
             table["begin"] = np.searchsorted(table["sym"], np.arange(self.symbols + 1))
             # Symbol and time as one number that ascends: 13 bits and 46 of the ns since the day's first tick.
@@ -34,8 +40,8 @@ class Engine:
         return out
 
     def asof(self, number):
-        trades = slice(*self.trade["begin"][number:number + 2])
-        begin, end = self.quote["begin"][number:number + 2]
+        trades = slice(*self.trade["begin"][number : number + 2])
+        begin, end = self.quote["begin"][number : number + 2]
         found = np.searchsorted(self.quote["time"][begin:end], self.trade["time"][trades], "right") + begin - 1
         return self._joined(trades, found, found >= begin)
 
@@ -47,14 +53,21 @@ class Engine:
     def bars(self):
         trade = self.trade
         minute = trade["time"] // NS_PER_MINUTE
-        begin = np.flatnonzero(np.concatenate(
-            ([True], (minute[1:] != minute[:-1]) | (trade["sym"][1:] != trade["sym"][:-1]))))
+        begin = np.flatnonzero(
+            np.concatenate(([True], (minute[1:] != minute[:-1]) | (trade["sym"][1:] != trade["sym"][:-1])))
+        )
         price, size = trade["price"], trade["size"].astype(np.int64)
         volume = np.add.reduceat(size, begin)
-        return {"sym": trade["sym"][begin], "minute": minute[begin], "open": price[begin],
-                "high": np.maximum.reduceat(price, begin), "low": np.minimum.reduceat(price, begin),
-                "close": price[np.append(begin[1:], len(price)) - 1], "volume": volume,
-                "vwap": np.add.reduceat(price * size, begin) / volume}
+        return {
+            "sym": trade["sym"][begin],
+            "minute": minute[begin],
+            "open": price[begin],
+            "high": np.maximum.reduceat(price, begin),
+            "low": np.minimum.reduceat(price, begin),
+            "close": price[np.append(begin[1:], len(price)) - 1],
+            "volume": volume,
+            "vwap": np.add.reduceat(price * size, begin) / volume,
+        }
 
     def last(self):
         begin = self.quote["begin"]
@@ -66,7 +79,7 @@ class Engine:
         quote, questions = self.quote, self.questions
         symbols, bids = [], []
         for number in questions.basket:
-            begin, end = quote["begin"][number:number + 2]
+            begin, end = quote["begin"][number : number + 2]
             low, high = begin + np.searchsorted(quote["time"][begin:end], (questions.begin_ns, questions.end_ns + 1))
             if low < high:
                 sizes = quote["bsize"][low:high]
@@ -91,9 +104,16 @@ class Engine:
 
     def lines(self):
         questions = self.questions
-        return {"asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
-                "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol), "asof_all": self.asof_all,
-                "bars": self.bars, "last": self.last, "basket": self.basket, "nbbo": self.nbbo, "max_time": self.max_time}
+        return {
+            "asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
+            "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol),
+            "asof_all": self.asof_all,
+            "bars": self.bars,
+            "last": self.last,
+            "basket": self.basket,
+            "nbbo": self.nbbo,
+            "max_time": self.max_time,
+        }
 
     def columns(self, name, answer):
         return answer | ({"minute": answer["minute"] % (24 * 60)} if "minute" in answer else {})

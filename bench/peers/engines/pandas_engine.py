@@ -11,8 +11,11 @@ class Engine:
         self.day, self.questions, self.layout = day, questions, layout
         frames = {}
         for table in ("trade", "quote"):
-            columns = {name: np.array(values) for name, values in day.columns(table, layout).items()
-                       if name not in ("row", "order_ns")}
+            columns = {
+                name: np.array(values)
+                for name, values in day.columns(table, layout).items()
+                if name not in ("row", "order_ns")
+            }
             columns["time"] = columns["time"].view("M8[ns]")
             columns["sym"] = pd.Categorical.from_codes(columns["sym"], day.names)
             frames[table] = pd.DataFrame(columns, copy=False)
@@ -32,15 +35,22 @@ class Engine:
         return pd.merge_asof(trades, quotes, on="time")
 
     def asof_all(self):
-        return pd.merge_asof(self.trade[["time", "sym", "price", "size"]], self.quote[["time", "sym", "bid", "ask"]],
-                             on="time", by="sym")
+        return pd.merge_asof(
+            self.trade[["time", "sym", "price", "size"]], self.quote[["time", "sym", "bid", "ask"]], on="time", by="sym"
+        )
 
     def bars(self):
-        trade = self.trade.assign(minute=self.trade["time"].astype("int64") // 60_000_000_000,
-                                  value=self.trade["price"] * self.trade["size"])
+        trade = self.trade.assign(
+            minute=self.trade["time"].astype("int64") // 60_000_000_000, value=self.trade["price"] * self.trade["size"]
+        )
         bars = trade.groupby(["sym", "minute"], observed=True, sort=False).agg(
-            open=("price", "first"), high=("price", "max"), low=("price", "min"), close=("price", "last"),
-            volume=("size", "sum"), value=("value", "sum"))
+            open=("price", "first"),
+            high=("price", "max"),
+            low=("price", "min"),
+            close=("price", "last"),
+            volume=("size", "sum"),
+            value=("value", "sum"),
+        )
         bars["vwap"] = bars.pop("value") / bars["volume"]
         return bars.reset_index()
 
@@ -60,7 +70,13 @@ class Engine:
         best = {}
         for side, better in (("bid", np.fmax), ("ask", np.fmin)):
             for ex in EXCHANGES:
-                last = quote[side].where(quote["ex"] == ex.encode()).groupby(quote["sym"], observed=True).ffill().to_numpy()
+                last = (
+                    quote[side]
+                    .where(quote["ex"] == ex.encode())
+                    .groupby(quote["sym"], observed=True)
+                    .ffill()
+                    .to_numpy()
+                )
                 best[side] = better(best[side], last) if side in best else last
         return pd.DataFrame({"time": quote["time"], "sym": quote["sym"], **best}, copy=False)
 
@@ -69,9 +85,15 @@ class Engine:
 
     def lines(self):
         questions = self.questions
-        lines = {"asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
-                 "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol), "bars": self.bars, "last": self.last,
-                 "basket": self.basket, "nbbo": self.nbbo, "max_time": self.max_time}
+        lines = {
+            "asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
+            "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol),
+            "bars": self.bars,
+            "last": self.last,
+            "basket": self.basket,
+            "nbbo": self.nbbo,
+            "max_time": self.max_time,
+        }
         # merge_asof takes only tables whose times ascend over all symbols.
         return lines | ({"asof_all": self.asof_all} if self.layout == "captured" else {})
 

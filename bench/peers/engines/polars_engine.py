@@ -21,8 +21,11 @@ class Engine:
         self.frames = {}
         exchanges = sorted(EXCHANGES)
         for table in ("trade", "quote"):
-            columns = {name: np.array(values) for name, values in day.columns(table, layout).items()
-                       if name not in ("row", "order_ns")}
+            columns = {
+                name: np.array(values)
+                for name, values in day.columns(table, layout).items()
+                if name not in ("row", "order_ns")
+            }
             columns["time"] = columns["time"].view("M8[ns]")
             columns["sym"] = _enum(columns["sym"], day.names)
             columns["ex"] = _enum(np.searchsorted(np.array(exchanges, "S1"), columns["ex"]), exchanges)
@@ -51,9 +54,18 @@ class Engine:
 
     def bars(self):
         price, size = pl.col("price"), pl.col("size").cast(pl.Int64)
-        return self.trade.group_by("sym", minute=pl.col("time").dt.epoch("ms") // 60_000).agg(
-            open=price.first(), high=price.max(), low=price.min(), close=price.last(), volume=size.sum(),
-            vwap=(price * size).sum() / size.sum()).collect()
+        return (
+            self.trade.group_by("sym", minute=pl.col("time").dt.epoch("ms") // 60_000)
+            .agg(
+                open=price.first(),
+                high=price.max(),
+                low=price.min(),
+                close=price.last(),
+                volume=size.sum(),
+                vwap=(price * size).sum() / size.sum(),
+            )
+            .collect()
+        )
 
     def last(self):
         return self.quote.group_by("sym").agg(pl.col("bid").last(), pl.col("ask").last()).collect()
@@ -62,22 +74,36 @@ class Engine:
         questions = self.questions
         names = pl.Series([self.day.names[number] for number in questions.basket], dtype=pl.Enum(self.day.names))
         begin, end = (pl.lit(ns).cast(pl.Datetime("ns")) for ns in (questions.begin_ns, questions.end_ns))
-        return self.quote.filter(pl.col("sym").is_in(names.implode()), pl.col("time").is_between(begin, end)).group_by("sym").agg(
-            bid=(pl.col("bid") * pl.col("bsize")).sum() / pl.col("bsize").sum()).collect()
+        return (
+            self.quote.filter(pl.col("sym").is_in(names.implode()), pl.col("time").is_between(begin, end))
+            .group_by("sym")
+            .agg(bid=(pl.col("bid") * pl.col("bsize")).sum() / pl.col("bsize").sum())
+            .collect()
+        )
 
     def nbbo(self):
         def last(side):
             return [pl.when(pl.col("ex") == ex).then(pl.col(side)).forward_fill().over("sym") for ex in EXCHANGES]
-        return self.quote.select("time", "sym", bid=pl.max_horizontal(last("bid")), ask=pl.min_horizontal(last("ask"))).collect()
+
+        return self.quote.select(
+            "time", "sym", bid=pl.max_horizontal(last("bid")), ask=pl.min_horizontal(last("ask"))
+        ).collect()
 
     def max_time(self):
         return self.quote.select(pl.col("time").max()).collect()
 
     def lines(self):
         questions = self.questions
-        return {"asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
-                "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol), "asof_all": self.asof_all,
-                "bars": self.bars, "last": self.last, "basket": self.basket, "nbbo": self.nbbo, "max_time": self.max_time}
+        return {
+            "asof_tenth": lambda: self.asof(questions["asof_tenth"].symbol),
+            "asof_busiest": lambda: self.asof(questions["asof_busiest"].symbol),
+            "asof_all": self.asof_all,
+            "bars": self.bars,
+            "last": self.last,
+            "basket": self.basket,
+            "nbbo": self.nbbo,
+            "max_time": self.max_time,
+        }
 
     def columns(self, name, answer):
         out = {column: answer[column] for column in answer.columns}

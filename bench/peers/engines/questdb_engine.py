@@ -1,6 +1,7 @@
 """QuestDB: its server from the Maven jar, on loopback, with tables by hour and symbols indexed, asked over the
 PostgreSQL protocol in binary. A time is until libpq has the last byte; nothing is made of the bytes."""
 
+import ctypes
 import pathlib
 import shutil
 import signal
@@ -19,6 +20,7 @@ VERSION = "9.3.4"
 ARTIFACT = f"org.questdb:questdb:{VERSION}"
 UNIX_US_OF_PG_EPOCH = 946_684_800_000_000
 START_S = 60
+NBBO_QUOTES_MAX = 5_000_000  # Of more of them, the answer takes minutes over this protocol.
 PIECE_ROWS = 1 << 18
 KINDS = {701: ">f8", 20: ">i8", 23: ">i4", 1114: ">i8", 1184: ">i8"}  # PostgreSQL's numbers of types.
 
@@ -37,22 +39,25 @@ cairo.sql.copy.root={root}
 """
 
 
-def missing():
-    """What keeps QuestDB from taking part; None if nothing does."""
-    for program in ("java", "mvn"):
-        if shutil.which(program) is None:
-            return f"no {program}"
-    return None
-
-
 def _jar():
     """The jar, from Maven's local repository; Maven puts it there if it is not."""
     group, name, version = ARTIFACT.split(":")
     jar = pathlib.Path.home() / ".m2/repository" / group.replace(".", "/") / name / version / f"{name}-{version}.jar"
     if not jar.exists():
-        subprocess.run(["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false", f"-Dartifact={ARTIFACT}"], check=True,
-                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, timeout=300)
+        subprocess.run(
+            ["mvn", "-q", "-B", "dependency:get", "-Dtransitive=false", f"-Dartifact={ARTIFACT}"],
+            check=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            timeout=300,
+        )
     return jar
+
+
+def _die_with_parent():
+    """Between fork and exec of the server: it gets SIGTERM should this process be killed."""
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
 
 class Engine:
@@ -63,26 +68,42 @@ class Engine:
         (self.folder / "conf").mkdir(parents=True)
         with socket.create_server(("127.0.0.1", 0)) as free:
             port = free.getsockname()[1]
-        (self.folder / "conf/server.conf").write_text(CONFIGURATION.format(port=port, threads=threads, root=folder), encoding="ascii")
+        (self.folder / "conf/server.conf").write_text(
+            CONFIGURATION.format(port=port, threads=threads, root=folder), encoding="ascii"
+        )
         with open(self.folder / "log", "wb") as log:
             self.server = subprocess.Popen(
                 ["java", "-p", str(_jar()), "-m", "io.questdb/io.questdb.ServerMain", "-d", str(self.folder)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                preexec_fn=_die_with_parent,
+            )
         self.connection = self._connect(port)
         for table in ("trade", "quote"):
             path = pathlib.Path(folder) / f"questdb.{table}.parquet"
             write_parquet(day, table, layout, path)
-            names = ", ".join(f"{name}::{'symbol' if name in ('sym', 'ex') else 'timestamp'} as {name}" if name in ("sym", "ex", "time") else name
-                              for name in day.columns(table, layout) if name not in ("row", "order_ns"))
-            self.execute(f"create table {table} as (select {names} from read_parquet('{path.name}')), "
-                         f"cast(sym as symbol capacity {2 * len(day.names)} cache), index(sym) timestamp(time) partition by hour bypass wal")
+            names = ", ".join(
+                f"{name}::{'symbol' if name in ('sym', 'ex') else 'timestamp'} as {name}"
+                if name in ("sym", "ex", "time")
+                else name
+                for name in day.columns(table, layout)
+                if name not in ("row", "order_ns")
+            )
+            self.execute(
+                f"create table {table} as (select {names} from read_parquet('{path.name}')), "
+                f"cast(sym as symbol capacity {2 * len(day.names)} cache), index(sym) "
+                "timestamp(time) partition by hour bypass wal"
+            )
             path.unlink()
 
     def _connect(self, port):
         give_up = time.monotonic() + START_S
         while True:
             try:
-                return psycopg.connect(host="127.0.0.1", port=port, user="admin", password="quest", dbname="qdb", autocommit=True)
+                return psycopg.connect(
+                    host="127.0.0.1", port=port, user="admin", password="quest", dbname="qdb", autocommit=True
+                )
             except psycopg.OperationalError:
                 if self.server.poll() is not None or time.monotonic() > give_up:
                     log = (self.folder / "log").read_text(encoding="utf-8", errors="replace")
@@ -113,27 +134,39 @@ class Engine:
     def lines(self):
         questions = self.questions
         symbols = ",".join(f"'{self.day.names[number]}'" for number in questions.basket)
-        last = "last_value(case when ex = '{0}' then {1} end) ignore nulls over (partition by sym rows between unbounded preceding and current row)"
+        last = (
+            "last_value(case when ex = '{0}' then {1} end) ignore nulls over "
+            "(partition by sym rows between unbounded preceding and current row)"
+        )
         bids = ", ".join(last.format(ex, "bid") + f" b{ex}" for ex in EXCHANGES)
         asks = ", ".join(last.format(ex, "ask") + f" a{ex}" for ex in EXCHANGES)
-        best = (f"greatest({', '.join(f'b{ex}' for ex in EXCHANGES)}) bid, least({', '.join(f'a{ex}' for ex in EXCHANGES)}) ask")
+        best_bid = f"greatest({', '.join(f'b{ex}' for ex in EXCHANGES)})"
+        best_ask = f"least({', '.join(f'a{ex}' for ex in EXCHANGES)})"
         texts = {
             # Without the hint it looks for each trade by itself: a hundred times as long.
-            "asof_all": "select /*+ asof_linear(t q) */ t.time, t.sym, t.price, t.size, q.bid, q.ask from trade t asof join quote q on (sym)",
+            "asof_all": "select /*+ asof_linear(t q) */ t.time, t.sym, t.price, t.size, q.bid, q.ask "
+            "from trade t asof join quote q on (sym)",
             "bars": """select sym, time_floor minute, open, high, low, close, volume, value / volume vwap from (
-                         select sym, timestamp_floor('m', time) time_floor, first(price) open, max(price) high, min(price) low,
-                           last(price) close, sum(size) volume, sum(size * price) value
+                         select sym, timestamp_floor('m', time) time_floor, first(price) open, max(price) high,
+                           min(price) low, last(price) close, sum(size) volume, sum(size * price) value
                          from trade group by sym, time_floor)""",
             "last": "select sym, bid, ask from quote latest on time partition by sym",
             "basket": f"""select sym, sum(bsize * bid) / sum(bsize) bid from quote where sym in ({symbols})
-                          and time between '{np.datetime64(questions.begin_ns, 'ns')}Z' and '{np.datetime64(questions.end_ns, 'ns')}Z'""",
-            "nbbo": f"select time, sym, {best} from (select time, sym, {bids}, {asks} from quote)",
+                          and time between '{np.datetime64(questions.begin_ns, "ns")}Z'
+                            and '{np.datetime64(questions.end_ns, "ns")}Z'""",
+            "nbbo": f"select time, sym, {best_bid} bid, {best_ask} ask "
+            f"from (select time, sym, {bids}, {asks} from quote)",
             "max_time": "select max(time) time from quote",
         }
+        if self.day.rows("quote") > NBBO_QUOTES_MAX:
+            del texts["nbbo"]
         for name in ("asof_tenth", "asof_busiest"):
             symbol = self.day.names[questions[name].symbol]
-            texts[name] = (f"select t.time, t.sym, t.price, t.size, q.bid, q.ask from (select * from trade where sym = '{symbol}') t "
-                           f"asof join (select * from quote where sym = '{symbol}') q")
+            texts[name] = (
+                "select t.time, t.sym, t.price, t.size, q.bid, q.ask from "
+                f"(select * from trade where sym = '{symbol}') t "
+                f"asof join (select * from quote where sym = '{symbol}') q"
+            )
         return {name: lambda text=text: self.execute(text) for name, text in texts.items()}
 
     def columns(self, name, answer):
@@ -141,7 +174,9 @@ class Engine:
         for column in range(answer.nfields):
             title = answer.fname(column).decode()
             # In pieces: as objects of Python, all values at once would take 50 bytes each.
-            out[title] = np.concatenate([self._piece(answer, column, title, begin) for begin in range(0, max(1, answer.ntuples), PIECE_ROWS)])
+            out[title] = np.concatenate(
+                [self._piece(answer, column, title, begin) for begin in range(0, max(1, answer.ntuples), PIECE_ROWS)]
+            )
         for title in ("time", "minute"):
             if title in out:
                 out[title] = (out[title] + UNIX_US_OF_PG_EPOCH) * 1000
