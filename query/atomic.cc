@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <functional>
 
-#include "base/time.h"
+#include "query/atomic_blocks.h"
 #include "query/elements.h"
 #include "query/errors.h"
+#include "query/temporal.h"
 
 // How it works. The types of x and y decide a domain, int64 or double, and for each side a
 // conversion into the common unit. Then blocks of 1,024 items go through three passes in the
@@ -20,7 +20,6 @@ namespace tickstack::query {
 namespace {
 
 constexpr size_t kBlock = 1024;
-constexpr int kMaxListDepth = 100;
 
 enum class Unit {
   kRaw,        // The number that is stored.
@@ -40,38 +39,6 @@ struct Plan {
   bool floating = false;  // The domain.
   Conversion x, y;
 };
-
-int64_t SaturatingMultiply(int64_t value, int64_t factor) {
-  int64_t product = 0;
-  if (!__builtin_mul_overflow(value, factor, &product)) return product;
-  return value < 0 ? -kInfinityLong : kInfinityLong;
-}
-
-int64_t LongOf(double value) {
-  if (std::isnan(value)) return kNullLong;
-  if (value >= 0x1p63) return kInfinityLong;
-  if (value <= -0x1p63) return -kInfinityLong;
-  return std::llrint(value);
-}
-
-int64_t NsOfMonth(int64_t month) {
-  if (month < -200 * 12 || month > 200 * 12) return month < 0 ? -kInfinityLong : kInfinityLong;
-  const int64_t year = month >= 0 ? month / 12 : -((11 - month) / 12);
-  const int64_t day =
-      DaysFromCivil(static_cast<int>(2000 + year), static_cast<int>(month - year * 12 + 1), 1);
-  return day * kNsPerDay;
-}
-
-int64_t ToNs(Type type, int64_t value) {
-  if (value == kNullLong) return value;
-  if (type == Type::kMonth) return NsOfMonth(value);
-  return SaturatingMultiply(value, UnitNs(type));
-}
-
-int64_t TimeOfDayNs(int64_t ns) {
-  const int64_t of_day = ns % kNsPerDay;
-  return of_day < 0 ? of_day + kNsPerDay : of_day;
-}
 
 int64_t Convert(const Conversion& conversion, Type type, int64_t value) {
   if (value == kNullLong) return value;
@@ -198,7 +165,12 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
   }
   const bool choice = op == AtomicOp::kLesser || op == AtomicOp::kGreater;
   plan.floating = IsFloating(*result) || (choice && (IsFloating(x) || IsFloating(y)));
-  if (op == AtomicOp::kDivide) return plan;  // Of the underlying values.
+  // Quotients and remainders are those of the underlying values.
+  if (op == AtomicOp::kDivide) return plan;
+  if (IsWholeDivision(op)) {
+    plan.floating = IsFloating(x) || IsFloating(y);
+    return plan;
+  }
   plan.x = IntoResult(x, *result);
   plan.y = IntoResult(y, *result);
   // Days stand for a datetime; into nanoseconds it is scaled while it is loaded.
@@ -208,99 +180,6 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
 
 bool IsNull(int64_t value) { return value == kNullLong; }
 bool IsNull(double value) { return std::isnan(value); }
-
-template <typename D>
-bool Less(D a, D b) {
-  if constexpr (std::is_same_v<D, double>) {
-    if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && !std::isnan(b);
-    return a < b && !TolerantlyEqual(a, b);
-  } else {
-    return a < b;
-  }
-}
-template <typename D>
-bool Equal(D a, D b) {
-  if constexpr (std::is_same_v<D, double>)
-    return TolerantlyEqual(a, b);
-  else
-    return a == b;
-}
-
-int64_t Wrapping(AtomicOp op, int64_t a, int64_t b) {
-  const auto ua = static_cast<uint64_t>(a), ub = static_cast<uint64_t>(b);
-  switch (op) {
-    case AtomicOp::kAdd:
-      return static_cast<int64_t>(ua + ub);
-    case AtomicOp::kSubtract:
-      return static_cast<int64_t>(ua - ub);
-    default:
-      return static_cast<int64_t>(ua * ub);
-  }
-}
-
-template <typename D, typename F>
-void Loop(const D* a, const D* b, D* out, size_t n, F f) {
-  for (size_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
-}
-
-void Arithmetic(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* out, size_t n) {
-  const auto with_nulls = [&](auto f) {
-    Loop(a, b, out, n,
-         [f](int64_t x, int64_t y) { return IsNull(x) || IsNull(y) ? kNullLong : f(x, y); });
-  };
-  switch (op) {
-    case AtomicOp::kAdd:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kAdd, x, y); });
-    case AtomicOp::kSubtract:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kSubtract, x, y); });
-    case AtomicOp::kMultiply:
-      return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kMultiply, x, y); });
-    case AtomicOp::kLesser:
-      return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::min(x, y); });
-    default:
-      return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
-  }
-}
-
-void Arithmetic(AtomicOp op, const double* a, const double* b, double* out, size_t n) {
-  switch (op) {
-    case AtomicOp::kAdd:
-      return Loop(a, b, out, n, std::plus<double>());
-    case AtomicOp::kSubtract:
-      return Loop(a, b, out, n, std::minus<double>());
-    case AtomicOp::kMultiply:
-      return Loop(a, b, out, n, std::multiplies<double>());
-    case AtomicOp::kDivide:
-      return Loop(a, b, out, n, std::divides<double>());
-    case AtomicOp::kLesser:
-      return Loop(a, b, out, n, [](double x, double y) { return Less(y, x) ? y : x; });
-    default:
-      return Loop(a, b, out, n, [](double x, double y) { return Less(x, y) ? y : x; });
-  }
-}
-
-template <typename D, typename F>
-void Flag(const D* a, const D* b, uint8_t* out, size_t n, F f) {
-  for (size_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
-}
-
-template <typename D>
-void Compare(AtomicOp op, const D* a, const D* b, uint8_t* out, size_t n) {
-  switch (op) {
-    case AtomicOp::kEqual:
-      return Flag(a, b, out, n, [](D x, D y) { return Equal(x, y); });
-    case AtomicOp::kNotEqual:
-      return Flag(a, b, out, n, [](D x, D y) { return !Equal(x, y); });
-    case AtomicOp::kLess:
-      return Flag(a, b, out, n, [](D x, D y) { return Less(x, y); });
-    case AtomicOp::kGreaterThan:
-      return Flag(a, b, out, n, [](D x, D y) { return Less(y, x); });
-    case AtomicOp::kLessOrEqual:
-      return Flag(a, b, out, n, [](D x, D y) { return !Less(y, x); });
-    default:
-      return Flag(a, b, out, n, [](D x, D y) { return !Less(x, y); });
-  }
-}
 
 // Stores the domain's values in the result's type: nulls as its null, integers cut to its width.
 template <typename T, typename D>
@@ -333,7 +212,7 @@ absl::StatusOr<Value> RunCompare(AtomicOp op, const Plan& plan, const Value& x, 
     if (at % (kBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
     const size_t block = std::min(kBlock, n - at);
     const D* a = left.Load(at, block);
-    Compare(op, a, right.Load(at, block), out.data() + at, block);
+    CompareBlock(op, a, right.Load(at, block), out.data() + at, block);
   }
   return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
 }
@@ -342,25 +221,24 @@ template <typename D>
 absl::StatusOr<Value> RunArithmetic(AtomicOp op, const Plan& plan, const Value& x, const Value& y,
                                     Budget& budget) {
   const size_t n = ResultCount(x, y);
-  return VisitElementType(plan.result,
-                          [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
-                            if constexpr (std::is_same_v<T, Guid>) {
-                              return TypeError("arithmetic of guids");
-                            } else {
-                              VectorWriter<T> out(plan.result, n);
-                              Operand<D> left(x, plan.x), right(y, plan.y);
-                              std::array<D, kBlock> results;
-                              for (size_t at = 0; at < n; at += kBlock) {
-                                if (at % (kBlock * 256) == 0)
-                                  TS_RETURN_IF_ERROR(budget.CheckTime());
-                                const size_t block = std::min(kBlock, n - at);
-                                const D* a = left.Load(at, block);
-                                Arithmetic(op, a, right.Load(at, block), results.data(), block);
-                                Store(plan.result, results.data(), out.data() + at, block);
-                              }
-                              return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
-                            }
-                          });
+  return VisitElementType(
+      plan.result, [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
+        if constexpr (std::is_same_v<T, Guid>) {
+          return TypeError("arithmetic of guids");
+        } else {
+          VectorWriter<T> out(plan.result, n);
+          Operand<D> left(x, plan.x), right(y, plan.y);
+          std::array<D, kBlock> results;
+          for (size_t at = 0; at < n; at += kBlock) {
+            if (at % (kBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+            const size_t block = std::min(kBlock, n - at);
+            const D* a = left.Load(at, block);
+            ArithmeticBlock(op, a, right.Load(at, block), results.data(), block);
+            Store(plan.result, results.data(), out.data() + at, block);
+          }
+          return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
+        }
+      });
 }
 
 bool CompareOrder(AtomicOp op, int order) {
@@ -454,88 +332,10 @@ absl::StatusOr<Value> ApplyNested(AtomicOp op, const Value& x, const Value& y, B
   return ApplyToItems(op, x, y, budget, depth);
 }
 
-// Calls f(vector) for a vector or atom (as a vector of one), and goes down into lists and
-// dictionaries.
-template <typename F>
-absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth = 0) {
-  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
-  if (x.is_atom()) {
-    TS_ASSIGN_OR_RETURN(const Value one, MapSimple(Enlist(x), budget, f, depth));
-    return ItemAt(one, 0);
-  }
-  if (x.is_vector()) return f(x);
-  if (x.is_dict() && !x.values().is_table()) {
-    TS_ASSIGN_OR_RETURN(Value values, MapSimple(x.values(), budget, f, depth + 1));
-    return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(values));
-  }
-  if (!x.is_list()) return NyiError(fmt::format("function on a {}", NameOf(x.type())));
-  TS_RETURN_IF_ERROR(budget.ChargeItems(x.count()));
-  std::vector<Value> items;
-  for (const Value& item : x.items()) {
-    TS_ASSIGN_OR_RETURN(Value mapped, MapSimple(item, budget, f, depth + 1));
-    items.push_back(std::move(mapped));
-  }
-  return Collapse(std::move(items));
-}
-
-// The flags of a vector's elements by f(type, element).
-template <typename F>
-absl::StatusOr<Value> FlagsOf(const Value& vector, Budget& budget, F f) {
-  TS_RETURN_IF_ERROR(budget.Charge(vector.count()));
-  VectorWriter<uint8_t> out(Type::kBoolean, vector.count());
-  VisitElementType(vector.type(), [&]<typename T>(std::type_identity<T>) {
-    std::ranges::transform(vector.span<T>(), out.data(),
-                           [&](const T& element) { return uint8_t{f(vector.type(), element)}; });
-  });
-  return std::move(out).Finish();
-}
-
 }  // namespace
 
 absl::StatusOr<Value> ApplyAtomic(AtomicOp op, const Value& x, const Value& y, Budget& budget) {
   return ApplyNested(op, x, y, budget, 0);
-}
-
-absl::StatusOr<Value> NullFlags(const Value& x, Budget& budget) {
-  return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
-    if (vector.is(Type::kSymbol)) {
-      return ApplyAtomic(AtomicOp::kEqual, vector, Value::Symbol(""), budget);
-    }
-    return FlagsOf(vector, budget, []<typename T>(Type type, const T& element) {
-      return IsNullElement(type, element);
-    });
-  });
-}
-
-absl::StatusOr<Value> NotFlags(const Value& x, Budget& budget) {
-  return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
-    if (vector.is(Type::kSymbol)) return TypeError("not of symbols");
-    return FlagsOf(vector, budget,
-                   []<typename T>(Type, const T& element) { return element == T{}; });
-  });
-}
-
-absl::StatusOr<Value> Negate(const Value& x, Budget& budget) {
-  return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
-    const Type type = vector.type();
-    if (!SumType(type).has_value()) return TypeError("neg of {}", NameOf(type));
-    // Subtraction from an int keeps every type that has a sign and widens the narrow ones, as
-    // `neg`.
-    if (type == Type::kShort) {
-      VectorWriter<int16_t> out(type, vector.count());
-      std::ranges::transform(vector.span<int16_t>(), out.data(), [](int16_t element) {
-        return static_cast<int16_t>(-element);  // The null is its own negative.
-      });
-      return std::move(out).Finish();
-    }
-    const Value zero = type == Type::kReal ? Value::Real(0) : Value::Int(0);
-    return ApplyAtomic(AtomicOp::kSubtract, zero, vector, budget);
-  });
-}
-
-absl::StatusOr<Value> Absolute(const Value& x, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const Value negative, Negate(x, budget));
-  return ApplyAtomic(AtomicOp::kGreater, x, negative, budget);
 }
 
 }  // namespace tickstack::query

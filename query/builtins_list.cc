@@ -54,9 +54,7 @@ Result Til(Context& context, Args args) {
     return TypeError("til of a {}", NameOf(n.type()));
   }
   const int64_t count = n.is_atom_of(Type::kLong) ? n.as<int64_t>() : n.as<int32_t>();
-  if (count < 0) {
-    return QError(absl::StatusCode::kInvalidArgument, "domain", fmt::format("til {}", count));
-  }
+  if (count < 0) return DomainError("til {}", count);
   TS_RETURN_IF_ERROR(context.budget.Charge(static_cast<size_t>(count), sizeof(int64_t)));
   VectorWriter<int64_t> out(Type::kLong, static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) out.data()[i] = i;

@@ -4,7 +4,9 @@
 
 #include "query/atomic.h"
 #include "query/builtins.h"
+#include "query/casts.h"
 #include "query/search.h"
+#include "query/unary.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -14,6 +16,15 @@ Result Atomic(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   return FromValue(ApplyAtomic(op, x, y, context.budget));
+}
+
+Result CastTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (const auto* slice = std::get_if<Slice>(&args[1])) {
+    return FromValue(Cast(x, *slice, context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  return FromValue(Cast(x, y, context.budget));
 }
 
 Result MatchTerms(Context& context, Args args) {
@@ -36,8 +47,12 @@ constexpr std::array kTable = {
     Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>},
     Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>},
     Builtin{"~", 2, 2, true, MatchTerms},
+    Builtin{"$", 2, 2, true, CastTerm, true},
     Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>},
     Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>},
+    Builtin{"div", 2, 2, true, Atomic<AtomicOp::kFloorDivide>},
+    Builtin{"mod", 2, 2, true, Atomic<AtomicOp::kModulo>},
+    Builtin{"xbar", 2, 2, true, Atomic<AtomicOp::kRoundDown>, true},
     Builtin{"in", 2, 2, true, OfValues<In>},
     Builtin{"within", 2, 2, true, OfValues<Within>},
     Builtin{"like", 2, 2, true, OfValues<Like>},

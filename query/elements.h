@@ -23,6 +23,9 @@ namespace tickstack::query {
 
 using Guid = std::array<std::byte, 16>;
 
+// How deep lists may hold lists where a function goes down into them.
+inline constexpr int kMaxListDepth = 100;
+
 // Calls f(std::type_identity<T>()) with the C++ type of a fixed-width type's elements: uint8_t,
 // int16_t, int32_t, int64_t, float, double or Guid.
 template <typename F>

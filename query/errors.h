@@ -25,6 +25,7 @@ absl::Status QError(absl::StatusCode code, std::string_view signal, std::string_
 TS_Q_ERROR_MAKER(TypeError, absl::StatusCode::kInvalidArgument, "type")
 TS_Q_ERROR_MAKER(LengthError, absl::StatusCode::kInvalidArgument, "length")
 TS_Q_ERROR_MAKER(RankError, absl::StatusCode::kInvalidArgument, "rank")
+TS_Q_ERROR_MAKER(DomainError, absl::StatusCode::kInvalidArgument, "domain")
 TS_Q_ERROR_MAKER(LimitError, absl::StatusCode::kResourceExhausted, "limit")
 TS_Q_ERROR_MAKER(StackError, absl::StatusCode::kResourceExhausted, "stack")
 TS_Q_ERROR_MAKER(StopError, absl::StatusCode::kResourceExhausted, "stop")

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "base/time.h"
+#include "query/casts.h"
 #include "query/elements.h"
 #include "query/errors.h"
 #include "query/gather.h"
 #include "query/select.h"
+#include "query/type_rules.h"
 
 namespace tickstack::query {
 namespace {
@@ -45,6 +47,27 @@ Value VirtualColumn(const Scope& scope) {
   return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
 }
 
+// `time.minute`: a time's part, or the time as another type, behind the dot.
+absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size_t dot,
+                                 Budget& budget) {
+  const std::optional<CastTarget> target = FindCastTarget(name.substr(dot + 1));
+  const bool part = target.has_value() && (target->part.has_value() || IsTemporal(target->type));
+  if (!part || !IsTemporal(slice.type())) return NyiError(name);
+  return CastColumn(slice, *target, budget);
+}
+
+// `x.minute` of a value of the process.
+absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
+  if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
+  const std::optional<Value> value = context.environment.FindValue(name.substr(0, dot));
+  if (!value.has_value() || !(value->is_atom() || value->is_vector())) return std::nullopt;
+  const Slice slice = Slice::Of(value->is_atom() ? Enlist(*value) : *value);
+  TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
+  return Term(value->is_atom() ? ItemAt(part, 0) : std::move(part));
+}
+
 absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_view name) {
   if (context.scope == nullptr) return std::nullopt;
   const Scope& scope = *context.scope;
@@ -53,10 +76,15 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
                         scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
     return Term(Slice{std::move(named), scope.rows});
   }
-  // `time.minute`: a part of a column.
-  if (const size_t dot = name.find('.');
-      dot != std::string_view::npos && scope.view->Find(name.substr(0, dot)) >= 0) {
-    return NyiError(name);
+  if (const size_t dot = name.find('.'); dot != std::string_view::npos) {
+    const int column = scope.view->Find(name.substr(0, dot));
+    if (column >= 0) {
+      TS_ASSIGN_OR_RETURN(Column named,
+                          scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
+      const Slice slice{std::move(named), scope.rows};
+      TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
+      return Term(std::move(part));
+    }
   }
   if (name != "i") return std::nullopt;
   TS_RETURN_IF_ERROR(context.budget.Charge(scope.rows->count(), 2 * sizeof(int64_t)));
@@ -294,6 +322,8 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
   if (std::optional<Snapshot> table = context.environment.FindTable(name)) return ViewOf(*table);
   if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
   if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr) return builtin;
+  TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
+  if (found.has_value()) return *std::move(found);
   return NameError(name);
 }
 

@@ -39,6 +39,7 @@ class Parser {
 
   absl::StatusOr<NodePtr> Checked(NodePtr node) const;
   Result Constant(Value value) const;
+  static NodePtr Function(const Builtin& builtin);
   Result MakeApply(NodePtr function, std::vector<NodePtr> args) const;
 
   Result Expression();
@@ -53,7 +54,7 @@ class Parser {
   Result Symbols();
   Result Parenthesised();
   Result TableLiteral(const Token& open);
-  Result Cond();
+  Result Cond(const Token& dollar);
   Result QueryExpression(bool exec);
   absl::Status QueryColumns(std::vector<NamedNode>& columns);
   absl::Status QueryConditions(Query& query);
@@ -139,6 +140,13 @@ Parser::Result Parser::Constant(Value value) const {
   return node;
 }
 
+NodePtr Parser::Function(const Builtin& builtin) {
+  auto node = std::make_unique<Node>();
+  node->kind = Node::Kind::kFunction;
+  node->function = &builtin;
+  return node;
+}
+
 Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) const {
   auto node = std::make_unique<Node>();
   node->kind = Node::Kind::kApply;
@@ -190,13 +198,10 @@ Parser::Result Parser::AfterTerm(NodePtr left) {
     if (Peek().kind == TokenKind::kOpen && Peek().text == "[" && !Peek().after_blank) {
       return NyiError(token.text);  // `x +[1;2]` applies x to a result: nobody writes it.
     }
-    auto function = std::make_unique<Node>();
-    function->kind = Node::Kind::kFunction;
-    function->function = infix;
     TS_ASSIGN_OR_RETURN(NodePtr right, RequiredExpression(token.text));
     args.push_back(std::move(left));
     args.push_back(std::move(right));
-    return MakeApply(std::move(function), std::move(args));
+    return MakeApply(Function(*infix), std::move(args));
   }
   if (Peek().kind == TokenKind::kOperator) return NyiError(Peek().text);
   TS_ASSIGN_OR_RETURN(NodePtr right, RequiredExpression(Peek().text));
@@ -270,13 +275,9 @@ Parser::Result Parser::Symbols() {
 Parser::Result Parser::NamePrimary() {
   const Token token = Take();
   if (token.text == "select" || token.text == "exec") return QueryExpression(token.text == "exec");
-  auto node = std::make_unique<Node>();
-  if (const Builtin* builtin = FindBuiltin(token.text); builtin != nullptr) {
-    node->kind = Node::Kind::kFunction;
-    node->function = builtin;
-    return node;
-  }
+  if (const Builtin* builtin = FindBuiltin(token.text)) return Function(*builtin);
   if (IsReservedWord(token.text)) return NyiError(token.text);
+  auto node = std::make_unique<Node>();
   node->kind = Node::Kind::kName;
   node->name = token.text;
   return node;
@@ -285,15 +286,12 @@ Parser::Result Parser::NamePrimary() {
 // An operator where a value may stand: `+[1;2]`, `(+)`.
 Parser::Result Parser::OperatorPrimary() {
   const Token token = Take();
-  if (token.text == "$" && Peek().Is(TokenKind::kOpen, "[")) return Cond();
+  if (token.text == "$" && Peek().Is(TokenKind::kOpen, "[")) return Cond(token);
   if (token.text == "::" && AtEndOfExpression()) return Constant(Value());
   const Builtin* builtin = FindBuiltin(token.text);
   const bool noun = Peek().Is(TokenKind::kOpen, "[") || AtEndOfExpression();
   if (builtin == nullptr || !noun) return NyiError(token.text);
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kFunction;
-  node->function = builtin;
-  return node;
+  return Function(*builtin);
 }
 
 // The items between [ and ]; a null pointer where there is nothing.
@@ -311,9 +309,13 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
   return items;
 }
 
-Parser::Result Parser::Cond() {
+// $[test;a;b], or $[x;y], which is the cast x$y.
+Parser::Result Parser::Cond(const Token& dollar) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> items, Bracketed());
-  if (items.size() < 3) return NyiError("$");  // A cast.
+  if (items.size() == 2 && items[0] != nullptr && items[1] != nullptr) {
+    return MakeApply(Function(*FindBuiltin(dollar.text)), std::move(items));
+  }
+  if (items.size() < 3) return NyiError("$[;]");
   if (items.size() % 2 == 0) return NyiError("$[;;;]");
   auto node = std::make_unique<Node>();
   node->kind = Node::Kind::kCond;

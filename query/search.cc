@@ -10,7 +10,6 @@
 namespace tickstack::query {
 namespace {
 
-constexpr int kMaxListDepth = 100;
 
 KeyTable<std::string_view> NamesOf(const Value& names) {
   KeyTable<std::string_view> table;

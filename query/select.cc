@@ -255,8 +255,12 @@ absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& name
 // Gathers what an expression names: it is kept beyond the group that names it first, so it is not
 // among that group's temporaries.
 absl::Status QueryEvaluator::GatherNamed(const Node& node) const {
-  if (const std::optional<size_t> column = PlainColumn(node)) {
-    TS_RETURN_IF_ERROR(view_.columns[*column].Get(context_.budget).status());
+  if (node.kind == Node::Kind::kName) {  // `time.minute` names the column before the dot.
+    const int column = view_.Find(node.name.substr(0, node.name.find('.')));
+    if (column >= 0) {
+      const ViewColumn& named = view_.columns[static_cast<size_t>(column)];
+      TS_RETURN_IF_ERROR(named.Get(context_.budget).status());
+    }
   }
   for (const NodePtr& child : node.children) {
     if (child != nullptr) TS_RETURN_IF_ERROR(GatherNamed(*child));

@@ -57,6 +57,16 @@ constexpr Rules kCompareRules = {
     "b.bbbbbbb.b..bbbbb", "b.bbbbbbb.b..bbbbb",
 };
 
+constexpr Rules kModuloRules = {
+    "i.iiijef..pmdznuvt", "..................", "i.iiijef..pmdznuvt", "i.iiijef..pmdznuvt",
+    "i.iiijef..pmdznuvt", "j.jjjjef..pmdznuvt", "f.fffffff.ffzzffff", "f.fffffff.ffzzffff",
+    ".......f..pmdznuvt", "..................", "n.nnnnnfn.........", "i.iiiiifi.........",
+    "i.iiiii.i.........", "f.fffffff.........", "n.nnnnnfn.........", "u.uuuuufu.........",
+    "v.vvvvvfv.........", "t.tttttft.........",
+};
+
+// x div y has x's type, or this one.
+constexpr std::string_view kFloorDivideRules = "i.iiijffi.pmdznuvt";
 constexpr std::string_view kSumRules = "i.iiijef..pmdznuvt";
 
 std::optional<Type> TypeAt(std::string_view row, Type type) {
@@ -76,6 +86,20 @@ std::optional<Type> SubtractType(Type x, Type y) {
   return y == Type::kChar ? TypeAt(kSumRules, x) : Lookup(kAddRules, x, y);
 }
 
+bool IsName(Type type) { return type == Type::kGuid || type == Type::kSymbol; }
+
+std::optional<Type> FloorDivideType(Type x, Type y) {
+  if (!IsVectorType(y) || IsName(y)) return std::nullopt;
+  return TypeAt(kFloorDivideRules, x);
+}
+
+// `x xbar y` is x*y div x in q, where a timespan x counts as a long.
+std::optional<Type> RoundDownType(Type x, Type y) {
+  const Type size = x == Type::kTimespan ? Type::kLong : x;
+  const std::optional<Type> quotient = FloorDivideType(y, size);
+  return quotient.has_value() ? Lookup(kMultiplyRules, size, *quotient) : std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
@@ -87,10 +111,15 @@ std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
     case AtomicOp::kMultiply:
       return Lookup(kMultiplyRules, x, y);
     case AtomicOp::kDivide: {
-      const bool text = x == Type::kGuid || x == Type::kSymbol || y == Type::kGuid ||
-                        y == Type::kSymbol || !IsVectorType(x) || !IsVectorType(y);
-      return text ? std::nullopt : std::optional(Type::kFloat);
+      const bool numbers = IsVectorType(x) && IsVectorType(y) && !IsName(x) && !IsName(y);
+      return numbers ? std::optional(Type::kFloat) : std::nullopt;
     }
+    case AtomicOp::kFloorDivide:
+      return FloorDivideType(x, y);
+    case AtomicOp::kModulo:
+      return Lookup(kModuloRules, x, y);
+    case AtomicOp::kRoundDown:
+      return RoundDownType(x, y);
     case AtomicOp::kLesser:
     case AtomicOp::kGreater:
       return Lookup(kLesserRules, x, y);

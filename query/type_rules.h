@@ -1,7 +1,8 @@
 #pragma once
 
 // Which types go together, and what comes out: the "range and domains" tables of the public
-// reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, sum), as data.
+// reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, div, mod,
+// xbar, sum), as data.
 
 #include <cstdint>
 #include <optional>
@@ -15,6 +16,9 @@ enum class AtomicOp {
   kSubtract,
   kMultiply,
   kDivide,
+  kFloorDivide,  // div
+  kModulo,       // mod
+  kRoundDown,    // xbar: y down to a multiple of x
   kLesser,
   kGreater,
   kEqual,
@@ -26,6 +30,9 @@ enum class AtomicOp {
 };
 
 constexpr bool IsComparison(AtomicOp op) { return op >= AtomicOp::kEqual; }
+constexpr bool IsWholeDivision(AtomicOp op) {
+  return op == AtomicOp::kFloorDivide || op == AtomicOp::kModulo || op == AtomicOp::kRoundDown;
+}
 
 // The type of `x op y` for elements of vector types x and y; nullopt is q's `type`.
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y);

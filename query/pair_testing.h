@@ -1,0 +1,31 @@
+#pragma once
+
+// Tests that are pairs of an expression and its result, as Show() writes it; a result `'x` is the
+// error x. They are asked over the sample tables, where the process has `.u` as a tickerplant.
+
+#include <gtest/gtest.h>
+
+#include <span>
+#include <string_view>
+
+#include "query/testing.h"
+
+namespace tickstack::query {
+
+struct Pair {
+  std::string_view expression;
+  std::string_view result;
+};
+
+inline void ExpectAll(std::span<const Pair> pairs) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  environment.SetValue(".u", Value::Dict(Value::Symbols({"i", "j", "L"}),
+                                         Value::List({Value::Long(3), Value::Long(5),
+                                                      Value::Symbol(":log/sym2013.10.07")})));
+  environment.SetValue(".u.i", Value::Long(3));
+  for (const Pair& pair : pairs)
+    EXPECT_EQ(environment.Ask(pair.expression), pair.result) << pair.expression;
+}
+
+}  // namespace tickstack::query
