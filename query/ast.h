@@ -43,10 +43,13 @@ struct NamedNode {
   NodePtr node;
 };
 
-// select|exec [limit] columns by groups from source where conditions
+// select|exec [limit;>order] distinct columns by groups from source where conditions
 struct Query {
   bool exec = false;
+  bool distinct = false;
   NodePtr limit;
+  NodePtr order;  // With `descending`: of select[>order].
+  bool descending = false;
   std::vector<NamedNode> columns;
   std::vector<NamedNode> groups;
   bool grouped = false;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "query/atomic_blocks.h"
+#include "query/domain_blocks.h"
 #include "query/elements.h"
 #include "query/errors.h"
 #include "query/temporal.h"
@@ -178,23 +179,6 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
   return plan;
 }
 
-bool IsNull(int64_t value) { return value == kNullLong; }
-bool IsNull(double value) { return std::isnan(value); }
-
-// Stores the domain's values in the result's type: nulls as its null, integers cut to its width.
-template <typename T, typename D>
-void Store(Type type, const D* from, T* to, size_t n) {
-  for (size_t i = 0; i < n; ++i) {
-    if constexpr (std::is_floating_point_v<T>) {
-      to[i] = IsNull(from[i]) ? NullElement<T>(type) : static_cast<T>(from[i]);
-    } else if constexpr (std::is_same_v<D, double>) {
-      to[i] = IsNull(from[i]) ? NullElement<T>(type) : static_cast<T>(LongOf(from[i]));
-    } else {
-      to[i] = IsNull(from[i]) ? NullElement<T>(type) : static_cast<T>(from[i]);
-    }
-  }
-}
-
 size_t ResultCount(const Value& x, const Value& y) { return x.is_atom() ? y.count() : x.count(); }
 
 Value AtomIf(bool atom, Value vector) {
@@ -234,7 +218,7 @@ absl::StatusOr<Value> RunArithmetic(AtomicOp op, const Plan& plan, const Value& 
             const size_t block = std::min(kBlock, n - at);
             const D* a = left.Load(at, block);
             ArithmeticBlock(op, a, right.Load(at, block), results.data(), block);
-            Store(plan.result, results.data(), out.data() + at, block);
+            StoreBlock(plan.result, results.data(), out.data() + at, block);
           }
           return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
         }

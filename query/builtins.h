@@ -7,6 +7,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "query/aggregate.h"
@@ -16,13 +17,15 @@
 
 namespace tickstack::query::builtins {
 
+using Args = std::span<Term>;
+using Result = absl::StatusOr<Term>;
+
 std::span<const Builtin> Operators();
 std::span<const Builtin> Aggregates();
 std::span<const Builtin> Lists();
+std::span<const Builtin> Takes();
+std::span<const Builtin> Sorts();
 std::span<const Builtin> Tables();
-
-using Args = std::span<Term>;
-using Result = absl::StatusOr<Term>;
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());
@@ -46,6 +49,14 @@ Result OfValues(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   return FromValue(f(x, y, context.budget));
 }
+
+// The numbers of the columns that a symbol or several name. Errors: `type`, or the name at fault.
+absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Value& names);
+
+std::string_view LetterOfAttribute(Attribute attribute);  // "s"; "" for none.
+
+// A table with so many first columns as keys; 0 unkeys it. `length` if no other is left.
+Result Enkey(Context& context, int64_t keys, Term table);
 
 inline bool IsTableValue(const Value& value) { return value.is_table() || value.is_keyed_table(); }
 

@@ -3,10 +3,16 @@
 #include <array>
 
 #include "query/builtins.h"
+#include "query/distinct_rows.h"
 #include "query/search.h"
 
 namespace tickstack::query::builtins {
 namespace {
+
+bool IsTableTerm(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return std::holds_alternative<TableView>(term) || (value != nullptr && IsTableValue(*value));
+}
 
 // The keys of a dictionary or keyed table; of a namespace by its name. `.q` is the namespace of q's
 // own functions, for which clients ask when they connect.
@@ -25,6 +31,19 @@ Result Values(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (!value.is_dict()) return NyiError("value");
   return value.values();
+}
+
+// A table's distinct rows stay where they are.
+Result DistinctTerm(Context& context, Args args) {
+  if (!IsTableTerm(args[0])) return OfValue<Distinct>(context, args);
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(view, context.budget));
+  return rows;
+}
+
+Result AttributeOf(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  return Value::Symbol(LetterOfAttribute(value.attribute()));
 }
 
 Result TypeOf(Context&, Args args) {
@@ -61,11 +80,16 @@ Result Til(Context& context, Args args) {
   return std::move(out).Finish();
 }
 
+// Keys and values to a dictionary; n!t gives a table its first n columns as keys.
 Result MakeDict(Context& context, Args args) {
+  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && IsTableTerm(args[1])) {
+    if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
+    if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
+  }
   TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
   for (const Value* side : {&x, &y}) {
-    // n!t keys a table, and an atom on the left is a system function.
+    // With an atom on the left it is a function of the system, or keys a table in place.
     if (!side->is_vector() && !side->is_list()) return NyiError("!");
   }
   if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
@@ -75,7 +99,8 @@ Result MakeDict(Context& context, Args args) {
 constexpr std::array kTable = {
     Builtin{",", 2, 2, true, OfValues<Join>},
     Builtin{"!", 2, 2, true, MakeDict},
-    Builtin{"distinct", 1, 1, false, OfValue<Distinct>},
+    Builtin{"distinct", 1, 1, false, DistinctTerm},
+    Builtin{"attr", 1, 1, false, AttributeOf},
     Builtin{"til", 1, 1, false, Til},
     Builtin{"enlist", 1, 8, false, EnlistTerm},
     Builtin{"type", 1, 1, false, TypeOf},

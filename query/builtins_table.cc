@@ -1,7 +1,9 @@
 // Functions of tables.
 
+#include <algorithm>
 #include <array>
 #include <optional>
+#include <vector>
 
 #include "query/asof_join.h"
 #include "query/builtins.h"
@@ -28,12 +30,6 @@ Result Keys(Context& context, Args args) {
   SymbolVector names;
   for (size_t i = 0; i < view.key_columns; ++i) names.push_back(view.names[i]);
   return Value::Symbols(std::move(names));
-}
-
-std::string_view LetterOfAttribute(Attribute attribute) {
-  constexpr std::array<std::string_view, 5> kLetters = {"", "s", "u", "p", "g"};
-  const auto at = static_cast<size_t>(attribute);
-  return at < kLetters.size() ? kLetters[at] : "";
 }
 
 // A nested column has the capital letter of its first item, if that is a vector.
@@ -79,6 +75,36 @@ Result NbboOf(Context& context, Args args) {
   return best;
 }
 
+// The first n columns as keys.
+Result WithKeys(TableView view, size_t n) {
+  if (n >= view.columns.size() && n > 0) {
+    return LengthError("{} key columns of {}", n, view.columns.size());
+  }
+  view.key_columns = n;
+  return view;
+}
+
+// x xkey t: the columns x become the keys and stand first.
+Result Xkey(Context& context, Args args) {
+  if (const auto* name = std::get_if<Value>(&args[1]); name != nullptr && name->is_atom()) {
+    return NyiError("xkey of a table in place");
+  }
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const std::vector<size_t> keys, ColumnsNamed(view, names));
+  TableView result;
+  result.rows = view.rows;
+  const auto add = [&](size_t column) {
+    result.names.push_back(view.names[column]);
+    result.columns.push_back(view.columns[column]);
+  };
+  for (size_t key : keys) add(key);
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    if (std::ranges::find(keys, i) == keys.end()) add(i);
+  }
+  return WithKeys(std::move(result), keys.size());
+}
+
 // The fourth argument, a maximum age, is an extension of q.
 template <AsofTime time>
 Result Aj(Context& context, Args args) {
@@ -99,6 +125,7 @@ constexpr std::array kTable = {
     Builtin{"cols", 1, 1, false, Cols},
     Builtin{"keys", 1, 1, false, Keys},
     Builtin{"meta", 1, 1, false, Meta},
+    Builtin{"xkey", 2, 2, true, Xkey},
     Builtin{"aj", 3, 4, false, Aj<AsofTime::kLeft>},
     Builtin{"aj0", 3, 4, false, Aj<AsofTime::kRight>},
     Builtin{"nbbo", 2, 2, false, NbboOf},
@@ -107,5 +134,35 @@ constexpr std::array kTable = {
 }  // namespace
 
 std::span<const Builtin> Tables() { return kTable; }
+
+std::string_view LetterOfAttribute(Attribute attribute) {
+  constexpr std::array<std::string_view, 5> kLetters = {"", "s", "u", "p", "g"};
+  const auto at = static_cast<size_t>(attribute);
+  return at < kLetters.size() ? kLetters[at] : "";
+}
+
+absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Value& names) {
+  std::vector<size_t> columns;
+  const bool none = names.is_list() && names.count() == 0;
+  if (names.type() != Type::kSymbol && !none) {
+    return TypeError("a {} where names of columns are expected", NameOf(names.type()));
+  }
+  for (size_t i = 0; i < names.count(); ++i) {
+    const std::string_view name = names.is_atom() ? names.symbol() : names.symbols()[i];
+    const int column = view.Find(name);
+    if (column < 0) return NameError(name);
+    if (std::ranges::find(columns, static_cast<size_t>(column)) != columns.end()) {
+      return DomainError("column {} twice", name);
+    }
+    columns.push_back(static_cast<size_t>(column));
+  }
+  return columns;
+}
+
+Result Enkey(Context& context, int64_t keys, Term table) {
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(table)));
+  if (keys < 0) return DomainError("{} key columns", keys);
+  return WithKeys(std::move(view), static_cast<size_t>(keys));
+}
 
 }  // namespace tickstack::query::builtins

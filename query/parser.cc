@@ -56,6 +56,7 @@ class Parser {
   Result TableLiteral(const Token& open);
   Result Cond(const Token& dollar);
   Result QueryExpression(bool exec);
+  absl::Status QueryLimit(Query& query);
   absl::Status QueryColumns(std::vector<NamedNode>& columns);
   absl::Status QueryConditions(Query& query);
   absl::StatusOr<NamedNode> NamedExpression();
@@ -429,15 +430,34 @@ absl::Status Parser::QueryConditions(Query& query) {
   }
 }
 
+// [n], [>column], [n;<column], of a select.
+absl::Status Parser::QueryLimit(Query& query) {
+  const Token open = Take();
+  const Saved<bool> comma(comma_ends_, false);
+  const auto at_order = [&] { return AtOperator("<") || AtOperator(">"); };
+  if (!at_order()) {
+    TS_ASSIGN_OR_RETURN(query.limit, RequiredExpression("select[]"));
+    if (Peek().kind != TokenKind::kSemicolon) return Expect(TokenKind::kClose, "]", open);
+    Take();
+    if (!at_order()) return NyiError("select[;]");
+  }
+  const Token direction = Take();
+  query.descending = direction.text == ">";
+  TS_ASSIGN_OR_RETURN(query.order, RequiredExpression(direction.text));
+  return Expect(TokenKind::kClose, "]", open);
+}
+
 Parser::Result Parser::QueryExpression(bool exec) {
   auto query = std::make_unique<Query>();
   query->exec = exec;
   if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
-    TS_ASSIGN_OR_RETURN(std::vector<NodePtr> limit, Bracketed());
-    if (exec || limit.size() != 1 || limit[0] == nullptr) return NyiError("select[;]");
-    query->limit = std::move(limit[0]);
+    if (exec) return NyiError("exec[");
+    TS_RETURN_IF_ERROR(QueryLimit(*query));
   }
-  if (AtName("distinct") && !exec) return NyiError("select distinct");
+  if (AtName("distinct") && !exec) {  // Behind exec it is the function.
+    Take();
+    query->distinct = true;
+  }
   TS_RETURN_IF_ERROR(QueryColumns(query->columns));
   if (AtName("by")) {
     Take();
@@ -459,7 +479,9 @@ Parser::Result Parser::QueryExpression(bool exec) {
   for (const NamedNode& column : query->columns) below = std::max(below, column.node->depth);
   for (const NamedNode& group : query->groups) below = std::max(below, group.node->depth);
   for (const NodePtr& condition : query->conditions) below = std::max(below, condition->depth);
-  if (query->limit != nullptr) below = std::max(below, query->limit->depth);
+  for (const NodePtr* part : {&query->limit, &query->order}) {
+    if (*part != nullptr) below = std::max(below, (*part)->depth);
+  }
   node->query = std::move(query);
   node->depth = below + 1;
   if (node->depth > max_depth_) return StackError("more than {} levels", max_depth_);

@@ -10,7 +10,6 @@
 namespace tickstack::query {
 namespace {
 
-
 KeyTable<std::string_view> NamesOf(const Value& names) {
   KeyTable<std::string_view> table;
   if (names.is_atom()) {

@@ -3,17 +3,21 @@
 #include <algorithm>
 #include <optional>
 
+#include "query/distinct_rows.h"
 #include "query/elements.h"
 #include "query/errors.h"
 #include "query/evaluator.h"
 #include "query/filter.h"
 #include "query/gather.h"
 #include "query/group.h"
+#include "query/sort.h"
 
 namespace tickstack::query {
 namespace {
 
 using SharedRows = std::shared_ptr<const RowSet>;
+
+bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_list(); }
 
 // Row numbers are 32 bits, and one of them means "none".
 absl::Status CheckRows(const TableView& view) {
@@ -32,9 +36,9 @@ class QueryEvaluator {
       TS_ASSIGN_OR_RETURN(RowSet kept, Apply(*condition));
       rows_ = std::make_shared<const RowSet>(std::move(kept));
     }
-    TS_RETURN_IF_ERROR(ApplyLimit());
+    TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
     if (query_.grouped) return Grouped();
-    return query_.exec ? Exec() : Select();
+    return query_.exec ? Exec() : query_.distinct ? SelectDistinct() : Select();
   }
 
  private:
@@ -48,11 +52,17 @@ class QueryEvaluator {
   absl::StatusOr<RowSet> Apply(const Node& condition);
   absl::StatusOr<std::optional<RowSet>> ApplyToColumn(const Node& condition);
   absl::StatusOr<RowSet> KeepFlagged(Term flags);
-  absl::Status ApplyLimit();
+  struct Part {
+    size_t skip, take;
+  };
+  absl::StatusOr<Part> LimitOf(size_t count);
+  absl::Status ApplyOrderAndLimit();
+  absl::Status Order(const Part& part);
   // The column that a node is nothing but a name of.
   std::optional<size_t> PlainColumn(const Node& node) const;
 
   absl::StatusOr<Term> Select();
+  absl::StatusOr<Term> SelectDistinct();
   absl::StatusOr<Term> SelectPlain() const;
   absl::StatusOr<Term> Exec();
   absl::StatusOr<Term> ExecLast() const;
@@ -61,11 +71,11 @@ class QueryEvaluator {
   absl::StatusOr<Groups> MakeGroups(std::vector<std::string>& names);
   absl::StatusOr<Value> ColumnOverGroups(const Node& node, const Groups& groups);
   absl::StatusOr<Term> LastRows(const Groups& groups, std::vector<std::string> key_names);
-  absl::StatusOr<Term> GroupedExec(const Groups& groups);
+  absl::StatusOr<Term> GroupedExec(const Groups& groups, const std::vector<std::string>& key_names);
 
   Context& context_;
   const Query& query_;
-  const TableView view_;
+  TableView view_;  // select[>column] replaces it by its rows in order.
   SharedRows rows_;
 };
 
@@ -129,25 +139,60 @@ absl::StatusOr<RowSet> QueryEvaluator::Apply(const Node& condition) {
 }
 
 // select[n]: the first n rows, the last ones for a negative n; select[m n]: n rows from row m on.
-absl::Status QueryEvaluator::ApplyLimit() {
-  if (query_.limit == nullptr) return absl::OkStatus();
+absl::StatusOr<QueryEvaluator::Part> QueryEvaluator::LimitOf(size_t count) {
+  if (query_.limit == nullptr) return Part{0, count};
   TS_ASSIGN_OR_RETURN(const Value limit, EvaluateToValue(context_, *query_.limit));
   if (limit.type() != Type::kLong) return TypeError("select[{}]", NameOf(limit.type()));
   const std::span<const int64_t> numbers = limit.span<int64_t>();
-  const size_t count = rows_->count();
-  size_t skip = 0, take = count;
   if (numbers.size() == 2 && !limit.is_atom() && numbers[0] >= 0 && numbers[1] >= 0) {
-    skip = static_cast<size_t>(numbers[0]);
-    take = static_cast<size_t>(numbers[1]);
-  } else if (numbers.size() == 1 && numbers[0] >= 0) {
-    take = static_cast<size_t>(numbers[0]);
-  } else if (numbers.size() == 1) {
-    const uint64_t wanted = 0 - static_cast<uint64_t>(numbers[0]);
-    skip = wanted < count ? count - wanted : 0;
-  } else {
-    return LengthError("select[] of {} numbers", numbers.size());
+    const size_t skip = std::min(count, static_cast<size_t>(numbers[0]));
+    return Part{skip, std::min(count - skip, static_cast<size_t>(numbers[1]))};
   }
-  rows_ = std::make_shared<const RowSet>(rows_->Slice(skip, take));
+  if (numbers.size() != 1) return LengthError("select[] of {} numbers", numbers.size());
+  if (numbers[0] >= 0) return Part{0, std::min(count, static_cast<size_t>(numbers[0]))};
+  const size_t wanted = std::min(count, size_t{0} - static_cast<size_t>(numbers[0]));
+  return Part{count - wanted, wanted};
+}
+
+absl::Status QueryEvaluator::ApplyOrderAndLimit() {
+  if (query_.limit == nullptr && query_.order == nullptr) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const Part part, LimitOf(rows_->count()));
+  if (query_.order != nullptr) return Order(part);
+  rows_ = std::make_shared<const RowSet>(rows_->Slice(part.skip, part.take));
+  return absl::OkStatus();
+}
+
+bool NamesRowNumber(const Node& node) {
+  if (node.kind == Node::Kind::kName) return node.name == "i";
+  return std::ranges::any_of(node.children, [](const NodePtr& child) {
+    return child != nullptr && NamesRowNumber(*child);
+  });
+}
+
+// A part of the rows in order becomes the table that columns are taken from: gathered only as far
+// as they are named, and only that part.
+absl::Status QueryEvaluator::Order(const Part& part) {
+  if (query_.grouped) return NyiError("select[;>] by");
+  for (const NamedNode& column : query_.columns) {
+    if (NamesRowNumber(*column.node) && view_.Find("i") < 0) return NyiError("i in select[;>]");
+  }
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*query_.order, rows_));
+  if (!std::holds_alternative<Slice>(term)) {
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    if (!IsVectorOrList(value)) return TypeError("an order by a {}", NameOf(value.type()));
+    term = Slice::Of(std::move(value));
+  }
+  const auto& by = std::get<Slice>(term);
+  if (by.count() != rows_->count()) {
+    return LengthError("an order by {} items of {} rows", by.count(), rows_->count());
+  }
+  const Direction direction = query_.descending ? Direction::kDescending : Direction::kAscending;
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions,
+                      Grade(std::span(&by, 1), direction, context_.budget, part.skip + part.take));
+  positions.erase(positions.begin(), positions.begin() + static_cast<ptrdiff_t>(part.skip));
+  view_.rows = rows_;
+  TS_ASSIGN_OR_RETURN(view_, RowsInOrder(view_, std::move(positions), context_.budget));
+  rows_ = view_.rows;
   return absl::OkStatus();
 }
 
@@ -162,8 +207,6 @@ absl::StatusOr<Term> QueryEvaluator::SelectPlain() const {
   }
   return result;
 }
-
-bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_list(); }
 
 absl::StatusOr<Term> QueryEvaluator::Select() {
   if (query_.columns.empty()) {
@@ -201,6 +244,12 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
     column = Repeat(column, rows.value_or(1));
   }
   return ViewOf(std::move(names), std::move(columns));
+}
+
+absl::StatusOr<Term> QueryEvaluator::SelectDistinct() {
+  TS_ASSIGN_OR_RETURN(Term term, Select());
+  TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(std::get<TableView>(term), context_.budget));
+  return rows;
 }
 
 absl::StatusOr<Term> QueryEvaluator::ExecLast() const {
@@ -315,19 +364,37 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
   return result;
 }
 
-// exec x by k: a dictionary of keys to values. Other shapes are not answered.
-absl::StatusOr<Term> QueryEvaluator::GroupedExec(const Groups& groups) {
-  const bool simple = query_.columns.size() == 1 && !query_.columns[0].named &&
-                      query_.groups.size() == 1 && !query_.groups[0].named;
-  if (!simple) return NyiError("exec by");
-  TS_ASSIGN_OR_RETURN(Value values, ColumnOverGroups(*query_.columns[0].node, groups));
-  return Value::Dict(groups.keys()[0], std::move(values));
+// The columns of a phrase as the half of a dictionary: one without a name as it is, else a table.
+Value HalfOf(const std::vector<NamedNode>& phrase, const std::vector<std::string>& names,
+             std::vector<Value> columns) {
+  if (phrase.size() == 1 && !phrase[0].named) return std::move(columns.front());
+  SymbolVector unique;
+  for (const std::string& name : names) unique.push_back(name);
+  return Value::Table(std::move(unique), std::move(columns));
+}
+
+// exec x by k: a dictionary of keys to values; several columns or a named one are a table on their
+// side.
+absl::StatusOr<Term> QueryEvaluator::GroupedExec(const Groups& groups,
+                                                 const std::vector<std::string>& key_names) {
+  if (query_.columns.empty()) return NyiError("exec by without columns");
+  std::vector<std::string> names;
+  std::vector<Value> columns;
+  UniqueNames unique;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Value values, ColumnOverGroups(*column.node, groups));
+    names.push_back(unique.Next(column.name));
+    columns.push_back(std::move(values));
+  }
+  return Value::Dict(HalfOf(query_.groups, key_names, groups.keys()),
+                     HalfOf(query_.columns, names, std::move(columns)));
 }
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
   TS_ASSIGN_OR_RETURN(const Groups groups, MakeGroups(names));
-  if (query_.exec) return GroupedExec(groups);
+  if (query_.exec) return GroupedExec(groups, names);
+  if (query_.distinct) return NyiError("select distinct by");
   if (query_.columns.empty()) return LastRows(groups, std::move(names));
 
   std::vector<Value> columns = groups.keys();

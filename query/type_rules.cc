@@ -67,6 +67,7 @@ constexpr Rules kModuloRules = {
 
 // x div y has x's type, or this one.
 constexpr std::string_view kFloorDivideRules = "i.iiijffi.pmdznuvt";
+constexpr std::string_view kDeltasRules = "i.iiijef..niifnuvt";
 constexpr std::string_view kSumRules = "i.iiijef..pmdznuvt";
 
 std::optional<Type> TypeAt(std::string_view row, Type type) {
@@ -127,6 +128,8 @@ std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
       return Lookup(kCompareRules, x, y);
   }
 }
+
+std::optional<Type> DeltasType(Type type) { return TypeAt(kDeltasRules, type); }
 
 std::optional<Type> SumType(Type type) { return TypeAt(kSumRules, type); }
 

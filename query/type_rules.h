@@ -40,6 +40,9 @@ std::optional<Type> ResultType(AtomicOp op, Type x, Type y);
 // The type of `sum` over elements of a type.
 std::optional<Type> SumType(Type type);
 
+// The type of `deltas` over elements of a type.
+std::optional<Type> DeltasType(Type type);
+
 // Instants (timestamp, month, date, datetime), and lengths or times of day (timespan, minute,
 // second, time). Neither: plain numbers and text.
 constexpr bool IsInstant(Type type) {
