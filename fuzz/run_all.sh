@@ -10,7 +10,9 @@ for fuzzer in "$build"/fuzz/*_fuzz; do
   mkdir -p "$build/corpus/$name" "$build/crashes"
   seeds=()
   [[ -d fuzz/corpus/$name ]] && seeds=("fuzz/corpus/$name")
+  dictionary=()
+  [[ -f fuzz/$name.dict ]] && dictionary=("-dict=fuzz/$name.dict")
   echo "== $name, $seconds s"
   "$fuzzer" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-    -artifact_prefix="$build/crashes/$name-" "$build/corpus/$name" "${seeds[@]}"
+    -artifact_prefix="$build/crashes/$name-" "${dictionary[@]}" "$build/corpus/$name" "${seeds[@]}"
 done

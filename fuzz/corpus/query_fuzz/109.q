@@ -1,0 +1,1 @@
+select last price,sum size by sym,5 xbar time.minute from trade

@@ -1,0 +1,1 @@
+select[3;>price] sym,price from trade where size>100

@@ -1,0 +1,1 @@
+select[1 2;<time.minute] from vtrade

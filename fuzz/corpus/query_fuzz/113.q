@@ -1,0 +1,1 @@
+select distinct sym,time.hh from trade

@@ -1,0 +1,1 @@
+exec q:sum size by s:sym,bar:0D00:02 xbar time from trade

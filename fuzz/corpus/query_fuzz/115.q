@@ -1,0 +1,1 @@
+`sym`price xasc select sym,price from trade

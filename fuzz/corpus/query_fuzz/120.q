@@ -1,0 +1,1 @@
+reverse 0!select sums size,prev price,deltas bid by sym from trade

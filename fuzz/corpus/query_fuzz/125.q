@@ -1,0 +1,1 @@
+(`sym`size#trade) _ 1

@@ -1,0 +1,1 @@
+`sym xkey 2!0!1!vtrade

@@ -1,0 +1,1 @@
+`hh`uu`ss`year`mm`dd`week$2013.10.07D09:30:15.5

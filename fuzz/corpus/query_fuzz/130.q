@@ -1,0 +1,1 @@
+(`minute`date`month`timespan`datetime)$0Wp

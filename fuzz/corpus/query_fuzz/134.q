@@ -1,0 +1,1 @@
+(med 0N 1 2 3;var 1 2 0n;dev ();svar enlist 1)

@@ -1,0 +1,1 @@
+select med price,dev size,sdev size by 1=i mod 2 from trade

@@ -1,0 +1,1 @@
+distinct 2#vquote

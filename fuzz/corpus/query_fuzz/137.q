@@ -1,0 +1,1 @@
+meta asc ([k:`a`b]v:2 1)

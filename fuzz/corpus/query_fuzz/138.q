@@ -1,0 +1,1 @@
+select next sym,maxs price,ratios size from trade where sym=`$"aig"

@@ -1,0 +1,1 @@
+aj[`sym`time;`time xdesc trade;`sym`time xasc quote]

@@ -1,0 +1,1 @@
+select from `price xasc trade where i<2,time.date=2013.10.07

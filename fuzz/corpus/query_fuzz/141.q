@@ -1,0 +1,1 @@
+exec last price,distinct sym by time.minute from 5#trade
