@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -196,27 +197,37 @@ std::shared_ptr<Table> Capture(std::string_view name, const Value& table, Symbol
                                mem::Tier& tier, size_t rows_per_chunk) {
   Schema schema;
   schema.table = name;
-  for (size_t i = 0; i < table.columns().size(); ++i) {
-    schema.columns.push_back({std::string(table.column_names()[i]), table.columns()[i].type()});
+  std::vector<const Value*> columns;
+  const auto add = [&](const Value& part) {
+    for (size_t i = 0; i < part.columns().size(); ++i) {
+      schema.columns.push_back({std::string(part.column_names()[i]), part.columns()[i].type()});
+      columns.push_back(&part.columns()[i]);
+    }
+  };
+  if (table.is_keyed_table()) {
+    add(table.keys());
+    schema.key_columns = columns.size();
   }
+  add(table.is_keyed_table() ? table.values() : table);
   absl::StatusOr<std::shared_ptr<Table>> captured = Table::Create(
-      schema, &symbols, TablePlacement{&tier, {}, nullptr}, {.rows_per_chunk = rows_per_chunk});
+      schema, &symbols, TablePlacement{&tier, {}, nullptr},
+      {.rows_per_chunk = rows_per_chunk, .rows_per_block = std::min(rows_per_chunk, size_t{1024})});
   TS_CHECK(captured.ok());
   std::vector<std::string> bytes;
-  for (const Value& column : table.columns()) bytes.push_back(EncodeColumn(column));
+  for (const Value* column : columns) bytes.push_back(EncodeColumn(*column));
+  const size_t rows = columns.front()->count();
   std::vector<ColumnView> views;
   for (size_t i = 0; i < bytes.size(); ++i) {
-    views.push_back(
-        {table.columns()[i].type(), Attribute::kNone, table.count(), AsBytes(bytes[i])});
+    views.push_back({columns[i]->type(), Attribute::kNone, rows, AsBytes(bytes[i])});
   }
-  if (table.count() > 0) TS_CHECK((*captured)->Append({views, table.count()}).ok());
+  if (rows > 0) TS_CHECK((*captured)->Append({views, rows}).ok());
   return *captured;
 }
 
 void TestEnvironment::CaptureTable(std::string_view name, std::string_view expression,
                                    size_t rows_per_chunk) {
   const absl::StatusOr<Value> table = Evaluate(expression, *this);
-  TS_CHECK(table.ok() && table->is_table());
+  TS_CHECK(table.ok() && (table->is_table() || table->is_keyed_table()));
   tables_.insert_or_assign(std::string(name),
                            Capture(name, *table, symbols_, *tier_, rows_per_chunk));
 }

@@ -23,7 +23,7 @@ namespace tickstack::query {
 // ``. A vector of one item is written `,1`. Attributes are left out.
 std::string Show(const Value& value);
 
-// Makes a captured table from a table value: `sym` is indexed.
+// Makes a captured table, keyed or not, from a table value: `sym` is indexed.
 std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
                                mem::Tier& tier, size_t rows_per_chunk);
 
