@@ -23,7 +23,7 @@ def _milliseconds(ns):
 
 
 def _times(factor):
-    return "" if factor is None else f"{factor:.1f}" if factor < 100 else f"{factor:.0f}"
+    return f"{factor:.1f}" if factor < 100 else f"{factor:.0f}"
 
 
 class Report:
@@ -42,12 +42,27 @@ class Report:
         runs = len(self.comparison.samples.get(line.name, {}).get(who, ()))
         return f"{text} ({runs} runs)" if 0 < runs < self.options.runs else text
 
+    def best(self, line, layout):
+        """(name, ns) of the fastest of the other systems; None if none has a time."""
+        times = [(self.comparison.median(line, (name, layout)), name) for name in self.systems]
+        times = [time for time in times if time[0] is not None]
+        return min(times)[::-1] if times else None
+
     def factor(self, line, layout):
         """How many times as long the best system takes as tickstack; None where one of them has no time."""
-        others = [self.comparison.median(line, (name, layout)) for name in self.systems]
-        others = [ns for ns in others if ns is not None]
-        ours = self.comparison.median(line, self.ours)
-        return min(others) / ours if others and ours else None
+        best, ours = self.best(line, layout), self.comparison.median(line, self.ours)
+        return best[1] / ours if best and ours else None
+
+    def factor_text(self, line, layout):
+        factor = self.factor(line, layout)
+        return "" if factor is None else f"{_times(factor)} ({self.best(line, layout)[0]})"
+
+    def goal_text(self, line):
+        """A line that failed has missed its goal."""
+        if line.goal is None:
+            return ""
+        factor = self.factor(line, LAYOUTS[0])
+        return f"{line.goal}, {'met' if factor is not None and factor >= line.goal else 'missed'}"
 
     def _table(self, header, rows):
         return [
@@ -64,20 +79,19 @@ class Report:
             "over IPC",
             "and decoded",
             *self.systems,
-            "best / tickstack",
+            "times as long: the best",
             "goal",
         ]
         rows = []
         for line in self.comparison.lines:
-            factor = self.factor(line, LAYOUTS[0])
             ours = [self.cell(line, ("tickstack", how)) for how in (self.ours[1], "1 threads", "ipc", "ipc decoded")]
             rows.append(
                 [
                     line.title,
                     *ours,
                     *(self.cell(line, (name, LAYOUTS[0])) for name in self.systems),
-                    _times(factor),
-                    f"{line.goal}" if line.goal else "",
+                    self.factor_text(line, LAYOUTS[0]),
+                    self.goal_text(line),
                 ]
             )
         return self._table(header, rows)
@@ -91,7 +105,7 @@ class Report:
             "ms",
             "tickstack, as captured",
             *systems,
-            "best / tickstack",
+            "times as long: the best",
             *(f"by hand in {name}" for name in by_hand),
         ]
         rows = [
@@ -99,7 +113,7 @@ class Report:
                 line.title,
                 self.cell(line, self.ours),
                 *(self.cell(line, (name, LAYOUTS[1])) for name in systems),
-                _times(self.factor(line, LAYOUTS[1])),
+                self.factor_text(line, LAYOUTS[1]),
                 *(self.cell(line, (name, LAYOUTS[1])) for name in by_hand),
             ]
             for line in self.comparison.lines
