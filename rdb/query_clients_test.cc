@@ -94,7 +94,13 @@ class QueryClientsTest : public testing::Test {
     while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
     ASSERT_TRUE(done());
   }
-  // Minutes of work, in steps of less than a ms.
+  // For LongQuery: what its steps build adds up to 48 GB.
+  static QueryServiceOptions MuchMayBeBuilt() {
+    QueryServiceOptions options;
+    options.max_result_bytes = size_t{1} << 40;
+    return options;
+  }
+  // Many seconds of work, in steps of less than a ms.
   static std::string LongQuery() {
     std::string text;
     for (int i = 0; i < 60'000; ++i) text += "sum til 100000;";
@@ -111,7 +117,7 @@ class QueryClientsTest : public testing::Test {
 };
 
 TEST_F(QueryClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
-  Start();
+  Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);
   client->Ask(LongQuery());
   client->Ask("1+1");
@@ -129,7 +135,7 @@ TEST_F(QueryClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
 
 // As many requests as make the service read no further: it would not see the end of the stream.
 TEST_F(QueryClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
-  Start();
+  Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);
   client->Ask(LongQuery());
   for (int i = 0; i < 200; ++i) client->Ask("1+1");
@@ -140,7 +146,7 @@ TEST_F(QueryClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
 }
 
 TEST_F(QueryClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
-  QueryServiceOptions options;
+  QueryServiceOptions options = MuchMayBeBuilt();
   options.timeout_ns = 20'000'000;
   Start(options);
   EXPECT_EQ(Message(Ask(LongQuery()).status()), "stop");
@@ -150,7 +156,7 @@ TEST_F(QueryClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
 }
 
 TEST_F(QueryClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
-  QueryServiceOptions options;
+  QueryServiceOptions options = MuchMayBeBuilt();
   options.threads = 2;
   Start(options);
   RawClient greedy(address_);

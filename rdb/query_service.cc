@@ -15,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kRequestBytesMax = size_t{16} << 20;
+// No client means to send more: whatever it is, it is not waited for.
+constexpr uint64_t kSkippedBytesMax = uint64_t{4} << 30;
 constexpr size_t kWaitingMax = 64;
 constexpr size_t kWaitingBytesMax = kRequestBytesMax;
 // How late at most it is seen that a client left while it is not read from, or does not read.
@@ -145,7 +147,7 @@ void QueryService::OnMessage(wire::Connection& connection, const wire::ReceivedM
 
 bool QueryService::OnTooLarge(wire::Connection& connection, wire::MessageKind kind,
                               uint64_t bytes) {
-  if (kind == wire::MessageKind::kResponse) return false;
+  if (kind == wire::MessageKind::kResponse || bytes > kSkippedBytesMax) return false;
   static LogLimit limit;
   if (const std::optional<uint64_t> withheld = limit.Pass()) {
     LogWarn("request refused host={} bytes={} bound={} withheld={}", connection.peer(), bytes,
