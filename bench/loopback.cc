@@ -39,6 +39,33 @@ void NoDelay(int socket) {
 // column's header and first element. The default quote schema needs 110 bytes.
 constexpr size_t kHeadBytes = 160;
 
+constexpr size_t kSymbols = 8000;
+
+// Symbols by Zipf's law: the k-th has 1/k of the first one's rows.
+class Symbols {
+ public:
+  explicit Symbols(std::mt19937_64& rng) : rng_(rng) {
+    std::vector<double> weights;
+    for (size_t i = 0; i < kSymbols; ++i) {
+      names_.push_back(SymbolOfRank(i));
+      weights.push_back(1.0 / static_cast<double>(i + 1));
+    }
+    zipf_ = std::discrete_distribution<size_t>(weights.begin(), weights.end());
+  }
+  const std::string& Next() { return names_[zipf_(rng_)]; }
+
+ private:
+  std::mt19937_64& rng_;
+  std::vector<std::string> names_;
+  std::discrete_distribution<size_t> zipf_;
+};
+
+ByteBuffer UpdOf(const char* table, std::vector<Value> x) {
+  return wire::EncodeMessage(
+      wire::MessageKind::kAsync,
+      Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), Value::List(std::move(x))}));
+}
+
 }  // namespace
 
 Listener::Listener() : socket(::socket(AF_INET, SOCK_STREAM, 0)), port(0) {
@@ -138,6 +165,14 @@ double Child::CpuSeconds() const {
   return static_cast<double>(user + system) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
+Child::ThreadTimes Child::FirstThread() const {
+  const std::string pid = std::to_string(pid_);
+  std::ifstream file("/proc/" + pid + "/task/" + pid + "/schedstat");
+  double ran_ns = 0, waited_ns = 0;
+  file >> ran_ns >> waited_ns;
+  return {ran_ns / 1e9, waited_ns / 1e9};
+}
+
 size_t Child::ResidentBytes() const {
   std::ifstream statm("/proc/" + std::to_string(pid_) + "/statm");
   size_t pages = 0, resident = 0;
@@ -146,18 +181,8 @@ size_t Child::ResidentBytes() const {
 }
 
 std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed) {
-  constexpr size_t kSymbols = 8000;
   std::mt19937_64 rng(seed);
-  std::vector<std::string> names;
-  std::vector<double> weights;
-  for (size_t i = 0; i < kSymbols; ++i) {
-    std::string name;
-    for (size_t rest = i + 26; rest > 0; rest /= 26)
-      name.push_back(static_cast<char>('A' + rest % 26));
-    names.push_back(name);
-    weights.push_back(1.0 / static_cast<double>(i + 1));
-  }
-  std::discrete_distribution<size_t> zipf(weights.begin(), weights.end());
+  Symbols symbols(rng);
   const int64_t now_ns = SystemClock::Instance().NowNs();
   std::vector<ByteBuffer> upds;
   for (size_t m = 0; m < messages; ++m) {
@@ -166,7 +191,7 @@ std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed) {
     std::vector<double> bids, asks;
     SymbolVector syms;
     for (size_t row = 0; row < n; ++row) {
-      syms.push_back(names[zipf(rng)]);
+      syms.push_back(symbols.Next());
       bids.push_back(100 + static_cast<double>(rng() % 1000) / 100);
       asks.push_back(bids.back() + 0.01);
       bid_sizes.push_back(static_cast<int64_t>(100 * (1 + rng() % 9)));
@@ -187,15 +212,47 @@ std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed) {
            Value::String(std::string(n, 'R')),
            Value::String(std::string(n, 'N'))};
     }
-    upds.push_back(wire::EncodeMessage(
-        wire::MessageKind::kAsync,
-        Value::List({Value::Symbol(".u.upd"), Value::Symbol("quote"), Value::List(std::move(x))})));
+    upds.push_back(UpdOf("quote", std::move(x)));
   }
   return upds;
 }
 
+std::vector<ByteBuffer> TradeUpds(size_t messages, size_t rows, uint64_t seed) {
+  std::mt19937_64 rng(seed);
+  Symbols symbols(rng);
+  const std::vector<int64_t> times(rows, SystemClock::Instance().NowNs());
+  std::vector<ByteBuffer> upds;
+  for (size_t m = 0; m < messages; ++m) {
+    std::vector<double> prices;
+    std::vector<int32_t> sizes;
+    SymbolVector syms;
+    for (size_t row = 0; row < rows; ++row) {
+      syms.push_back(symbols.Next());
+      prices.push_back(100 + static_cast<double>(rng() % 1000) / 100);
+      sizes.push_back(static_cast<int32_t>(100 * (1 + rng() % 9)));
+    }
+    const std::vector<uint8_t> stops(rows, 0);
+    upds.push_back(
+        UpdOf("trade",
+              {Value::Vector(Type::kTimestamp, std::span(times)), Value::Symbols(std::move(syms)),
+               Value::Vector(Type::kFloat, std::span<const double>(prices)),
+               Value::Vector(Type::kInt, std::span<const int32_t>(sizes)),
+               Value::Vector(Type::kBoolean, std::span(stops)),
+               Value::String(std::string(rows, 'R')), Value::String(std::string(rows, 'N'))}));
+  }
+  return upds;
+}
+
+std::string SymbolOfRank(size_t rank) {
+  std::string name;
+  for (size_t rest = rank + 26; rest > 0; rest /= 26)
+    name.push_back(static_cast<char>('A' + rest % 26));
+  return name;
+}
+
 size_t OffsetOfTime(const ByteBuffer& upd) {
-  // header 8, list 6, `.u.upd 8, `quote 7, list 6, then an atom's type, or a vector's header.
+  // header 8, list 6, `.u.upd 8, `quote or `trade 7, list 6, then an atom's type, or a vector's
+  // header.
   constexpr size_t kX = 8 + 6 + 8 + 7 + 6;
   return upd.data()[kX] == std::byte{12} ? kX + 6 : kX + 1;
 }

@@ -53,6 +53,11 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   double CpuSeconds() const;  // User and system time so far.
+  // Of its first thread: what it ran, and what it waited for a core while it could have run.
+  struct ThreadTimes {
+    double ran_s = 0, waited_s = 0;
+  };
+  ThreadTimes FirstThread() const;
   size_t ResidentBytes() const;
 
  private:
@@ -62,6 +67,10 @@ class Child {
 // Async `.u.upd` messages of `rows` quotes each in the default schema (0: one row of atoms),
 // symbols drawn by Zipf's law from 8,000.
 std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed);
+// The same of trades; `rows` is 1 or more.
+std::vector<ByteBuffer> TradeUpds(size_t messages, size_t rows, uint64_t seed);
+// Of their symbols the one with the most rows but `rank`: it has 1 / (1 + rank) of the first one's.
+std::string SymbolOfRank(size_t rank);
 // Where the (first) time of such a message is, to overwrite it with the time when it was due.
 size_t OffsetOfTime(const ByteBuffer& upd);
 

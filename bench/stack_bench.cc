@@ -1,10 +1,11 @@
 // stack_bench: the whole path and its parts as separate processes over loopback, beside a relay in
 // plain system calls that does the least a tickerplant can do, in the same run on the same machine.
 //
-//   stack_bench [--workload NAME,...] [--seconds N] [--dir DIR]
+//   stack_bench [--workload NAME,...] [--seconds N] [--dir DIR] [--query-nice N]
 //
-// Workloads: tickerplant, tickerplant_rows, path, path_rows, latency, latency_busy, latency_batch.
-// All by default.
+// Workloads: tickerplant, tickerplant_rows, path, path_rows, latency, latency_busy, latency_batch;
+// all of these by default. And queries (queries_workload.h), which takes 20 times --seconds and
+// a minute; --query-nice N is for it.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@
 #include "base/time.h"
 #include "bench/loopback.h"
 #include "bench/machine.h"
+#include "bench/queries_workload.h"
 #include "rdb/rdb_main.h"
 #include "tickerplant/tickerplant_main.h"
 
@@ -41,6 +43,7 @@ constexpr int kLatencyRate = 48'000;
 struct Settings {
   double seconds = 30;
   std::string directory;
+  int query_nice = rdb::RdbMainOptions().query_nice;
 };
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
@@ -327,6 +330,8 @@ int Main(int argc, char** argv) {
       workloads = argv[i + 1];
     } else if (flag == "--seconds") {
       settings.seconds = std::atof(argv[i + 1]);
+    } else if (flag == "--query-nice") {
+      settings.query_nice = std::atoi(argv[i + 1]);
     } else if (flag == "--dir") {
       settings.directory = std::string(argv[i + 1]) + "/stack_bench";
     } else {
@@ -367,6 +372,11 @@ int Main(int argc, char** argv) {
        [&] { TickerplantLatency(settings, rows, 0, true, "tickerplant, busy_poll"); }},
       {"latency_batch",
        [&] { TickerplantLatency(settings, rows, 50, false, "tickerplant, 50 ms"); }},
+      {"queries",
+       [&] {
+         Clean(settings);
+         RunQueriesWorkload(settings.seconds, settings.directory, settings.query_nice);
+       }},
   };
   for (size_t begin = 0; begin <= workloads.size();) {
     const size_t comma = std::min(workloads.find(',', begin), workloads.size());
