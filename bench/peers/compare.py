@@ -203,7 +203,7 @@ class Comparison:
 
     def over_ipc(self):
         who, decoded = ("tickstack", "ipc"), ("tickstack", "ipc decoded")
-        rdb = OverIpc(self.options.tickstack, self.ours.log, self.day, self.folder)
+        rdb = OverIpc(self.options.tickstack, self.ours.log, self.day, self.folder, self.options.threads)
         try:
             right = [line for line in self.lines if self.check(line, who, rdb.summarise)]
             if self.options.check:

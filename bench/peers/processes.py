@@ -16,6 +16,7 @@ from tests.support import kdb_ipc
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STOP_S = 20
 REPLY_BUFFER_BYTES = 1 << 22
+QUERY_BYTES_MAX = "8GiB"  # The NBBO of 30 million quotes is more than the default allows.
 
 
 class Failed(Exception):
@@ -130,7 +131,7 @@ class InProcess:
 class OverIpc:
     """An RDB that serves the same day's log, asked over loopback as any client asks it."""
 
-    def __init__(self, program, log, day, folder, flags=()):
+    def __init__(self, program, log, day, folder, threads):
         self.day = day
         listener = socket.create_server(("127.0.0.1", 0))
         port = listener.getsockname()[1]
@@ -144,7 +145,10 @@ class OverIpc:
                     "--infer-schemas",
                     "--listen-fd",
                     str(listener.fileno()),
-                    *flags,
+                    "--query-helpers",
+                    str(threads - 1),
+                    "--query-max-bytes",
+                    QUERY_BYTES_MAX,
                 ],
                 pass_fds=[listener.fileno()],
                 stdin=subprocess.DEVNULL,

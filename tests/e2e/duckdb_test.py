@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Queries against DuckDB, which knows nothing of this project: real ticks that went through a whole stack,
+and the small version of bench/peers' day. Run by run_duckdb_test.sh, which installs it."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+import duckdb
+import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from bench.peers import answers, decode  # noqa: E402
+from bench.peers.lines import Line  # noqa: E402
+from tests.support import kdb_ipc, lean_archives, stack  # noqa: E402
+
+
+def _take(flag, default):
+    if flag not in sys.argv:
+        return default
+    at = sys.argv.index(flag)
+    value = sys.argv[at + 1]
+    del sys.argv[at : at + 2]
+    return value
+
+
+PEERS_DAY = pathlib.Path(_take("--peers-day", stack.ROOT / "build/release/bench/peers_day"))
+DATE = "2013.10.07"
+SYMBOLS = ("AIG", "BAC", "IBM")
+NS_PER_MS = 1_000_000
+# In DuckDB a time and a row's number as one number: the last of equal times is then the greatest.
+ROWS_MAX = 10_000_000
+
+CONFIG = """
+[tickerplant]
+batch_ms = 10
+[[rdb]]
+[feed]
+source = "lean"
+path = "{path}"
+symbols = ["aig", "bac", "ibm"]
+[monitor]
+progress_s = 0
+"""
+
+# An archive's row updates one side of its exchange's quote; the other side is 0,0 there and stays as it was.
+QUOTES = f"""
+create table quote as
+select sym, row, ms, ex, ms * {ROWS_MAX} + row as place,
+  last_value(case when bid_size > 0 or bid > 0 then bid / 10000 end ignore nulls) over by_exchange as bid,
+  last_value(case when ask_size > 0 or ask > 0 then ask / 10000 end ignore nulls) over by_exchange as ask
+from raw_quote window by_exchange as (partition by sym, ex order by row)
+"""
+TRADES = f"""
+create table trade as
+select sym, row, ms, ex, ms * {ROWS_MAX} + {ROWS_MAX - 1} as place, price / 10000 as price, size from raw_trade
+"""
+
+
+class RealTicksTest(stack.StackTest):
+    """7 October 2013, AIG, BAC and IBM on all exchanges: from the archives through feed, tickerplant and RDB on one
+    side, from the archives into DuckDB on the other."""
+
+    def setUp(self):
+        super().setUp()
+        path = self.fixture("lean-ticks")
+        self.database = duckdb.connect()
+        self.addCleanup(self.database.close)
+        running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
+        self.read_archives(path)
+        rows = {
+            table: self.database.execute(f"select count(*) from {table}").fetchone()[0] for table in ("trade", "quote")
+        }
+        stack.wait_until(lambda: all(running.count(table) == rows[table] for table in rows), 120, f"{rows} in the rdb")
+        self.rdb = running.connect("rdb")
+        self.addCleanup(self.rdb.close)
+
+    def read_archives(self, path):
+        columns = {
+            "trade": "ms bigint, price double, size bigint, ex varchar, cond varchar, suspicious int",
+            "quote": "ms bigint, bid double, bid_size bigint, ask double, ask_size bigint, ex varchar, cond varchar, "
+            "suspicious int",
+        }
+        for table, names in columns.items():
+            self.database.execute(f"create table raw_{table} (sym varchar, row bigint, {names})")
+            for symbol in SYMBOLS:
+                with zipfile.ZipFile(path / symbol.lower() / f"{DATE.replace('.', '')}_{table}.zip") as archive:
+                    csv = archive.extract(archive.namelist()[0], self.folder)
+                types = ", ".join("'{}': '{}'".format(*name.split()) for name in names.split(", "))
+                self.database.execute(
+                    f"insert into raw_{table} select '{symbol}', row_number() over (), * from "
+                    f"read_csv('{csv}', header=false, parallel=false, columns={{{types}}})"
+                )
+        self.database.execute(QUOTES)
+        self.database.execute(TRADES)
+
+    def ask(self, q):
+        self.rdb.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(q.encode())))
+        _, body = self.rdb.receive()
+        return decode.decode(body)
+
+    def compare(self, q, sql, exact, close=()):
+        """Both answers row by row; sums of floats within a relative 1e-12."""
+        found, expected = self.ask(q), self.database.execute(sql).fetchnumpy()
+        for name in (*exact, *close):
+            have, want = found[name], expected[name]
+            if have.dtype.kind == "S":
+                have = have.astype("U")
+            if isinstance(want, np.ma.MaskedArray):
+                want = want.filled(np.nan) if want.dtype.kind == "f" else want.data
+            self.assertEqual(len(want), len(have), f"{name} of {q}")
+            if name in close:
+                np.testing.assert_allclose(have, want, rtol=1e-12, err_msg=f"{name} of {q}")
+            else:
+                np.testing.assert_array_equal(
+                    have, want if want.dtype.kind != "O" else want.astype("U"), f"{name} of {q}"
+                )
+        self.assertGreater(len(found[exact[0]]), 0, q)
+
+    def test_answers_are_duckdbs(self):
+        for check in (
+            self.the_best_bid_and_offer_after_each_quote,
+            self.the_volume_weighted_price_of_each_minute,
+            self.the_bars_of_each_minute,
+            self.each_trade_with_the_quote_of_its_exchange,
+        ):
+            with self.subTest(check.__name__):
+                check()
+
+    def the_best_bid_and_offer_after_each_quote(self):
+        exchanges = [ex for (ex,) in self.database.execute("select distinct ex from quote order by ex").fetchall()]
+        self.assertGreater(len(exchanges), 8)
+        last = "last_value(case when ex = '{}' then {} end ignore nulls) over by_symbol"
+        bids, asks = (", ".join(last.format(ex, side) for ex in exchanges) for side in ("bid", "ask"))
+        for symbol in SYMBOLS:
+            with self.subTest(symbol=symbol):
+                self.compare(
+                    f"select bid,ask from nbbo[`sym`ex`bid`ask;select from quote where sym=`{symbol}]",
+                    f"""select greatest({bids}) as bid, least({asks}) as ask from quote where sym = '{symbol}'
+                                 window by_symbol as (order by row) order by row""",
+                    ("bid", "ask"),
+                )
+
+    def the_volume_weighted_price_of_each_minute(self):
+        self.compare(
+            "select vwap:size wavg price by sym,minute:time.minute from trade",
+            """select sym, ms // 60000 as minute, sum(price * size) / sum(size) as vwap from trade
+                        group by all order by sym, minute""",
+            ("sym", "minute"),
+            ("vwap",),
+        )
+
+    def the_bars_of_each_minute(self):
+        self.compare(
+            "select open:first price,high:max price,low:min price,close:last price,volume:sum size,trades:count i "
+            "by sym,minute:time.minute from trade",
+            """select sym, ms // 60000 as minute, arg_min(price, row) as open, max(price) as high, min(price) as low,
+                          arg_max(price, row) as close, sum(size)::bigint as volume, count(*) as trades
+                        from trade group by sym, ms // 60000 order by sym, minute""",
+            ("sym", "minute", "open", "high", "low", "close", "volume", "trades"),
+        )
+
+    def each_trade_with_the_quote_of_its_exchange(self):
+        midnight = lean_archives.day_start_ns(DATE)
+        for symbol in SYMBOLS:
+            with self.subTest(symbol=symbol):
+                self.compare(
+                    f"select time,price,size,bid,ask from aj[`sym`ex`time;select from trade where sym=`{symbol};quote]",
+                    f"""select {midnight} + t.ms * {NS_PER_MS} as time, t.price, t.size, q.bid, q.ask from
+                                 (from trade where sym = '{symbol}') t
+                                 asof left join (from quote where sym = '{symbol}') q
+                                 on t.ex = q.ex and t.place >= q.place order by t.row""",
+                    ("time", "price", "size", "bid", "ask"),
+                )
+
+
+class AnswersTest(stack.StackTest):
+    """What the comparison of the generated day takes for equal, and what not."""
+
+    LINE = Line("line", "a line", "", exact=("sym", "bid"), close=("vwap",))
+    ANSWER = {"sym": np.arange(1000) % 7, "bid": np.arange(1000) / 8, "vwap": np.arange(1000) / 3}
+
+    def difference(self, **changed):
+        expected = answers.summarise(self.LINE, self.ANSWER, self.folder / "expected.npz")
+        found = answers.summarise(self.LINE, self.ANSWER | changed, self.folder / "found.npz")
+        return answers.difference(self.LINE, expected, found)
+
+    def with_row(self, name, row, value):
+        column = self.ANSWER[name].copy()
+        column[row] = value
+        return {name: column}
+
+    def test_rows_may_come_in_any_order(self):
+        order = np.random.default_rng(1).permutation(1000)
+        self.assertIsNone(self.difference(**{name: column[order] for name, column in self.ANSWER.items()}))
+
+    def test_one_value_that_differs_is_named(self):
+        self.assertIn("1 of 1000 rows", self.difference(**self.with_row("bid", 500, np.nextafter(62.5, 63))))
+        self.assertIn("1 of 1000 rows", self.difference(**self.with_row("bid", 500, np.nan)))
+        self.assertIn("vwap differs in 1 of 1000", self.difference(**self.with_row("vwap", 500, 500 / 3 * (1 + 1e-8))))
+        self.assertIn("vwap differs in 1 of 1000", self.difference(**self.with_row("vwap", 500, np.nan)))
+
+    def test_sums_may_differ_by_the_order_of_their_terms(self):
+        self.assertIsNone(self.difference(**self.with_row("vwap", 500, 500 / 3 * (1 + 1e-12))))
+
+    def test_values_that_changed_places_differ(self):
+        bid = self.ANSWER["bid"].copy()
+        bid[[10, 20]] = bid[[20, 10]]
+        self.assertIn("2 of 1000 rows", self.difference(bid=bid))
+
+    def test_a_row_too_many_differs(self):
+        more = {name: np.append(column, column[-1]) for name, column in self.ANSWER.items()}
+        self.assertEqual("1001 rows, expected 1000", self.difference(**more))
+
+
+class GeneratedDayTest(stack.StackTest):
+    def test_each_line_of_the_comparison_with_other_systems(self):
+        ran = subprocess.run(
+            [
+                sys.executable,
+                "-m",
+                "bench.peers.compare",
+                "--check",
+                "--peers",
+                "duckdb",
+                "--quotes",
+                "300000",
+                "--folder",
+                str(self.folder),
+                "--tickstack",
+                stack.PROGRAM,
+                "--peers-day",
+                str(PEERS_DAY),
+            ],
+            cwd=stack.ROOT,
+            env=os.environ | {"PYTHONPATH": str(stack.ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+        self.assertIn("8 lines compared, 0 failures", ran.stdout)
+
+
+if __name__ == "__main__":
+    stack.main()

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Runs duckdb_test.py in a throw-away environment with the versions of bench/peers/requirements.txt, which want
+# Python 3.11 or newer; PYTHON names one.
+# TICKSTACK_REQUIRE_DUCKDB=1: a machine where that cannot be installed fails instead of being skipped.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+skip() {
+  echo "duckdb: $1" >&2
+  [[ ${TICKSTACK_REQUIRE_DUCKDB:-0} == 1 ]] && exit 1
+  exit 77
+}
+
+python=${PYTHON:-python3}
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || skip "$python is older than Python 3.11"
+
+environment=$(mktemp -d)
+trap 'rm -rf "$environment"' EXIT
+"$python" -m venv "$environment" 2>/dev/null || skip "$python cannot make an environment (python3-venv)"
+"$environment/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-compile \
+  --constraint bench/peers/requirements.txt duckdb numpy pandas pyarrow || skip "DuckDB could not be installed"
+"$environment/bin/python" tests/e2e/duckdb_test.py "$@"
