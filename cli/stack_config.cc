@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
+#include "table/keyed_table.h"
 
 namespace tickstack {
 namespace {
@@ -68,6 +69,9 @@ absl::StatusOr<std::vector<Schema>> ReadSchemas(const ConfigTable& root) {
     TS_RETURN_IF_ERROR(tables.Read(name, &columns));
     absl::StatusOr<Schema> schema = ParseSchema(name, columns);
     if (!schema.ok()) return tables.ErrorAt(name, Message(schema.status()));
+    if (const absl::Status keyed = CheckKeyedSchema(*schema); !keyed.ok()) {
+      return tables.ErrorAt(name, Message(keyed));
+    }
     schemas.push_back(*std::move(schema));
   }
   if (schemas.empty()) return root.ErrorAt("tables", "expected at least one table");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -27,11 +28,28 @@ std::string SymbolOf(size_t row) {
   return fmt::format("S{}", number);
 }
 
-// Elements of no particular value.
-ByteBuffer Elements(Type type, bool indexed, size_t begin_row, size_t rows) {
+enum class Values : uint8_t {
+  kAny,
+  kDaySymbols,
+  kRowNumbers,  // As far as the type goes.
+};
+
+// The columns of a key tell the rows apart.
+Values ValuesOf(const Table& table, size_t column) {
+  if (static_cast<int>(column) == table.indexed_column()) return Values::kDaySymbols;
+  return column < table.schema().key_columns ? Values::kRowNumbers : Values::kAny;
+}
+
+ByteBuffer Elements(Type type, Values values, size_t begin_row, size_t rows) {
   ByteBuffer bytes;
   if (IsVectorType(type) && type != Type::kSymbol) {
-    bytes.Append(std::string(rows * WidthOf(type), '\0'));
+    std::string element(WidthOf(type), '\0');
+    for (size_t row = begin_row; row < begin_row + rows; ++row) {
+      if (values == Values::kRowNumbers) {
+        std::memcpy(element.data(), &row, std::min(sizeof(row), element.size()));
+      }
+      bytes.Append(element);
+    }
     return bytes;
   }
   for (size_t row = begin_row; row < begin_row + rows; ++row) {
@@ -40,7 +58,8 @@ ByteBuffer Elements(Type type, bool indexed, size_t begin_row, size_t rows) {
       bytes.AppendLittle(uint8_t{0});
       bytes.AppendLittle(int32_t{0});
     } else {
-      if (indexed) bytes.Append(SymbolOf(row));
+      if (values == Values::kDaySymbols) bytes.Append(SymbolOf(row));
+      if (values == Values::kRowNumbers) bytes.Append(fmt::format("K{}", row));
       bytes.AppendLittle(uint8_t{0});
     }
   }
@@ -60,8 +79,7 @@ absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows) 
     std::vector<ColumnView> columns;
     bytes.reserve(schema.columns.size());
     for (size_t i = 0; i < schema.columns.size(); ++i) {
-      const bool indexed = static_cast<int>(i) == table->indexed_column();
-      bytes.push_back(Elements(schema.columns[i].type, indexed, begin_row, batch_rows));
+      bytes.push_back(Elements(schema.columns[i].type, ValuesOf(*table, i), begin_row, batch_rows));
       columns.push_back(
           {.type = schema.columns[i].type, .rows = batch_rows, .data = bytes.back().span()});
     }

@@ -18,7 +18,7 @@ struct TableBytes {
 
 // What a table of so many rows takes, found by filling one in DRAM, so that it is what an RDB with
 // these rows takes. An index depends on which symbols the rows have: here a day's. Columns of
-// strings are without their texts: empty ones.
+// strings are without their texts: empty ones. Each row of a keyed table has a key of its own.
 //
 // Cost: the memory that it answers, and 50 ns a row.
 absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows);

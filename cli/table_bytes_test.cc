@@ -19,6 +19,19 @@ TEST(MeasureTableBytes, AnswersWhatATableOfTheseRowsTakes) {
   EXPECT_LE(bytes.index, 300'000u * 12 * 2);  // Few rows of many symbols: first blocks.
 }
 
+TEST(MeasureTableBytes, AKeyedTableHasAKeyForEachRow) {
+  for (const char* columns : {"sym s, minute p | high f", "minute p, sym s, venue s | high f",
+                              "sym s | high f", "k j, venue s | high f"}) {
+    SCOPED_TRACE(columns);
+    const Schema schema = *ParseSchema("t", columns);
+    const TableBytes bytes = *MeasureTableBytes(schema, 100'000);
+    EXPECT_GE(bytes.columns.back(), 100'000u * 8);
+    EXPECT_LT(bytes.columns.back(), 100'000u * 9);
+    EXPECT_GE(bytes.index, 100'000u * 10);                // Keys: 15 on average.
+    EXPECT_LT(bytes.index, 100'000u * 20 + 8000 * 1024);  // And first blocks of symbols.
+  }
+}
+
 TEST(MeasureTableBytes, HasNoIndexWithoutSymbols) {
   EXPECT_EQ(MeasureTableBytes(*ParseSchema("t", "time p, price f"), 10)->index, 0u);
   EXPECT_EQ(MeasureTableBytes(*ParseSchema("t", "sym s"), 0)->columns[0], 0u);

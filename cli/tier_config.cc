@@ -217,9 +217,19 @@ absl::Status ReadPlacement(const Layers& placement, const std::vector<Schema>* s
   return absl::OkStatus();
 }
 
+std::string KeyNames(const Schema& schema) {
+  std::string names;
+  for (size_t i = 0; i < schema.key_columns; ++i) {
+    names += (names.empty() ? "" : ", ") + schema.columns[i].name;
+  }
+  return names;
+}
+
 // A persistent tier brings an RDB's rows back after a restart, so it has to have them all: columns
-// and index of every table. Only what queries build is elsewhere, for that is not to come back.
-absl::Status CheckPersistent(const Layers& placement, rdb::RdbMainOptions& options) {
+// and index of every table. Only what queries build is elsewhere, for that is not to come back. And
+// so no table may be one that cannot be in it.
+absl::Status CheckPersistent(const Layers& placement, const std::vector<Schema>* schemas,
+                             rdb::RdbMainOptions& options) {
   const auto is_persistent = [&](std::string_view tier) {
     return Find(options.tiers, tier)->options.kind == TierKind::kPersistent;
   };
@@ -244,7 +254,14 @@ absl::Status CheckPersistent(const Layers& placement, rdb::RdbMainOptions& optio
                          "none: expected default = {} as well, found {}",
                          tier, Quoted(tier), Quoted(rest)));
   }
-  return absl::OkStatus();
+  if (schemas == nullptr || !is_persistent(rest)) return absl::OkStatus();
+  const auto keyed = std::find_if(schemas->begin(), schemas->end(),
+                                  [](const Schema& schema) { return schema.key_columns > 0; });
+  if (keyed == schemas->end()) return absl::OkStatus();
+  return placement.ErrorAt(
+      "default", fmt::format("tier {} is persistent, and table {} has the key {}: expected another "
+                             "kind of tier, or the table without a key",
+                             rest, keyed->table, KeyNames(*keyed)));
 }
 
 void WarnOfUnused(const ConfigTable& tiers, std::string_view name,
@@ -263,7 +280,7 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
   TS_RETURN_IF_ERROR(ReadAllTiers(tiers, options.tiers));
   TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
   TS_RETURN_IF_ERROR(ReadPlacement(placement, schemas, options));
-  TS_RETURN_IF_ERROR(CheckPersistent(placement, options));
+  TS_RETURN_IF_ERROR(CheckPersistent(placement, schemas, options));
   TS_ASSIGN_OR_RETURN(const ConfigTable own, rdb.Table("tier"));
   TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
   for (const std::string& name : own.Keys()) {

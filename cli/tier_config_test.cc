@@ -285,6 +285,9 @@ TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
       {"quote.bid = 'f'", at + "quote: expected the name of a tier, found a table: a column is one "
                                "key, in quotes, such as \"quote.time\""},
       // persistent
+      {"default = 'p'\n[tables]\nbars = 'sym s, minute p | high f'",
+       at + "default: tier p is persistent, and table bars has the key sym, minute: expected "
+            "another kind of tier, or the table without a key"},
       {"query = 'p'", at + "query: tier p is persistent: expected another kind, what queries build "
                            "does not outlive them"},
       {"quote = 'p'", at + "quote: tier p is persistent, " + whole +

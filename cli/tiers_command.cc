@@ -113,7 +113,7 @@ absl::Status AddTable(const Schema& schema, const rdb::PlacementRules& placement
                             std::string(placement.TierOfColumn(schema.table, column.name)),
                             bytes.columns[i]});
   }
-  if (IndexedColumn(schema) >= 0) {
+  if (HasIndex(schema)) {
     report.parts.push_back(
         {schema.table, "index", "", std::string(placement.TierOfIndex(schema.table)), bytes.index});
   }

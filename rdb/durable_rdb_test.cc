@@ -172,6 +172,21 @@ TEST_F(DurableRdbTest, ReplaysOnlyWhatTheLastProcessDidNotCommit) {
   EXPECT_EQ(process.rdb->counters().messages_replayed, 40u);
 }
 
+// A tickerplant may announce what a persistent tier does not take; the other tables go on.
+TEST_F(DurableRdbTest, GoesOnBesideATableThatItCannotHave) {
+  const Schema schemas[] = {*ParseSchema("trade", "time p, sym s, price f"),
+                            *ParseSchema("bars", "sym s | high f")};
+  for (size_t life = 0; life < 3; ++life) {
+    SCOPED_TRACE(life);
+    Process process = Start(tier_options_);
+    process.rdb->OnSchemas(schemas);
+    EXPECT_THAT(process.rdb->TableNames(), testing::ElementsAre("trade"));
+    EXPECT_EQ(RowsOf(*process.rdb)["trade"].size(), life);
+    process.rdb->OnLogged(Body({"trade", {{kNow, "B", 2}}}));
+    process.rdb->MakeDurable();
+  }
+}
+
 TEST_F(DurableRdbTest, BeginsAnewWithTheNextDay) {
   tier_options_.capacity_bytes = 48 * kMiB;
   options_.table.rows_per_chunk = 1024;

@@ -112,21 +112,31 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
   bool changed = false;
   for (const Schema& schema : schemas) {
     const auto known = entries_.find(schema.table);
-    if (known != entries_.end()) {
+    const bool is_new = known == entries_.end();
+    if (!is_new) {
       if (known->second->table->schema() == schema) continue;
       changed = true;
       LogWarn("schema changed, all tables begin anew table={} was=\"{}\" is=\"{}\" rows={}",
               schema.table, FormatSchema(known->second->table->schema()), FormatSchema(schema),
               known->second->table->rows());
-    } else if (reopened) {
+    }
+    if (const absl::Status made = MakeTable(schema); !made.ok()) {
+      // What was there has another shape; and a table that cannot be is no reason to begin anew.
+      if (!is_new) DropTable(schema.table);
+      LogError("no table table={} error=\"{}\"", schema.table, Message(made));
+    } else if (is_new && reopened) {
       // The log may have rows of it from before: it was dropped, or an earlier log had it.
       changed = true;
       LogWarn("table is new to reopened tables, all begin anew table={}", schema.table);
     }
-    const absl::Status made = MakeTable(schema);
-    if (!made.ok()) LogError("no table table={} error=\"{}\"", schema.table, Message(made));
   }
   if (changed) StartOver();
+}
+
+void Rdb::DropTable(std::string_view name) {
+  entries_.erase(entries_.find(name));
+  const std::lock_guard lock(tables_mutex_);
+  tables_.erase(tables_.find(name));
 }
 
 // What the last process had and the tickerplant no longer has: a process that began without tables
@@ -137,9 +147,7 @@ void Rdb::DropUnannounced(std::span<const Schema> schemas) {
                                        [&](const Schema& schema) { return schema.table == name; });
     if (announced || options_.infer_schemas) continue;
     LogWarn("table dropped, the tickerplant does not have it table={}", name);
-    entries_.erase(entries_.find(name));
-    const std::lock_guard lock(tables_mutex_);
-    tables_.erase(tables_.find(name));
+    DropTable(name);
   }
 }
 

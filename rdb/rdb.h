@@ -139,6 +139,7 @@ class Rdb {
   void AddTable(std::shared_ptr<Table> table);
   void Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
+  void DropTable(std::string_view name);
   void DropUnannounced(std::span<const Schema> schemas);
   void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);

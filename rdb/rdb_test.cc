@@ -179,6 +179,8 @@ TEST_F(RdbTest, UpsertsIntoATableWithAKey) {
 }
 
 TEST_F(RdbTest, RefusesATableThatItCannotUpsertIntoByName) {
+  const Schema before = *ParseSchema("notes", "sym s, note *");
+  rdb_.OnSchemas({&before, 1});
   const Schema schemas[] = {*ParseSchema("notes", "sym s | note *"), TradeSchema()};
   rdb_.OnSchemas(schemas);
   EXPECT_THAT(rdb_.TableNames(), testing::ElementsAre("trade"));
