@@ -149,6 +149,10 @@ TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(ErrorOf("[tables]\nquote = 'time p, sym'"),
             "stack.toml:2: tables.quote: table quote: column sym: type '', expected one of b g x h "
             "i j e f c s p m d z n u v t *");
+  EXPECT_EQ(
+      ErrorOf("[tables]\nnotes = 'sym s | note *'"),
+      "stack.toml:2: tables.notes: table notes: column note is of strings or other nested "
+      "values, expected types of one width each: rows of a keyed table are replaced in place");
   EXPECT_EQ(ErrorOf("[tables]"), "stack.toml:1: tables: expected at least one table");
 }
 
@@ -165,6 +169,9 @@ TEST(StackConfig, ReadsTheExamples) {
   const absl::StatusOr<StackConfig> persistent = LoadStackConfig("examples/persistent.toml");
   ASSERT_TRUE(persistent.ok()) << persistent.status();
   EXPECT_EQ(persistent->rdbs[0].placement.TierOfIndex("quote"), "pmem");
+  const absl::StatusOr<StackConfig> bars = LoadStackConfig("examples/bars.toml");
+  ASSERT_TRUE(bars.ok()) << bars.status();
+  EXPECT_EQ(bars->schemas.back().key_columns, 2u);
   for (const char* path : {"examples/hybrid.toml", "examples/cold_columns.toml"}) {
     const absl::StatusOr<StackConfig> hybrid = LoadStackConfig(path);
     ASSERT_TRUE(hybrid.ok()) << hybrid.status();
