@@ -144,7 +144,8 @@ void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
     TS_DCHECK(list.pending > 0);
     if (list.tail_used == list.tail_capacity) [[unlikely]]
       NextTail(list);
-    RowsOf(list.tail, list.tail_capacity)[list.tail_used] = first_row + static_cast<uint32_t>(i);
+    const uint32_t row = first_row + static_cast<uint32_t>(i);
+    RowsOf(list.tail, list.tail_capacity)[list.tail_used] = row;
     if (times_ != nullptr) {
       const int64_t ns = time_ns[i];
       CoarseOf(list.tail)[list.tail_used] = times.CoarseOf(ns);
@@ -156,6 +157,9 @@ void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
     --list.room;
     --list.pending;
     const uint32_t count = list.count.load(std::memory_order_relaxed);
+    if (count == 0) [[unlikely]]
+      list.first_row = row;
+    list.last_row.store(row, std::memory_order_relaxed);
     list.count.store(count + 1, std::memory_order_release);  // Pairs with Find.
   }
 }
@@ -189,6 +193,20 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
   if (times_ != nullptr) postings.times.emplace(times_, base_ns_.load(std::memory_order_relaxed));
   postings.time_sorted = !list.unsorted.load(std::memory_order_relaxed);
   return postings;
+}
+
+PostingEnds SymbolIndex::EndsOf(SymbolId symbol, size_t end_row) const {
+  const size_t slot = SlotOf(symbol);
+  if (slot >= list_count_.load(std::memory_order_acquire)) return {};
+  const List& list = lists_[slot];
+  const uint32_t count = list.count.load(std::memory_order_acquire);
+  if (count == 0 || list.first_row >= end_row) return {};
+  // It is the row of the last posting counted, or of one after it. The snapshot's rows were all
+  // counted before, so if this is one of them there is none after it, and none was counted more.
+  const uint32_t last_row = list.last_row.load(std::memory_order_relaxed);
+  if (last_row < end_row) return {count, list.first_row, last_row};
+  const Postings postings = Find(symbol, end_row);
+  return {static_cast<uint32_t>(postings.rows), list.first_row, postings.runs.back().rows.back()};
 }
 
 }  // namespace tickstack

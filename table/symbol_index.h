@@ -124,6 +124,13 @@ struct Postings {
   bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
 };
 
+// The first and the last row of a symbol, and how many it has; 0: none of the others means a thing.
+struct PostingEnds {
+  uint32_t rows = 0;
+  uint32_t first_row = 0;
+  uint32_t last_row = 0;
+};
+
 // Threads: one writer calls Reserve and Append; any thread calls Find.
 class SymbolIndex {
  public:
@@ -145,6 +152,10 @@ class SymbolIndex {
 
   // The postings of `symbol` at rows below `end_row`.
   Postings Find(SymbolId symbol, size_t end_row) const;
+
+  // The ends of those, without following the chain: one cache line, as long as the writer has not
+  // appended to the symbol since the snapshot.
+  PostingEnds EndsOf(SymbolId symbol, size_t end_row) const;
 
   // Taken from the tier, rounded as tiers do. Any thread, as Column::bytes.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -178,6 +189,8 @@ class SymbolIndex {
     uint32_t room = 0;        // Postings that fit into the blocks made so far.
     uint32_t tail_used = 0;
     uint32_t tail_capacity = 0;
+    uint32_t first_row = 0;  // Written before the first posting is counted, and never again.
+    std::atomic<uint32_t> last_row = 0;  // Stored before the posting is counted.
     int64_t last_ns = INT64_MIN;
     Block* first = nullptr;
     Block* tail = nullptr;

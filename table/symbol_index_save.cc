@@ -297,6 +297,8 @@ absl::Status SymbolIndex::LoadList(size_t slot, uint32_t count, size_t end_row) 
   if (times_ != nullptr) {
     list.last_ns = PostingTimes(times_, 0).ExactNs(static_cast<uint32_t>(last_row));
   }
+  list.first_row = RowsOf(list.first, CapacityOf(0))[0];
+  list.last_row.store(static_cast<uint32_t>(last_row), std::memory_order_relaxed);
   list.count.store(count, std::memory_order_relaxed);
   return absl::OkStatus();
 }

@@ -144,5 +144,34 @@ TEST(SymbolIndex, TimesThatGoDownWithinACoarseUnitAreSeen) {
   EXPECT_FALSE(symbol.Find().time_sorted);
 }
 
+// Goal: the ends are those of the postings, also for snapshots that the writer has left behind.
+TEST(SymbolIndex, EndsAreThoseOfThePostings) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("t");
+    SymbolIndex index(tier.get(), nullptr);
+    uint32_t rows = 0;
+    for (int batch = 0; batch < 30; ++batch) {
+      std::vector<SymbolId> ids(rng() % 60);
+      for (SymbolId& id : ids) id = static_cast<SymbolId>(rng() % (1 + rng() % 20)) - 1;
+      for (SymbolId& id : ids) id = id < 0 ? kNullSymbol : id;
+      ASSERT_TRUE(index.Reserve(ids).ok());
+      index.Append(ids, nullptr, rows);
+      rows += static_cast<uint32_t>(ids.size());
+      for (SymbolId id = -1; id < 25; ++id) {
+        const SymbolId symbol = id < 0 ? kNullSymbol : id;
+        const size_t end_row = rng() % 2 == 0 ? rows : rng() % (rows + 1);
+        const Postings postings = index.Find(symbol, end_row);
+        const PostingEnds ends = index.EndsOf(symbol, end_row);
+        ASSERT_EQ(ends.rows, postings.rows);
+        if (ends.rows == 0) continue;
+        ASSERT_EQ(ends.first_row, postings.runs.front().rows.front());
+        ASSERT_EQ(ends.last_row, postings.runs.back().rows.back());
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tickstack

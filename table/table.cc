@@ -82,8 +82,8 @@ struct Table::Impl {
     for (size_t i = 0; i < schema.columns.size(); ++i) {
       columns.emplace_back(schema.columns[i].type, layout, placement.OfColumn(i));
     }
-    if (indexed < 0) return;
     time = FindColumn(schema, kTimeColumn, {Type::kTimestamp, Type::kTimespan});
+    if (indexed < 0) return;
     const Column* const times = time < 0 ? nullptr : &columns[static_cast<size_t>(time)];
     index = std::make_unique<SymbolIndex>(placement.OfIndex(), times);
   }
@@ -94,6 +94,7 @@ struct Table::Impl {
   absl::Status Prepare(const BatchView& batch, size_t begin_row);
   absl::Status ReserveIndex(size_t begin_row, size_t batch_rows);
   void AppendIndex(size_t begin_row, size_t batch_rows);
+  void NoteTimes(size_t begin_row, size_t batch_rows);
   absl::Status CheckSymbols(size_t loaded) const;
   template <typename Visit>
   void EachIndexedPart(size_t begin_row, size_t batch_rows, Visit visit) const;
@@ -107,6 +108,7 @@ struct Table::Impl {
   std::unique_ptr<SymbolIndex> index;
   int indexed = -1;
   int time = -1;
+  ChunkTimes chunk_times;                     // Of `time`.
   mem::PersistentTier* persistent = nullptr;  // Where all of it is, if that is a persistent tier.
   size_t saved_rows = 0;                      // Flushed by Save. Writer only.
   // Written last in Append, with release; loaded with acquire by TakeSnapshot. This pair orders all
@@ -165,6 +167,14 @@ void Table::Impl::AppendIndex(size_t begin_row, size_t batch_rows) {
                   });
 }
 
+void Table::Impl::NoteTimes(size_t begin_row, size_t batch_rows) {
+  const Column& times = columns[static_cast<size_t>(time)];
+  EachPart(layout, begin_row, begin_row + batch_rows, [&](size_t row, size_t end_row) {
+    const auto* const time_ns = reinterpret_cast<const int64_t*>(times.Element(row));
+    chunk_times.Note(layout, row, {time_ns, end_row - row});
+  });
+}
+
 // Everything that can fail. It writes symbols behind the published rows, where nobody looks, so
 // that the index can be reserved by them; a batch that is refused leaves nothing but reserved
 // memory.
@@ -200,10 +210,10 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
   bool streamed = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type() == Type::kSymbol) continue;
-    // The index reads the times back at once.
-    const bool may_stream = index == nullptr || static_cast<int>(i) != time;
+    const bool may_stream = static_cast<int>(i) != time;  // They are read back at once.
     streamed |= columns[i].Write(batch.columns[i], begin_row, may_stream);
   }
+  if (time >= 0) NoteTimes(begin_row, batch.rows);
   if (index != nullptr) AppendIndex(begin_row, batch.rows);
   if (streamed) mem::DrainStreaming();  // No release-store orders what went past the caches.
   rows.store(begin_row + batch.rows, std::memory_order_release);
@@ -252,6 +262,7 @@ absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
     TS_RETURN_IF_ERROR(Annotate(columns[i].Load(root, loaded), schema.columns[i].name));
   }
   saved_rows = loaded;
+  chunk_times.Skip(layout.Chunks(loaded));  // Reading all times would take what loading saves.
   if (index != nullptr) {
     TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded));
     TS_RETURN_IF_ERROR(CheckSymbols(loaded));
@@ -336,16 +347,31 @@ std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) con
       chunk, std::min(rows_ - layout().BeginRow(chunk), layout().Rows(chunk)));
 }
 
+std::optional<TimeBounds> Snapshot::TimesOf(size_t column, size_t chunk) const {
+  TS_CHECK(chunk < chunks());
+  if (table_->impl_->time != static_cast<int>(column)) return std::nullopt;
+  return table_->impl_->chunk_times.Of(chunk);
+}
+
 std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {
   TS_CHECK(column < schema().columns.size() && row < rows_ && view_ == nullptr);
   return table_->impl_->columns[column].Item(row);
 }
 
+const SymbolIndex* Snapshot::Index() const {
+  return view_ == nullptr ? table_->impl_->index.get() : table_->impl_->keyed->symbol_index();
+}
+
 std::optional<Postings> Snapshot::RowsOf(SymbolId symbol) const {
-  const SymbolIndex* const index =
-      view_ == nullptr ? table_->impl_->index.get() : table_->impl_->keyed->symbol_index();
+  const SymbolIndex* const index = Index();
   if (index == nullptr) return std::nullopt;
   return index->Find(symbol, rows_);
+}
+
+std::optional<PostingEnds> Snapshot::EndsOf(SymbolId symbol) const {
+  const SymbolIndex* const index = Index();
+  if (index == nullptr) return std::nullopt;
+  return index->EndsOf(symbol, rows_);
 }
 
 }  // namespace tickstack

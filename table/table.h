@@ -24,6 +24,7 @@
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "table/batch.h"
+#include "table/chunk_times.h"
 #include "table/chunk_layout.h"
 #include "table/record.h"
 #include "table/schema.h"
@@ -59,14 +60,21 @@ class Snapshot {
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
   size_t chunks() const { return layout().Chunks(rows_); }
+  // What is known of the times in a chunk: for column `time` of timestamps or timespans; nullopt
+  // for any other.
+  std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
   // One encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
 
   // The rows below rows() that hold `symbol` in the indexed column; with their times if the table
   // has a column `time` of timestamps or timespans. nullopt: the table has no index.
   std::optional<Postings> RowsOf(SymbolId symbol) const;
+  // The first and the last of them. Cost: a cache line, against one for each block of RowsOf.
+  std::optional<PostingEnds> EndsOf(SymbolId symbol) const;
 
  private:
+  const SymbolIndex* Index() const;  // nullptr: there is none.
+
   std::shared_ptr<const Table> table_;
   size_t rows_;
   std::shared_ptr<const BlockView> view_;  // nullptr: the table has no key.

@@ -1,0 +1,93 @@
+#pragma once
+
+// What is known of the times in each chunk of a table without reading them: the smallest, the
+// largest, and whether they ascend. A feed's times do, nearly, so a condition on time reads the few
+// chunks where its bounds lie and none of the others.
+//
+// The writer notes a batch's times before it publishes the batch. So what a reader finds holds for
+// the rows of its snapshot, and perhaps for some that came since: `min` and `max` may be wider than
+// the snapshot's rows, and `ascends` may have become false, but neither ever claims too much.
+//
+// Threads: one writer calls Skip and Note; any thread calls Of for chunks that its snapshot has
+// rows in.
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "table/chunk_layout.h"
+#include "table/stable_array.h"
+
+namespace tickstack {
+
+struct TimeBounds {
+  int64_t min_ns;
+  int64_t max_ns;
+  bool ascends;  // Each time is at or after the one before it.
+};
+
+class ChunkTimes {
+ public:
+  // Nothing will be known of the first `chunks` chunks: their rows came without being noted.
+  void Skip(size_t chunks) { chunks_.Reserve(chunks); }
+
+  // Times of rows [row, row + times.size()), which lie in one chunk and follow those noted before.
+  void Note(const ChunkLayout& layout, size_t row, std::span<const int64_t> time_ns) {
+    if (time_ns.empty()) return;
+    const size_t number = layout.NumberOf(row);
+    chunks_.Reserve(number + 1);
+    Chunk& chunk = chunks_[number];
+    int64_t min = time_ns[0], max = time_ns[0];
+    // Of a chunk whose first rows were not noted nothing is known, and nothing will be.
+    bool descends = row != layout.BeginRow(number) && time_ns[0] < chunk.last_ns;
+    for (size_t i = 1; i < time_ns.size(); ++i) {
+      min = std::min(min, time_ns[i]);
+      max = std::max(max, time_ns[i]);
+      descends |= time_ns[i] < time_ns[i - 1];
+    }
+    chunk.last_ns = time_ns.back();
+    if (row == layout.BeginRow(number)) {
+      chunk.min_ns.store(min, std::memory_order_relaxed);
+      chunk.max_ns.store(max, std::memory_order_relaxed);
+      chunk.known.store(true, std::memory_order_relaxed);
+    } else {
+      Widen(chunk, min, max);
+    }
+    if (descends) chunk.descends.store(true, std::memory_order_relaxed);
+  }
+
+  // Any time, in any order, if the chunk's first rows were not noted.
+  TimeBounds Of(size_t number) const {
+    const Chunk& chunk = chunks_[number];
+    if (!chunk.known.load(std::memory_order_relaxed)) return {INT64_MIN, INT64_MAX, false};
+    return {chunk.min_ns.load(std::memory_order_relaxed),
+            chunk.max_ns.load(std::memory_order_relaxed),
+            !chunk.descends.load(std::memory_order_relaxed)};
+  }
+
+ private:
+  // Relaxed all of them: the table's row count, stored with release after Note and loaded with
+  // acquire before Of, orders what a reader relies on.
+  struct Chunk {
+    std::atomic<int64_t> min_ns = 0;
+    std::atomic<int64_t> max_ns = 0;
+    std::atomic<bool> known = false;
+    std::atomic<bool> descends = false;
+    int64_t last_ns = 0;  // The writer's.
+  };
+
+  static void Widen(Chunk& chunk, int64_t min, int64_t max) {
+    if (min < chunk.min_ns.load(std::memory_order_relaxed)) {
+      chunk.min_ns.store(min, std::memory_order_relaxed);
+    }
+    if (max > chunk.max_ns.load(std::memory_order_relaxed)) {
+      chunk.max_ns.store(max, std::memory_order_relaxed);
+    }
+  }
+
+  StableArray<Chunk> chunks_;
+};
+
+}  // namespace tickstack
