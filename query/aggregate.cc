@@ -1,87 +1,63 @@
 #include "query/aggregate.h"
 
-#include <array>
-#include <limits>
+#include <optional>
+#include <vector>
 
 #include "query/atomic.h"
 #include "query/errors.h"
+#include "query/float_pairs.h"
 #include "query/gather.h"
-
-// Every kernel keeps eight independent accumulators ("lanes"), item i in lane i % 8 of its block.
-// One accumulator would chain each step to the latency of the last one, and for floats the compiler
-// may not regroup the sum itself; eight lanes are two or four vector registers whose operations
-// overlap. The order of addition is therefore fixed: by lane, whatever the machine.
+#include "query/number_kernels.h"
+#include "query/number_rules.h"
+#include "query/parallel.h"
 
 namespace tickstack::query {
 namespace {
 
-constexpr size_t kLanes = 8;
+// Rows of a task. The cuts are the same whatever the machine, so that sums of floats are.
+constexpr size_t kRowsPerTask = size_t{1} << 18;
 
-template <typename A, typename T, typename F>
-void Accumulate(std::array<A, kLanes>& lanes, std::span<const T> elements, F f) {
-  std::array<A, kLanes> local = lanes;  // In registers: `lanes` might alias the elements.
-  const size_t whole = elements.size() / kLanes * kLanes;
-  for (size_t i = 0; i < whole; i += kLanes) {
-    for (size_t lane = 0; lane < kLanes; ++lane) f(local[lane], elements[i + lane]);
-  }
-  for (size_t i = whole; i < elements.size(); ++i) f(local[i - whole], elements[i]);
-  lanes = local;
-}
-
-template <typename T>
-constexpr T PlusInfinity() {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::numeric_limits<T>::infinity();
-  else
-    return std::numeric_limits<T>::max();
-}
-// One above the null for integers: their null is the smallest number.
-template <typename T>
-constexpr T MinusInfinity() {
-  if constexpr (std::is_floating_point_v<T>)
-    return -std::numeric_limits<T>::infinity();
-  else if constexpr (std::is_unsigned_v<T>)
-    return 0;
-  else
-    return static_cast<T>(-std::numeric_limits<T>::max());
-}
-
-template <typename T>
-bool IsNull(T element) {
-  if constexpr (std::is_floating_point_v<T>)
-    return element != element;
-  else if constexpr (std::is_unsigned_v<T>)
-    return false;
-  else
-    return element == std::numeric_limits<T>::min();
-}
-
-// Nulls need no test here: an integer null is below minus infinity, and a NaN compares false.
-template <typename T>
-absl::StatusOr<T> MaxElement(const Slice& slice, Budget& budget) {
-  std::array<T, kLanes> lanes;
-  lanes.fill(MinusInfinity<T>());
-  const auto step = [](T& best, T element) { best = element > best ? element : best; };
-  TS_RETURN_IF_ERROR(ForEachBlock<T>(
-      slice, budget, [&](const Block<T>& block) { Accumulate(lanes, block.elements, step); }));
-  T best = lanes[0];
-  for (T lane : lanes) step(best, lane);
-  return best;
-}
-
-template <typename T>
-absl::StatusOr<T> MinElement(const Slice& slice, Budget& budget) {
-  std::array<T, kLanes> lanes;
-  lanes.fill(PlusInfinity<T>());
-  const auto step = [](T& best, T element) {
-    const T seen = IsNull(element) ? PlusInfinity<T>() : element;
-    best = seen < best ? seen : best;
+// Folds the elements of a slice: `step(state, elements)` for the blocks of a part of the rows, on
+// any thread, and `merge(state, later)` for the parts in their order.
+template <typename T, typename State, typename Step, typename Merge>
+absl::StatusOr<State> Fold(const Slice& slice, const Budget& budget, State first, Step step,
+                           Merge merge) {
+  const auto fold = [&](State& state, size_t begin, size_t end) {
+    return ForEachBlock<T>(slice, begin, end, budget,
+                           [&](const Block<T>& block) { step(state, block.elements); });
   };
-  TS_RETURN_IF_ERROR(ForEachBlock<T>(
-      slice, budget, [&](const Block<T>& block) { Accumulate(lanes, block.elements, step); }));
-  T best = lanes[0];
-  for (T lane : lanes) step(best, lane);
-  return best;
+  if (slice.count() <= kRowsPerTask) {
+    TS_RETURN_IF_ERROR(fold(first, 0, slice.count()));
+    return first;
+  }
+  std::vector<State> states((slice.count() + kRowsPerTask - 1) / kRowsPerTask, first);
+  TS_RETURN_IF_ERROR(
+      ParallelRanges(budget, slice.count(), kRowsPerTask, [&](size_t begin, size_t end) {
+        State state = first;  // Apart from the others', which other threads write.
+        const absl::Status status = fold(state, begin, end);
+        states[begin / kRowsPerTask] = state;
+        return status;
+      }));
+  for (const State& state : states) merge(first, state);
+  return first;
+}
+
+template <typename T>
+absl::StatusOr<T> MaxElement(const Slice& slice, const Budget& budget) {
+  const auto step = [max = Kernels<T>().max](T& best, std::span<const T> elements) {
+    best = max(elements.data(), elements.size(), best);
+  };
+  const auto merge = [](T& best, T later) { best = later > best ? later : best; };
+  return Fold<T>(slice, budget, MinusInfinity<T>(), step, merge);
+}
+
+template <typename T>
+absl::StatusOr<T> MinElement(const Slice& slice, const Budget& budget) {
+  const auto step = [min = Kernels<T>().min](T& best, std::span<const T> elements) {
+    best = min(elements.data(), elements.size(), best);
+  };
+  const auto merge = [](T& best, T later) { best = later < best ? later : best; };
+  return Fold<T>(slice, budget, PlusInfinity<T>(), step, merge);
 }
 
 // Sum of the elements that are not null, in A, and how many those are.
@@ -92,18 +68,28 @@ struct Total {
 };
 
 template <typename A, typename T>
-absl::StatusOr<Total<A>> TotalOf(const Slice& slice, Budget& budget) {
-  std::array<A, kLanes> lanes{};
-  std::array<uint64_t, kLanes> nulls{};
-  TS_RETURN_IF_ERROR(ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
-    Accumulate(lanes, block.elements,
-               [](A& sum, T element) { sum += IsNull(element) ? A{0} : static_cast<A>(element); });
-    Accumulate(nulls, block.elements, [](uint64_t& n, T element) { n += IsNull(element); });
-  }));
+absl::StatusOr<Total<A>> TotalOf(const Slice& slice, const Budget& budget) {
+  constexpr bool kOwnSums = std::is_same_v<A, typename Totals<T>::Sum>;
+  const auto step = [](Totals<T>& totals, std::span<const T> elements) {
+    const NumberKernels<T>& kernels = Kernels<T>();
+    (kOwnSums ? kernels.add : kernels.add_as_floats)(elements.data(), elements.size(), totals);
+  };
+  const auto merge = [](Totals<T>& totals, const Totals<T>& later) {
+    for (size_t lane = 0; lane < kLanes; ++lane) {
+      totals.sums[lane] += later.sums[lane];
+      totals.float_sums[lane] += later.float_sums[lane];
+      totals.nulls[lane] += later.nulls[lane];
+    }
+  };
+  TS_ASSIGN_OR_RETURN(const Totals<T> totals, Fold<T>(slice, budget, Totals<T>(), step, merge));
   Total<A> total{.count = slice.count()};
   for (size_t lane = 0; lane < kLanes; ++lane) {
-    total.sum += lanes[lane];
-    total.count -= nulls[lane];
+    if constexpr (kOwnSums) {
+      total.sum += totals.sums[lane];
+    } else {
+      total.sum += totals.float_sums[lane];
+    }
+    total.count -= totals.nulls[lane];
   }
   return total;
 }
@@ -145,12 +131,9 @@ absl::StatusOr<Value> SumAs(Type result, const Slice& slice, Budget& budget) {
   }
 }
 
-// Both sides as floats, materialised one block of rows at a time.
+// Both sides as floats, a block of rows at a time, with the general operators.
 template <typename F>
-absl::Status ForEachPair(const Slice& weights, const Slice& values, Budget& budget, F f) {
-  if (weights.count() != values.count()) {
-    return LengthError("{} weights for {} values", weights.count(), values.count());
-  }
+absl::Status ForEachConvertedPair(const Slice& weights, const Slice& values, Budget& budget, F f) {
   const Value zero = Value::Float(0);
   constexpr size_t kRows = 65536;
   for (size_t at = 0; at < weights.count(); at += kRows) {
@@ -167,6 +150,44 @@ absl::Status ForEachPair(const Slice& weights, const Slice& values, Budget& budg
     for (size_t i = 0; i < w.count(); ++i) f(w.span<double>()[i], x.span<double>()[i]);
   }
   return absl::OkStatus();
+}
+
+struct WeightedTotal {
+  double products = 0;
+  double weights = 0;
+};
+
+absl::StatusOr<WeightedTotal> WeightedTotalOf(const Slice& weights, const Slice& values,
+                                              Budget& budget) {
+  if (weights.count() != values.count()) {
+    return LengthError("{} weights for {} values", weights.count(), values.count());
+  }
+  WeightedTotal total;
+  const auto add = [](WeightedTotal& to, double w, double x) {
+    const bool null = IsNull(w) | IsNull(x);
+    to.products += null ? 0.0 : w * x;
+    to.weights += null ? 0.0 : w;
+  };
+  if (!ReadsAsFloats(weights.type()) || !ReadsAsFloats(values.type())) {
+    TS_RETURN_IF_ERROR(ForEachConvertedPair(weights, values, budget,
+                                            [&](double w, double x) { add(total, w, x); }));
+    return total;
+  }
+  std::vector<WeightedTotal> parts((weights.count() + kRowsPerTask - 1) / kRowsPerTask);
+  TS_RETURN_IF_ERROR(
+      ParallelRanges(budget, weights.count(), kRowsPerTask, [&](size_t begin, size_t end) {
+        WeightedTotal part;
+        const absl::Status status =
+            ForEachFloatPair(weights, values, begin, end, budget,
+                             [&](size_t, double w, double x) { add(part, w, x); });
+        parts[begin / kRowsPerTask] = part;
+        return status;
+      }));
+  for (const WeightedTotal& part : parts) {
+    total.products += part.products;
+    total.weights += part.weights;
+  }
+  return total;
 }
 
 }  // namespace
@@ -220,22 +241,14 @@ absl::StatusOr<Value> Avg(const Slice& slice, Budget& budget) {
 }
 
 absl::StatusOr<Value> WeightedAvg(const Slice& weights, const Slice& values, Budget& budget) {
-  double products = 0, total = 0;
-  TS_RETURN_IF_ERROR(ForEachPair(weights, values, budget, [&](double w, double x) {
-    if (IsNull(w) || IsNull(x)) return;
-    products += w * x;
-    total += w;
-  }));
-  const double mean = products / total;
+  TS_ASSIGN_OR_RETURN(const WeightedTotal total, WeightedTotalOf(weights, values, budget));
+  const double mean = total.products / total.weights;
   return mean != mean ? NullOf(Type::kFloat) : Value::Float(mean);
 }
 
 absl::StatusOr<Value> WeightedSum(const Slice& weights, const Slice& values, Budget& budget) {
-  double products = 0;
-  TS_RETURN_IF_ERROR(ForEachPair(weights, values, budget, [&](double w, double x) {
-    if (!IsNull(w) && !IsNull(x)) products += w * x;
-  }));
-  return Value::Float(products);
+  TS_ASSIGN_OR_RETURN(const WeightedTotal total, WeightedTotalOf(weights, values, budget));
+  return Value::Float(total.products);
 }
 
 absl::StatusOr<Value> First(const Slice& slice) {

@@ -11,25 +11,11 @@
 #include "query/errors.h"
 #include "query/gather.h"
 #include "query/search.h"
+#include "query/select_rows.h"
+#include "query/time_cut.h"
 
 namespace tickstack::query {
 namespace {
-
-// Which elements pass: those in [lo, hi], and floats' nulls by a flag of their own; or all others.
-template <typename T>
-struct Interval {
-  T lo;
-  T hi;
-  bool with_nulls = false;
-  bool negated = false;
-
-  bool Contains(T element) const {
-    // Without a jump, so that it becomes vector code.
-    bool inside = (lo <= element) & (element <= hi);
-    if constexpr (std::is_floating_point_v<T>) inside |= with_nulls & (element != element);
-    return inside ^ negated;
-  }
-};
 
 template <typename T>
 Interval<T> Nothing() {
@@ -108,50 +94,6 @@ Interval<double> FloatInterval(AtomicOp op, double v) {
       if (null) return {-kMax, kMax, true};
       return {LowestEqual(v), kMax};
   }
-}
-
-constexpr size_t kPart = 4096;
-
-// Writes the numbers of the rows that are flagged and returns how many. Without a branch: every
-// number is written, and kept by advancing.
-template <typename T>
-size_t Compact(const Block<T>& block, size_t begin, std::span<const uint8_t> flags,
-               uint32_t* kept) {
-  size_t count = 0;
-  if (block.rows == nullptr) {
-    const auto first = static_cast<uint32_t>(block.first_row + begin);
-    for (uint32_t i = 0; i < flags.size(); ++i) {
-      kept[count] = first + i;
-      count += flags[i];
-    }
-  } else {
-    for (size_t i = 0; i < flags.size(); ++i) {
-      kept[count] = block.rows[begin + i];
-      count += flags[i];
-    }
-  }
-  return count;
-}
-
-// The rows of the slice whose element passes: in parts, first a flag for each element, which is a
-// loop of vector instructions, then the numbers of those flagged.
-template <typename T, typename Passes>
-absl::StatusOr<RowSet> Select(const Slice& slice, Budget& budget, Passes passes) {
-  RowSetBuilder kept;
-  TS_RETURN_IF_ERROR(ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
-    std::array<uint8_t, kPart> flags;
-    std::array<uint32_t, kPart> rows;
-    for (size_t begin = 0; begin < block.elements.size(); begin += kPart) {
-      const std::span<const T> part =
-          block.elements.subspan(begin, std::min(kPart, block.elements.size() - begin));
-      for (size_t i = 0; i < part.size(); ++i) flags[i] = passes(part[i]);
-      const size_t count = Compact(block, begin, std::span(flags).first(part.size()), rows.data());
-      kept.Append(std::span<const uint32_t>(rows).first(count));
-    }
-  }));
-  RowSet rows = std::move(kept).Finish();
-  TS_RETURN_IF_ERROR(budget.Charge(rows.count(), sizeof(uint32_t)));
-  return rows;
 }
 
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }
@@ -250,134 +192,30 @@ absl::StatusOr<RowSet> SelectInBounds(const Slice& slice, const std::vector<Boun
                                       Budget& budget) {
   return VisitElementType(
       slice.type(), [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<RowSet> {
-        if constexpr (std::is_floating_point_v<T>) {
+        if constexpr (std::is_same_v<T, float>) {
+          // Compared as doubles, which is what decides about equal ones.
           const Interval<double> interval = DoubleInterval(bounds);
-          return Select<T>(slice, budget, [interval](T x) { return interval.Contains(x); });
+          return SelectRows<T>(slice, budget, [interval](T x) { return interval.Contains(x); });
+        } else if constexpr (std::is_same_v<T, double>) {
+          return SelectRows<T>(slice, budget, DoubleInterval(bounds));
         } else if constexpr (std::is_integral_v<T>) {
-          const Interval<T> interval = Narrow<T>(LongInterval(bounds));
-          return Select<T>(slice, budget, [interval](T x) { return interval.Contains(x); });
+          return SelectRows<T>(slice, budget, Narrow<T>(LongInterval(bounds)));
         } else {
           return TypeError("an interval of guids");
         }
       });
 }
 
-// The symbols that pass, by number: what a condition on names becomes, so that no row's name is
-// ever looked at.
-class SymbolIdSet {
- public:
-  explicit SymbolIdSet(const SymbolTable& symbols)
-      : symbols_(symbols), ids_(static_cast<size_t>(symbols.size())) {}
-
-  void Add(std::string_view name) {
-    if (name.empty()) null_ = true;
-    const std::optional<SymbolId> id = symbols_.Find(name);
-    // A name that is newer than this set is in no row of the snapshot... nor can it be looked up.
-    if (id.has_value() && *id >= 0 && static_cast<size_t>(*id) < ids_.size()) {
-      ids_[static_cast<size_t>(*id)] = true;
-    }
-  }
-  template <typename F>
-  void AddIf(F passes) {
-    null_ = passes(std::string_view());
-    for (size_t id = 0; id < ids_.size(); ++id) {
-      ids_[id] = passes(symbols_.NameOf(static_cast<SymbolId>(id)));
-    }
-  }
-  bool Contains(SymbolId id) const {
-    return id < 0 ? null_ : static_cast<size_t>(id) < ids_.size() && ids_[static_cast<size_t>(id)];
-  }
-  template <typename F>
-  void ForEach(F f) const {
-    if (null_) f(kNullSymbol);
-    for (size_t id = 0; id < ids_.size(); ++id) {
-      if (ids_[id]) f(static_cast<SymbolId>(id));
-    }
-  }
-
- private:
-  const SymbolTable& symbols_;
-  ScratchVector<uint8_t> ids_;
-  bool null_ = false;
-};
-
-// nullopt: the condition is none on names.
-std::optional<SymbolIdSet> SymbolsOf(const SymbolTable& symbols, const Condition& condition,
-                                     const Value& constant) {
-  SymbolIdSet set(symbols);
-  const bool symbol = constant.type() == Type::kSymbol;
-  if (condition.kind == Condition::Kind::kLike && constant.type() == Type::kChar) {
-    set.AddIf([&](std::string_view name) { return MatchesPattern(name, constant.text()); });
-  } else if (symbol && constant.is_atom() && condition.kind != Condition::Kind::kWithin &&
-             (condition.kind == Condition::Kind::kIn || condition.op == AtomicOp::kEqual ||
-              condition.op == AtomicOp::kNotEqual)) {
-    set.Add(constant.symbol());
-  } else if (symbol && constant.is_vector() && condition.kind == Condition::Kind::kIn) {
-    for (size_t i = 0; i < constant.count(); ++i) set.Add(constant.symbols()[i]);
-  } else {
-    return std::nullopt;
-  }
-  return set;
-}
-
-// The union of several symbols' rows, ascending. A bitmap of the table when they are many, else a
-// sort.
-ScratchVector<uint32_t> Union(const std::vector<Postings>& lists, size_t table_rows) {
-  ScratchVector<uint32_t> rows;
-  for (const Postings& postings : lists) {
-    for (const PostingRun& run : postings.runs) {
-      rows.insert(rows.end(), run.rows.begin(), run.rows.end());
-    }
-  }
-  if (rows.size() < table_rows / 64) {
-    std::ranges::sort(rows);
-    return rows;
-  }
-  ScratchVector<uint64_t> bits(table_rows / 64 + 1);
-  for (uint32_t row : rows) bits[row / 64] |= uint64_t{1} << row % 64;
-  size_t count = 0;
-  for (size_t word = 0; word < bits.size(); ++word) {
-    for (uint64_t left = bits[word]; left != 0; left &= left - 1) {
-      rows[count++] =
-          static_cast<uint32_t>(word * 64 + static_cast<size_t>(std::countr_zero(left)));
-    }
-  }
-  return rows;
-}
-
-absl::StatusOr<RowSet> RowsFromIndex(const Snapshot& snapshot, const SymbolIdSet& set,
-                                     Budget& budget) {
-  std::vector<Postings> lists;
-  size_t rows = 0;
-  set.ForEach([&](SymbolId id) {
-    std::optional<Postings> postings = snapshot.RowsOf(id);
-    if (!postings.has_value() || postings->rows == 0) return;
-    rows += postings->rows;
-    lists.push_back(*std::move(postings));
-  });
-  if (lists.empty()) return RowSet();
-  if (lists.size() == 1) return RowSet::OfPostings(lists[0]);
-  TS_RETURN_IF_ERROR(budget.Charge(rows, sizeof(uint32_t)));
-  return RowSet::Of(Union(lists, snapshot.rows()));
-}
-
-absl::StatusOr<std::optional<RowSet>> FilterSymbols(const Slice& slice, const Condition& condition,
-                                                    const Value& constant, Budget& budget) {
-  if (!slice.column.captured()) return std::nullopt;
-  const std::optional<SymbolIdSet> set = SymbolsOf(slice.column.symbols(), condition, constant);
-  if (!set.has_value()) return std::nullopt;
-  const bool negated =
-      condition.kind == Condition::Kind::kCompare && condition.op == AtomicOp::kNotEqual;
-  const Snapshot& snapshot = slice.column.snapshot();
-  const bool indexed =
-      slice.IsAll() && snapshot.table().indexed_column() == static_cast<int>(slice.column.index());
-  if (indexed && !negated) return RowsFromIndex(snapshot, *set, budget);
-  return Select<SymbolId>(slice, budget, [&](SymbolId id) { return set->Contains(id) != negated; });
-}
-
 // The column whose values the index repeats.
 bool IsIndexedTime(const Column& column) {
   return column.captured() && column.snapshot().schema().columns[column.index()].name == "time";
+}
+
+// The part of a range of rows that a condition on time is about.
+std::optional<TimeCut> CutRange(const Slice& slice, const Interval<int64_t>& interval) {
+  if (interval.negated) return std::nullopt;
+  return CutByTime(slice.column, slice.rows->begin_row(), slice.rows->end_row(), interval.lo,
+                   interval.hi);
 }
 
 // Without a kernel: by the general operators, a block of rows at a time.
@@ -409,7 +247,9 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
                                              const Value& constant, Budget& budget) {
   TS_ASSIGN_OR_RETURN(Column whole, view.columns[column].Get(budget));
   const Slice slice{std::move(whole), std::make_shared<const RowSet>(rows)};
-  if (slice.type() == Type::kSymbol) return FilterSymbols(slice, condition, constant, budget);
+  if (slice.type() == Type::kSymbol) {
+    return internal::FilterSymbols(slice, condition, constant, budget);
+  }
   if (!IsNumber(slice.type())) return std::nullopt;
   const bool by_items = condition.kind == Condition::Kind::kIn ||
                         condition.kind == Condition::Kind::kLike ||
@@ -427,7 +267,30 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
     const Interval<int64_t> interval = LongInterval(*bounds);
     if (!interval.negated) return rows.WithTimes(interval.lo, interval.hi);
   }
+  if (rows.is_range() && WidthOf(slice.type()) == 8 && !IsFloating(slice.type())) {
+    const Interval<int64_t> interval = LongInterval(*bounds);
+    if (const std::optional<TimeCut> cut = CutRange(slice, interval)) {
+      RowSet within = RowSet::Range(cut->begin_row, cut->end_row);
+      if (cut->exact) return within;
+      return SelectInBounds({slice.column, std::make_shared<const RowSet>(std::move(within))},
+                            *bounds, budget);
+    }
+  }
   return SelectInBounds(slice, *bounds, budget);
+}
+
+absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
+                                                      size_t column, Condition condition,
+                                                      const Value& constant, Budget& budget) {
+  const Column* const times = view.columns[column].gathered();
+  if (times == nullptr || !IsIndexedTime(*times)) return std::nullopt;
+  if (&times->snapshot().table() != &rows.key().snapshot().table()) return std::nullopt;
+  const std::optional<std::vector<Bound>> bounds =
+      BoundsOf(times->type(), condition, constant, budget);
+  if (!bounds.has_value()) return std::nullopt;
+  const Interval<int64_t> interval = LongInterval(*bounds);
+  if (interval.negated) return std::nullopt;
+  return rows.WithTimes(interval.lo, interval.hi);
 }
 
 absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags) {

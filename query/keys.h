@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -50,8 +51,13 @@ class Grouping {
   Grouping(std::span<const uint32_t> numbers, uint32_t groups);
   uint32_t groups() const { return static_cast<uint32_t>(ends_.size()); }
   std::span<const uint32_t> PositionsOf(uint32_t group) const {
-    const size_t begin = group == 0 ? 0 : ends_[group - 1];
-    return std::span<const uint32_t>(positions_).subspan(begin, ends_[group] - begin);
+    const auto [begin, end] = RangeOf(group);
+    return positions().subspan(begin, end - begin);
+  }
+  // The rows of all groups, one group after the other, and where those of one are among them.
+  std::span<const uint32_t> positions() const { return positions_; }
+  std::pair<size_t, size_t> RangeOf(uint32_t group) const {
+    return {group == 0 ? 0 : ends_[group - 1], ends_[group]};
   }
 
  private:

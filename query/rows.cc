@@ -123,17 +123,26 @@ ScratchVector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
 
 void RowSetBuilder::Append(std::span<const uint32_t> ascending_rows) {
   // A power of two of bytes with the block's header, as tiers hand them out.
+  constexpr size_t kFirstBlockRows = (size_t{8} << 10) / sizeof(uint32_t);
   constexpr size_t kBlockRows = ((size_t{128} << 10) - kBlockHeaderBytes) / sizeof(uint32_t);
   while (!ascending_rows.empty()) {
-    if (blocks_.empty() || blocks_.back().size() == kBlockRows) {
-      blocks_.emplace_back().reserve(kBlockRows);
+    if (blocks_.empty() || blocks_.back().size() == blocks_.back().capacity()) {
+      blocks_.emplace_back().reserve(blocks_.size() == 1 ? kFirstBlockRows : kBlockRows);
     }
     ScratchVector<uint32_t>& block = blocks_.back();
-    const size_t n = std::min(kBlockRows - block.size(), ascending_rows.size());
+    const size_t n = std::min(block.capacity() - block.size(), ascending_rows.size());
     block.insert(block.end(), ascending_rows.begin(),
                  ascending_rows.begin() + static_cast<ptrdiff_t>(n));
     ascending_rows = ascending_rows.subspan(n);
   }
+}
+
+RowSet RowSetBuilder::Join(std::vector<RowSetBuilder> parts) {
+  RowSetBuilder all;
+  for (RowSetBuilder& part : parts) {
+    for (ScratchVector<uint32_t>& block : part.blocks_) all.blocks_.push_back(std::move(block));
+  }
+  return std::move(all).Finish();
 }
 
 RowSet RowSetBuilder::Finish() && {

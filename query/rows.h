@@ -61,11 +61,14 @@ class RowSet {
 };
 
 // Collects ascending row numbers in blocks that never move: a growing vector would touch three
-// times the memory, and fresh pages cost more than the kernel that fills them.
+// times the memory, and fresh pages cost more than the kernel that fills them. Blocks begin small,
+// since there may be a builder for each part of a table.
 class RowSetBuilder {
  public:
   void Append(std::span<const uint32_t> ascending_rows);
   RowSet Finish() &&;
+  // The rows of several, each after those of the one before.
+  static RowSet Join(std::vector<RowSetBuilder> parts);
 
  private:
   ScratchVector<ScratchVector<uint32_t>> blocks_;

@@ -1,6 +1,8 @@
 #include "query/select.h"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
 #include <optional>
 
 #include "query/distinct_rows.h"
@@ -10,7 +12,9 @@
 #include "query/filter.h"
 #include "query/gather.h"
 #include "query/group.h"
+#include "query/grouped.h"
 #include "query/sort.h"
+#include "query/time_buckets.h"
 
 namespace tickstack::query {
 namespace {
@@ -32,10 +36,9 @@ class QueryEvaluator {
 
   absl::StatusOr<Term> Run() {
     TS_RETURN_IF_ERROR(CheckRows(view_));
-    for (const NodePtr& condition : query_.conditions) {
-      TS_ASSIGN_OR_RETURN(RowSet kept, Apply(*condition));
-      rows_ = std::make_shared<const RowSet>(std::move(kept));
-    }
+    for (const NodePtr& condition : query_.conditions) TS_RETURN_IF_ERROR(Apply(*condition));
+    if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
+    TS_RETURN_IF_ERROR(MergeSymbols());
     TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
     if (query_.grouped) return Grouped();
     return query_.exec ? Exec() : query_.distinct ? SelectDistinct() : Select();
@@ -49,9 +52,13 @@ class QueryEvaluator {
     return EvaluateNode(inner, node);
   }
 
-  absl::StatusOr<RowSet> Apply(const Node& condition);
-  absl::StatusOr<std::optional<RowSet>> ApplyToColumn(const Node& condition);
-  absl::StatusOr<RowSet> KeepFlagged(Term flags);
+  // Conditions leave fewer rows in `rows_` or `symbols_`.
+  absl::Status Apply(const Node& condition);
+  absl::StatusOr<bool> ApplyToColumn(const Node& condition);
+  absl::StatusOr<bool> ApplyConstant(size_t column, Condition condition, const Value& constant);
+  absl::Status KeepFlagged(Term flags);
+  absl::Status MergeSymbols();
+  void KeepRows(RowSet rows) { rows_ = std::make_shared<const RowSet>(std::move(rows)); }
   struct Part {
     size_t skip, take;
   };
@@ -67,16 +74,18 @@ class QueryEvaluator {
   absl::StatusOr<Term> Exec();
   absl::StatusOr<Term> ExecLast() const;
   absl::StatusOr<Term> Grouped();
-  absl::Status GatherNamed(const Node& node) const;
-  absl::StatusOr<Groups> MakeGroups(std::vector<std::string>& names);
-  absl::StatusOr<Value> ColumnOverGroups(const Node& node, const Groups& groups);
-  absl::StatusOr<Term> LastRows(const Groups& groups, std::vector<std::string> key_names);
-  absl::StatusOr<Term> GroupedExec(const Groups& groups, const std::vector<std::string>& key_names);
+  absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
+  absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
+  absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(std::vector<std::string>& names);
+  absl::StatusOr<std::vector<Value>> ColumnsOverGroups(Groups& groups);
+  absl::StatusOr<Term> LastRows(Groups& groups, std::vector<std::string> key_names);
+  absl::StatusOr<Term> GroupedExec(Groups& groups, const std::vector<std::string>& key_names);
 
   Context& context_;
   const Query& query_;
-  TableView view_;  // select[>column] replaces it by its rows in order.
-  SharedRows rows_;
+  TableView view_;                     // select[>column] replaces it by its rows in order.
+  SharedRows rows_;                    // That the conditions so far left; or if there are
+  std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
 };
 
 std::optional<Condition> ConditionOf(const Node& function) {
@@ -95,45 +104,96 @@ std::optional<Condition> ConditionOf(const Node& function) {
   return std::nullopt;
 }
 
+// Made of constants and functions alone, so that it is the same whichever rows are in scope.
+bool IsOfNoRows(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kConstant:
+    case Node::Kind::kFunction:
+      return true;
+    case Node::Kind::kApply:
+    case Node::Kind::kList:
+      return std::ranges::all_of(node.children, [](const NodePtr& child) {
+        return child == nullptr || IsOfNoRows(*child);
+      });
+    default:
+      return false;
+  }
+}
+
 std::optional<size_t> QueryEvaluator::PlainColumn(const Node& node) const {
   if (node.kind != Node::Kind::kName) return std::nullopt;
   const int column = view_.Find(node.name);
   return column < 0 ? std::nullopt : std::optional(static_cast<size_t>(column));
 }
 
+absl::Status QueryEvaluator::MergeSymbols() {
+  if (!symbols_.has_value()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(RowSet rows, symbols_->Merge(context_.budget));
+  KeepRows(std::move(rows));
+  symbols_.reset();
+  return absl::OkStatus();
+}
+
+// A condition that a kernel knows. false: none does.
+absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition condition,
+                                                   const Value& constant) {
+  if (symbols_.has_value()) {
+    TS_ASSIGN_OR_RETURN(
+        std::optional<SymbolRows> cut,
+        FilterTimes(*symbols_, view_, column, condition, constant, context_.budget));
+    if (cut.has_value()) {
+      symbols_ = std::move(cut);
+      return true;
+    }
+    TS_RETURN_IF_ERROR(MergeSymbols());
+  } else if (std::optional<SymbolRows> of_symbols =
+                 FilterToSymbols(view_, column, rows_, condition, constant)) {
+    symbols_ = std::move(of_symbols);
+    return true;
+  }
+  TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
+                      Filter(view_, column, *rows_, condition, constant, context_.budget));
+  if (kept.has_value()) KeepRows(*std::move(kept));
+  return kept.has_value();
+}
+
 // `column op right` by a kernel where there is one: the right side is evaluated once, and as long
-// as it does not go with the rows one by one it is a constant.
-absl::StatusOr<std::optional<RowSet>> QueryEvaluator::ApplyToColumn(const Node& condition) {
-  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3) return std::nullopt;
+// as it does not go with the rows one by one it is a constant. false: it is of another form.
+absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
+  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3) return false;
   const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
   const std::optional<size_t> column = PlainColumn(*condition.children[1]);
-  if (!kind.has_value() || !column.has_value()) return std::nullopt;
+  if (!kind.has_value() || !column.has_value()) return false;
+  if (!IsOfNoRows(*condition.children[2])) TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Term right, EvaluateAt(*condition.children[2], rows_));
   if (auto* slice = std::get_if<Slice>(&right);
       slice != nullptr && kind->kind == Condition::Kind::kIn) {
     TS_ASSIGN_OR_RETURN(right, Materialise(*slice, context_.budget));
   }
   if (const auto* constant = std::get_if<Value>(&right)) {
-    TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
-                        Filter(view_, *column, *rows_, *kind, *constant, context_.budget));
-    if (kept.has_value()) return kept;
+    TS_ASSIGN_OR_RETURN(const bool done, ApplyConstant(*column, *kind, *constant));
+    if (done) return true;
   }
+  TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Column left, view_.columns[*column].Get(context_.budget));
   Term args[] = {Slice{std::move(left), rows_}, std::move(right)};
   TS_ASSIGN_OR_RETURN(Term flags, query::Apply(context_, *condition.children[0]->function, args));
-  TS_ASSIGN_OR_RETURN(RowSet kept, KeepFlagged(std::move(flags)));
-  return kept;
+  TS_RETURN_IF_ERROR(KeepFlagged(std::move(flags)));
+  return true;
 }
 
-absl::StatusOr<RowSet> QueryEvaluator::KeepFlagged(Term term) {
+absl::Status QueryEvaluator::KeepFlagged(Term term) {
   TS_ASSIGN_OR_RETURN(const Value flags, ToValue(std::move(term), context_.budget));
   TS_RETURN_IF_ERROR(context_.budget.Charge(rows_->count(), sizeof(uint32_t)));
-  return Keep(*rows_, flags);
+  TS_ASSIGN_OR_RETURN(RowSet kept, Keep(*rows_, flags));
+  KeepRows(std::move(kept));
+  return absl::OkStatus();
 }
 
-absl::StatusOr<RowSet> QueryEvaluator::Apply(const Node& condition) {
-  TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept, ApplyToColumn(condition));
-  if (kept.has_value()) return *std::move(kept);
+absl::Status QueryEvaluator::Apply(const Node& condition) {
+  TS_ASSIGN_OR_RETURN(const bool done, ApplyToColumn(condition));
+  if (done) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Term flags, EvaluateAt(condition, rows_));
   return KeepFlagged(std::move(flags));
 }
@@ -280,85 +340,90 @@ absl::StatusOr<Term> QueryEvaluator::Exec() {
   return Value::Dict(Value::Symbols(std::move(keys)), Collapse(std::move(values)));
 }
 
-absl::StatusOr<Groups> QueryEvaluator::MakeGroups(std::vector<std::string>& names) {
-  std::vector<Slice> keys;
+// Groups of symbols whose rows a condition took out of the index: `rows_` are not needed.
+absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeSymbolGroups(
+    std::vector<std::string>& names) {
+  if (!symbols_.has_value() || query_.groups.size() != 1) return nullptr;
+  const std::optional<size_t> column = PlainColumn(*query_.groups[0].node);
+  const Column* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
+  if (key == nullptr || !key->captured() || key->index() != symbols_->key().index()) return nullptr;
+  names.push_back(query_.groups[0].name);
+  return GroupsOfSymbols(*symbols_, context_.budget);
+}
+
+// One item a run where the expression is known to stay the same for runs of rows, else one a row.
+absl::StatusOr<KeyColumn> QueryEvaluator::EvaluateKey(const Node& node) {
+  KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
+  SharedRows rows = rows_;
+  if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {
+    TS_ASSIGN_OR_RETURN(Column times, view_.columns[bucket->column].Get(context_.budget));
+    TS_ASSIGN_OR_RETURN(
+        std::optional<TimeRuns> runs,
+        FindTimeRuns(Slice{std::move(times), rows_}, bucket->bucket_ns, context_.budget));
+    if (runs.has_value() && !runs->ends.empty()) {
+      key.run_ends = std::move(runs->ends);
+      rows = std::make_shared<const RowSet>(RowSet::Of(std::move(runs->first_rows)));
+    }
+  }
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));
+  if (auto* slice = std::get_if<Slice>(&term)) {
+    key.items = std::move(*slice);
+    return key;
+  }
+  TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+  if (!value.is_vector()) return NyiError("by an expression that is no vector");
+  key.items = Slice::Of(std::move(value));
+  return key;
+}
+
+absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeGroups(
+    std::vector<std::string>& names) {
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_symbols, MakeSymbolGroups(names));
+  if (of_symbols != nullptr) return of_symbols;
+  TS_RETURN_IF_ERROR(MergeSymbols());
+  std::vector<KeyColumn> keys;
   UniqueNames unique;
   for (const NamedNode& group : query_.groups) {
-    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*group.node, rows_));
     names.push_back(unique.Next(group.name));
-    if (const auto* slice = std::get_if<Slice>(&term)) {
-      keys.push_back(*slice);
-      continue;
-    }
-    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-    if (!value.is_vector()) return NyiError("by an expression that is no vector");
-    keys.push_back(Slice::Of(std::move(value)));
+    TS_ASSIGN_OR_RETURN(KeyColumn key, EvaluateKey(*group.node));
+    keys.push_back(std::move(key));
   }
-  if (keys.size() == 1) {
-    TS_ASSIGN_OR_RETURN(std::optional<Groups> indexed, GroupsFromIndex(keys[0], context_.budget));
-    if (indexed.has_value()) return *std::move(indexed);
+  if (keys.size() == 1 && keys[0].run_ends.empty()) {
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> indexed,
+                        GroupsFromIndex(keys[0].items, context_.budget));
+    if (indexed != nullptr) return indexed;
   }
-  return GroupByValues(keys, *rows_, context_.budget);
+  return GroupByValues(keys, rows_, context_.budget);
 }
 
-// Gathers what an expression names: it is kept beyond the group that names it first, so it is not
-// among that group's temporaries.
-absl::Status QueryEvaluator::GatherNamed(const Node& node) const {
-  if (node.kind == Node::Kind::kName) {  // `time.minute` names the column before the dot.
-    const int column = view_.Find(node.name.substr(0, node.name.find('.')));
-    if (column >= 0) {
-      const ViewColumn& named = view_.columns[static_cast<size_t>(column)];
-      TS_RETURN_IF_ERROR(named.Get(context_.budget).status());
-    }
-  }
-  for (const NodePtr& child : node.children) {
-    if (child != nullptr) TS_RETURN_IF_ERROR(GatherNamed(*child));
-  }
-  return absl::OkStatus();
-}
-
-// An expression once a group: atoms become a vector, vectors a list of them.
-absl::StatusOr<Value> QueryEvaluator::ColumnOverGroups(const Node& node, const Groups& groups) {
-  TS_RETURN_IF_ERROR(GatherNamed(node));
-  ScratchVector<Value> items;
-  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.count(), sizeof(Value)));
-  items.reserve(groups.count());
-  for (size_t group = 0; group < groups.count(); ++group) {
-    {
-      const Budget::Temporaries temporaries(context_.budget);
-      TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, groups.RowsOf(group)));
-      TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-      items.push_back(std::move(value));
-    }
-    if (items.back().is_atom()) continue;
-    TS_RETURN_IF_ERROR(context_.budget.Charge(ApproximateBytes(items.back())));
-  }
-  if (!items.empty()) return Collapse(std::move(items));
-  // No groups: the type is that of the expression over no rows.
-  TS_ASSIGN_OR_RETURN(Term none, EvaluateAt(node, std::make_shared<const RowSet>()));
-  TS_ASSIGN_OR_RETURN(const Value value, ToValue(std::move(none), context_.budget));
-  return value.is_atom() ? EmptyVector(value.type()) : Value::List({});
+absl::StatusOr<std::vector<Value>> QueryEvaluator::ColumnsOverGroups(Groups& groups) {
+  std::vector<const Node*> nodes;
+  for (const NamedNode& column : query_.columns) nodes.push_back(column.node.get());
+  return EvaluateOverGroups(context_, Scope{&view_, rows_}, groups, nodes);
 }
 
 // `select by k`: the last row of each group.
-absl::StatusOr<Term> QueryEvaluator::LastRows(const Groups& groups,
-                                              std::vector<std::string> key_names) {
-  TS_RETURN_IF_ERROR(context_.budget.Charge(groups.count(), sizeof(uint32_t)));
-  ScratchVector<uint32_t> last;
-  last.reserve(groups.count());
-  for (size_t group = 0; group < groups.count(); ++group) {
-    const SharedRows rows = groups.RowsOf(group);
-    last.push_back(static_cast<uint32_t>(rows->At(rows->count() - 1)));
-  }
+absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::string> key_names) {
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> last,
+                      LastRowsOf(*rows_, groups, context_.budget));
   std::vector<std::string> names = std::move(key_names);
   std::vector<Value> columns = groups.keys();
+  std::vector<ColumnCopy> copies;
+  std::vector<size_t> copied;  // Which of the columns they become.
   for (size_t i = 0; i < view_.columns.size(); ++i) {
     if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
-    TS_ASSIGN_OR_RETURN(const Column whole, view_.columns[i].Get(context_.budget));
-    TS_ASSIGN_OR_RETURN(Value column, GatherRows(whole, last, context_.budget));
+    TS_ASSIGN_OR_RETURN(Column whole, view_.columns[i].Get(context_.budget));
     names.push_back(view_.names[i]);
-    columns.push_back(std::move(column));
+    if (IsFixedWidth(whole.type())) {
+      copied.push_back(columns.size());
+      copies.emplace_back(std::move(whole), last);
+      columns.emplace_back();
+    } else {
+      TS_ASSIGN_OR_RETURN(columns.emplace_back(), GatherRows(whole, last, context_.budget));
+    }
   }
+  TS_RETURN_IF_ERROR(CopyAll(copies, context_.budget));
+  for (size_t i = 0; i < copies.size(); ++i) columns[copied[i]] = std::move(copies[i]).Finish();
   TableView result = ViewOf(std::move(names), std::move(columns));
   result.key_columns = groups.keys().size();
   return result;
@@ -375,41 +440,37 @@ Value HalfOf(const std::vector<NamedNode>& phrase, const std::vector<std::string
 
 // exec x by k: a dictionary of keys to values; several columns or a named one are a table on their
 // side.
-absl::StatusOr<Term> QueryEvaluator::GroupedExec(const Groups& groups,
+absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
                                                  const std::vector<std::string>& key_names) {
   if (query_.columns.empty()) return NyiError("exec by without columns");
   std::vector<std::string> names;
-  std::vector<Value> columns;
   UniqueNames unique;
-  for (const NamedNode& column : query_.columns) {
-    TS_ASSIGN_OR_RETURN(Value values, ColumnOverGroups(*column.node, groups));
-    names.push_back(unique.Next(column.name));
-    columns.push_back(std::move(values));
-  }
+  for (const NamedNode& column : query_.columns) names.push_back(unique.Next(column.name));
+  TS_ASSIGN_OR_RETURN(std::vector<Value> columns, ColumnsOverGroups(groups));
   return Value::Dict(HalfOf(query_.groups, key_names, groups.keys()),
                      HalfOf(query_.columns, names, std::move(columns)));
 }
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
-  TS_ASSIGN_OR_RETURN(const Groups groups, MakeGroups(names));
-  if (query_.exec) return GroupedExec(groups, names);
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups, MakeGroups(names));
+  if (query_.exec) return GroupedExec(*groups, names);
   if (query_.distinct) return NyiError("select distinct by");
-  if (query_.columns.empty()) return LastRows(groups, std::move(names));
+  if (query_.columns.empty()) return LastRows(*groups, std::move(names));
 
-  std::vector<Value> columns = groups.keys();
+  std::vector<Value> columns = groups->keys();
   std::vector<std::string> value_names;
   UniqueNames unique;
   for (const NamedNode& column : query_.columns) {
-    TS_ASSIGN_OR_RETURN(Value value, ColumnOverGroups(*column.node, groups));
     const std::string name = unique.Next(column.name);
     if (std::ranges::find(names, name) != names.end()) {
       return QError(absl::StatusCode::kInvalidArgument,
                     fmt::format("dup names for cols/groups {}", name), "name one of them");
     }
     value_names.push_back(name);
-    columns.push_back(std::move(value));
   }
+  TS_ASSIGN_OR_RETURN(std::vector<Value> values, ColumnsOverGroups(*groups));
+  std::ranges::move(values, std::back_inserter(columns));
   const size_t key_columns = names.size();
   names.insert(names.end(), value_names.begin(), value_names.end());
   TableView result = ViewOf(std::move(names), std::move(columns));

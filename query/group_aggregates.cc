@@ -1,0 +1,275 @@
+#include "query/group_aggregates.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "query/elements.h"
+#include "query/float_pairs.h"
+#include "query/number_rules.h"
+#include "query/type_rules.h"
+
+namespace tickstack::query {
+namespace {
+
+// A rule has a State, a Step that takes an item into it, a Merge, and the Result of a state.
+
+// Ints in 64 bits that wrap, floats as floats; what is null counts as 0.
+template <typename T>
+struct SumRule {
+  using State = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
+  static constexpr State kFirst = 0;
+  static void Step(State& sum, T item) {
+    sum += IsNull(item) ? State{0} : static_cast<State>(item);
+  }
+  static void Merge(State& sum, State later) { sum += later; }
+};
+
+struct MeanState {
+  double sum = 0;
+  int64_t count = 0;
+};
+
+template <typename T>
+struct AvgRule {
+  using State = MeanState;
+  static constexpr State kFirst = {};
+  static void Step(State& mean, T item) {
+    const bool null = IsNull(item);
+    mean.sum += null ? 0.0 : static_cast<double>(item);
+    mean.count += null ? 0 : 1;
+  }
+  static void Merge(State& mean, State later) {
+    mean.sum += later.sum;
+    mean.count += later.count;
+  }
+};
+
+template <typename T>
+struct MaxRule {
+  using State = T;
+  static constexpr State kFirst = MinusInfinity<T>();
+  static void Step(State& best, T item) { best = item > best ? item : best; }
+  static void Merge(State& best, State later) { Step(best, later); }
+};
+
+template <typename T>
+struct MinRule {
+  using State = T;
+  static constexpr State kFirst = PlusInfinity<T>();
+  static void Step(State& best, T item) {
+    const T seen = IsNull(item) ? PlusInfinity<T>() : item;
+    best = seen < best ? seen : best;
+  }
+  static void Merge(State& best, State later) { Step(best, later); }
+};
+
+template <typename R, typename T, typename F>
+Value FinishStates(Type type, const ScratchVector<T>& states, std::span<const uint32_t> order,
+                   F result) {
+  constexpr size_t kAhead = 16;
+  VectorWriter<R> out(type, order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    if (i + kAhead < order.size()) __builtin_prefetch(&states[order[i + kAhead]]);
+    out.data()[i] = result(states[order[i]]);
+  }
+  return std::move(out).Finish();
+}
+
+double OneNull(double value) { return value != value ? NullElement<double>(Type::kFloat) : value; }
+
+template <typename State>
+class States : public GroupAccumulator {
+ public:
+  States(State first, uint32_t slots) : states_(slots, first) {}
+
+ protected:
+  ScratchVector<State> states_;
+};
+
+// An aggregate of one column.
+template <typename T, template <typename> typename Rule>
+class OfValues final : public States<typename Rule<T>::State> {
+  using State = typename Rule<T>::State;
+  using States<State>::states_;
+
+ public:
+  OfValues(Type result, uint32_t slots) : States<State>(Rule<T>::kFirst, slots), result_(result) {}
+
+  absl::Status AddRows(size_t, std::span<const uint32_t> numbers, const AggregateInput& input,
+                       const Budget& budget) override {
+    const uint32_t* number = numbers.data();
+    State* const states = states_.data();
+    return ForEachBlock<T>(*input.values, budget, [&](const Block<T>& block) {
+      for (const T item : block.elements) Rule<T>::Step(states[*number++], item);
+    });
+  }
+  absl::Status AddGroup(uint32_t number, const AggregateInput& input,
+                        const Budget& budget) override {
+    State state = states_[number];
+    TS_RETURN_IF_ERROR(ForEachBlock<T>(*input.values, budget, [&](const Block<T>& block) {
+      for (const T item : block.elements) Rule<T>::Step(state, item);
+    }));
+    states_[number] = state;
+    return absl::OkStatus();
+  }
+  void Merge(const GroupAccumulator& later) override {
+    const auto& others = static_cast<const OfValues&>(later).states_;
+    for (size_t i = 0; i < states_.size(); ++i) Rule<T>::Merge(states_[i], others[i]);
+  }
+  Value Finish(std::span<const uint32_t> order) const override {
+    if constexpr (std::is_same_v<State, MeanState>) {
+      return FinishStates<double>(result_, states_, order, [](const MeanState& mean) {
+        return OneNull(mean.sum / static_cast<double>(mean.count));
+      });
+    } else if constexpr (std::is_floating_point_v<T> || std::is_same_v<State, T>) {
+      return FinishStates<T>(result_, states_, order, [](State s) { return static_cast<T>(s); });
+    } else if (WidthOf(result_) == 8) {
+      return FinishStates<int64_t>(result_, states_, order,
+                                   [](State sum) { return static_cast<int64_t>(sum); });
+    } else {
+      return FinishStates<int32_t>(result_, states_, order,
+                                   [](State sum) { return static_cast<int32_t>(sum); });
+    }
+  }
+
+ private:
+  const Type result_;
+};
+
+// The weighted average and the weighted sum: rows where either side is null are left out.
+struct WeightedState {
+  double products = 0;
+  double weights = 0;
+
+  void Step(double weight, double value) {
+    const bool null = IsNull(weight) | IsNull(value);
+    products += null ? 0.0 : weight * value;
+    weights += null ? 0.0 : weight;
+  }
+};
+
+class Weighted final : public States<WeightedState> {
+ public:
+  Weighted(bool average, uint32_t slots) : States({}, slots), average_(average) {}
+
+  absl::Status AddRows(size_t, std::span<const uint32_t> numbers, const AggregateInput& input,
+                       const Budget& budget) override {
+    return ForEachFloatPair(*input.weights, *input.values, 0, numbers.size(), budget,
+                            [&](size_t row, double weight, double value) {
+                              states_[numbers[row]].Step(weight, value);
+                            });
+  }
+  absl::Status AddGroup(uint32_t number, const AggregateInput& input,
+                        const Budget& budget) override {
+    WeightedState state = states_[number];
+    TS_RETURN_IF_ERROR(
+        ForEachFloatPair(*input.weights, *input.values, 0, input.values->count(), budget,
+                         [&](size_t, double weight, double value) { state.Step(weight, value); }));
+    states_[number] = state;
+    return absl::OkStatus();
+  }
+  void Merge(const GroupAccumulator& later) override {
+    const auto& others = static_cast<const Weighted&>(later).states_;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      states_[i].products += others[i].products;
+      states_[i].weights += others[i].weights;
+    }
+  }
+  Value Finish(std::span<const uint32_t> order) const override {
+    return FinishStates<double>(Type::kFloat, states_, order, [this](const WeightedState& state) {
+      return average_ ? OneNull(state.products / state.weights) : state.products;
+    });
+  }
+
+ private:
+  const bool average_;
+};
+
+// Counts, and the positions of the ends.
+class Positions final : public States<int64_t> {
+ public:
+  Positions(AggregateKind kind, uint32_t slots)
+      : States(kind == AggregateKind::kCount ? 0 : -1, slots), kind_(kind) {}
+
+  absl::Status AddRows(size_t position, std::span<const uint32_t> numbers, const AggregateInput&,
+                       const Budget&) override {
+    const auto n = static_cast<int64_t>(numbers.size()), at = static_cast<int64_t>(position);
+    if (kind_ == AggregateKind::kCount) {
+      for (uint32_t number : numbers) ++states_[number];
+    } else if (kind_ == AggregateKind::kLast) {
+      for (int64_t i = 0; i < n; ++i) states_[numbers[static_cast<size_t>(i)]] = at + i;
+    } else {
+      for (int64_t i = 0; i < n; ++i) {
+        int64_t& first = states_[numbers[static_cast<size_t>(i)]];
+        first = first < 0 ? at + i : first;
+      }
+    }
+    return absl::OkStatus();
+  }
+  absl::Status AddGroup(uint32_t, const AggregateInput&, const Budget&) override {
+    TS_CHECK(false);  // Whose groups are at hand knows their ends.
+    return absl::OkStatus();
+  }
+  void Merge(const GroupAccumulator& later) override {
+    const auto& others = static_cast<const Positions&>(later).states_;
+    for (size_t i = 0; i < states_.size(); ++i) {
+      if (kind_ == AggregateKind::kCount) {
+        states_[i] += others[i];
+      } else if (others[i] >= 0 && (kind_ == AggregateKind::kLast || states_[i] < 0)) {
+        states_[i] = others[i];
+      }
+    }
+  }
+  Value Finish(std::span<const uint32_t> order) const override {
+    return FinishStates<int64_t>(Type::kLong, states_, order, [](int64_t state) { return state; });
+  }
+
+ private:
+  const AggregateKind kind_;
+};
+
+template <template <typename> typename Rule>
+std::unique_ptr<GroupAccumulator> MakeOfValues(Type values, Type result, uint32_t slots) {
+  return VisitElementType(
+      values, [&]<typename T>(std::type_identity<T>) -> std::unique_ptr<GroupAccumulator> {
+        if constexpr (std::is_same_v<T, Guid>) {
+          return nullptr;
+        } else {
+          return std::make_unique<OfValues<T, Rule>>(result, slots);
+        }
+      });
+}
+
+}  // namespace
+
+std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weights, Type values,
+                                                  uint32_t slots) {
+  switch (kind) {
+    case AggregateKind::kCount:
+    case AggregateKind::kFirst:
+    case AggregateKind::kLast:
+      return std::make_unique<Positions>(kind, slots);
+    case AggregateKind::kWeightedAvg:
+    case AggregateKind::kWeightedSum:
+      if (!ReadsAsFloats(weights) || !ReadsAsFloats(values)) return nullptr;
+      return std::make_unique<Weighted>(kind == AggregateKind::kWeightedAvg, slots);
+    default:
+      break;
+  }
+  if (!IsFixedWidth(values) || values == Type::kGuid) return nullptr;
+  const std::optional<Type> sum = SumType(values);
+  switch (kind) {
+    case AggregateKind::kSum:
+      return sum.has_value() ? MakeOfValues<SumRule>(values, *sum, slots) : nullptr;
+    case AggregateKind::kAvg:
+      if (values == Type::kChar) return nullptr;
+      return MakeOfValues<AvgRule>(values, Type::kFloat, slots);
+    case AggregateKind::kMin:
+      return MakeOfValues<MinRule>(values, values, slots);
+    default:
+      return MakeOfValues<MaxRule>(values, values, slots);
+  }
+}
+
+}  // namespace tickstack::query

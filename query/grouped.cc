@@ -1,0 +1,371 @@
+#include "query/grouped.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "query/elements.h"
+#include "query/errors.h"
+#include "query/evaluator.h"
+#include "query/gather.h"
+#include "query/group_aggregates.h"
+#include "query/grouped_expression.h"
+#include "query/parallel.h"
+
+namespace tickstack::query {
+namespace {
+
+using SharedRows = std::shared_ptr<const RowSet>;
+
+// Groups of which each may have its own part of accumulators for every so many rows. The cuts are
+// the same on every machine, so that sums of floats are.
+constexpr uint32_t kSlotsForParts = 65'536;
+constexpr size_t kRowsPerPart = size_t{1} << 22;
+
+// Rows of which an expression is evaluated at a time.
+constexpr size_t kRowsPerBlock = 65'536;
+
+bool IsEnd(AggregateKind kind) {
+  return kind == AggregateKind::kFirst || kind == AggregateKind::kLast;
+}
+
+ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions) {
+  ScratchVector<uint32_t> at(positions.count());
+  const std::span<const int64_t> position = positions.span<int64_t>();
+  if (rows.is_range()) {
+    std::ranges::transform(position, at.begin(), [&](int64_t p) {
+      return static_cast<uint32_t>(rows.begin_row() + static_cast<size_t>(p));
+    });
+  } else {
+    const ScratchVector<uint32_t> numbers = rows.ToVector();
+    std::ranges::transform(position, at.begin(),
+                           [&](int64_t p) { return numbers[static_cast<size_t>(p)]; });
+  }
+  return at;
+}
+
+// Runs the aggregates that expressions over groups need.
+class AggregateRunner {
+ public:
+  AggregateRunner(Context& context, const Scope& scope, Groups& groups,
+                  std::span<const AggregateCall> calls)
+      : context_(context),
+        budget_(context.budget),
+        scope_(scope),
+        groups_(groups),
+        calls_(calls),
+        inputs_(calls.size()),
+        results_(calls.size()) {}
+
+  absl::Status Run();
+  // By call; nullopt: its columns are of types that have no accumulator.
+  std::vector<std::optional<Value>> Finish() && { return std::move(results_); }
+
+ private:
+  absl::StatusOr<Term> EvaluateAt(const Node& node, const SharedRows& rows) {
+    const Scope scope{scope_.view, rows};
+    Context inner{context_.environment, budget_, &scope};
+    return EvaluateNode(inner, node);
+  }
+  bool IsPlain(const AggregateCall& call) const {
+    const auto plain = [this](const Node* node) {
+      return node == nullptr || IsPlainColumn(*node, *scope_.view);
+    };
+    // Counts and ends read no items here.
+    return call.kind == AggregateKind::kCount || (plain(call.weights) && plain(call.values));
+  }
+  absl::Status FindInputs(size_t call);
+  std::unique_ptr<GroupAccumulator> Make(size_t call, uint32_t slots) const {
+    const auto type = [](const std::optional<Slice>& slice) {
+      return slice.has_value() ? slice->type() : Type::kList;
+    };
+    return MakeAccumulator(calls_[call].kind, type(inputs_[call].weights),
+                           type(inputs_[call].values), slots);
+  }
+  absl::Status FromEnds(size_t call, const GroupEnds& ends);
+  absl::Status ByNumbers(std::span<const size_t> plain, const GroupNumbers& numbers);
+  absl::Status ByBlocks(size_t call, const GroupNumbers& numbers);
+  absl::Status ByGroup(std::span<const size_t> plain);
+  absl::Status GatherEnds();
+
+  Context& context_;
+  Budget& budget_;
+  const Scope& scope_;
+  Groups& groups_;
+  const std::span<const AggregateCall> calls_;
+  std::vector<AggregateInput> inputs_;  // Of plain calls: whole columns.
+  std::vector<std::optional<Value>> results_;
+};
+
+absl::Status AggregateRunner::FindInputs(size_t call) {
+  const auto find = [&](const Node* node, std::optional<Slice>& slice) -> absl::Status {
+    if (node == nullptr || calls_[call].kind == AggregateKind::kCount) return absl::OkStatus();
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, scope_.rows));
+    slice = std::get<Slice>(std::move(term));
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(find(calls_[call].values, inputs_[call].values));
+  return find(calls_[call].weights, inputs_[call].weights);
+}
+
+absl::Status AggregateRunner::FromEnds(size_t call, const GroupEnds& ends) {
+  if (calls_[call].kind == AggregateKind::kCount) {
+    TS_RETURN_IF_ERROR(budget_.Charge(ends.rows.size(), sizeof(int64_t)));
+    results_[call] = Value::Vector(Type::kLong, std::span<const int64_t>(ends.rows));
+    return absl::OkStatus();
+  }
+  const bool first = calls_[call].kind == AggregateKind::kFirst;
+  TS_ASSIGN_OR_RETURN(
+      results_[call],
+      GatherRows(inputs_[call].values->column, first ? ends.first_rows : ends.last_rows, budget_));
+  return absl::OkStatus();
+}
+
+// Whole columns: a task for each call and, if groups are few, each part of the rows.
+absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
+                                        const GroupNumbers& numbers) {
+  const size_t rows = numbers.of_row.size();
+  const size_t parts = numbers.slots > kSlotsForParts
+                           ? 1
+                           : std::max<size_t>(1, (rows + kRowsPerPart - 1) / kRowsPerPart);
+  TS_RETURN_IF_ERROR(
+      budget_.Charge(plain.size() * (parts * numbers.slots + groups_.count()), kAccumulatorBytes));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators(plain.size() * parts);
+  TS_RETURN_IF_ERROR(ParallelTasks(budget_, accumulators.size(), [&](size_t task) -> absl::Status {
+    const size_t call = plain[task / parts], begin = task % parts * kRowsPerPart;
+    const size_t n = parts == 1 ? rows : std::min(kRowsPerPart, rows - begin);
+    accumulators[task] = Make(call, numbers.slots);
+    if (accumulators[task] == nullptr) return absl::OkStatus();
+    AggregateInput input = inputs_[call];
+    if (parts > 1) {
+      const auto of_part = std::make_shared<const RowSet>(scope_.rows->Slice(begin, n));
+      if (input.values.has_value()) input.values->rows = of_part;
+      if (input.weights.has_value()) input.weights->rows = of_part;
+    }
+    return accumulators[task]->AddRows(begin, std::span(numbers.of_row).subspan(begin, n), input,
+                                       budget_);
+  }));
+  return ParallelTasks(budget_, plain.size(), [&](size_t i) {
+    GroupAccumulator* const first = accumulators[i * parts].get();
+    if (first == nullptr) return absl::OkStatus();
+    for (size_t part = 1; part < parts; ++part) first->Merge(*accumulators[i * parts + part]);
+    results_[plain[i]] = first->Finish(numbers.order);
+    return absl::OkStatus();
+  });
+}
+
+// Expressions: evaluated for a block of rows at a time, so that what they build stays small.
+absl::Status AggregateRunner::ByBlocks(size_t call, const GroupNumbers& numbers) {
+  TS_RETURN_IF_ERROR(budget_.Charge(numbers.slots + groups_.count(), kAccumulatorBytes));
+  std::unique_ptr<GroupAccumulator> accumulator;
+  const size_t rows = numbers.of_row.size();
+  AggregateInput& input = inputs_[call];
+  for (size_t at = 0; at < rows; at += kRowsPerBlock) {
+    const Budget::Temporaries temporaries(budget_);
+    const auto of_block = std::make_shared<const RowSet>(scope_.rows->Slice(at, kRowsPerBlock));
+    const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::Status {
+      slice.reset();
+      if (node == nullptr) return absl::OkStatus();
+      TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, of_block));
+      if (auto* whole = std::get_if<Slice>(&term)) {
+        slice = std::move(*whole);
+      } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
+        slice = Slice::Of(std::move(*value));
+      }
+      return absl::OkStatus();
+    };
+    TS_RETURN_IF_ERROR(evaluate(calls_[call].values, input.values));
+    TS_RETURN_IF_ERROR(evaluate(calls_[call].weights, input.weights));
+    const auto is_usable = [&](const Node* node, const std::optional<Slice>& slice) {
+      return node == nullptr || (slice.has_value() && slice->count() == of_block->count());
+    };
+    if (!is_usable(calls_[call].values, input.values) ||
+        !is_usable(calls_[call].weights, input.weights)) {
+      return absl::OkStatus();  // No vector: the definition's to say what this means.
+    }
+    if (accumulator == nullptr) accumulator = Make(call, numbers.slots);
+    if (accumulator == nullptr) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(accumulator->AddRows(
+        at, std::span(numbers.of_row).subspan(at, of_block->count()), input, budget_));
+  }
+  if (accumulator != nullptr) results_[call] = accumulator->Finish(numbers.order);
+  return absl::OkStatus();
+}
+
+// Groups whose rows are at hand: a task for some groups.
+absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
+  constexpr size_t kGroupsPerTask = 4;
+  const auto groups = static_cast<uint32_t>(groups_.count());
+  TS_RETURN_IF_ERROR(budget_.Charge(2 * plain.size() * groups, kAccumulatorBytes));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators;
+  for (size_t call : plain) accumulators.push_back(Make(call, groups));
+  TS_RETURN_IF_ERROR(groups_.PrepareRows(budget_));
+  const auto add = [&](size_t group, size_t i) -> absl::Status {
+    AggregateInput input = inputs_[plain[i]];
+    const SharedRows rows = groups_.RowsOf(group);
+    if (input.values.has_value()) input.values->rows = rows;
+    if (input.weights.has_value()) input.weights->rows = rows;
+    return accumulators[i]->AddGroup(static_cast<uint32_t>(group), input, budget_);
+  };
+  const absl::Status added =
+      ParallelRanges(budget_, groups, kGroupsPerTask, [&](size_t begin, size_t end) {
+        for (size_t group = begin; group < end; ++group) {
+          for (size_t i = 0; i < plain.size(); ++i) {
+            if (accumulators[i] == nullptr) continue;
+            TS_RETURN_IF_ERROR(add(group, i));
+          }
+        }
+        return absl::OkStatus();
+      });
+  TS_RETURN_IF_ERROR(added);
+  ScratchVector<uint32_t> order(groups);
+  std::iota(order.begin(), order.end(), 0u);
+  for (size_t i = 0; i < plain.size(); ++i) {
+    if (accumulators[i] != nullptr) results_[plain[i]] = accumulators[i]->Finish(order);
+  }
+  return absl::OkStatus();
+}
+
+// The positions of the ends become their items.
+absl::Status AggregateRunner::GatherEnds() {
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsEnd(calls_[call].kind) || !results_[call].has_value()) continue;
+    TS_RETURN_IF_ERROR(budget_.Charge(groups_.count(), sizeof(uint32_t)));
+    if (!scope_.rows->is_range()) {
+      TS_RETURN_IF_ERROR(budget_.Charge(scope_.rows->count(), sizeof(uint32_t)));
+    }
+    const ScratchVector<uint32_t> rows = RowsAtPositions(*scope_.rows, *results_[call]);
+    TS_ASSIGN_OR_RETURN(results_[call], GatherRows(inputs_[call].values->column, rows, budget_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AggregateRunner::Run() {
+  std::vector<size_t> plain, expressions;
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsPlain(calls_[call])) {
+      expressions.push_back(call);
+      continue;
+    }
+    TS_RETURN_IF_ERROR(FindInputs(call));
+    const bool by_ends = calls_[call].kind == AggregateKind::kCount || IsEnd(calls_[call].kind);
+    if (by_ends && groups_.ends() != nullptr) {
+      TS_RETURN_IF_ERROR(FromEnds(call, *groups_.ends()));
+    } else {
+      plain.push_back(call);
+    }
+  }
+  if (plain.empty() && expressions.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const GroupNumbers* numbers, groups_.Numbers(budget_));
+  if (numbers == nullptr) return ByGroup(plain);
+  TS_RETURN_IF_ERROR(ByNumbers(plain, *numbers));
+  for (size_t call : expressions) TS_RETURN_IF_ERROR(ByBlocks(call, *numbers));
+  return groups_.ends() == nullptr ? GatherEnds() : absl::OkStatus();
+}
+
+// Puts an expression together out of its aggregates' results. nullopt: one of them has none.
+absl::StatusOr<std::optional<Value>> Assemble(Context& context, const GroupedExpression& expression,
+                                              std::span<const std::optional<Value>> results) {
+  switch (expression.kind) {
+    case GroupedExpression::Kind::kConstant:
+      return *expression.constant;
+    case GroupedExpression::Kind::kAggregate:
+      return results[expression.call];
+    default:
+      break;
+  }
+  std::vector<Term> args(expression.args.size());
+  for (size_t i = args.size(); i > 0; --i) {
+    TS_ASSIGN_OR_RETURN(std::optional<Value> arg,
+                        Assemble(context, expression.args[i - 1], results));
+    if (!arg.has_value()) return std::nullopt;
+    args[i - 1] = *std::move(arg);
+  }
+  TS_ASSIGN_OR_RETURN(Term term, Apply(context, *expression.function, args));
+  TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context.budget));
+  return value;
+}
+
+// Gathers what an expression names: it is kept beyond the rows that name it first, so it is not
+// among the temporaries of those.
+absl::Status GatherNamed(const Node& node, const TableView& view, Budget& budget) {
+  if (node.kind == Node::Kind::kName) {  // `time.minute` names the column before the dot.
+    const int column = view.Find(node.name.substr(0, node.name.find('.')));
+    if (column >= 0) {
+      TS_RETURN_IF_ERROR(view.columns[static_cast<size_t>(column)].Get(budget).status());
+    }
+  }
+  for (const NodePtr& child : node.children) {
+    if (child != nullptr) TS_RETURN_IF_ERROR(GatherNamed(*child, view, budget));
+  }
+  return absl::OkStatus();
+}
+
+// The definition. Atoms become a vector, vectors a list of them.
+absl::StatusOr<Value> EvaluateEachGroup(Context& context, const Scope& scope, Groups& groups,
+                                        const Node& node) {
+  Budget& budget = context.budget;
+  const auto evaluate = [&](SharedRows rows) -> absl::StatusOr<Value> {
+    const Scope of_group{scope.view, std::move(rows)};
+    Context inner{context.environment, budget, &of_group};
+    return EvaluateToValue(inner, node);
+  };
+  TS_RETURN_IF_ERROR(groups.PrepareRows(budget));
+  ScratchVector<Value> items;
+  TS_RETURN_IF_ERROR(budget.Charge(groups.count(), sizeof(Value)));
+  items.reserve(groups.count());
+  for (size_t group = 0; group < groups.count(); ++group) {
+    {
+      const Budget::Temporaries temporaries(budget);
+      TS_ASSIGN_OR_RETURN(Value value, evaluate(groups.RowsOf(group)));
+      items.push_back(std::move(value));
+    }
+    if (items.back().is_atom()) continue;
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(items.back())));
+  }
+  if (!items.empty()) return Collapse(std::move(items));
+  // No groups: the type is that of the expression over no rows.
+  TS_ASSIGN_OR_RETURN(const Value value, evaluate(std::make_shared<const RowSet>()));
+  return value.is_atom() ? EmptyVector(value.type()) : Value::List({});
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Value>> EvaluateOverGroups(Context& context, const Scope& scope,
+                                                      Groups& groups,
+                                                      std::span<const Node* const> columns) {
+  std::vector<AggregateCall> calls;
+  std::vector<std::optional<GroupedExpression>> expressions;
+  for (const Node* column : columns) {
+    TS_RETURN_IF_ERROR(GatherNamed(*column, *scope.view, context.budget));
+    expressions.push_back(groups.count() == 0 ? std::nullopt
+                                              : CompileOverGroups(*column, *scope.view, calls));
+  }
+  AggregateRunner runner(context, scope, groups, calls);
+  TS_RETURN_IF_ERROR(runner.Run());
+  const std::vector<std::optional<Value>> results = std::move(runner).Finish();
+  std::vector<Value> values;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    std::optional<Value> value;
+    if (expressions[i].has_value()) {
+      TS_ASSIGN_OR_RETURN(value, Assemble(context, *expressions[i], results));
+    }
+    if (!value.has_value()) {
+      TS_ASSIGN_OR_RETURN(value, EvaluateEachGroup(context, scope, groups, *columns[i]));
+    }
+    values.push_back(*std::move(value));
+  }
+  return values;
+}
+
+absl::StatusOr<ScratchVector<uint32_t>> LastRowsOf(const RowSet& rows, Groups& groups,
+                                                   Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(groups.count(), sizeof(uint32_t) + sizeof(int64_t)));
+  if (groups.ends() != nullptr) return groups.ends()->last_rows;
+  TS_ASSIGN_OR_RETURN(const GroupNumbers* numbers, groups.Numbers(budget));
+  TS_RETURN_IF_ERROR(budget.Charge(numbers->slots, kAccumulatorBytes));
+  const auto last = MakeAccumulator(AggregateKind::kLast, Type::kList, Type::kList, numbers->slots);
+  TS_RETURN_IF_ERROR(last->AddRows(0, numbers->of_row, {}, budget));
+  return RowsAtPositions(rows, last->Finish(numbers->order));
+}
+
+}  // namespace tickstack::query
