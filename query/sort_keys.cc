@@ -98,13 +98,13 @@ bool IsSortable(const Value& value) {
 absl::StatusOr<ScratchVector<uint64_t>> KeysOfList(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), kRankBytes));
   TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));
-  const auto item = [&](uint32_t i) { return ItemAt(list, i); };
-  for (uint32_t i = 0; i < list.count(); ++i) {
-    if (!IsSortable(item(i))) return NyiError("sort of a list that holds tables");
+  const std::vector<Value>& items = list.items();
+  if (!std::ranges::all_of(items, IsSortable)) {
+    return NyiError("sort of a list that holds tables");
   }
   TS_RETURN_IF_ERROR(budget.CheckTime());
-  return RanksOf(list.count(),
-                 [&](uint32_t a, uint32_t b) { return CompareValues(item(a), item(b)); });
+  return RanksOf(items.size(),
+                 [&](uint32_t a, uint32_t b) { return CompareValues(items[a], items[b]); });
 }
 
 absl::StatusOr<ScratchVector<uint64_t>> KeysOfGuids(const Slice& slice, Budget& budget) {
