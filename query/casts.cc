@@ -8,6 +8,7 @@
 
 #include "query/errors.h"
 #include "query/gather.h"
+#include "query/temporal.h"
 #include "query/text_values.h"
 #include "query/time_blocks.h"
 

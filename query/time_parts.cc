@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query/errors.h"
+#include "query/temporal.h"
 #include "query/time_blocks.h"
 
 namespace tickstack::query {
