@@ -15,6 +15,7 @@
 #include <string_view>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status.h"
@@ -93,100 +94,18 @@ struct Block {
   }
 };
 
-namespace internal {
-
-template <typename T, typename F>
-absl::Status ForEachBlockOfRange(const Slice& slice, size_t begin, size_t end, const Budget& budget,
-                                 F& f) {
-  const ChunkLayout layout = slice.column.layout();
-  const size_t end_row = slice.rows->begin_row() + end;
-  for (size_t row = slice.rows->begin_row() + begin; row < end_row;) {
-    const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
-    const size_t n = std::min(end_row, chunk.end_row) - row;
-    TS_RETURN_IF_ERROR(budget.CheckTime());
-    f(Block<T>{slice.column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n), nullptr,
-               row});
-    row += n;
-  }
-  return absl::OkStatus();
-}
-
-// How many rows ahead a gather fetches: enough that the memory always has several to look up, few
-// enough that they are still in the first-level cache when they are read.
-inline constexpr size_t kGatherAhead = 24;
-
-// Copies the elements of ascending rows out of one chunk, which begins at `begin_row`. Elements of
-// rows[n] to rows[n + ahead - 1] are fetched, as if they were in the chunk: one that is not is a
-// fetch of no use.
+// Calls f over items [begin, end) of the slice in order. T as in Column::Chunk. Cost: no copy for a
+// range of rows, one gather into the cache for scattered ones; a call a block of some thousand
+// bytes, or a chunk. A task of a parallel step may call it.
 template <typename T>
-void GatherFromChunk(const T* chunk, size_t begin_row, const uint32_t* rows, size_t n, size_t ahead,
-                     T* out) {
-  const auto base = reinterpret_cast<uintptr_t>(chunk) - begin_row * sizeof(T);
-  const size_t fetched = std::min(n, n + ahead - std::min(n + ahead, kGatherAhead));
-  size_t i = 0;
-  for (; i < fetched; ++i) {
-    __builtin_prefetch(reinterpret_cast<const T*>(base + rows[i + kGatherAhead] * sizeof(T)));
-    out[i] = chunk[rows[i] - begin_row];
-  }
-  for (; i < n; ++i) out[i] = chunk[rows[i] - begin_row];
-}
-
-// Gathers scattered rows into a block that stays in the first-level cache, so that every kernel has
-// one form, over contiguous elements; the extra pass costs less than a quarter of the gather.
-template <typename T, typename F>
-absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, const Budget& budget,
-                                F& f) {
-  constexpr size_t kGathered = 8192 / sizeof(T);
-  std::array<T, kGathered> gathered;
-  const ChunkLayout layout = slice.column.layout();
-  size_t until_check = 0;
-  for (const PostingRun& run : slice.rows->runs()) {
-    const size_t run_end = std::min(end, run.rows.size());
-    for (size_t done = std::min(begin, run_end); done < run_end;) {
-      if (until_check-- == 0) {
-        TS_RETURN_IF_ERROR(budget.CheckTime());
-        until_check = 256;
-      }
-      const size_t n = std::min(kGathered, run_end - done);
-      const uint32_t* const rows = run.rows.data() + done;
-      for (size_t i = 0; i < n;) {
-        const ChunkLayout::Chunk chunk = layout.ChunkOf(rows[i]);
-        const auto in_chunk = static_cast<size_t>(
-            rows[n - 1] < chunk.end_row
-                ? n - i
-                : static_cast<size_t>(std::lower_bound(rows + i, rows + n, chunk.end_row) - rows) -
-                      i);
-        GatherFromChunk(slice.column.Chunk<T>(chunk.number).data(), chunk.begin_row, rows + i,
-                        in_chunk, run_end - done - i - in_chunk, gathered.data() + i);
-        i += in_chunk;
-      }
-      f(Block<T>{std::span<const T>(gathered.data(), n), rows, 0});
-      done += n;
-    }
-    begin -= std::min(begin, run.rows.size());
-    end -= std::min(end, run.rows.size());
-    if (end == 0) break;
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace internal
-
-// Calls f(Block<T>) over items [begin, end) of the slice in order. T as in Column::Chunk. Cost: no
-// copy for a range of rows, one gather into the cache for scattered ones. A task of a parallel step
-// may call it.
-template <typename T, typename F>
-absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget, F f) {
-  if (slice.rows->is_range()) {
-    return internal::ForEachBlockOfRange<T>(slice, begin, end, budget, f);
-  }
-  return internal::ForEachBlockOfRuns<T>(slice, begin, end, budget, f);
-}
+absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget,
+                          absl::FunctionRef<void(const Block<T>&)> f);
 
 // The same over all items.
-template <typename T, typename F>
-absl::Status ForEachBlock(const Slice& slice, const Budget& budget, F f) {
-  return ForEachBlock<T>(slice, 0, slice.count(), budget, std::move(f));
+template <typename T>
+absl::Status ForEachBlock(const Slice& slice, const Budget& budget,
+                          absl::FunctionRef<void(const Block<T>&)> f) {
+  return ForEachBlock<T>(slice, 0, slice.count(), budget, f);
 }
 
 }  // namespace tickstack::query
