@@ -309,6 +309,12 @@ TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
   EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+(sum x)+sum 1*x from " + join, limits),
             "'limit");
   EXPECT_EQ(environment.Ask("count select from " + join + " where bid<5", limits), "5");
+  // Of rows that are few, only their items.
+  limits.max_result_bytes = 350'000;
+  EXPECT_EQ(environment.Ask("exec (sum ask)+sum x from " + join + " where bid<5", limits), "20");
+  EXPECT_EQ(environment.Ask("select[2] price,bid,x from " + join, limits),
+            "([]price:0 1;bid:0 1;x:0 1)");
+  EXPECT_EQ(environment.Ask("count select ask+x from " + join, limits), "'limit");
 }
 
 // Goal: a deferred column is the column that it stands for, whoever looks at it, and twice. Method:

@@ -72,9 +72,9 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
   if (context.scope == nullptr) return std::nullopt;
   const Scope& scope = *context.scope;
   if (const int column = scope.view->Find(name); column >= 0) {
-    TS_ASSIGN_OR_RETURN(Column named,
-                        scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
-    return Term(Slice{std::move(named), scope.rows});
+    TS_ASSIGN_OR_RETURN(Slice named, scope.view->columns[static_cast<size_t>(column)].SliceAt(
+                                         scope.rows, context.budget));
+    return Term(std::move(named));
   }
   if (const size_t dot = name.find('.'); dot != std::string_view::npos) {
     const int column = scope.view->Find(name.substr(0, dot));

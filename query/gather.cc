@@ -17,10 +17,32 @@ constexpr size_t kAhead = 16;
 absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
   const SymbolTable& symbols = slice.column.symbols();
+  const auto known = static_cast<size_t>(symbols.size());
   SymbolVector names;
   names.reserve(slice.count(), slice.count() * 8);
+  if (!slice.rows->is_range() || slice.count() < known) {
+    // Scattered rows are often those of one symbol.
+    SymbolId last = kNullSymbol;
+    std::string_view name;
+    TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
+      for (SymbolId id : block.elements) {
+        if (id != last) {
+          last = id;
+          name = symbols.NameOf(id);
+        }
+        names.AppendName(name);
+      }
+    }));
+    return Value::Symbols(std::move(names));
+  }
+  // Each name is looked up once. The null symbol is where no symbol is.
+  TS_RETURN_IF_ERROR(budget.Charge(known + 1, sizeof(std::string_view)));
+  ScratchVector<std::string_view> name_of(known + 1);
+  for (size_t id = 0; id < known; ++id) name_of[id] = symbols.NameOf(static_cast<SymbolId>(id));
   TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
-    for (SymbolId id : block.elements) names.push_back(symbols.NameOf(id));
+    for (SymbolId id : block.elements) {
+      names.AppendName(name_of[std::min(static_cast<size_t>(static_cast<uint32_t>(id)), known)]);
+    }
   }));
   return Value::Symbols(std::move(names));
 }

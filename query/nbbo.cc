@@ -131,11 +131,12 @@ void Side::Read(size_t begin, std::span<BestQuotes::Quote> quotes) const {
 }
 
 void Side::Write(size_t begin, std::span<const BestQuotes::Quote> best) {
-  VisitElementType(price_.type(), [&]<typename T>(std::type_identity<T>) {
+  const Type type = price_.type();
+  VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
     if constexpr (std::is_arithmetic_v<T>) {
       T* const out = reinterpret_cast<T*>(best_price_.data()) + begin;
       for (size_t i = 0; i < best.size(); ++i) {
-        out[i] = PriceOfKey<T>(price_.type(), best[i].price, ask_);
+        out[i] = PriceOfKey<T>(type, best[i].price, ask_);
       }
     }
   });
@@ -333,8 +334,9 @@ absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Bud
 
   TableView result;
   result.rows = std::make_shared<const RowSet>(RowSet::Range(0, table.count()));
+  UniqueNames unique;
   const auto add = [&](size_t column, ViewColumn items) {
-    result.names.push_back(table.names[column]);
+    result.names.push_back(unique.Next(table.names[column]));
     result.columns.push_back(std::move(items));
   };
   const auto add_from_table = [&](size_t column) -> absl::Status {

@@ -211,6 +211,8 @@ TEST(Nbbo, NamesWhatIsWrong) {
   EXPECT_EQ(environment.Ask("nbbo[`sym`ex`bid`time;q]"), "'type");
   EXPECT_EQ(environment.Ask("nbbo[`sym`ex`bid`ask`sym`bsize;q]"), "'type");
   EXPECT_EQ(environment.Ask("nbbo[`sym`ex`bid`ask;5]"), "'type");
+  EXPECT_EQ(environment.Ask("nbbo[`sym`sym`bid`bid;([]sym:`a`b;bid:1 2)]"),
+            "([]sym:`a`b;bid:1 2;bid1:1 2)");
   Limits limits;
   limits.max_result_bytes = 100'000;
   EXPECT_EQ(environment.Ask("nbbo[`s`x`b`a;([]s:til 9000;x:til 9000;b:1;a:2)]", limits), "'limit");

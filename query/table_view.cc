@@ -79,14 +79,19 @@ TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns) {
 }
 
 absl::StatusOr<Value> Release(TableView view, Budget& budget) {
-  TS_RETURN_IF_ERROR(ViewColumn::GatherAll(view.columns, budget));
+  {
+    std::vector<ViewColumn> whole;
+    for (const ViewColumn& column : view.columns) {
+      if (column.rows() == view.count()) whole.push_back(column);
+    }
+    TS_RETURN_IF_ERROR(ViewColumn::GatherAll(whole, budget));
+  }
   std::vector<Value> columns(view.columns.size());
   // Columns that are copied, all of them together, and the others one by one.
   std::vector<size_t> copied;
   std::vector<ColumnCopy> copies;
   for (size_t i = 0; i < columns.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(Column whole, std::move(view.columns[i]).Take(budget));
-    Slice slice{std::move(whole), view.rows};
+    TS_ASSIGN_OR_RETURN(Slice slice, std::move(view.columns[i]).TakeAt(view.rows, budget));
     std::optional<Value> moved;
     if (slice.IsAll()) moved = std::move(slice.column).Release();
     if (moved.has_value()) {

@@ -20,6 +20,7 @@ struct ViewColumn::Deferred {
 
   absl::StatusOr<Value> Gather(Budget& budget) const;
   absl::StatusOr<Value> GatherOr(const Column& from, Budget& budget) const;
+  absl::StatusOr<Value> GatherAt(const RowSet& at, Budget& budget) const;
 };
 
 // Both sides as one vector, and the items out of it.
@@ -39,6 +40,25 @@ absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
   if (rows != nullptr) return Materialise(Slice{from, rows}, budget);
   if (otherwise.has_value()) return GatherOr(from, budget);
   return GatherRows(from, *positions, budget);
+}
+
+// Only some of its items, without `otherwise`.
+absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
+  TS_RETURN_IF_ERROR(budget.Charge(at.count(), sizeof(uint32_t)));
+  ScratchVector<uint32_t> some = at.ToVector();
+  if (rows == nullptr) {
+    for (uint32_t& i : some) i = (*positions)[i];
+  } else if (rows->is_range()) {
+    for (uint32_t& i : some) i += static_cast<uint32_t>(rows->begin_row());
+  } else {  // Both ascend: the run goes on from where the last one ended.
+    size_t run = 0, before = 0;
+    for (uint32_t& i : some) {
+      while (i - before >= rows->runs()[run].rows.size()) before += rows->runs()[run++].rows.size();
+      i = rows->runs()[run].rows[i - before];
+    }
+  }
+  return GatherRows(from, some, budget);
 }
 
 ViewColumn::ViewColumn(Column column) : column_(std::move(column)) {}
@@ -83,11 +103,31 @@ absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
   return deferred_->gathered.emplace(std::move(value));
 }
 
+absl::StatusOr<Slice> ViewColumn::SliceAt(const std::shared_ptr<const RowSet>& at,
+                                          Budget& budget) const {
+  const bool few = gathered() == nullptr && IsFixedWidth(type()) &&
+                   !deferred_->otherwise.has_value() && at->count() < rows() / 4;
+  if (few) {
+    TS_ASSIGN_OR_RETURN(Value some, deferred_->GatherAt(*at, budget));
+    return Slice::Of(std::move(some));
+  }
+  TS_ASSIGN_OR_RETURN(Column column, Get(budget));
+  return Slice{std::move(column), at};
+}
+
 absl::StatusOr<Column> ViewColumn::Take(Budget& budget) && {
   TS_ASSIGN_OR_RETURN(Column column, Get(budget));
   deferred_.reset();
   column_.reset();
   return column;
+}
+
+absl::StatusOr<Slice> ViewColumn::TakeAt(const std::shared_ptr<const RowSet>& at,
+                                         Budget& budget) && {
+  TS_ASSIGN_OR_RETURN(Slice slice, SliceAt(at, budget));
+  deferred_.reset();
+  column_.reset();
+  return slice;
 }
 
 absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& budget) {

@@ -49,8 +49,12 @@ class ViewColumn {
 
   // The column, gathered if it was deferred. Cost: the first time a gather of its rows.
   absl::StatusOr<Column> Get(Budget& budget) const;
-  // The same for who is done with this one: what only it holds, the caller alone holds afterwards.
+  // The column's items at rows `at`. If these are few of a deferred column, only they are gathered,
+  // and are not kept; the slice is then one of a column of their own.
+  absl::StatusOr<Slice> SliceAt(const std::shared_ptr<const RowSet>& at, Budget& budget) const;
+  // Both for who is done with this one: what only it holds, the caller alone holds afterwards.
   absl::StatusOr<Column> Take(Budget& budget) &&;
+  absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
   // Gathers all that are deferred, together: all threads help with all columns.
   static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
   // The column, if nothing is left to gather; nullptr otherwise.

@@ -41,8 +41,10 @@ class SymbolVector {
   }
   // `name` holds no NUL: what follows one would be another name on the wire, so the text ends
   // there.
-  void push_back(std::string_view name) {
-    text_.append(name.substr(0, name.find('\0')));
+  void push_back(std::string_view name) { AppendName(name.substr(0, name.find('\0'))); }
+  // The same of a name that a symbol table has, which holds none.
+  void AppendName(std::string_view name) {
+    text_.append(name);
     text_.push_back('\0');
     ends_.push_back(text_.size());
   }
