@@ -1,0 +1,1 @@
+select sym,bid from aj0[`sym`time;select from trade where sym=`bac;quote;0D00:00:30] where bid>0

@@ -1,0 +1,1 @@
+select last bid,max bsize1 by sym from nbbo[`sym`bsize`bid`ask`bsize`bsize;select from vquote where bid>13]

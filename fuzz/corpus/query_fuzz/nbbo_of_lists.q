@@ -1,0 +1,1 @@
+select from nbbo[`sym`cond`price`price`size`size;trade] where price>0
