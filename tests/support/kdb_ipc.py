@@ -2,8 +2,10 @@
 talk to a process as any q client would, and to send it what no client should.
 
 Python value -> q: bool b, int j, float f, str symbol, bytes string, None `::`, list of one of these a
-vector, any other list a general list, Table a table, Dict a dictionary, Typed anything else.
-q -> Python: the same, times as ints since 2000-01-01 in their type's unit, null integers as None.
+vector, any other list a general list, Table a table, KeyedTable one with a key, Dict a dictionary,
+Typed anything else.
+q -> Python: the same, times as ints since 2000-01-01 in their type's unit, null integers as None, a
+table with a key as a Table.
 """
 
 import socket
@@ -42,6 +44,13 @@ class Table(dict):
     """Column name -> list."""
 
 
+class KeyedTable:
+    """A Table of the key's columns and one of the others."""
+
+    def __init__(self, keys, values):
+        self.keys, self.values = keys, values
+
+
 class Dict(dict):
     pass
 
@@ -65,6 +74,8 @@ def encode(value):
     if isinstance(value, Table):
         columns = b"".join(encode(column) for column in value.values())
         return b"\x62\x00\x63" + encode(Typed("s", list(value))) + _vector_head(0, len(value)) + columns
+    if isinstance(value, KeyedTable):
+        return b"\x63" + encode(value.keys) + encode(value.values)
     if isinstance(value, Dict):
         return b"\x63" + encode(list(value.keys())) + encode(list(value.values()))
     kinds = {type(item) for item in value}
