@@ -31,8 +31,7 @@ std::optional<CastTarget> FindCastTarget(std::string_view name);
 //
 // Errors: `type` for what has no such form (a symbol as a number), `nyi` for a time of day as a
 //         date, and what the budget says.
-// Cost:   one pass in blocks; the column is not copied first. About 1 to 3 ns an item, 10 for
-//         months.
+// Cost:   one pass in blocks; the column is not copied first.
 absl::StatusOr<Value> CastColumn(const Slice& slice, CastTarget target, Budget& budget);
 
 // `x$y` as q has it: x is a symbol, letter or number that names a target, in upper case or below

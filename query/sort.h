@@ -21,9 +21,8 @@ enum class Direction { kAscending, kDescending };
 // `wanted` only that many of the first positions are answered.
 //
 // Cost: 24 bytes a row while it runs. A radix sort on the bits in which keys differ, columns packed
-//       into 64 bits as far as they fit: about 4 ns a row and 10 bits, so a day of timestamps takes
-//       20 ns a row and prices 30; what is sorted already takes one pass. A few wanted of many rows
-//       take a selection.
+//       into 64 bits as far as they fit: a pass over the rows for every 10 bits; what is sorted
+//       already takes one pass. A few wanted of many rows take a selection.
 // Errors: `length` if the columns' counts differ, and those of SortKeys().
 absl::StatusOr<ScratchVector<uint32_t>> Grade(std::span<const Slice> columns, Direction direction,
                                               Budget& budget, size_t wanted = SIZE_MAX);
