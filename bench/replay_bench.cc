@@ -22,9 +22,9 @@
 #include "base/logging.h"
 #include "base/time.h"
 #include "mem/tier.h"
-#include "rdb/log_replay.h"
 #include "rdb/rdb.h"
 #include "wire/codec.h"
+#include "wire/log_replay.h"
 #include "wire/tplog_format.h"
 #include "wire/tplog_writer.h"
 
@@ -152,9 +152,9 @@ void BM_ReplayLog(benchmark::State& state) {
   const auto replay = [&] {
     rdb::Rdb rdb({}, rdb::Placement(tier.get()), &clock);
     rdb.OnSchemas(DefaultSchemas());
-    const auto reader = *rdb::LogReplay::Open(log.path());
+    const auto reader = *wire::LogReplay::Open(log.path());
     TS_CHECK(*reader->Step(rdb, UINT64_MAX, std::chrono::minutes(10)) ==
-             rdb::LogReplay::Progress::kLogEnds);
+             wire::LogReplay::Progress::kLogEnds);
     const auto replayed =
         static_cast<int64_t>(rdb.FindTable("quote")->rows() + rdb.FindTable("trade")->rows());
     TS_CHECK(replayed >= log.rows() && rdb.counters().upds_refused == 0);

@@ -22,18 +22,14 @@
 
 #include "base/logging.h"
 #include "mem/persistent_tier.h"
-#include "rdb/position.h"
 #include "table/durable_tables.h"
+#include "wire/position.h"
+#include "wire/subscribed_state.h"
 
 namespace tickstack::rdb {
 
-// Which log a position belongs to. Paths come again, on another day of a replay or after somebody
-// cleaned up, so the log's first message has to agree too.
-struct LogIdentity {
-  std::string path;                           // Empty: none.
-  std::optional<uint32_t> first_message_crc;  // Of its bytes; none: nobody has asked yet.
-  friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
-};
+using wire::LogIdentity;
+using wire::Position;
 
 struct DurableCounters {
   std::atomic<uint64_t> rows_reopened{0};    // Rows that were there when the process began.

@@ -1,4 +1,4 @@
-#include "rdb/log_replay.h"
+#include "wire/log_replay.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rdb/rdb.h"
 #include "table/value.h"
 #include "tests/support/fixtures.h"
 #include "wire/codec.h"
@@ -141,12 +142,13 @@ TEST(LogReplay, ReplaysEveryLogOfTheFixtures) {
   for (const KnownLog& known : KnownLogs()) {
     SCOPED_TRACE(known.path);
     Fixture f;
-    absl::StatusOr<std::unique_ptr<LogReplay>> replay =
-        LogReplay::Open((folder / known.path).string());
+    absl::StatusOr<std::unique_ptr<wire::LogReplay>> replay =
+        wire::LogReplay::Open((folder / known.path).string());
     ASSERT_TRUE(replay.ok()) << replay.status();
-    const absl::StatusOr<LogReplay::Progress> progress = (*replay)->Step(f.rdb, UINT64_MAX, 60s);
+    const absl::StatusOr<wire::LogReplay::Progress> progress =
+        (*replay)->Step(f.rdb, UINT64_MAX, 60s);
     ASSERT_TRUE(progress.ok()) << progress.status();
-    EXPECT_EQ(*progress, LogReplay::Progress::kLogEnds);
+    EXPECT_EQ(*progress, wire::LogReplay::Progress::kLogEnds);
     EXPECT_EQ((*replay)->torn_bytes(), 0u);
     EXPECT_EQ(f.rdb.counters().messages_replayed, known.messages);
     EXPECT_EQ(f.rdb.counters().messages_other, known.other);
@@ -159,13 +161,13 @@ TEST(LogReplay, ReplaysEveryLogOfTheFixtures) {
 TEST(LogReplay, GoesInSlicesAndStopsWhereItIsTold) {
   const LogFile log(1000);
   Fixture f;
-  const std::unique_ptr<LogReplay> replay = *LogReplay::Open(log.path());
+  const std::unique_ptr<wire::LogReplay> replay = *wire::LogReplay::Open(log.path());
   int slices = 0;
-  while (*replay->Step(f.rdb, 700, 0ns) == LogReplay::Progress::kMore) ++slices;
+  while (*replay->Step(f.rdb, 700, 0ns) == wire::LogReplay::Progress::kMore) ++slices;
   EXPECT_GT(slices, 5);
   EXPECT_EQ(f.rdb.position().seq(), 700u);
   EXPECT_EQ(f.Rows()["t"], 700u);
-  EXPECT_EQ(*replay->Step(f.rdb, 2000, 10s), LogReplay::Progress::kLogEnds);
+  EXPECT_EQ(*replay->Step(f.rdb, 2000, 10s), wire::LogReplay::Progress::kLogEnds);
   EXPECT_EQ(f.Rows()["t"], 1000u);
 }
 
@@ -173,18 +175,20 @@ TEST(LogReplay, BeginsWhereTheRdbStands) {
   const LogFile log(10);
   Fixture f;
   ASSERT_TRUE(f.rdb.position().OnCaughtUp(7));
-  EXPECT_EQ(*(*LogReplay::Open(log.path()))->Step(f.rdb, 9, 10s), LogReplay::Progress::kReached);
+  EXPECT_EQ(*(*wire::LogReplay::Open(log.path()))->Step(f.rdb, 9, 10s),
+            wire::LogReplay::Progress::kReached);
   EXPECT_EQ(f.Rows()["t"], 2u);
   ASSERT_TRUE(f.rdb.position().OnCaughtUp(70));
-  EXPECT_EQ(*(*LogReplay::Open(log.path()))->Step(f.rdb, 80, 10s), LogReplay::Progress::kLogEnds);
+  EXPECT_EQ(*(*wire::LogReplay::Open(log.path()))->Step(f.rdb, 80, 10s),
+            wire::LogReplay::Progress::kLogEnds);
 }
 
 TEST(LogReplay, ATornTailIsTheEndOfTheLog) {
   LogFile log(3);
   log.Write(log.bodies()[0].substr(0, 20));
   Fixture f;
-  const std::unique_ptr<LogReplay> replay = *LogReplay::Open(log.path());
-  EXPECT_EQ(*replay->Step(f.rdb, UINT64_MAX, 10s), LogReplay::Progress::kLogEnds);
+  const std::unique_ptr<wire::LogReplay> replay = *wire::LogReplay::Open(log.path());
+  EXPECT_EQ(*replay->Step(f.rdb, UINT64_MAX, 10s), wire::LogReplay::Progress::kLogEnds);
   EXPECT_EQ(f.Rows()["t"], 3u);
   EXPECT_EQ(replay->torn_bytes(), 20u);
 }
@@ -192,10 +196,10 @@ TEST(LogReplay, ATornTailIsTheEndOfTheLog) {
 TEST(LogReplay, ReadsOneMessageAside) {
   const LogFile log(3);
   Fixture f;
-  const std::unique_ptr<LogReplay> replay = *LogReplay::Open(log.path());
+  const std::unique_ptr<wire::LogReplay> replay = *wire::LogReplay::Open(log.path());
   EXPECT_EQ(AsText(*replay->ReadMessage(0)), log.bodies()[0]);
   EXPECT_EQ(replay->ReadMessage(7)->size(), 0u);
-  EXPECT_EQ(*replay->Step(f.rdb, 3, 10s), LogReplay::Progress::kReached);
+  EXPECT_EQ(*replay->Step(f.rdb, 3, 10s), wire::LogReplay::Progress::kReached);
   EXPECT_EQ(f.Rows()["t"], 3u);
 }
 
@@ -203,7 +207,7 @@ TEST(ReplayBytes, TakesMessagesBackToBackUpToWhereItIsTold) {
   const LogFile log(3);
   Fixture f;
   const std::string all = log.bodies()[0] + log.bodies()[1] + log.bodies()[2];
-  EXPECT_TRUE(ReplayBytes(AsBytes(all), f.rdb, 2).ok());
+  EXPECT_TRUE(wire::ReplayBytes(AsBytes(all), f.rdb, 2).ok());
   EXPECT_EQ(f.rdb.position().seq(), 2u);
   EXPECT_EQ(f.Rows()["t"], 2u);
 }
@@ -212,7 +216,7 @@ TEST(ReplayBytes, NamesTheMessageThatIsNotWhole) {
   const LogFile log(2);
   Fixture f;
   const std::string cut = log.bodies()[0] + log.bodies()[1].substr(0, 9);
-  const absl::Status status = ReplayBytes(AsBytes(cut), f.rdb, 9);
+  const absl::Status status = wire::ReplayBytes(AsBytes(cut), f.rdb, 9);
   EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
   EXPECT_EQ(Message(status), "log message 1: 9 bytes are not a whole value");
 }

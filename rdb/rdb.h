@@ -1,7 +1,7 @@
 #pragma once
 
 // Today in memory: the tables, and what upds, replays and ends of day do to them. No sockets, no
-// clock of its own: subscriber.h drives it from the wire, log_replay.h from a log.
+// clock of its own: wire/subscriber.h drives it from the wire, wire/log_replay.h from a log.
 //
 // Threads: one thread ingests and calls what is marked so; any other thread may look at the tables,
 // counters and latency meanwhile. They meet in published row counts, in atomics, and in two mutexes
@@ -24,13 +24,16 @@
 #include "base/time.h"
 #include "rdb/durable_state.h"
 #include "rdb/placement.h"
-#include "rdb/position.h"
 #include "table/schema.h"
 #include "table/symbols.h"
 #include "table/table.h"
+#include "wire/position.h"
+#include "wire/subscribed_state.h"
 #include "wire/upd.h"
 
 namespace tickstack::rdb {
+
+using wire::LiveOutcome;
 
 struct RdbOptions {
   TableOptions table;
@@ -43,31 +46,21 @@ struct RdbOptions {
 };
 
 // What `.rdb.stats[]` answers. Written by the ingest thread, read by any.
-struct RdbCounters {
-  std::atomic<uint64_t> connected{0};  // 1 while the tickerplant's connection stands.
-  std::atomic<uint64_t> live{0};       // 1 while upds are taken as they are published.
-  std::atomic<uint64_t> seq{0};        // Log messages that are here, as far as it is known.
-  std::atomic<uint64_t> messages{0};   // Upds that were published to us.
-  std::atomic<uint64_t> rows{0};       // Rows of those that were taken.
+struct RdbCounters : wire::SubscriptionCounters {
+  std::atomic<uint64_t> seq{0};       // Log messages that are here, as far as it is known.
+  std::atomic<uint64_t> messages{0};  // Upds that were published to us.
+  std::atomic<uint64_t> rows{0};      // Rows of those that were taken.
   std::atomic<uint64_t> messages_replayed{0};
   std::atomic<uint64_t> rows_replayed{0};
-  std::atomic<uint64_t> rows_known{0};        // Rows of the log that were here already.
-  std::atomic<uint64_t> upds_refused{0};      // Damaged, or not of their table's types.
-  std::atomic<uint64_t> rows_refused{0};      // A tier or a table was full.
-  std::atomic<uint64_t> upds_unknown{0};      // Of tables that nobody announced.
-  std::atomic<uint64_t> messages_other{0};    // Neither upd nor end of day.
-  std::atomic<uint64_t> messages_missing{0};  // Log messages that could not be read.
+  std::atomic<uint64_t> rows_known{0};      // Rows of the log that were here already.
+  std::atomic<uint64_t> upds_refused{0};    // Damaged, or not of their table's types.
+  std::atomic<uint64_t> rows_refused{0};    // A tier or a table was full.
+  std::atomic<uint64_t> upds_unknown{0};    // Of tables that nobody announced.
+  std::atomic<uint64_t> messages_other{0};  // Neither upd nor end of day.
   std::atomic<uint64_t> days_ended{0};
-  std::atomic<uint64_t> starts_over{0};  // The tables were emptied to replay another log.
 };
 
-enum class LiveOutcome : uint8_t {
-  kTaken,       // Or refused and counted.
-  kDayEnded,    // The tables are empty; the next upd belongs to the next log.
-  kOutOfOrder,  // Its number is behind one that came before: subscribe anew.
-};
-
-class Rdb {
+class Rdb final : public wire::SubscribedState {
  public:
   // The placement's tiers and `clock` outlive the Rdb, and it outlives every snapshot of its
   // tables.
@@ -86,18 +79,20 @@ class Rdb {
   // and at the log's beginning: the log may have rows for the new schema. A key of the placement
   // that names nothing of these schemas is logged as an error, once: configurations are checked
   // where they are read, but not against the tables of other people's tickerplants.
-  void OnSchemas(std::span<const Schema> schemas);
+  void OnSchemas(std::span<const Schema> schemas) override;
   // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
   // (`.u.end; date). What it is refused for is counted and logged, once a second.
-  LiveOutcome OnLive(std::span<const std::byte> body);
+  LiveOutcome OnLive(std::span<const std::byte> body) override;
   // Message position().seq() of the log. Any verb is an upd.
-  void OnLogged(std::span<const std::byte> body);
+  void OnLogged(std::span<const std::byte> body) override;
   // Empties the tables and forgets the position: another log follows. Snapshots stay valid.
-  void StartOver();
-  Position& position() { return position_; }
+  void StartOver() override;
+  Position& position() override { return position_; }
+  wire::SubscriptionCounters& subscription() override { return counters_; }
+  bool OutlivesProcess() const override { return durable_ != nullptr; }
   // The log that position() belongs to, as far as it is known.
-  const LogIdentity& log() const { return log_; }
-  void SetLog(LogIdentity log) {
+  const LogIdentity& log() const override { return log_; }
+  void SetLog(LogIdentity log) override {
     log_ = std::move(log);
     uncommitted_ = true;
   }

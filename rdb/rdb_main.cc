@@ -15,11 +15,11 @@
 #include "mem/numa.h"
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
-#include "rdb/log_replay.h"
 #include "rdb/query_service.h"
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
-#include "rdb/subscriber.h"
+#include "wire/log_replay.h"
+#include "wire/subscriber.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -30,7 +30,7 @@ constexpr auto kIdleCommits = 200ms;  // What waits for its interval is durable 
 constexpr auto kSlice = 50ms;         // Of a replay, between two looks at the stop signal.
 
 // Tables that outlived their process are gone on with if they stand in this log.
-absl::Status EnterLog(const std::string& path, LogReplay& replay, Rdb& rdb) {
+absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb) {
   TS_ASSIGN_OR_RETURN(const ByteBuffer first, replay.ReadMessage(0));
   const LogIdentity log{path, first.empty() ? std::nullopt : std::optional(Crc32c(first))};
   const uint64_t seq = rdb.position().seq();
@@ -50,10 +50,10 @@ absl::Status EnterLog(const std::string& path, LogReplay& replay, Rdb& rdb) {
 absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
                             Rdb& rdb) {
   const int64_t begin_ns = MonotonicNs();
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<LogReplay> replay, LogReplay::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::LogReplay> replay, wire::LogReplay::Open(path));
   if (rdb.durable() != nullptr) TS_RETURN_IF_ERROR(EnterLog(path, *replay, rdb));
-  auto progress = LogReplay::Progress::kMore;
-  while (progress == LogReplay::Progress::kMore && !stop) {
+  auto progress = wire::LogReplay::Progress::kMore;
+  while (progress == wire::LogReplay::Progress::kMore && !stop) {
     TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
     bool turned = false;  // One turn of the loop, for the signal.
     loop.Post([&turned] { turned = true; });
@@ -158,14 +158,14 @@ absl::Status Run(RdbMainOptions options) {
 
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryService> service,
                       QueryService::Start(ServiceOptions(options, rdb.placement()), &environment));
-  std::unique_ptr<Subscriber> subscriber;
+  std::unique_ptr<wire::Subscriber> subscriber;
   if (options.replay.empty()) {
-    SubscriberOptions subscribe;
+    wire::SubscriberOptions subscribe;
     subscribe.tickerplant = tickerplant;
     subscribe.client.connection.max_message_bytes = options.max_message_bytes;
     subscribe.client.user = options.name;
     subscribe.read_log_file = options.read_log_file;
-    subscriber = std::make_unique<Subscriber>(loop, subscribe, &rdb);
+    subscriber = std::make_unique<wire::Subscriber>(loop, subscribe, &rdb);
   }
   std::optional<wire::Timer> idle;
   if (rdb.durable() != nullptr) {

@@ -1,4 +1,4 @@
-#include "rdb/subscriber.h"
+#include "wire/subscriber.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rdb/rdb.h"
 #include "wire/codec.h"
 #include "wire/server.h"
 
@@ -91,6 +92,7 @@ class FakeTickerplant : public wire::ServerHandler {
 
   bool numbered = true;
   std::function<void()> on_subscribed;  // Right after the answer.
+  Value asked_tables;                   // Of the last `.u.subx`.
   int log_requests = 0;
   int connections = 0;
   void ReportPath(std::string path) { reported_path_ = std::move(path); }
@@ -118,6 +120,7 @@ class FakeTickerplant : public wire::ServerHandler {
     const Value schemas = Value::List(
         {Value::List({Value::Symbol("a"), Empty()}), Value::List({Value::Symbol("b"), Empty()})});
     subscriber_ = &connection;
+    if (numbered) asked_tables = request.items()[1];
     connection.Reply(ticket, numbered ? Value::List({schemas, i, path})
                                       : Value::List({schemas, Value::List({i, path})}));
     if (on_subscribed) on_subscribed();
@@ -183,12 +186,13 @@ class SubscriberTest : public testing::Test {
   }
 
   void Subscribe(bool read_log_file = true) {
-    SubscriberOptions options;
+    wire::SubscriberOptions options;
     options.tickerplant = address_;
     options.client.first_pause = 5ms;
     options.client.longest_pause = 5ms;
     options.read_log_file = read_log_file;
-    subscriber_ = std::make_unique<Subscriber>(loop_, options, &rdb_);
+    options.tables = tables_;
+    subscriber_ = std::make_unique<wire::Subscriber>(loop_, options, &rdb_);
   }
   bool Until(const std::function<bool()>& done) { return loop_.RunUntil(done, 20s); }
   bool UntilLive() {
@@ -222,13 +226,14 @@ class SubscriberTest : public testing::Test {
     EXPECT_EQ(Rows(), expected);
   }
 
+  std::vector<std::string> tables_;
   ManualClock clock_{0};
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
   Rdb rdb_{{}, Placement(tier_.get()), &clock_};
   wire::Address address_;
   wire::EventLoop loop_;
   std::unique_ptr<FakeTickerplant> plant_;
-  std::unique_ptr<Subscriber> subscriber_;
+  std::unique_ptr<wire::Subscriber> subscriber_;
 };
 
 TEST_F(SubscriberTest, ReplaysTheLogAndGoesOnLive) {
@@ -246,6 +251,19 @@ TEST_F(SubscriberTest, ReplaysTheLogAndGoesOnLive) {
   ASSERT_TRUE(UntilRows(9));
   ExpectRowsOnce(9);
   EXPECT_EQ(rdb_.counters().rows, 4u);
+}
+
+TEST_F(SubscriberTest, SubscribesToTheTablesThatItIsToldTo) {
+  plant_->Start();
+  Subscribe();
+  ASSERT_TRUE(UntilLive());
+  EXPECT_EQ(plant_->asked_tables, Value::Symbol("")) << "all";
+  Lose();
+  tables_ = {"b"};
+  Subscribe();
+  plant_->Start();
+  ASSERT_TRUE(UntilLive());
+  EXPECT_EQ(plant_->asked_tables, Value::Symbols({"b"}));
 }
 
 TEST_F(SubscriberTest, WaitsForATickerplantThatIsNotThereYet) {

@@ -1,10 +1,10 @@
-#include "rdb/subscription_answer.h"
+#include "wire/subscription_answer.h"
 
 #include <gtest/gtest.h>
 
 #include "base/status.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 Value EmptyTrade() {
@@ -63,4 +63,4 @@ TEST(SubscriptionAnswer, RefusesWhatIsNone) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

@@ -1,8 +1,8 @@
-#include "rdb/subscription_answer.h"
+#include "wire/subscription_answer.h"
 
 #include "base/status.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 bool IsNamedTable(const Value& value) {
@@ -87,4 +87,4 @@ absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer) 
   return parsed;
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

@@ -1,10 +1,10 @@
-#include "rdb/log_replay.h"
+#include "wire/log_replay.h"
 
 #include "base/status.h"
 #include "base/time.h"
 #include "wire/codec.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 constexpr int kMessagesPerClock = 64;  // Between two looks at the clock.
@@ -12,23 +12,23 @@ constexpr int kMessagesPerClock = 64;  // Between two looks at the clock.
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<LogReplay>> LogReplay::Open(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<wire::TplogReader> reader, wire::TplogReader::Open(path));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<TplogReader> reader, TplogReader::Open(path));
   return std::unique_ptr<LogReplay>(new LogReplay(std::move(reader)));
 }
 
-absl::StatusOr<LogReplay::Progress> LogReplay::Step(Rdb& rdb, uint64_t end_seq,
+absl::StatusOr<LogReplay::Progress> LogReplay::Step(SubscribedState& state, uint64_t end_seq,
                                                     std::chrono::nanoseconds at_most) {
   const int64_t deadline_ns = MonotonicNs() + at_most.count();
-  if (rdb.position().seq() >= end_seq) return Progress::kReached;
-  if (reader_->next_seq() != rdb.position().seq()) {
-    const absl::Status sought = reader_->Seek(rdb.position().seq());
+  if (state.position().seq() >= end_seq) return Progress::kReached;
+  if (reader_->next_seq() != state.position().seq()) {
+    const absl::Status sought = reader_->Seek(state.position().seq());
     if (absl::IsNotFound(sought)) return Progress::kLogEnds;
     TS_RETURN_IF_ERROR(sought);
   }
-  for (int i = 1; rdb.position().seq() < end_seq; ++i) {
-    TS_ASSIGN_OR_RETURN(const std::optional<wire::TplogMessage> message, reader_->Next());
+  for (int i = 1; state.position().seq() < end_seq; ++i) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, reader_->Next());
     if (!message) return Progress::kLogEnds;
-    rdb.OnLogged(message->body);
+    state.OnLogged(message->body);
     if (i % kMessagesPerClock == 0 && MonotonicNs() >= deadline_ns) return Progress::kMore;
   }
   return Progress::kReached;
@@ -40,17 +40,18 @@ absl::StatusOr<ByteBuffer> LogReplay::ReadMessage(uint64_t seq) {
   return bytes;
 }
 
-absl::Status ReplayBytes(std::span<const std::byte> messages, Rdb& rdb, uint64_t end_seq) {
-  while (!messages.empty() && rdb.position().seq() < end_seq) {
-    TS_ASSIGN_OR_RETURN(const std::optional<size_t> bytes, wire::ValueBytes(messages));
+absl::Status ReplayBytes(std::span<const std::byte> messages, SubscribedState& state,
+                         uint64_t end_seq) {
+  while (!messages.empty() && state.position().seq() < end_seq) {
+    TS_ASSIGN_OR_RETURN(const std::optional<size_t> bytes, ValueBytes(messages));
     if (!bytes) {
-      return DataLoss("log message {}: {} bytes are not a whole value", rdb.position().seq(),
+      return DataLoss("log message {}: {} bytes are not a whole value", state.position().seq(),
                       messages.size());
     }
-    rdb.OnLogged(messages.first(*bytes));
+    state.OnLogged(messages.first(*bytes));
     messages = messages.subspan(*bytes);
   }
   return absl::OkStatus();
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a tickerplant answers, as far as an RDB needs it.
+// What a tickerplant answers, as far as a subscriber needs it.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "table/schema.h"
 #include "table/value.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 
 // Where the log stands: how many of its messages have been published, and its path, empty if there
 // is no log.
@@ -34,4 +34,4 @@ absl::StatusOr<Schema> SchemaOf(std::string_view table, const Value& value);
 // `(.u.sub[`;`];.u `i`L)`. schemas is a list of (name; empty table), or one such pair.
 absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer);
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

@@ -1,8 +1,8 @@
-#include "rdb/position.h"
+#include "wire/position.h"
 
 #include <algorithm>
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 
 bool Position::OnPublished(std::string_view table, uint64_t rows, uint64_t seq) {
   if (seq < publication_seq_ || seq <= seq_) return false;
@@ -58,4 +58,4 @@ bool Position::Load(RecordReader& record) {
   return true;
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

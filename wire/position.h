@@ -21,7 +21,7 @@
 #include "base/string_map.h"
 #include "table/record.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 
 class Position {
  public:
@@ -53,4 +53,4 @@ class Position {
   StringMap<uint64_t> rows_ahead_;  // By table: rows that are here of messages from seq_ on.
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

@@ -1,6 +1,6 @@
 #pragma once
 
-// Keeps an Rdb subscribed to a tickerplant: every row once, across losses and restarts of either.
+// Keeps a state subscribed to a tickerplant: every row once, across losses and restarts of either.
 //
 //   connect -> `.u `i`L` -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
@@ -15,45 +15,50 @@
 // first may not be read meanwhile.
 //
 // A tickerplant without `.u.subx` is plain kdb+tick: it gets the request of kdb+tick's own RDB, and
-// its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the tables
-// are emptied and filled again.
+// its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the state
+// is emptied and filled again.
 //
-// Tables that outlived their process (durable_state.h) are gone on with if the tickerplant's log
-// has the path, and begins with the message, of the log that they stand in; else they are emptied.
+// A state that outlived its process is gone on with if the tickerplant's log
+// has the path, and begins with the message, of the log that it stands in; else it is emptied.
 //
-// Threads: everything on the loop's thread, the Rdb's ingest thread.
+// Threads: everything on the loop's thread.
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/logging.h"
 #include "base/time.h"
-#include "rdb/log_replay.h"
-#include "rdb/rdb.h"
-#include "rdb/subscription_answer.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
+#include "wire/log_replay.h"
+#include "wire/subscribed_state.h"
+#include "wire/subscription_answer.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 
 struct SubscriberOptions {
-  wire::Address tickerplant;
-  wire::ClientOptions client;
+  Address tickerplant;
+  ClientOptions client;
   bool read_log_file = true;  // Off: the log is always streamed.
+  // What is published to us; empty: all tables. A replay hands on every message, and a plain
+  // kdb+tick publishes all tables whatever this says.
+  std::vector<std::string> tables;
 };
 
-class Subscriber : public wire::ClientHandler {
+class Subscriber : public ClientHandler {
  public:
-  // Starts connecting from the loop. `rdb` outlives the subscriber.
-  Subscriber(wire::EventLoop& loop, const SubscriberOptions& options, Rdb* rdb);
+  // Starts connecting from the loop. `state` outlives the subscriber.
+  Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state);
   ~Subscriber() override;
 
-  void OnConnected(wire::Connection& connection) override;
-  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
-  void OnClosed(wire::Connection& connection, const absl::Status& why) override;
+  void OnConnected(Connection& connection) override;
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override;
+  void OnDrained(Connection& connection) override;
+  void OnClosed(Connection& connection, const absl::Status& why) override;
   void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) override;
 
  private:
@@ -68,8 +73,8 @@ class Subscriber : public wire::ClientHandler {
   void SubscribePlain();
   void OnSubscribed(const SubscriptionAnswer& answer);
   void GoLive();
-  // Makes sure that the Rdb stands in this log; it starts over if it stands in another. `first_crc`
-  // is that of the log's first message, if it was asked for.
+  // Makes sure that the state stands in this log; it starts over if it stands in another.
+  // `first_crc` is that of the log's first message, if it was asked for.
   void EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc = std::nullopt);
   // Asks the tickerplant for the first message of its log: what a log is known by when its position
   // comes from the process before this one.
@@ -90,9 +95,9 @@ class Subscriber : public wire::ClientHandler {
   void Later(Next next);
   void Restart(const absl::Status& why);  // Closes the connection; the client connects again.
 
-  wire::EventLoop& loop_;
+  EventLoop& loop_;
   const SubscriberOptions options_;
-  Rdb* const rdb_;
+  SubscribedState* const state_;
   std::shared_ptr<int> alive_ =
       std::make_shared<int>(0);  // Callbacks of a gone subscriber end here.
 
@@ -101,7 +106,7 @@ class Subscriber : public wire::ClientHandler {
   bool was_live_plain_ = false;     // What is here came from unnumbered upds: start over.
   LogLimit waiting_limit_{10 * kNsPerSecond};
   int rounds_ = 0;          // Replays before subscribing.
-  std::string log_path_;    // The log that the Rdb stands in; empty: not known.
+  std::string log_path_;    // The log that the state stands in; empty: not known.
   bool log_known_ = false;  // Whether position and log_path_ belong together.
   bool reopened_ = false;   // They come from another process, and no log was entered since.
   bool identifying_ = false;
@@ -113,7 +118,7 @@ class Subscriber : public wire::ClientHandler {
   std::unique_ptr<LogReplay> file_;  // The log's file, if it is known to be that of log_path_.
   bool file_rejected_ = false;       // It is not, or cannot be opened.
   std::unique_ptr<LogStream> stream_;
-  std::unique_ptr<wire::Client> client_;  // Last: its callbacks use the rest.
+  std::unique_ptr<Client> client_;  // Last: its callbacks use the rest.
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

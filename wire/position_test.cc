@@ -1,4 +1,4 @@
-#include "rdb/position.h"
+#include "wire/position.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 TEST(Position, APublicationIsCompleteWhenTheNextOneBegins) {
@@ -113,4 +113,4 @@ TEST(Position, TakesEachRowOnceAcrossAnyLosses) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire

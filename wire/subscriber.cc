@@ -1,4 +1,4 @@
-#include "rdb/subscriber.h"
+#include "wire/subscriber.h"
 
 #include <chrono>
 #include <utility>
@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "wire/codec.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 using namespace std::chrono_literals;
@@ -23,8 +23,13 @@ constexpr int64_t kStreamBytes = int64_t{8} << 20;
 constexpr std::string_view kPositionText = ".u `i`L";
 constexpr std::string_view kPlainSubscribeText = "(.u.sub[`;`];.u `i`L)";
 
-Value AllTablesAllSymbols(std::string_view function) {
-  return Value::List({Value::String(function), Value::Symbol(""), Value::Symbol("")});
+// `.u.subx[tables;`]`: all symbols of all tables if none is named.
+Value SubscribeRequest(const std::vector<std::string>& tables) {
+  SymbolVector names;
+  for (const std::string& table : tables) names.push_back(table);
+  return Value::List({Value::String(".u.subx"),
+                      tables.empty() ? Value::Symbol("") : Value::Symbols(std::move(names)),
+                      Value::Symbol("")});
 }
 
 // Answered by the bytes of the log's first message.
@@ -39,46 +44,46 @@ void Set(std::atomic<uint64_t>& flag, uint64_t value) {
 }  // namespace
 
 // Asks for the log piece by piece over a connection of its own.
-class Subscriber::LogStream : public wire::ClientHandler {
+class Subscriber::LogStream : public ClientHandler {
  public:
   explicit LogStream(Subscriber& owner)
       : owner_(owner), client_(owner.loop_, owner.options_.tickerplant, Options(owner), this) {}
 
-  void OnConnected(wire::Connection& connection) override { Ask(connection); }
-  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnConnected(Connection& connection) override { Ask(connection); }
+  void OnMessage(Connection&, const ReceivedMessage&) override {}
   void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) override { End(why); }
-  void OnClosed(wire::Connection&, const absl::Status& why) override {
+  void OnClosed(Connection&, const absl::Status& why) override {
     End(why.ok() ? Unavailable("the tickerplant closed the connection") : why);
   }
 
  private:
-  static wire::ClientOptions Options(const Subscriber& owner) {
-    wire::ClientOptions options = owner.options_.client;
+  static ClientOptions Options(const Subscriber& owner) {
+    ClientOptions options = owner.options_.client;
     options.reconnect = false;
     return options;
   }
 
-  void Ask(wire::Connection& connection) {
-    const auto from = static_cast<int64_t>(owner_.rdb_->position().seq());
+  void Ask(Connection& connection) {
+    const auto from = static_cast<int64_t>(owner_.state_->position().seq());
     connection.Call(
         Value::List({Value::String(".u.log"), Value::Long(from), Value::Long(kStreamBytes)}),
         [this, &connection](const absl::StatusOr<Value>& answer) { OnAnswer(connection, answer); });
   }
 
-  void OnAnswer(wire::Connection& connection, const absl::StatusOr<Value>& answer) {
+  void OnAnswer(Connection& connection, const absl::StatusOr<Value>& answer) {
     if (ended_) return;
     if (!answer.ok()) return End(answer.status());
     if (!answer->is(Type::kByte)) {
       return End(InvalidArgument(".u.log: answer is a {}, expected bytes", NameOf(answer->type())));
     }
     const uint64_t end_seq = owner_.replay_end_seq_;
-    Rdb& rdb = *owner_.rdb_;
-    const absl::Status replayed = ReplayBytes(answer->elements(), rdb, end_seq);
+    SubscribedState& state = *owner_.state_;
+    const absl::Status replayed = ReplayBytes(answer->elements(), state, end_seq);
     if (!replayed.ok()) return End(replayed);
-    if (rdb.position().seq() >= end_seq) return End(absl::OkStatus());
+    if (state.position().seq() >= end_seq) return End(absl::OkStatus());
     if (answer->count() == 0) {
       return End(
-          DataLoss("the log ends at message {}, expected {}", rdb.position().seq(), end_seq));
+          DataLoss("the log ends at message {}, expected {}", state.position().seq(), end_seq));
     }
     Ask(connection);
   }
@@ -99,39 +104,39 @@ class Subscriber::LogStream : public wire::ClientHandler {
 
   Subscriber& owner_;
   bool ended_ = false;
-  wire::Client client_;
+  Client client_;
 };
 
-Subscriber::Subscriber(wire::EventLoop& loop, const SubscriberOptions& options, Rdb* rdb)
-    : loop_(loop), options_(options), rdb_(rdb) {
-  if (rdb->log().first_message_crc) {
-    log_path_ = rdb->log().path;
+Subscriber::Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state)
+    : loop_(loop), options_(options), state_(state) {
+  if (state->log().first_message_crc) {
+    log_path_ = state->log().path;
     log_known_ = reopened_ = true;
   }
-  client_ = std::make_unique<wire::Client>(loop, options.tickerplant, options.client, this);
+  client_ = std::make_unique<Client>(loop, options.tickerplant, options.client, this);
 }
 
 Subscriber::~Subscriber() = default;
 
 // ---- the connection
 
-void Subscriber::OnConnected(wire::Connection& connection) {
+void Subscriber::OnConnected(Connection& connection) {
   ++connection_number_;
   rounds_ = 0;
   numbered_ = true;
   file_rejected_ = false;
   identifying_ = false;
-  Set(rdb_->counters().connected, 1);
-  LogInfo("connected tickerplant={} seq={}", connection.peer(), rdb_->position().seq());
+  Set(state_->subscription().connected, 1);
+  LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
   // Calls wait until the connection is started, which happens when we return.
   Later(&Subscriber::AskPosition);
 }
 
-void Subscriber::OnMessage(wire::Connection&, const wire::ReceivedMessage& message) {
-  if (message.kind == wire::MessageKind::kResponse) return;
-  switch (rdb_->OnLive(message.body)) {
+void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
+  if (message.kind == MessageKind::kResponse) return;
+  switch (state_->OnLive(message.body)) {
     case LiveOutcome::kTaken:
-      if (rdb_->durable() != nullptr && !rdb_->log().first_message_crc) IdentifyLog();
+      if (state_->OutlivesProcess() && !state_->log().first_message_crc) IdentifyLog();
       return;
     case LiveOutcome::kDayEnded:
       log_known_ = false;
@@ -141,14 +146,16 @@ void Subscriber::OnMessage(wire::Connection&, const wire::ReceivedMessage& messa
   }
 }
 
-void Subscriber::OnClosed(wire::Connection& connection, const absl::Status& why) {
+void Subscriber::OnDrained(Connection&) { state_->OnDrained(); }
+
+void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
   ++connection_number_;
   file_ = nullptr;
   stream_ = nullptr;
-  Set(rdb_->counters().connected, 0);
-  Set(rdb_->counters().live, 0);
+  Set(state_->subscription().connected, 0);
+  Set(state_->subscription().live, 0);
   LogWarn("tickerplant lost host={} seq={} reason=\"{}\"", connection.peer(),
-          rdb_->position().seq(), Message(why));
+          state_->position().seq(), Message(why));
 }
 
 void Subscriber::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
@@ -158,11 +165,11 @@ void Subscriber::OnConnectFailed(const absl::Status& why, std::chrono::milliseco
 }
 
 void Subscriber::Restart(const absl::Status& why) {
-  if (wire::Connection* const connection = client_->connection()) connection->Close(why);
+  if (Connection* const connection = client_->connection()) connection->Close(why);
 }
 
 void Subscriber::Ask(const Value& request, std::function<void(absl::StatusOr<Value>)> done) {
-  wire::Connection* const connection = client_->connection();
+  Connection* const connection = client_->connection();
   if (connection == nullptr) return;
   connection->Call(request, [alive = std::weak_ptr(alive_), this, number = connection_number_,
                              done = std::move(done)](absl::StatusOr<Value> answer) {
@@ -188,7 +195,7 @@ void Subscriber::AskPosition() {
       if (!parsed.ok()) return Restart(parsed.status());
       log = *parsed;
     }
-    if (rdb_->durable() == nullptr || log.seq == 0) {
+    if (!state_->OutlivesProcess() || log.seq == 0) {
       EnterLog(log);
       return CheckLogFile(log.seq);
     }
@@ -212,7 +219,7 @@ void Subscriber::IdentifyLog() {
   if (!numbered_ || !log_known_ || std::exchange(identifying_, true)) return;
   AskFirstMessage([this, path = log_path_](std::optional<uint32_t> crc) {
     identifying_ = false;
-    if (crc && log_known_ && path == log_path_) rdb_->SetLog({path, crc});
+    if (crc && log_known_ && path == log_path_) state_->SetLog({path, crc});
   });
 }
 
@@ -245,7 +252,7 @@ void Subscriber::CheckLogFile(uint64_t seq) {
 }
 
 void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
-  const bool far = seq > rdb_->position().seq() + kNearMessages;
+  const bool far = seq > state_->position().seq() + kNearMessages;
   if (far && rounds_++ < kRoundsMax) return AskSchemas(seq);
   Subscribe();
 }
@@ -266,7 +273,7 @@ void Subscriber::AskSchemas(uint64_t seq) {
         if (schema.ok()) schemas->push_back(*std::move(schema));
         if (--*left > 0) return;
         if (schemas->size() < tables) return Subscribe();
-        rdb_->OnSchemas(*schemas);
+        state_->OnSchemas(*schemas);
         ReplayTo(seq, &Subscriber::AskPosition);
       });
     }
@@ -274,26 +281,26 @@ void Subscriber::AskSchemas(uint64_t seq) {
 }
 
 void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc) {
-  const bool another = first_crc != rdb_->log().first_message_crc &&
-                       (reopened_ || (first_crc && rdb_->log().first_message_crc));
+  const bool another = first_crc != state_->log().first_message_crc &&
+                       (reopened_ || (first_crc && state_->log().first_message_crc));
   const bool same =
-      log_known_ && log.path == log_path_ && log.seq >= rdb_->position().seq() && !another;
+      log_known_ && log.path == log_path_ && log.seq >= state_->position().seq() && !another;
   reopened_ = false;
   if (!same || was_live_plain_) {
-    if (log_known_ || rdb_->position().seq() > 0 || was_live_plain_) {
+    if (log_known_ || state_->position().seq() > 0 || was_live_plain_) {
       LogInfo("starting over log={} seq={} was={} seq_was={}", log.path, log.seq, log_path_,
-              rdb_->position().seq());
-      Set(rdb_->counters().starts_over,
-          rdb_->counters().starts_over.load(std::memory_order_relaxed) + 1);
+              state_->position().seq());
+      Set(state_->subscription().starts_over,
+          state_->subscription().starts_over.load(std::memory_order_relaxed) + 1);
     }
-    rdb_->StartOver();
+    state_->StartOver();
     file_ = nullptr;
     file_rejected_ = false;
   }
   was_live_plain_ = false;
   log_path_ = log.path;
   log_known_ = true;
-  if (!same || first_crc) rdb_->SetLog({log.path, first_crc});
+  if (!same || first_crc) state_->SetLog({log.path, first_crc});
 }
 
 // After the end of a day: which log the numbers of the next upds belong to. As long as the answer
@@ -307,12 +314,12 @@ void Subscriber::AskLogPath() {
     const std::string_view path = answer->symbol();
     log_path_ = path.substr(path.starts_with(':') ? 1 : 0);
     log_known_ = true;
-    rdb_->SetLog({log_path_, std::nullopt});
+    state_->SetLog({log_path_, std::nullopt});
   });
 }
 
 void Subscriber::Subscribe() {
-  Ask(AllTablesAllSymbols(".u.subx"), [this](const absl::StatusOr<Value>& answer) {
+  Ask(SubscribeRequest(options_.tables), [this](const absl::StatusOr<Value>& answer) {
     if (!answer.ok()) {
       LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
               Message(answer.status()));
@@ -337,20 +344,21 @@ void Subscriber::SubscribePlain() {
 void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
   // From here on upds come; they wait until the log has been replayed up to them.
   client_->connection()->PauseReading();
-  rdb_->OnSchemas(answer.schemas);
+  state_->OnSchemas(answer.schemas);
   EnterLog(answer.log);
   ReplayTo(answer.log.seq, &Subscriber::GoLive);
 }
 
 void Subscriber::GoLive() {
-  if (!rdb_->position().OnCaughtUp(replay_end_seq_)) {
+  if (!state_->position().OnCaughtUp(replay_end_seq_)) {
     // The tickerplant's log lost messages that it had published, with a disk perhaps.
     log_known_ = false;
     return Restart(DataLoss("rows were published that {} does not hold", log_path_));
   }
   was_live_plain_ = !numbered_;
-  Set(rdb_->counters().live, 1);
+  Set(state_->subscription().live, 1);
   LogInfo("live seq={} numbered={} log={}", replay_end_seq_, numbered_, log_path_);
+  state_->OnGoneLive();
   client_->connection()->ResumeReading();
 }
 
@@ -358,7 +366,7 @@ void Subscriber::GoLive() {
 
 void Subscriber::ReplayTo(uint64_t end_seq, Next next) {
   replay_end_seq_ = end_seq;
-  replay_begin_seq_ = rdb_->position().seq();
+  replay_begin_seq_ = state_->position().seq();
   replay_begin_ns_ = MonotonicNs();
   after_replay_ = next;
   if (replay_begin_seq_ >= end_seq) return Later(&Subscriber::FinishReplay);
@@ -372,13 +380,14 @@ void Subscriber::BeginReplay() {
 }
 
 void Subscriber::ReplayFile() {
-  const absl::StatusOr<LogReplay::Progress> progress = file_->Step(*rdb_, replay_end_seq_, kSlice);
+  const absl::StatusOr<LogReplay::Progress> progress =
+      file_->Step(*state_, replay_end_seq_, kSlice);
   if (progress.ok() && *progress == LogReplay::Progress::kMore) {
     return Later(&Subscriber::ReplayFile);
   }
   if (progress.ok() && *progress == LogReplay::Progress::kReached) return FinishReplay();
   const absl::Status why = progress.ok() ? DataLoss("{} ends at message {}, expected {}", log_path_,
-                                                    rdb_->position().seq(), replay_end_seq_)
+                                                    state_->position().seq(), replay_end_seq_)
                                          : progress.status();
   file_ = nullptr;
   file_rejected_ = true;
@@ -392,23 +401,23 @@ void Subscriber::ReplayStream() { stream_ = std::make_unique<LogStream>(*this); 
 // Rows that cannot be had are counted and named; those that still come are taken.
 void Subscriber::GiveUpReplay(const absl::Status& why) {
   if (absl::IsUnavailable(why)) return Restart(why);  // The tickerplant went: all of this again.
-  const uint64_t missing = replay_end_seq_ - rdb_->position().seq();
-  std::atomic<uint64_t>& counter = rdb_->counters().messages_missing;
+  const uint64_t missing = replay_end_seq_ - state_->position().seq();
+  std::atomic<uint64_t>& counter = state_->subscription().messages_missing;
   Set(counter, counter.load(std::memory_order_relaxed) + missing);
   LogError("log not replayed to its end log={} seq={} messages_missing={} error=\"{}\"", log_path_,
-           rdb_->position().seq(), missing, Message(why));
-  rdb_->position().OnCaughtUp(replay_end_seq_);
+           state_->position().seq(), missing, Message(why));
+  state_->position().OnCaughtUp(replay_end_seq_);
   replay_begin_seq_ = replay_end_seq_;
   FinishReplay();
 }
 
 void Subscriber::FinishReplay() {
-  const uint64_t messages = rdb_->position().seq() - replay_begin_seq_;
+  const uint64_t messages = state_->position().seq() - replay_begin_seq_;
   if (messages > 0) {
-    LogInfo("replayed log={} messages={} seq={} ms={}", log_path_, messages, rdb_->position().seq(),
-            (MonotonicNs() - replay_begin_ns_) / 1'000'000);
+    LogInfo("replayed log={} messages={} seq={} ms={}", log_path_, messages,
+            state_->position().seq(), (MonotonicNs() - replay_begin_ns_) / 1'000'000);
   }
   if (client_->connection() != nullptr) (this->*after_replay_)();
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire
