@@ -45,6 +45,7 @@ RowSet RowSet::OfPostings(const Postings& postings) {
   RowSet set;
   for (const PostingRun& run : postings.runs) set.AddRun(run);
   if (postings.time_sorted && !set.runs_.empty()) set.times_ = postings.times;
+  set.owner_ = postings.owner;
   return set;
 }
 

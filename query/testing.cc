@@ -236,7 +236,16 @@ void TestEnvironment::SetValue(std::string_view name, Value value) {
   values_.insert_or_assign(std::string(name), std::move(value));
 }
 
+void TestEnvironment::JoinTables(std::string_view name, std::vector<std::string> parts) {
+  joined_.insert_or_assign(std::string(name), std::move(parts));
+}
+
 std::optional<Snapshot> TestEnvironment::FindTable(std::string_view name) {
+  if (const auto joined = joined_.find(name); joined != joined_.end()) {
+    std::vector<Snapshot> parts;
+    for (const std::string& part : joined->second) parts.push_back(*FindTable(part));
+    return Snapshot::Join(std::move(parts));
+  }
   const auto found = tables_.find(name);
   if (found == tables_.end()) return std::nullopt;
   return found->second->TakeSnapshot();

@@ -34,6 +34,8 @@ class TestEnvironment : public Environment {
 
   // The table that `expression` evaluates to, captured.
   void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64);
+  // Captured tables as one, one behind the other.
+  void JoinTables(std::string_view name, std::vector<std::string> parts);
   void SetValue(std::string_view name, Value value);
 
   std::optional<Snapshot> FindTable(std::string_view name) override;
@@ -51,6 +53,7 @@ class TestEnvironment : public Environment {
   std::unique_ptr<mem::Tier> tier_;
   SymbolTable symbols_;
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_;
+  std::map<std::string, std::vector<std::string>, std::less<>> joined_;
   std::map<std::string, Value, std::less<>> values_;
 };
 

@@ -12,10 +12,15 @@
 // so the number of a row's chunk is the width in bits of row / 1,024: there is nothing to look up,
 // and no row ever moves. Together they have the bytes of one full chunk, so a large table takes
 // what it would take if all were full.
+//
+// A table that consists of several others, one behind the other, has chunks of any sizes: where
+// each begins is looked up by binary search.
 
 #include <algorithm>
 #include <bit>
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace tickstack {
 
@@ -34,17 +39,31 @@ class ChunkLayout {
       : ChunkLayout(std::min(Log2(rows_per_chunk), kFirstShift), Log2(rows_per_chunk)) {}
   // Every row in chunk 0, for what is not in chunks at all.
   static constexpr ChunkLayout OneChunk() { return {kLargestShift, kLargestShift}; }
+  // Chunks of any sizes. `begins` has the first row of each, which is 0 for the first one, and then
+  // the row behind the last; it ascends, has two items at least, and outlives the layout.
+  static constexpr ChunkLayout OfBegins(std::span<const size_t> begins) {
+    ChunkLayout layout = OneChunk();
+    layout.growing_ = SIZE_MAX;  // So that chunks are looked up where those that grow are found.
+    layout.begins_ = begins.data();
+    layout.begin_count_ = begins.size();
+    return layout;
+  }
 
   constexpr size_t NumberOf(size_t row) const {
-    if (row >> full_shift_ == 0) return static_cast<size_t>(std::bit_width(row >> first_shift_));
+    if (row >> full_shift_ == 0) {
+      if (begins_ != nullptr) return Search(row);
+      return static_cast<size_t>(std::bit_width(row >> first_shift_));
+    }
     return (row >> full_shift_) + growing_;
   }
   constexpr size_t BeginRow(size_t chunk) const {
     if (chunk > growing_) return (chunk - growing_) << full_shift_;
+    if (begins_ != nullptr) return begins_[chunk];
     return chunk == 0 ? 0 : Rows(chunk);
   }
   constexpr size_t Rows(size_t chunk) const {
     if (chunk > growing_) return size_t{1} << full_shift_;
+    if (begins_ != nullptr) return begins_[chunk + 1] - begins_[chunk];
     return size_t{1} << (chunk == 0 ? first_shift_ : first_shift_ + chunk - 1);
   }
   constexpr Chunk ChunkOf(size_t row) const {
@@ -63,10 +82,17 @@ class ChunkLayout {
   static constexpr size_t Log2(size_t power) {
     return static_cast<size_t>(std::countr_zero(power));
   }
+  // Rows behind the last chunk are counted to it, as in a chunk that is not full yet.
+  constexpr size_t Search(size_t row) const {
+    const size_t* const after = std::upper_bound(begins_ + 1, begins_ + begin_count_ - 1, row);
+    return static_cast<size_t>(after - begins_) - 1;
+  }
 
   size_t first_shift_;
   size_t full_shift_;
-  size_t growing_;  // Chunks from 1 on that double.
+  size_t growing_;                  // Chunks from 1 on that double.
+  const size_t* begins_ = nullptr;  // Of chunks of any sizes.
+  size_t begin_count_ = 0;
 };
 
 // Calls f(begin_row, end_row) for each piece of rows [begin_row, end_row) that lies in one chunk.

@@ -92,5 +92,23 @@ TEST(ChunkLayout, PartsCoverARangeOnceAndNeverCrossABorder) {
   }
 }
 
+TEST(ChunkLayout, ChunksOfAnySizesAreLookedUp) {
+  const std::vector<size_t> begins = {0, 1, 5, 5'000'000'000, 5'000'000'007};
+  const ChunkLayout layout = ChunkLayout::OfBegins(begins);
+  for (size_t chunk = 0; chunk + 1 < begins.size(); ++chunk) {
+    SCOPED_TRACE(chunk);
+    EXPECT_EQ(layout.BeginRow(chunk), begins[chunk]);
+    EXPECT_EQ(layout.Rows(chunk), begins[chunk + 1] - begins[chunk]);
+    for (const size_t row : {begins[chunk], begins[chunk + 1] - 1}) {
+      const ChunkLayout::Chunk of_row = layout.ChunkOf(row);
+      EXPECT_EQ(of_row.number, chunk);
+      EXPECT_EQ(of_row.begin_row, begins[chunk]);
+      EXPECT_EQ(of_row.end_row, begins[chunk + 1]);
+      EXPECT_EQ(layout.Chunks(row + 1), chunk + 1);
+    }
+  }
+  EXPECT_EQ(layout.Chunks(0), 0u);
+}
+
 }  // namespace
 }  // namespace tickstack

@@ -122,6 +122,7 @@ struct Postings {
   std::optional<PostingTimes> times;  // If the table has times.
   size_t rows = 0;                    // Sum over the runs.
   bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
+  std::shared_ptr<const void> owner = nullptr;  // Keeps runs that are not the table's own.
 };
 
 // The first and the last row of a symbol, and how many it has; 0: none of the others means a thing.

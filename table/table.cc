@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "mem/copy.h"
 #include "table/column.h"
+#include "table/joined_snapshots.h"
 #include "table/keyed_table.h"
 #include "table/record.h"
 
@@ -334,14 +335,30 @@ size_t Table::index_bytes() const {
   return impl_->index == nullptr ? 0 : impl_->index->bytes();
 }
 
+Snapshot Snapshot::Join(std::vector<Snapshot> parts) {
+  TS_CHECK(!parts.empty());
+  const Snapshot last = parts.back();
+  std::erase_if(parts, [](const Snapshot& part) { return part.rows() == 0; });
+  if (parts.empty()) return last;
+  Snapshot joined = parts.front();
+  if (parts.size() == 1) return joined;
+  auto all = std::make_shared<const JoinedSnapshots>(std::move(parts));
+  joined.rows_ = all->rows();
+  joined.view_ = nullptr;
+  joined.joined_ = std::move(all);
+  return joined;
+}
+
 const Schema& Snapshot::schema() const { return table_->impl_->schema; }
 
 const ChunkLayout& Snapshot::layout() const {
+  if (joined_ != nullptr) return joined_->layout();
   return view_ == nullptr ? table_->impl_->layout : table_->impl_->keyed->layout();
 }
 
 std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) const {
   TS_CHECK(column < schema().columns.size() && chunk < chunks());
+  if (joined_ != nullptr) return joined_->ChunkBytes(column, chunk);
   if (view_ != nullptr) return view_->Elements(column, chunk);
   return table_->impl_->columns[column].Elements(
       chunk, std::min(rows_ - layout().BeginRow(chunk), layout().Rows(chunk)));
@@ -349,29 +366,32 @@ std::span<const std::byte> Snapshot::ChunkBytes(size_t column, size_t chunk) con
 
 std::optional<TimeBounds> Snapshot::TimesOf(size_t column, size_t chunk) const {
   TS_CHECK(chunk < chunks());
+  if (joined_ != nullptr) return joined_->TimesOf(column, chunk);
   if (table_->impl_->time != static_cast<int>(column)) return std::nullopt;
   return table_->impl_->chunk_times.Of(chunk);
 }
 
 std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {
   TS_CHECK(column < schema().columns.size() && row < rows_ && view_ == nullptr);
+  if (joined_ != nullptr) return joined_->Item(column, row);
   return table_->impl_->columns[column].Item(row);
 }
 
 const SymbolIndex* Snapshot::Index() const {
-  return view_ == nullptr ? table_->impl_->index.get() : table_->impl_->keyed->symbol_index();
+  return table_->impl_->keyed == nullptr ? table_->impl_->index.get()
+                                         : table_->impl_->keyed->symbol_index();
 }
 
 std::optional<Postings> Snapshot::RowsOf(SymbolId symbol) const {
   const SymbolIndex* const index = Index();
   if (index == nullptr) return std::nullopt;
-  return index->Find(symbol, rows_);
+  return joined_ != nullptr ? joined_->RowsOf(symbol) : index->Find(symbol, rows_);
 }
 
 std::optional<PostingEnds> Snapshot::EndsOf(SymbolId symbol) const {
   const SymbolIndex* const index = Index();
   if (index == nullptr) return std::nullopt;
-  return index->EndsOf(symbol, rows_);
+  return joined_ != nullptr ? joined_->EndsOf(symbol) : index->EndsOf(symbol, rows_);
 }
 
 }  // namespace tickstack

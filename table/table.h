@@ -24,8 +24,8 @@
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
 #include "table/batch.h"
-#include "table/chunk_times.h"
 #include "table/chunk_layout.h"
+#include "table/chunk_times.h"
 #include "table/record.h"
 #include "table/schema.h"
 #include "table/symbol_index.h"
@@ -34,11 +34,17 @@
 
 namespace tickstack {
 
+class JoinedSnapshots;
 class Table;
 
 // What a query sees of a table: its first `rows()` rows, of a keyed table as one batch left them.
 // Cheap to copy; any thread. As long as one of a keyed table lives, so do the blocks that were
 // replaced since.
+//
+// A snapshot may also be several tables', one behind the other as if they were one: an rdb shows a
+// day that has ended and is not handed over yet, and behind it the rows of the next:
+//
+//   Snapshot::Join({frozen->TakeSnapshot(), table->TakeSnapshot()})
 class Snapshot {
  public:
   Snapshot(std::shared_ptr<const Table> table, size_t rows)
@@ -46,6 +52,14 @@ class Snapshot {
   // Of a keyed table.
   Snapshot(std::shared_ptr<const Table> table, std::shared_ptr<const BlockView> view)
       : table_(std::move(table)), rows_(view->rows()), view_(std::move(view)) {}
+  // The rows of each of `parts` in order, of which there is one at least; all have the same columns
+  // and key, the same names (Table::symbols) and the same index or none. Row numbers run through
+  // all of them. No key may be in two parts: nothing looks for it. Cost: some ns a chunk; nothing
+  // where only one part has rows. A symbol's rows in all parts but the first are copied when they
+  // are asked for, and its times are known in no order: for the minutes of a hand-over, not for
+  // good.
+  static Snapshot Join(std::vector<Snapshot> parts);
+  // Of several tables: the first one's with rows, for what they have in common.
   const Table& table() const { return *table_; }
   const Schema& schema() const;
   size_t rows() const { return rows_; }
@@ -77,7 +91,8 @@ class Snapshot {
 
   std::shared_ptr<const Table> table_;
   size_t rows_;
-  std::shared_ptr<const BlockView> view_;  // nullptr: the table has no key.
+  std::shared_ptr<const BlockView> view_;          // nullptr: the table has no key.
+  std::shared_ptr<const JoinedSnapshots> joined_;  // nullptr: of one table.
 };
 
 // Where the parts of a table live. Each pointer outlives the table.
