@@ -2,8 +2,9 @@
 
 // Files by descriptor: whole reads and writes, no short ones; every error names the path.
 //
-// There is no mapping of files here. A mapped file that somebody cuts short ends the reading
-// process with SIGBUS, and logs are cut short on purpose.
+// There is no mapping of files here (base/mapping.h has it, for files that never change). A mapped
+// file that somebody cuts short ends the reading process with SIGBUS, and logs are cut short on
+// purpose.
 
 #include <sys/types.h>
 

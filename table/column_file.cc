@@ -1,0 +1,175 @@
+#include "table/column_file.h"
+
+#include <cstring>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "table/kdb_format.h"
+
+namespace tickstack {
+namespace {
+
+int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t row) {
+  if (width == sizeof(int64_t)) return LoadLittle<int64_t>(positions.data() + row * width);
+  const auto position = LoadLittle<int32_t>(positions.data() + row * width);
+  return position == kNullInt ? kNullPosition : position;
+}
+
+// Neither a number of a name nor the null symbol: stands for a position that the domain has not.
+constexpr SymbolId kNoSymbol = -1;
+
+SymbolId IdOf(const SymbolDomain& domain, int64_t position) {
+  if (position == kNullPosition) return kNullSymbol;
+  const std::span<const SymbolId> ids = domain.ids();
+  if (static_cast<uint64_t>(position) >= ids.size()) return kNoSymbol;
+  return ids[static_cast<size_t>(position)];
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ColumnFile>> ColumnFile::Open(
+    const std::string& path, std::shared_ptr<const SymbolDomains> domains) {
+  std::shared_ptr<ColumnFile> column(new ColumnFile());
+  column->domains_ = std::move(domains);
+  TS_RETURN_IF_ERROR(column->Read(path));
+  return column;
+}
+
+absl::Status ColumnFile::Read(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(file_, StoredFile::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file_->Head());
+  absl::StatusOr<ColumnLayout> layout = ParseColumnLayout(head, file_->bytes());
+  if (!layout.ok()) return Annotate(layout.status(), path);
+  layout_ = *std::move(layout);
+  type_ = layout_.type;
+  rows_ = layout_.rows;
+  switch (layout_.form) {
+    case ColumnForm::kVector:
+      kind_ = ColumnKind::kFixed;
+      element_bytes_ = layout_.width;
+      return absl::OkStatus();
+    case ColumnForm::kEnum:
+      kind_ = ColumnKind::kEnum;
+      element_bytes_ = layout_.width;
+      if (domains_ != nullptr) domain_ = domains_->Find(layout_.domain);
+      return absl::OkStatus();
+    case ColumnForm::kOldNested: {
+      kind_ = ColumnKind::kItems;
+      type_ = Type::kList;
+      TS_ASSIGN_OR_RETURN(items_, OpenOldNested(*file_, layout_));
+      return absl::OkStatus();
+    }
+    case ColumnForm::kAnymap:
+      return Unimplemented("{}: an anymap", path);
+    case ColumnForm::kSerialised:
+      return ReadSerialised();
+  }
+  return Internal("{}: form {}", path, static_cast<int>(layout_.form));
+}
+
+absl::Status ColumnFile::ReadSerialised() {
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  if (!HoldsNames(bytes)) return Unimplemented("{}: a serialised list", path());
+  kind_ = ColumnKind::kItems;
+  if (static_cast<Type>(bytes[2]) == Type::kList) return absl::OkStatus();  // The empty list.
+
+  const absl::StatusOr<StoredNames> names = ParseStoredNames(bytes);
+  if (!names.ok()) return Annotate(names.status(), path());
+  kind_ = ColumnKind::kSymbols;
+  type_ = Type::kSymbol;
+  rows_ = names->count;
+  name_starts_.reserve(names->count);
+  for (size_t at = 0; at < names->text.size();) {
+    name_starts_.push_back(bytes.size() - names->torn_bytes - names->text.size() + at);
+    at = AsText(names->text).find('\0', at) + 1;  // Every name has its NUL.
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::span<const std::byte>> ColumnFile::Elements() const {
+  if (element_bytes_ == 0) {
+    return InvalidArgument("{}: has no elements of one width", path());
+  }
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  return bytes.subspan(layout_.data_offset, layout_.data_bytes());
+}
+
+absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) const {
+  if (kind_ != ColumnKind::kEnum) return InvalidArgument("{}: is no enum", path());
+  if (domain_ == nullptr) {
+    return NotFound("{}: its domain {} is not in the database", path(), layout_.domain);
+  }
+  if (rows.begin_row > rows.end_row || rows.end_row > rows_ || out.size() != rows.rows()) {
+    return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
+                           out.size(), rows_);
+  }
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> positions, Elements());
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t row = rows.begin_row + i;
+    const int64_t position = PositionAt(positions, layout_.width, row);
+    out[i] = IdOf(*domain_, position);
+    if (out[i] == kNoSymbol) [[unlikely]] {
+      return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
+                      layout_.data_offset + row * layout_.width, row, position, layout_.domain,
+                      domain_->ids().size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
+  if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
+  std::call_once(parted_once_, [this] {
+    const absl::StatusOr<std::span<const std::byte>> bytes = file_->All();
+    parted_status_ = bytes.status();
+    if (bytes.ok()) parted_ = PartedIndex::Parse(*bytes, layout_);
+  });
+  TS_RETURN_IF_ERROR(parted_status_);
+  return parted_ ? &*parted_ : nullptr;
+}
+
+absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) const {
+  TS_ASSIGN_OR_RETURN(const PartedIndex* const parted, Parted());
+  if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
+  const std::optional<RowRange> rows = parted->Find(position);
+  if (!rows) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> positions, Elements());
+  for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
+    const int64_t found = PositionAt(positions, layout_.width, row);
+    if (found != position) {
+      return DataLoss("{}: row {} has position {}, its index says {}", path(), row, found,
+                      position);
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
+  if (kind_ == ColumnKind::kEnum) {
+    SymbolId id = kNullSymbol;
+    TS_RETURN_IF_ERROR(ReadSymbols({row, row + 1}, std::span(&id, 1)));
+    return Value::Symbol(domains_->symbols().NameOf(id));
+  }
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  // Ends at the name's own NUL, which is there.
+  return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
+}
+
+absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
+  if (row >= rows_) return InvalidArgument("{}: row {} of {}", path(), row, rows_);
+  switch (kind_) {
+    case ColumnKind::kFixed: {
+      TS_ASSIGN_OR_RETURN(const std::span<const std::byte> elements, Elements());
+      return Value::AtomFromBytes(type_, elements.subspan(row * element_bytes_, element_bytes_));
+    }
+    case ColumnKind::kItems:
+      return items_->At(row);
+    case ColumnKind::kEnum:
+    case ColumnKind::kSymbols:
+      break;
+  }
+  return SymbolAt(row);
+}
+
+}  // namespace tickstack

@@ -1,0 +1,212 @@
+#include "table/database.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "table/kdb_file_testing.h"
+
+namespace tickstack {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class DatabaseTest : public testing::Test {
+ protected:
+  // A trade table of `sizes.size()` rows, with further columns that are as long.
+  void WriteTrade(const std::string& partition, const std::vector<int64_t>& sizes,
+                  const std::vector<std::string>& more = {}) {
+    const std::string table = partition + "/trade/";
+    std::string names = NamesFile({"sym", "size"});
+    for (const std::string& column : more) {
+      names += column + '\0';
+      files_.Write(table + column, VectorFile<int64_t>(7, sizes));
+    }
+    files_.Write(table + ".d", names);
+    files_.Write(table + "sym", Enum64File("sym", std::vector<int64_t>(sizes.size(), 1)));
+    files_.Write(table + "size", VectorFile<int64_t>(7, sizes));
+  }
+  std::shared_ptr<const Database> Open() {
+    const auto database = Database::Open(files_.root());
+    EXPECT_TRUE(database.ok()) << database.status();
+    return *database;
+  }
+  std::vector<std::string> ProblemsOf(const Database& database) {
+    std::vector<std::string> problems(database.problems().begin(), database.problems().end());
+    for (std::string& problem : problems) problem.erase(0, files_.root().size() + 1);
+    return problems;
+  }
+
+  KdbFiles files_;
+};
+
+TEST_F(DatabaseTest, OfAnEmptyDirectoryIsEmpty) {
+  const auto database = Open();
+  EXPECT_THAT(database->partitions(), IsEmpty());
+  EXPECT_THAT(database->problems(), IsEmpty());
+  EXPECT_EQ(Database::Open(files_.PathOf("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(DatabaseTest, ReadsPartitionsInOrderAndTheirTables) {
+  files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
+  WriteTrade("2024.01.30", {1, 2});
+  WriteTrade("2023.12.29", {3});
+  const auto database = Open();
+  EXPECT_THAT(database->problems(), IsEmpty());
+  EXPECT_EQ(database->partition_column(), "date");
+  ASSERT_EQ(database->partitions().size(), 2u);
+  EXPECT_EQ(FormatPartition(PartitionKind::kDate, database->partitions()[0].value), "2023.12.29");
+
+  const PartitionedTable* const trade = database->FindPartitioned("trade");
+  ASSERT_NE(trade, nullptr);
+  EXPECT_EQ(FormatSchema(trade->schema()), "sym s, size j");
+  const SplayedTable* const newest = *trade->In(1);
+  ASSERT_NE(newest, nullptr);
+  EXPECT_EQ(*newest->Rows(), 2u);
+  EXPECT_EQ(*(*newest->Column(0))->ItemAt(0), Value::Symbol("MSFT"));
+  EXPECT_EQ(*(*newest->Column(1))->ItemAt(1), Value::Long(2));
+  EXPECT_EQ(*trade->In(1), newest);  // Opened once.
+  EXPECT_EQ(database->FindPartitioned("quote"), nullptr);
+}
+
+TEST_F(DatabaseTest, TakesTablesAndColumnsFromTheNewestPartition) {
+  WriteTrade("2024.01.01", {1});
+  files_.Write("2024.01.02/other/.d", NamesFile({}));  // No trade at all.
+  WriteTrade("2024.01.03", {1}, {"venue"});
+  const auto database = Open();
+  ASSERT_EQ(database->partitioned_tables().size(), 1u);
+  const PartitionedTable& trade = *database->partitioned_tables()[0];
+  EXPECT_EQ(FormatSchema(trade.schema()), "sym s, size j, venue j");
+  EXPECT_EQ((*trade.In(0))->Find("venue"), -1);
+  EXPECT_EQ(*trade.In(1), nullptr);
+  EXPECT_EQ(*trade.In(1), nullptr);
+  EXPECT_FALSE(trade.In(3).ok());
+}
+
+TEST_F(DatabaseTest, MergesSegmentsAndTheirDuplicates) {
+  files_.Write("par.txt", files_.PathOf("s1") + "/\r\n\ns2\n");
+  WriteTrade("s1/2024.01.01", {1});
+  WriteTrade("s1/2024.01.03", {3});
+  WriteTrade("s2/2024.01.02", {2});
+  WriteTrade("s2/2024.01.03", {4});
+  WriteTrade("2024.01.09", {9});
+  const auto database = Open();
+  EXPECT_TRUE(database->is_segmented());
+  std::vector<int64_t> sizes;
+  for (size_t p = 0; p < database->partitions().size(); ++p) {
+    sizes.push_back(
+        (*(*(*database->FindPartitioned("trade")->In(p))->Column(1))->ItemAt(0)).as<int64_t>());
+  }
+  EXPECT_THAT(sizes, ElementsAre(1, 2, 3, 4));
+  EXPECT_THAT(ProblemsOf(*database), ElementsAre(HasSubstr("2024.01.09: a partition beside")));
+}
+
+TEST_F(DatabaseTest, AMissingSegmentIsAnErrorUnlessAllowed) {
+  files_.Write("par.txt", "s1\nunmounted\n");
+  WriteTrade("s1/2024.01.01", {1});
+  const auto refused = Database::Open(files_.root());
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(Message(refused.status())), HasSubstr("unmounted: no such directory"));
+  const auto database = Database::Open(files_.root(), {.allow_missing_segments = true});
+  ASSERT_TRUE(database.ok()) << database.status();
+  EXPECT_EQ((*database)->partitions().size(), 1u);
+  EXPECT_EQ((*database)->problems().size(), 1u);
+}
+
+TEST_F(DatabaseTest, TellsKindsOfPartitionsApart) {
+  for (const auto& [names, column] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"2024.01", "2023.12"}, "month"},
+           {{"2024", "2023"}, "year"},
+           {{"2024", "7"}, "int"},
+           {{"451440000000000000"}, "int"},
+           {{"7", "2024.01.01"}, "date"}}) {
+    const KdbFiles root;
+    for (const std::string& name : names) root.Write(name + "/t/.d", NamesFile({}));
+    const auto database = Database::Open(root.root());
+    ASSERT_TRUE(database.ok()) << database.status();
+    EXPECT_EQ((*database)->partition_column(), column);
+    EXPECT_EQ((*database)->partitions().size(), column == "date" ? 1 : names.size());
+  }
+}
+
+TEST_F(DatabaseTest, ForeignAndDamagedFilesInTheRootAreNamedAndLeftOut) {
+  files_.Write("sym", NamesFile({"AAPL"}) + "torn");
+  files_.Write("exchanges", NamesFile({"N", "AAPL"}));
+  files_.Write("notes.txt", "some text of somebody");
+  files_.Write("lock$", "ours");
+  files_.Write(".hidden", "not ours");
+  files_.Write("list", VectorFile<int64_t>(7, {1}));
+  files_.Write("list#", "companion");
+  files_.Write("lost+found/x", "");
+  files_.Write("static/.d", NamesFile({"a"}));
+  files_.Write("static/a", VectorFile<int64_t>(7, {1, 2}));
+  files_.Write("broken/.d", "nonsense");
+  const auto database = Open();
+  EXPECT_THAT(
+      ProblemsOf(*database),
+      ElementsAre("notes.txt: no file of kdb+", "sym: the last 4 bytes are no whole name: left out",
+                  HasSubstr("broken/.d: byte 0: no symbol vector"),
+                  HasSubstr("lost+found: neither a partition nor a table")));
+  ASSERT_NE(database->FindSplayed("static"), nullptr);
+  EXPECT_EQ(*database->FindSplayed("static")->Rows(), 2u);
+  ASSERT_EQ(database->flat_files().size(), 1u);
+  EXPECT_EQ(database->flat_files()[0].name, "list");
+
+  // Names of all domains are numbered together; sym's come first.
+  const SymbolDomains& domains = *database->domains();
+  EXPECT_TRUE(domains.Find("sym")->positions_are_ids());
+  EXPECT_THAT(domains.Find("exchanges")->ids(), ElementsAre(1, 0));
+  EXPECT_FALSE(domains.Find("exchanges")->positions_are_ids());
+}
+
+TEST_F(DatabaseTest, DamageHarmsOnlyItsColumn) {
+  files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
+  WriteTrade("2024.01.01", {1, 2}, {"a", "b", "c"});
+  WriteTrade("2024.01.02", {3, 4}, {"a", "b", "c"});
+  files_.Write("2024.01.02/trade/sym", "nonsense");
+  files_.Write("2024.01.02/trade/a", VectorFile<int64_t>(7, {1}));
+  std::filesystem::remove(files_.PathOf("2024.01.02/trade/b"));
+  const auto database = Open();
+  const PartitionedTable& trade = *database->FindPartitioned("trade");
+  EXPECT_EQ(FormatSchema(trade.schema()), "sym s, size j, a j, b j, c j");
+  const SplayedTable& newest = **trade.In(1);
+  EXPECT_EQ(*newest.Rows(), 2u);
+  EXPECT_TRUE(newest.Column(1).ok());
+  EXPECT_TRUE(newest.Column(4).ok());
+  EXPECT_THAT(std::string(Message(newest.Column(0).status())), HasSubstr("2024.01.02/trade/sym: "));
+  EXPECT_THAT(std::string(Message(newest.Column(2).status())),
+              HasSubstr("trade/a: 1 rows, the columns before it have 2"));
+  EXPECT_EQ(newest.Column(3).status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(DatabaseTest, ATableWhoseNamesAreDamagedKeepsItsSchemaFromOlderPartitions) {
+  WriteTrade("2024.01.01", {1});
+  WriteTrade("2024.01.02", {1});
+  files_.Write("2024.01.02/trade/.d", "nonsense");
+  files_.Write("2024.01.02/foreign/x", "");
+  const auto database = Open();
+  ASSERT_EQ(database->partitioned_tables().size(), 1u);
+  EXPECT_EQ(FormatSchema(database->FindPartitioned("trade")->schema()), "sym s, size j");
+  EXPECT_FALSE(database->FindPartitioned("trade")->In(1).ok());
+  EXPECT_THAT(ProblemsOf(*database), ElementsAre(HasSubstr("2024.01.02/foreign: no table")));
+}
+
+TEST_F(DatabaseTest, NamesOfColumnsNeverLeaveTheirTable) {
+  for (const std::string name : {"../secret", "", ".", "a/b"}) {
+    files_.Write("t/.d", NamesFile({"a", name}));
+    EXPECT_THAT(std::string(Message(SplayedTable::Open(files_.PathOf("t")).status())),
+                HasSubstr("byte 10: '" + name + "' is no name of a column"));
+  }
+  files_.Write("t/.d", NamesFile({"a", "a"}));
+  EXPECT_FALSE(SplayedTable::Open(files_.PathOf("t")).ok());
+  files_.Write("t/.d", NamesFile({"a"}) + "b");
+  EXPECT_FALSE(SplayedTable::Open(files_.PathOf("t")).ok());
+}
+
+}  // namespace
+}  // namespace tickstack

@@ -1,0 +1,57 @@
+#pragma once
+
+// The numbers of kdb+'s files, which their readers and writers share. docs/formats.md draws them.
+// Everything is little-endian.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "table/types.h"
+
+namespace tickstack {
+
+// What a file begins with.
+inline constexpr std::string_view kVectorTag{"\xfe\x20", 2};     // A vector, 3.0 and later.
+inline constexpr std::string_view kOldVectorTag{"\xff\x20", 2};  // A vector, 2.x.
+inline constexpr std::string_view kPageTag{"\xfd\x20", 2};  // Enums and anymaps, 3.6 and later.
+inline constexpr std::string_view kSerialisedTag{"\xff\x01", 2};  // One value as on the wire.
+inline constexpr char kEnum32Tag = '\xfe';                        // Then the domain's name.
+inline constexpr std::string_view kCompressedTag = "kxzipped";
+inline constexpr std::string_view kEncryptedTag = "kxzippEd";
+
+// fe 20 and ff 20: tag, type, attribute, and from byte 8 (ff 20: 12) the count.
+inline constexpr size_t kVectorHeaderBytes = 16;
+
+// fd 20: a page. The name of an enum's domain, and at its end what kVectorHeaderBytes hold.
+inline constexpr size_t kPageBytes = 4096;
+inline constexpr size_t kPageNameOffset = 16;
+inline constexpr size_t kPageVectorOffset = kPageBytes - kVectorHeaderBytes;
+
+inline constexpr uint8_t kEnumTypeMin = 20;  // 20 is the 64-bit enum of 3.6, the rest 32-bit ones.
+inline constexpr uint8_t kEnumTypeMax = 76;
+inline constexpr uint8_t kAnymapType = 77;
+inline constexpr uint8_t kNestedTypeBase = 77;  // 77+t: lists of vectors of type t, before 3.6.
+
+inline constexpr int64_t kNullPosition =
+    kNullLong;  // The null symbol in an enum; 32-bit: kNullInt.
+
+// kxzipped: tag, blocks, then a trailer of kTrailerBytes, 8 bytes a block, and their count.
+inline constexpr size_t kTrailerBytes = 32;
+inline constexpr size_t kBlockEntryBytes = 8;
+inline constexpr uint64_t kBlockBytesMin = uint64_t{1} << 12;
+inline constexpr uint64_t kBlockBytesMax = uint64_t{1} << 20;
+
+enum class Compression : uint8_t {
+  kNone = 0,
+  kIpc = 1,
+  kGzip = 2,
+  kSnappy = 3,
+  kLz4 = 4,
+  kZstd = 5
+};
+
+// The companions of a nested column lie beside it.
+inline constexpr char kCompanionSuffix = '#';
+
+}  // namespace tickstack

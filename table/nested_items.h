@@ -1,0 +1,30 @@
+#pragma once
+
+// The rows of a nested column: strings, lists, dictionaries.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "table/column_layout.h"
+#include "table/stored_file.h"
+#include "table/symbol_file.h"
+#include "table/value.h"
+
+namespace tickstack {
+
+// Immutable. Threads: any.
+class NestedItems {
+ public:
+  virtual ~NestedItems() = default;
+  // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes cannot be.
+  virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
+};
+
+// The form before 3.6: the column holds the number of elements up to the end of each row, and
+// `column#` the elements. Opens that file. The column outlives the items.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
+                                                                 const ColumnLayout& layout);
+
+}  // namespace tickstack

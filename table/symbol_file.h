@@ -1,0 +1,76 @@
+#pragma once
+
+// Files of names: `sym` and other domains of enums, `.d`, and symbol columns without a domain.
+//
+//   ff 01 0b | attribute | i32 count | name NUL name NUL ...
+//
+// Names are appended without a touch to the count, and newer kdb+ leaves it at 0: the names go to
+// the end of the file.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+#include "table/symbols.h"
+
+namespace tickstack {
+
+struct StoredNames {
+  std::span<const std::byte> text;  // Whole names, each with its NUL.
+  size_t count = 0;
+  size_t torn_bytes = 0;  // Behind the last NUL: the rest of an append that was cut off.
+};
+
+// `file` is all of an uncompressed file. kDataLoss, with the byte, if it holds no names or fewer
+// than it says. Cost: one pass. The caller adds the path.
+absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file);
+// True of `ff 01 0b`, and of the empty list that an empty symbol vector may be.
+bool HoldsNames(std::span<const std::byte> file);
+
+// The names of a `.d`, in order. Also kDataLoss if a name is torn, empty, there twice, or one that
+// names no file of the same directory (it has a `/`, or is `.` or `..`).
+absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path);
+
+// A list of names that enums count positions in.
+class SymbolDomain {
+ public:
+  SymbolDomain(std::string name, std::vector<SymbolId> ids);
+  const std::string& name() const { return name_; }
+  // By position.
+  std::span<const SymbolId> ids() const { return ids_; }
+  // Whether ids()[i] == i for all i, so that positions are ids: true of the database's first domain
+  // unless a name is in it twice, or empty.
+  bool positions_are_ids() const { return positions_are_ids_; }
+
+ private:
+  const std::string name_;
+  const std::vector<SymbolId> ids_;
+  bool positions_are_ids_ = true;
+};
+
+// The domains of one database, numbered in one symbol table. Immutable once filled; then any
+// thread.
+class SymbolDomains {
+ public:
+  // Interns the names of a domain file. The domain is called as the file is. Returns the bytes of a
+  // torn last name, which is left out: no column can use it, since names are synced before columns.
+  // kResourceExhausted beyond INT32_MAX names in all. Cost: about 50 ns a name.
+  absl::StatusOr<size_t> Add(const std::string& path);
+
+  const SymbolDomain* Find(std::string_view name) const;  // nullptr if there is none.
+  const SymbolTable& symbols() const { return symbols_; }
+  // In order of Add.
+  std::span<const std::unique_ptr<SymbolDomain>> all() const { return domains_; }
+
+ private:
+  SymbolTable symbols_;
+  std::vector<std::unique_ptr<SymbolDomain>> domains_;
+};
+
+}  // namespace tickstack
