@@ -13,7 +13,8 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rdb/query_service.h"
+#include "rdb/rdb_environment.h"
+#include "serve/query_service.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/socket_address.h"
@@ -21,6 +22,8 @@
 namespace tickstack::rdb {
 namespace {
 
+using serve::QueryService;
+using serve::QueryServiceOptions;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
@@ -80,7 +83,7 @@ class QueryClientsTest : public testing::Test {
  protected:
   void Start(const QueryServiceOptions& options = {}) {
     absl::StatusOr<std::unique_ptr<QueryService>> started =
-        QueryService::Start(options, &environment_);
+        QueryService::Start(options, &environment_, &environment_.queries());
     ASSERT_TRUE(started.ok()) << started.status();
     service_ = *std::move(started);
     address_ = {"127.0.0.1", service_->port(), ""};
@@ -88,7 +91,7 @@ class QueryClientsTest : public testing::Test {
   absl::StatusOr<Value> Ask(std::string_view text) {
     return wire::Ask(address_, Value::String(text), 20s);
   }
-  const QueryCounters& counters() { return environment_.queries(); }
+  const serve::QueryCounters& counters() { return environment_.queries(); }
   static void Until(const std::function<bool()>& done) {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
     while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);

@@ -1,4 +1,4 @@
-#include "rdb/query_service.h"
+#include "serve/query_service.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,12 +9,15 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rdb/rdb_environment.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 
 namespace tickstack::rdb {
 namespace {
 
+using serve::QueryService;
+using serve::QueryServiceOptions;
 using namespace std::chrono_literals;
 
 ByteBuffer Trades(int64_t first, int64_t rows) {
@@ -42,7 +45,7 @@ class QueryServiceTest : public testing::Test {
   }
   void Start(const QueryServiceOptions& options = {}) {
     absl::StatusOr<std::unique_ptr<QueryService>> started =
-        QueryService::Start(options, &environment_);
+        QueryService::Start(options, &environment_, &environment_.queries());
     ASSERT_TRUE(started.ok()) << started.status();
     service_ = *std::move(started);
     address_ = {"127.0.0.1", service_->port(), ""};

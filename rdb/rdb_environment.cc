@@ -22,7 +22,7 @@ Value DictOf(const NamedLongs& longs) {
                      Value::Vector(Type::kLong, std::move(values)));
 }
 
-Value Stats(const Rdb& rdb, const QueryCounters& queries) {
+Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
   const RdbCounters& counters = rdb.counters();
   const auto load = [](const std::atomic<uint64_t>& counter) {
     return counter.load(std::memory_order_relaxed);

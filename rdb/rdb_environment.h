@@ -1,8 +1,8 @@
 #pragma once
 
 #include "query/query.h"
-#include "rdb/query_counters.h"
 #include "rdb/rdb.h"
+#include "serve/query_counters.h"
 
 namespace tickstack::rdb {
 
@@ -24,7 +24,7 @@ class RdbEnvironment : public query::Environment {
   }
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
   // For whoever evaluates queries here.
-  QueryCounters& queries() { return queries_; }
+  serve::QueryCounters& queries() { return queries_; }
   int64_t NowNs() override { return clock_->NowNs(); }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
@@ -32,7 +32,7 @@ class RdbEnvironment : public query::Environment {
  private:
   Rdb* const rdb_;
   const Clock* const clock_;
-  QueryCounters queries_;
+  serve::QueryCounters queries_;
 };
 
 }  // namespace tickstack::rdb

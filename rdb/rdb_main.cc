@@ -15,9 +15,9 @@
 #include "mem/numa.h"
 #include "mem/persistent_tier.h"
 #include "mem/tier.h"
-#include "rdb/query_service.h"
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
+#include "serve/query_service.h"
 #include "wire/log_replay.h"
 #include "wire/subscriber.h"
 
@@ -111,19 +111,9 @@ std::vector<mem::Tier*> Pointers(const OpenTiers& tiers) {
   return pointers;
 }
 
-QueryServiceOptions ServiceOptions(const RdbMainOptions& options, const Placement& placement) {
-  QueryServiceOptions service;
-  service.listener = options.listener;
-  service.threads = options.query_threads;
-  service.helpers = options.query_helpers >= 0
-                        ? static_cast<size_t>(options.query_helpers)
-                        : std::max(1u, std::thread::hardware_concurrency()) - 1;
-  service.nice = options.query_nice;
-  service.timeout_ns = static_cast<int64_t>(options.query_timeout_s * 1e9);
-  service.slow_ns = static_cast<int64_t>(options.query_slow_ms * 1e6);
-  service.max_result_bytes = options.query_max_bytes;
-  service.max_unread_bytes = options.query_unread_bytes;
-  service.unread_timeout_ns = static_cast<int64_t>(options.query_unread_timeout_s * 1e9);
+serve::QueryServiceOptions ServiceOptions(const RdbMainOptions& options,
+                                          const Placement& placement) {
+  serve::QueryServiceOptions service = serve::ServiceOptionsOf(options, options.listener);
   // DRAM is what queries build in without being told to: the heap, with its bound per query.
   if (placement.rules().TierOfQueries() != kDramTier) service.scratch = placement.queries();
   return service;
@@ -156,8 +146,9 @@ absl::Status Run(RdbMainOptions options) {
     TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
   }
 
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryService> service,
-                      QueryService::Start(ServiceOptions(options, rdb.placement()), &environment));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
+                      serve::QueryService::Start(ServiceOptions(options, rdb.placement()),
+                                                 &environment, &environment.queries()));
   std::unique_ptr<wire::Subscriber> subscriber;
   if (options.replay.empty()) {
     wire::SubscriberOptions subscribe;

@@ -8,6 +8,7 @@
 
 #include "mem/tier.h"
 #include "rdb/placement.h"
+#include "serve/query_settings.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::rdb {
@@ -23,7 +24,7 @@ TierConfig TierConfigOf(std::string_view name);
 // The file of an RDB's persistent tier, in the tier's directory.
 std::string PersistentFileOf(std::string_view rdb);
 
-struct RdbMainOptions {
+struct RdbMainOptions : serve::QuerySettings {
   std::string name = "rdb";
   wire::ListenerOptions listener;
   std::string tickerplant = "127.0.0.1:5010";
@@ -36,16 +37,6 @@ struct RdbMainOptions {
   std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.
   PlacementRules placement;                                   // Of tiers that are there.
   int numa_node = -1;  // Threads and memory of the process stay on this node; -1: anywhere.
-  // Besides the ingest and the socket thread. More than cores are fine: the kernel shares those,
-  // and a short query needs a free thread to get its share beside long ones.
-  int query_threads = 4;
-  int query_helpers = -1;       // Threads that help them; -1: one less than the machine has cores.
-  int query_nice = 10;          // How all of them stand back for the ingest thread: 0 to 19.
-  double query_timeout_s = 0;   // 0: none.
-  double query_slow_ms = 1000;  // An evaluation that takes longer is logged; 0: none.
-  size_t query_max_bytes = 0;   // What one may build; 0: its tier's size, 1 GiB in DRAM.
-  size_t query_unread_bytes = 0;                 // What answers may hold until read; 0: twice that.
-  double query_unread_timeout_s = 60;            // Then who does not read is cut off; 0: never.
   size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
   bool busy_poll = false;                        // The ingest thread never sleeps.
 };

@@ -6,9 +6,9 @@
 
 #include "base/histogram.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
-// What `.rdb.stats[]` answers about queries. Threads: any.
+// What a process answers about queries: `.rdb.stats[]`, `.hdb.stats[]`. Threads: any.
 class QueryCounters {
  public:
   std::atomic<uint64_t> queries{0};          // That came, the async ones among them.
@@ -36,4 +36,4 @@ class QueryCounters {
   Histogram ns_{int64_t{1} << 42, 2};  // Guarded by mutex_.
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -1,4 +1,4 @@
-#include "rdb/query_runner.h"
+#include "serve/query_runner.h"
 
 #include <chrono>
 #include <memory>
@@ -11,7 +11,7 @@
 #include "query/errors.h"
 #include "wire/codec.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
 constexpr size_t kFreeElsewhereBytes = size_t{1} << 20;
@@ -109,4 +109,4 @@ wire::Answer QueryRunner::Run(const QueryRequest& request) {
   return AnswerOf(*std::move(value), request.client->form, options_.free_on);
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

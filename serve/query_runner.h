@@ -7,12 +7,12 @@
 
 #include "base/logging.h"
 #include "query/query.h"
-#include "rdb/query_counters.h"
-#include "rdb/request_queue.h"
+#include "serve/query_counters.h"
+#include "serve/request_queue.h"
 #include "wire/answer.h"
 #include "wire/event_loop.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
 struct QueryRunnerOptions {
   query::Limits limits;    // Of each evaluation; the deadline and the flag are set for each.
@@ -47,4 +47,4 @@ class QueryRunner {
   LogLimit async_limit_;
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -1,4 +1,4 @@
-#include "rdb/query_service.h"
+#include "serve/query_service.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "base/thread_priority.h"
 #include "base/time.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
 using namespace std::chrono_literals;
@@ -56,9 +56,10 @@ QueryRunnerOptions RunnerOptions(const QueryServiceOptions& options, size_t max_
 
 }  // namespace
 
-QueryService::QueryService(const QueryServiceOptions& options, RdbEnvironment* environment)
+QueryService::QueryService(const QueryServiceOptions& options, query::Environment* environment,
+                           QueryCounters* counters)
     : options_(options),
-      counters_(environment->queries()),
+      counters_(*counters),
       scratch_(options.scratch == nullptr ? std::nullopt : std::make_optional(options.scratch)),
       max_result_bytes_(MaxResultBytes(options)),
       max_unread_bytes_(MaxUnreadBytes(options, max_result_bytes_)),
@@ -69,8 +70,8 @@ QueryService::QueryService(const QueryServiceOptions& options, RdbEnvironment* e
       look_round_(loop_) {}
 
 absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
-    const QueryServiceOptions& options, RdbEnvironment* environment) {
-  std::unique_ptr<QueryService> service(new QueryService(options, environment));
+    const QueryServiceOptions& options, query::Environment* environment, QueryCounters* counters) {
+  std::unique_ptr<QueryService> service(new QueryService(options, environment, counters));
   QueryService* const raw = service.get();
   wire::ServerOptions server;
   server.connection.max_message_bytes = kRequestBytesMax;
@@ -264,4 +265,4 @@ wire::Answer QueryService::Admit(QueryClient& client, wire::Answer answer) {
                            bytes, unread, max_unread_bytes_)));
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

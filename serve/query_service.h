@@ -1,8 +1,9 @@
 #pragma once
 
 // Answers clients: one thread for the sockets, others for the evaluations, none of them the one
-// that ingests. An evaluation works on snapshots, so however slow it is, upds go on; and its thread
-// stands back for the ingest thread where there are too few cores for both.
+// that ingests. An evaluation works on what does not change while it runs, so however slow it is,
+// upds go on; and its thread stands back for the ingest thread where there are too few cores for
+// both.
 //
 //   sockets   OnMessage --> RequestQueue                        .--> Connection, stream by stream
 //                              | a client's turn                |
@@ -27,14 +28,15 @@
 #include "absl/status/statusor.h"
 #include "base/worker_pool.h"
 #include "mem/tier_scratch.h"
-#include "rdb/query_runner.h"
-#include "rdb/rdb_environment.h"
-#include "rdb/request_queue.h"
+#include "query/query.h"
+#include "serve/query_counters.h"
+#include "serve/query_runner.h"
+#include "serve/request_queue.h"
 #include "wire/event_loop.h"
 #include "wire/listener_options.h"
 #include "wire/server.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
 struct QueryServiceOptions {
   wire::ListenerOptions listener;
@@ -59,10 +61,11 @@ struct QueryServiceOptions {
 
 class QueryService : public wire::ServerHandler {
  public:
-  // Listens and answers from now on, and counts in environment->queries(). `environment` outlives
-  // the service. kUnavailable if the address cannot be bound.
+  // Listens and answers from now on. `environment`, which several threads ask at a time, and
+  // `counters` outlive the service. kUnavailable if the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<QueryService>> Start(const QueryServiceOptions& options,
-                                                             RdbEnvironment* environment);
+                                                             query::Environment* environment,
+                                                             QueryCounters* counters);
   // Cancels what is being evaluated, closes all connections, joins all threads.
   ~QueryService() override;
 
@@ -76,7 +79,8 @@ class QueryService : public wire::ServerHandler {
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
  private:
-  QueryService(const QueryServiceOptions& options, RdbEnvironment* environment);
+  QueryService(const QueryServiceOptions& options, query::Environment* environment,
+               QueryCounters* counters);
 
   // On the threads that evaluate.
   void Work();
@@ -108,4 +112,4 @@ class QueryService : public wire::ServerHandler {
   std::vector<std::thread> workers_;
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -1,9 +1,9 @@
-#include "rdb/request_queue.h"
+#include "serve/request_queue.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
 using Turn = QueryClient::Turn;
 
@@ -79,4 +79,4 @@ void RequestQueue::Stop() {
   wake_.notify_all();
 }
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

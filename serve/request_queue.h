@@ -21,10 +21,10 @@
 #include <span>
 #include <string>
 
-#include "rdb/unread_answers.h"
+#include "serve/unread_answers.h"
 #include "wire/connection.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
 struct QueryClient;
 
@@ -86,4 +86,4 @@ class RequestQueue {
   bool stopped_ = false;                            // Guarded by mutex_.
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -1,4 +1,4 @@
-#include "rdb/request_queue.h"
+#include "serve/request_queue.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
 using testing::ElementsAre;
@@ -147,4 +147,4 @@ TEST_F(RequestQueueTest, KeepsEachClientsOrderUnderManyThreads) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -8,7 +8,7 @@
 
 #include "base/time.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 
 // Threads: one owner.
 class UnreadAnswers {
@@ -57,4 +57,4 @@ class UnreadAnswers {
   int64_t first_since_ns_ = 0;
 };
 
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

@@ -1,8 +1,8 @@
-#include "rdb/unread_answers.h"
+#include "serve/unread_answers.h"
 
 #include <gtest/gtest.h>
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
 constexpr int64_t kLimit = 5 * kNsPerSecond;
@@ -45,4 +45,4 @@ TEST(UnreadAnswers, GivesALongAnswerASecondMoreForEach4MiB) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve
