@@ -75,6 +75,11 @@ absl::StatusOr<File> File::OpenOrCreate(std::string path) {
   return File(fd, std::move(path));
 }
 
+absl::StatusOr<File> File::Create(std::string path) {
+  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_WRONLY | O_CREAT | O_EXCL));
+  return File(fd, std::move(path));
+}
+
 absl::StatusOr<uint64_t> File::Bytes() const {
   struct stat status{};
   if (::fstat(fd_, &status) != 0) return FileError(errno, "fstat", path_);
@@ -132,6 +137,11 @@ absl::Status File::SyncData() {
   // Not repeated after an error: the kernel reports a failed write once and forgets the pages.
   if (::fdatasync(fd_) != 0) return FileError(errno, "fdatasync", path_);
   return absl::OkStatus();
+}
+
+void File::StartWriting(uint64_t offset, uint64_t bytes) {
+  (void)::sync_file_range(fd_, static_cast<off64_t>(offset), static_cast<off64_t>(bytes),
+                          SYNC_FILE_RANGE_WRITE);
 }
 
 // Locks of the open file description: of all the kinds there are, the only one that two descriptors

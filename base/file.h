@@ -35,6 +35,8 @@ class File {
   static absl::StatusOr<File> OpenForReading(std::string path);
   // Read and write; created (mode 0644) if there is none.
   static absl::StatusOr<File> OpenOrCreate(std::string path);
+  // Write only, new (mode 0644): kInternal if there is one already.
+  static absl::StatusOr<File> Create(std::string path);
 
   bool is_open() const { return fd_ >= 0; }
   int fd() const { return fd_; }
@@ -54,6 +56,9 @@ class File {
 
   absl::Status Truncate(uint64_t bytes);
   absl::Status SyncData();  // fdatasync: the bytes, and the size if it grew.
+  // Lets the kernel begin to write these bytes to the disk now, so that a SyncData to come finds
+  // less to do. Promises nothing.
+  void StartWriting(uint64_t offset, uint64_t bytes);
 
   // An exclusive lock that the kernel drops with the file's last descriptor, so also when we are
   // killed. kUnavailable if somebody else, in this process or another, holds it.

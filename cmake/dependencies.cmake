@@ -25,3 +25,12 @@ pkg_check_modules(libpmem REQUIRED IMPORTED_TARGET GLOBAL libpmem>=1.12)  # pers
 add_library(libpmem::libpmem ALIAS PkgConfig::libpmem)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET GLOBAL numa>=2.0)  # memory of a NUMA node
 add_library(numa::numa ALIAS PkgConfig::numa)
+
+# What compresses the files of a database.
+pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
+add_library(zlib::zlib ALIAS PkgConfig::zlib)
+pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET GLOBAL libzstd>=1.4)
+add_library(zstd::zstd ALIAS PkgConfig::libzstd)
+pkg_check_modules(liblz4 REQUIRED IMPORTED_TARGET GLOBAL liblz4>=1.9)
+add_library(lz4::lz4 ALIAS PkgConfig::liblz4)
+find_package(Snappy 1.1 REQUIRED CONFIG)

@@ -1,0 +1,49 @@
+#pragma once
+
+// The elements of a snapshot's column by row number, for whoever visits rows in any order.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "table/table.h"
+
+namespace tickstack {
+
+// Of a column of T: SymbolId for symbols. Threads: any. Valid as long as the snapshot.
+template <typename T>
+class ColumnElements {
+ public:
+  ColumnElements(const Snapshot& snapshot, size_t column) : layout_(snapshot.layout()) {
+    for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
+      // Where row 0 would be if all rows lay behind one another: an address and not a pointer,
+      // since nothing is there.
+      origin_.push_back(reinterpret_cast<uintptr_t>(snapshot.Chunk<T>(column, chunk).data()) -
+                        layout_.BeginRow(chunk) * sizeof(T));
+    }
+  }
+
+  const T* At(size_t row) const {
+    return reinterpret_cast<const T*>(origin_[layout_.NumberOf(row)] + row * sizeof(T));
+  }
+
+  // The elements of these rows. The rows of a symbol are far apart, so each element is a cache miss
+  // unless it is asked for ahead of its turn.
+  void Gather(std::span<const uint32_t> rows, T* out) const {
+    constexpr size_t kAhead = 24;
+    size_t i = 0;
+    for (; i + kAhead < rows.size(); ++i) {
+      __builtin_prefetch(At(rows[i + kAhead]));
+      out[i] = *At(rows[i]);
+    }
+    for (; i < rows.size(); ++i) out[i] = *At(rows[i]);
+  }
+
+ private:
+  const ChunkLayout layout_;
+  std::vector<uintptr_t> origin_;
+};
+
+}  // namespace tickstack

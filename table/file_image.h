@@ -1,0 +1,71 @@
+#pragma once
+
+// One file of a partition, written from front to back: as it is, or in kdb+'s compressed form, its
+// blocks compressed on several threads.
+//
+//   as it is     | 2 MiB | 2 MiB | ..        each piece is handed to the disk as soon as it is full
+//   compressed   kxzipped | block | block | .. | trailer with the length of each block
+//
+// Memory: 2 MiB; compressed twice that, and 8 bytes a block for the trailer.
+//
+// Threads: one owner, helped by the pool.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "base/worker_pool.h"
+#include "table/compression.h"
+#include "table/storage.h"
+
+namespace tickstack {
+
+class FileImage {
+ public:
+  // A new file. `workers` may be nullptr; it and the storage outlive the image.
+  static absl::StatusOr<FileImage> Create(const std::string& path,
+                                          const CompressionOptions& compression,
+                                          WorkerPool* workers, const Storage* storage);
+
+  absl::Status Append(std::span<const std::byte> bytes);
+  // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
+  static constexpr size_t kRoomMin = size_t{64} << 10;
+  std::span<std::byte> Room();
+  absl::Status Filled(size_t bytes);
+
+  // Writes the rest and syncs. Returns the bytes of the file.
+  absl::StatusOr<uint64_t> Finish();
+
+  uint64_t bytes() const { return image_bytes_; }  // Appended so far.
+
+ private:
+  FileImage(File file, const CompressionOptions& compression, WorkerPool* workers,
+            const Storage* storage);
+  bool compressed() const { return compression_.algorithm != Compression::kNone; }
+  absl::Status Write(std::span<const std::byte> bytes);
+  absl::Status WriteBlocks(std::span<const std::byte> bytes);
+  absl::Status WriteFirst(size_t bytes);
+  ByteBuffer Trailer() const;
+
+  struct StoredBlock {
+    uint32_t bytes;
+    uint32_t algorithm;  // 0: as it is.
+  };
+
+  File file_;
+  CompressionOptions compression_;
+  WorkerPool* workers_;
+  const Storage* storage_;
+  ByteBuffer pending_;  // Memory; the first used_ bytes of it wait to be written.
+  size_t used_ = 0;
+  uint64_t image_bytes_ = 0;
+  uint64_t file_bytes_ = 0;
+  std::vector<StoredBlock> blocks_;
+};
+
+}  // namespace tickstack

@@ -1,0 +1,73 @@
+#pragma once
+
+// In which order a partition has the rows of a table:
+//
+//   with a column `sym`   its symbols by name, the null symbol first; of a symbol by time
+//   without               by time
+//   neither               as they came
+//
+// `time`: a column of that name of timestamps or timespans; equal times stay in order of arrival,
+// and null times come first. Nothing is sorted that is in order already, which a feed's times are,
+// nearly: then a symbol's rows are those of its index, in place.
+//
+// Memory: 4 bytes for each row of a symbol that has to be sorted (of all rows if the table has no
+// index by `sym`), and 16 for each row of one symbol while that one is.
+//
+// Threads: immutable once made. Valid as long as its snapshot.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "table/column_elements.h"
+#include "table/symbols.h"
+#include "table/table.h"
+
+namespace tickstack {
+
+class RowOrder {
+ public:
+  // The rows of one symbol: [begin_row, begin_row of the next group) of the partition.
+  struct Group {
+    SymbolId symbol;
+    size_t begin_row;
+  };
+
+  explicit RowOrder(const Snapshot& snapshot);
+  RowOrder(const RowOrder&) = delete;
+  RowOrder& operator=(const RowOrder&) = delete;
+
+  int sym_column() const { return sym_; }    // -1: the table has none; then there are no groups.
+  int time_column() const { return time_; }  // -1: none.
+  // The rows stay where they are: runs() is empty.
+  bool in_place() const { return in_place_; }
+  // Times ascend over all rows: never with more than one group.
+  bool times_ascend() const { return times_ascend_; }
+  std::span<const Group> groups() const { return groups_; }
+  // Row numbers of the snapshot, one run after the other.
+  std::span<const std::span<const uint32_t>> runs() const { return runs_; }
+
+ private:
+  using Runs = std::vector<std::span<const uint32_t>>;
+
+  void ByTime();
+  void BySymbol();
+  void BySymbolWithoutIndex();
+  void AddGroup(SymbolId symbol, size_t begin_row, Runs runs, bool known_ascending);
+  std::vector<uint32_t>& Own(size_t rows);
+
+  const Snapshot& snapshot_;
+  int sym_ = -1;
+  int time_ = -1;
+  std::optional<ColumnElements<int64_t>> times_;
+  bool in_place_ = false;
+  bool times_ascend_ = false;
+  std::vector<Group> groups_;
+  Runs runs_;
+  std::deque<std::vector<uint32_t>> own_;  // Rows that runs_ has, where the index has not got them.
+};
+
+}  // namespace tickstack
