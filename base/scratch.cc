@@ -1,10 +1,13 @@
 #include "base/scratch.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+
+#include "base/block_cache.h"
 
 namespace tickstack::internal {
 namespace {
@@ -12,7 +15,7 @@ namespace {
 // What stands before the bytes of a large block.
 struct BlockHeader {
   ScratchMemory* owner;
-  size_t bytes;  // Of the allocation, the header's included.
+  size_t bytes;  // Of the allocation, the header's included; at least what was asked for.
 };
 static_assert(sizeof(BlockHeader) <= kBlockHeaderBytes);
 
@@ -42,6 +45,25 @@ void* WithHugePages(void* allocation, size_t bytes) {
   return allocation;
 }
 
+// Of a machine's memory at most a 32nd, and what a large join builds.
+size_t KeptBytesMax() {
+  const auto machine_bytes = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
+                             static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  return std::min(size_t{512} << 20, machine_bytes / 32);
+}
+
+// Never destroyed: blocks are freed by threads and statics that may outlive it.
+BlockCache& Kept() {
+  static auto& kept = *new BlockCache(KeptBytesMax());
+  return kept;
+}
+
+std::byte* AllocateFromMalloc(size_t bytes) {
+  const BlockCache::Block kept = Kept().Take(bytes);
+  if (kept.memory != nullptr) return Begin(kept.memory, nullptr, kept.bytes);
+  return Begin(WithHugePages(std::malloc(bytes), bytes), nullptr, bytes);
+}
+
 size_t WithHeader(size_t bytes) {
   if (bytes > std::numeric_limits<size_t>::max() - kBlockHeaderBytes) throw std::bad_alloc();
   return bytes + kBlockHeaderBytes;
@@ -55,7 +77,7 @@ ScratchScope::~ScratchScope() { current_memory = outer_; }
 std::byte* AllocateLargeBlock(size_t bytes) {
   const size_t allocated = WithHeader(bytes);
   if (current_memory == nullptr) {
-    return Begin(WithHugePages(std::malloc(allocated), allocated), nullptr, allocated);
+    return AllocateFromMalloc(allocated);
   }
   absl::StatusOr<std::byte*> memory = current_memory->Allocate(allocated);
   if (!memory.ok()) throw ScratchExhausted{std::move(memory).status()};
@@ -65,7 +87,7 @@ std::byte* AllocateLargeBlock(size_t bytes) {
 void FreeLargeBlock(std::byte* block) noexcept {
   const BlockHeader header = HeaderOf(block);
   std::byte* const allocation = block - kBlockHeaderBytes;
-  if (header.owner == nullptr) return std::free(allocation);
+  if (header.owner == nullptr) return Kept().Give({allocation, header.bytes});
   header.owner->Free(allocation, header.bytes);
 }
 
@@ -75,6 +97,7 @@ std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_byte
   if (large && new_bytes >= kLargeBlockBytes && current_memory == nullptr &&
       HeaderOf(block).owner == nullptr) {
     const size_t allocated = WithHeader(new_bytes);
+    if (allocated <= HeaderOf(block).bytes) return block;
     void* const moved = std::realloc(block - kBlockHeaderBytes, allocated);
     return Begin(WithHugePages(moved, allocated), nullptr, allocated);
   }

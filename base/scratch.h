@@ -12,6 +12,9 @@
 // A block knows its owner, so it may outlive the computation and be freed by any thread: a socket's
 // thread frees the answer that another one built. The memory outlives all its blocks.
 //
+// malloc's large blocks are kept when they are freed, a bounded number of bytes, for the next that
+// asks (block_cache.h): 512 MiB, or a 32nd of the machine's memory if that is less.
+//
 // A full memory ends the computation, not the process: the allocation throws, InScratch() catches
 // and returns an error. Nothing else throws that exception and nothing lets it pass, since
 // a thread allocates from such a memory inside InScratch() only
