@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "query/elements.h"
+#include "query/name_copy.h"
 #include "query/parallel.h"
 
 namespace tickstack::query {
@@ -11,40 +12,55 @@ namespace {
 
 // Items of a task: 100 us and more if they are scattered.
 constexpr size_t kStep = 16384;
+constexpr size_t kNumbersPerTask = size_t{1} << 17;
 // How far ahead an item is asked for: as many misses as a core keeps under way.
 constexpr size_t kAhead = 16;
 
-absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& budget) {
+// The null symbol is where no symbol is.
+size_t NumberOf(SymbolId id, size_t known) {
+  return std::min(static_cast<size_t>(static_cast<uint32_t>(id)), known);
+}
+
+// So few items that a table of the names would cost more than they do.
+absl::StatusOr<Value> MaterialiseFewSymbols(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
   const SymbolTable& symbols = slice.column.symbols();
-  const auto known = static_cast<size_t>(symbols.size());
   SymbolVector names;
   names.reserve(slice.count(), slice.count() * 8);
-  if (!slice.rows->is_range() || slice.count() < known) {
-    // Scattered rows are often those of one symbol.
-    SymbolId last = kNullSymbol;
-    std::string_view name;
-    TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
-      for (SymbolId id : block.elements) {
-        if (id != last) {
-          last = id;
-          name = symbols.NameOf(id);
-        }
-        names.AppendName(name);
-      }
-    }));
-    return Value::Symbols(std::move(names));
-  }
-  // Each name is looked up once. The null symbol is where no symbol is.
-  TS_RETURN_IF_ERROR(budget.Charge(known + 1, sizeof(std::string_view)));
-  ScratchVector<std::string_view> name_of(known + 1);
-  for (size_t id = 0; id < known; ++id) name_of[id] = symbols.NameOf(static_cast<SymbolId>(id));
+  // Scattered rows are often those of one symbol.
+  SymbolId last = kNullSymbol;
+  std::string_view name;
   TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
     for (SymbolId id : block.elements) {
-      names.AppendName(name_of[std::min(static_cast<size_t>(static_cast<uint32_t>(id)), known)]);
+      if (id != last) {
+        last = id;
+        name = symbols.NameOf(id);
+      }
+      names.AppendName(name);
     }
   }));
   return Value::Symbols(std::move(names));
+}
+
+absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& budget) {
+  const SymbolTable& symbols = slice.column.symbols();
+  const auto known = static_cast<size_t>(symbols.size());
+  if (slice.count() < 2 * known) return MaterialiseFewSymbols(slice, budget);
+  TS_RETURN_IF_ERROR(budget.Charge(known + 1, NumberedNames::kBytes));
+  NumberedNames names;
+  names.reserve(known + 1);
+  for (size_t id = 0; id < known; ++id) names.Add(symbols.NameOf(static_cast<SymbolId>(id)));
+  names.Add("");
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
+  ScratchVector<uint32_t> numbers(slice.count());
+  TS_RETURN_IF_ERROR(
+      ParallelRanges(budget, slice.count(), kNumbersPerTask, [&](size_t begin, size_t end) {
+        uint32_t* at = numbers.data() + begin;
+        return ForEachBlock<SymbolId>(slice, begin, end, budget, [&](const Block<SymbolId>& block) {
+          for (SymbolId id : block.elements) *at++ = static_cast<uint32_t>(NumberOf(id, known));
+        });
+      }));
+  return names.Copy(numbers, budget);
 }
 
 absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
@@ -169,9 +185,12 @@ absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget) {
   if (slice.type() == Type::kList) return MaterialiseList(slice, budget);
   if (slice.type() != Type::kSymbol) return CopyOne(ColumnCopy(slice), budget);
   if (slice.column.captured()) return MaterialiseCapturedSymbols(slice, budget);
-  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
-  if (slice.IsAll()) return *slice.column.value();
-  return TakeItems(*slice.column.value(), slice.rows->ToVector());
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
+  if (slice.IsAll()) {
+    TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
+    return *slice.column.value();
+  }
+  return CopyNames(*slice.column.value(), slice.rows->ToVector(), budget);
 }
 
 absl::StatusOr<Value> Release(Slice slice, Budget& budget) {
@@ -185,6 +204,7 @@ absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t>
                                  Budget& budget) {
   const Type type = column.type();
   if (IsFixedWidth(type)) return CopyOne(ColumnCopy(column, rows), budget);
+  if (type == Type::kSymbol && !column.captured()) return CopyNames(*column.value(), rows, budget);
   TS_RETURN_IF_ERROR(type == Type::kSymbol ? budget.Charge(rows.size(), sizeof(size_t) + 8)
                                            : budget.ChargeItems(rows.size()));
   if (!column.captured()) return TakeItems(*column.value(), rows);

@@ -177,43 +177,118 @@ struct Pairs {
   }
 };
 
-// `slow` has the longer runs.
+// Calls f(row, code of slow, code of fast) for rows [begin, end). `slow` has the longer runs.
 template <typename F>
-void ForEachPair(const Codes& slow, const Codes& fast, F f) {
-  if (fast.of_row.empty()) {  // Both have runs.
-    uint32_t row = 0;
-    const CodeRun* b = fast.runs.data();
-    for (const CodeRun& a : slow.runs) {
-      for (; row < a.end_row; ++row) {
-        while (b->end_row <= row) ++b;
-        f(a.code, b->code);
-      }
-    }
+void ForEachPair(const Codes& slow, const Codes& fast, size_t begin, size_t end, F f) {
+  const auto run_of = [](const Codes& codes, size_t row) {
+    return std::ranges::upper_bound(codes.runs, row, {}, &CodeRun::end_row);
+  };
+  size_t row = begin;
+  if (slow.runs.empty()) {
+    for (; row < end; ++row) f(row, slow.of_row[row], fast.of_row[row]);
     return;
   }
-  ForEachCode(slow, [&](uint32_t row, uint32_t code) { f(code, fast.of_row[row]); });
+  auto b = run_of(fast, row);  // Used if both have runs.
+  for (auto a = run_of(slow, row); row < end; ++a) {
+    const size_t run_end = std::min<size_t>(a->end_row, end);
+    if (!fast.of_row.empty()) {
+      for (; row < run_end; ++row) f(row, a->code, fast.of_row[row]);
+      continue;
+    }
+    while (row < run_end) {
+      const size_t both_end = std::min<size_t>(b->end_row, run_end);
+      for (; row < both_end; ++row) f(row, a->code, b->code);
+      if (b->end_row == row) ++b;
+    }
+  }
+}
+
+// Pairs of rows [begin, end), with their codes at these places of `of_row`. `known` has a place for
+// each pair, whose code plus one it holds. Whether a pair is new cannot be foreseen, so there is no
+// branch on it.
+void PairRows(const Codes& slow, const Codes& fast, size_t begin, size_t end, uint32_t* known,
+              uint32_t* of_row, Pairs& pairs) {
+  pairs.first.resize(end - begin);
+  pairs.second.resize(end - begin);
+  uint32_t count = 0;
+  ForEachPair(slow, fast, begin, end, [&](size_t row, uint32_t a, uint32_t b) {
+    uint32_t& place = known[size_t{a} * fast.count + b];
+    const uint32_t code = place == 0 ? count + 1 : place;
+    pairs.first[count] = a;
+    pairs.second[count] = b;
+    count += static_cast<uint32_t>(place == 0);
+    place = code;
+    of_row[row] = code - 1;
+  });
+  pairs.first.resize(count);
+  pairs.second.resize(count);
+  pairs.codes.count = count;
+}
+
+// Row numbers, so that no code of `slow` has rows on both sides of one; empty if its codes come in
+// more than a run each.
+ScratchVector<uint32_t> Cuts(const Codes& slow, size_t rows) {
+  ScratchVector<uint32_t> cuts;
+  if (slow.runs.size() != slow.count) return cuts;
+  cuts.push_back(0);
+  for (const CodeRun& run : slow.runs) {
+    if (run.end_row - cuts.back() >= kRowsPerTask || run.end_row == rows) {
+      cuts.push_back(run.end_row);
+    }
+  }
+  return cuts;
+}
+
+// Where each code of `slow` is one run of rows, as minutes are of rows by time, rows that are cut
+// between two runs have no pair in common: each part is paired up by itself, and then its codes
+// begin where those of the part before end. The result is that of one part.
+absl::Status PairUpParts(const Codes& slow, const Codes& fast, std::span<const uint32_t> cuts,
+                         uint32_t* known, Budget& budget, Pairs& pairs) {
+  const size_t parts = cuts.size() - 1;
+  std::vector<Pairs> of_part(parts);
+  uint32_t* const of_row = pairs.codes.of_row.data();
+  TS_RETURN_IF_ERROR(ParallelTasks(budget, parts, [&](size_t part) {
+    PairRows(slow, fast, cuts[part], cuts[part + 1], known, of_row, of_part[part]);
+    return absl::OkStatus();
+  }));
+  std::vector<uint32_t> first_code(parts);
+  for (size_t part = 0; part < parts; ++part) {
+    first_code[part] = pairs.codes.count;
+    pairs.codes.count += of_part[part].codes.count;
+  }
+  pairs.first.resize(pairs.codes.count);
+  pairs.second.resize(pairs.codes.count);
+  return ParallelTasks(budget, parts, [&](size_t part) {
+    const uint32_t first = first_code[part];
+    for (size_t row = cuts[part]; row < cuts[part + 1]; ++row) of_row[row] += first;
+    std::ranges::copy(of_part[part].first, pairs.first.begin() + first);
+    std::ranges::copy(of_part[part].second, pairs.second.begin() + first);
+    return absl::OkStatus();
+  });
 }
 
 absl::StatusOr<Pairs> PairUp(const Codes& slow, const Codes& fast, size_t rows, Budget& budget) {
   Pairs pairs;
   TS_RETURN_IF_ERROR(budget.Charge(rows, 3 * sizeof(uint32_t)));
-  pairs.codes.of_row.reserve(rows);
+  pairs.codes.of_row.resize(rows);
+  uint32_t* const of_row = pairs.codes.of_row.data();
   const uint64_t product = uint64_t{slow.count} * fast.count;
   if (product <= 8 * uint64_t{rows} + 65536) {
     TS_RETURN_IF_ERROR(budget.Charge(product, sizeof(uint32_t)));
     ScratchVector<uint32_t> known(product);  // Plus one.
-    ForEachPair(slow, fast, [&](uint32_t a, uint32_t b) {
-      uint32_t& code = known[size_t{a} * fast.count + b];
-      if (code == 0) code = pairs.Add(a, b) + 1;
-      pairs.codes.of_row.push_back(code - 1);
-    });
+    const ScratchVector<uint32_t> cuts = Cuts(slow, rows);
+    if (cuts.size() > 2) {
+      TS_RETURN_IF_ERROR(PairUpParts(slow, fast, cuts, known.data(), budget, pairs));
+    } else {
+      PairRows(slow, fast, 0, rows, known.data(), of_row, pairs);
+    }
     return pairs;
   }
   KeyTable<uint64_t> known;
-  ForEachPair(slow, fast, [&](uint32_t a, uint32_t b) {
+  ForEachPair(slow, fast, 0, rows, [&](size_t row, uint32_t a, uint32_t b) {
     const uint32_t code = known.NumberOf(uint64_t{a} << 32 | b);
     if (code == pairs.codes.count) pairs.Add(a, b);
-    pairs.codes.of_row.push_back(code);
+    of_row[row] = code;
   });
   return pairs;
 }
@@ -271,6 +346,10 @@ Ranks RanksOf(const Codes& codes, const Slice& key, std::span<const uint32_t> of
 // Sorts groups by the rank of each; equal ones stay in their order.
 void SortByRank(std::span<const uint32_t> rank_of_group, size_t ranks,
                 ScratchVector<uint32_t>& order) {
+  const auto is_before = [&](uint32_t a, uint32_t b) {
+    return rank_of_group[a] < rank_of_group[b];
+  };
+  if (std::ranges::is_sorted(order, is_before)) return;  // As groups of rows by time are.
   ScratchVector<uint32_t> begins(ranks + 1);
   for (uint32_t rank : rank_of_group) ++begins[rank + 1];
   std::inclusive_scan(begins.begin(), begins.end(), begins.begin());
@@ -361,10 +440,10 @@ absl::StatusOr<NumberedKeys> NumberGroups(std::span<const KeyColumn> keys, Budge
   } else {
     ScratchVector<uint32_t> ranks(groups);
     for (size_t column = 0; column < keys.size(); ++column) {
-      TS_RETURN_IF_ERROR(budget.Charge(groups, sizeof(size_t) + 8));
       std::ranges::transform(order, ranks.begin(),
                              [&](uint32_t group) { return tuples.of_group[column][group]; });
-      result.keys.push_back(TakeItems(sorted[column], ranks));
+      TS_ASSIGN_OR_RETURN(result.keys.emplace_back(),
+                          GatherRows(Column(std::move(sorted[column])), ranks, budget));
     }
     result.numbers.slots = tuples.codes.count;
     result.numbers.of_row = std::move(tuples.codes.of_row);

@@ -30,6 +30,9 @@ namespace tickstack {
 class SymbolVector {
  public:
   SymbolVector() = default;
+  // `text` holds as many NULs as there are `ends`, one at the byte before each.
+  SymbolVector(ScratchString text, ScratchVector<size_t> ends)
+      : text_(std::move(text)), ends_(std::move(ends)) {}
   SymbolVector(std::initializer_list<std::string_view> names) {
     for (std::string_view name : names) push_back(name);
   }
