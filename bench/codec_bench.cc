@@ -20,10 +20,10 @@
 #include <vector>
 
 #include "base/check.h"
+#include "table/name_scan.h"
 #include "table/schema.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
-#include "wire/name_scan.h"
 #include "wire/upd.h"
 
 namespace tickstack::wire {

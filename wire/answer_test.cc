@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "wire/bytes_for_test.h"
+#include "table/bytes_for_test.h"
 #include "wire/codec.h"
 #include "wire/compress.h"
 

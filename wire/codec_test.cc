@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "table/bytes_for_test.h"
 #include "tests/support/fixtures.h"
-#include "wire/bytes_for_test.h"
 
 namespace tickstack::wire {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/value_parts.h"
+#include "table/value_parts.h"
 
 namespace tickstack::wire {
 namespace {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "wire/bytes_for_test.h"
+#include "table/bytes_for_test.h"
 #include "wire/codec.h"
 
 namespace tickstack::wire {

@@ -6,8 +6,8 @@
 
 #include "base/crc32c.h"
 #include "base/status.h"
+#include "table/bytes_for_test.h"
 #include "table/types.h"
-#include "wire/bytes_for_test.h"
 #include "wire/tplog_for_test.h"
 
 namespace tickstack::wire {

@@ -10,8 +10,8 @@
 #include <thread>
 #include <vector>
 
+#include "table/bytes_for_test.h"
 #include "table/types.h"
-#include "wire/bytes_for_test.h"
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_index.h"
 

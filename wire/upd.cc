@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/status.h"
-#include "wire/name_scan.h"
-#include "wire/walk.h"
+#include "table/name_scan.h"
+#include "table/walk.h"
 
 namespace tickstack::wire {
 namespace {

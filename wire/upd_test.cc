@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "base/status.h"
+#include "table/bytes_for_test.h"
 #include "tests/support/fixtures.h"
-#include "wire/bytes_for_test.h"
 #include "wire/codec.h"
 
 namespace tickstack::wire {

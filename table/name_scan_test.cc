@@ -1,4 +1,4 @@
-#include "wire/name_scan.h"
+#include "table/name_scan.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "base/byte_buffer.h"
 
-namespace tickstack::wire {
+namespace tickstack {
 namespace {
 
 using namespace std::string_view_literals;
@@ -51,4 +51,4 @@ TEST(BytesOfNames, EveryImplementationAgreesWithTheDefinition) {
 }
 
 }  // namespace
-}  // namespace tickstack::wire
+}  // namespace tickstack

@@ -16,7 +16,7 @@
 // as it passes. It never trusts a count further than the bytes go, so its cost is bounded by the
 // bytes: the smallest item of a list has two.
 
-#include "wire/walk.h"
+#include "table/walk.h"
 
 #include <algorithm>
 #include <string>
@@ -24,11 +24,11 @@
 
 #include "base/byte_buffer.h"
 #include "base/status.h"
+#include "table/codec.h"
+#include "table/name_scan.h"
 #include "table/types.h"
-#include "wire/codec.h"
-#include "wire/name_scan.h"
 
-namespace tickstack::wire {
+namespace tickstack {
 namespace {
 
 enum class Outcome { kWhole, kEndsEarly, kBad };
@@ -324,4 +324,4 @@ absl::Status ToLittleEndian(std::span<std::byte> body) {
   return absl::OkStatus();
 }
 
-}  // namespace tickstack::wire
+}  // namespace tickstack

@@ -1,11 +1,11 @@
-#include "wire/value_parts.h"
+#include "table/value_parts.h"
 
 #include <cstring>
 
 #include "base/check.h"
-#include "wire/codec.h"
+#include "table/codec.h"
 
-namespace tickstack::wire {
+namespace tickstack {
 namespace {
 
 template <typename T>
@@ -58,4 +58,4 @@ const Value& ChildOf(const Value& value, size_t i) {
   return i == 0 ? value.keys() : value.values();
 }
 
-}  // namespace tickstack::wire
+}  // namespace tickstack

@@ -1,4 +1,4 @@
-#include "wire/name_scan.h"
+#include "table/name_scan.h"
 
 #include <array>
 #include <bit>
@@ -7,7 +7,7 @@
 #include <immintrin.h>
 #endif
 
-namespace tickstack::wire {
+namespace tickstack {
 namespace internal {
 
 size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names) {
@@ -112,4 +112,4 @@ size_t BytesOfNames(std::span<const std::byte> bytes, size_t names) {
   return best(bytes, names);
 }
 
-}  // namespace tickstack::wire
+}  // namespace tickstack

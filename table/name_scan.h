@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tickstack::wire {
+namespace tickstack {
 
 inline constexpr size_t kTooFewNames = SIZE_MAX;
 
@@ -26,4 +26,4 @@ using NameScan = size_t (*)(std::span<const std::byte>, size_t);
 std::span<const NameScan> NameScans();
 }  // namespace internal
 
-}  // namespace tickstack::wire
+}  // namespace tickstack

@@ -12,7 +12,7 @@
 
 #include "table/value.h"
 
-namespace tickstack::wire {
+namespace tickstack {
 
 struct ValueParts {
   std::array<std::byte, 6> head;
@@ -30,4 +30,4 @@ struct ValueParts {
 ValueParts PartsOf(const Value& value);
 const Value& ChildOf(const Value& value, size_t i);
 
-}  // namespace tickstack::wire
+}  // namespace tickstack

@@ -17,7 +17,7 @@
 #include "base/byte_buffer.h"
 #include "table/types.h"
 
-namespace tickstack::wire {
+namespace tickstack {
 
 // `01 00ff`: blanks and `|` are ignored.
 inline ByteBuffer FromHex(std::string_view hex) {
@@ -183,4 +183,4 @@ class RandomEncoder {
   ByteBuffer little_, big_;
 };
 
-}  // namespace tickstack::wire
+}  // namespace tickstack
