@@ -77,7 +77,8 @@ std::optional<int32_t> ParseDate(std::string_view text) {
 
 std::string FormatTimestamp(int64_t ns) {
   const int32_t day = DayOf(ns);
-  const int64_t of_day = ns - int64_t{day} * kNsPerDay;
+  // Not ns less the days' ns: the first day that an int64 reaches begins before the earliest one.
+  const int64_t of_day = (ns % kNsPerDay + kNsPerDay) % kNsPerDay;
   const int64_t seconds = of_day / kNsPerSecond;
   return fmt::format("{}D{:02}:{:02}:{:02}.{:09}", FormatDate(day), seconds / 3600,
                      seconds / 60 % 60, seconds % 60, of_day % kNsPerSecond);

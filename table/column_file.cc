@@ -6,6 +6,7 @@
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "table/kdb_format.h"
+#include "table/stored_value.h"
 
 namespace tickstack {
 namespace {
@@ -14,16 +15,6 @@ int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t 
   if (width == sizeof(int64_t)) return LoadLittle<int64_t>(positions.data() + row * width);
   const auto position = LoadLittle<int32_t>(positions.data() + row * width);
   return position == kNullInt ? kNullPosition : position;
-}
-
-// Neither a number of a name nor the null symbol: stands for a position that the domain has not.
-constexpr SymbolId kNoSymbol = -1;
-
-SymbolId IdOf(const SymbolDomain& domain, int64_t position) {
-  if (position == kNullPosition) return kNullSymbol;
-  const std::span<const SymbolId> ids = domain.ids();
-  if (static_cast<uint64_t>(position) >= ids.size()) return kNoSymbol;
-  return ids[static_cast<size_t>(position)];
 }
 
 }  // namespace
@@ -60,8 +51,11 @@ absl::Status ColumnFile::Read(const std::string& path) {
       TS_ASSIGN_OR_RETURN(items_, OpenOldNested(*file_, layout_));
       return absl::OkStatus();
     }
-    case ColumnForm::kAnymap:
-      return Unimplemented("{}: an anymap", path);
+    case ColumnForm::kAnymap: {
+      kind_ = ColumnKind::kItems;
+      TS_ASSIGN_OR_RETURN(items_, OpenAnymap(*file_, layout_, domains_));
+      return absl::OkStatus();
+    }
     case ColumnForm::kSerialised:
       return ReadSerialised();
   }
@@ -70,19 +64,48 @@ absl::Status ColumnFile::Read(const std::string& path) {
 
 absl::Status ColumnFile::ReadSerialised() {
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
-  if (!HoldsNames(bytes)) return Unimplemented("{}: a serialised list", path());
-  kind_ = ColumnKind::kItems;
-  if (static_cast<Type>(bytes[2]) == Type::kList) return absl::OkStatus();  // The empty list.
+  if (bytes.size() < kSerialisedVectorBytes) {
+    return DataLoss("{}: byte {}: the file ends here, in a header of {} bytes", path(),
+                    bytes.size(), kSerialisedVectorBytes);
+  }
+  type_ = static_cast<Type>(bytes[2]);
+  layout_.attribute = static_cast<Attribute>(bytes[3]);
+  layout_.header_rows = LoadLittle<int32_t>(bytes.data() + 4);
+  layout_.header_rows_offset = 4;
+  layout_.data_offset = kSerialisedVectorBytes;
+  if (type_ == Type::kList) {
+    kind_ = ColumnKind::kItems;
+    TS_ASSIGN_OR_RETURN(items_, OpenSerialisedList(*file_, domains_, &rows_));
+  } else if (type_ == Type::kSymbol) {
+    kind_ = ColumnKind::kSymbols;
+    TS_RETURN_IF_ERROR(Annotate(ReadNames(bytes), path()));
+  } else if (IsFixedWidth(type_)) {
+    kind_ = ColumnKind::kFixed;
+    layout_.width = element_bytes_ = WidthOf(type_);
+    rows_ = (bytes.size() - layout_.data_offset) / layout_.width;
+  } else {
+    return InvalidArgument("{}: byte 2: a value of type {}, which is no column", path(),
+                           static_cast<int>(type_));
+  }
+  layout_.type = type_;
+  layout_.rows = rows_;
+  if (layout_.attribute > Attribute::kGrouped) {
+    return DataLoss("{}: byte 3: attribute {}, expected 0 to 4", path(),
+                    static_cast<int>(layout_.attribute));
+  }
+  if (layout_.header_rows < 0 || static_cast<uint64_t>(layout_.header_rows) > rows_) {
+    return DataLoss("{}: byte 4: {} rows, but the file has {}", path(), layout_.header_rows, rows_);
+  }
+  return absl::OkStatus();
+}
 
-  const absl::StatusOr<StoredNames> names = ParseStoredNames(bytes);
-  if (!names.ok()) return Annotate(names.status(), path());
-  kind_ = ColumnKind::kSymbols;
-  type_ = Type::kSymbol;
-  rows_ = names->count;
-  name_starts_.reserve(names->count);
-  for (size_t at = 0; at < names->text.size();) {
-    name_starts_.push_back(bytes.size() - names->torn_bytes - names->text.size() + at);
-    at = AsText(names->text).find('\0', at) + 1;  // Every name has its NUL.
+absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
+  TS_ASSIGN_OR_RETURN(const StoredNames names, ParseStoredNames(bytes));
+  rows_ = names.count;
+  name_starts_.reserve(names.count);
+  for (size_t at = 0; at < names.text.size();) {
+    name_starts_.push_back(kSerialisedVectorBytes + at);
+    at = AsText(names.text).find('\0', at) + 1;  // Every name has its NUL.
   }
   return absl::OkStatus();
 }
@@ -108,12 +131,13 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t row = rows.begin_row + i;
     const int64_t position = PositionAt(positions, layout_.width, row);
-    out[i] = IdOf(*domain_, position);
-    if (out[i] == kNoSymbol) [[unlikely]] {
+    const std::optional<SymbolId> id = domain_->IdAt(position);
+    if (!id) [[unlikely]] {
       return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
                       layout_.data_offset + row * layout_.width, row, position, layout_.domain,
                       domain_->ids().size());
     }
+    out[i] = *id;
   }
   return absl::OkStatus();
 }
@@ -154,6 +178,27 @@ absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
   // Ends at the name's own NUL, which is there.
   return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
+}
+
+absl::StatusOr<Value> ColumnFile::AllRows() const {
+  if (kind_ == ColumnKind::kFixed) {
+    TS_ASSIGN_OR_RETURN(const std::span<const std::byte> elements, Elements());
+    return Value::Vector(type_, ByteBuffer(elements), attribute());
+  }
+  SymbolVector symbols;
+  std::vector<Value> items;
+  uint64_t bytes_left = kStoredValueBytesMax;
+  for (uint64_t row = 0; row < rows_; ++row) {
+    TS_ASSIGN_OR_RETURN(Value item, ItemAt(row));
+    TS_RETURN_IF_ERROR(Annotate(Spend(item, &bytes_left), path()));
+    if (kind_ == ColumnKind::kItems) {
+      items.push_back(std::move(item));
+    } else {
+      symbols.push_back(item.symbol());
+    }
+  }
+  if (kind_ == ColumnKind::kItems) return Value::List(std::move(items), attribute());
+  return Value::Symbols(std::move(symbols), attribute());
 }
 
 absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {

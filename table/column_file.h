@@ -82,11 +82,16 @@ class ColumnFile {
   // enum has no domain), any value of kItems. kDataLoss if what the row refers to is damaged.
   // Cost: what the value has of bytes.
   absl::StatusOr<Value> ItemAt(uint64_t row) const;
+  // All rows as one vector or list: for flat files and small columns, since it takes the memory of
+  // a copy, and of some 60 bytes an item of kItems. kResourceExhausted if it has no elements of one
+  // width and is of more than kStoredValueBytesMax.
+  absl::StatusOr<Value> AllRows() const;
 
  private:
   ColumnFile() = default;
   absl::Status Read(const std::string& path);
   absl::Status ReadSerialised();
+  absl::Status ReadNames(std::span<const std::byte> bytes);
   absl::StatusOr<Value> SymbolAt(uint64_t row) const;
 
   std::unique_ptr<const StoredFile> file_;

@@ -9,47 +9,9 @@
 namespace tickstack {
 namespace {
 
-// Walks values without recursion: a list of n items only says that n more values follow.
 class Walker {
  public:
   explicit Walker(std::span<const std::byte> bytes) : bytes_(bytes) {}
-
-  std::optional<size_t> Walk() {
-    uint64_t values = 1;  // Still to be walked. No more than 2^31 a list, and a list takes 6 bytes.
-    while (values > 0) {
-      --values;
-      const std::optional<uint64_t> inner = One();
-      if (!inner) return std::nullopt;
-      values += *inner;
-    }
-    return at_;
-  }
-
- private:
-  bool Skip(uint64_t bytes) {
-    if (bytes > bytes_.size() - at_) return false;
-    at_ += static_cast<size_t>(bytes);
-    return true;
-  }
-
-  bool SkipName() {
-    if (at_ == bytes_.size()) return false;
-    const void* const nul = std::memchr(bytes_.data() + at_, 0, bytes_.size() - at_);
-    if (nul == nullptr) return false;
-    at_ = static_cast<size_t>(static_cast<const std::byte*>(nul) - bytes_.data()) + 1;
-    return true;
-  }
-
-  std::optional<uint32_t> Count() {
-    if (!Skip(4)) return std::nullopt;
-    const auto count = LoadLittle<int32_t>(bytes_.data() + at_ - 4);
-    if (count < 0) return std::nullopt;
-    return static_cast<uint32_t>(count);
-  }
-
-  static std::optional<uint64_t> Leaf(bool whole) {
-    return whole ? std::optional<uint64_t>(0) : std::nullopt;
-  }
 
   // Walks one value except for the values in it, and returns how many those are.
   std::optional<uint64_t> One() {
@@ -77,6 +39,34 @@ class Walker {
     }
   }
 
+  size_t at() const { return at_; }
+
+ private:
+  bool Skip(uint64_t bytes) {
+    if (bytes > bytes_.size() - at_) return false;
+    at_ += static_cast<size_t>(bytes);
+    return true;
+  }
+
+  bool SkipName() {
+    if (at_ == bytes_.size()) return false;
+    const void* const nul = std::memchr(bytes_.data() + at_, 0, bytes_.size() - at_);
+    if (nul == nullptr) return false;
+    at_ = static_cast<size_t>(static_cast<const std::byte*>(nul) - bytes_.data()) + 1;
+    return true;
+  }
+
+  std::optional<uint32_t> Count() {
+    if (!Skip(4)) return std::nullopt;
+    const auto count = LoadLittle<int32_t>(bytes_.data() + at_ - 4);
+    if (count < 0) return std::nullopt;
+    return static_cast<uint32_t>(count);
+  }
+
+  static std::optional<uint64_t> Leaf(bool whole) {
+    return whole ? std::optional<uint64_t>(0) : std::nullopt;
+  }
+
   std::optional<uint64_t> Atom(int code) {
     const auto type = static_cast<Type>(-code);
     if (code == -128 || type == Type::kSymbol) return Leaf(SkipName());
@@ -102,8 +92,24 @@ class Walker {
 
 }  // namespace
 
+std::optional<EncodedHead> HeadOfEncoded(std::span<const std::byte> bytes) {
+  Walker walker(bytes);
+  const std::optional<uint64_t> inner = walker.One();
+  if (!inner) return std::nullopt;
+  return EncodedHead{walker.at(), *inner};
+}
+
+// Without recursion: a list of n items only says that n more values follow.
 std::optional<size_t> EncodedBytes(std::span<const std::byte> bytes) {
-  return Walker(bytes).Walk();
+  Walker walker(bytes);
+  uint64_t values = 1;  // Still to be walked. No more than 2^31 a list, and a list takes 6 bytes.
+  while (values > 0) {
+    --values;
+    const std::optional<uint64_t> inner = walker.One();
+    if (!inner) return std::nullopt;
+    values += *inner;
+  }
+  return walker.at();
 }
 
 }  // namespace tickstack

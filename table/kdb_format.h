@@ -23,6 +23,9 @@ inline constexpr std::string_view kEncryptedTag = "kxzippEd";
 // fe 20 and ff 20: tag, type, attribute, and from byte 8 (ff 20: 12) the count.
 inline constexpr size_t kVectorHeaderBytes = 16;
 
+// ff 01: tag, type, attribute, i32 count, of a vector or list.
+inline constexpr size_t kSerialisedVectorBytes = 8;
+
 // fd 20: a page. The name of an enum's domain, and at its end what kVectorHeaderBytes hold.
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kPageNameOffset = 16;

@@ -27,4 +27,15 @@ class NestedItems {
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
                                                                  const ColumnLayout& layout);
 
+// The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if there is one. A row
+// takes at most kStoredValueBytesMax, else it is kResourceExhausted.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
+    const StoredFile& column, const ColumnLayout& layout,
+    std::shared_ptr<const SymbolDomains> domains);
+
+// The form of small lists, and of all before 3.6: ff 01 and the encoded items. Sets `rows`, for
+// which it walks the file once.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
+    const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows);
+
 }  // namespace tickstack

@@ -7,6 +7,7 @@
 #include "base/byte_buffer.h"
 #include "base/mapping.h"
 #include "base/status.h"
+#include "table/compressed_file.h"
 #include "table/kdb_format.h"
 
 namespace tickstack {
@@ -22,6 +23,7 @@ class PlainFile : public StoredFile {
     return mapping_.bytes().first(std::min(kPageBytes, mapping_.bytes().size()));
   }
   absl::StatusOr<std::span<const std::byte>> All() const override { return mapping_.bytes(); }
+  absl::Status Visit(Visitor visitor) const override { return visitor(0, mapping_.bytes()); }
 
  private:
   const Mapping mapping_;
@@ -33,7 +35,7 @@ absl::StatusOr<std::unique_ptr<const StoredFile>> StoredFile::Open(const std::st
   TS_ASSIGN_OR_RETURN(Mapping mapping, Mapping::OfFile(path));
   const std::string_view text = AsText(mapping.bytes());
   if (text.starts_with(kEncryptedTag)) return Unimplemented("{}: an encrypted file", path);
-  if (text.starts_with(kCompressedTag)) return Unimplemented("{}: a compressed file", path);
+  if (text.starts_with(kCompressedTag)) return OpenCompressed(path, std::move(mapping));
   return std::make_unique<PlainFile>(path, std::move(mapping));
 }
 

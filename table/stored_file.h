@@ -9,6 +9,8 @@
 #include <span>
 #include <string>
 
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace tickstack {
@@ -27,11 +29,17 @@ class StoredFile {
 
   // The first kPageBytes, or all of a shorter file. Cost: none, or decompressing one block once.
   virtual absl::StatusOr<std::span<const std::byte>> Head() const = 0;
-  // All bytes. Cost: none; or the first call decompresses all blocks, and what it made is kept:
-  // memory of bytes(), outside of any query's scratch memory. kDataLoss names path and byte.
+  // All bytes. Cost: none; or the first call decompresses all blocks (threads that ask meanwhile
+  // share the work), and what it made is kept: memory of bytes(), outside of any query's scratch
+  // memory and counted by DecompressedBytes(). kDataLoss names path and byte; kResourceExhausted if
+  // DecompressedBytesMax() does not allow it now.
   virtual absl::StatusOr<std::span<const std::byte>> All() const = 0;
-  // Memory that it holds besides mappings of the file.
-  virtual uint64_t kept_bytes() const { return 0; }
+  // Hands all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
+  // size or are the only one, until it returns an error, which is then returned. Keeps nothing: the
+  // way through a file that is looked at once. Memory: one block of a compressed file.
+  using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
+  virtual absl::Status Visit(Visitor visitor) const = 0;
+  virtual bool is_compressed() const { return false; }
 
  protected:
   StoredFile(std::string path, uint64_t bytes, uint64_t disk_bytes)

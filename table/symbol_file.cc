@@ -12,24 +12,22 @@
 namespace tickstack {
 namespace {
 
-constexpr size_t kNamesOffset = 8;
-
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
 bool HoldsNames(std::span<const std::byte> file) {
   const std::string_view text = AsText(file);
-  if (!text.starts_with(kSerialisedTag) || file.size() < kNamesOffset) return false;
+  if (!text.starts_with(kSerialisedTag) || file.size() < kSerialisedVectorBytes) return false;
   const auto type = static_cast<Type>(file[2]);
-  return type == Type::kSymbol || (type == Type::kList && file.size() == kNamesOffset);
+  return type == Type::kSymbol || (type == Type::kList && file.size() == kSerialisedVectorBytes);
 }
 
 absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file) {
   if (!HoldsNames(file)) return DataLoss("byte 0: no symbol vector (ff 01 0b)");
   const auto count = LoadLittle<int32_t>(file.data() + 4);
   StoredNames names;
-  names.text = file.subspan(kNamesOffset);
+  names.text = file.subspan(kSerialisedVectorBytes);
   while (!names.text.empty() && names.text.back() != std::byte{0}) {
     names.text = names.text.first(names.text.size() - 1);
     ++names.torn_bytes;
@@ -72,6 +70,12 @@ SymbolDomain::SymbolDomain(std::string name, std::vector<SymbolId> ids)
   for (size_t i = 0; i < ids_.size() && positions_are_ids_; ++i) {
     positions_are_ids_ = ids_[i] == static_cast<SymbolId>(i);
   }
+}
+
+std::optional<SymbolId> SymbolDomain::IdAt(int64_t position) const {
+  if (position == kNullPosition) return kNullSymbol;
+  if (static_cast<uint64_t>(position) >= ids_.size()) return std::nullopt;
+  return ids_[static_cast<size_t>(position)];
 }
 
 absl::StatusOr<size_t> SymbolDomains::Add(const std::string& path) {

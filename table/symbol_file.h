@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,8 @@ class SymbolDomain {
   const std::string& name() const { return name_; }
   // By position.
   std::span<const SymbolId> ids() const { return ids_; }
+  // kNullSymbol of the null position; nullopt of one that the domain has not.
+  std::optional<SymbolId> IdAt(int64_t position) const;
   // Whether ids()[i] == i for all i, so that positions are ids: true of the database's first domain
   // unless a name is in it twice, or empty.
   bool positions_are_ids() const { return positions_are_ids_; }

@@ -1,17 +1,10 @@
 #pragma once
 
-// The compression of kdb+ IPC messages, a byte-oriented LZ77 with a table of 256 positions. The
-// same stream fills the blocks of kdb+'s compressed files (algorithm 1).
+// The compression of kdb+ IPC messages: q's LZ77 (table/lz_stream.h) behind a header.
 //
 //   bytes 0..7   the message header: byte 2 is 1, the length is the compressed one
 //         8..11  length of the uncompressed message, header included, in the header's byte order
-//         12..   groups: one flag byte, then eight items, lowest flag bit first
-//                  bit 0: one literal byte
-//                  bit 1: hash byte h, count byte n: 2 + n bytes from position table[h]
-//
-// Positions count from the start of the uncompressed message, and its first eight bytes (the
-// header) are not in the stream. table[a xor b] is the last position at which the bytes a, b were
-// seen, with one exception: the n bytes that end a match are not entered.
+//         12..   the stream
 
 #include <cstddef>
 #include <cstdint>
