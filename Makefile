@@ -36,9 +36,9 @@ deps:
 deps-dax:
 	@packaging/install_deps.sh debian-packages-dax.txt
 
-# A preset is configured once; afterwards ninja itself notices changes of the CMake files.
+# A preset is configured once, for builds from nothing (tickstack_add.cmake has the option); afterwards ninja itself notices changes of the CMake files.
 build/%/build.ninja: | deps
-	cmake --preset $* --log-level=WARNING
+	cmake --preset $* -DTICKSTACK_UNITY=ON --log-level=WARNING
 
 build: build/release/build.ninja
 	cmake --build build/release --parallel $(JOBS) --target tickstack

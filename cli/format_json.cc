@@ -123,7 +123,7 @@ void AppendJsonRows(std::string& out, const Value* key_table, const Value& table
   out += ']';
 }
 
-bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
+bool IsJsonArray(const Value& value) { return value.is_vector() || value.is_list(); }
 
 // JSON's keys are strings: text stays what it is, everything else is written as a value of its own.
 std::string KeyText(const Value& keys, size_t i) {
@@ -135,7 +135,8 @@ std::string KeyText(const Value& keys, size_t i) {
 }
 
 void AppendJsonDict(std::string& out, const Value& dict) {
-  if (!IsArray(dict.keys()) || !IsArray(dict.values())) {  // A table against something else.
+  if (!IsJsonArray(dict.keys()) ||
+      !IsJsonArray(dict.values())) {  // A table against something else.
     out += "{\"keys\":";
     AppendJson(out, dict.keys());
     out += ",\"values\":";
@@ -166,7 +167,8 @@ void AppendJson(std::string& out, const Value& value) {
     out += "null";
     return;
   }
-  if (!IsArray(value)) return AppendJsonString(out, InlineText(value));  // Functions and errors.
+  if (!IsJsonArray(value))
+    return AppendJsonString(out, InlineText(value));  // Functions and errors.
   out += '[';
   for (size_t i = 0; i < value.count(); ++i) {
     if (i > 0) out += ',';

@@ -89,7 +89,7 @@ class Layers {
   std::string rdb_;
 };
 
-std::string Quoted(std::string_view text) { return fmt::format("\"{}\"", text); }
+std::string InQuotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
 // The keys that a kind takes, for errors.
 std::string KeysOf(TierKind kind) {
@@ -252,7 +252,7 @@ absl::Status CheckPersistent(const Layers& placement, const std::vector<Schema>*
     return placement.ErrorAt(
         key, fmt::format("tier {} is persistent, which holds all columns and indexes of an rdb or "
                          "none: expected default = {} as well, found {}",
-                         tier, Quoted(tier), Quoted(rest)));
+                         tier, InQuotes(tier), InQuotes(rest)));
   }
   if (schemas == nullptr || !is_persistent(rest)) return absl::OkStatus();
   const auto keyed = std::find_if(schemas->begin(), schemas->end(),

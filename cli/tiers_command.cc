@@ -24,7 +24,7 @@
 namespace tickstack {
 namespace {
 
-constexpr int kExitUsage = 2;
+constexpr int kExitWrongTiers = 2;
 constexpr size_t kProbeBytes = size_t{16} << 20;
 
 // A tier as it would open.
@@ -273,9 +273,9 @@ int Failed(const absl::Status& status, int exit_code) {
 
 int RunTiers(const TiersOptions& options) {
   const absl::StatusOr<StackConfig> config = LoadStackConfig(options.config);
-  if (!config.ok()) return Failed(config.status(), kExitUsage);
+  if (!config.ok()) return Failed(config.status(), kExitWrongTiers);
   if (config->rdbs.empty()) {
-    return Failed(NotFound("{}: no [[rdb]] in it", options.config), kExitUsage);
+    return Failed(NotFound("{}: no [[rdb]] in it", options.config), kExitWrongTiers);
   }
   for (const std::string& warning : config->warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());

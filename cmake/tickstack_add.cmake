@@ -15,6 +15,13 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   list(APPEND TICKSTACK_WARNINGS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
+# Several sources of a library in one go: a third less to compile from nothing, a little more after
+# a change. Names in unnamed namespaces are then unique in a library, not only in their file.
+option(TICKSTACK_UNITY "Compile the libraries in units of several files" OFF)
+if(TICKSTACK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # It takes a source that a unit includes for a header, whose unnamed names several units would have.
+  list(APPEND TICKSTACK_WARNINGS -Wno-subobject-linkage)
+endif()
 option(TICKSTACK_FUZZ "Build the fuzzers with libFuzzer" OFF)
 set(TICKSTACK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, such as address,undefined")
 
@@ -57,6 +64,7 @@ function(tickstack_add kind name)
     add_library(tickstack_${name} STATIC ${ARG_SRCS})
     add_library(tickstack::${name} ALIAS tickstack_${name})
     target_link_libraries(tickstack_${name} PUBLIC tickstack_options ${ARG_DEPS})
+    set_target_properties(tickstack_${name} PROPERTIES UNITY_BUILD ${TICKSTACK_UNITY} UNITY_BUILD_BATCH_SIZE 8)
     return()
   endif()
 

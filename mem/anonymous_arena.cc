@@ -25,7 +25,6 @@
 namespace tickstack::mem {
 namespace {
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
 constexpr size_t kStepPages = 32;
 // What the kernel keeps for itself on a node.
 constexpr size_t kNodeReserveBytes = size_t{64} << 20;
@@ -42,13 +41,13 @@ class AnonymousArena final : public Arena {
         is_dram_(options.kind == TierKind::kDram) {
     regions_.push_back({base, 0, pages});
   }
-  ~AnonymousArena() override { munmap(regions_[0].base, regions_[0].pages * kPageBytes); }
+  ~AnonymousArena() override { munmap(regions_[0].base, regions_[0].pages * Tier::kHugePageBytes); }
 
   absl::Status Bind() {
     if (nodes_.empty()) return absl::OkStatus();
     bitmask* const mask = numa_allocate_nodemask();
     for (const int node : nodes_) numa_bitmask_setbit(mask, static_cast<unsigned>(node));
-    const long failed = mbind(regions_[0].base, regions_[0].pages * kPageBytes, MPOL_BIND,
+    const long failed = mbind(regions_[0].base, regions_[0].pages * Tier::kHugePageBytes, MPOL_BIND,
                               mask->maskp, mask->size + 1, 0);
     const int error = errno;
     numa_free_nodemask(mask);
@@ -59,8 +58,8 @@ class AnonymousArena final : public Arena {
   absl::Status Ready(size_t end_page) override {
     if (end_page <= ready_pages_) return absl::OkStatus();
     end_page = std::min((end_page + kStepPages - 1) / kStepPages * kStepPages, regions_[0].pages);
-    std::byte* const begin = regions_[0].base + ready_pages_ * kPageBytes;
-    const size_t bytes = (end_page - ready_pages_) * kPageBytes;
+    std::byte* const begin = regions_[0].base + ready_pages_ * Tier::kHugePageBytes;
+    const size_t bytes = (end_page - ready_pages_) * Tier::kHugePageBytes;
     if (!nodes_.empty()) {
       const size_t free_bytes = FreeBytesOf(nodes_);
       if (free_bytes < bytes + kNodeReserveBytes) {
@@ -78,7 +77,7 @@ class AnonymousArena final : public Arena {
         mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0);
         return ResourceExhausted("{} pages of 2 MiB are not reserved (vm.nr_hugepages): {}",
-                                 bytes / kPageBytes, Message(ErrnoStatus(error, "mmap")));
+                                 bytes / Tier::kHugePageBytes, Message(ErrnoStatus(error, "mmap")));
       }
       TS_RETURN_IF_ERROR(Bind());
     } else {
@@ -116,11 +115,11 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& opt
   const bool is_explicit = options.huge_pages == HugePages::kExplicit;
   const size_t bytes =
       std::min(options.capacity_bytes, numa ? TotalBytesOf(options.nodes) : MachineBytes());
-  const size_t capacity_pages = (bytes + kPageBytes - 1) / kPageBytes;
+  const size_t capacity_pages = (bytes + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes;
   // Twice the capacity in addresses: small blocks take whole pages of theirs, and runs of pages
   // leave gaps, which costs no memory here. Explicit pages are reserved by their addresses.
   const size_t pages = is_explicit ? capacity_pages : capacity_pages * 2 + kStepPages;
-  TS_ASSIGN_OR_RETURN(std::byte * base, ReserveAddresses(pages * kPageBytes));
+  TS_ASSIGN_OR_RETURN(std::byte * base, ReserveAddresses(pages * Tier::kHugePageBytes));
   auto arena = std::make_unique<AnonymousArena>(options, base, pages);
   TS_RETURN_IF_ERROR(arena->Bind());
   if (numa && options.capacity_bytes != SIZE_MAX) {

@@ -16,7 +16,6 @@ namespace {
 #define MADV_POPULATE_WRITE 23  // Linux 5.14; older kernels answer EINVAL.
 #endif
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
 constexpr size_t kSmallPageBytes = 4096;
 
 std::string NameOfMagic(unsigned long magic) {
@@ -47,11 +46,11 @@ std::string NameOfMagic(unsigned long magic) {
 }  // namespace
 
 std::byte* Arena::At(size_t offset) const {
-  const size_t page = offset / kPageBytes;
+  const size_t page = offset / Tier::kHugePageBytes;
   for (const Region& region : regions_) {
     if (page < region.first_page + region.pages) {
       TS_CHECK(page >= region.first_page);
-      return region.base + (offset - region.first_page * kPageBytes);
+      return region.base + (offset - region.first_page * Tier::kHugePageBytes);
     }
   }
   TS_CHECK(false);
@@ -60,8 +59,8 @@ std::byte* Arena::At(size_t offset) const {
 
 size_t Arena::OffsetOf(const std::byte* memory) const {
   for (const Region& region : regions_) {
-    if (memory >= region.base && memory < region.base + region.pages * kPageBytes) {
-      return region.first_page * kPageBytes + static_cast<size_t>(memory - region.base);
+    if (memory >= region.base && memory < region.base + region.pages * Tier::kHugePageBytes) {
+      return region.first_page * Tier::kHugePageBytes + static_cast<size_t>(memory - region.base);
     }
   }
   TS_CHECK(false);
@@ -88,7 +87,7 @@ MappedFileArena::MappedFileArena(std::string path, std::string filesystem, bool 
 }
 
 size_t MappedFileArena::ResidentBytes(size_t) const {
-  const size_t bytes = regions_[0].pages * kPageBytes;
+  const size_t bytes = regions_[0].pages * Tier::kHugePageBytes;
   if (dax_) return 0;
   // tmpfs allocated its memory with the file's blocks, and does not call it cached before a touch.
   return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
@@ -124,13 +123,13 @@ size_t PageCacheBytes(const std::byte* memory, size_t bytes) {
 
 absl::StatusOr<std::byte*> ReserveAddresses(size_t bytes) {
   // One page more, so that an aligned part is in it; the rest goes back at once.
-  const size_t mapped = bytes + kPageBytes;
+  const size_t mapped = bytes + Tier::kHugePageBytes;
   void* const memory =
       mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) return ErrnoStatus(errno, fmt::format("mmap of {} bytes", mapped));
   auto* const begin = static_cast<std::byte*>(memory);
-  const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % kPageBytes;
-  const size_t head = misaligned == 0 ? 0 : kPageBytes - misaligned;
+  const size_t misaligned = reinterpret_cast<uintptr_t>(begin) % Tier::kHugePageBytes;
+  const size_t head = misaligned == 0 ? 0 : Tier::kHugePageBytes - misaligned;
   if (head > 0) munmap(begin, head);
   munmap(begin + head + bytes, mapped - head - bytes);
   return begin + head;

@@ -16,8 +16,6 @@
 namespace tickstack::mem {
 namespace {
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
-
 // Whether copying past the caches is at least a fifth faster than through them, into memory that
 // is touched and not cached: batches of 16 KiB, as a tickerplant's are, over four pages.
 bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
@@ -45,7 +43,7 @@ bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
 
 ArenaTier::ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena)
     : options_(options),
-      ahead_pages_((options.touch_ahead_bytes + kPageBytes - 1) / kPageBytes),
+      ahead_pages_((options.touch_ahead_bytes + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes),
       arena_(std::move(arena)),
       allocator_(arena_->pages()) {
   for (const Arena::Region& region : arena_->regions()) {
@@ -76,11 +74,11 @@ void ArenaTier::Start() {
 }
 
 bool ArenaTier::StreamingPays() {
-  constexpr size_t kProbeBytes = 4 * kPageBytes;
+  constexpr size_t kProbeBytes = 4 * Tier::kHugePageBytes;
   if (!Stats().dax && options_.kind != TierKind::kNuma) return false;
   const std::optional<PageAllocator::Grant> probe = allocator_.Take(kProbeBytes);
   if (!probe) return false;
-  const size_t end_page = probe->offset / kPageBytes + 4;
+  const size_t end_page = probe->offset / Tier::kHugePageBytes + 4;
   std::byte* const memory = arena_->At(probe->offset);
   const bool pays = arena_->Ready(end_page).ok() && arena_->Touch(memory, kProbeBytes).ok() &&
                     CopiesFasterStreaming(memory, kProbeBytes);
@@ -114,8 +112,8 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
       grant = allocator_.Take(rounded);
     }
     if (!grant) return Refuse(bytes, "no run of pages is free for it");
-    if (const absl::Status ready =
-            arena_->Ready((grant->offset + rounded + kPageBytes - 1) / kPageBytes);
+    if (const absl::Status ready = arena_->Ready(
+            (grant->offset + rounded + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes);
         !ready.ok()) {
       allocator_.Give(grant->offset, rounded);
       return Refuse(bytes, Message(ready));
@@ -126,10 +124,10 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     used_bytes_ += rounded;
     if (used_bytes_ > high_water_bytes_) high_water_bytes_ = used_bytes_;
     // The first block of a page touches all of it, under the lock: the others count on it.
-    if (!touched && rounded < kPageBytes) {
+    if (!touched && rounded < Tier::kHugePageBytes) {
       touched = true;
-      const absl::Status done =
-          arena_->Touch(arena_->At(offset / kPageBytes * kPageBytes), kPageBytes);
+      const absl::Status done = arena_->Touch(
+          arena_->At(offset / Tier::kHugePageBytes * Tier::kHugePageBytes), Tier::kHugePageBytes);
       if (!done.ok()) {
         GiveBack(offset, rounded);
         return Refuse(bytes, Message(done));
@@ -177,7 +175,7 @@ size_t ArenaTier::ResidentBytes() const {
   size_t touched = 0;
   {
     const std::lock_guard lock(mutex_);
-    touched = allocator_.touched_pages() * kPageBytes;
+    touched = allocator_.touched_pages() * Tier::kHugePageBytes;
   }
   return arena_->ResidentBytes(touched);
 }
@@ -196,10 +194,10 @@ void ArenaTier::TouchAhead() {
     }
     absl::Status done = arena_->Ready(*page + 1);
     if (done.ok()) {
-      std::byte* const memory = arena_->At(*page * kPageBytes);
+      std::byte* const memory = arena_->At(*page * Tier::kHugePageBytes);
       touching_ = true;
       lock.unlock();
-      done = arena_->Touch(memory, kPageBytes);
+      done = arena_->Touch(memory, Tier::kHugePageBytes);
       lock.lock();
       touching_ = false;
     }
@@ -207,7 +205,7 @@ void ArenaTier::TouchAhead() {
     if (done.ok()) {
       allocator_.GiveTouched(*page);
     } else {
-      allocator_.Give(*page * kPageBytes, kPageBytes);
+      allocator_.Give(*page * Tier::kHugePageBytes, Tier::kHugePageBytes);
       exhausted_ = true;
     }
     touched_.notify_all();
@@ -217,7 +215,8 @@ void ArenaTier::TouchAhead() {
 bool ArenaTier::WantsPages() const {
   if (exhausted_) return false;
   const size_t ahead = allocator_.touched_free_pages();
-  return ahead < ahead_pages_ && ahead < (options_.capacity_bytes - used_bytes_) / kPageBytes;
+  return ahead < ahead_pages_ &&
+         ahead < (options_.capacity_bytes - used_bytes_) / Tier::kHugePageBytes;
 }
 
 }  // namespace tickstack::mem

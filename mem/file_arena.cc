@@ -25,8 +25,6 @@
 namespace tickstack::mem {
 namespace {
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
-
 // A file without a name; -1 and errno.
 int OpenUnnamed(const std::string& directory) {
   const int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -40,15 +38,15 @@ int OpenUnnamed(const std::string& directory) {
 class FileArena final : public MappedFileArena {
  public:
   using MappedFileArena::MappedFileArena;
-  ~FileArena() override { munmap(regions_[0].base, regions_[0].pages * kPageBytes); }
+  ~FileArena() override { munmap(regions_[0].base, regions_[0].pages * Tier::kHugePageBytes); }
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options) {
   TS_ASSIGN_OR_RETURN(const FilesystemFacts facts, FactsOfFilesystem(options.path));
-  const size_t pages = options.capacity_bytes / kPageBytes;
-  const size_t bytes = pages * kPageBytes;
+  const size_t pages = options.capacity_bytes / Tier::kHugePageBytes;
+  const size_t bytes = pages * Tier::kHugePageBytes;
   const int fd = OpenUnnamed(options.path);
   if (fd < 0) return Annotate(ErrnoStatus(errno, "open"), options.path);
   // The mapping keeps the file; the descriptor goes in any case.
@@ -102,11 +100,11 @@ bool IsDax(const std::string& directory) {
   const int fd = OpenUnnamed(directory);
   if (fd < 0) return false;
   bool dax = false;
-  if (ftruncate(fd, static_cast<off_t>(kPageBytes)) == 0) {
-    void* const mapped =
-        mmap(nullptr, kPageBytes, PROT_READ | PROT_WRITE, MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
+  if (ftruncate(fd, static_cast<off_t>(Tier::kHugePageBytes)) == 0) {
+    void* const mapped = mmap(nullptr, Tier::kHugePageBytes, PROT_READ | PROT_WRITE,
+                              MAP_SHARED_VALIDATE | MAP_SYNC, fd, 0);
     dax = mapped != MAP_FAILED;
-    if (dax) munmap(mapped, kPageBytes);
+    if (dax) munmap(mapped, Tier::kHugePageBytes);
   }
   close(fd);
   return dax;

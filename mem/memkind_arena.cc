@@ -19,7 +19,6 @@
 namespace tickstack::mem {
 namespace {
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
 constexpr size_t kSlabBytesMin = size_t{64} << 20;
 
 absl::Status MemkindStatus(int error, std::string_view call) {
@@ -39,10 +38,11 @@ class MemkindArena final : public Arena {
     void* const slab = memkind_malloc(kind_, bytes);
     if (slab == nullptr) return false;
     const auto address = reinterpret_cast<uintptr_t>(slab);
-    const size_t head = (kPageBytes - address % kPageBytes) % kPageBytes;
+    const size_t head =
+        (Tier::kHugePageBytes - address % Tier::kHugePageBytes) % Tier::kHugePageBytes;
     const size_t first_page = regions_.empty() ? 0 : pages() + 1;
     regions_.push_back(
-        {static_cast<std::byte*>(slab) + head, first_page, (bytes - head) / kPageBytes});
+        {static_cast<std::byte*>(slab) + head, first_page, (bytes - head) / Tier::kHugePageBytes});
     return true;
   }
 
@@ -50,7 +50,7 @@ class MemkindArena final : public Arena {
     size_t bytes = 0;
     if (dax_) return bytes;
     for (const Region& region : regions_) {
-      const size_t region_bytes = region.pages * kPageBytes;
+      const size_t region_bytes = region.pages * Tier::kHugePageBytes;
       bytes += facts_.type == "tmpfs" ? region_bytes : PageCacheBytes(region.base, region_bytes);
     }
     return bytes;

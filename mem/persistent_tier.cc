@@ -18,7 +18,6 @@
 namespace tickstack::mem {
 namespace {
 
-constexpr size_t kPageBytes = Tier::kHugePageBytes;
 constexpr size_t kSuperblockBytes = 4096;
 constexpr size_t kSlotHeaderBytes = 64;
 constexpr uint64_t kMagic = 0x3152454954534b54;  // "TKSTIER1".
@@ -63,12 +62,13 @@ struct Layout {
 };
 
 Layout LayoutOf(size_t file_bytes) {
-  const size_t pages_most = file_bytes / kPageBytes;
+  const size_t pages_most = file_bytes / Tier::kHugePageBytes;
   const size_t words_bytes = (pages_most * sizeof(uint32_t) + 4095) / 4096 * 4096;
   const size_t slot_bytes = 4096 + PersistentTier::kRootBytesMax + words_bytes;
   const size_t metadata = kSuperblockBytes + 2 * slot_bytes;
-  const size_t data_offset = (metadata + kPageBytes - 1) / kPageBytes * kPageBytes;
-  return {file_bytes, (file_bytes - data_offset) / kPageBytes, slot_bytes, data_offset};
+  const size_t data_offset =
+      (metadata + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes * Tier::kHugePageBytes;
+  return {file_bytes, (file_bytes - data_offset) / Tier::kHugePageBytes, slot_bytes, data_offset};
 }
 
 // A sum over pages of this is a checksum of all words that one changed word updates at once.
@@ -214,7 +214,8 @@ absl::Status PersistentTier::File::Map(const TierOptions& options) {
   }
   base = static_cast<std::byte*>(mapped);
   dax = is_pmem != 0;
-  if (mapped_bytes != layout.file_bytes || reinterpret_cast<uintptr_t>(base) % kPageBytes != 0) {
+  if (mapped_bytes != layout.file_bytes ||
+      reinterpret_cast<uintptr_t>(base) % Tier::kHugePageBytes != 0) {
     return Internal("{}: mapped {} bytes at {}, expected {} at a multiple of 2 MiB", path,
                     mapped_bytes, fmt::ptr(mapped), layout.file_bytes);
   }
@@ -227,9 +228,9 @@ absl::Status PersistentTier::File::Map(const TierOptions& options) {
 bool PersistentTier::File::IsOurs() const {
   Superblock found{};
   std::memcpy(&found, base, sizeof(found));
-  return found.magic == kMagic && found.version == kVersion && found.page_bytes == kPageBytes &&
-         found.file_bytes == layout.file_bytes && found.pages == layout.pages &&
-         found.crc == CrcOf(found);
+  return found.magic == kMagic && found.version == kVersion &&
+         found.page_bytes == Tier::kHugePageBytes && found.file_bytes == layout.file_bytes &&
+         found.pages == layout.pages && found.crc == CrcOf(found);
 }
 
 // The superblock comes last: a file that dies before it is new again.
@@ -245,7 +246,7 @@ absl::Status PersistentTier::File::Initialise(Persistence& persistence) {
                       layout.pages * sizeof(uint32_t));
   }
   TS_RETURN_IF_ERROR(persistence.Fence());
-  Superblock block{kMagic, kVersion, kPageBytes, layout.file_bytes, layout.pages, 0, 0};
+  Superblock block{kMagic, kVersion, Tier::kHugePageBytes, layout.file_bytes, layout.pages, 0, 0};
   block.crc = CrcOf(block);
   std::memcpy(base, &block, sizeof(block));
   persistence.Flush(base, sizeof(block));
@@ -270,7 +271,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier>> PersistentTier::Open(
     const TierOptions& options, std::unique_ptr<Persistence> persistence) {
   TierOptions opened = options;
   if (opened.capacity_bytes != SIZE_MAX)
-    opened.capacity_bytes -= opened.capacity_bytes % kPageBytes;
+    opened.capacity_bytes -= opened.capacity_bytes % Tier::kHugePageBytes;
   const std::string place = fmt::format("tier {}", options.name);
   absl::StatusOr<std::unique_ptr<File>> file = File::Open(opened);
   if (!file.ok()) return Annotate(file.status(), place);
@@ -281,7 +282,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier>> PersistentTier::Open(
       persistence = std::make_unique<MsyncPersistence>();
     }
   }
-  opened.capacity_bytes = (*file)->layout.pages * kPageBytes;
+  opened.capacity_bytes = (*file)->layout.pages * Tier::kHugePageBytes;
   persistence->OnMapped({(*file)->base, (*file)->layout.file_bytes});
   std::unique_ptr<PersistentTier> tier(
       new PersistentTier(opened, *std::move(file), std::move(persistence)));
@@ -356,11 +357,11 @@ void PersistentTier::Flush(const std::byte* memory, size_t bytes) {
 }
 
 absl::StatusOr<std::byte*> PersistentTier::Find(uint64_t offset, size_t bytes) const {
-  const size_t end = words_.size() * kPageBytes, rounded = RoundedBytes(bytes);
+  const size_t end = words_.size() * Tier::kHugePageBytes, rounded = RoundedBytes(bytes);
   bool taken = bytes > 0 && rounded >= bytes && offset < end && rounded <= end - offset;
-  for (size_t at = 0; taken && at < rounded; at += kPageBytes) {
-    const size_t page = (offset + at) / kPageBytes;
-    taken = PageAllocator::WordHolds(words_[page], offset % kPageBytes, rounded);
+  for (size_t at = 0; taken && at < rounded; at += Tier::kHugePageBytes) {
+    const size_t page = (offset + at) / Tier::kHugePageBytes;
+    taken = PageAllocator::WordHolds(words_[page], offset % Tier::kHugePageBytes, rounded);
   }
   if (!taken) {
     return DataLoss("{}: {} bytes at offset {} are not an allocation", file_->path, bytes, offset);

@@ -15,7 +15,7 @@ namespace tickstack::query {
 namespace {
 
 // Rows of a task. The cuts are the same whatever the machine, so that sums of floats are.
-constexpr size_t kRowsPerTask = size_t{1} << 18;
+constexpr size_t kItemsPerAggregate = size_t{1} << 18;
 
 // Folds the elements of a slice: `step(state, elements)` for the blocks of a part of the rows, on
 // any thread, and `merge(state, later)` for the parts in their order.
@@ -26,16 +26,16 @@ absl::StatusOr<State> Fold(const Slice& slice, const Budget& budget, State first
     return ForEachBlock<T>(slice, begin, end, budget,
                            [&](const Block<T>& block) { step(state, block.elements); });
   };
-  if (slice.count() <= kRowsPerTask) {
+  if (slice.count() <= kItemsPerAggregate) {
     TS_RETURN_IF_ERROR(fold(first, 0, slice.count()));
     return first;
   }
-  std::vector<State> states((slice.count() + kRowsPerTask - 1) / kRowsPerTask, first);
+  std::vector<State> states((slice.count() + kItemsPerAggregate - 1) / kItemsPerAggregate, first);
   TS_RETURN_IF_ERROR(
-      ParallelRanges(budget, slice.count(), kRowsPerTask, [&](size_t begin, size_t end) {
+      ParallelRanges(budget, slice.count(), kItemsPerAggregate, [&](size_t begin, size_t end) {
         State state = first;  // Apart from the others', which other threads write.
         const absl::Status status = fold(state, begin, end);
-        states[begin / kRowsPerTask] = state;
+        states[begin / kItemsPerAggregate] = state;
         return status;
       }));
   for (const State& state : states) merge(first, state);
@@ -173,14 +173,14 @@ absl::StatusOr<WeightedTotal> WeightedTotalOf(const Slice& weights, const Slice&
                                             [&](double w, double x) { add(total, w, x); }));
     return total;
   }
-  std::vector<WeightedTotal> parts((weights.count() + kRowsPerTask - 1) / kRowsPerTask);
+  std::vector<WeightedTotal> parts((weights.count() + kItemsPerAggregate - 1) / kItemsPerAggregate);
   TS_RETURN_IF_ERROR(
-      ParallelRanges(budget, weights.count(), kRowsPerTask, [&](size_t begin, size_t end) {
+      ParallelRanges(budget, weights.count(), kItemsPerAggregate, [&](size_t begin, size_t end) {
         WeightedTotal part;
         const absl::Status status =
             ForEachFloatPair(weights, values, begin, end, budget,
                              [&](size_t, double w, double x) { add(part, w, x); });
-        parts[begin / kRowsPerTask] = part;
+        parts[begin / kItemsPerAggregate] = part;
         return status;
       }));
   for (const WeightedTotal& part : parts) {

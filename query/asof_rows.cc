@@ -15,11 +15,11 @@ namespace tickstack::query {
 namespace {
 
 // Left rows of a task: some 100 us, and their answers stay in the first-level cache.
-constexpr size_t kStep = 8192;
+constexpr size_t kLeftRowsPerTask = 8192;
 // What fewer rows have to do is done before another thread is awake.
 constexpr size_t kAlone = 16384;
 
-PostingRun Part(const PostingRun& run, size_t begin, size_t rows) {
+PostingRun PartOf(const PostingRun& run, size_t begin, size_t rows) {
   return {run.rows.subspan(begin, rows), run.coarse.subspan(begin, rows)};
 }
 
@@ -96,14 +96,14 @@ void MatchPosted(const RowSet& left, const RowSet& right, const MaxAge& max_age,
   for (const PostingRun& left_run : left.runs()) {
     for (size_t begin = 0; begin < left_run.rows.size();) {
       // Left rows before the next right run starts can only match this one.
-      PostingRun rest = Part(left_run, begin, left_run.rows.size() - begin);
+      PostingRun rest = PartOf(left_run, begin, left_run.rows.size() - begin);
       if (r + 1 < runs.size()) {
         const size_t n = CountBefore(rest, left.times(), runs[r + 1], right.times());
         if (n == 0) {
           ++r;
           continue;
         }
-        rest = Part(rest, 0, n);
+        rest = PartOf(rest, 0, n);
       }
       const PostingRun& run = runs[r];
       prevailing.resize(rest.rows.size());
@@ -125,7 +125,7 @@ void MatchPosted(const RowSet& left, const RowSet& right, const MaxAge& max_age,
 // ---- Both sides by their indexes
 
 // The rows of one symbol; or some of its left rows.
-struct SymbolRows {
+struct BothSides {
   RowSet left, right;
 
   bool sorted() const { return left.has_sorted_times() && right.has_sorted_times(); }
@@ -166,8 +166,8 @@ class IndexJoin {
     if (&left_.symbols() == &right_.symbols()) return right_.RowsOf(id);
     return right_.RowsOf(id == kNullSymbol ? std::string_view() : left_.symbols().NameOf(id));
   }
-  SymbolRows RowsOf(SymbolId id) const {
-    SymbolRows found{left_.RowsOf(id), RowSet()};
+  BothSides RowsOf(SymbolId id) const {
+    BothSides found{left_.RowsOf(id), RowSet()};
     if (found.left.count() > 0) found.right = RightRowsOf(id);
     return found;
   }
@@ -180,7 +180,7 @@ class IndexJoin {
   const MaxAge& max_age_;
   const std::span<uint32_t> matched_;
   Budget& budget_;
-  ScratchVector<SymbolRows> symbols_;
+  ScratchVector<BothSides> symbols_;
   ScratchVector<Task> tasks_;
 };
 
@@ -197,7 +197,7 @@ absl::Status IndexJoin::FindRows() {
     return absl::OkStatus();
   }
   const auto ids = static_cast<size_t>(left_.symbols().size()) + 1;  // From kNullSymbol on.
-  TS_RETURN_IF_ERROR(budget_.Charge(ids, sizeof(SymbolRows)));
+  TS_RETURN_IF_ERROR(budget_.Charge(ids, sizeof(BothSides)));
   symbols_.resize(ids);
   constexpr size_t kIds = 256;
   const auto find = [&](size_t task) {
@@ -208,19 +208,18 @@ absl::Status IndexJoin::FindRows() {
   };
   TS_RETURN_IF_ERROR(EachTask(budget_, matched_.size(), (ids + kIds - 1) / kIds, find));
   size_t runs = 0;
-  for (const SymbolRows& rows : symbols_)
-    runs += rows.left.runs().size() + rows.right.runs().size();
+  for (const BothSides& rows : symbols_) runs += rows.left.runs().size() + rows.right.runs().size();
   return budget_.Charge(runs, sizeof(PostingRun));
 }
 
 absl::Status IndexJoin::MakeTasks() {
   size_t unsorted = 0;
   for (size_t symbol = 0; symbol < symbols_.size(); ++symbol) {
-    const SymbolRows& rows = symbols_[symbol];
+    const BothSides& rows = symbols_[symbol];
     const size_t n = rows.left.count();
     if (n == 0 || rows.right.count() == 0) continue;
     if (!rows.sorted()) unsorted = std::max(unsorted, rows.rows());
-    const size_t step = rows.sorted() ? kStep : n;
+    const size_t step = rows.sorted() ? kLeftRowsPerTask : n;
     for (size_t begin = 0; begin < n; begin += step) {
       const size_t end = std::min(n, begin + step);
       tasks_.push_back({symbol, begin, end, rows.rows() * (end - begin) / n});
@@ -232,7 +231,7 @@ absl::Status IndexJoin::MakeTasks() {
 }
 
 absl::Status IndexJoin::RunTask(const Task& task) {
-  const SymbolRows& rows = symbols_[task.symbol];
+  const BothSides& rows = symbols_[task.symbol];
   const bool whole = !left_.only().has_value();  // Then a left row's number is its position.
   if (!rows.sorted()) {
     TS_CHECK(whole || rows.left.has_sorted_times());

@@ -20,7 +20,7 @@
 namespace tickstack::query {
 namespace {
 
-constexpr size_t kBlock = 1024;
+constexpr size_t kItemsPerBlock = 1024;
 
 enum class Unit {
   kRaw,        // The number that is stored.
@@ -123,7 +123,7 @@ class Operand {
 
   const Value& value_;
   Conversion conversion_;
-  std::array<D, kBlock> block_;
+  std::array<D, kItemsPerBlock> block_;
 };
 
 Conversion InstantAgainst(Type time_of_day) { return {Unit::kTimeOfDay, UnitNs(time_of_day)}; }
@@ -192,9 +192,9 @@ absl::StatusOr<Value> RunCompare(AtomicOp op, const Plan& plan, const Value& x, 
   const size_t n = ResultCount(x, y);
   VectorWriter<uint8_t> out(Type::kBoolean, n);
   Operand<D> left(x, plan.x), right(y, plan.y);
-  for (size_t at = 0; at < n; at += kBlock) {
-    if (at % (kBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
-    const size_t block = std::min(kBlock, n - at);
+  for (size_t at = 0; at < n; at += kItemsPerBlock) {
+    if (at % (kItemsPerBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    const size_t block = std::min(kItemsPerBlock, n - at);
     const D* a = left.Load(at, block);
     CompareBlock(op, a, right.Load(at, block), out.data() + at, block);
   }
@@ -212,10 +212,10 @@ absl::StatusOr<Value> RunArithmetic(AtomicOp op, const Plan& plan, const Value& 
         } else {
           VectorWriter<T> out(plan.result, n);
           Operand<D> left(x, plan.x), right(y, plan.y);
-          std::array<D, kBlock> results;
-          for (size_t at = 0; at < n; at += kBlock) {
-            if (at % (kBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
-            const size_t block = std::min(kBlock, n - at);
+          std::array<D, kItemsPerBlock> results;
+          for (size_t at = 0; at < n; at += kItemsPerBlock) {
+            if (at % (kItemsPerBlock * 256) == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+            const size_t block = std::min(kItemsPerBlock, n - at);
             const D* a = left.Load(at, block);
             ArithmeticBlock(op, a, right.Load(at, block), results.data(), block);
             StoreBlock(plan.result, results.data(), out.data() + at, block);

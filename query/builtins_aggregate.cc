@@ -84,7 +84,7 @@ Result Uniform(Context& context, Args args) {
   return Value::Dict(value->keys(), std::get<Value>(*std::move(items)));
 }
 
-constexpr std::array kTable = {
+constexpr std::array kAggregateTable = {
     Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
     Builtin{"wsum", 2, 2, true, Weighted<WeightedSum>, true},
     Builtin{"max", 1, 1, false, Aggregate<Max, true>},
@@ -111,6 +111,6 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Builtin> Aggregates() { return kTable; }
+std::span<const Builtin> Aggregates() { return kAggregateTable; }
 
 }  // namespace tickstack::query::builtins

@@ -96,7 +96,7 @@ Result MakeDict(Context& context, Args args) {
   return Value::Dict(std::move(x), std::move(y));
 }
 
-constexpr std::array kTable = {
+constexpr std::array kListTable = {
     Builtin{",", 2, 2, true, OfValues<Join>},
     Builtin{"!", 2, 2, true, MakeDict},
     Builtin{"distinct", 1, 1, false, DistinctTerm},
@@ -110,6 +110,6 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Builtin> Lists() { return kTable; }
+std::span<const Builtin> Lists() { return kListTable; }
 
 }  // namespace tickstack::query::builtins

@@ -33,7 +33,7 @@ Result MatchTerms(Context& context, Args args) {
   return Value::Boolean(Match(x, y));
 }
 
-constexpr std::array kTable = {
+constexpr std::array kOperatorTable = {
     Builtin{"+", 2, 2, true, Atomic<AtomicOp::kAdd>},
     Builtin{"-", 2, 2, true, Atomic<AtomicOp::kSubtract>},
     Builtin{"*", 2, 2, true, Atomic<AtomicOp::kMultiply>},
@@ -64,6 +64,6 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Builtin> Operators() { return kTable; }
+std::span<const Builtin> Operators() { return kOperatorTable; }
 
 }  // namespace tickstack::query::builtins

@@ -161,7 +161,7 @@ Result Reverse(Context& context, Args args) {
   return reversed;
 }
 
-constexpr std::array kTable = {
+constexpr std::array kSortTable = {
     Builtin{"asc", 1, 1, false, Sort<Direction::kAscending>},
     Builtin{"desc", 1, 1, false, Sort<Direction::kDescending>},
     Builtin{"iasc", 1, 1, false, GradeItems<Direction::kAscending>},
@@ -173,6 +173,6 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Builtin> Sorts() { return kTable; }
+std::span<const Builtin> Sorts() { return kSortTable; }
 
 }  // namespace tickstack::query::builtins

@@ -120,7 +120,7 @@ Result Aj(Context& context, Args args) {
   return joined;
 }
 
-constexpr std::array kTable = {
+constexpr std::array kTableTable = {
     Builtin{"tables", 1, 1, false, Tables},
     Builtin{"cols", 1, 1, false, Cols},
     Builtin{"keys", 1, 1, false, Keys},
@@ -133,7 +133,7 @@ constexpr std::array kTable = {
 
 }  // namespace
 
-std::span<const Builtin> Tables() { return kTable; }
+std::span<const Builtin> Tables() { return kTableTable; }
 
 std::string_view LetterOfAttribute(Attribute attribute) {
   constexpr std::array<std::string_view, 5> kLetters = {"", "s", "u", "p", "g"};

@@ -11,7 +11,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-bool IsItems(const Value& value) { return value.is_vector() || value.is_list(); }
+bool IsSequence(const Value& value) { return value.is_vector() || value.is_list(); }
 
 // A whole number that is no null; nullopt: something else.
 std::optional<int64_t> WholeNumber(const Value& value) {
@@ -81,7 +81,7 @@ Result EntriesOf(const Value& dict, Part part, Budget& budget) {
 }
 
 bool IsEntries(const Value& value) {
-  return value.is_dict() && IsItems(value.keys()) && IsItems(value.values()) &&
+  return value.is_dict() && IsSequence(value.keys()) && IsSequence(value.values()) &&
          value.keys().count() == value.values().count();
 }
 
@@ -160,9 +160,9 @@ Result TakeTerm(Context& context, Args args) {
     if (Magnitude(*n) > y.count()) return NyiError("# of more entries than there are");
     return EntriesOf(y, PartTaken(*n, y.count()), budget);
   }
-  if (IsEntries(y) && (x.is_atom() || IsItems(x))) return EntriesByKey(y, x, true, budget);
+  if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, true, budget);
   if (!n.has_value()) return NyiError("#");  // A matrix.
-  if (!y.is_atom() && !IsItems(y)) return TypeError("# of a {}", NameOf(y.type()));
+  if (!y.is_atom() && !IsSequence(y)) return TypeError("# of a {}", NameOf(y.type()));
   return FromValue(Settled(TakeFrom(*n, Slice::Of(y.is_atom() ? Enlist(y) : y), budget)));
 }
 
@@ -199,23 +199,23 @@ Result DropTerm(Context& context, Args args) {
   }
   TS_ASSIGN_OR_RETURN(const Value y, builtins::Take(context, args[1]));
   if (IsEntries(y) && n.has_value()) return EntriesOf(y, PartLeft(*n, y.count()), budget);
-  if (IsEntries(y) && (x.is_atom() || IsItems(x))) return EntriesByKey(y, x, false, budget);
+  if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, false, budget);
   if (IsEntries(x) && y.is_atom()) return EntriesByKey(x, y, false, budget);
-  if (IsItems(x) && WholeNumber(y).has_value()) return WithoutItem(x, *WholeNumber(y), budget);
+  if (IsSequence(x) && WholeNumber(y).has_value()) return WithoutItem(x, *WholeNumber(y), budget);
   if (!n.has_value()) return NyiError("_");  // A cut.
-  if (!IsItems(y)) return TypeError("_ of a {}", NameOf(y.type()));
+  if (!IsSequence(y)) return TypeError("_ of a {}", NameOf(y.type()));
   const Slice all = Slice::Of(y);
   const Slice left{all.column, RowsOf(*all.rows, PartLeft(*n, all.count()))};
   return FromValue(Settled(Materialise(left, budget)));
 }
 
-constexpr std::array kTable = {
+constexpr std::array kTakeTable = {
     Builtin{"#", 2, 2, true, TakeTerm},
     Builtin{"_", 2, 2, true, DropTerm},
 };
 
 }  // namespace
 
-std::span<const Builtin> Takes() { return kTable; }
+std::span<const Builtin> Takes() { return kTakeTable; }
 
 }  // namespace tickstack::query::builtins

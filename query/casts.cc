@@ -126,7 +126,7 @@ absl::StatusOr<Value> ConvertTemporal(const Slice& slice, Type to, Budget& budge
   }
 }
 
-bool IsName(Type type) { return type == Type::kGuid || type == Type::kSymbol; }
+bool IsNameType(Type type) { return type == Type::kGuid || type == Type::kSymbol; }
 
 // x of a cast: what it makes, and whether it reads it from text.
 struct Wanted {
@@ -222,7 +222,7 @@ absl::StatusOr<Value> CastColumn(const Slice& slice, CastTarget target, Budget& 
   }
   if (target.part.has_value()) return PartOf(slice, *target.part, budget);
   if (from == to) return Materialise(slice, budget);
-  if (IsName(from) || IsName(to)) return TypeError("{} as {}", NameOf(from), NameOf(to));
+  if (IsNameType(from) || IsNameType(to)) return TypeError("{} as {}", NameOf(from), NameOf(to));
   if (IsTemporal(from) && IsTemporal(to)) return ConvertTemporal(slice, to, budget);
   return VisitElementType(to, [&]<typename To>(std::type_identity<To>) -> absl::StatusOr<Value> {
     return VisitElementType(

@@ -67,10 +67,10 @@ struct MinRule {
 template <typename R, typename T, typename F>
 Value FinishStates(Type type, const ScratchVector<T>& states, std::span<const uint32_t> order,
                    F result) {
-  constexpr size_t kAhead = 16;
+  constexpr size_t kStatesAhead = 16;
   VectorWriter<R> out(type, order.size());
   for (size_t i = 0; i < order.size(); ++i) {
-    if (i + kAhead < order.size()) __builtin_prefetch(&states[order[i + kAhead]]);
+    if (i + kStatesAhead < order.size()) __builtin_prefetch(&states[order[i + kStatesAhead]]);
     out.data()[i] = result(states[order[i]]);
   }
   return std::move(out).Finish();
@@ -187,9 +187,9 @@ class Weighted final : public States<WeightedState> {
 };
 
 // Counts, and the positions of the ends.
-class Positions final : public States<int64_t> {
+class EndPositions final : public States<int64_t> {
  public:
-  Positions(AggregateKind kind, uint32_t slots)
+  EndPositions(AggregateKind kind, uint32_t slots)
       : States(kind == AggregateKind::kCount ? 0 : -1, slots), kind_(kind) {}
 
   absl::Status AddRows(size_t position, std::span<const uint32_t> numbers, const AggregateInput&,
@@ -212,7 +212,7 @@ class Positions final : public States<int64_t> {
     return absl::OkStatus();
   }
   void Merge(const GroupAccumulator& later) override {
-    const auto& others = static_cast<const Positions&>(later).states_;
+    const auto& others = static_cast<const EndPositions&>(later).states_;
     for (size_t i = 0; i < states_.size(); ++i) {
       if (kind_ == AggregateKind::kCount) {
         states_[i] += others[i];
@@ -249,7 +249,7 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
     case AggregateKind::kCount:
     case AggregateKind::kFirst:
     case AggregateKind::kLast:
-      return std::make_unique<Positions>(kind, slots);
+      return std::make_unique<EndPositions>(kind, slots);
     case AggregateKind::kWeightedAvg:
     case AggregateKind::kWeightedSum:
       if (!ReadsAsFloats(weights) || !ReadsAsFloats(values)) return nullptr;

@@ -13,7 +13,7 @@ namespace tickstack::query {
 namespace {
 
 constexpr uint32_t kNone = UINT32_MAX;
-constexpr size_t kRowsPerTask = size_t{1} << 18;
+constexpr size_t kKeysPerTask = size_t{1} << 18;
 
 // Rows with one code: up to `end_row`, from where the run before ends.
 struct CodeRun {
@@ -37,7 +37,7 @@ absl::StatusOr<Codes> CodesOfSymbols(const Slice& key, Budget& budget) {
   codes.count = static_cast<uint32_t>(key.column.symbols().size()) + 1;
   codes.of_row.resize(key.count());
   TS_RETURN_IF_ERROR(
-      ParallelRanges(budget, key.count(), kRowsPerTask, [&](size_t begin, size_t end) {
+      ParallelRanges(budget, key.count(), kKeysPerTask, [&](size_t begin, size_t end) {
         uint32_t* at = codes.of_row.data() + begin;
         return ForEachBlock<SymbolId>(key, begin, end, budget, [&](const Block<SymbolId>& block) {
           for (SymbolId id : block.elements) *at++ = static_cast<uint32_t>(CodeOf(id));
@@ -232,7 +232,7 @@ ScratchVector<uint32_t> Cuts(const Codes& slow, size_t rows) {
   if (slow.runs.size() != slow.count) return cuts;
   cuts.push_back(0);
   for (const CodeRun& run : slow.runs) {
-    if (run.end_row - cuts.back() >= kRowsPerTask || run.end_row == rows) {
+    if (run.end_row - cuts.back() >= kKeysPerTask || run.end_row == rows) {
       cuts.push_back(run.end_row);
     }
   }

@@ -10,7 +10,7 @@
 namespace tickstack::query {
 namespace {
 
-constexpr size_t kStep = size_t{1} << 18;
+constexpr size_t kItemsPerRange = size_t{1} << 18;
 
 // Calls f(codes, offset) for pieces of items [begin, end) of a column that is read where it lies,
 // with a function that makes a code of an element.
@@ -49,18 +49,19 @@ absl::StatusOr<ItemNumbers> ItemNumbers::Of(const Slice& slice, Budget& budget) 
 // are done: relaxed is enough.
 absl::Status ItemNumbers::FindUsed(size_t codes, const Budget& budget) {
   ScratchVector<std::atomic<uint8_t>> used(codes);
-  TS_RETURN_IF_ERROR(ParallelRanges(budget, slice_.count(), kStep, [&](size_t begin, size_t end) {
-    EachCode(slice_, begin, end, [&](auto elements, size_t, auto code_of) {
-      for (const auto element : elements) {
-        std::atomic<uint8_t>& flag = used[code_of(element)];
-        // Looked at first, so that threads do not take the line from each other all the time.
-        if (flag.load(std::memory_order_relaxed) == 0) {
-          flag.store(1, std::memory_order_relaxed);
-        }
-      }
-    });
-    return absl::OkStatus();
-  }));
+  TS_RETURN_IF_ERROR(
+      ParallelRanges(budget, slice_.count(), kItemsPerRange, [&](size_t begin, size_t end) {
+        EachCode(slice_, begin, end, [&](auto elements, size_t, auto code_of) {
+          for (const auto element : elements) {
+            std::atomic<uint8_t>& flag = used[code_of(element)];
+            // Looked at first, so that threads do not take the line from each other all the time.
+            if (flag.load(std::memory_order_relaxed) == 0) {
+              flag.store(1, std::memory_order_relaxed);
+            }
+          }
+        });
+        return absl::OkStatus();
+      }));
   number_of_.resize(codes);
   for (size_t code = 0; code < codes; ++code) {
     if (used[code].load(std::memory_order_relaxed) != 0) {

@@ -28,11 +28,11 @@ struct Word {
   double floating = 0;
 };
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+bool IsDecimal(char c) { return c >= '0' && c <= '9'; }
 
 bool AllDigits(std::string_view text) {
   for (char c : text) {
-    if (!IsDigit(c)) return false;
+    if (!IsDecimal(c)) return false;
   }
   return !text.empty();
 }
@@ -185,7 +185,7 @@ bool Fits(int64_t value) {
 }
 
 std::optional<Word> ParseInt(std::string_view text) {
-  const char suffix = text.empty() || IsDigit(text.back()) ? '\0' : text.back();
+  const char suffix = text.empty() || IsDecimal(text.back()) ? '\0' : text.back();
   if (suffix != '\0') text.remove_suffix(1);
   if (!AllDigits(text)) return std::nullopt;
   if (suffix == 'f' || suffix == 'e') {

@@ -16,7 +16,7 @@ namespace {
 bool IsIntegerNumber(Type type) {
   return type == Type::kByte || type == Type::kShort || type == Type::kInt || type == Type::kLong;
 }
-bool IsNumber(Type type) {
+bool IsNumberType(Type type) {
   return IsIntegerNumber(type) || type == Type::kReal || type == Type::kFloat;
 }
 
@@ -45,7 +45,7 @@ absl::StatusOr<MaxAge> MaxAge::Of(const Value& age, Type time) {
     if (time_unit == 0) return NoAge(age, time);
   } else {
     const bool counts = !IsFloating(time) && time != Type::kTimestamp && time != Type::kTimespan;
-    if (!(counts ? IsIntegerNumber(type) : IsFloating(time) && IsNumber(type))) {
+    if (!(counts ? IsIntegerNumber(type) : IsFloating(time) && IsNumberType(type))) {
       return NoAge(age, time);
     }
   }

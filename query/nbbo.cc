@@ -25,7 +25,7 @@ namespace {
 
 // Rows that are read, matched with their books and written at a time: all of it stays in the
 // first-level cache.
-constexpr size_t kBlock = 512;
+constexpr size_t kQuotesPerBlock = 512;
 // Fewer rows are not worth another thread and its books.
 constexpr size_t kPartRows = size_t{1} << 16;
 // Between two looks at the clock.
@@ -173,7 +173,7 @@ class NbboRun {
  private:
   using Books = std::array<BestQuotes, 2>;
   struct Places {
-    std::array<uint32_t, kBlock> symbol, venue;
+    std::array<uint32_t, kQuotesPerBlock> symbol, venue;
   };
 
   size_t places() const { return symbols_.distinct() * venues_.distinct(); }
@@ -230,9 +230,10 @@ absl::Status NbboRun::FindLast(size_t part) {
   ScratchVector<uint32_t> last(places(), 0);
   Places block;
   const size_t venues = venues_.distinct(), end = BeginOf(part + 1);
-  for (size_t begin = BeginOf(part); begin < end; begin += kBlock) {
-    if (begin / kBlock % (kCheckRows / kBlock) == 0) TS_RETURN_IF_ERROR(budget_.CheckTime());
-    const size_t n = std::min(kBlock, end - begin);
+  for (size_t begin = BeginOf(part); begin < end; begin += kQuotesPerBlock) {
+    if (begin / kQuotesPerBlock % (kCheckRows / kQuotesPerBlock) == 0)
+      TS_RETURN_IF_ERROR(budget_.CheckTime());
+    const size_t n = std::min(kQuotesPerBlock, end - begin);
     ReadPlaces(begin, n, block);
     for (size_t i = 0; i < n; ++i) {
       last[block.symbol[i] * venues + block.venue[i]] = static_cast<uint32_t>(begin + i + 1);
@@ -265,11 +266,12 @@ absl::Status NbboRun::RunPart(size_t part) {
   Books books = MakeBooks();
   Begin(part, books);
   Places at;
-  std::array<std::array<BestQuotes::Quote, kBlock>, 2> quotes;
+  std::array<std::array<BestQuotes::Quote, kQuotesPerBlock>, 2> quotes;
   const size_t end = BeginOf(part + 1);
-  for (size_t begin = BeginOf(part); begin < end; begin += kBlock) {
-    if (begin / kBlock % (kCheckRows / kBlock) == 0) TS_RETURN_IF_ERROR(budget_.CheckTime());
-    const size_t n = std::min(kBlock, end - begin);
+  for (size_t begin = BeginOf(part); begin < end; begin += kQuotesPerBlock) {
+    if (begin / kQuotesPerBlock % (kCheckRows / kQuotesPerBlock) == 0)
+      TS_RETURN_IF_ERROR(budget_.CheckTime());
+    const size_t n = std::min(kQuotesPerBlock, end - begin);
     ReadPlaces(begin, n, at);
     for (size_t side = 0; side < books.size(); ++side) {
       BestQuotes& book = books[side];

@@ -20,7 +20,7 @@ struct Keyed {
 using KeyedVector = ScratchVector<Keyed>;
 
 template <typename T>
-uint64_t OrderedBits(T element) {
+uint64_t BitsInOrder(T element) {
   constexpr uint64_t kSign = uint64_t{1} << 63;
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(element)) return 0;  // Below minus infinity, whose bits are not all set.
@@ -99,7 +99,7 @@ ScratchVector<uint32_t> AscendingOrder(const Value& vector) {
       if constexpr (!std::is_same_v<T, Guid>) {
         const std::span<const T> elements = vector.span<T>();
         items.resize(elements.size());
-        for (uint32_t i = 0; i < items.size(); ++i) items[i] = {OrderedBits(elements[i]), i};
+        for (uint32_t i = 0; i < items.size(); ++i) items[i] = {BitsInOrder(elements[i]), i};
         SortByKey(items);
       }
     });

@@ -32,7 +32,7 @@ absl::StatusOr<Value> MapList(const Slice& slice, Budget& budget, F f) {
   return Collapse(std::move(results));
 }
 
-absl::StatusOr<Value> FoldList(AtomicOp op, const Slice& slice, Budget& budget) {
+absl::StatusOr<Value> RunOverList(AtomicOp op, const Slice& slice, Budget& budget) {
   return MapList(slice, budget, [&](const Value& item, const Value& so_far, const Value&) {
     return ApplyAtomic(op, so_far, item, budget);
   });
@@ -128,7 +128,7 @@ absl::StatusOr<Value> Shifted(const Slice& slice, bool back, Budget& budget) {
 
 absl::StatusOr<Value> Sums(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return FoldList(AtomicOp::kAdd, slice, budget);
+  if (type == Type::kList) return RunOverList(AtomicOp::kAdd, slice, budget);
   TS_ASSIGN_OR_RETURN(const Type result, RequireType("sums", SumType(type), type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, result, budget, D{0},
@@ -138,7 +138,7 @@ absl::StatusOr<Value> Sums(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> Products(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return FoldList(AtomicOp::kMultiply, slice, budget);
+  if (type == Type::kList) return RunOverList(AtomicOp::kMultiply, slice, budget);
   TS_ASSIGN_OR_RETURN(const Type result, RequireType("prds", SumType(type), type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, result, budget, D{1}, [](D product, D item) {
@@ -149,7 +149,7 @@ absl::StatusOr<Value> Products(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> RunningMax(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return FoldList(AtomicOp::kGreater, slice, budget);
+  if (type == Type::kList) return RunOverList(AtomicOp::kGreater, slice, budget);
   TS_RETURN_IF_ERROR(CheckSortable("maxs", type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, type, budget, MinusInfinity<D>(type),
@@ -159,7 +159,7 @@ absl::StatusOr<Value> RunningMax(const Slice& slice, Budget& budget) {
 
 absl::StatusOr<Value> RunningMin(const Slice& slice, Budget& budget) {
   const Type type = slice.type();
-  if (type == Type::kList) return FoldList(AtomicOp::kLesser, slice, budget);
+  if (type == Type::kList) return RunOverList(AtomicOp::kLesser, slice, budget);
   TS_RETURN_IF_ERROR(CheckSortable("mins", type));
   return InDomainOf(type, [&]<typename D>(D) {
     return Fold(slice, type, budget, PlusInfinity<D>(type),

@@ -49,12 +49,12 @@ Value InVector(const Value& x, const Value& y) {
   return x.is_atom() ? ItemAt(flags, 0) : flags;
 }
 
-bool IsSimple(const Value& value) { return value.is_atom() || value.is_vector(); }
+bool IsAtomOrVector(const Value& value) { return value.is_atom() || value.is_vector(); }
 
 absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
   TS_RETURN_IF_ERROR(budget.Charge(x.count(), 1));
-  if (IsSimple(x)) {
+  if (IsAtomOrVector(x)) {
     if (x.type() == y.type()) return InVector(x, y);
     // One item on the right compares like `=`, whatever the types.
     if (y.count() == 1)
@@ -170,7 +170,7 @@ ScratchVector<uint32_t> FirstAppearances(const Value& vector) {
 std::vector<Value> ItemsOf(const Value& x) {
   if (x.is_list()) return x.items();
   std::vector<Value> items;
-  const size_t n = IsSimple(x) ? x.count() : 1;
+  const size_t n = IsAtomOrVector(x) ? x.count() : 1;
   for (size_t i = 0; i < n; ++i) items.push_back(ItemAt(x, i));
   return items;
 }
@@ -190,7 +190,7 @@ Value JoinSymbols(const Value& x, const Value& y) {
 
 absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
   if (y.is_list()) return InList(x, y.items(), budget, 0);
-  if (!IsSimple(y)) return TypeError("in a {}", NameOf(y.type()));
+  if (!IsAtomOrVector(y)) return TypeError("in a {}", NameOf(y.type()));
   return InNested(x, y, budget, 0);
 }
 
@@ -253,7 +253,7 @@ absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
 absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
   if (x.is_table() || y.is_table() || x.is_dict() || y.is_dict()) return NyiError(",");
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x) + ApproximateBytes(y)));
-  if (IsSimple(x) && IsSimple(y) && x.type() == y.type()) {
+  if (IsAtomOrVector(x) && IsAtomOrVector(y) && x.type() == y.type()) {
     if (x.type() == Type::kSymbol) return JoinSymbols(x, y);
     ByteBuffer bytes;
     bytes.reserve(x.elements().size() + y.elements().size());

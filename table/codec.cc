@@ -26,9 +26,9 @@ bool AddBytes(const Value& value, size_t* bytes) {
 }
 
 // Builds the value that a walk found to be whole and well-formed: nothing is checked again.
-class Builder {
+class ValueBuilder {
  public:
-  explicit Builder(std::span<const std::byte> walked) : rest_(walked) {}
+  explicit ValueBuilder(std::span<const std::byte> walked) : rest_(walked) {}
 
   Value Next() {
     if (IsFunction(LoadLittle<int8_t>(rest_.data()))) return Function();
@@ -129,7 +129,7 @@ void Encode(const Value& value, ByteBuffer& out) {
 
 absl::StatusOr<Value> DecodePrefix(std::span<const std::byte> body, size_t* used) {
   TS_ASSIGN_OR_RETURN(*used, WalkWholeValue(body, 1, 0));
-  return Builder(body.first(*used)).Next();
+  return ValueBuilder(body.first(*used)).Next();
 }
 
 absl::StatusOr<Value> Decode(std::span<const std::byte> body) {
@@ -138,7 +138,7 @@ absl::StatusOr<Value> Decode(std::span<const std::byte> body) {
     return InvalidArgument("byte {}: the value ends here, its message at byte {}", used,
                            body.size());
   }
-  return Builder(body).Next();
+  return ValueBuilder(body).Next();
 }
 
 }  // namespace tickstack

@@ -14,15 +14,15 @@ namespace {
 
 // The 16 bytes that describe a vector, in all forms but the oldest: two bytes of the form's own,
 // type, attribute, four zeros, count.
-struct VectorHeader {
+struct HeaderFields {
   uint8_t type = 0;
   uint8_t attribute = 0;
   uint32_t zeros = 0;
   int64_t rows = 0;
 };
 
-VectorHeader HeaderAt(std::span<const std::byte> head, size_t at) {
-  VectorHeader header;
+HeaderFields HeaderAt(std::span<const std::byte> head, size_t at) {
+  HeaderFields header;
   header.type = LoadLittle<uint8_t>(head.data() + at + 2);
   header.attribute = LoadLittle<uint8_t>(head.data() + at + 3);
   header.zeros = LoadLittle<uint32_t>(head.data() + at + 4);
@@ -32,7 +32,7 @@ VectorHeader HeaderAt(std::span<const std::byte> head, size_t at) {
 
 // Fills what follows from the header, whose first byte is at `at`; the layout has its width and the
 // offset of its data.
-absl::Status SetRows(const VectorHeader& header, size_t at, uint64_t file_bytes,
+absl::Status SetRows(const HeaderFields& header, size_t at, uint64_t file_bytes,
                      ColumnLayout& layout) {
   if (header.attribute > static_cast<uint8_t>(Attribute::kGrouped)) {
     return DataLoss("byte {}: attribute {}, expected 0 to 4", at + 3, header.attribute);
@@ -56,7 +56,7 @@ absl::Status TooShort(uint64_t file_bytes, size_t header_bytes) {
 
 absl::StatusOr<ColumnLayout> Vector(std::span<const std::byte> head, uint64_t file_bytes) {
   if (head.size() < kVectorHeaderBytes) return TooShort(file_bytes, kVectorHeaderBytes);
-  const VectorHeader header = HeaderAt(head, 0);
+  const HeaderFields header = HeaderAt(head, 0);
   ColumnLayout layout;
   layout.data_offset = kVectorHeaderBytes;
   if (header.type > kNestedTypeBase) {
@@ -113,7 +113,7 @@ std::optional<std::string_view> TextAt(std::span<const std::byte> head, size_t a
 
 absl::StatusOr<ColumnLayout> Page(std::span<const std::byte> head, uint64_t file_bytes) {
   if (head.size() < kPageBytes) return TooShort(file_bytes, kPageBytes);
-  const VectorHeader header = HeaderAt(head, kPageVectorOffset);
+  const HeaderFields header = HeaderAt(head, kPageVectorOffset);
   ColumnLayout layout;
   layout.width = sizeof(int64_t);
   layout.data_offset = kPageBytes;

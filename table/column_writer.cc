@@ -101,7 +101,7 @@ absl::Status AppendParted(const Snapshot& snapshot, const RowOrder& order,
       left -= part;
     }
   }
-  return image.Append(PartedIndex(keys, starts, static_cast<int64_t>(snapshot.rows())));
+  return image.Append(PartedIndexBytes(keys, starts, static_cast<int64_t>(snapshot.rows())));
 }
 
 absl::Status AppendEnum(const Snapshot& snapshot, size_t column, const RowOrder& order,

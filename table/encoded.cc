@@ -9,9 +9,9 @@
 namespace tickstack {
 namespace {
 
-class Walker {
+class EncodedWalker {
  public:
-  explicit Walker(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit EncodedWalker(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
   // Walks one value except for the values in it, and returns how many those are.
   std::optional<uint64_t> One() {
@@ -93,7 +93,7 @@ class Walker {
 }  // namespace
 
 std::optional<EncodedHead> HeadOfEncoded(std::span<const std::byte> bytes) {
-  Walker walker(bytes);
+  EncodedWalker walker(bytes);
   const std::optional<uint64_t> inner = walker.One();
   if (!inner) return std::nullopt;
   return EncodedHead{walker.at(), *inner};
@@ -101,7 +101,7 @@ std::optional<EncodedHead> HeadOfEncoded(std::span<const std::byte> bytes) {
 
 // Without recursion: a list of n items only says that n more values follow.
 std::optional<size_t> EncodedBytes(std::span<const std::byte> bytes) {
-  Walker walker(bytes);
+  EncodedWalker walker(bytes);
   uint64_t values = 1;  // Still to be walked. No more than 2^31 a list, and a list takes 6 bytes.
   while (values > 0) {
     --values;

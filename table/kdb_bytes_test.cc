@@ -36,11 +36,11 @@ TEST(PartedIndex, IsThatOfTheWorkedExample) {
       "\1\0\7\0\0\0\0\0\2\0\0\0\0\0\0\0"
       "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0",
       88);
-  EXPECT_EQ(Bytes(PartedIndex(keys, starts, 1)), expected);
+  EXPECT_EQ(Bytes(PartedIndexBytes(keys, starts, 1)), expected);
 }
 
 TEST(PartedIndex, OfNoRowsIsThatOfAnEmptyColumn) {
-  EXPECT_EQ(PartedIndex({}, {}, 0).size(), 4176 - kPage);
+  EXPECT_EQ(PartedIndexBytes({}, {}, 0).size(), 4176 - kPage);
 }
 
 // Goal: every parted column of the fixtures gets the index that kdb+ gave it. Method: from its rows
@@ -74,7 +74,7 @@ TEST(PartedIndex, IsWhatKdbWroteBehindTheRowsOfEachFixture) {
                 8 * (capacity + 1 - keys.size()), '\0');
     const size_t starts_header = 24 + 8 * (capacity + 1) + 16 * capacity;
     index[starts_header + 1] = '\0';
-    EXPECT_EQ(index, Bytes(PartedIndex(keys, starts, static_cast<int64_t>(rows))));
+    EXPECT_EQ(index, Bytes(PartedIndexBytes(keys, starts, static_cast<int64_t>(rows))));
     ++columns;
   }
   EXPECT_GE(columns, 10);

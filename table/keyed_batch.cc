@@ -9,7 +9,7 @@ namespace tickstack {
 namespace {
 
 // Multiplies and folds: every bit of the product's middle depends on all bits of both.
-uint64_t Mix(uint64_t hash, uint64_t element) {
+uint64_t MixIn(uint64_t hash, uint64_t element) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   const auto product = static_cast<unsigned __int128>(hash ^ element) * kOdd;
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
@@ -18,7 +18,7 @@ uint64_t Mix(uint64_t hash, uint64_t element) {
 template <typename T>
 void MixColumn(const std::byte* elements, std::vector<uint64_t>& hashes) {
   for (uint64_t& hash : hashes) {
-    hash = Mix(hash, static_cast<uint64_t>(LoadLittle<T>(elements)));
+    hash = MixIn(hash, static_cast<uint64_t>(LoadLittle<T>(elements)));
     elements += sizeof(T);
   }
 }
@@ -101,8 +101,8 @@ void KeyedBatch::HashKeys() {
       default:  // A guid.
         for (size_t row = 0; row < rows_; ++row) {
           const std::byte* const guid = elements + row * columns_[i].width;
-          hashes_[row] = Mix(Mix(hashes_[row], LoadLittle<uint64_t>(guid)),
-                             LoadLittle<uint64_t>(guid + sizeof(uint64_t)));
+          hashes_[row] = MixIn(MixIn(hashes_[row], LoadLittle<uint64_t>(guid)),
+                               LoadLittle<uint64_t>(guid + sizeof(uint64_t)));
         }
     }
   }

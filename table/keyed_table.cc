@@ -19,7 +19,7 @@ std::vector<VersionedBlocks::ColumnPlace> PlacesOf(const Schema& schema,
   return places;
 }
 
-struct Guid {
+struct GuidItem {
   std::byte bytes[16];
 };
 
@@ -153,7 +153,7 @@ void KeyedTable::ReplaceColumn(size_t column) {
     case 8:
       return Replace<uint64_t>(column, targets_);
     default:
-      return Replace<Guid>(column, targets_);
+      return Replace<GuidItem>(column, targets_);
   }
 }
 

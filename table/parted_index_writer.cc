@@ -43,7 +43,7 @@ std::vector<int64_t> HashTable(std::span<const int64_t> keys, size_t slots) {
 
 }  // namespace
 
-ByteBuffer PartedIndex(std::span<const int64_t> keys, std::span<const int64_t> starts,
+ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64_t> starts,
                        int64_t rows) {
   TS_CHECK(keys.size() == starts.size());
   const size_t capacity = std::bit_ceil(std::max<size_t>(keys.size(), 1));

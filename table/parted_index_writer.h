@@ -13,7 +13,7 @@ namespace tickstack {
 // The bytes that follow the elements of a column of `rows` rows. `keys`: the distinct positions in
 // the order of their rows; `starts`: the first row of each. Both have the same size. Cost: some 50
 // bytes and a few cache misses a key.
-ByteBuffer PartedIndex(std::span<const int64_t> keys, std::span<const int64_t> starts,
+ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64_t> starts,
                        int64_t rows);
 
 }  // namespace tickstack

@@ -49,7 +49,7 @@ struct Key {
 };
 
 constexpr size_t kFirstSlots = 1024;
-constexpr size_t kArenaBytes = 64 << 10;
+constexpr size_t kTextArenaBytes = 64 << 10;
 
 __extension__ using Uint128 = unsigned __int128;
 
@@ -131,7 +131,7 @@ struct SymbolTable::State {
 
   const char* Keep(const char* text, size_t size) {
     if (size > arena_left) {
-      const size_t bytes = size > kArenaBytes / 4 ? size : kArenaBytes;
+      const size_t bytes = size > kTextArenaBytes / 4 ? size : kTextArenaBytes;
       arena.push_back(std::make_unique<char[]>(bytes));
       if (bytes == size) {  // A block of its own; the current one goes on.
         std::memcpy(arena.back().get(), text, size);

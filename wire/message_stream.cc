@@ -9,7 +9,7 @@ namespace tickstack::wire {
 namespace {
 
 // Below this a vector is copied: a system call's span of its own costs more than the bytes.
-constexpr size_t kCopyBelowBytes = 4096;
+constexpr size_t kStreamCopyBelowBytes = 4096;
 constexpr size_t kGatherBytes = size_t{32} << 10;
 
 }  // namespace
@@ -24,7 +24,7 @@ MessageStream::MessageStream(MessageKind kind, std::shared_ptr<const Value> valu
 void MessageStream::Enter(const Value& value) {
   const ValueParts parts = PartsOf(value);
   gathered_.Append(parts.head_span());
-  if (parts.raw.size() < kCopyBelowBytes) {
+  if (parts.raw.size() < kStreamCopyBelowBytes) {
     gathered_.Append(parts.raw);
     if (parts.ends_with_nul) gathered_.AppendLittle(char{0});
   } else {

@@ -11,7 +11,7 @@
 namespace tickstack::wire {
 namespace {
 
-constexpr size_t kWindowBytes = size_t{64} << 10;
+constexpr size_t kIndexWindowBytes = size_t{64} << 10;
 
 // Begins a record and leaves room for its checksum and size; Finish fills them in.
 size_t BeginRecord(RecordKind kind, uint8_t detail, ByteBuffer& out) {
@@ -132,7 +132,7 @@ void TplogIndexReader::Rewind() { GoTo(Place()); }
 absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
   uint64_t skip = at_.position - window_offset_;
   if (window_.empty() || skip + bytes > window_.size()) {
-    window_.resize(std::max(bytes, kWindowBytes));
+    window_.resize(std::max(bytes, kIndexWindowBytes));
     TS_ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(at_.position, window_.span()));
     window_.resize(got);
     window_offset_ = at_.position;

@@ -13,7 +13,7 @@
 namespace tickstack::wire {
 namespace {
 
-constexpr uint64_t kWindowBytes = uint64_t{256} << 10;
+constexpr uint64_t kReadWindowBytes = uint64_t{256} << 10;
 
 }  // namespace
 
@@ -109,7 +109,7 @@ absl::Status TplogReader::State::CheckPlace() const {
 absl::StatusOr<bool> TplogReader::State::LoadBlock() {
   if (block_.offset < window_offset_ || block_.end_offset() > window_offset_ + window_.size()) {
     window_.resize(
-        std::min(std::max<uint64_t>(block_.bytes, kWindowBytes), log_bytes_ - block_.offset));
+        std::min(std::max<uint64_t>(block_.bytes, kReadWindowBytes), log_bytes_ - block_.offset));
     TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block_.offset, window_.span()));
     window_.resize(got);
     window_offset_ = block_.offset;

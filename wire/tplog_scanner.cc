@@ -11,7 +11,7 @@
 namespace tickstack::wire {
 namespace {
 
-constexpr uint64_t kWindowBytes = uint64_t{1} << 20;
+constexpr uint64_t kScanWindowBytes = uint64_t{1} << 20;
 constexpr size_t kListHeadBytes = 6;  // Type, attribute, count.
 
 bool IsEmptyList(std::span<const std::byte> body) {
@@ -37,14 +37,15 @@ absl::Status CheckTplogHeader(const File& log) {
                          found.empty() ? "nothing" : found);
 }
 
-// Reads the log from offset_ on into the window: kWindowBytes, or twice of what was there, so that
-// a message longer than the window is read twice, all in all. False if there is no more than there
-// was. What was there is read again, too: the tail of a live log may have been cut and rewritten.
+// Reads the log from offset_ on into the window: kScanWindowBytes, or twice of what was there, so
+// that a message longer than the window is read twice, all in all. False if there is no more than
+// there was. What was there is read again, too: the tail of a live log may have been cut and
+// rewritten.
 absl::StatusOr<bool> TplogScanner::Grow(uint64_t log_bytes) {
   const uint64_t window_end = window_offset_ + window_.size();
   const uint64_t had = offset_ >= window_offset_ && offset_ < window_end ? window_end - offset_ : 0;
   const uint64_t available = log_bytes > offset_ ? log_bytes - offset_ : 0;
-  const uint64_t bytes = std::min(available, std::max(kWindowBytes, 2 * had));
+  const uint64_t bytes = std::min(available, std::max(kScanWindowBytes, 2 * had));
   window_.resize(bytes);
   window_offset_ = offset_;
   if (bytes <= had) return false;
@@ -91,7 +92,7 @@ absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t o
   TplogScanner scanner(log, offset);
   ByteBuffer window;
   for (uint64_t begin = offset + 1; begin < log_bytes;) {
-    window.resize(std::min(kWindowBytes, log_bytes - begin));
+    window.resize(std::min(kScanWindowBytes, log_bytes - begin));
     TS_ASSIGN_OR_RETURN(const size_t got, log.ReadAt(begin, window.span()));
     const std::string_view text = AsText(window.span().first(got));
     for (size_t at = text.find(prefix); at != text.npos; at = text.find(prefix, at + 1)) {
