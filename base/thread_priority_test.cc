@@ -1,6 +1,7 @@
 #include "base/thread_priority.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <thread>
@@ -36,6 +37,16 @@ TEST(SetThreadNice, SetsThatOfAPoolsThreadsWhenTheyBegin) {
   EXPECT_EQ(begun, 2);
   EXPECT_EQ(nice, before + 2);
   EXPECT_EQ(ThreadNice(), before);
+}
+
+TEST(AskForShortSlices, LeavesPolicyAndNicenessAsTheyAre) {
+  std::thread([] {
+    SetThreadNice(ThreadNice() + 1);
+    const int nice = ThreadNice(), policy = sched_getscheduler(0);
+    AskForShortSlices();
+    EXPECT_EQ(ThreadNice(), nice);
+    EXPECT_EQ(sched_getscheduler(0), policy);
+  }).join();
 }
 
 }  // namespace

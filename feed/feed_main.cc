@@ -5,6 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/thread_priority.h"
 #include "feed/feed.h"
 #include "feed/feed_service.h"
 #include "wire/address.h"
@@ -36,6 +37,7 @@ absl::Status Run(FeedOptions options) {
   LogInfo("feed up port={} tickerplant={} {}", server->port(), tickerplant.ToString(),
           service.feed().source().Describe());
   loop.OnStopSignal([&](int) { stop = true; });
+  AskForShortSlices();
   wire::ReportReady(options.listener);
   if (options.start) service.Start();
   const auto over = [&] { return stop || (options.exit_when_done && service.feed().finished()); };

@@ -11,6 +11,7 @@
 #include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "mem/numa.h"
 #include "mem/persistent_tier.h"
@@ -166,6 +167,7 @@ absl::Status Run(RdbMainOptions options) {
   LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);
+  AskForShortSlices();
   wire::ReportReady(options.listener);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   subscriber = nullptr;

@@ -5,6 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/tickerplant.h"
@@ -69,6 +70,7 @@ absl::Status Run(TickerplantMainOptions options) {
           options.batch_ms, FormatDate(service.tickerplant().date()), options.schemas.size(),
           static_cast<int>(options.fsync));
   loop.OnStopSignal([&](int) { stop = true; });
+  AskForShortSlices();
   wire::ReportReady(options.listener);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   TS_RETURN_IF_ERROR(failure);
