@@ -31,15 +31,27 @@ absl::StatusOr<DayClock> DayClock::Create(const std::string& zone, int64_t offse
   return clock;
 }
 
+// Counted on the wall: on a day of 23 or 25 hours 17:00 is still when the clock there says so.
+int64_t DayClock::BeginOf(int32_t date) const {
+  int64_t seconds = offset_ns_ / kNsPerSecond, rest_ns = offset_ns_ % kNsPerSecond;
+  if (rest_ns < 0) {
+    --seconds;
+    rest_ns += kNsPerSecond;
+  }
+  return FromAbsl(absl::FromCivil(absl::CivilSecond(kEpoch + date) + seconds, zone_)) + rest_ns;
+}
+
+// The last date that has begun. An hour that comes twice begins its date the first time, so dates
+// never go down while time goes on.
 int32_t DayClock::DateAt(int64_t now_ns) const {
   if (fixed_date_) return *fixed_date_;
-  return static_cast<int32_t>(absl::ToCivilDay(ToAbsl(now_ns - offset_ns_), zone_) - kEpoch);
+  auto date = static_cast<int32_t>(absl::ToCivilDay(ToAbsl(now_ns), zone_) - kEpoch) + 2;
+  while (BeginOf(date) > now_ns) --date;
+  return date;
 }
 
 int64_t DayClock::NextRollAfter(int64_t now_ns) const {
-  if (fixed_date_) return INT64_MAX;
-  const absl::CivilDay next = absl::ToCivilDay(ToAbsl(now_ns - offset_ns_), zone_) + 1;
-  return FromAbsl(absl::FromCivil(next, zone_)) + offset_ns_;
+  return fixed_date_ ? INT64_MAX : BeginOf(DateAt(now_ns) + 1);
 }
 
 int64_t DayClock::LocalTimespan(int64_t now_ns) const {

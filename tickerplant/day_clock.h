@@ -10,7 +10,8 @@
 namespace tickstack::tickerplant {
 
 // Which trading day it is: days begin at midnight of a time zone plus an offset (17 hours: a day
-// that begins at 17:00, and carries the date of its beginning). Threads: any; immutable.
+// that begins when the clock there says 17:00, and carries the date of its beginning). Threads:
+// any; immutable.
 class DayClock {
  public:
   // `zone` is a name of the system's time zone database, such as `America/New_York`, or `UTC`. With
@@ -26,6 +27,8 @@ class DayClock {
   int64_t LocalTimespan(int64_t now_ns) const;
 
  private:
+  int64_t BeginOf(int32_t date) const;
+
   absl::TimeZone zone_;
   int64_t offset_ns_ = 0;
   std::optional<int32_t> fixed_date_;

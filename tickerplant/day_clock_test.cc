@@ -37,6 +37,53 @@ TEST(DayClock, ShiftsTheDayByItsOffset) {
   EXPECT_EQ(clock.NextRollAfter(At(2020, 3, 9, 18)), At(2020, 3, 10, 17));
 }
 
+TEST(DayClock, RollsAtTheRightInstantWhenSummerTimeEnds) {
+  const DayClock clock = *DayClock::Create("America/New_York", 0, std::nullopt);
+  EXPECT_EQ(clock.NextRollAfter(At(2020, 11, 1, 4)), At(2020, 11, 2, 5));  // A day of 25 hours.
+}
+
+TEST(DayClock, BeginsADayAtTheHourOfTheWallOnDaysOfOtherLengths) {
+  const DayClock clock = *DayClock::Create("America/Chicago", 17 * kHour, std::nullopt);
+  // Summer time begins on Sunday, 8 March 2020: 17:00 is an hour earlier than the day before.
+  EXPECT_EQ(clock.NextRollAfter(At(2020, 3, 7, 12)), At(2020, 3, 7, 23));
+  EXPECT_EQ(clock.NextRollAfter(At(2020, 3, 8, 12)), At(2020, 3, 8, 22));
+  EXPECT_EQ(clock.NextRollAfter(At(2020, 11, 1, 12)), At(2020, 11, 1, 23));
+  EXPECT_EQ(clock.DateAt(At(2020, 3, 8, 22) - 1), DaysFromCivil(2020, 3, 7));
+  EXPECT_EQ(clock.DateAt(At(2020, 3, 8, 22)), DaysFromCivil(2020, 3, 8));
+}
+
+// Goal: dates never go down, and a roll is the first instant of a later date. Method: every half
+// hour of days on which clocks change, in zones where that happens at midnight, and where a whole
+// day was left out; days that begin in the hour that comes twice, or not at all.
+TEST(DayClock, DatesAscendAndRollsAreTheirFirstInstants) {
+  const struct {
+    const char* zone;
+    int64_t begin_ns;
+  } changes[] = {
+      {"America/New_York", At(2020, 3, 7, 0)},   {"America/New_York", At(2020, 10, 31, 0)},
+      {"America/Sao_Paulo", At(2018, 11, 3, 0)}, {"Asia/Beirut", At(2020, 3, 28, 0)},
+      {"Pacific/Apia", At(2011, 12, 28, 0)},     {"Australia/Lord_Howe", At(2020, 4, 4, 0)}};
+  for (const auto& [zone, begin_ns] : changes) {
+    for (const int64_t offset_ns :
+         {int64_t{0}, kHour / 2, 3 * kHour / 2, 5 * kHour / 2, 17 * kHour, -7 * kHour, kHour + 1}) {
+      SCOPED_TRACE(testing::Message() << zone << " " << offset_ns);
+      const absl::StatusOr<DayClock> clock = DayClock::Create(zone, offset_ns, std::nullopt);
+      ASSERT_TRUE(clock.ok());
+      int32_t last = clock->DateAt(begin_ns);
+      for (int64_t now = begin_ns; now < begin_ns + 4 * kNsPerDay; now += kHour / 2) {
+        const int32_t date = clock->DateAt(now);
+        EXPECT_GE(date, last);
+        last = date;
+        const int64_t roll = clock->NextRollAfter(now);
+        EXPECT_GT(roll, now);
+        EXPECT_LE(roll, now + kNsPerDay + 2 * kHour);
+        EXPECT_EQ(clock->DateAt(roll - 1), date);
+        EXPECT_GT(clock->DateAt(roll), date);
+      }
+    }
+  }
+}
+
 TEST(DayClock, NeverEndsAFixedDay) {
   const DayClock clock = *DayClock::Create("UTC", 0, DaysFromCivil(2013, 10, 7));
   EXPECT_EQ(clock.DateAt(At(2026, 1, 1, 0)), DaysFromCivil(2013, 10, 7));

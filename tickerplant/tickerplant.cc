@@ -106,10 +106,17 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
   std::unique_ptr<Tickerplant> tickerplant(new Tickerplant(std::move(options), day, clock));
   const int64_t now_ns = clock->NowNs();
-  // A day that was ended by hand before its time stays ended: the newest log is the current one.
-  const int32_t today = std::max(
-      tickerplant->day_.DateAt(now_ns),
-      tickerplant->day_.is_fixed() ? INT32_MIN : tickerplant->NewestLog().value_or(INT32_MIN));
+  const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
+  int32_t today = clock_date;
+  if (!tickerplant->day_.is_fixed()) {
+    // A day that was ended by hand before its time stays ended: the newest log is the current one.
+    today = std::max(today, tickerplant->NewestLog().value_or(INT32_MIN));
+    if (today > clock_date + 1) {
+      return FailedPrecondition(
+          "{}: newer than the clock, which says {}: set the clock, or move the log away",
+          tickerplant->LogPath(today), FormatDate(clock_date));
+    }
+  }
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
@@ -368,6 +375,7 @@ absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& 
 
 absl::StatusOr<bool> Tickerplant::RollIfDue() {
   const int64_t now_ns = clock_->NowNs();
+  if (now_ns < next_roll_ns_) jumped_ns_.reset();
   if (now_ns < next_roll_ns_ || has_staged()) return false;
   const int32_t today = day_.DateAt(now_ns);
   // A clock that was set back must not begin a day twice.
@@ -376,19 +384,20 @@ absl::StatusOr<bool> Tickerplant::RollIfDue() {
     return false;
   }
   if (today > date_ + 1) {
-    LogWarn("clock jumped from={} to={} days={}", FormatDate(date_), FormatDate(today),
-            today - date_);
+    if (!jumped_ns_) {
+      LogWarn("clock jumped, the day goes on for now from={} to={} days={} held_s={}",
+              FormatDate(date_), FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
+    }
+    if (!jumped_ns_ || now_ns < *jumped_ns_) jumped_ns_ = now_ns;
+    if (now_ns - *jumped_ns_ < kJumpHeldNs) return false;
   }
+  jumped_ns_.reset();
   TS_RETURN_IF_ERROR(RollTo(today));
   next_roll_ns_ = day_.NextRollAfter(now_ns);
   return true;
 }
 
 absl::Status Tickerplant::EndDay() {
-  if (day_.is_fixed()) {
-    return FailedPrecondition("day: {} was fixed when the tickerplant was started",
-                              FormatDate(date_));
-  }
   // Once a day at most: who asks again and again must not run ahead of the calendar.
   if (date_ > day_.DateAt(clock_->NowNs())) {
     return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));

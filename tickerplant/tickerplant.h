@@ -54,7 +54,8 @@ struct TickerplantCounters {
 
 class Tickerplant {
  public:
-  // Opens today's log, mending its tail. Errors as TplogWriter::Open.
+  // Opens today's log, mending its tail. Errors as TplogWriter::Open; kFailedPrecondition: the
+  // newest log is of a date beyond tomorrow, so either the clock is wrong now, or it was then.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock);
 
@@ -78,10 +79,13 @@ class Tickerplant {
   void Unsubscribe(const Outlet* outlet) { publisher_.Remove(outlet); }
 
   // Ends the day if it is over: publishes, broadcasts `.u.end`, opens the next log. Call it often;
-  // true if it did. Waits while anything is staged. On an error the old day goes on.
+  // true if it did. Waits while anything is staged, and for kJumpHeldNs if the clock has gone on by
+  // more than a day: it may come back, and a day that has begun stays. On an error the old day goes
+  // on.
+  static constexpr int64_t kJumpHeldNs = 30 * kNsPerSecond;
   absl::StatusOr<bool> RollIfDue();
   // Ends the day now, though the clock does not say so, and begins the one after it.
-  // kFailedPrecondition if the day is fixed, or was ended early already.
+  // kFailedPrecondition if it was ended early already.
   absl::Status EndDay();
 
   absl::Status Close();  // Publishes, syncs and closes the log.
@@ -126,6 +130,7 @@ class Tickerplant {
   StringMap<wire::TableRows> feed_rows_;  // Logged and staged.
   int32_t date_ = 0;
   int64_t next_roll_ns_ = 0;
+  std::optional<int64_t> jumped_ns_;  // When the clock was first seen more than a day ahead.
   uint64_t published_seq_ = 0;
   TickerplantCounters counters_;
 };

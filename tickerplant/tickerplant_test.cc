@@ -53,6 +53,12 @@ class TickerplantTest : public testing::Test {
 
   void Open(bool batch = true, const std::string& zone = "UTC",
             std::optional<int32_t> date = std::nullopt) {
+    const absl::Status opened = TryOpen(batch, zone, date);
+    ASSERT_TRUE(opened.ok()) << opened;
+  }
+
+  absl::Status TryOpen(bool batch = true, const std::string& zone = "UTC",
+                       std::optional<int32_t> date = std::nullopt) {
     plant_.reset();
     TickerplantOptions options;
     options.schemas = {*ParseSchema("trade", "time p, sym s, price f"),
@@ -61,8 +67,8 @@ class TickerplantTest : public testing::Test {
     options.batch = batch;
     absl::StatusOr<std::unique_ptr<Tickerplant>> opened =
         Tickerplant::Open(options, *DayClock::Create(zone, 0, date), &clock_);
-    ASSERT_TRUE(opened.ok()) << opened.status();
-    plant_ = *std::move(opened);
+    if (opened.ok()) plant_ = *std::move(opened);
+    return opened.status();
   }
 
   absl::Status Stage(Value message, bool numbered = false) {
@@ -310,9 +316,56 @@ TEST_F(TickerplantTest, ADayThatWasEndedByHandStaysEnded) {
   Open();
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
-  Open(true, "UTC", 7373);  // A fixed day is what it is told to be, and nobody ends it.
+  Open(true, "UTC", 7373);  // A fixed day is what it is told to be, until somebody ends it.
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
+  clock_.Advance(10 * kNsPerDay);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  ASSERT_TRUE(plant_->EndDay().ok());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
   EXPECT_FALSE(plant_->EndDay().ok());
+}
+
+// A day that was ended by hand in the evening is not ended again at midnight.
+TEST_F(TickerplantTest, RollsOnceANight) {
+  Open();
+  Reader reader;
+  ASSERT_TRUE(plant_->Subscribe("trade", {&reader, {}, false}).ok());
+  ASSERT_TRUE(plant_->EndDay().ok());
+  clock_.Advance(kNsPerDay / 2);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_EQ(reader.messages.size(), 1u);
+  clock_.Advance(kNsPerDay);
+  EXPECT_TRUE(*plant_->RollIfDue());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.11");
+}
+
+TEST_F(TickerplantTest, HoldsTheDayWhileAClockIsAheadForAMoment) {
+  Open();
+  clock_.Advance(10 * kNsPerDay);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  clock_.Advance(Tickerplant::kJumpHeldNs - 1);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  clock_.Advance(-10 * kNsPerDay);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
+  // Another jump is held anew.
+  clock_.Advance(5 * kNsPerDay);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
+}
+
+// Either the clock is wrong now or it was when the log was made: no day is begun on a guess.
+TEST_F(TickerplantTest, DoesNotStartWithAClockBehindItsLogs) {
+  Open();
+  plant_.reset();
+  clock_.Advance(-2 * kNsPerDay);
+  const absl::Status opened = TryOpen();
+  EXPECT_TRUE(absl::IsFailedPrecondition(opened)) << opened;
+  EXPECT_THAT(std::string(Message(opened)), HasSubstr("newer than the clock"));
+  clock_.Advance(kNsPerDay);
+  Open();
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
 }
 
 TEST_F(TickerplantTest, SkipsDaysWhenTheClockJumps) {
@@ -320,6 +373,8 @@ TEST_F(TickerplantTest, SkipsDaysWhenTheClockJumps) {
   Reader reader;
   ASSERT_TRUE(plant_->Subscribe("trade", {&reader, {}, false}).ok());
   clock_.Advance(10 * kNsPerDay);
+  EXPECT_FALSE(*plant_->RollIfDue());
+  clock_.Advance(Tickerplant::kJumpHeldNs);
   EXPECT_TRUE(*plant_->RollIfDue());
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.19");
   EXPECT_EQ(reader.messages.size(), 1u);
