@@ -6,7 +6,6 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/status.h"
-#include "table/drop_rows.h"
 #include "wire/codec.h"
 
 namespace tickstack::rdb {
@@ -224,36 +223,6 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
   return nullptr;
 }
 
-// An upd that is a table says which column is which; one that is a list goes by position.
-absl::StatusOr<BatchView> Rdb::Arrange(const Schema& schema, const wire::UpdView& upd) {
-  const size_t columns = schema.columns.size();
-  bool in_order = upd.names.empty() || upd.names.size() == columns;
-  for (size_t i = 0; in_order && i < upd.names.size(); ++i) {
-    in_order = upd.names[i] == schema.columns[i].name;
-  }
-  if (in_order) return upd.batch;
-  arranged_.clear();
-  for (const ColumnSpec& spec : schema.columns) {
-    const auto at = std::find(upd.names.begin(), upd.names.end(), spec.name);
-    if (at == upd.names.end()) {
-      return InvalidArgument("length: no column {}, table {} has it", spec.name, schema.table);
-    }
-    arranged_.push_back(upd.batch.columns[static_cast<size_t>(at - upd.names.begin())]);
-  }
-  return BatchView{arranged_, upd.batch.rows};
-}
-
-absl::StatusOr<BatchView> Rdb::WithoutFirst(const BatchView& batch, size_t rows) {
-  if (rows == 0) return batch;
-  shortened_.clear();
-  for (const ColumnView& column : batch.columns) {
-    const std::optional<ColumnView> rest = DropRows(column, rows);
-    if (!rest) return InvalidArgument("length: a column has less than {} rows", rows);
-    shortened_.push_back(*rest);
-  }
-  return BatchView{shortened_, batch.rows - rows};
-}
-
 void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows) {
   if (why.code() == absl::StatusCode::kResourceExhausted) {
     Add(counters_.rows_refused, rows);
@@ -292,8 +261,8 @@ std::optional<Rdb::Taken> Rdb::TakeUpd(std::span<const std::byte> body, Source s
   if (source == Source::kLog) taken.known = position_.RowsHere(upd.table, upd.batch.rows);
   Entry* const entry = EntryFor(upd.table, upd);
   if (entry == nullptr || taken.known == taken.rows) return taken;
-  absl::StatusOr<BatchView> batch = Arrange(entry->table->schema(), upd);
-  if (batch.ok()) batch = WithoutFirst(*batch, static_cast<size_t>(taken.known));
+  absl::StatusOr<BatchView> batch = upd_rows_.Arrange(entry->table->schema(), upd);
+  if (batch.ok()) batch = upd_rows_.WithoutFirst(*batch, static_cast<size_t>(taken.known));
   const absl::Status status = batch.ok() ? entry->table->Append(*batch) : batch.status();
   if (!status.ok()) {
     Refuse(upd.table, status, taken.rows - taken.known);

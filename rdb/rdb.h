@@ -30,6 +30,7 @@
 #include "wire/position.h"
 #include "wire/subscribed_state.h"
 #include "wire/upd.h"
+#include "wire/upd_rows.h"
 
 namespace tickstack::rdb {
 
@@ -128,8 +129,6 @@ class Rdb final : public wire::SubscribedState {
 
   std::optional<Taken> TakeUpd(std::span<const std::byte> body, Source source);
   Entry* EntryFor(std::string_view name, const wire::UpdView& upd);
-  absl::StatusOr<BatchView> Arrange(const Schema& schema, const wire::UpdView& upd);
-  absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);
   absl::Status MakeTable(const Schema& schema);
   void AddTable(std::shared_ptr<Table> table);
   void Commit(DurableTables::Index index);
@@ -156,8 +155,7 @@ class Rdb final : public wire::SubscribedState {
   bool uncommitted_ = false;  // Something was taken since the last commit.
   uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the tables that are.
   wire::UpdDecoder decoder_;
-  std::vector<ColumnView> arranged_;
-  std::vector<ColumnView> shortened_;
+  wire::UpdRows upd_rows_;
   StringSet unknown_;    // Tables that were reported as unknown, a bounded number.
   StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;
