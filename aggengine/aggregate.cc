@@ -1,0 +1,213 @@
+#include "aggengine/aggregate.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::aggengine {
+namespace {
+
+constexpr std::string_view kExpected =
+    "expected `count`, `F x` with F one of first last min max sum avg twavg, or `w wavg x`, where "
+    "x "
+    "and w are columns or a difference such as ask-bid";
+
+constexpr std::array kUnary = {
+    std::pair<std::string_view, Function>{"first", Function::kFirst},
+    std::pair<std::string_view, Function>{"last", Function::kLast},
+    std::pair<std::string_view, Function>{"min", Function::kMin},
+    std::pair<std::string_view, Function>{"max", Function::kMax},
+    std::pair<std::string_view, Function>{"sum", Function::kSum},
+    std::pair<std::string_view, Function>{"avg", Function::kAvg},
+    std::pair<std::string_view, Function>{"twavg", Function::kTwavg},
+};
+
+bool IsNameChar(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+}
+
+// Names and minus signs; nullopt at any other character.
+std::optional<std::vector<std::string_view>> Words(std::string_view text) {
+  std::vector<std::string_view> words;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = at;
+    while (end < text.size() && IsNameChar(text[end])) ++end;
+    if (end > at) {
+      words.push_back(text.substr(at, end - at));
+      at = end;
+    } else if (text[at] == '-') {
+      words.push_back(text.substr(at++, 1));
+    } else if (text[at] == ' ') {
+      ++at;
+    } else {
+      return std::nullopt;
+    }
+  }
+  return words;
+}
+
+std::optional<Operand> OperandOf(std::span<const std::string_view> words) {
+  if (words.empty() || words[0] == "-") return std::nullopt;
+  if (words.size() == 1) return Operand{std::string(words[0]), {}};
+  if (words.size() != 3 || words[1] != "-" || words[2] == "-") return std::nullopt;
+  return Operand{std::string(words[0]), std::string(words[2])};
+}
+
+std::optional<Aggregate> Read(std::span<const std::string_view> words) {
+  Aggregate read;
+  if (words.size() == 1 && words[0] == "count") return read;
+  const auto wavg = std::find(words.begin(), words.end(), "wavg");
+  if (wavg != words.end()) {
+    const auto at = static_cast<size_t>(wavg - words.begin());
+    const std::optional<Operand> weight = OperandOf(words.first(at));
+    const std::optional<Operand> x = OperandOf(words.subspan(at + 1));
+    if (!weight || !x) return std::nullopt;
+    return Aggregate{{}, Function::kWavg, *x, *weight};
+  }
+  for (const auto& [word, function] : kUnary) {
+    if (words.empty() || words[0] != word) continue;
+    const std::optional<Operand> x = OperandOf(words.subspan(1));
+    if (!x) return std::nullopt;
+    return Aggregate{{}, function, *x, {}};
+  }
+  return std::nullopt;
+}
+
+bool IsNumber(Type type) {
+  return type == Type::kShort || type == Type::kInt || type == Type::kLong || type == Type::kReal ||
+         type == Type::kFloat;
+}
+
+absl::StatusOr<Type> ColumnType(const std::string& name, const Schema& source) {
+  const int found = source.Find(name);
+  if (found < 0) {
+    return InvalidArgument("no column {}, table {} has {}", name, source.table,
+                           FormatSchema(source));
+  }
+  return source.columns[static_cast<size_t>(found)].type;
+}
+
+// The type of an aggregate's column: kInvalidArgument if the function does not take the operand's.
+absl::StatusOr<Type> ResultType(const Aggregate& aggregate, const Schema& source) {
+  if (aggregate.function == Function::kCount) return Type::kLong;
+  TS_ASSIGN_OR_RETURN(const Type x, TypeOf(aggregate.x, source));
+  const bool keeps = aggregate.function == Function::kFirst ||
+                     aggregate.function == Function::kLast ||
+                     aggregate.function == Function::kMin || aggregate.function == Function::kMax;
+  if (keeps) {
+    if (IsFixedWidth(x) && x != Type::kGuid) return x;
+    return InvalidArgument(
+        "column {} is a {}, expected a number, a time or another type of up to 8 bytes",
+        aggregate.x.column, NameOf(x));
+  }
+  if (!IsNumber(x)) {
+    return InvalidArgument("column {} is a {}, expected a number", aggregate.x.column, NameOf(x));
+  }
+  if (aggregate.function == Function::kWavg) {
+    TS_ASSIGN_OR_RETURN(const Type weight, TypeOf(aggregate.weight, source));
+    if (!IsNumber(weight)) {
+      return InvalidArgument("column {} is a {}, expected a number", aggregate.weight.column,
+                             NameOf(weight));
+    }
+  }
+  if (aggregate.function == Function::kSum && !IsFloating(x)) return Type::kLong;
+  return Type::kFloat;
+}
+
+absl::Status CheckSource(const BarSpec& spec, const Schema& source) {
+  const auto has = [&](std::string_view name, Type type) {
+    const int found = source.Find(name);
+    return found >= 0 && source.columns[static_cast<size_t>(found)].type == type;
+  };
+  if (has("time", Type::kTimestamp) && has("sym", Type::kSymbol) && source.key_columns == 0) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "bars {} of table {}: expected columns time p and sym s and no key, found {}", spec.name,
+      source.table, FormatSchema(source));
+}
+
+BarSpec Spec(std::string_view name, std::string_view table, int64_t width_ns,
+             std::initializer_list<std::pair<std::string_view, std::string_view>> columns) {
+  BarSpec spec{std::string(name), std::string(table), width_ns, {}};
+  for (const auto& [column, text] : columns) {
+    spec.aggregates.push_back(*ParseAggregate(column, text));
+  }
+  return spec;
+}
+
+}  // namespace
+
+absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view text) {
+  const std::optional<std::vector<std::string_view>> words = Words(text);
+  std::optional<Aggregate> read = words ? Read(*words) : std::nullopt;
+  if (!read) return InvalidArgument("{}, found \"{}\"", kExpected, text);
+  read->name = name;
+  return *std::move(read);
+}
+
+absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source) {
+  TS_ASSIGN_OR_RETURN(const Type column, ColumnType(operand.column, source));
+  if (operand.minus.empty()) return column;
+  TS_ASSIGN_OR_RETURN(const Type minus, ColumnType(operand.minus, source));
+  if (!IsNumber(column) || !IsNumber(minus)) {
+    return InvalidArgument("{}-{}: a {} and a {}, expected numbers", operand.column, operand.minus,
+                           NameOf(column), NameOf(minus));
+  }
+  return IsFloating(column) || IsFloating(minus) ? Type::kFloat : Type::kLong;
+}
+
+absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source) {
+  TS_RETURN_IF_ERROR(CheckSource(spec, source));
+  Schema schema{spec.name, {{"sym", Type::kSymbol}}, 2};
+  if (spec.width_ns == kNsPerDay) {
+    schema.columns.push_back({"date", Type::kDate});
+  } else {
+    schema.columns.push_back(
+        {spec.width_ns == 60 * kNsPerSecond ? "minute" : "start", Type::kTimestamp});
+  }
+  schema.columns.push_back({"time", Type::kTimestamp});
+  for (const Aggregate& aggregate : spec.aggregates) {
+    if (schema.Find(aggregate.name) >= 0) {
+      return InvalidArgument("{}: two columns of this name in {}", aggregate.name, spec.name);
+    }
+    absl::StatusOr<Type> type = ResultType(aggregate, source);
+    if (!type.ok()) return Annotate(type.status(), aggregate.name);
+    schema.columns.push_back({aggregate.name, *type});
+  }
+  return schema;
+}
+
+std::vector<BarSpec> DefaultBars(std::span<const Schema> tables) {
+  std::vector<BarSpec> bars;
+  for (const auto& [kind, width_ns] :
+       {std::pair{"minute", 60 * kNsPerSecond}, std::pair{"daily", kNsPerDay}}) {
+    bars.push_back(Spec(fmt::format("trade_{}", kind), "trade", width_ns,
+                        {{"open", "first price"},
+                         {"high", "max price"},
+                         {"low", "min price"},
+                         {"close", "last price"},
+                         {"volume", "sum size"},
+                         {"vwap", "size wavg price"},
+                         {"trades", "count"}}));
+    bars.push_back(Spec(fmt::format("quote_{}", kind), "quote", width_ns,
+                        {{"bid", "last bid"},
+                         {"ask", "last ask"},
+                         {"high_bid", "max bid"},
+                         {"low_ask", "min ask"},
+                         {"spread", "twavg ask-bid"},
+                         {"quotes", "count"}}));
+  }
+  std::erase_if(bars, [&](const BarSpec& spec) {
+    return std::none_of(tables.begin(), tables.end(), [&](const Schema& table) {
+      return table.table == spec.table && SchemaOf(spec, table).ok();
+    });
+  });
+  return bars;
+}
+
+}  // namespace tickstack::aggengine

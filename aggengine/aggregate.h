@@ -1,0 +1,76 @@
+#pragma once
+
+// What a bar is made of: a source table, a width, and named aggregates in the words of q.
+//
+//   name = "trade_minute"   table = "trade"   width = "1m"
+//   open = "first price"    vwap = "size wavg price"    trades = "count"    spread = "twavg
+//   ask-bid"
+//
+// Rows count in the order of their time, rows of one time in the order in which they came: whatever
+// order they come in, a bar is what one pass over the finished day gives.
+//
+//   first last          the value of the first, the last row, null or not
+//   min max             of what is not null; null if nothing is
+//   sum avg             nulls are left out; the sum of nothing is 0, the mean of nothing null
+//   count               rows
+//   w wavg x            sum w*x over sum w, of rows that have both; null if sum w is 0
+//   twavg x             the mean of x over time, see step_history.h
+//
+// x and w are columns, or a difference of two. Sums of floats are exact and rounded once, so they
+// may differ from q's in the last digits; infinities, and floats from 1e24 on, are left out of
+// them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "table/schema.h"
+
+namespace tickstack::aggengine {
+
+enum class Function : uint8_t { kFirst, kLast, kMin, kMax, kSum, kCount, kAvg, kWavg, kTwavg };
+
+// A column, or the difference of two.
+struct Operand {
+  std::string column;
+  std::string minus;  // Empty: nothing is subtracted.
+  friend bool operator==(const Operand&, const Operand&) = default;
+};
+
+struct Aggregate {
+  std::string name;  // The bar's column.
+  Function function = Function::kCount;
+  Operand x;
+  Operand weight;  // Of kWavg.
+};
+
+struct BarSpec {
+  std::string name;   // The table that is published.
+  std::string table;  // The source: has columns `time p` and `sym s`.
+  int64_t width_ns = 0;
+  std::vector<Aggregate> aggregates;
+};
+
+inline constexpr int64_t kWidthMinNs = 1'000'000;           // A millisecond,
+inline constexpr int64_t kWidthMaxNs = 86'400'000'000'000;  // to a day.
+
+// kInvalidArgument, with what was found and expected, if `text` is no aggregate.
+absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view text);
+
+// The type of an operand over the columns of `source`: kInvalidArgument if it has no such column,
+// or the difference is not one of numbers.
+absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
+
+// The keyed table that the bars are published as: `sym`, when the bar begins (`date` for a day,
+// `minute` for a minute, `start` for other widths), `time` of its newest row, the aggregates.
+// kInvalidArgument, by column, if the source does not have what they need.
+absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
+
+// trade_minute and trade_daily, quote_minute and quote_daily, of those of trade and quote that are
+// there with the columns that they need.
+std::vector<BarSpec> DefaultBars(std::span<const Schema> tables);
+
+}  // namespace tickstack::aggengine

@@ -1,0 +1,426 @@
+#include "aggengine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "wire/ipc.h"
+
+namespace tickstack::aggengine {
+namespace {
+
+void AppendSymbol(std::string_view name, ByteBuffer& out) {
+  out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
+  out.Append(name);
+  out.AppendLittle(uint8_t{0});
+}
+
+// The message up to the columns: header and (`.u.upd; `table; ...).
+ByteBuffer BeginMessage(std::string_view table) {
+  ByteBuffer message;
+  message.Extend(wire::kHeaderBytes);
+  message.AppendLittle(static_cast<int8_t>(Type::kList));
+  message.AppendLittle(uint8_t{0});
+  message.AppendLittle(int32_t{3});
+  AppendSymbol(".u.upd", message);
+  AppendSymbol(table, message);
+  return message;
+}
+
+const Schema* FindSchema(std::span<const Schema> schemas, std::string_view table) {
+  const auto found = std::find_if(schemas.begin(), schemas.end(),
+                                  [&](const Schema& schema) { return schema.table == table; });
+  return found == schemas.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+// One table that bars are made of.
+struct Engine::Source {
+  Source(const Schema& of, SymbolTable* symbols) : schema(of), batch(schema, symbols) {}
+
+  const Schema schema;
+  TickBatch batch;
+  std::vector<std::unique_ptr<Bars>> bars;
+  // A history of each operand that has a mean over time, and which bars read it.
+  struct TimedOperand {
+    size_t operand;
+    std::unique_ptr<StepHistory> history;
+    std::vector<std::pair<Bars*, size_t>> readers;  // And the operand's number there.
+  };
+  std::vector<TimedOperand> timed;
+  std::vector<int64_t> newest_ns;  // By symbol slot.
+};
+
+Engine::Engine(EngineOptions options, mem::Tier* tier, const Clock* clock)
+    : options_(std::move(options)), tier_(tier), clock_(clock) {}
+
+Engine::~Engine() = default;
+
+std::vector<std::string> Engine::Sources() const {
+  std::vector<std::string> tables;
+  for (const BarSpec& spec : options_.bars) {
+    if (std::find(tables.begin(), tables.end(), spec.table) == tables.end()) {
+      tables.push_back(spec.table);
+    }
+  }
+  return tables;
+}
+
+// ---- tables
+
+// A full tier must not keep bars from being made because late rows might come: a bounded one keeps
+// half of its room from histories.
+size_t Engine::HistoryBudget() const {
+  const size_t capacity = tier_->Stats().capacity_bytes;
+  return capacity == SIZE_MAX ? options_.history_bytes
+                              : std::min(options_.history_bytes, capacity / 2);
+}
+
+bool Engine::MakeBars(const BarSpec& spec, std::span<const Schema> schemas) {
+  const Schema* const from = FindSchema(schemas, spec.table);
+  if (from == nullptr) {
+    LogError("no bars, the tickerplant does not have their source bars={} table={}", spec.name,
+             spec.table);
+    return false;
+  }
+  const absl::StatusOr<Schema> expected = SchemaOf(spec, *from);
+  if (!expected.ok()) {
+    LogError("no bars bars={} error=\"{}\"", spec.name, Message(expected.status()));
+    return false;
+  }
+  const Schema* const to = FindSchema(schemas, spec.name);
+  if (to == nullptr || !(*to == *expected)) {
+    LogError(
+        "no bars, the tickerplant does not have their table bars={} expected=\"{}\" found=\"{}\"",
+        spec.name, FormatSchema(*expected), to == nullptr ? "none" : FormatSchema(*to));
+    return false;
+  }
+  Source*& source = source_of_[spec.table];
+  if (source == nullptr) {
+    sources_.push_back(std::make_unique<Source>(*from, &symbols_));
+    source = sources_.back().get();
+  }
+  source->bars.push_back(std::make_unique<Bars>(spec, source->schema, source->batch, tier_));
+  Bars* const bars = source->bars.back().get();
+  bars_of_[spec.name] = bars;
+  for (size_t number = 0; number < bars->time_operands().size(); ++number) {
+    const size_t operand = bars->time_operands()[number];
+    auto timed = std::find_if(source->timed.begin(), source->timed.end(),
+                              [&](const auto& t) { return t.operand == operand; });
+    if (timed == source->timed.end()) {
+      source->timed.push_back({operand, std::make_unique<StepHistory>(tier_, HistoryBudget()), {}});
+      timed = source->timed.end() - 1;
+    }
+    timed->readers.emplace_back(bars, number);
+  }
+  return true;
+}
+
+void Engine::OnSchemas(std::span<const Schema> schemas) {
+  std::vector<Schema> relevant;
+  for (const Schema& schema : schemas) {
+    const bool is_ours =
+        std::any_of(options_.bars.begin(), options_.bars.end(), [&](const BarSpec& spec) {
+          return spec.table == schema.table || spec.name == schema.table;
+        });
+    if (is_ours) relevant.push_back(schema);
+  }
+  std::sort(relevant.begin(), relevant.end(),
+            [](const Schema& a, const Schema& b) { return a.table < b.table; });
+  if (relevant == known_) return;
+  // Rows that came before may be missing in bars that could not be made then.
+  StartOver();
+  bars_of_.clear();
+  source_of_.clear();
+  sources_.clear();
+  for (Unanswered& sent : unanswered_) sent.bars = nullptr;
+  known_ = std::move(relevant);
+  for (const BarSpec& spec : options_.bars) {
+    if (MakeBars(spec, schemas)) {
+      LogInfo("bars bars={} table={} width_ms={} columns=\"{}\"", spec.name, spec.table,
+              spec.width_ns / 1'000'000, FormatSchema(bars_of_[spec.name]->schema()));
+    }
+  }
+}
+
+void Engine::StartOver() {
+  for (const std::unique_ptr<Source>& source : sources_) {
+    for (const std::unique_ptr<Bars>& bars : source->bars) bars->Clear();
+    for (Source::TimedOperand& timed : source->timed) timed.history->Clear();
+    source->newest_ns.clear();
+  }
+  for (Unanswered& sent : unanswered_) sent.records.clear();
+  position_.Reset();
+  log_ = {};
+}
+
+// ---- rows
+
+wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
+  const std::optional<std::string_view> verb = wire::PeekVerb(body);
+  if (verb == ".u.end") {
+    size_t bars = 0, waiting = 0;
+    for (const auto& [name, of] : bars_of_) {
+      bars += of->records();
+      waiting += of->changed_rows();
+    }
+    LogInfo("day ended bars={} rows_waiting={}", bars, waiting);
+    StartOver();
+    ++counters_.days_ended;
+    return wire::LiveOutcome::kDayEnded;
+  }
+  if (verb != "upd" && verb != ".u.upd") return wire::LiveOutcome::kTaken;
+  ++counters_.messages;
+  return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken
+                                           : wire::LiveOutcome::kOutOfOrder;
+}
+
+void Engine::OnLogged(std::span<const std::byte> body) {
+  if (wire::PeekUpdTable(body)) TakeUpd(body, Origin::kLog);
+  position_.OnReplayed();
+}
+
+void Engine::Refuse(std::string_view table, const absl::Status& why) {
+  ++counters_.upds_refused;
+  if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
+    LogError("upd refused table={} error=\"{}\" withheld={}", table, Message(why), *withheld);
+  }
+}
+
+// False: a published upd is out of order. What is refused counts as taken.
+bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
+  const std::string_view table = wire::PeekUpdTable(body).value_or(std::string_view());
+  const auto from = source_of_.find(table);
+  const auto own = bars_of_.find(table);
+  const Schema* const schema = from != source_of_.end() ? &from->second->schema
+                               : own != bars_of_.end()  ? &own->second->schema()
+                                                        : nullptr;
+  wire::UpdView upd;
+  const absl::Status decoded =
+      decoder_.Decode(body, &upd, schema == nullptr ? 0 : schema->columns.size());
+  if (!decoded.ok()) {
+    // Also of tables that are none of ours: its rows would be missing in the position.
+    Refuse(table, decoded);
+    return true;
+  }
+  if (origin == Origin::kPublished && upd.seq &&
+      (*upd.seq < 0 ||
+       !position_.OnPublished(upd.table, upd.batch.rows, static_cast<uint64_t>(*upd.seq)))) {
+    return false;
+  }
+  const uint64_t here = origin == Origin::kLog ? position_.RowsHere(upd.table, upd.batch.rows) : 0;
+  if (schema == nullptr || here == upd.batch.rows) return true;
+  absl::StatusOr<BatchView> batch = upd_rows_.Arrange(*schema, upd);
+  if (batch.ok()) batch = upd_rows_.WithoutFirst(*batch, static_cast<size_t>(here));
+  const absl::Status fits = batch.ok() ? CheckBatch(*schema, *batch) : batch.status();
+  if (!fits.ok()) {
+    Refuse(upd.table, fits);
+    return true;
+  }
+  if (from == source_of_.end()) {
+    // Live they would be an echo of what is known here, and older.
+    if (origin == Origin::kLog) TakeOwnRows(*own->second, *batch);
+    return true;
+  }
+  Source& source = *from->second;
+  if (const absl::Status loaded = source.batch.Load(*batch); !loaded.ok()) {
+    Refuse(upd.table, loaded);
+    return true;
+  }
+  TakeRows(source);
+  counters_.rows_in += batch->rows;
+  if (origin == Origin::kLog) counters_.rows_replayed += batch->rows;
+  return true;
+}
+
+void Engine::TakeRows(Source& source) {
+  TickBatch& batch = source.batch;
+  if (source.newest_ns.size() < batch.symbol_slots()) {
+    source.newest_ns.resize(batch.symbol_slots(), INT64_MIN);
+  }
+  int64_t newest_ns = newest_ns_;
+  for (size_t i = 0; i < batch.rows(); ++i) {
+    const int64_t time_ns = batch.times()[i];
+    int64_t& of_symbol = source.newest_ns[batch.symbols()[i]];
+    if (time_ns == TickBatch::kNoTime) {
+      ++counters_.rows_without_time;
+    } else if (time_ns < of_symbol) {
+      ++counters_.rows_late;
+    } else {
+      of_symbol = time_ns;
+      newest_ns = std::max(newest_ns, time_ns);
+    }
+  }
+  newest_ns_ = newest_ns;
+  size_t refused = 0;
+  for (const std::unique_ptr<Bars>& bars : source.bars) refused += bars->Take(batch);
+  if (refused > 0) {
+    counters_.rows_refused += refused;
+    if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
+      LogError("bars lack rows, their tier is full table={} rows={} withheld={}",
+               source.schema.table, refused, *withheld);
+    }
+  }
+  TakeHistories(source);
+}
+
+void Engine::TakeHistories(Source& source) {
+  TickBatch& batch = source.batch;
+  for (Source::TimedOperand& timed : source.timed) {
+    const std::span<const double> values = batch.AsFloats(timed.operand);
+    for (size_t i = 0; i < batch.rows(); ++i) {
+      const int64_t time_ns = batch.times()[i];
+      if (time_ns == TickBatch::kNoTime) continue;
+      const StepHistory::Change change =
+          timed.history->Insert(batch.symbols()[i], time_ns, values[i]);
+      counters_.rows_forgotten += change.forgotten ? 1 : 0;
+      for (const auto& [bars, number] : timed.readers) {
+        bars->TakeChange(number, i, time_ns, values[i], change);
+      }
+    }
+  }
+}
+
+void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
+  const ColumnView& names = batch.columns[0];
+  if (names.data.size() < names.rows) return;
+  own_symbols_.resize(names.rows);
+  if (symbols_.InternAll(names.data, own_symbols_) != names.data.size()) return;
+  for (const ColumnView& column : batch.columns) {
+    const size_t width = WidthOf(column.type);
+    if (width > 0 && column.data.size() != column.rows * width) return;
+  }
+  bars.OnLogged(batch, own_symbols_);
+}
+
+// ---- publishing
+
+bool Engine::has_changes() const {
+  return std::any_of(bars_of_.begin(), bars_of_.end(),
+                     [](const auto& named) { return named.second->has_changes(); });
+}
+
+std::optional<ByteBuffer> Engine::NextMessage() {
+  if (unanswered_.size() >= kUnansweredMax) return std::nullopt;
+  std::vector<Bars*> all;
+  for (const std::unique_ptr<Source>& source : sources_) {
+    for (const std::unique_ptr<Bars>& bars : source->bars) all.push_back(bars.get());
+  }
+  for (size_t turns = 0; turns < all.size(); ++turns) {
+    Bars* const bars = all[next_bars_++ % all.size()];
+    while (bars->has_changes()) {
+      Unanswered sent{bars, {}};
+      ByteBuffer message = BeginMessage(bars->schema().table);
+      const size_t rows = bars->TakeChangedRows(kMessageRowsMax, symbols_, message, sent.records);
+      if (rows == 0) continue;
+      wire::WriteHeader(message.data(), wire::MessageKind::kSync, message.size());
+      unanswered_.push_back(std::move(sent));
+      counters_.rows_out += rows;
+      if (again_) counters_.rows_out_again += rows;
+      ++counters_.messages_out;
+      RecordLag();
+      return message;
+    }
+  }
+  again_ = false;
+  return std::nullopt;
+}
+
+void Engine::RecordLag() {
+  if (newest_ns_ == INT64_MIN) return;
+  const int64_t lag_ns = clock_->NowNs() - newest_ns_;
+  newest_ns_ = INT64_MIN;
+  lag_ns_.reset();
+  if (lag_ns < -kNsPerDay || lag_ns > kNsPerDay) return;  // A day that is replayed.
+  lag_ns_ = lag_ns;
+  lag_ns_max_ = std::max(lag_ns, lag_ns_max_.value_or(lag_ns));
+}
+
+void Engine::OnAnswer(const absl::Status& answer) {
+  if (unanswered_.empty()) return;
+  if (!answer.ok()) {
+    ++counters_.messages_out_refused;
+    if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
+      LogError("the tickerplant refuses bars error=\"{}\" withheld={}", Message(answer), *withheld);
+    }
+  }
+  unanswered_.pop_front();
+}
+
+void Engine::OnLinkLost() {
+  for (const Unanswered& sent : unanswered_) {
+    if (sent.bars != nullptr) sent.bars->PublishAgain(sent.records);
+  }
+  again_ = !unanswered_.empty();
+  unanswered_.clear();
+}
+
+// ---- what it says of itself
+
+size_t Engine::StateBytes() const {
+  size_t bytes = 0;
+  for (const std::unique_ptr<Source>& source : sources_) {
+    for (const std::unique_ptr<Bars>& bars : source->bars) bytes += bars->bytes();
+    for (const Source::TimedOperand& timed : source->timed) bytes += timed.history->bytes();
+  }
+  return bytes;
+}
+
+size_t Engine::IndexBytes() const {
+  size_t bytes = 0;
+  for (const std::unique_ptr<Source>& source : sources_) {
+    for (const std::unique_ptr<Bars>& bars : source->bars) bytes += bars->index_bytes();
+    for (const Source::TimedOperand& timed : source->timed) bytes += timed.history->index_bytes();
+    bytes += source->newest_ns.capacity() * sizeof(int64_t);
+  }
+  return bytes;
+}
+
+Value Engine::Stats() const {
+  SymbolVector names;
+  std::vector<int64_t> values;
+  const auto add = [&](std::string_view name, uint64_t value) {
+    names.push_back(name);
+    values.push_back(static_cast<int64_t>(value));
+  };
+  size_t bars = 0, waiting = 0, history = 0;
+  for (const auto& [name, of] : bars_of_) {
+    bars += of->records();
+    waiting += of->changed_rows();
+  }
+  for (const std::unique_ptr<Source>& source : sources_) {
+    for (const Source::TimedOperand& timed : source->timed) history += timed.history->bytes();
+  }
+  add("live", subscription_.live.load(std::memory_order_relaxed));
+  add("connected", subscription_.connected.load(std::memory_order_relaxed));
+  add("seq", position_.seq());
+  add("messages", counters_.messages);
+  add("rows_in", counters_.rows_in);
+  add("rows_replayed", counters_.rows_replayed);
+  add("rows_late", counters_.rows_late);
+  add("rows_without_time", counters_.rows_without_time);
+  add("rows_refused", counters_.rows_refused);
+  add("rows_forgotten", counters_.rows_forgotten);
+  add("upds_refused", counters_.upds_refused);
+  add("messages_missing", subscription_.messages_missing.load(std::memory_order_relaxed));
+  add("starts_over", subscription_.starts_over.load(std::memory_order_relaxed));
+  add("rows_out", counters_.rows_out);
+  add("rows_out_again", counters_.rows_out_again);
+  add("messages_out", counters_.messages_out);
+  add("messages_out_refused", counters_.messages_out_refused);
+  add("messages_unanswered", unanswered_.size());
+  add("rows_waiting", waiting);
+  add("days_ended", counters_.days_ended);
+  add("bars", bars);
+  add("state_bytes", StateBytes());
+  add("history_bytes", history);
+  add("state_index_bytes", IndexBytes());
+  add("lag_ns", static_cast<uint64_t>(lag_ns_.value_or(kNullLong)));
+  add("lag_ns_max", static_cast<uint64_t>(lag_ns_max_.value_or(kNullLong)));
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(values)));
+}
+
+}  // namespace tickstack::aggengine

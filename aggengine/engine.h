@@ -1,0 +1,155 @@
+#pragma once
+
+// The aggregation engine: what upds, replays and ends of day do to the bars, and which rows of them
+// are to be published. No sockets, no clock of its own: wire/subscriber.h drives it from the wire
+// and the log, aggengine_service.h takes its messages.
+//
+//   upd of a source -> TickBatch -> every Bars of the source, its histories -> changed rows
+//                                                                                   |
+//   log: rows of bars that were published -> need not be published again            v
+//   NextMessage: (`.u.upd; `trade_minute; columns), sync: its answer says that it is logged
+//
+// At any moment the bars are those of one pass over the rows that have come, in the order of their
+// times. What is published is idempotent: a bar's whole row, by its key. A row is published again
+// until it was answered, and after a restart only if it differs from the one in the log.
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggengine/aggregate.h"
+#include "aggengine/bars.h"
+#include "aggengine/step_history.h"
+#include "aggengine/tick_batch.h"
+#include "base/byte_buffer.h"
+#include "base/logging.h"
+#include "base/string_map.h"
+#include "mem/tier.h"
+#include "table/symbols.h"
+#include "table/value.h"
+#include "wire/subscribed_state.h"
+#include "wire/upd.h"
+#include "wire/upd_rows.h"
+
+namespace tickstack::aggengine {
+
+struct EngineOptions {
+  std::vector<BarSpec> bars;
+  // What all histories together may take (step_history.h).
+  size_t history_bytes = SIZE_MAX;
+};
+
+struct EngineCounters {
+  uint64_t messages = 0;  // Upds that were published to us.
+  uint64_t rows_in = 0;   // Rows of sources that were taken, published or replayed.
+  uint64_t rows_replayed = 0;
+  uint64_t rows_late = 0;          // Of rows_in: an older time than a row of its symbol before it.
+  uint64_t rows_without_time = 0;  // In no bar.
+  uint64_t rows_refused = 0;       // A tier was full: missing in bars.
+  uint64_t rows_forgotten = 0;     // Too late for their mean over time (step_history.h).
+  uint64_t upds_refused = 0;       // Damaged, or not of their table's types.
+  uint64_t rows_out = 0;           // Rows of bars that were sent,
+  uint64_t rows_out_again = 0;     // of those, after a loss of the connection,
+  uint64_t messages_out = 0;
+  uint64_t messages_out_refused = 0;  // Answered by an error: the tickerplant does not take them.
+  uint64_t days_ended = 0;
+};
+
+class Engine final : public wire::SubscribedState {
+ public:
+  static constexpr size_t kMessageRowsMax = 8192;
+  static constexpr size_t kUnansweredMax = 16;  // Messages; until then changes gather.
+
+  // Tier and clock outlive the engine. Bars whose source the tickerplant does not have, or whose
+  // table it has otherwise, are an error line, and are not made.
+  Engine(EngineOptions options, mem::Tier* tier, const Clock* clock);
+  ~Engine() override;
+
+  // The tables to subscribe to.
+  std::vector<std::string> Sources() const;
+
+  // ---- SubscribedState
+  void OnSchemas(std::span<const Schema> schemas) override;
+  wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
+  void OnLogged(std::span<const std::byte> body) override;
+  void StartOver() override;
+  wire::Position& position() override { return position_; }
+  wire::SubscriptionCounters& subscription() override { return subscription_; }
+  const wire::LogIdentity& log() const override { return log_; }
+  void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
+
+  // ---- Publishing
+
+  bool has_changes() const;
+  // A whole sync message with changed rows; nullopt: nothing differs from what was published, or
+  // too much is unanswered.
+  std::optional<ByteBuffer> NextMessage();
+  // The first message that had no answer yet got one.
+  void OnAnswer(const absl::Status& answer);
+  // What had no answer may not have arrived.
+  void OnLinkLost();
+  size_t unanswered() const { return unanswered_.size(); }
+
+  // The answer to `.agg.stats[]`: a dictionary of longs.
+  //   live, connected, seq     of the subscription
+  //   every EngineCounters     by its name
+  //   bars                     records; history_rows and bytes likewise
+  //   rows_waiting, messages_unanswered
+  //   state_bytes              of the tier; state_index_bytes: of DRAM, what finds them
+  //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
+  //                            last and the slowest message; null for days that are replayed
+  Value Stats() const;
+  const EngineCounters& counters() const { return counters_; }
+
+ private:
+  struct Source;
+  struct Unanswered {
+    Bars* bars;
+    std::vector<BarRecord> records;
+  };
+  enum class Origin : uint8_t { kPublished, kLog };
+
+  bool TakeUpd(std::span<const std::byte> body, Origin origin);
+  void TakeRows(Source& source);
+  void TakeHistories(Source& source);
+  void TakeOwnRows(Bars& bars, const BatchView& batch);
+  bool MakeBars(const BarSpec& spec, std::span<const Schema> schemas);
+  void Refuse(std::string_view table, const absl::Status& why);
+  void RecordLag();
+  size_t StateBytes() const;
+  size_t IndexBytes() const;
+  size_t HistoryBudget() const;
+
+  const EngineOptions options_;
+  mem::Tier* const tier_;
+  const Clock* const clock_;
+  SymbolTable symbols_;
+  std::vector<std::unique_ptr<Source>> sources_;
+  StringMap<Source*> source_of_;  // By table.
+  StringMap<Bars*> bars_of_;      // By table of bars.
+  std::vector<Schema> known_;     // As they were announced when all this was made.
+  size_t next_bars_ = 0;          // Whose changes are published next: all get their turn.
+
+  wire::Position position_;
+  wire::LogIdentity log_;
+  wire::SubscriptionCounters subscription_;
+  wire::UpdDecoder decoder_;
+  wire::UpdRows upd_rows_;
+  std::vector<SymbolId> own_symbols_;
+  std::deque<Unanswered> unanswered_;
+  bool again_ = false;  // What is sent next was sent before.
+  EngineCounters counters_;
+  int64_t newest_ns_ = INT64_MIN;  // Of the rows that were published to us since the last message.
+  std::optional<int64_t> lag_ns_;
+  std::optional<int64_t> lag_ns_max_;
+  LogLimit refused_limit_;
+};
+
+}  // namespace tickstack::aggengine

@@ -1,0 +1,129 @@
+#pragma once
+
+// Sums of floats that do not depend on the order of their terms, and from which a term can be taken
+// out again: what makes bars the same whatever order ticks came in, and a late quote correctable.
+//
+//   word 2            word 1            word 0          192 bits, two's complement; the unit is
+//   [ 111 bits and sign ........ | 80 bits of fraction ]    2^-80, about 8e-25
+//
+// A term is cut to a multiple of the unit, by itself, and added as an integer; so any order of the
+// same terms gives the same bits. Every product of a price with eight decimals and a size fits
+// without a cut. Terms of 2^80 and more, infinities and nulls are not added: InRange says which.
+// Two to the 31 terms fit. Reading rounds once.
+//
+// The words belong to the caller, in a record of any tier: three zeros are the empty sum.
+//
+// Cost: some 3 ns a term.
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace tickstack::aggengine {
+
+inline constexpr int kExactWords = 3;
+
+namespace internal {
+
+inline constexpr int kFractionBits = 80;
+
+struct Parts {
+  uint64_t mantissa;
+  int exponent;  // The value is mantissa * 2^exponent.
+  bool negative;
+};
+
+inline Parts Split(double value) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  const auto biased = static_cast<int>(bits >> 52 & 0x7ff);
+  const uint64_t fraction = bits & ((uint64_t{1} << 52) - 1);
+  if (biased == 0) return {fraction, -1074, bits >> 63 != 0};
+  return {fraction | uint64_t{1} << 52, biased - 1075, bits >> 63 != 0};
+}
+
+inline void AddScaled(unsigned __int128 magnitude, int exponent, bool negative, uint64_t* sum) {
+  int shift = exponent + kFractionBits;
+  if (shift < 0) {
+    magnitude = shift > -128 ? magnitude >> -shift : 0;
+    shift = 0;
+  }
+  const auto low = static_cast<uint64_t>(magnitude), high = static_cast<uint64_t>(magnitude >> 64);
+  const int bits = shift % 64;
+  // Shifting a word by 64 is undefined: in two steps.
+  uint64_t term[kExactWords] = {low << bits, high << bits | low >> 1 >> (63 - bits),
+                                high >> 1 >> (63 - bits)};
+  if (shift >= 64) {  // Never 128: what is in range has its lowest bit below 2^27.
+    term[2] = term[1];
+    term[1] = term[0];
+    term[0] = 0;
+  }
+  const uint64_t flip = negative ? UINT64_MAX : 0;
+  unsigned __int128 carry = negative ? 1 : 0;
+  for (int i = 0; i < kExactWords; ++i) {
+    carry += static_cast<unsigned __int128>(sum[i]) + (term[i] ^ flip);
+    sum[i] = static_cast<uint64_t>(carry);
+    carry >>= 64;
+  }
+}
+
+}  // namespace internal
+
+// Whether a term is added: not null, and below 2^80. Of a value that is weighed by ns: below 2^60.
+inline bool InRange(double term) { return std::fabs(term) < 0x1p80; }
+inline bool InRangeByTime(double value) { return std::fabs(value) < 0x1p60; }
+
+inline void AddExact(double term, uint64_t* sum) {
+  const internal::Parts parts = internal::Split(term);
+  internal::AddScaled(parts.mantissa, parts.exponent, parts.negative, sum);
+}
+
+// Adds a * b, unrounded. The caller has seen that the product is in range.
+inline void AddExactProduct(double a, double b, uint64_t* sum) {
+  const internal::Parts x = internal::Split(a), y = internal::Split(b);
+  internal::AddScaled(static_cast<unsigned __int128>(x.mantissa) * y.mantissa,
+                      x.exponent + y.exponent, x.negative != y.negative, sum);
+}
+
+// Adds value * ns, or takes it out. `value` is InRangeByTime and ns below 2^47, about a day and a
+// half: the same value and ns always give the same term.
+inline void AddExactOverTime(double value, int64_t ns, bool take_out, uint64_t* sum) {
+  internal::Parts x = internal::Split(value);
+  // Cut before it is multiplied: what two parts of an interval add is what the whole would.
+  const int cut = -internal::kFractionBits - x.exponent;
+  if (cut > 0) {
+    x.mantissa = cut < 64 ? x.mantissa >> cut : 0;
+    x.exponent = -internal::kFractionBits;
+  }
+  internal::AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns),
+                      x.exponent, x.negative != take_out, sum);
+}
+
+// The sum as the nearest double.
+inline double ReadExact(const uint64_t* sum) {
+  uint64_t words[kExactWords] = {sum[0], sum[1], sum[2]};
+  const bool negative = words[2] >> 63 != 0;
+  if (negative) {
+    unsigned __int128 carry = 1;
+    for (uint64_t& word : words) {
+      carry += ~word;
+      word = static_cast<uint64_t>(carry);
+      carry >>= 64;
+    }
+  }
+  int top = kExactWords - 1;
+  while (top > 0 && words[top] == 0) --top;
+  if (words[top] == 0) return 0;
+  // The top 64 bits; whatever is below them only matters for a tie, as one sticky bit.
+  const int zeros = __builtin_clzll(words[top]);
+  const uint64_t next = top > 0 ? words[top - 1] : 0;
+  uint64_t leading = words[top] << zeros | next >> 1 >> (63 - zeros);
+  uint64_t below = zeros > 0 ? next << zeros : next;
+  if (top > 1) below |= words[0];
+  if (below != 0) leading |= 1;
+  const double rounded =
+      std::ldexp(static_cast<double>(leading), 64 * top - zeros - internal::kFractionBits);
+  return negative ? -rounded : rounded;
+}
+
+}  // namespace tickstack::aggengine

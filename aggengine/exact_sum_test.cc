@@ -1,0 +1,109 @@
+#include "aggengine/exact_sum.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tickstack::aggengine {
+namespace {
+
+struct Sum {
+  uint64_t words[kExactWords] = {};
+  double value() const { return ReadExact(words); }
+};
+
+double SumOf(const std::vector<double>& terms) {
+  Sum sum;
+  for (const double term : terms) AddExact(term, sum.words);
+  return sum.value();
+}
+
+TEST(ExactSum, OfOneTermIsTheTerm) {
+  for (const double term : {0.0, 1.0, -1.0, 0.01, -180.11, 1e-8, 123456789.87654321, 0x1.fffffp79,
+                            -0x1.fffffp79, 0x1p-80, -0x1p-80, 0.1 + 0.2}) {
+    EXPECT_EQ(SumOf({term}), term) << term;
+  }
+}
+
+TEST(ExactSum, CutsWhatIsBelowItsUnit) {
+  EXPECT_EQ(SumOf({0x1p-81}), 0);
+  EXPECT_EQ(SumOf({-0x1p-81}), 0);
+  EXPECT_EQ(SumOf({0x1.8p-80}), 0x1p-80);
+  EXPECT_EQ(SumOf({std::numeric_limits<double>::denorm_min()}), 0);
+}
+
+TEST(ExactSum, KeepsWhatDoublesLose) {
+  EXPECT_EQ(SumOf({0x1p79, 0x1p-80, -0x1p79}), 0x1p-80);
+  EXPECT_EQ(SumOf({1e20, 0.01, -1e20}), 0.01);
+  EXPECT_EQ(SumOf({0.1, 0.2, 0.3, -0.3, -0.2, -0.1}), 0);
+}
+
+TEST(ExactSum, RoundsOnceAndToEven) {
+  EXPECT_EQ(SumOf({0x1p53, 1}), 0x1p53);
+  EXPECT_EQ(SumOf({0x1p53, 1, 0x1p-80}), 0x1p53 + 2);
+  EXPECT_EQ(SumOf({-0x1p53, -1, -0x1p-80}), -0x1p53 - 2);
+  EXPECT_EQ(SumOf({0x1p53, 3}), 0x1p53 + 4);
+}
+
+// Goal: any order of the terms gives the same bits. Method: prices times sizes, both signs,
+// shuffled; an extended sum of the same says that it is about the right one.
+TEST(ExactSum, DoesNotDependOnTheOrder) {
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    std::vector<std::pair<double, double>> pairs;
+    long double about = 0;
+    for (int i = 0; i < 300; ++i) {
+      const double price =
+          std::ldexp(static_cast<double>(rng() >> 11), static_cast<int>(rng() % 60) - 80);
+      const double size = static_cast<double>(static_cast<int64_t>(rng() % 20'001) - 10'000);
+      pairs.emplace_back(price, size);
+      about += static_cast<long double>(price) * size;
+    }
+    const auto sum = [&] {
+      Sum of;
+      for (const auto& [price, size] : pairs) AddExactProduct(price, size, of.words);
+      return of.value();
+    };
+    const double first = sum();
+    EXPECT_NEAR(first, static_cast<double>(about),
+                1e-9 * std::fabs(static_cast<double>(about)) + 1e-6);
+    for (int i = 0; i < 5; ++i) {
+      std::shuffle(pairs.begin(), pairs.end(), rng);
+      ASSERT_EQ(sum(), first);
+    }
+  }
+}
+
+// What is taken out leaves no trace, also where the interval was added in two parts.
+TEST(ExactSum, ATermOverTimeCanBeTakenOutInParts) {
+  std::mt19937_64 rng(1);
+  Sum sum;
+  AddExact(0.25, sum.words);
+  for (int i = 0; i < 10'000; ++i) {
+    const double value =
+        std::ldexp(static_cast<double>(rng() >> 11), static_cast<int>(rng() % 120) - 120) *
+        (i % 2 == 0 ? 1 : -1);
+    ASSERT_TRUE(InRangeByTime(value));
+    const auto ns = static_cast<int64_t>(rng() % 86'400'000'000'000);
+    const int64_t part = ns / 3;
+    AddExactOverTime(value, ns, false, sum.words);
+    AddExactOverTime(value, part, true, sum.words);
+    AddExactOverTime(value, ns - part, true, sum.words);
+    ASSERT_EQ(sum.value(), 0.25) << value << " " << ns;
+  }
+}
+
+TEST(ExactSum, SaysWhatItTakes) {
+  EXPECT_TRUE(InRange(-0x1.fffffp79));
+  EXPECT_FALSE(InRange(0x1p80));
+  EXPECT_FALSE(InRange(std::numeric_limits<double>::infinity()));
+  EXPECT_FALSE(InRange(std::numeric_limits<double>::quiet_NaN()));
+  EXPECT_FALSE(InRangeByTime(0x1p60));
+}
+
+}  // namespace
+}  // namespace tickstack::aggengine

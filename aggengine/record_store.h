@@ -1,0 +1,76 @@
+#pragma once
+
+// Records of one size, in memory of a tier: they stay where they are until all are given back.
+//
+// Threads: one owner.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "mem/tier.h"
+
+namespace tickstack::aggengine {
+
+class RecordStore {
+ public:
+  // Records of `words` 64-bit words. The tier outlives this.
+  RecordStore(mem::Tier* tier, size_t words) : tier_(tier), words_(words) {}
+  ~RecordStore() { Clear(); }
+  RecordStore(const RecordStore&) = delete;
+  RecordStore& operator=(const RecordStore&) = delete;
+
+  // A record of any content; nullptr: the tier is full, or was so since TryAgain.
+  uint64_t* New() {
+    if (left_ == 0 && (full_ || !Grow())) return nullptr;
+    uint64_t* const record = next_;
+    next_ += words_;
+    --left_;
+    ++records_;
+    return record;
+  }
+  // To ask a full tier costs more than to take a row: it is asked once a batch.
+  void TryAgain() { full_ = false; }
+  void Clear() {
+    for (const Chunk& chunk : chunks_) tier_->Free(chunk.memory, chunk.bytes);
+    chunks_.clear();
+    left_ = records_ = 0;
+  }
+  size_t words() const { return words_; }
+  size_t records() const { return records_; }
+  size_t bytes() const {
+    size_t bytes = 0;
+    for (const Chunk& chunk : chunks_) bytes += chunk.bytes;
+    return bytes;
+  }
+
+ private:
+  static constexpr size_t kFirstBytes = size_t{64} << 10, kMostBytes = size_t{2} << 20;
+  struct Chunk {
+    std::byte* memory;
+    size_t bytes;
+  };
+
+  bool Grow() {
+    const size_t bytes = chunks_.empty()                     ? kFirstBytes
+                         : chunks_.back().bytes < kMostBytes ? chunks_.back().bytes * 2
+                                                             : kMostBytes;
+    absl::StatusOr<std::byte*> memory = tier_->Allocate(bytes);
+    full_ = !memory.ok();
+    if (full_) return false;
+    chunks_.push_back({*memory, bytes});
+    next_ = reinterpret_cast<uint64_t*>(*memory);
+    left_ = bytes / (words_ * sizeof(uint64_t));
+    return true;
+  }
+
+  mem::Tier* const tier_;
+  const size_t words_;
+  std::vector<Chunk> chunks_;
+  uint64_t* next_ = nullptr;
+  size_t left_ = 0;
+  bool full_ = false;
+  size_t records_ = 0;
+};
+
+}  // namespace tickstack::aggengine

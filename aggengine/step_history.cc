@@ -1,0 +1,147 @@
+#include "aggengine/step_history.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace tickstack::aggengine {
+
+StepHistory::Change StepHistory::Insert(uint32_t slot, int64_t time_ns, double value) {
+  if (slot >= lines_.size()) lines_.resize(slot + 1);
+  Line& line = lines_[slot];
+  const Step step{time_ns, value};
+  if (line.any && time_ns <= line.newest.time_ns) return InsertLate(line, step);
+  Change change;
+  if (line.any) {
+    change.before = line.newest;
+    change.old = line.newest.value;
+  }
+  line.any = true;
+  line.newest = step;
+  Append(line, step);
+  return change;
+}
+
+void StepHistory::Append(Line& line, Step step) {
+  if (!line.blocks.empty() && line.blocks.back().count < line.blocks.back().capacity) {
+    Block& block = line.blocks.back();
+    block.steps[block.count++] = step;
+    return;
+  }
+  // Most symbols have few rows; one that filled a small block is likely to fill a large one.
+  std::optional<Block> block = NewBlock(line.blocks.empty() ? kSmallBlock : kLargeBlock);
+  if (!block) {
+    if (line.blocks.empty()) {
+      line.forgetful = true;
+      return;
+    }
+    block = line.blocks.front();
+    line.blocks.erase(line.blocks.begin());
+    line.forgetful = true;
+  }
+  block->steps[0] = step;
+  block->count = 1;
+  line.blocks.push_back(*block);
+}
+
+StepHistory::Change StepHistory::InsertLate(Line& line, Step step) {
+  Change change;
+  const auto behind = std::upper_bound(
+      line.blocks.begin(), line.blocks.end(), step.time_ns,
+      [](int64_t time_ns, const Block& block) { return time_ns < block.steps[0].time_ns; });
+  if (behind == line.blocks.begin()) {
+    // Before all that is kept.
+    if (line.forgetful || line.blocks.empty()) {
+      // The newest one is known even where no block is left to hold it.
+      change.replaced = step.time_ns == line.newest.time_ns;
+      change.forgotten = !change.replaced;
+      if (change.replaced) line.newest = step;
+      return change;
+    }
+    change.after = line.blocks.front().steps[0];
+    if (!Place(line, 0, 0, step)) Forget(line);
+    return change;
+  }
+  const auto number = static_cast<size_t>(behind - line.blocks.begin()) - 1;
+  Block& block = line.blocks[number];
+  const auto at = static_cast<uint32_t>(
+      std::upper_bound(block.steps, block.steps + block.count, step.time_ns,
+                       [](int64_t time_ns, const Step& kept) { return time_ns < kept.time_ns; }) -
+      block.steps);  // At least 1: the block begins at or before the step.
+  Step& previous = block.steps[at - 1];
+  if (at < block.count) {
+    change.after = block.steps[at];
+  } else if (behind != line.blocks.end()) {
+    change.after = behind->steps[0];
+  }
+  change.old = previous.value;
+  if (previous.time_ns == step.time_ns) {
+    change.replaced = true;
+    previous.value = step.value;
+    if (!change.after) line.newest = step;
+    return change;
+  }
+  change.before = previous;
+  if (!Place(line, number, at, step)) Forget(line);
+  return change;
+}
+
+// Puts a step at `at` of a block, which is split if it is full. False: there is no memory to.
+bool StepHistory::Place(Line& line, size_t number, uint32_t at, Step step) {
+  if (line.blocks[number].count == line.blocks[number].capacity) {
+    std::optional<Block> upper = NewBlock(kLargeBlock);
+    if (!upper) return false;
+    Block& lower = line.blocks[number];
+    const uint32_t half = lower.count / 2;
+    upper->count = lower.count - half;
+    std::memcpy(upper->steps, lower.steps + half, upper->count * sizeof(Step));
+    lower.count = half;
+    line.blocks.insert(line.blocks.begin() + static_cast<ptrdiff_t>(number) + 1, *upper);
+    if (at > half) {
+      ++number;
+      at -= half;
+    }
+  }
+  Block& block = line.blocks[number];
+  std::memmove(block.steps + at + 1, block.steps + at, (block.count - at) * sizeof(Step));
+  block.steps[at] = step;
+  ++block.count;
+  return true;
+}
+
+// A line that lacks a step must not be taken for the whole one.
+void StepHistory::Forget(Line& line) {
+  for (const Block& block : line.blocks) FreeBlock(block);
+  line.blocks.clear();
+  line.forgetful = true;
+}
+
+std::optional<StepHistory::Block> StepHistory::NewBlock(uint32_t capacity) {
+  const size_t size = capacity * sizeof(Step);
+  if (bytes_ + size > bytes_max_) return std::nullopt;
+  absl::StatusOr<std::byte*> memory = tier_->Allocate(size);
+  if (!memory.ok()) return std::nullopt;
+  bytes_ += size;
+  return Block{reinterpret_cast<Step*>(*memory), 0, capacity};
+}
+
+void StepHistory::FreeBlock(const Block& block) {
+  const size_t size = block.capacity * sizeof(Step);
+  tier_->Free(reinterpret_cast<std::byte*>(block.steps), size);
+  bytes_ -= size;
+}
+
+void StepHistory::Clear() {
+  for (const Line& line : lines_) {
+    for (const Block& block : line.blocks) FreeBlock(block);
+  }
+  lines_.clear();
+}
+
+size_t StepHistory::index_bytes() const {
+  size_t bytes = lines_.capacity() * sizeof(Line);
+  for (const Line& line : lines_) bytes += line.blocks.capacity() * sizeof(Block);
+  return bytes;
+}
+
+}  // namespace tickstack::aggengine

@@ -1,0 +1,77 @@
+#pragma once
+
+// A batch of one source's rows, column by column, as the bars want them: symbols as numbers, every
+// operand as 64-bit integers or floats. Done once for all bars of the source.
+//
+// Threads: one owner. Buffers stay from batch to batch.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "aggengine/aggregate.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+
+namespace tickstack::aggengine {
+
+class TickBatch {
+ public:
+  // A row's time if it has none, or one that no clock shows: it is in no bar.
+  static constexpr int64_t kNoTime = kNullLong;
+  static constexpr int64_t kTimeMaxNs = int64_t{1} << 62;  // Beyond it, either way, is no time.
+
+  // `source` has columns `time p` and `sym s`. Both outlive this.
+  TickBatch(const Schema& source, SymbolTable* symbols) : source_(source), symbols_(symbols) {}
+
+  // The operand's number here: the same operand has the same one. TypeOf accepts it.
+  size_t AddOperand(const Operand& operand);
+
+  // Takes rows that CheckBatch accepts. kInvalidArgument, by column, if their bytes are not what
+  // type and count say.
+  absl::Status Load(const BatchView& batch);
+
+  size_t rows() const { return times_.size(); }
+  // SymbolSlot of each row's symbol, ns since 2000.
+  std::span<const uint32_t> symbols() const { return slots_; }
+  std::span<const int64_t> times() const { return times_; }
+  // Symbols are numbered from 1 on in arrays; 0 is the row that has none.
+  static uint32_t SlotOf(SymbolId id) {
+    return id == kNullSymbol ? 0 : static_cast<uint32_t>(id) + 1;
+  }
+  size_t symbol_slots() const { return static_cast<size_t>(symbols_->size()) + 1; }
+
+  bool is_floating(size_t operand) const { return operands_[operand].floating; }
+  // Nulls of every width are kNullLong, NaN; there is no -0.
+  std::span<const int64_t> longs(size_t operand) const { return operands_[operand].longs; }
+  std::span<const double> floats(size_t operand) const { return operands_[operand].floats; }
+  // The operand as floats, whatever it is: a longer or narrower integer's nearest.
+  std::span<const double> AsFloats(size_t operand);
+
+ private:
+  struct Lane {
+    Operand operand;
+    size_t column = 0;
+    size_t minus = SIZE_MAX;
+    bool floating = false;
+    bool converted = false;  // `floats` is up to date with `longs`, for this batch.
+    std::vector<int64_t> longs;
+    std::vector<double> floats;
+  };
+
+  void LoadLane(const BatchView& batch, Lane& lane);
+
+  const Schema& source_;
+  SymbolTable* const symbols_;
+  std::vector<SymbolId> ids_;
+  std::vector<uint32_t> slots_;
+  std::vector<int64_t> times_;
+  std::vector<Lane> operands_;
+  std::vector<int64_t> minus_longs_;
+  std::vector<double> minus_floats_;
+};
+
+}  // namespace tickstack::aggengine
