@@ -90,7 +90,9 @@ void Rdb::AddTable(std::shared_ptr<Table> table) {
   entry->name = schema.table;
   entry->table = table;
   const int time = schema.Find("time");
-  if (time >= 0 && schema.columns[static_cast<size_t>(time)].type == Type::kTimestamp) {
+  // Bars say when the newest row that they are made of was, which may be long ago: no lateness.
+  if (schema.key_columns == 0 && time >= 0 &&
+      schema.columns[static_cast<size_t>(time)].type == Type::kTimestamp) {
     entry->time_column = time;
   }
   entries_.insert_or_assign(schema.table, std::move(entry));

@@ -109,8 +109,8 @@ class Rdb final : public wire::SubscribedState {
   // nullptr: the tables end with the process.
   const DurableState* durable() const { return durable_.get(); }
   // From a row's time to when it was visible, over all rows of published upds whose table has a
-  // column `time` of timestamps. Rows more than a day old are history that somebody publishes, not
-  // late, and are left out. With `reset`, counting begins anew.
+  // column `time` of timestamps and no key. Rows more than a day old are history that somebody
+  // publishes, not late, and are left out. With `reset`, counting begins anew.
   Histogram Latency(bool reset);
 
  private:
