@@ -373,7 +373,7 @@ absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& 
 
 // ---- days
 
-absl::StatusOr<bool> Tickerplant::RollIfDue() {
+bool Tickerplant::IsRollDue() {
   const int64_t now_ns = clock_->NowNs();
   if (now_ns < next_roll_ns_) jumped_ns_.reset();
   if (now_ns < next_roll_ns_ || has_staged()) return false;
@@ -383,25 +383,34 @@ absl::StatusOr<bool> Tickerplant::RollIfDue() {
     next_roll_ns_ = day_.NextRollAfter(now_ns);
     return false;
   }
-  if (today > date_ + 1) {
-    if (!jumped_ns_) {
-      LogWarn("clock jumped, the day goes on for now from={} to={} days={} held_s={}",
-              FormatDate(date_), FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
-    }
-    if (!jumped_ns_ || now_ns < *jumped_ns_) jumped_ns_ = now_ns;
-    if (now_ns - *jumped_ns_ < kJumpHeldNs) return false;
+  if (today == date_ + 1) return true;
+  if (!jumped_ns_) {
+    LogWarn("clock jumped, the day goes on for now from={} to={} days={} held_s={}",
+            FormatDate(date_), FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
   }
+  if (!jumped_ns_ || now_ns < *jumped_ns_) jumped_ns_ = now_ns;
+  return now_ns - *jumped_ns_ >= kJumpHeldNs;
+}
+
+absl::StatusOr<bool> Tickerplant::RollIfDue() {
+  if (!IsRollDue()) return false;
+  const int64_t now_ns = clock_->NowNs();
   jumped_ns_.reset();
-  TS_RETURN_IF_ERROR(RollTo(today));
+  TS_RETURN_IF_ERROR(RollTo(day_.DateAt(now_ns)));
   next_roll_ns_ = day_.NextRollAfter(now_ns);
   return true;
 }
 
-absl::Status Tickerplant::EndDay() {
+absl::Status Tickerplant::MayEndDay() const {
   // Once a day at most: who asks again and again must not run ahead of the calendar.
   if (date_ > day_.DateAt(clock_->NowNs())) {
     return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Tickerplant::EndDay() {
+  TS_RETURN_IF_ERROR(MayEndDay());
   TS_RETURN_IF_ERROR(Commit());
   return RollTo(date_ + 1);
 }

@@ -84,6 +84,10 @@ class Tickerplant {
   // on.
   static constexpr int64_t kJumpHeldNs = 30 * kNsPerSecond;
   absl::StatusOr<bool> RollIfDue();
+  // Whether RollIfDue would end the day now.
+  bool IsRollDue();
+  // kFailedPrecondition if EndDay would be refused.
+  absl::Status MayEndDay() const;
   // Ends the day now, though the clock does not say so, and begins the one after it.
   // kFailedPrecondition if it was ended early already.
   absl::Status EndDay();

@@ -111,6 +111,8 @@ class TickerplantService::Queries : public query::Environment {
     if (name == ".u.feed") return FeedRows(args);
     if (name == ".u.log") return Log(args);
     if (name == ".u.end" || name == ".u.endofday") return EndDay();
+    if (name == ".u.closer") return AddCloser(args);
+    if (name == ".u.closed") return Closed(args);
     if (name == ".u.stats") return Stats();
     return std::nullopt;
   }
@@ -233,7 +235,26 @@ class TickerplantService::Queries : public query::Environment {
   }
 
   absl::StatusOr<Value> EndDay() {
-    TS_RETURN_IF_ERROR(plant().EndDay());
+    TS_RETURN_IF_ERROR(service_.EndDay());
+    return Value();
+  }
+
+  absl::StatusOr<Value> AddCloser(std::span<const Value> args) {
+    if (args.size() != 1 || !args[0].is_atom_of(Type::kSymbol)) {
+      return absl::InvalidArgumentError("type: .u.closer[name] takes a symbol");
+    }
+    service_.closers_.Add(args[0].symbol(), sender_.id());
+    return Value();
+  }
+
+  absl::StatusOr<Value> Closed(std::span<const Value> args) {
+    if (args.size() != 2 || !args[0].is_atom_of(Type::kSymbol) ||
+        !args[1].is_atom_of(Type::kDate)) {
+      return absl::InvalidArgumentError("type: .u.closed[name;date] takes a symbol and a date");
+    }
+    // The word on an earlier day, or from one that the day no longer waits for.
+    if (!service_.closers_.is_closing() || args[1].as<int32_t>() != plant().date()) return Value();
+    service_.closers_.OnClosed(args[0].symbol());
     return Value();
   }
 
@@ -279,7 +300,8 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       on_failed_(std::move(on_failed)),
       batch_timer_(loop),
       day_timer_(loop),
-      retry_timer_(loop) {
+      retry_timer_(loop),
+      closing_timer_(loop) {
   if (batch_ns > 0)
     batch_timer_.Every(std::chrono::nanoseconds(batch_ns), [this] { tickerplant_->Publish(); });
   day_timer_.Every(kDayTick, [this] { Roll(); });
@@ -289,6 +311,10 @@ TickerplantService::~TickerplantService() = default;
 
 void TickerplantService::OnOpened(Connection& connection) {
   connections_.emplace(connection.id(), connection.shared_from_this());
+  if (closers_.is_closing() && !IsCloser(connection)) {
+    connection.PauseReading();
+    held_.push_back(connection.weak_from_this());
+  }
 }
 
 void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedMessage& message) {
@@ -391,14 +417,6 @@ void TickerplantService::RetryLater(Connection* feed) {
   });
 }
 
-void TickerplantService::Roll() {
-  if (const absl::StatusOr<bool> rolled = tickerplant_->RollIfDue(); !rolled.ok()) {
-    static LogLimit limit(60 * kNsPerSecond);
-    if (limit.Pass())
-      LogError("day not ended, trying again error=\"{}\"", Message(rolled.status()));
-  }
-}
-
 void TickerplantService::OnClosed(Connection& connection, const absl::Status& why) {
   const auto outlet = outlets_.find(connection.id());
   if (outlet != outlets_.end()) {
@@ -420,6 +438,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
               *withheld);
     }
   }
+  closers_.OnConnectionGone(connection.id());
   connections_.erase(connection.id());
 }
 
@@ -433,6 +452,7 @@ absl::Status TickerplantService::Close() {
   batch_timer_.Cancel();
   day_timer_.Cancel();
   retry_timer_.Cancel();
+  closing_timer_.Cancel();
   CommitStaged();
   return tickerplant_->Close();
 }

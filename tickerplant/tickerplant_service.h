@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "query/query.h"
+#include "tickerplant/day_closers.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
@@ -55,6 +56,11 @@ class TickerplantService : public wire::ServerHandler {
   void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
   void Roll();
+  void RollNow();
+  absl::Status EndDay();
+  void BeginClosing();
+  void EndWhenClosed();
+  bool IsCloser(const wire::Connection& connection) const;
   ConnectionOutlet& OutletOf(wire::Connection& connection);
 
   std::unique_ptr<Tickerplant> tickerplant_;
@@ -62,12 +68,16 @@ class TickerplantService : public wire::ServerHandler {
   wire::Timer batch_timer_;
   wire::Timer day_timer_;
   wire::Timer retry_timer_;
+  wire::Timer closing_timer_;
   std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   std::vector<WaitingReply> waiting_;  // Sync upds, answered when they are logged.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
-  uint64_t stager_ = 0;                            // The connection that staged last.
-  std::unique_ptr<wire::TplogReader> log_reader_;  // For `.u.log`; of log_reader_date_.
+  DayClosers closers_;
+  bool ends_by_hand_ = false;  // The day that is closing ends because somebody asked for it.
+  std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day is closing.
+  uint64_t stager_ = 0;                                // The connection that staged last.
+  std::unique_ptr<wire::TplogReader> log_reader_;      // For `.u.log`; of log_reader_date_.
   int32_t log_reader_date_ = 0;
   uint64_t messages_seen_ = 0;
   uint64_t dropped_ = 0;
