@@ -131,13 +131,13 @@ absl::Status CheckSource(const BarSpec& spec, const Schema& source) {
       source.table, FormatSchema(source));
 }
 
-BarSpec Spec(std::string_view name, std::string_view table, int64_t width_ns,
-             std::initializer_list<std::pair<std::string_view, std::string_view>> columns) {
-  BarSpec spec{std::string(name), std::string(table), width_ns, {}};
+std::vector<Aggregate> Read(
+    std::initializer_list<std::pair<std::string_view, std::string_view>> columns) {
+  std::vector<Aggregate> aggregates;
   for (const auto& [column, text] : columns) {
-    spec.aggregates.push_back(*ParseAggregate(column, text));
+    aggregates.push_back(*ParseAggregate(column, text));
   }
-  return spec;
+  return aggregates;
 }
 
 }  // namespace
@@ -182,31 +182,40 @@ absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source) {
   return schema;
 }
 
+std::vector<Aggregate> DefaultAggregates(std::string_view table) {
+  if (table == "trade") {
+    return Read({{"open", "first price"},
+                 {"high", "max price"},
+                 {"low", "min price"},
+                 {"close", "last price"},
+                 {"volume", "sum size"},
+                 {"vwap", "size wavg price"},
+                 {"trades", "count"}});
+  }
+  if (table == "quote") {
+    return Read({{"bid", "last bid"},
+                 {"ask", "last ask"},
+                 {"high_bid", "max bid"},
+                 {"low_ask", "min ask"},
+                 {"spread", "twavg ask-bid"},
+                 {"quotes", "count"}});
+  }
+  return {};
+}
+
 std::vector<BarSpec> DefaultBars(std::span<const Schema> tables) {
   std::vector<BarSpec> bars;
-  for (const auto& [kind, width_ns] :
-       {std::pair{"minute", 60 * kNsPerSecond}, std::pair{"daily", kNsPerDay}}) {
-    bars.push_back(Spec(fmt::format("trade_{}", kind), "trade", width_ns,
-                        {{"open", "first price"},
-                         {"high", "max price"},
-                         {"low", "min price"},
-                         {"close", "last price"},
-                         {"volume", "sum size"},
-                         {"vwap", "size wavg price"},
-                         {"trades", "count"}}));
-    bars.push_back(Spec(fmt::format("quote_{}", kind), "quote", width_ns,
-                        {{"bid", "last bid"},
-                         {"ask", "last ask"},
-                         {"high_bid", "max bid"},
-                         {"low_ask", "min ask"},
-                         {"spread", "twavg ask-bid"},
-                         {"quotes", "count"}}));
+  for (const std::string_view table : {"trade", "quote"}) {
+    for (const auto& [kind, width_ns] :
+         {std::pair{"minute", 60 * kNsPerSecond}, std::pair{"daily", kNsPerDay}}) {
+      BarSpec spec{fmt::format("{}_{}", table, kind), std::string(table), width_ns,
+                   DefaultAggregates(table)};
+      const bool is_possible = std::any_of(tables.begin(), tables.end(), [&](const Schema& source) {
+        return source.table == table && SchemaOf(spec, source).ok();
+      });
+      if (is_possible) bars.push_back(std::move(spec));
+    }
   }
-  std::erase_if(bars, [&](const BarSpec& spec) {
-    return std::none_of(tables.begin(), tables.end(), [&](const Schema& table) {
-      return table.table == spec.table && SchemaOf(spec, table).ok();
-    });
-  });
   return bars;
 }
 

@@ -69,6 +69,9 @@ absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
 // kInvalidArgument, by column, if the source does not have what they need.
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
 
+// What bars of trade or of quote have unless they say otherwise; nothing for other tables.
+std::vector<Aggregate> DefaultAggregates(std::string_view table);
+
 // trade_minute and trade_daily, quote_minute and quote_daily, of those of trade and quote that are
 // there with the columns that they need.
 std::vector<BarSpec> DefaultBars(std::span<const Schema> tables);

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "wire/codec.h"
 #include "wire/ipc.h"
 
 namespace tickstack::aggengine {
@@ -168,8 +169,16 @@ wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
     }
     LogInfo("day ended bars={} rows_waiting={}", bars, waiting);
     StartOver();
+    closing_date_.reset();
     ++counters_.days_ended;
     return wire::LiveOutcome::kDayEnded;
+  }
+  if (verb == ".u.closing") {
+    const absl::StatusOr<Value> message = wire::Decode(body);
+    const bool is_whole = message.ok() && message->is_list() && message->count() == 2 &&
+                          message->items()[1].is_atom_of(Type::kDate);
+    if (is_whole) closing_date_ = message->items()[1].as<int32_t>();
+    return wire::LiveOutcome::kTaken;
   }
   if (verb != "upd" && verb != ".u.upd") return wire::LiveOutcome::kTaken;
   ++counters_.messages;

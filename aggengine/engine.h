@@ -17,11 +17,13 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "aggengine/aggregate.h"
@@ -85,8 +87,22 @@ class Engine final : public wire::SubscribedState {
   const wire::LogIdentity& log() const override { return log_; }
   void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
 
+  void OnGoneLive() override {
+    if (once_live_) once_live_();
+    Progress();
+  }
+  void OnDrained() override { Progress(); }
+  bool is_live() const { return subscription_.live.load(std::memory_order_relaxed) != 0; }
+
   // ---- Publishing
 
+  // The day that the tickerplant would end, but for our last rows: to be published and answered.
+  std::optional<int32_t> closing_date() const { return closing_date_; }
+  void OnClosed() { closing_date_.reset(); }
+  // Called when rows were taken, and when live begins: the moment to publish.
+  void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
+  // Called whenever live begins, before that.
+  void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
   bool has_changes() const;
   // A whole sync message with changed rows; nullopt: nothing differs from what was published, or
   // too much is unanswered.
@@ -116,6 +132,9 @@ class Engine final : public wire::SubscribedState {
   };
   enum class Origin : uint8_t { kPublished, kLog };
 
+  void Progress() const {
+    if (progress_) progress_();
+  }
   bool TakeUpd(std::span<const std::byte> body, Origin origin);
   void TakeRows(Source& source);
   void TakeHistories(Source& source);
@@ -144,6 +163,9 @@ class Engine final : public wire::SubscribedState {
   wire::UpdRows upd_rows_;
   std::vector<SymbolId> own_symbols_;
   std::deque<Unanswered> unanswered_;
+  std::function<void()> progress_;
+  std::function<void()> once_live_;
+  std::optional<int32_t> closing_date_;
   bool again_ = false;  // What is sent next was sent before.
   EngineCounters counters_;
   int64_t newest_ns_ = INT64_MIN;  // Of the rows that were published to us since the last message.

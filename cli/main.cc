@@ -129,7 +129,7 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", std::string(Message(config.status())).c_str());
     return kExitUsage;
   }
-  CLI::App app("Market-data capture: a feed, a tickerplant, real-time databases, a monitor");
+  CLI::App app("Market-data capture: a feed, a tickerplant, bars, real-time databases, a monitor");
   app.name("tickstack");
   app.set_version_flag("--version", TICKSTACK_VERSION);
   app.require_subcommand(1);
@@ -145,6 +145,7 @@ int Main(int argc, char** argv) {
   AddTickerplantCommand(app, *config, action);
   AddRdbCommand(app, *config, action);
   AddFeedCommand(app, *config, action);
+  AddAggEngineCommand(app, *config, action);
   AddMonitorCommand(app, *config, action);
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);

@@ -54,6 +54,7 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
   if (role == "feed") kept = KeepOne(config.feeds, name, role);
   const bool has_one = role == "tickerplant" ? config.tickerplant.has_value()
                        : role == "monitor"   ? config.monitor.has_value()
+                       : role == "aggengine" ? config.aggengine.has_value()
                                              : true;
   if (!has_one) kept = NotFound("no [{}] in the configuration", role);
   if (!kept.ok()) return Annotate(kept, file);
@@ -161,6 +162,8 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
   config.rdbs.emplace_back();
   config.rdbs.front().listener.port = 5011;
   config.feeds.emplace_back();
+  config.aggengine.emplace();
+  config.aggengine->bars = aggengine::DefaultBars(DefaultSchemas());
   config.monitor.emplace();
   return config;
 }
@@ -313,6 +316,34 @@ void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action) {
   });
 }
 
+void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (!config.aggengine) return;
+  aggengine::AggEngineMainOptions& options = *config.aggengine;
+  CLI::App& command = *app.add_subcommand(
+      "aggengine", "Keep running bars of trades and quotes, and publish them back");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe and publish to")
+      ->capture_default_str();
+  command
+      .add_option("--publish-ms", options.publish_ms,
+                  "Publish what changed so often; 0: with what it receives")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
+                "Replay from the log's file where it can be opened, not over the connection")
+      ->capture_default_str();
+  AddBytes(command, "--history-bytes", options.history_bytes,
+           "Of the day's steps for means over time, 16 a quote; 0: no bound");
+  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+  command.callback([&, flags] {
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      return aggengine::RunAggEngine(options);
+    };
+  });
+}
+
 void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (!config.monitor) return;
   monitor::MonitorOptions& options = *config.monitor;
@@ -322,6 +353,8 @@ void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
   AddDataFlag(command, config);
   command.add_option("--rdb", options.rdb, "Whom to ask")->capture_default_str();
   command.add_option("--feed", options.feed, "Whom to start; empty: nobody")->capture_default_str();
+  command.add_option("--bars", options.bars, "Tables of bars to watch, such as trade_daily")
+      ->delimiter(',');
   command.add_option("--query-ms", options.query_ms, "A sample every so many ms")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

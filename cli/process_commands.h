@@ -30,6 +30,7 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
 void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action);
+void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action);
 
 }  // namespace tickstack

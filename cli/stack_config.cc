@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "cli/bars_config.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
 #include "table/keyed_table.h"
@@ -110,6 +111,20 @@ absl::Status ReadQueries(const ConfigTable& table, rdb::RdbMainOptions& options)
   return ReadFromZero(table, "query_unread_timeout_s", &options.query_unread_timeout_s);
 }
 
+absl::Status ReadAggEngine(const ConfigTable& root, const ConfigTable& table, StackConfig& config) {
+  aggengine::AggEngineMainOptions& options = *config.aggengine;
+  if (config.tickerplant) options.tickerplant = config.tickerplant->name;
+  TS_RETURN_IF_ERROR(ReadName(table, &options.name));
+  TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
+  TS_RETURN_IF_ERROR(table.Read("tickerplant", &options.tickerplant));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "publish_ms", &options.publish_ms));
+  TS_RETURN_IF_ERROR(table.Read("read_log_file", &options.read_log_file));
+  TS_RETURN_IF_ERROR(table.ReadBytes("history_bytes", &options.history_bytes));
+  TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
+  TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
+  return ReadStateTier(root, table, options.state, config.warnings);
+}
+
 // An RDB and a feed connect to the file's tickerplant if they do not say to which, a monitor to the
 // file's first RDB and feed.
 absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackConfig& config) {
@@ -172,6 +187,7 @@ absl::Status ReadMonitor(const ConfigTable& table, StackConfig& config) {
   monitor::MonitorOptions options;
   if (!config.rdbs.empty()) options.rdb = config.rdbs.front().name;
   if (!config.feeds.empty()) options.feed = config.feeds.front().name;
+  if (config.aggengine) options.bars = DailyBars(config.aggengine->bars);
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(table.Read("rdb", &options.rdb));
@@ -195,6 +211,7 @@ absl::Status CheckNames(const ConfigTable& root, const StackConfig& config) {
   if (config.tickerplant) TS_RETURN_IF_ERROR(add("tickerplant", config.tickerplant->name));
   for (const rdb::RdbMainOptions& rdb : config.rdbs) TS_RETURN_IF_ERROR(add("rdb", rdb.name));
   for (const feed::FeedOptions& feed : config.feeds) TS_RETURN_IF_ERROR(add("feed", feed.name));
+  if (config.aggengine) TS_RETURN_IF_ERROR(add("aggengine", config.aggengine->name));
   if (config.monitor) TS_RETURN_IF_ERROR(add("monitor", config.monitor->name));
   return absl::OkStatus();
 }
@@ -207,13 +224,20 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_RETURN_IF_ERROR(ReadStack(stack, config));
   TS_RETURN_IF_ERROR(stack.Read("date", &date));
   TS_ASSIGN_OR_RETURN(config.schemas, ReadSchemas(root));
+  TS_ASSIGN_OR_RETURN(const ConfigTable aggengine, root.Table("aggengine"));
+  if (root.Has("aggengine")) {
+    config.aggengine.emplace();
+    TS_ASSIGN_OR_RETURN(config.aggengine->bars, ReadBars(aggengine, config.schemas));
+  }
   if (root.Has("tickerplant")) {
     TS_ASSIGN_OR_RETURN(const ConfigTable table, root.Table("tickerplant"));
     TS_RETURN_IF_ERROR(ReadTickerplant(table, config));
   }
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> rdbs, root.Tables("rdb"));
   for (const ConfigTable& table : rdbs) TS_RETURN_IF_ERROR(ReadRdb(root, table, config));
-  TS_RETURN_IF_ERROR(CheckStackTiers(root, config.rdbs, config.warnings));
+  if (config.aggengine) TS_RETURN_IF_ERROR(ReadAggEngine(root, aggengine, config));
+  TS_RETURN_IF_ERROR(CheckStackTiers(
+      root, config.rdbs, config.aggengine ? config.aggengine->state.name : "", config.warnings));
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> feeds, root.Tables("feed"));
   for (const ConfigTable& table : feeds) TS_RETURN_IF_ERROR(ReadFeed(table, config));
   if (root.Has("monitor")) {
@@ -265,6 +289,9 @@ absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_
 void ResolveAddresses(StackConfig& config) {
   for (rdb::RdbMainOptions& rdb : config.rdbs) rdb.tickerplant = Resolve(config, rdb.tickerplant);
   for (feed::FeedOptions& feed : config.feeds) feed.tickerplant = Resolve(config, feed.tickerplant);
+  if (config.aggengine) {
+    config.aggengine->tickerplant = Resolve(config, config.aggengine->tickerplant);
+  }
   if (!config.monitor) return;
   config.monitor->rdb = Resolve(config, config.monitor->rdb);
   config.monitor->feed = Resolve(config, config.monitor->feed);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "aggengine/aggengine_main.h"
 #include "base/logging.h"
 #include "feed/feed_main.h"
 #include "monitor/monitor_main.h"
@@ -24,12 +25,13 @@ struct StackConfig {
   LogLevel log_level = LogLevel::kInfo;
   bool restart = true;  // `up` starts a process again that died.
 
-  std::vector<Schema> schemas;        // `[tables]`, or the default ones.
+  std::vector<Schema> schemas;        // `[tables]`, or the default ones; then those of bars.
   std::vector<std::string> warnings;  // `file:line: key: what`, of what is odd but no error.
 
   std::optional<tickerplant::TickerplantMainOptions> tickerplant;
   std::vector<rdb::RdbMainOptions> rdbs;
   std::vector<feed::FeedOptions> feeds;
+  std::optional<aggengine::AggEngineMainOptions> aggengine;
   std::optional<monitor::MonitorOptions> monitor;
 };
 

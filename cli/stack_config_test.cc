@@ -182,7 +182,7 @@ TEST(StackConfig, ReadsTheExamples) {
   }
   const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
   ASSERT_TRUE(stack.ok()) << stack.status();
-  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[feed]\n[monitor]\n");
+  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[feed]\n[aggengine]\n[monitor]\n");
   const auto& plant = *stack->tickerplant;
   EXPECT_EQ(plant.schemas, bare.tickerplant->schemas);
   EXPECT_EQ(plant.batch_ms, bare.tickerplant->batch_ms);
@@ -217,6 +217,13 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(feed.source.seed, bare.feeds[0].source.seed);
   EXPECT_EQ(feed.batch_ms, bare.feeds[0].batch_ms);
   EXPECT_EQ(feed.queue_bytes, bare.feeds[0].queue_bytes);
+  const aggengine::AggEngineMainOptions &bars_of = *stack->aggengine, &bare_bars = *bare.aggengine;
+  EXPECT_EQ(bars_of.bars.size(), bare_bars.bars.size());
+  EXPECT_EQ(bars_of.publish_ms, bare_bars.publish_ms);
+  EXPECT_EQ(bars_of.read_log_file, bare_bars.read_log_file);
+  EXPECT_EQ(bars_of.history_bytes, bare_bars.history_bytes);
+  EXPECT_EQ(bars_of.max_message_bytes, bare_bars.max_message_bytes);
+  EXPECT_EQ(bars_of.state.name, bare_bars.state.name);
   EXPECT_EQ(stack->monitor->query_ms, bare.monitor->query_ms);
   EXPECT_EQ(stack->monitor->progress_s, bare.monitor->progress_s);
 }

@@ -48,12 +48,12 @@ constexpr std::array<KeyRule, 9> kKeys = {{{"kind", kAll, 0},  // ReadKind says 
                                            {"touch_ahead", kAll, 0},
                                            {"commit_ms", kPersistent, 0}}};
 
-// A table of the RDB over the one of the stack: a key counts where the RDB has it, else where the
-// stack does.
+// A table of a process over the one of the stack: a key counts where the process has it, else where
+// the stack does.
 class Layers {
  public:
-  Layers(ConfigTable own, ConfigTable stack, std::string_view rdb)
-      : own_(std::move(own)), stack_(std::move(stack)), rdb_(rdb) {}
+  Layers(ConfigTable own, ConfigTable stack, std::string process)
+      : own_(std::move(own)), stack_(std::move(stack)), process_(std::move(process)) {}
 
   bool Has(std::string_view key) const { return own_.Has(key) || stack_.Has(key); }
   // Where the key counts. Asks both tables, so that neither's key is taken for an unknown one.
@@ -72,21 +72,21 @@ class Layers {
   absl::StatusOr<Layers> Table(std::string_view key) const {
     TS_ASSIGN_OR_RETURN(ConfigTable own, own_.Table(key));
     TS_ASSIGN_OR_RETURN(ConfigTable stack, stack_.Table(key));
-    return Layers(std::move(own), std::move(stack), rdb_);
+    return Layers(std::move(own), std::move(stack), process_);
   }
   // At the key's place, or at that of `beside` if the key is not there. What the stack says may be
   // wrong for one RDB only.
   absl::Status ErrorAt(std::string_view key, std::string_view what,
                        std::string_view beside = {}) const {
     const ConfigTable& table = Of(Has(key) || beside.empty() ? key : beside);
-    const bool inherited = &table == &stack_ && !rdb_.empty();
-    return table.ErrorAt(key, inherited ? fmt::format("rdb {}: {}", rdb_, what) : what);
+    const bool inherited = &table == &stack_ && !process_.empty();
+    return table.ErrorAt(key, inherited ? fmt::format("{}: {}", process_, what) : what);
   }
 
  private:
   ConfigTable own_;
   ConfigTable stack_;
-  std::string rdb_;
+  std::string process_;  // For errors: "rdb fast"; empty: whatever process it is.
 };
 
 std::string InQuotes(std::string_view text) { return fmt::format("\"{}\"", text); }
@@ -275,7 +275,7 @@ void WarnOfUnused(const ConfigTable& tiers, std::string_view name,
 absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
                        const std::vector<Schema>* schemas, rdb::RdbMainOptions& options,
                        std::vector<std::string>& warnings) {
-  const Layers both(rdb, root, options.name);
+  const Layers both(rdb, root, options.name.empty() ? "" : fmt::format("rdb {}", options.name));
   TS_ASSIGN_OR_RETURN(const Layers tiers, both.Table("tier"));
   TS_RETURN_IF_ERROR(ReadAllTiers(tiers, options.tiers));
   TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
@@ -289,8 +289,37 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
   return absl::OkStatus();
 }
 
+absl::Status ReadStateTier(const ConfigTable& root, const ConfigTable& table,
+                           mem::TierOptions& state, std::vector<std::string>& warnings) {
+  const Layers both(table, root, "aggengine");
+  TS_ASSIGN_OR_RETURN(const Layers tiers, both.Table("tier"));
+  std::vector<rdb::TierConfig> configs = {rdb::TierConfigOf(rdb::kDramTier)};
+  TS_RETURN_IF_ERROR(ReadAllTiers(tiers, configs));
+  TS_ASSIGN_OR_RETURN(const ConfigTable placement, table.Table("placement"));
+  std::string name(rdb::kDramTier);
+  TS_RETURN_IF_ERROR(placement.Read("state", &name));
+  const rdb::TierConfig* const config = Find(configs, name);
+  if (config == nullptr) {
+    return placement.ErrorAt("state", fmt::format("expected one of the tiers {}, found \"{}\"",
+                                                  TierNames(configs), name));
+  }
+  if (config->options.kind == TierKind::kPersistent) {
+    return placement.ErrorAt(
+        "state", fmt::format("tier {} is persistent: expected another kind, the state comes back "
+                             "from the log",
+                             name));
+  }
+  state = config->options;
+  TS_ASSIGN_OR_RETURN(const ConfigTable own, table.Table("tier"));
+  TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
+  for (const std::string& declared : own.Keys()) {
+    if (!stack.Has(declared) && declared != name) WarnOfUnused(own, declared, warnings);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::RdbMainOptions>& rdbs,
-                             std::vector<std::string>& warnings) {
+                             std::string_view state, std::vector<std::string>& warnings) {
   if (rdbs.empty()) {
     TS_ASSIGN_OR_RETURN(const ConfigTable nothing, root.Table("rdb"));
     rdb::RdbMainOptions ignored;
@@ -302,7 +331,7 @@ absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::Rdb
     const bool used = std::any_of(rdbs.begin(), rdbs.end(), [&](const rdb::RdbMainOptions& rdb) {
       return rdb.placement.Uses(name);
     });
-    if (!used) WarnOfUnused(stack, name, warnings);
+    if (!used && name != state) WarnOfUnused(stack, name, warnings);
   }
   return absl::OkStatus();
 }

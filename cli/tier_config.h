@@ -6,6 +6,7 @@
 //   [rdb.tier.NAME], [rdb.placement]    and what one changes, key by key
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,9 +30,16 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
                        const std::vector<Schema>* schemas, rdb::RdbMainOptions& options,
                        std::vector<std::string>& warnings);
 
+// Reads where an aggregation engine's state lives: one tier, `state` of its [aggengine.placement],
+// else DRAM. kInvalidArgument as ReadTiers, and for a persistent tier: the log brings the state
+// back.
+absl::Status ReadStateTier(const ConfigTable& root, const ConfigTable& table,
+                           mem::TierOptions& state, std::vector<std::string>& warnings);
+
 // Once all RDBs are read: the same warning for the stack's own tiers. In a file without an RDB,
 // their keys are read and what is wrong in itself is an error.
+// `state` is the tier of an aggregation engine's, empty if there is none.
 absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::RdbMainOptions>& rdbs,
-                             std::vector<std::string>& warnings);
+                             std::string_view state, std::vector<std::string>& warnings);
 
 }  // namespace tickstack

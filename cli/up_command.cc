@@ -15,9 +15,9 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitUsage = 2;
 
-// Who stops before whom: no new rows; the last sample; what is staged goes out; nothing is left to
-// do.
-enum StopRank { kStopFeed, kStopMonitor, kStopTickerplant, kStopRdb };
+// Who stops before whom: no new rows; the last sample; the last bars; what is staged goes out;
+// nothing is left to do.
+enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb };
 
 // One process of the stack: where its address is in the configuration, and its place in the order.
 struct Member {
@@ -36,6 +36,7 @@ std::vector<Member> MembersOf(StackConfig& config) {
   for (auto& rdb : config.rdbs) add("rdb", rdb, kStopRdb);
   for (auto& feed : config.feeds) add("feed", feed, kStopFeed);
   if (config.monitor) add("monitor", *config.monitor, kStopMonitor);
+  if (config.aggengine) add("aggengine", *config.aggengine, kStopAggEngine);
   return members;
 }
 
@@ -91,6 +92,7 @@ std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config
         config.monitor->feed == fmt::format("{}:{}", feed.listener.host, feed.listener.port);
     if (!monitor_starts_it) flags.emplace_back("--start");
   }
+  if (member.role == "aggengine") add("--tickerplant", config.aggengine->tickerplant);
   if (member.role == "monitor") {
     add("--rdb", config.monitor->rdb);
     add("--feed", config.monitor->feed);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -137,7 +138,10 @@ void Monitor::Begin(int64_t now_ns) {
   questions_.clear();
   for (size_t i = 0; i < settings_.tables.size(); ++i) {
     const std::string& table = settings_.tables[i];
-    questions_.push_back({Topic::kNewest, i, "exec last time from " + table});
+    const bool is_bars =
+        std::find(settings_.bars.begin(), settings_.bars.end(), table) != settings_.bars.end();
+    questions_.push_back(
+        {Topic::kNewest, i, fmt::format("exec {} time from {}", is_bars ? "max" : "last", table)});
     questions_.push_back({Topic::kRows, i, "count " + table});
   }
   if (asof_symbol_.empty()) {

@@ -7,7 +7,8 @@
 //   exec last time from trade     its lag: from the newest row's time (when that tick was due)
 //   until
 //                                 the answer is here, so what a user would see, the query included
-//   count trade                   and the same for every other table
+//   count trade                   and the same for every other table; of bars, whose rows are
+//                                 replaced where they are, max time
 //   count aj[`sym`time; ...]      the trades of one symbol with their prevailing quotes, timed
 //   .rdb.latency[] .rdb.stats[] .tier.stats[]      once a second
 //
@@ -84,6 +85,9 @@ class Rdb {
 struct MonitorSettings {
   int64_t query_ns = 300'000'000;
   std::vector<std::string> tables = {"trade", "quote"};
+  // Of these, tables of bars: their rows stay where their keys first came, so the newest is not the
+  // last one but the one with the latest `time`.
+  std::vector<std::string> bars = {};
   std::string asof_symbol{};  // Empty: the symbol of the newest trade when the first one is there.
 };
 

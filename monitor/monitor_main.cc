@@ -131,8 +131,10 @@ absl::Status Run(MonitorOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   bool told_to_stop = false;
-  const MonitorSettings settings = {.query_ns = static_cast<int64_t>(options.query_ms * 1e6),
-                                    .asof_symbol = options.asof_symbol};
+  MonitorSettings settings = {.query_ns = static_cast<int64_t>(options.query_ms * 1e6),
+                              .bars = options.bars,
+                              .asof_symbol = options.asof_symbol};
+  settings.tables.insert(settings.tables.end(), options.bars.begin(), options.bars.end());
   Progress progress(options.progress_s);
   std::optional<SampleCsv> csv;
   const MonitorService* running = nullptr;

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "wire/listener_options.h"
 
@@ -14,6 +15,7 @@ struct MonitorOptions {
   std::string rdb = "127.0.0.1:5011";
   std::string feed;                // Started once the rdb answers; empty: none to start.
   wire::ListenerOptions listener;  // Where `.monitor.stats[]` is answered.
+  std::vector<std::string> bars;   // Tables of bars that are watched besides trade and quote.
   double query_ms = 300;           // A sample is due every so many ms.
   double seconds = 0;              // Ends by itself after so long; 0: at SIGTERM or SIGINT.
   std::string asof_symbol;         // For the asof join; empty: the symbol of the newest trade.

@@ -55,6 +55,9 @@ class Subscriber : public ClientHandler {
   Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state);
   ~Subscriber() override;
 
+  bool is_numbered() const { return numbered_; }  // The tickerplant is one of ours.
+  Connection* connection() const { return client_->connection(); }  // nullptr: there is none.
+
   void OnConnected(Connection& connection) override;
   void OnMessage(Connection& connection, const ReceivedMessage& message) override;
   void OnDrained(Connection& connection) override;

@@ -1,0 +1,142 @@
+#include "aggengine/aggengine_service.h"
+
+#include <optional>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "query/query.h"
+#include "wire/codec.h"
+
+namespace tickstack::aggengine {
+
+// The connection that publishes.
+class AggEngineService::Link final : public wire::ClientHandler {
+ public:
+  Link(AggEngineService& service, wire::EventLoop& loop, const wire::SubscriberOptions& options)
+      : service_(service), client_(loop, options.tickerplant, options.client, this) {}
+
+  void OnConnected(wire::Connection& connection) override {
+    connection_ = &connection;
+    service_.Publish();
+  }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage& message) override {
+    if (message.kind != wire::MessageKind::kResponse) return;
+    const absl::StatusOr<Value> answer = wire::Decode(message.body);
+    const bool refused = !answer.ok() || answer->is_error();
+    service_.engine_->OnAnswer(refused ? Refusal(answer) : absl::OkStatus());
+    if (service_.is_behind_ || service_.engine_->closing_date()) service_.Publish();
+  }
+  void OnClosed(wire::Connection&, const absl::Status& why) override {
+    connection_ = nullptr;
+    LogInfo("connection for publishing lost unanswered={} reason=\"{}\"",
+            service_.engine_->unanswered(), why.ok() ? "closed" : Message(why));
+    service_.engine_->OnLinkLost();
+  }
+
+  wire::Connection* connection() const { return connection_; }
+
+ private:
+  static absl::Status Refusal(const absl::StatusOr<Value>& answer) {
+    if (!answer.ok()) return answer.status();
+    return absl::UnknownError(AbslView(answer->text()));
+  }
+
+  AggEngineService& service_;
+  wire::Connection* connection_ = nullptr;
+  wire::Client client_;
+};
+
+// What a request can reach here.
+class AggEngineService::Queries final : public query::Environment {
+ public:
+  explicit Queries(const Engine& engine) : engine_(engine) {}
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::vector<std::string> TableNames() override { return {}; }
+  int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value>) override {
+    if (name == ".agg.stats") return engine_.Stats();
+    return std::nullopt;
+  }
+
+ private:
+  const Engine& engine_;
+};
+
+AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& options,
+                                   Engine* engine)
+    : engine_(engine),
+      name_(options.subscriber.client.user),
+      on_timer_(options.publish_ns > 0),
+      timer_(loop) {
+  engine_->OnProgress([this] {
+    if (!on_timer_ || engine_->closing_date()) Publish();
+  });
+  engine_->OnceLive([this] { AskForTheLastWord(); });
+  link_ = std::make_unique<Link>(*this, loop, options.subscriber);
+  wire::SubscriberOptions subscribe = options.subscriber;
+  subscribe.tables = engine_->Sources();
+  subscriber_ = std::make_unique<wire::Subscriber>(loop, subscribe, engine_);
+  if (on_timer_) {
+    timer_.Every(std::chrono::nanoseconds(options.publish_ns), [this] { Publish(); });
+  }
+}
+
+AggEngineService::~AggEngineService() {
+  engine_->OnProgress(nullptr);
+  engine_->OnceLive(nullptr);
+}
+
+// What is here may be less than what the log has: only a live engine has bars to publish.
+void AggEngineService::Publish() {
+  wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
+  if (connection == nullptr || !engine_->is_live()) return;
+  while (std::optional<ByteBuffer> message = engine_->NextMessage()) {
+    connection->Queue(*std::move(message));
+  }
+  is_behind_ = engine_->has_changes();
+  if (engine_->closing_date() && !is_behind_ && engine_->unanswered() == 0) {
+    connection->SendAsync(Value::List(
+        {Value::String(".u.closed"), Value::Symbol(name_), Value::Date(*engine_->closing_date())}));
+    engine_->OnClosed();
+  }
+  connection->Flush();
+}
+
+// Rows that were published after the end of a day would be in the next day's log. A plain kdb+tick
+// cannot wait for them.
+void AggEngineService::AskForTheLastWord() {
+  wire::Connection* const connection = subscriber_->connection();
+  if (connection == nullptr || !subscriber_->is_numbered()) return;
+  connection->SendAsync(Value::List({Value::String(".u.closer"), Value::Symbol(name_)}));
+}
+
+void AggEngineService::StopTaking() {
+  timer_.Cancel();
+  Publish();
+  is_behind_ = true;  // Every answer makes room for more of what there is.
+  if (wire::Connection* const connection = subscriber_->connection()) connection->PauseReading();
+}
+
+bool AggEngineService::has_unpublished() const {
+  return link_->connection() != nullptr && engine_->is_live() &&
+         (engine_->unanswered() > 0 || engine_->has_changes());
+}
+
+void AggEngineService::OnMessage(wire::Connection& connection,
+                                 const wire::ReceivedMessage& message) {
+  const bool sync = message.kind == wire::MessageKind::kSync;
+  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  Queries queries(*engine_);
+  absl::StatusOr<Value> answer = wire::Decode(message.body);
+  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
+  if (!sync) return;
+  if (answer.ok()) {
+    connection.Reply(ticket, *answer);
+  } else {
+    connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  }
+}
+
+}  // namespace tickstack::aggengine

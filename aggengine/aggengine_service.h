@@ -1,0 +1,60 @@
+#pragma once
+
+// The engine on the wire: two connections to the tickerplant, one that is subscribed (and not read
+// while a log is replayed) and one that publishes; the timer; and who asks for what.
+//
+// Rows are published in sync upds, since their answers say that they are logged. While answers are
+// out, changes gather in the bars: a slow tickerplant gets fewer and newer rows, not a longer
+// queue.
+//
+// Threads: everything runs on the loop's thread.
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "aggengine/engine.h"
+#include "base/time.h"
+#include "wire/client.h"
+#include "wire/event_loop.h"
+#include "wire/server.h"
+#include "wire/subscriber.h"
+
+namespace tickstack::aggengine {
+
+struct ServiceOptions {
+  wire::SubscriberOptions subscriber;  // `tables` are the engine's.
+  int64_t publish_ns = 0;              // 0: with each read that brought rows.
+};
+
+// Answers `.agg.stats[]`, and what any process answers.
+class AggEngineService final : public wire::ServerHandler {
+ public:
+  // Connects at once, and again whenever a connection is lost. The engine outlives the service.
+  AggEngineService(wire::EventLoop& loop, const ServiceOptions& options, Engine* engine);
+  ~AggEngineService() override;
+
+  // Takes no more rows, and sends what changed so far.
+  void StopTaking();
+  bool has_unpublished() const;  // And a connection that could take it.
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+ private:
+  class Link;
+  class Queries;
+  void Publish();
+  void AskForTheLastWord();
+
+  Engine* const engine_;
+  const std::string name_;  // Of both connections' user.
+  const bool on_timer_;
+  bool is_behind_ = false;  // Changes wait for an answer.
+  wire::Timer timer_;
+  std::unique_ptr<Link> link_;
+  std::unique_ptr<wire::Subscriber> subscriber_;
+};
+
+}  // namespace tickstack::aggengine
