@@ -44,6 +44,14 @@ def quote_summary(folder, symbol, date):
     return QuoteSummary(len(times), times[0], times[-1])
 
 
+def trades(folder, symbol, date):
+    """(time, price, size) per row."""
+    midnight = day_start_ns(date)
+    for line in _lines(folder, symbol, date, "trade"):
+        ms, price, size, *_ = line.split(",")
+        yield midnight + int(ms) * NS_PER_MS, int(price) / 10_000, int(size)
+
+
 def quotes(folder, symbol, date):
     """(time, exchange, bid, bid size, ask, ask size) per row: that exchange's two-sided quote after it,
     None for a side that has not been seen yet."""
