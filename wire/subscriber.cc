@@ -123,6 +123,7 @@ Subscriber::~Subscriber() = default;
 void Subscriber::OnConnected(Connection& connection) {
   ++connection_number_;
   rounds_ = 0;
+  schemas_known_ = false;
   numbered_ = true;
   file_rejected_ = false;
   identifying_ = false;
@@ -253,7 +254,9 @@ void Subscriber::CheckLogFile(uint64_t seq) {
 
 void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
   const bool far = seq > state_->position().seq() + kNearMessages;
-  if (far && rounds_++ < kRoundsMax) return AskSchemas(seq);
+  // The answer to a subscription to some tables has the schemas of no others.
+  const bool lacks_schemas = !options_.tables.empty() && !schemas_known_;
+  if ((far || lacks_schemas) && rounds_++ < kRoundsMax) return AskSchemas(seq);
   Subscribe();
 }
 
@@ -273,6 +276,7 @@ void Subscriber::AskSchemas(uint64_t seq) {
         if (schema.ok()) schemas->push_back(*std::move(schema));
         if (--*left > 0) return;
         if (schemas->size() < tables) return Subscribe();
+        schemas_known_ = true;
         state_->OnSchemas(*schemas);
         ReplayTo(seq, &Subscriber::AskPosition);
       });
@@ -344,7 +348,7 @@ void Subscriber::SubscribePlain() {
 void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
   // From here on upds come; they wait until the log has been replayed up to them.
   client_->connection()->PauseReading();
-  state_->OnSchemas(answer.schemas);
+  if (options_.tables.empty() || !schemas_known_) state_->OnSchemas(answer.schemas);
   EnterLog(answer.log);
   ReplayTo(answer.log.seq, &Subscriber::GoLive);
 }

@@ -44,8 +44,8 @@ struct SubscriberOptions {
   Address tickerplant;
   ClientOptions client;
   bool read_log_file = true;  // Off: the log is always streamed.
-  // What is published to us; empty: all tables. A replay hands on every message, and a plain
-  // kdb+tick publishes all tables whatever this says.
+  // What is published to us; empty: all tables. The state hears of all schemas either way. A replay
+  // hands on every message, and a plain kdb+tick publishes all tables whatever this says.
   std::vector<std::string> tables;
 };
 
@@ -108,10 +108,11 @@ class Subscriber : public ClientHandler {
   bool numbered_ = true;            // The tickerplant has `.u.subx`.
   bool was_live_plain_ = false;     // What is here came from unnumbered upds: start over.
   LogLimit waiting_limit_{10 * kNsPerSecond};
-  int rounds_ = 0;          // Replays before subscribing.
-  std::string log_path_;    // The log that the state stands in; empty: not known.
-  bool log_known_ = false;  // Whether position and log_path_ belong together.
-  bool reopened_ = false;   // They come from another process, and no log was entered since.
+  int rounds_ = 0;              // Replays before subscribing.
+  bool schemas_known_ = false;  // The schemas of all tables were asked for on this connection.
+  std::string log_path_;        // The log that the state stands in; empty: not known.
+  bool log_known_ = false;      // Whether position and log_path_ belong together.
+  bool reopened_ = false;       // They come from another process, and no log was entered since.
   bool identifying_ = false;
 
   uint64_t replay_end_seq_ = 0;
