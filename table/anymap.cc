@@ -40,6 +40,11 @@ constexpr uint8_t kDictType = 99;
 // What a full enum is of: no file says it. Those that are known are of `sym`.
 constexpr std::string_view kFullEnumDomain = "sym";
 
+// What a row may take besides kStoredValueBytesMax: its items may share what they refer to, but a
+// reference has 8 bytes, so a row of honest size is far below this.
+constexpr uint64_t kRowBytesMin = uint64_t{1} << 20;
+constexpr uint64_t kGrowthMax = 64;
+
 struct Names {
   std::unique_ptr<const StoredFile> file;
   std::span<const std::byte> text;
@@ -73,7 +78,10 @@ absl::StatusOr<Names> OpenNames(const std::string& path) {
 class Builder {
  public:
   Builder(std::span<const std::byte> payload, const Names& names, const SymbolDomains* domains)
-      : payload_(payload), names_(names), domains_(domains) {}
+      : payload_(payload),
+        names_(names),
+        domains_(domains),
+        bytes_left_(std::min(kStoredValueBytesMax, kRowBytesMin + kGrowthMax * payload.size())) {}
 
   // The item that a reference is to. Errors name the byte of col#.
   absl::StatusOr<Value> At(uint64_t reference, int depth) {
@@ -273,7 +281,7 @@ class Builder {
   std::span<const std::byte> payload_;
   const Names& names_;
   const SymbolDomains* domains_;
-  uint64_t bytes_left_ = kStoredValueBytesMax;
+  uint64_t bytes_left_;
 };
 
 class Anymap : public NestedItems {

@@ -20,7 +20,7 @@ namespace tickstack {
 
 // A value with its enums resolved may take this much, a row of a nested column as well: names may
 // be much longer than positions, and references may be to the same bytes.
-inline constexpr uint64_t kStoredValueBytesMax = uint64_t{1} << 30;
+inline constexpr uint64_t kStoredValueBytesMax = uint64_t{1} << 28;
 
 // The value that fills `bytes`, enums resolved to symbols. kDataLoss if it is none; kNotFound if
 // an enum's domain is not among `domains` (which may be nullptr); kResourceExhausted if that takes
