@@ -10,6 +10,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "cli/demo_command.h"
+#include "cli/hdb_check.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
@@ -117,6 +118,23 @@ void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
   repair.callback([&] { action = [&] { return RunLogRepair(options.repair); }; });
 }
 
+struct HdbToolOptions {
+  HdbCheckOptions check;
+};
+
+// `tickstack hdb ...`: tools for databases of past days.
+void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
+  CLI::App& hdb = *app.add_subcommand("hdb", "Tools for databases of past days");
+  hdb.require_subcommand(1);
+
+  CLI::App& check = *hdb.add_subcommand("check", "Read it all; say what is damaged and where");
+  check.add_option("directory", options.check.directory, "The database")->required();
+  check.add_flag("--json", options.check.json, "One object");
+  check.add_option("--threads", options.check.threads, "How many; as many as cores if not given")
+      ->check(CLI::Range(1, 1024));
+  check.callback([&] { action = [&] { return RunHdbCheck(options.check); }; });
+}
+
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
   return !app.get_subcommands([&name](const CLI::App* sub) { return sub->get_name() == name; })
               .empty();
@@ -140,6 +158,7 @@ int Main(int argc, char** argv) {
   QueryOptions query;
   TiersOptions tiers;
   LogOptions log;
+  HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
   AddDemoCommand(app, demo, action);
   AddTickerplantCommand(app, *config, action);
@@ -150,6 +169,7 @@ int Main(int argc, char** argv) {
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);
   AddLogCommand(app, log, action);
+  AddHdbTools(app, hdb_tools, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {
     std::fprintf(stderr, "no subcommand %s\nRun with --help for more information.\n",
                  args[0].c_str());

@@ -29,8 +29,9 @@ void AppendLongs(std::span<const int64_t> longs, ByteBuffer& out) {
   out.Append(std::as_bytes(longs));
 }
 
-// Open addressing: a key's slot has its number among the keys, -1 is an empty slot.
-std::vector<int64_t> HashTable(std::span<const int64_t> keys, size_t slots) {
+}  // namespace
+
+std::vector<int64_t> PartedHashTable(std::span<const int64_t> keys, size_t slots) {
   constexpr uint64_t kMultiplier = 2'654'435'761;
   std::vector<int64_t> table(slots, -1);
   for (size_t i = 0; i < keys.size(); ++i) {
@@ -41,10 +42,8 @@ std::vector<int64_t> HashTable(std::span<const int64_t> keys, size_t slots) {
   return table;
 }
 
-}  // namespace
-
 ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64_t> starts,
-                       int64_t rows) {
+                            int64_t rows) {
   TS_CHECK(keys.size() == starts.size());
   const size_t capacity = std::bit_ceil(std::max<size_t>(keys.size(), 1));
   const size_t slots = 2 * capacity;
@@ -55,7 +54,7 @@ ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64
                      out);
   AppendLongs(keys, out);
   for (size_t i = keys.size(); i < capacity + 1; ++i) out.AppendLittle(int64_t{0});
-  AppendLongs(HashTable(keys, slots), out);
+  AppendLongs(PartedHashTable(keys, slots), out);
   AppendVectorHeader(static_cast<uint8_t>(Type::kLong), Attribute::kNone, 8 * (keys.size() + 1),
                      keys.size() + 1, out);
   AppendLongs(starts, out);

@@ -1,0 +1,70 @@
+#include "cli/hdb_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/status.h"
+#include "base/worker_pool.h"
+#include "table/database_check.h"
+
+namespace tickstack {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void PrintJson(const std::string& directory, const DatabaseCheck& check) {
+  Json findings = Json::array();
+  for (const Finding& finding : check.findings) {
+    Json one = {{"file", finding.path}};
+    if (finding.byte) one["byte"] = *finding.byte;
+    one["what"] = finding.what;
+    findings.push_back(std::move(one));
+  }
+  const Json json = {
+      {"database", directory},
+      {"partitions", check.partitions},
+      {"tables", check.tables},
+      {"columns", check.columns},
+      {"rows", check.rows},
+      {"bytes", check.disk_bytes},
+      {"sound", check.is_sound()},
+      {"findings", std::move(findings)},
+      {"findings_left_off", check.findings_left_off},
+  };
+  // Names of files may be any bytes; what is not UTF-8 becomes U+FFFD.
+  fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
+}
+
+void PrintText(const std::string& directory, const DatabaseCheck& check) {
+  for (const Finding& finding : check.findings) {
+    fmt::print("{}: {}{}\n", finding.path,
+               finding.byte ? fmt::format("byte {}: ", *finding.byte) : "", finding.what);
+  }
+  if (check.findings_left_off > 0) {
+    fmt::print("and {} more of the same files\n", check.findings_left_off);
+  }
+  fmt::print("{}: {} partitions, {} tables, {} columns, {} rows, {} bytes: {}\n", directory,
+             check.partitions, check.tables, check.columns, check.rows, check.disk_bytes,
+             check.is_sound() ? "sound" : "damaged");
+}
+
+}  // namespace
+
+int RunHdbCheck(const HdbCheckOptions& options) {
+  const size_t threads =
+      options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
+  WorkerPool workers(threads - 1);  // The main thread is one of them.
+  const absl::StatusOr<DatabaseCheck> check = CheckDatabase(options.directory, workers);
+  if (!check.ok()) {
+    fmt::print(stderr, "tickstack hdb check: {}\n", Message(check.status()));
+    return 1;
+  }
+  options.json ? PrintJson(options.directory, *check) : PrintText(options.directory, *check);
+  return check->is_sound() ? 0 : 1;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,162 @@
+#include "table/database_check.h"
+
+#include <algorithm>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/directory.h"
+#include "base/status.h"
+#include "base/string_map.h"
+#include "table/database.h"
+#include "table/stored_value.h"
+
+namespace tickstack {
+namespace {
+
+void AddFinding(Finding finding, DatabaseCheck& check) {
+  if (check.findings.size() < DatabaseCheck::kFindingsMax) {
+    check.findings.push_back(std::move(finding));
+  } else {
+    ++check.findings_left_off;
+  }
+}
+
+// Adds `part` to the whole.
+void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
+  whole.tables += part.tables;
+  whole.columns += part.columns;
+  whole.rows += part.rows;
+  whole.disk_bytes += part.disk_bytes;
+  whole.findings_left_off += part.findings_left_off;
+  for (Finding& finding : part.findings) AddFinding(std::move(finding), whole);
+}
+
+// A name twice: rows may have either position, and a query by name finds those of one.
+void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const std::string& path,
+                 DatabaseCheck& check) {
+  std::vector<SymbolId> sorted(domain.ids().begin(), domain.ids().end());
+  std::ranges::sort(sorted);
+  for (auto at = std::ranges::adjacent_find(sorted); at != sorted.end();
+       at = std::adjacent_find(std::upper_bound(at, sorted.end(), *at), sorted.end())) {
+    AddFinding({path, std::nullopt,
+                fmt::format("name '{}' is there {} times", domains.symbols().NameOf(*at),
+                            std::upper_bound(at, sorted.end(), *at) - at)},
+               check);
+  }
+}
+
+}  // namespace
+
+DatabaseCheck CheckTable(const std::string& directory, std::shared_ptr<const SymbolDomains> domains,
+                         WorkerPool& workers) {
+  DatabaseCheck check;
+  check.tables = 1;
+  const std::string names_path = directory + "/.d";
+  const absl::StatusOr<std::vector<std::string>> names = ReadColumnNames(names_path);
+  if (!names.ok()) {
+    AddFinding(FindingOf(names_path, names.status()), check);
+    return check;
+  }
+  std::vector<ColumnCheck> columns(names->size());
+  const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
+  // Tasks return no errors: what they find is in `columns`.
+  workers
+      .ParallelFor(columns.size(),
+                   [&](size_t i) {
+                     columns[i] = CheckColumn(path_of(i), domains);
+                     return absl::OkStatus();
+                   })
+      .IgnoreError();
+
+  const auto first =
+      std::ranges::find_if(columns, [](const ColumnCheck& c) { return c.rows.has_value(); });
+  const auto parted =
+      std::ranges::find_if(columns, [](const ColumnCheck& c) { return !c.group_starts.empty(); });
+  for (size_t i = 0; i < columns.size(); ++i) {
+    ColumnCheck& column = columns[i];
+    check.columns += 1;
+    check.disk_bytes += column.disk_bytes;
+    check.findings_left_off += column.findings_left_off;
+    for (Finding& finding : column.findings) AddFinding(std::move(finding), check);
+    if (column.rows && *column.rows != *first->rows) {
+      AddFinding(
+          {path_of(i), std::nullopt,
+           fmt::format("{} rows, column {} has {}", *column.rows,
+                       (*names)[static_cast<size_t>(first - columns.begin())], *first->rows)},
+          check);
+    }
+  }
+  if (first != columns.end()) check.rows = *first->rows;
+  const auto time = std::ranges::find(*names, "time");
+  if (parted != columns.end() && time != names->end()) {
+    std::optional<Finding> back = FindTimeGoingBack(directory + "/time", parted->group_starts);
+    if (back) AddFinding(*std::move(back), check);
+  }
+  return check;
+}
+
+absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers) {
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                      Database::Open(root, {.allow_missing_segments = true}));
+  DatabaseCheck check;
+  check.partitions = database->partitions().size();
+  for (const std::string& problem : database->problems()) {
+    // `path: what`; a path in it has no blank before its end in any database that kdb+ loads.
+    const std::string path = problem.substr(0, problem.find(": "));
+    AddFinding(FindingOf(path, absl::DataLossError(problem)), check);
+  }
+  const SymbolDomains& domains = *database->domains();
+  for (const std::unique_ptr<SymbolDomain>& domain : domains.all()) {
+    CheckDomain(domains, *domain, root + "/" + domain->name(), check);
+  }
+
+  // What is in a partition that the newest one has not is checked as well, so directories say what
+  // tables there are.
+  std::vector<std::string> directories;
+  for (const Partition& partition : database->partitions()) {
+    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
+    if (!entries.ok()) {
+      AddFinding(FindingOf(partition.directory, entries.status()), check);
+      continue;
+    }
+    for (const DirectoryEntry& entry : *entries) {
+      const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
+      if (entry.is_directory && !ignored) {
+        directories.push_back(partition.directory + "/" + entry.name);
+      }
+    }
+  }
+  for (const Database::RootTable& table : database->splayed_tables()) {
+    directories.push_back(table.table->directory());
+  }
+
+  std::mutex mutex;  // Of `check`, while the tasks run.
+  workers
+      .ParallelFor(directories.size(),
+                   [&](size_t i) {
+                     DatabaseCheck table = CheckTable(directories[i], database->domains(), workers);
+                     const std::lock_guard lock(mutex);
+                     MergeTable(std::move(table), check);
+                     return absl::OkStatus();
+                   })
+      .IgnoreError();
+  workers
+      .ParallelFor(database->flat_files().size(),
+                   [&](size_t i) {
+                     const std::string& path = database->flat_files()[i].path;
+                     const absl::Status read = ReadStoredValue(path, database->domains()).status();
+                     const std::lock_guard lock(mutex);
+                     if (!read.ok()) AddFinding(FindingOf(path, read), check);
+                     return absl::OkStatus();
+                   })
+      .IgnoreError();
+
+  std::ranges::sort(check.findings, [](const Finding& a, const Finding& b) {
+    return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
+  });
+  return check;
+}
+
+}  // namespace tickstack

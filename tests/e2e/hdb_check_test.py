@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""A database is checked from the command line: one that is written here byte by byte, and damaged; and those that
+kdb+ wrote, whose verdicts are compared with what another reader makes of them."""
+
+import json
+import pathlib
+import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_files, stack  # noqa: E402
+
+
+def names(*texts):
+    return b"\xff\x01\x0b\0" + struct.pack("<i", len(texts)) + b"".join(t.encode() + b"\0" for t in texts)
+
+
+def longs(kind, *numbers):
+    return b"\xfe\x20" + bytes([kind]) + bytes(5) + struct.pack(f"<q{len(numbers)}q", len(numbers), *numbers)
+
+
+def parted(*positions):
+    page = bytearray(4096)
+    page[0:2], page[16:19] = b"\xfd\x20", b"sym"
+    page[4080:4084] = b"\xfd\0\x14\x03"
+    page[4088:4096] = struct.pack("<q", len(positions))
+    return bytes(page) + struct.pack(f"<{len(positions)}q", *positions) + kdb_files.parted_index(positions)
+
+
+class HdbCheckTest(stack.StackTest):
+    def setUp(self):
+        super().setUp()
+        self.database = self.folder / "db"
+        self.table = self.database / "2024.01.02" / "trade"
+        self.table.mkdir(parents=True)
+        (self.database / "sym").write_bytes(names("AAPL", "IBM"))
+        (self.table / ".d").write_bytes(names("sym", "time", "size"))
+        (self.table / "sym").write_bytes(parted(1, 1, 0))
+        (self.table / "time").write_bytes(longs(12, 5, 6, 1))
+        (self.table / "size").write_bytes(longs(7, 100, 200, 300))
+
+    def check(self, *arguments):
+        return self.run_program("hdb", "check", *arguments)
+
+    def test_a_sound_database(self):
+        done = self.check(str(self.database))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("1 partitions, 1 tables, 3 columns, 3 rows", done.stdout)
+        self.assertTrue(done.stdout.rstrip().endswith("sound"), done.stdout)
+        verdict = json.loads(self.check("--json", "--threads", "3", str(self.database)).stdout)
+        self.assertEqual((True, [], 3), (verdict["sound"], verdict["findings"], verdict["rows"]))
+
+    def test_damage_is_named_with_file_and_byte(self):
+        with open(self.table / "sym", "r+b") as file:
+            file.seek(4096 + 8)
+            file.write(struct.pack("<q", 7))
+        (self.table / "size").unlink()
+        done = self.check(str(self.database))
+        self.assertEqual(1, done.returncode)
+        self.assertIn(f"{self.table}/sym: byte 4104: row 1 has position 7, domain sym has 2 names", done.stdout)
+        self.assertIn(f"{self.table}/size: open: No such file", done.stdout)
+        done = self.check("--json", str(self.database))
+        self.assertEqual(1, done.returncode)
+        verdict = json.loads(done.stdout)
+        self.assertFalse(verdict["sound"])
+        self.assertIn({"file": f"{self.table}/sym", "byte": 4104,
+                       "what": "row 1 has position 7, domain sym has 2 names"}, verdict["findings"])
+
+    def test_no_database_and_wrong_usage(self):
+        done = self.check(str(self.folder / "nothing"))
+        self.assertEqual((1, ""), (done.returncode, done.stdout))
+        self.assertIn("nothing: opendir: No such file or directory", done.stderr)
+        self.assertEqual(2, self.check().returncode)
+        self.assertEqual(2, self.check("--threads", "0", str(self.database)).returncode)
+
+    def test_rows_of_what_kdb_wrote_are_as_another_reader_counts_them(self):
+        for name in ("SirCsimbok-kdb-tick/hdb", "McSqwurd-kdbT/tick/db", "DunnyDon-advancedKdb/hdb"):
+            root = self.fixture("kdb") / name
+            with self.subTest(root=name):
+                tables = [kdb_files.read_table(str(table), kdb_files.Domains(root))
+                          for _, directory in kdb_files.partitions(str(root))
+                          for table in sorted(pathlib.Path(directory).iterdir())]
+                verdict = json.loads(self.check("--json", str(root)).stdout)
+                self.assertEqual(len(tables), verdict["tables"])
+                self.assertEqual(sum(len(table) for table in tables), verdict["columns"])
+                self.assertEqual(sum(table.rows for table in tables), verdict["rows"])
+
+
+if __name__ == "__main__":
+    stack.main()
