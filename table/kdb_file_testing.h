@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -80,8 +81,9 @@ class KdbFiles {
  public:
   KdbFiles() {
     const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = std::filesystem::path(testing::TempDir()) /
-            ("kdb_files." + std::string(test->test_suite_name()) + "." + test->name());
+    std::string name = std::string(test->test_suite_name()) + "." + test->name();
+    std::ranges::replace(name, '/', '.');  // Of a test with parameters.
+    root_ = std::filesystem::path(testing::TempDir()) / ("kdb_files." + name);
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);
   }
