@@ -10,6 +10,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "cli/demo_command.h"
+#include "cli/eod_command.h"
 #include "cli/hdb_check.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
@@ -85,6 +86,24 @@ void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
   command.callback([&] { action = [&] { return RunTiers(options); }; });
 }
 
+void AddEodCommand(CLI::App& app, EodOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "eod", "End the day of a running stack, or write a day that is over from its log");
+  command.add_option("--config", options.config, "The stack's configuration");
+  command.add_option("--data", options.data, "The data directory, instead of the configuration's");
+  command.add_option("--tickerplant", options.tickerplant, "Whom to ask; the configuration's");
+  command.add_option("--rdb", options.rdb, "The rdb that writes; the configuration's");
+  command.add_option("--timeout", options.timeout_s, "Seconds to wait until the day is written")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--date", options.date,
+                     "Write this day, such as 2013.10.07, from its log; no rdb is needed");
+  command.add_option("--log", options.log, "With --date: the log, instead of that date's");
+  command.add_option("--database", options.database,
+                     "With --date: where to, instead of the configuration's");
+  command.callback([&] { action = [&] { return RunEod(options); }; });
+}
+
 struct LogOptions {
   LogDumpOptions dump;
   LogCheckOptions check;
@@ -155,12 +174,14 @@ int Main(int argc, char** argv) {
   Action action;
   UpOptions up;
   DemoOptions demo;
+  EodOptions eod;
   QueryOptions query;
   TiersOptions tiers;
   LogOptions log;
   HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
   AddDemoCommand(app, demo, action);
+  AddEodCommand(app, eod, action);
   AddTickerplantCommand(app, *config, action);
   AddRdbCommand(app, *config, action);
   AddFeedCommand(app, *config, action);

@@ -219,6 +219,13 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   CLI::App& command =
       *app.add_subcommand("rdb", "Hold today in memory, fed by a tickerplant, and answer queries");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  AddDataFlag(command, config);
+  command.add_option_function<std::string>(
+      "--hdb",
+      [&options](const std::string& hdb) {
+        if (options.end_of_day) options.end_of_day->hdb = hdb;
+      },
+      "Whom to tell of a day that was written, if the configuration has [eod]");
   command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe to")
       ->capture_default_str();
   command.add_option("--replay", options.replay, "Serve this log instead, without a tickerplant");

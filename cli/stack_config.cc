@@ -10,6 +10,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 #include "cli/bars_config.h"
+#include "cli/eod_config.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
 #include "table/keyed_table.h"
@@ -238,6 +239,7 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   if (config.aggengine) TS_RETURN_IF_ERROR(ReadAggEngine(root, aggengine, config));
   TS_RETURN_IF_ERROR(CheckStackTiers(
       root, config.rdbs, config.aggengine ? config.aggengine->state.name : "", config.warnings));
+  TS_RETURN_IF_ERROR(ReadEndOfDay(root, "", config.rdbs));
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> feeds, root.Tables("feed"));
   for (const ConfigTable& table : feeds) TS_RETURN_IF_ERROR(ReadFeed(table, config));
   if (root.Has("monitor")) {
@@ -287,7 +289,10 @@ absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_
 }
 
 void ResolveAddresses(StackConfig& config) {
-  for (rdb::RdbMainOptions& rdb : config.rdbs) rdb.tickerplant = Resolve(config, rdb.tickerplant);
+  for (rdb::RdbMainOptions& rdb : config.rdbs) {
+    rdb.tickerplant = Resolve(config, rdb.tickerplant);
+    if (rdb.end_of_day) rdb.end_of_day->hdb = Resolve(config, rdb.end_of_day->hdb);
+  }
   for (feed::FeedOptions& feed : config.feeds) feed.tickerplant = Resolve(config, feed.tickerplant);
   if (config.aggengine) {
     config.aggengine->tickerplant = Resolve(config, config.aggengine->tickerplant);
@@ -311,6 +316,7 @@ absl::Status SetDate(StackConfig& config, const std::string& date) {
 void SetData(StackConfig& config, const std::string& data) {
   config.data = data;
   if (config.tickerplant) config.tickerplant->data = data;
+  for (rdb::RdbMainOptions& rdb : config.rdbs) rdb.data = data;
   if (config.monitor) config.monitor->data = data;
 }
 

@@ -228,6 +228,50 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(stack->monitor->progress_s, bare.monitor->progress_s);
 }
 
+TEST(StackConfig, GivesTheEndOfDayToOneRdb) {
+  EXPECT_FALSE(Parsed("[[rdb]]\n").rdbs[0].end_of_day.has_value());
+  StackConfig config = Parsed(R"(
+[[rdb]]
+name = "one"
+[[rdb]]
+name = "two"
+port = 6012
+[eod]
+rdb = "two"
+database = "/db"
+hdb = "one"
+threads = 3
+keep_logs_days = 7
+retry_s = 0.5
+[eod.compression]
+default = "gzip"
+"quote.bid" = "zstd-2"
+)");
+  EXPECT_FALSE(config.rdbs[0].end_of_day.has_value());
+  ASSERT_TRUE(config.rdbs[1].end_of_day.has_value());
+  ResolveAddresses(config);
+  const rdb::EndOfDayOptions& days = *config.rdbs[1].end_of_day;
+  EXPECT_EQ(days.database, "/db");
+  EXPECT_EQ(days.hdb, "127.0.0.1:5011");
+  EXPECT_EQ(days.threads, 3);
+  EXPECT_EQ(days.keep_logs_days, 7);
+  EXPECT_EQ(days.retry_ns, 500'000'000);
+  EXPECT_EQ(days.compression.Of("quote", "bid").algorithm, Compression::kZstd);
+  EXPECT_EQ(days.compression.Of("quote", "ask").level, 6);
+}
+
+TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
+  EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nrdb = \"two\"\n"),
+            "stack.toml:3: eod.rdb: expected the name of an rdb of this file, found \"two\"");
+  EXPECT_EQ(
+      ErrorOf("[[rdb]]\n[eod.compression]\ndefault = \"zip\"\n"),
+      "stack.toml:3: eod.compression.default: expected none, gzip, lz4, snappy or zstd, such as "
+      "gzip-6, found \"zip\"");
+  EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nretry_s = 0\n"),
+            "stack.toml:3: eod.retry_s: expected a number above 0");
+  EXPECT_EQ(ErrorOf("[eod]\n"), "stack.toml:1: eod: expected an [rdb] that writes, found none");
+}
+
 TEST(SetSymbols, TakesNamesForAnArchiveAndACountForTheSimulation) {
   feed::SourceOptions source;
   EXPECT_TRUE(SetSymbols(source, "500").ok());

@@ -81,7 +81,9 @@ std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config
   };
   if (member.role == "rdb") {
     for (const auto& rdb : config.rdbs) {
-      if (rdb.name == member.name) add("--tickerplant", rdb.tickerplant);
+      if (rdb.name != member.name) continue;
+      add("--tickerplant", rdb.tickerplant);
+      if (rdb.end_of_day && !rdb.end_of_day->hdb.empty()) add("--hdb", rdb.end_of_day->hdb);
     }
   }
   for (const auto& feed : config.feeds) {
@@ -97,7 +99,9 @@ std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config
     add("--rdb", config.monitor->rdb);
     add("--feed", config.monitor->feed);
   }
-  if (member.role == "tickerplant" || member.role == "monitor") add("--data", config.data);
+  if (member.role == "tickerplant" || member.role == "rdb" || member.role == "monitor") {
+    add("--data", config.data);
+  }
   if (config.date && (member.role == "tickerplant" || member.role == "feed")) {
     add("--date", *config.date);
   }

@@ -1,6 +1,7 @@
 #include "rdb/rdb.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -30,12 +31,24 @@ Schema InferSchema(std::string_view table, const wire::UpdView& upd) {
   return schema;
 }
 
-// `2013.10.07` of (`.u.end; 2013.10.07), or whatever came instead.
-std::string DateOf(std::span<const std::byte> body) {
+// The date of (`.u.end; 2013.10.07).
+std::optional<int32_t> DateOf(std::span<const std::byte> body) {
   const absl::StatusOr<Value> message = wire::Decode(body);
-  if (!message.ok() || !message->is_list() || message->items().size() < 2) return "unknown";
+  if (!message.ok() || !message->is_list() || message->items().size() < 2) return std::nullopt;
   const Value& date = message->items()[1];
-  return date.is_atom_of(Type::kDate) ? FormatDate(date.as<int32_t>()) : "unknown";
+  if (!date.is_atom_of(Type::kDate) || date.as<int32_t>() == kNullInt) return std::nullopt;
+  return date.as<int32_t>();
+}
+
+bool HasTime(const ColumnSpec& column) {
+  return column.type == Type::kTimestamp || column.type == Type::kDate ||
+         column.type == Type::kDatetime;
+}
+
+// Whether rows of two days can stand behind one another: a key without a time may be in both.
+bool CanFollow(const Schema& schema) {
+  const auto keys = std::span(schema.columns).first(schema.key_columns);
+  return keys.empty() || std::ranges::any_of(keys, HasTime);
 }
 
 }  // namespace
@@ -164,17 +177,56 @@ void Rdb::StartOver() {
   position_.Reset();
   log_ = {};
   tables_refused_rows_ = 0;
+  missing_before_ = counters_.messages_missing.load(std::memory_order_relaxed);
   CountSeq();
   Commit(DurableTables::Index::kWhenDue);  // What the old tables held can be used again.
+}
+
+void Rdb::EndDay(std::span<const std::byte> body) {
+  const std::optional<int32_t> date = DateOf(body);
+  EndedDay day;
+  for (const auto& [name, entry] : entries_) day.tables.push_back(entry->table);
+  const bool kept = keeper_ != nullptr && date.has_value();
+  LogInfo("day ended, tables {} date={} rows={}", kept ? "kept" : "emptied",
+          date ? FormatDate(*date) : "unknown", day.rows());
+  if (kept) {
+    day.date = *date;
+    day.complete = tables_refused_rows_ == 0 &&
+                   counters_.messages_missing.load(std::memory_order_relaxed) == missing_before_;
+    {
+      const std::lock_guard lock(tables_mutex_);
+      kept_.push_back(day);
+    }
+    keeper_->OnDayEnded(std::move(day));
+  }
+  StartOver();
+}
+
+void Rdb::OnGoneLive() {
+  if (keeper_ == nullptr) return;
+  std::vector<Schema> schemas;
+  for (const auto& [name, entry] : entries_) schemas.push_back(entry->table->schema());
+  keeper_->OnGoneLive(log_.path, std::move(schemas));
+}
+
+void Rdb::DropDay(int32_t date) {
+  std::vector<EndedDay> dropped;  // Freed without the lock: it takes a while.
+  const std::lock_guard lock(tables_mutex_);
+  const auto gone = std::ranges::stable_partition(
+      kept_, [date](const EndedDay& day) { return day.date != date; });
+  std::ranges::move(gone, std::back_inserter(dropped));
+  kept_.erase(gone.begin(), gone.end());
+}
+
+size_t Rdb::days_kept() const {
+  const std::lock_guard lock(tables_mutex_);
+  return kept_.size();
 }
 
 LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
   if (verb == ".u.end") {
-    uint64_t rows = 0;
-    for (const auto& [name, entry] : entries_) rows += entry->table->rows();
-    LogInfo("day ended, tables emptied date={} rows={}", DateOf(body), rows);
-    StartOver();
+    EndDay(body);
     Add(counters_.days_ended, 1);
     return LiveOutcome::kDayEnded;
   }
@@ -290,14 +342,23 @@ void Rdb::RecordLatency(const BatchView& batch, size_t time_column) {
 }
 
 std::optional<Snapshot> Rdb::FindTable(std::string_view name) const {
-  std::shared_ptr<const Table> table;
+  std::vector<std::shared_ptr<const Table>> tables;
   {
     const std::lock_guard lock(tables_mutex_);
     const auto at = tables_.find(name);
     if (at == tables_.end()) return std::nullopt;
-    table = at->second;
+    const Schema& schema = at->second->schema();
+    for (const EndedDay& day : kept_) {
+      for (const std::shared_ptr<const Table>& table : day.tables) {
+        if (table->schema() == schema && CanFollow(schema)) tables.push_back(table);
+      }
+    }
+    tables.push_back(at->second);
   }
-  return table->TakeSnapshot();
+  if (tables.size() == 1) return tables.front()->TakeSnapshot();
+  std::vector<Snapshot> parts;
+  for (const std::shared_ptr<const Table>& table : tables) parts.push_back(table->TakeSnapshot());
+  return Snapshot::Join(std::move(parts));
 }
 
 std::vector<std::string> Rdb::TableNames() const {

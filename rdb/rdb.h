@@ -23,6 +23,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 #include "rdb/durable_state.h"
+#include "rdb/ended_day.h"
 #include "rdb/placement.h"
 #include "table/schema.h"
 #include "table/symbols.h"
@@ -59,6 +60,8 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> upds_unknown{0};    // Of tables that nobody announced.
   std::atomic<uint64_t> messages_other{0};  // Neither upd nor end of day.
   std::atomic<uint64_t> days_ended{0};
+  std::atomic<uint64_t> days_written{0};  // Into the database, by the keeper of days.
+  std::atomic<uint64_t> day_errors{0};    // What it could not do, each try counted.
 };
 
 class Rdb final : public wire::SubscribedState {
@@ -66,6 +69,10 @@ class Rdb final : public wire::SubscribedState {
   // The placement's tiers and `clock` outlive the Rdb, and it outlives every snapshot of its
   // tables.
   Rdb(const RdbOptions& options, Placement placement, const Clock* clock);
+
+  // Who gets a day when it ends; nobody: its rows are dropped. Before the first message; outlives
+  // what ingests.
+  void KeepDays(DayKeeper* keeper) { keeper_ = keeper; }
 
   // ---- The ingest thread.
 
@@ -98,9 +105,16 @@ class Rdb final : public wire::SubscribedState {
     uncommitted_ = true;
   }
 
+  void OnGoneLive() override;
+
   // ---- Any thread.
 
+  // The table's rows; before them those of days that ended and are still kept. A table with a key
+  // shows a kept day only if its keys name a time, so that no key is there twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
+  // The tables of a kept day are elsewhere now: queries that begin from here on do not see them.
+  void DropDay(int32_t date);
+  size_t days_kept() const;
   std::vector<std::string> TableNames() const;  // Sorted.
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
@@ -131,6 +145,7 @@ class Rdb final : public wire::SubscribedState {
   Entry* EntryFor(std::string_view name, const wire::UpdView& upd);
   absl::Status MakeTable(const Schema& schema);
   void AddTable(std::shared_ptr<Table> table);
+  void EndDay(std::span<const std::byte> body);
   void Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
   void DropTable(std::string_view name);
@@ -143,6 +158,7 @@ class Rdb final : public wire::SubscribedState {
   const RdbOptions options_;
   const Placement placement_;
   const Clock* const clock_;
+  DayKeeper* keeper_ = nullptr;
   SymbolTable symbols_;
   RdbCounters counters_;
 
@@ -151,8 +167,9 @@ class Rdb final : public wire::SubscribedState {
   Position position_;
   LogIdentity log_;
   std::unique_ptr<DurableState> durable_;
-  bool reopened_ = false;     // Tables are from the last process, and none was announced yet.
-  bool uncommitted_ = false;  // Something was taken since the last commit.
+  bool reopened_ = false;        // Tables are from the last process, and none was announced yet.
+  bool uncommitted_ = false;     // Something was taken since the last commit.
+  uint64_t missing_before_ = 0;  // messages_missing when the tables began.
   uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the tables that are.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
@@ -162,6 +179,7 @@ class Rdb final : public wire::SubscribedState {
 
   mutable std::mutex tables_mutex_;
   StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
+  std::vector<EndedDay> kept_;                      // Guarded by tables_mutex_; in order of date.
   std::mutex latency_mutex_;
   Histogram latency_;  // Guarded by latency_mutex_.
 };

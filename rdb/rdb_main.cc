@@ -137,6 +137,17 @@ absl::Status Run(RdbMainOptions options) {
   }
   Rdb rdb(rdb_options, Placement(options.placement, Pointers(tiers)), &clock);
   rdb.Reopen();
+  std::optional<EndOfDay> end_of_day;
+  if (options.end_of_day && options.replay.empty()) {
+    EndOfDayOptions days = *options.end_of_day;
+    if (days.database.empty()) days.database = options.data + "/hdb";
+    LogInfo("days are written database={} hdb={}", days.database,
+            days.hdb.empty() ? "none" : days.hdb);
+    end_of_day.emplace(std::move(days), &rdb);
+    rdb.KeepDays(&*end_of_day);
+  } else if (options.replay.empty()) {
+    LogInfo("days are dropped when they end: no [eod] says where to");
+  }
   RdbEnvironment environment(&rdb, &clock);
 
   wire::EventLoop loop;

@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mem/tier.h"
+#include "rdb/end_of_day.h"
 #include "rdb/placement.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
@@ -28,6 +30,10 @@ struct RdbMainOptions : serve::QuerySettings {
   std::string name = "rdb";
   wire::ListenerOptions listener;
   std::string tickerplant = "127.0.0.1:5010";
+  std::string data = "data";  // The data directory.
+  // What writes days into a database; none: they are dropped when they end. An empty path of the
+  // database is `hdb` in the data directory.
+  std::optional<EndOfDayOptions> end_of_day;
   // Replays this log to its end and serves it, without a tickerplant.
   std::string replay;
   // Makes tables from the first upd that names them: for logs whose schemas nobody tells.

@@ -55,14 +55,14 @@ struct PartitionWriterOptions {
   StorageObserver* observer = nullptr;
 };
 
-struct TableRows {
+struct WrittenTable {
   std::string table;
   uint64_t rows = 0;
 };
 
 struct WrittenPartition {
   std::string path;
-  std::vector<TableRows> tables;
+  std::vector<WrittenTable> tables;
   uint64_t bytes = 0;     // Of column files.
   int64_t new_names = 0;  // In `sym`.
 };

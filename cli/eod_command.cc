@@ -1,0 +1,160 @@
+#include "cli/eod_command.h"
+
+#include <chrono>
+#include <cstdio>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "rdb/day_logs.h"
+#include "table/partition_writer.h"
+#include "wire/client.h"
+
+namespace tickstack {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kExitWrongUsage = 2;
+constexpr auto kAskTimeout = 10s;
+constexpr auto kPause = 100ms;  // Between two looks at the rdb.
+
+struct DayCounts {
+  int64_t ended = 0;
+  int64_t kept = 0;
+  int64_t errors = 0;
+};
+
+absl::StatusOr<Value> Ask(const std::string& where, const std::string& what) {
+  TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(where));
+  return wire::Ask(address, Value::String(what), kAskTimeout);
+}
+
+// The value of a key in a dictionary of symbols to longs.
+std::optional<int64_t> LongOf(const Value& dict, std::string_view key) {
+  if (dict.type() != Type::kDict || !dict.keys().is(Type::kSymbol) ||
+      !dict.values().is(Type::kLong)) {
+    return std::nullopt;
+  }
+  const SymbolVector& names = dict.keys().symbols();
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (names[i] == key) {
+      return LoadLittle<int64_t>(dict.values().elements().data() + i * sizeof(int64_t));
+    }
+  }
+  return std::nullopt;
+}
+
+absl::StatusOr<DayCounts> CountsOf(const std::string& rdb) {
+  TS_ASSIGN_OR_RETURN(const Value stats, Ask(rdb, ".rdb.stats[]"));
+  DayCounts counts;
+  for (const auto& [key, target] :
+       {std::pair("days_ended", &counts.ended), std::pair("days_kept", &counts.kept),
+        std::pair("day_errors", &counts.errors)}) {
+    const std::optional<int64_t> value = LongOf(stats, key);
+    if (!value)
+      return InvalidArgument("{}: .rdb.stats[] has no {}: not an rdb of this version", rdb, key);
+    *target = *value;
+  }
+  return counts;
+}
+
+// Asks the tickerplant to end the day, and waits until the rdb has written and handed it over.
+absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
+  const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
+                                  : config.tickerplant
+                                      ? fmt::format("{}:{}", config.tickerplant->listener.host,
+                                                    config.tickerplant->listener.port)
+                                      : "127.0.0.1:5010";
+  std::string rdb = options.rdb;
+  for (const rdb::RdbMainOptions& each : config.rdbs) {
+    if (rdb.empty() && each.end_of_day) {
+      rdb = fmt::format("{}:{}", each.listener.host, each.listener.port);
+    }
+  }
+  if (rdb.empty()) return InvalidArgument("no rdb writes days: expected [eod], or --rdb");
+  TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
+  const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");
+  if (!ended.ok()) return Annotate(ended.status(), tickerplant);
+  const int64_t deadline_ns = MonotonicNs() + static_cast<int64_t>(options.timeout_s * 1e9);
+  DayCounts now = before;
+  while (MonotonicNs() < deadline_ns) {
+    TS_ASSIGN_OR_RETURN(now, CountsOf(rdb));
+    if (now.ended > before.ended && now.kept == 0) {
+      std::printf("the day is written and handed over\n");
+      return absl::OkStatus();
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+  return Unavailable("{}: the day is not written after {} s: {} days ended, {} kept, {} errors",
+                     rdb, options.timeout_s, now.ended - before.ended, now.kept,
+                     now.errors - before.errors);
+}
+
+absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, int32_t date) {
+  rdb::EndOfDayOptions how;
+  for (const rdb::RdbMainOptions& each : config.rdbs) {
+    if (each.end_of_day) how = *each.end_of_day;
+  }
+  if (!options.database.empty()) how.database = options.database;
+  if (how.database.empty()) how.database = config.data + "/hdb";
+  const std::string folder = how.log_folder.empty() ? config.data + "/tplog" : how.log_folder;
+  const std::string name = config.tickerplant ? config.tickerplant->log_name : "sym";
+  const std::string log =
+      options.log.empty() ? fmt::format("{}/{}{}", folder, name, FormatDate(date)) : options.log;
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<rdb::LoggedDay> day,
+                      rdb::LoggedDay::Replay(log, config.schemas, [] { return false; }));
+  WorkerPool workers(static_cast<size_t>(how.threads - 1));
+  PartitionWriterOptions writer;
+  writer.database = how.database;
+  writer.compression = how.compression;
+  writer.workers = &workers;
+  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer, date, day->Tables()));
+  for (const auto& table : written.tables) {
+    std::printf("%s/%s %llu rows\n", written.path.c_str(), table.table.c_str(),
+                static_cast<unsigned long long>(table.rows));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StackConfig> ConfigOf(const EodOptions& options) {
+  StackConfig config;
+  if (!options.config.empty()) {
+    TS_ASSIGN_OR_RETURN(config, LoadStackConfig(options.config));
+    ResolveAddresses(config);
+  } else {
+    config.schemas = DefaultSchemas();
+  }
+  if (options.data) SetData(config, *options.data);
+  return config;
+}
+
+int Failed(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
+  return code;
+}
+
+}  // namespace
+
+int RunEod(const EodOptions& options) {
+  const absl::StatusOr<StackConfig> config = ConfigOf(options);
+  if (!config.ok()) return Failed(config.status(), kExitWrongUsage);
+  InitLogging("eod", config->log_level);
+  if (!options.date) {
+    const absl::Status ended = EndDay(options, *config);
+    return ended.ok() ? 0 : Failed(ended, absl::IsInvalidArgument(ended) ? kExitWrongUsage : 1);
+  }
+  const std::optional<int32_t> date = ParseDate(*options.date);
+  if (!date) {
+    return Failed(
+        InvalidArgument("--date: expected a date such as 2013.10.07, found \"{}\"", *options.date),
+        kExitWrongUsage);
+  }
+  const absl::Status written = WritePastDay(options, *config, *date);
+  return written.ok() ? 0 : Failed(written, 1);
+}
+
+}  // namespace tickstack

@@ -1,0 +1,97 @@
+#include "rdb/day_logs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/directory.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "table/splayed_table.h"
+#include "wire/log_replay.h"
+#include "wire/tplog_check.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr size_t kDateBytes = 10;     // 2013.10.07
+constexpr auto kReplaySlice = 100ms;  // Of a replay, between two looks at `stop`.
+
+}  // namespace
+
+std::optional<DayLog> ParseDayLog(std::string_view path) {
+  if (path.size() < kDateBytes) return std::nullopt;
+  const std::string_view text = path.substr(path.size() - kDateBytes);
+  const std::optional<int32_t> date = ParseDate(text);
+  if (!date || FormatDate(*date) != text) return std::nullopt;
+  return DayLog{*date, std::string(path)};
+}
+
+absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::string_view name) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(folder));
+  std::vector<DayLog> logs;
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.is_file || entry.name.size() != name.size() + kDateBytes) continue;
+    std::optional<DayLog> log = ParseDayLog(fmt::format("{}/{}", folder, entry.name));
+    if (log && entry.name.starts_with(name)) logs.push_back(*std::move(log));
+  }
+  std::ranges::sort(logs, {}, &DayLog::date);
+  return logs;
+}
+
+absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& log,
+                                                             std::span<const Schema> schemas,
+                                                             absl::FunctionRef<bool()> stop) {
+  std::unique_ptr<LoggedDay> day(new LoggedDay);
+  day->rdb_ =
+      std::make_unique<Rdb>(RdbOptions(), Placement(day->tier_.get()), &SystemClock::Instance());
+  day->rdb_->OnSchemas(schemas);
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::LogReplay> replay, wire::LogReplay::Open(log));
+  auto progress = wire::LogReplay::Progress::kMore;
+  while (progress == wire::LogReplay::Progress::kMore) {
+    if (stop()) return absl::CancelledError("stopped");
+    TS_ASSIGN_OR_RETURN(progress, replay->Step(*day->rdb_, UINT64_MAX, kReplaySlice));
+  }
+  const RdbCounters& counters = day->rdb_->counters();
+  if (counters.rows_refused > 0) {
+    return ResourceExhausted("{}: memory does not hold {} of its rows", log,
+                             counters.rows_refused.load());
+  }
+  if (counters.upds_refused + counters.upds_unknown > 0) {
+    LogWarn("log has what the tables do not take log={} upds_refused={} upds_unknown={}", log,
+            counters.upds_refused.load(), counters.upds_unknown.load());
+  }
+  return day;
+}
+
+std::vector<Snapshot> LoggedDay::Tables() const {
+  std::vector<Snapshot> tables;
+  for (const std::string& name : rdb_->TableNames()) tables.push_back(*rdb_->FindTable(name));
+  return tables;
+}
+
+absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
+                              std::span<const Schema> schemas) {
+  TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(log));
+  if (report.problem_count > 0) {
+    return DataLoss("{}: byte {}: {}", log, report.problems.front().offset,
+                    report.problems.front().text);
+  }
+  wire::TableRows logged = report.totals.rows;
+  for (const Schema& schema : schemas) logged.try_emplace(schema.table, 0);
+  for (const auto& [table, rows] : logged) {
+    const std::string folder = fmt::format("{}/{}", partition, table);
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
+                        SplayedTable::Open(folder));
+    TS_ASSIGN_OR_RETURN(const uint64_t found, stored->Rows());
+    const auto schema = std::ranges::find(schemas, table, &Schema::table);
+    const bool keyed = schema != schemas.end() && schema->key_columns > 0;
+    if (found == rows || (keyed && found < rows && found > 0)) continue;
+    return DataLoss("{}: {} rows, expected the {} that {} has", folder, found, rows, log);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace tickstack::rdb

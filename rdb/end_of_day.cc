@@ -1,0 +1,307 @@
+#include "rdb/end_of_day.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/thread_priority.h"
+#include "table/splayed_table.h"
+#include "wire/client.h"
+
+namespace tickstack::rdb {
+namespace {
+
+// What no second try would change.
+bool IsFinal(const absl::Status& status) {
+  return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
+}
+
+void Add(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
+
+}  // namespace
+
+absl::Status EndOfDay::Stopper::Before(StorageStep step, const std::string& path, size_t bytes) {
+  // What was begun is still cleared away.
+  if (owner_->stopping() && step != StorageStep::kRemove) {
+    return absl::CancelledError("the process ends");
+  }
+  StorageObserver* const next = owner_->options_.observer;
+  return next == nullptr ? absl::OkStatus() : next->Before(step, path, bytes);
+}
+
+EndOfDay::EndOfDay(EndOfDayOptions options, Rdb* rdb)
+    : options_(std::move(options)),
+      rdb_(rdb),
+      workers_(static_cast<size_t>(std::max(options_.threads, 1) - 1),
+               [nice = options_.nice] { SetThreadNice(nice); }),
+      thread_([this] {
+        SetThreadNice(options_.nice);
+        Run();
+      }) {}
+
+EndOfDay::~EndOfDay() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true, std::memory_order_relaxed);
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+// ---- the ingest thread
+
+void EndOfDay::OnDayEnded(EndedDay day) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_.push_back(std::move(day));
+    idle_ = false;
+  }
+  changed_.notify_all();
+}
+
+void EndOfDay::OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) {
+  const std::optional<DayLog> log = ParseDayLog(log_path);
+  if (!log) return;  // It has no date: nothing says which logs are of the past.
+  const std::string name = log_path.substr(0, log_path.size() - FormatDate(log->date).size());
+  const size_t slash = name.rfind('/');
+  Logs logs;
+  logs.folder = options_.log_folder.empty() ? DirectoryOf(log_path) : options_.log_folder;
+  logs.name = slash == std::string::npos ? name : name.substr(slash + 1);
+  logs.current = log->date;
+  logs.schemas = std::move(schemas);
+  {
+    const std::lock_guard lock(mutex_);
+    came_live_ = std::move(logs);
+    idle_ = false;
+  }
+  changed_.notify_all();
+}
+
+bool EndOfDay::WaitUntilIdle(int64_t at_most_ns) {
+  std::unique_lock lock(mutex_);
+  return changed_.wait_for(lock, std::chrono::nanoseconds(at_most_ns), [this] { return idle_; });
+}
+
+// ---- the thread of this class
+
+void EndOfDay::Run() {
+  std::unique_lock lock(mutex_);
+  while (!stopping()) {
+    if (came_live_) {
+      logs_ = *std::exchange(came_live_, std::nullopt);
+      look_for_logs_ = true;
+    }
+    lock.unlock();
+    const int64_t next_ns = DoWhatIsDue();
+    lock.lock();
+    if (stopping()) return;
+    if (came_live_ || (!ended_.empty() && next_ns == INT64_MAX)) continue;
+    idle_ = next_ns == INT64_MAX;
+    changed_.notify_all();
+    const auto woken = [this] { return stopping() || came_live_ || !idle_; };
+    if (idle_) {
+      changed_.wait(lock, woken);
+    } else {
+      // What comes meanwhile waits for the same disk.
+      const std::chrono::nanoseconds pause(std::max<int64_t>(next_ns - MonotonicNs(), 0));
+      changed_.wait_for(lock, pause, [this] { return stopping() || came_live_.has_value(); });
+    }
+  }
+}
+
+std::optional<EndedDay> EndOfDay::FirstEnded() {
+  const std::lock_guard lock(mutex_);
+  if (ended_.empty()) return std::nullopt;
+  return ended_.front();
+}
+
+int64_t EndOfDay::DoWhatIsDue() {
+  while (!stopping()) {
+    const std::optional<EndedDay> day = FirstEnded();
+    const bool write = look_for_logs_ || day;
+    if (write && MonotonicNs() >= next_write_ns_) {
+      // Past logs first: days are written in order.
+      const bool past = look_for_logs_;
+      const absl::Status status = past ? WritePastLogs() : WriteEndedDay(*day);
+      if (!status.ok() && !(IsFinal(status) && !past)) {
+        next_write_ns_ = MonotonicNs() + options_.retry_ns;
+        if (!stopping())
+          CountError("day not written yet, trying again", day ? day->date : kNullInt, status);
+        continue;
+      }
+      if (past) {
+        look_for_logs_ = false;
+        continue;
+      }
+      if (!status.ok()) {
+        CountError("day not written, and never will be as it is: only its log has it", day->date,
+                   status);
+        given_up_.insert(day->date);
+      }
+      written_.push_back(day->date);
+      hdb_is_behind_ = true;
+      const std::lock_guard lock(mutex_);
+      ended_.pop_front();
+      continue;
+    }
+    if (hdb_is_behind_ && MonotonicNs() >= next_hdb_ns_) {
+      if (const absl::Status told = TellHdb(); !told.ok()) {
+        CountError("hdb does not have the day yet, trying again",
+                   written_.empty() ? kNullInt : written_.back(), told);
+        next_hdb_ns_ = MonotonicNs() + options_.retry_ns;
+        continue;
+      }
+      hdb_is_behind_ = false;
+      for (const int32_t date : std::exchange(written_, {})) {
+        rdb_->DropDay(date);
+        LogInfo("day handed over date={} hdb={}", FormatDate(date),
+                options_.hdb.empty() ? "none" : options_.hdb);
+      }
+      RemoveOldLogs();
+      continue;
+    }
+    if (!write && !hdb_is_behind_) return INT64_MAX;
+    return std::min(write ? next_write_ns_ : INT64_MAX, hdb_is_behind_ ? next_hdb_ns_ : INT64_MAX);
+  }
+  return INT64_MAX;
+}
+
+void EndOfDay::CountError(std::string_view what, int32_t date, const absl::Status& why) {
+  Add(rdb_->counters().day_errors);
+  LogError("{} date={} error=\"{}\"", what, date == kNullInt ? "past" : FormatDate(date),
+           Message(why));
+}
+
+absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
+  const int64_t begin_ns = MonotonicNs();
+  PartitionWriterOptions options;
+  options.database = options_.database;
+  options.compression = options_.compression;
+  options.workers = &workers_;
+  options.observer = &stopper_;
+  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(options, date, tables));
+  uint64_t rows = 0;
+  for (const auto& table : written.tables) rows += table.rows;
+  Add(rdb_->counters().days_written);
+  LogInfo("day written date={} path={} tables={} rows={} bytes={} new_names={} ms={}",
+          FormatDate(date), written.path, written.tables.size(), rows, written.bytes,
+          written.new_names, (MonotonicNs() - begin_ns) / 1'000'000);
+  return absl::OkStatus();
+}
+
+// Of a partition that is there already: whether it is this day's.
+absl::Status EndOfDay::CheckWritten(const EndedDay& day) const {
+  TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, day.date));
+  for (const std::shared_ptr<const Table>& table : day.tables) {
+    const std::string folder = fmt::format("{}/{}", path, table->schema().table);
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
+                        SplayedTable::Open(folder));
+    TS_ASSIGN_OR_RETURN(const uint64_t rows, stored->Rows());
+    if (rows == table->rows()) continue;
+    return FailedPrecondition("{}: written before, with {} rows, expected {}", folder, rows,
+                              table->rows());
+  }
+  return SyncDirectory(DirectoryOf(path));  // The rename may have been the last that succeeded.
+}
+
+absl::Status EndOfDay::WriteTables(const EndedDay& day) {
+  std::vector<Snapshot> tables;
+  for (const std::shared_ptr<const Table>& table : day.tables) {
+    tables.push_back(table->TakeSnapshot());
+  }
+  return Write(day.date, tables);
+}
+
+absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
+  absl::Status written = absl::NotFoundError("no log");
+  if (!day.complete && logs_) {
+    written = WriteLog(
+        {day.date, fmt::format("{}/{}{}", logs_->folder, logs_->name, FormatDate(day.date))});
+  }
+  if (absl::IsNotFound(written) || absl::IsDataLoss(written)) {
+    if (!day.complete) {
+      CountError("day lacks rows in memory and its log does not help", day.date, written);
+    }
+    written = WriteTables(day);
+  }
+  // A day is not written twice. If this is another part of it, its log has that.
+  if (absl::IsFailedPrecondition(written)) {
+    written = absl::OkStatus();
+    if (const absl::Status same = CheckWritten(day); !same.ok()) {
+      CountError("day was written before: these rows are in its log only", day.date, same);
+    }
+  }
+  if (written.ok() && logs_) logs_->current = std::max(logs_->current, day.date + 1);
+  return written;
+}
+
+absl::Status EndOfDay::WriteLog(const DayLog& log) {
+  LogInfo("day from its log date={} log={}", FormatDate(log.date), log.path);
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<LoggedDay> day,
+                      LoggedDay::Replay(log.path, logs_->schemas, [this] { return stopping(); }));
+  return Write(log.date, day->Tables());
+}
+
+// Days that ended when this process, or all of them, did not run.
+absl::Status EndOfDay::WritePastLogs() {
+  const absl::StatusOr<std::vector<DayLog>> logs = FindDayLogs(logs_->folder, logs_->name);
+  if (!logs.ok()) {
+    LogWarn("past days cannot be looked for folder={} error=\"{}\"", logs_->folder,
+            Message(logs.status()));
+    return absl::OkStatus();
+  }
+  const std::optional<EndedDay> ended = FirstEnded();
+  const int32_t end_date = std::min(logs_->current, ended ? ended->date : logs_->current);
+  for (const DayLog& log : *logs) {
+    if (log.date >= end_date || given_up_.contains(log.date)) continue;
+    TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.database, log.date));
+    if (!there.empty()) continue;
+    const absl::Status written = WriteLog(log);
+    if (written.ok()) {
+      hdb_is_behind_ = true;
+    } else if (absl::IsDataLoss(written) || IsFinal(written)) {
+      CountError("day not written, its log waits to be repaired", log.date, written);
+      given_up_.insert(log.date);
+    } else {
+      return Annotate(written, FormatDate(log.date));
+    }
+  }
+  RemoveOldLogs();
+  return absl::OkStatus();
+}
+
+absl::Status EndOfDay::TellHdb() const {
+  if (options_.hdb.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(options_.hdb));
+  wire::ClientOptions client;
+  client.user = "rdb";
+  const std::chrono::milliseconds timeout(options_.hdb_timeout_ns / 1'000'000);
+  return Annotate(wire::Ask(address, Value::String("\\l ."), timeout, client).status(),
+                  options_.hdb);
+}
+
+void EndOfDay::RemoveOldLogs() {
+  if (options_.keep_logs_days < 0 || !logs_) return;
+  const absl::StatusOr<std::vector<DayLog>> logs = FindDayLogs(logs_->folder, logs_->name);
+  if (!logs.ok()) return;
+  for (const DayLog& log : *logs) {
+    if (stopping() || log.date >= logs_->current - options_.keep_logs_days) return;
+    if (unverified_.contains(log.date)) continue;
+    const absl::StatusOr<std::string> partition = FindPartition(options_.database, log.date);
+    if (!partition.ok() || partition->empty()) continue;
+    const Storage storage(&stopper_);
+    absl::Status status = VerifyAgainstLog(*partition, log.path, logs_->schemas);
+    if (status.ok()) status = storage.Remove(log.path);
+    if (status.ok()) status = storage.Remove(log.path + ".idx");
+    if (status.ok()) {
+      LogInfo("log removed, its partition has all of it path={}", log.path);
+    } else {
+      CountError("log not removed", log.date, status);
+      unverified_.insert(log.date);
+    }
+  }
+}
+
+}  // namespace tickstack::rdb

@@ -1,0 +1,136 @@
+#pragma once
+
+// Writes days that are over into a database, beside the capture of the next one:
+//
+//   ingest thread   .u.end: tables frozen, new ones -------------------- capture goes on ----->
+//   this thread               | write the partition | tell the hdb | drop the day |
+//
+// What is left to do is what the disk says. A day is done when its partition is there, and that
+// appears in one rename, so who dies before it does the day again and who dies after it does not:
+//
+//   died before       at the next start                              where the rows come from
+//   the rename        the day's log has no partition: written        the log
+//   the hdb knew      a partition is there: nothing, and an hdb
+//                     that starts later loads it anyway
+//
+// Days are written in order. A try that fails (a full disk) comes again after a pause, and the day
+// stays in memory and visible until then. A log that is damaged is not tried again: its day waits
+// for a person, and the days after it do not.
+//
+// The hdb is told by the message that kdb+'s own rdb sends, the text `\l .`, and asked again until
+// it has answered; only then the tables are dropped.
+//
+// Logs are removed when they are older than keep_logs_days and VerifyAgainstLog agrees.
+//
+// Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
+// class, which stands back for it by its niceness.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "base/worker_pool.h"
+#include "rdb/day_logs.h"
+#include "rdb/ended_day.h"
+#include "rdb/rdb.h"
+#include "table/partition_writer.h"
+
+namespace tickstack::rdb {
+
+struct EndOfDayOptions {
+  std::string database;
+  // Where the tickerplant's logs are; empty: where it says. Where they cannot be read, days in
+  // memory are written all the same.
+  std::string log_folder;
+  std::string hdb;  // host:port; empty: nobody is told.
+  CompressionRules compression;
+  int threads = 2;  // That write.
+  int nice = 10;
+  int keep_logs_days = -1;  // -1: for ever.
+  int64_t retry_ns = 5 * kNsPerSecond;
+  int64_t hdb_timeout_ns = 10 * kNsPerSecond;
+  StorageObserver* observer = nullptr;  // Of the writes; may be nullptr.
+};
+
+class EndOfDay final : public DayKeeper {
+ public:
+  // `rdb` outlives this, and counts what happens here.
+  EndOfDay(EndOfDayOptions options, Rdb* rdb);
+  // Gives up what it is at; the next start finishes it.
+  ~EndOfDay() override;
+
+  void OnDayEnded(EndedDay day) override;
+  void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) override;
+
+  // Waits until everything that is known to be to do is done, or the time is over: false.
+  bool WaitUntilIdle(int64_t at_most_ns);
+
+ private:
+  // Lets no step of a write happen any more once this is stopping.
+  class Stopper final : public StorageObserver {
+   public:
+    explicit Stopper(EndOfDay* owner) : owner_(owner) {}
+    absl::Status Before(StorageStep step, const std::string& path, size_t bytes) override;
+
+   private:
+    EndOfDay* const owner_;
+  };
+  // What the tickerplant's logs are called, which is being written, and what is in them.
+  struct Logs {
+    std::string folder;
+    std::string name;
+    int32_t current = 0;
+    std::vector<Schema> schemas;
+  };
+
+  void Run();
+  // Does what is due, without the lock; returns when there may be more to do: MonotonicNs, or
+  // INT64_MAX if everything is done.
+  int64_t DoWhatIsDue();
+  absl::Status WritePastLogs();
+  absl::Status WriteEndedDay(const EndedDay& day);
+  absl::Status WriteTables(const EndedDay& day);
+  absl::Status WriteLog(const DayLog& log);
+  absl::Status Write(int32_t date, std::span<const Snapshot> tables);
+  absl::Status CheckWritten(const EndedDay& day) const;
+  absl::Status TellHdb() const;
+  void RemoveOldLogs();
+  void CountError(std::string_view what, int32_t date, const absl::Status& why);
+  std::optional<EndedDay> FirstEnded();
+  bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
+
+  const EndOfDayOptions options_;
+  Rdb* const rdb_;
+  Stopper stopper_{this};
+  WorkerPool workers_;
+  std::atomic<bool> stopping_ = false;  // A flag that publishes nothing.
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<EndedDay> ended_;     // Guarded by mutex_; the first may be being written.
+  std::optional<Logs> came_live_;  // Guarded by mutex_: past logs are to be looked for.
+  bool idle_ = false;              // Guarded by mutex_: nothing is to be done.
+
+  // The thread's own.
+  std::optional<Logs> logs_;
+  bool look_for_logs_ = false;
+  std::set<int32_t> given_up_;    // Days whose logs wait for a person.
+  std::set<int32_t> unverified_;  // Logs that are not removed, which was said.
+  std::vector<int32_t> written_;  // Days in memory that the hdb is to be told of.
+  bool hdb_is_behind_ = false;
+  int64_t next_write_ns_ = 0;  // MonotonicNs: not before.
+  int64_t next_hdb_ns_ = 0;
+  std::thread thread_;  // Last: it uses the rest.
+};
+
+}  // namespace tickstack::rdb

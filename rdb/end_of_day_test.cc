@@ -1,0 +1,415 @@
+#include "rdb/end_of_day.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "table/partition_testing.h"
+#include "table/value.h"
+#include "wire/codec.h"
+#include "wire/listener_options.h"
+
+namespace tickstack::rdb {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+constexpr int32_t kDate = 8794;  // 2024.01.29
+constexpr int64_t kWait = 60 * kNsPerSecond;
+
+ByteBuffer Body(const Value& value) {
+  ByteBuffer body;
+  wire::Encode(value, body);
+  return body;
+}
+
+// (`upd; `trade; columns): rows of these numbers, of two symbols in turn.
+ByteBuffer Upd(int64_t first, int64_t rows) {
+  SymbolVector names;
+  std::vector<int64_t> times, numbers;
+  for (int64_t i = first; i < first + rows; ++i) {
+    names.push_back(i % 2 == 0 ? "IBM" : "AIG");
+    times.push_back(i);
+    numbers.push_back(i);
+  }
+  return Body(
+      Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                   Value::List({Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
+                                Value::Symbols(names),
+                                Value::Vector(Type::kLong, std::span<const int64_t>(numbers))})}));
+}
+
+ByteBuffer End(int32_t date) {
+  return Body(Value::List({Value::Symbol(".u.end"), Value::Date(date)}));
+}
+
+std::vector<Schema> Schemas() {
+  return {*ParseSchema("trade", "time p, sym s, size j"), *ParseSchema("quote", "time p, sym s")};
+}
+
+// What a tickerplant leaves behind: a log of each day, its messages back to back.
+class Logs {
+ public:
+  explicit Logs(std::string folder) : folder_(std::move(folder)) {
+    std::filesystem::create_directories(folder_);
+  }
+  std::string PathOf(int32_t date) const { return folder_ + "/sym" + FormatDate(date); }
+  void Write(int32_t date, const std::vector<ByteBuffer>& bodies) {
+    std::string bytes("\xff\x01\0\0\0\0\0\0", 8);
+    for (const ByteBuffer& body : bodies) bytes += AsText(body);
+    PutFile(PathOf(date), bytes);
+  }
+
+ private:
+  const std::string folder_;
+};
+
+// An RDB with an end of day, fed by hand.
+class Stack {
+ public:
+  explicit Stack(const EndOfDayOptions& options, size_t capacity_bytes = SIZE_MAX)
+      : tier_(mem::MakeDramTier("dram", capacity_bytes)),
+        rdb_({}, Placement(tier_.get()), &SystemClock::Instance()) {
+    rdb_.OnSchemas(Schemas());
+    end_of_day_ = std::make_unique<EndOfDay>(options, &rdb_);
+    rdb_.KeepDays(end_of_day_.get());
+  }
+
+  Rdb& rdb() { return rdb_; }
+  void Take(const ByteBuffer& message) { rdb_.OnLive(message); }
+  void GoLive(const std::string& log) {
+    rdb_.SetLog({log, std::nullopt});
+    rdb_.OnGoneLive();
+  }
+  bool Finish(int64_t at_most_ns = kWait) { return end_of_day_->WaitUntilIdle(at_most_ns); }
+  // As a process that is told to end, or whose end is all that is left of it after a kill.
+  void Stop() { end_of_day_ = nullptr; }
+  size_t Rows() { return rdb_.FindTable("trade")->rows(); }
+
+ private:
+  std::unique_ptr<mem::Tier> tier_;
+  Rdb rdb_;
+  std::unique_ptr<EndOfDay> end_of_day_;
+};
+
+class EndOfDayTest : public testing::Test {
+ protected:
+  EndOfDayTest() {
+    options_.database = folder_ / "hdb";
+    options_.retry_ns = 1'000'000;
+    options_.threads = 2;
+  }
+  std::string PartitionOf(int32_t date) const { return folder_ / "hdb/" + FormatDate(date); }
+  std::vector<int64_t> Written(int32_t date) const {
+    std::vector<int64_t> sizes = FixedColumn<int64_t>(PartitionOf(date) + "/trade/size");
+    std::ranges::sort(sizes);
+    return sizes;
+  }
+  static std::vector<int64_t> Numbers(int64_t begin, int64_t end) {
+    std::vector<int64_t> numbers;
+    for (int64_t i = begin; i < end; ++i) numbers.push_back(i);
+    return numbers;
+  }
+
+  TemporaryFolder folder_;
+  EndOfDayOptions options_;
+};
+
+TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  stack.Take(Upd(100, 5));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(stack.Rows(), 5u);
+  EXPECT_EQ(stack.rdb().days_kept(), 0u);
+  EXPECT_EQ(stack.rdb().counters().days_written, 1u);
+  EXPECT_EQ(stack.rdb().counters().day_errors, 0u);
+  // A table without rows, and a day without any, are there too.
+  EXPECT_EQ(FixedColumn<int64_t>(PartitionOf(kDate) + "/quote/time").size(), 0u);
+  stack.Take(End(kDate + 1));
+  stack.Take(End(kDate + 2));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate + 1), Numbers(100, 105));
+  EXPECT_THAT(Written(kDate + 2), IsEmpty());
+}
+
+// Refuses steps while it is told to.
+class Refusing : public StorageObserver {
+ public:
+  absl::Status Before(StorageStep step, const std::string& path, size_t) override {
+    if (!refuse || step == StorageStep::kRemove) return absl::OkStatus();
+    ++refused;
+    return ResourceExhausted("{}: write: No space left on device", path);
+  }
+  std::atomic<bool> refuse = true;
+  std::atomic<int> refused = 0;
+};
+
+TEST_F(EndOfDayTest, KeepsTheDayVisibleUntilAFullDiskHasRoom) {
+  Refusing disk;
+  options_.observer = &disk;
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  stack.Take(Upd(100, 5));
+  while (disk.refused < 3) std::this_thread::yield();
+  EXPECT_EQ(stack.Rows(), 15u);
+  EXPECT_EQ(stack.rdb().days_kept(), 1u);
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  disk.refuse = false;
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(stack.Rows(), 5u);
+  EXPECT_GE(stack.rdb().counters().day_errors, 3u);
+}
+
+// An hdb: counts what it is asked.
+class FakeHdb : public wire::ServerHandler {
+ public:
+  explicit FakeHdb(uint16_t port = 0) {
+    wire::ListenerOptions listener;
+    listener.port = port;
+    server_ = *wire::Listen(loop_, listener, {}, this);
+    thread_ = std::thread([this] { loop_.Run(); });
+  }
+  ~FakeHdb() override {
+    loop_.Stop();
+    thread_.join();
+  }
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    const absl::StatusOr<Value> asked = wire::Decode(message.body);
+    reloads += asked.ok() && asked->is(Type::kChar) && asked->text() == "\\l ." ? 1 : 0;
+    const wire::ReplyTicket ticket = connection.TakeTicket();
+    if (fail) {
+      connection.ReplyError(ticket, "no");
+    } else {
+      connection.Reply(ticket, Value());
+    }
+  }
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  uint16_t port() const { return server_->port(); }
+  std::atomic<int> reloads = 0;
+  std::atomic<bool> fail = false;
+
+ private:
+  wire::EventLoop loop_;
+  std::unique_ptr<wire::Server> server_;
+  std::thread thread_;
+};
+
+TEST_F(EndOfDayTest, DropsTheDayOnlyWhenTheHdbSaidThatItHasIt) {
+  FakeHdb hdb;
+  hdb.fail = true;
+  options_.hdb = fmt::format("127.0.0.1:{}", hdb.port());
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  while (hdb.reloads < 2) std::this_thread::yield();
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(stack.Rows(), 10u);
+  hdb.fail = false;
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.Rows(), 0u);
+}
+
+TEST_F(EndOfDayTest, WritesPastDaysFromTheirLogsInOrderAndNoneTwice) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> first, second, today;
+  first.push_back(Upd(0, 10));
+  second.push_back(Upd(20, 5));
+  second.push_back(Upd(30, 5));
+  today.push_back(Upd(40, 5));
+  logs.Write(kDate, first);
+  logs.Write(kDate + 1, second);
+  logs.Write(kDate + 2, today);
+  {
+    Stack stack(options_);
+    stack.GoLive(logs.PathOf(kDate + 2));
+    ASSERT_TRUE(stack.Finish());
+    EXPECT_EQ(stack.rdb().counters().days_written, 2u);
+  }
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(Written(kDate + 1).size(), 10u);
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate + 2)));
+  EXPECT_THAT(Names(folder_ / "hdb/sym"), ElementsAre("IBM", "AIG"));
+  Stack again(options_);
+  again.GoLive(logs.PathOf(kDate + 2));
+  ASSERT_TRUE(again.Finish());
+  EXPECT_EQ(again.rdb().counters().days_written, 0u);
+  EXPECT_EQ(again.rdb().counters().day_errors, 0u);
+}
+
+TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> whole;
+  whole.push_back(Upd(0, 10));
+  logs.Write(kDate + 1, whole);
+  logs.Write(kDate + 2, {});
+  PutFile(logs.PathOf(kDate), "this is no log");
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 2));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(Written(kDate + 1), Numbers(0, 10));
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+}
+
+TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> bodies;
+  for (int64_t i = 0; i < 50; ++i) bodies.push_back(Upd(i * 1000, 1000));
+  logs.Write(kDate, bodies);
+  Stack stack(options_, size_t{1} << 20);
+  stack.GoLive(logs.PathOf(kDate));
+  for (const ByteBuffer& body : bodies) stack.Take(body);
+  ASSERT_GT(stack.rdb().counters().rows_refused, 0u);
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
+}
+
+TEST_F(EndOfDayTest, DoesNotWriteADayTwiceAndSaysSo) {
+  Stack stack(options_);
+  stack.Take(Upd(0, 10));
+  stack.Take(End(kDate));
+  stack.Take(Upd(100, 5));
+  stack.Take(End(kDate));  // A clock that was set back.
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  EXPECT_EQ(stack.Rows(), 0u);
+}
+
+TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
+  Logs logs(folder_ / "tplog");
+  for (int32_t date = kDate; date < kDate + 5; ++date) {
+    std::vector<ByteBuffer> bodies;
+    bodies.push_back(Upd(date * 100, 10));
+    logs.Write(date, bodies);
+  }
+  options_.keep_logs_days = 2;
+  {
+    Stack stack(options_);
+    // The second day is written without one of its rows.
+    stack.Take(Upd(0, 9));
+    stack.Take(End(kDate + 1));
+    ASSERT_TRUE(stack.Finish());
+    stack.GoLive(logs.PathOf(kDate + 4));
+    ASSERT_TRUE(stack.Finish());
+    EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  }
+  EXPECT_FALSE(std::filesystem::exists(logs.PathOf(kDate)));
+  EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate + 1)));  // Nine rows are not ten.
+  EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate + 2)));  // Two days are kept.
+  EXPECT_EQ(Written(kDate).size(), 10u);
+}
+
+// The disk of a process that is killed before its n-th step: nothing happens on it any more, and of
+// files that were not synced by then any part is there.
+class Killed : public StorageObserver {
+ public:
+  explicit Killed(size_t steps_left) : steps_left_(steps_left) {}
+
+  absl::Status Before(StorageStep step, const std::string& path, size_t) override {
+    const std::lock_guard lock(mutex_);
+    ++steps_;
+    if (steps_left_ == 0) return absl::CancelledError("killed");
+    --steps_left_;
+    if (step == StorageStep::kCreate || step == StorageStep::kWrite) unsynced_.insert(path);
+    if (step == StorageStep::kSync) unsynced_.erase(path);
+    return absl::OkStatus();
+  }
+  void LoseWhatWasNotSynced(std::mt19937_64& rng) {
+    for (const std::string& path : unsynced_) {
+      if (!std::filesystem::exists(path)) continue;
+      // `sym` has names that were synced before.
+      if (path.ends_with("/sym")) continue;
+      std::filesystem::resize_file(path, rng() % (std::filesystem::file_size(path) + 1));
+    }
+  }
+  size_t steps() const { return steps_; }
+  bool dead() const {
+    const std::lock_guard lock(mutex_);
+    return steps_left_ == 0;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  size_t steps_left_;
+  size_t steps_ = 0;
+  std::set<std::string> unsynced_;
+};
+
+// Goal: wherever a process is killed while it writes a day, the next one leaves each day whole and
+// once. Method: two days, killed before each of the steps that a write has (each of them a point
+// where a file is made, written, synced, renamed), with what was not synced lost at random; then a
+// second process that is killed at a random step as well; then one that is not.
+TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
+  const TemporaryFolder folder(TemporaryFolder::InMemory());
+  Logs logs(folder / "tplog");
+  std::vector<ByteBuffer> first, second;
+  first.push_back(Upd(0, 300));
+  second.push_back(Upd(300, 200));
+  logs.Write(kDate, first);
+  logs.Write(kDate + 1, second);
+  logs.Write(kDate + 2, {});
+
+  const auto run = [&](const std::string& database, StorageObserver* observer, bool killed) {
+    EndOfDayOptions options = options_;
+    options.database = database;
+    options.observer = observer;
+    options.retry_ns = kNsPerSecond;
+    Stack stack(options);
+    stack.GoLive(logs.PathOf(kDate + 2));
+    if (!killed) return stack.Finish();
+    while (!static_cast<Killed*>(observer)->dead() && !stack.Finish(1'000'000)) {
+    }
+    stack.Stop();
+    return true;
+  };
+  Killed clean(SIZE_MAX);
+  ASSERT_TRUE(run(folder / "clean", &clean, false));
+  const size_t steps = clean.steps();
+  ASSERT_GT(steps, 40u);
+
+  std::mt19937_64 rng(20240129);
+  for (size_t at = 0; at < std::max<size_t>(steps, 200); ++at) {
+    SCOPED_TRACE(at);
+    const std::string database = folder / fmt::format("hdb{}", at);
+    Killed killed(at < steps ? at : rng() % steps);
+    ASSERT_TRUE(run(database, &killed, true));
+    killed.LoseWhatWasNotSynced(rng);
+    Killed again(rng() % steps);
+    ASSERT_TRUE(run(database, &again, true));
+    again.LoseWhatWasNotSynced(rng);
+    ASSERT_TRUE(run(database, nullptr, false));
+    for (const int32_t date : {kDate, kDate + 1}) {
+      const std::string path = database + "/" + FormatDate(date) + "/trade/";
+      ASSERT_EQ(FileBytes(path + "size"),
+                FileBytes(folder / "clean/" + FormatDate(date) + "/trade/size"));
+      ASSERT_EQ(
+          SymbolColumn(path + "sym", database + "/sym"),
+          SymbolColumn(folder / "clean/" + FormatDate(date) + "/trade/sym", folder / "clean/sym"));
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(database)) {
+      const std::string name = entry.path().filename();
+      EXPECT_TRUE(name == "sym" || name == "tickstack.lock$" || name == FormatDate(kDate) ||
+                  name == FormatDate(kDate + 1))
+          << name;
+    }
+    std::filesystem::remove_all(database);
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::rdb

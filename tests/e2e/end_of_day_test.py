@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""A day ends: its partition, read by a decoder that shares nothing with the writer, has what was published,
+whatever was killed meanwhile."""
+
+import filecmp
+import pathlib
+import random
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
+from tests.support import kdb_files, kdb_ipc, stack  # noqa: E402
+from tests.support.kdb_ipc import Typed  # noqa: E402
+
+DATE, NEXT = "2020.03.09", "2020.03.10"
+CONFIG = """
+[tables]
+trade = "time p, sym s, price f, size i, note *"
+quote = "time p, sym s, bid f, ask f, mode c"
+bars = "sym s, minute p | high f"
+nothing = "time p, sym s"
+[tickerplant]
+batch_ms = 5
+[[rdb]]
+[[rdb]]
+name = "other"
+port = 5012
+[eod]
+retry_s = 0.1
+keep_logs_days = {keep}
+[eod.compression]
+default = "{compression}"
+"trade.price" = "none"
+"""
+OPEN = 637_000_000_000_000_000
+NAMES = ["IBM", "AIG", "", "ZZZ", "BRK.A"]
+
+
+class EndOfDayTest(stack.StackTest):
+    def setUp(self):
+        super().setUp()
+        self.random = random.Random(9)
+        self.trades, self.quotes, self.bars = [], [], {}
+
+    def start(self, compression="none", keep=30):
+        return self.start_stack(CONFIG.format(compression=compression, keep=keep), "--date", DATE)
+
+    def publish(self, running, batches, rows=50):
+        with running.connect("tickerplant") as feed:
+            for batch in range(batches):
+                trades, quotes = [], []
+                for i in range(rows):
+                    # A tenth of the rows are late.
+                    when = OPEN + 1000 * (batch * rows + i) - (5_000_000 if i % 10 == 3 else 0)
+                    name = self.random.choice(NAMES)
+                    note = b"n" * self.random.choice((0, 1, 7, 95, 96, 300))
+                    trades.append((when, name, self.random.random(), self.random.randrange(1000), note))
+                    quotes.append((when, name, self.random.random(), self.random.random(), b"RAB"[i % 3:i % 3 + 1]))
+                self.trades += trades
+                self.quotes += quotes
+                when, sym, price, size, note = map(list, zip(*trades))
+                feed.send([b".u.upd", "trade", [Typed("p", when), sym, price, Typed("i", size), note]])
+                when, sym, bid, ask, mode = map(list, zip(*quotes))
+                feed.send([b".u.upd", "quote", [Typed("p", when), sym, bid, ask, b"".join(mode)]])
+                key = (f"s{batch % 7}", OPEN + batch % 11)
+                self.bars[key] = float(batch)
+                feed.send([b".u.upd", "bars", [[key[0]], Typed("p", [key[1]]), [self.bars[key]]]])
+            feed.call("1")  # Everything before it has been taken.
+
+    def wait_for_rows(self, running, rdb="rdb"):
+        stack.wait_until(lambda: running.count("trade", rdb) == len(self.trades)
+                         and running.count("quote", rdb) == len(self.quotes), 60, "all rows")
+
+    def rows_of(self, running, table, columns):
+        path = running.data / "hdb" / DATE / table
+        read = kdb_files.read_table(str(path), kdb_files.Domains(str(running.data / "hdb")))
+        return list(zip(*(read[column].values for column in columns)))
+
+    def check_partition(self, running):
+        by_symbol = [(sym, when, price, size, note) for when, sym, price, size, note in self.trades]
+        by_symbol.sort(key=lambda row: (row[0].encode(), row[1]))
+        self.assertEqual(by_symbol, self.rows_of(running, "trade", ["sym", "time", "price", "size", "note"]))
+        by_symbol = [(sym, when, bid, ask, ord(mode)) for when, sym, bid, ask, mode in self.quotes]
+        by_symbol.sort(key=lambda row: (row[0].encode(), row[1]))
+        self.assertEqual(by_symbol, self.rows_of(running, "quote", ["sym", "time", "bid", "ask", "mode"]))
+        self.assertEqual(sorted((*key, high) for key, high in self.bars.items()),
+                         sorted(self.rows_of(running, "bars", ["sym", "minute", "high"])))
+        self.assertEqual([], self.rows_of(running, "nothing", ["sym", "time"]))
+        trade = kdb_files.read_table(str(running.data / "hdb" / DATE / "trade"),
+                                     kdb_files.Domains(str(running.data / "hdb")))
+        self.assertEqual(len({row[1] for row in self.trades}), len(trade["sym"].index.starts) - 1)
+
+    def end_day(self, running):
+        return self.run_program("eod", "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}",
+                                "--rdb", f"127.0.0.1:{running.port('rdb')}", "--timeout", "60")
+
+    def test_a_day_is_written_and_the_next_one_captured(self):
+        running = self.start()
+        self.publish(running, 40)
+        self.wait_for_rows(running)
+        self.wait_for_rows(running, "other")
+        ended = self.end_day(running)
+        self.assertEqual(0, ended.returncode, ended.stdout + ended.stderr + running.log_text())
+        self.check_partition(running)
+        self.assertEqual(0, running.count("trade"))
+        stack.wait_until(lambda: running.count("trade", "other") == 0, 20, "the other rdb without the day")
+        with running.connect("tickerplant") as feed:
+            feed.send([b".u.upd", "trade", [Typed("p", [OPEN]), ["new"], [1.0], Typed("i", [1]), [b"x"]]])
+        stack.wait_until(lambda: running.count("trade") == 1, 20, "a row of the next day")
+        self.assertTrue((running.data / "tplog" / f"sym{NEXT}").exists())
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((1, 1, 0, 0), tuple(stats[key] for key in ("days_ended", "days_written", "days_kept",
+                                                                    "day_errors")))
+        # It ended: it is not ended again.
+        self.assertNotEqual(0, self.end_day(running).returncode)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_the_log_of_a_past_day_gives_the_same_bytes(self):
+        running = self.start("gzip-1")
+        self.publish(running, 30)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+        again = self.folder / "again"
+        arguments = ("eod", "--config", str(running.folder / "stack.toml"), "--data", str(running.data), "--date", DATE,
+                     "--database", str(again))
+        written = self.run_program(*arguments)
+        self.assertEqual(0, written.returncode, written.stderr)
+        for path in sorted((running.data / "hdb" / DATE).rglob("*")):
+            if path.is_file():
+                other = again / path.relative_to(running.data / "hdb")
+                self.assertTrue(filecmp.cmp(path, other, shallow=False), f"{path} is not {other}")
+        # A day is written once.
+        refused = self.run_program(*arguments)
+        self.assertEqual(1, refused.returncode)
+        self.assertIn("the day is written", refused.stderr)
+
+    def test_kills_in_the_middle_of_it_lose_nothing(self):
+        running = self.start()
+        self.publish(running, 150, rows=200)
+        self.wait_for_rows(running)
+        with running.connect("tickerplant") as client:
+            client.call(".u.endofday[]")
+        for _ in range(6):
+            time.sleep(self.random.random() * 0.3)
+            running.kill("rdb")
+
+        def written():
+            try:
+                return (running.data / "hdb" / DATE).exists() and running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0
+            except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
+                return False
+        stack.wait_until(written, 60, "the partition")
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+        left = sorted(path.name for path in (running.data / "hdb").iterdir())
+        self.assertEqual(["2020.03.09", "sym", "tickstack.lock$"], left)
+
+
+if __name__ == "__main__":
+    stack.main()
