@@ -1,0 +1,210 @@
+// What the end of a day costs: the quotes and trades of a day, captured by an RDB, are written,
+// synced and handed over while the next day is captured. Beside it, in the same run before and
+// after, what `dd conv=fsync` takes to write as many bytes of zeros into the same folder.
+//
+//   eod_bench --database /mnt/disk/db --quotes 30000000
+//
+// The estimate: a quote has 50 bytes in its partition (8 columns, the symbol as 8 bytes), a trade
+// 31, so 30 million quotes and 3 million trades are 1.59 GB. Each element is gathered by row
+// number, mostly a cache miss a row and column: 7 columns of 33 million rows at some 5 to 8 ns are
+// 1 to 2 s of one core; the rest is a copy into the page cache and the disk.
+//
+// Lateness: a batch of the next day is due every --batch-ms; it is late by what has passed since
+// then when its rows are visible.
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/byte_buffer.h"
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/time.h"
+#include "bench/day_batches.h"
+#include "bench/machine.h"
+#include "rdb/end_of_day.h"
+#include "rdb/rdb.h"
+#include "table/codec.h"
+#include "table/value.h"
+
+namespace tickstack {
+namespace {
+
+constexpr int32_t kDate = 7373;  // 2020.03.09
+
+struct Options {
+  std::string database = "eod_bench.db";
+  size_t quotes = 30'000'000;
+  size_t symbols = 8'000;
+  int threads = 2;
+  int batch_ms = 50;
+  size_t batch_rows = 2'400;
+  std::string compression = "none";
+};
+
+void AppendName(std::string_view name, ByteBuffer& out) {
+  out.AppendLittle(int8_t{-static_cast<int8_t>(Type::kSymbol)});
+  out.Append(name);
+  out.AppendLittle(uint8_t{0});
+}
+
+void AppendListHeader(Type type, size_t count, ByteBuffer& out) {
+  out.AppendLittle(static_cast<int8_t>(type));
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(static_cast<int32_t>(count));
+}
+
+// (`upd; `table; columns)
+void EncodeUpd(std::string_view table, const BatchView& batch, ByteBuffer& out) {
+  out.clear();
+  AppendListHeader(Type::kList, 3, out);
+  AppendName("upd", out);
+  AppendName(table, out);
+  AppendListHeader(Type::kList, batch.columns.size(), out);
+  for (const ColumnView& column : batch.columns) {
+    AppendListHeader(column.type, batch.rows, out);
+    out.Append(column.data);
+  }
+}
+
+// Two tables' day as published messages, ten quotes to a trade.
+class Market {
+ public:
+  explicit Market(const Options& options)
+      : options_(options),
+        quotes_(DefaultSchemas()[1], BatchOptions(options)),
+        trades_(DefaultSchemas()[0], BatchOptions(options)) {}
+
+  const ByteBuffer& Next() {
+    const bool trade = ++batch_ % 11 == 0;
+    EncodeUpd(trade ? "trade" : "quote", trade ? trades_.Next() : quotes_.Next(), body_);
+    return body_;
+  }
+  size_t quotes() const { return quotes_.rows(); }
+  size_t trades() const { return trades_.rows(); }
+
+ private:
+  static bench::DayBatchOptions BatchOptions(const Options& options) {
+    bench::DayBatchOptions batches;
+    batches.rows_per_batch = options.batch_rows;
+    batches.symbols = options.symbols;
+    batches.open_ns = int64_t{kDate} * kNsPerDay;
+    batches.step_ns = 700'000;
+    return batches;
+  }
+
+  const Options options_;
+  bench::DayBatches quotes_, trades_;
+  size_t batch_ = 0;
+  ByteBuffer body_;
+};
+
+double SecondsOfDd(const std::string& folder, size_t bytes) {
+  const std::string file = folder + "/dd";
+  const std::string command = "dd if=/dev/zero of='" + file +
+                              "' bs=1M count=" + std::to_string((bytes >> 20) + 1) +
+                              " conv=fsync 2>/dev/null";
+  const int64_t begin_ns = MonotonicNs();
+  TS_CHECK(std::system(command.c_str()) == 0);
+  const double seconds = static_cast<double>(MonotonicNs() - begin_ns) / 1e9;
+  std::filesystem::remove(file);
+  return seconds;
+}
+
+size_t BytesOf(const std::string& folder) {
+  size_t bytes = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+int Run(const Options& options) {
+  std::filesystem::remove_all(options.database);
+  std::filesystem::create_directories(options.database);
+  const std::string folder = std::filesystem::absolute(options.database).parent_path();
+  std::printf("%s\n", bench::MachineText().c_str());
+
+  const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("dram");
+  rdb::Rdb rdb({}, rdb::Placement(tier.get()), &SystemClock::Instance());
+  rdb.OnSchemas(DefaultSchemas());
+  rdb::EndOfDayOptions how;
+  how.database = options.database;
+  how.threads = options.threads;
+  how.compression.Set("default", *ParseCompression(options.compression));
+  rdb::EndOfDay end_of_day(how, &rdb);
+  rdb.KeepDays(&end_of_day);
+  Market market(options);
+  while (market.quotes() < options.quotes) rdb.OnLive(market.Next());
+  const size_t quotes = market.quotes(), trades = market.trades();
+  const size_t bytes = quotes * 50 + trades * 31;
+  std::printf("captured quotes=%zu trades=%zu partition_bytes=%zu\n", quotes, trades, bytes);
+
+  const double dd_before = SecondsOfDd(folder, bytes);
+  const size_t memory_before = bench::AnonymousBytes();
+  std::atomic<bool> done = false;
+  std::atomic<size_t> memory_max = 0;
+  std::thread sampler([&] {
+    while (!done) {
+      memory_max = std::max<size_t>(memory_max, bench::AnonymousBytes());
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  });
+
+  ByteBuffer end;
+  Encode(Value::List({Value::Symbol(".u.end"), Value::Date(kDate)}), end);
+  const int64_t begin_ns = MonotonicNs();
+  rdb.OnLive(end);
+  const int64_t frozen_ns = MonotonicNs() - begin_ns;
+  const int64_t period_ns = int64_t{1'000'000} * options.batch_ms;
+  int64_t latest_ns = 0, batches = 0;
+  for (int64_t due_ns = begin_ns + period_ns; rdb.days_kept() > 0; due_ns += period_ns) {
+    const ByteBuffer& body = market.Next();
+    while (MonotonicNs() < due_ns) {
+      std::this_thread::sleep_for(std::chrono::nanoseconds(due_ns - MonotonicNs()));
+    }
+    rdb.OnLive(body);
+    latest_ns = std::max(latest_ns, MonotonicNs() - due_ns);
+    ++batches;
+  }
+  const double seconds = static_cast<double>(MonotonicNs() - begin_ns) / 1e9;
+  done = true;
+  sampler.join();
+  const double dd_after = SecondsOfDd(folder, bytes);
+  const double dd = std::min(dd_before, dd_after);
+  std::printf(
+      "end of day s=%.2f dd_before_s=%.2f dd_after_s=%.2f ratio=%.2f bytes=%zu frozen_us=%lld\n",
+      seconds, dd_before, dd_after, seconds / dd, BytesOf(options.database),
+      static_cast<long long>(frozen_ns / 1000));
+  std::printf(
+      "extra_anonymous_mib=%.0f batches=%lld latest_batch_ms=%.2f\n",
+      static_cast<double>(memory_max - std::min<size_t>(memory_max, memory_before)) / (1 << 20),
+      static_cast<long long>(batches), static_cast<double>(latest_ns) / 1e6);
+  std::filesystem::remove_all(options.database);
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickstack
+
+int main(int argc, char** argv) {
+  tickstack::Options options;
+  CLI::App app("Write a day down while the next one is captured");
+  app.add_option("--database", options.database, "A folder that is made, and removed again");
+  app.add_option("--quotes", options.quotes, "A tenth as many trades")->capture_default_str();
+  app.add_option("--symbols", options.symbols)->capture_default_str();
+  app.add_option("--threads", options.threads, "That write")->capture_default_str();
+  app.add_option("--batch-ms", options.batch_ms, "Of the next day")->capture_default_str();
+  app.add_option("--compression", options.compression)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  tickstack::InitLogging("eod_bench");
+  return tickstack::Run(options);
+}
