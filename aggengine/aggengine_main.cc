@@ -7,6 +7,7 @@
 #include "aggengine/engine.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
@@ -40,6 +41,7 @@ absl::Status Run(AggEngineMainOptions options) {
   AggEngineService service(loop, service_options, &engine);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, {}, &service));
+  AskForShortSlices();
   LogInfo("aggengine up port={} tickerplant={} bars={} publish_ms={} tier={} kind={}",
           server->port(), options.tickerplant, options.bars.size(), options.publish_ms,
           options.state.name, NameOf(options.state.kind));

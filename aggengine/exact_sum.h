@@ -121,8 +121,13 @@ inline double ReadExact(const uint64_t* sum) {
   uint64_t below = zeros > 0 ? next << zeros : next;
   if (top > 1) below |= words[0];
   if (below != 0) leading |= 1;
-  const double rounded =
-      std::ldexp(static_cast<double>(leading), 64 * top - zeros - internal::kFractionBits);
+  // A power of two from 2^-143 to 2^48, by its bits: ldexp is a call, and slower than all the
+  // rest.
+  const int exponent = 64 * top - zeros - internal::kFractionBits;
+  const uint64_t power_bits = static_cast<uint64_t>(1023 + exponent) << 52;
+  double power = 0;
+  std::memcpy(&power, &power_bits, sizeof power);
+  const double rounded = static_cast<double>(leading) * power;
   return negative ? -rounded : rounded;
 }
 
