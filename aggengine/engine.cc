@@ -11,6 +11,8 @@
 namespace tickstack::aggengine {
 namespace {
 
+constexpr size_t kAhead = 8;  // Rows, for memory that is asked for ahead.
+
 void AppendSymbol(std::string_view name, ByteBuffer& out) {
   out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
   out.Append(name);
@@ -279,7 +281,11 @@ void Engine::TakeHistories(Source& source) {
   TickBatch& batch = source.batch;
   for (Source::TimedOperand& timed : source.timed) {
     const std::span<const double> values = batch.AsFloats(timed.operand);
+    const std::span<const uint32_t> slots = batch.symbols();
     for (size_t i = 0; i < batch.rows(); ++i) {
+      // Lines are in no order, and each is in two places: both on their way while others are done.
+      if (i + 2 * kAhead < slots.size()) timed.history->PrefetchLine(slots[i + 2 * kAhead]);
+      if (i + kAhead < slots.size()) timed.history->PrefetchEnd(slots[i + kAhead]);
       const int64_t time_ns = batch.times()[i];
       if (time_ns == TickBatch::kNoTime) continue;
       const StepHistory::Change change =

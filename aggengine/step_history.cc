@@ -10,7 +10,12 @@ StepHistory::Change StepHistory::Insert(uint32_t slot, int64_t time_ns, double v
   if (slot >= lines_.size()) lines_.resize(slot + 1);
   Line& line = lines_[slot];
   const Step step{time_ns, value};
-  if (line.any && time_ns <= line.newest.time_ns) return InsertLate(line, step);
+  if (line.any && time_ns <= line.newest.time_ns) {
+    CloseEnd(line);
+    const Change late = InsertLate(line, step);
+    OpenEnd(line);
+    return late;
+  }
   Change change;
   if (line.any) {
     change.before = line.newest;
@@ -18,16 +23,32 @@ StepHistory::Change StepHistory::Insert(uint32_t slot, int64_t time_ns, double v
   }
   line.any = true;
   line.newest = step;
+  if (line.next != line.end) {
+    *line.next++ = step;
+    return change;
+  }
+  CloseEnd(line);
   Append(line, step);
+  OpenEnd(line);
   return change;
 }
 
+void StepHistory::CloseEnd(Line& line) {
+  if (line.blocks.empty()) return;
+  Block& last = line.blocks.back();
+  last.count = static_cast<uint32_t>(line.next - last.steps);
+}
+
+void StepHistory::OpenEnd(Line& line) {
+  line.next = line.end = nullptr;
+  if (line.blocks.empty()) return;
+  const Block& last = line.blocks.back();
+  line.next = last.steps + last.count;
+  line.end = last.steps + last.capacity;
+}
+
+// The last block is full, or there is none.
 void StepHistory::Append(Line& line, Step step) {
-  if (!line.blocks.empty() && line.blocks.back().count < line.blocks.back().capacity) {
-    Block& block = line.blocks.back();
-    block.steps[block.count++] = step;
-    return;
-  }
   // Most symbols have few rows; one that filled a small block is likely to fill a large one.
   std::optional<Block> block = NewBlock(line.blocks.empty() ? kSmallBlock : kLargeBlock);
   if (!block) {

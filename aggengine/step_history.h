@@ -57,6 +57,14 @@ class StepHistory {
   // A row of the symbol in `slot`, which came after all that came before.
   Change Insert(uint32_t slot, int64_t time_ns, double value);
 
+  // Asks for the memory that Insert will touch: first the line, some rows later its end.
+  void PrefetchLine(uint32_t slot) const {
+    if (slot < lines_.size()) __builtin_prefetch(&lines_[slot], 1);
+  }
+  void PrefetchEnd(uint32_t slot) const {
+    if (slot < lines_.size()) __builtin_prefetch(lines_[slot].next, 1);
+  }
+
   void Clear();
   // Of the tier, and of DRAM for what finds the blocks.
   size_t bytes() const { return bytes_; }
@@ -72,10 +80,15 @@ class StepHistory {
   struct Line {
     std::vector<Block> blocks;  // In the order of time; none is empty.
     Step newest{};
+    // Where the last block goes on, and ends; its `count` is only right after CloseEnd.
+    Step* next = nullptr;
+    Step* end = nullptr;
     bool any = false;
     bool forgetful = false;  // Steps before the first block were given up.
   };
 
+  static void CloseEnd(Line& line);
+  static void OpenEnd(Line& line);
   void Append(Line& line, Step step);
   Change InsertLate(Line& line, Step step);
   bool Place(Line& line, size_t block, uint32_t at, Step step);
