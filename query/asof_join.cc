@@ -92,6 +92,8 @@ absl::StatusOr<TableView> Result(const AsofColumns& columns, const TableView& le
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,
                                    const TableView& right, AsofTime time, const Value* max_age,
                                    Budget& budget) {
+  TS_RETURN_IF_ERROR(CheckRows(left));
+  TS_RETURN_IF_ERROR(CheckRows(right));
   TS_ASSIGN_OR_RETURN(const AsofColumns found, FindColumns(columns, left, right));
   MaxAge bound;
   if (max_age != nullptr) {

@@ -269,7 +269,8 @@ absl::Status MatchByIndex(const AsofColumns& columns, const IndexedSide& right,
   size_t unsorted = 0;
   for (uint32_t group = 0; group < groups.groups(); ++group) {
     const size_t row = keys.rows->At(groups.PositionsOf(group)[0]);
-    RowSet& rows = right_rows[group] = right.RowsOf(keys.column.SymbolAt(row));
+    TS_ASSIGN_OR_RETURN(const Value name, keys.column.At(row));
+    RowSet& rows = right_rows[group] = right.RowsOf(name.symbol());
     if (!rows.has_sorted_times()) unsorted = std::max(unsorted, rows.count());
   }
   TS_RETURN_IF_ERROR(budget.Charge(unsorted, ParallelThreads(budget) * TimedRows::kBytesPerRow));
@@ -344,8 +345,14 @@ absl::Status MatchRows(const AsofColumns& columns, const TableView& left, const 
   TS_RETURN_IF_ERROR(CheckTimeType(left.columns[columns.left_time].type()));
   std::optional<IndexedSide> left_index, right_index;
   if (columns.right_keys.size() == 1) {
-    left_index = IndexedSide::Make(left, columns.left_keys[0], columns.left_time);
-    right_index = IndexedSide::Make(right, columns.right_keys[0], columns.right_time);
+    TS_ASSIGN_OR_RETURN(left_index,
+                        IndexedSide::Make(left, columns.left_keys[0], columns.left_time, budget));
+    TS_ASSIGN_OR_RETURN(
+        right_index, IndexedSide::Make(right, columns.right_keys[0], columns.right_time, budget));
+    // Ranges of a stored table: a row's position is not its number, nor are they of one symbol.
+    if (left_index.has_value() && !left_index->whole() && !left_index->only().has_value()) {
+      left_index.reset();
+    }
   }
   if (left_index.has_value() && right_index.has_value()) {
     return IndexJoin(*left_index, *right_index, max_age, matched, budget).Run();

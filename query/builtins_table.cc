@@ -42,14 +42,6 @@ absl::StatusOr<char> MetaLetter(const TableView& view, size_t column) {
   return static_cast<char>(LetterOf(item.type()) - 'a' + 'A');
 }
 
-std::string_view MetaAttribute(const ViewColumn& column) {
-  const Column* const gathered = column.gathered();
-  if (gathered == nullptr) return "";
-  if (!gathered->captured()) return LetterOfAttribute(gathered->value()->attribute());
-  const int indexed = gathered->snapshot().table().indexed_column();
-  return indexed == static_cast<int>(gathered->index()) ? "g" : "";
-}
-
 Result Meta(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
   SymbolVector names, foreign, attributes;
@@ -59,7 +51,7 @@ Result Meta(Context& context, Args args) {
     names.push_back(view.names[i]);
     types.push_back(letter);
     foreign.push_back("");
-    attributes.push_back(MetaAttribute(view.columns[i]));
+    attributes.push_back(LetterOfAttribute(view.columns[i].attribute()));
   }
   Value keys = Value::Table({"c"}, {Value::Symbols(std::move(names))});
   Value values =

@@ -13,24 +13,38 @@ Column::Column(Value vector) : value_(std::make_shared<Value>(std::move(vector))
 Column::Column(std::shared_ptr<const Snapshot> snapshot, size_t index)
     : snapshot_(std::move(snapshot)), index_(index) {}
 
+Column::Column(std::shared_ptr<const StoredColumn> stored)
+    : stored_(std::move(stored)), index_(stored_->index()) {}
+
 Type Column::type() const {
+  if (stored_ != nullptr) return stored_->type();
   return captured() ? snapshot_->schema().columns[index_].type : value_->type();
 }
 
-size_t Column::rows() const { return captured() ? snapshot_->rows() : value_->count(); }
+size_t Column::rows() const {
+  if (stored_ != nullptr) return stored_->rows();
+  return captured() ? snapshot_->rows() : value_->count();
+}
+
+bool Column::indexed() const {
+  if (stored_ != nullptr) return stored_->indexed();
+  return captured() && snapshot_->table().indexed_column() == static_cast<int>(index_);
+}
 
 std::optional<Value> Column::Release() && {
-  if (captured() || value_.use_count() != 1) return std::nullopt;
+  if (value_ == nullptr || value_.use_count() != 1) return std::nullopt;
   return std::move(*value_);
 }
 
 std::string_view Column::SymbolAt(size_t row) const {
+  TS_CHECK(stored_ == nullptr);
   if (!captured()) return value_->symbols()[row];
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   return symbols().NameOf(Chunk<SymbolId>(chunk.number)[row - chunk.begin_row]);
 }
 
 absl::StatusOr<Value> Column::At(size_t row) const {
+  if (stored_ != nullptr) return stored_->At(row);
   if (!captured()) return ItemAt(*value_, row);
   if (type() == Type::kSymbol) return Value::Symbol(SymbolAt(row));
   if (type() == Type::kList) return DecodeItem(snapshot_->Item(index_, row));

@@ -1,6 +1,7 @@
 #pragma once
 
-// Columns as queries read them: a captured column (chunks of a table), or the vector of a Value. A
+// Columns as queries read them: a captured column (chunks of a table), a stored one (files of
+// partitions), or the vector of a Value. A
 // Slice is a column at some rows, which nobody has copied yet: aggregates and conditions read it
 // block by block where it lies, and only what a result really needs is copied (late
 // materialisation).
@@ -22,6 +23,7 @@
 #include "query/budget.h"
 #include "query/elements.h"
 #include "query/rows.h"
+#include "query/stored_column.h"
 #include "table/chunk_layout.h"
 #include "table/symbols.h"
 #include "table/table.h"
@@ -29,41 +31,59 @@
 
 namespace tickstack::query {
 
-// Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows.
+// Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows. A stored
+// one's files are open.
 class Column {
  public:
   // `vector` is a vector or a list.
   explicit Column(Value vector);
   Column(std::shared_ptr<const Snapshot> snapshot, size_t index);
+  explicit Column(std::shared_ptr<const StoredColumn> stored);
 
   Type type() const;    // A vector type, or kList.
   size_t rows() const;  // Below 2^32 - 1 where row numbers are used.
   bool captured() const { return snapshot_ != nullptr; }
   const Snapshot& snapshot() const { return *snapshot_; }  // Of a captured column.
-  size_t index() const { return index_; }
-  const SymbolTable& symbols() const { return snapshot_->table().symbols(); }
-  const Value* value() const { return value_.get(); }  // nullptr: captured.
+  size_t index() const { return index_; }  // In the table, of a captured or stored column.
+  const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is another one.
+  const Value* value() const { return value_.get(); }           // nullptr: captured or stored.
+  // Whether symbols are numbers in symbols(): of a captured or stored column.
+  bool has_ids() const { return value_ == nullptr; }
+  const SymbolTable& symbols() const {
+    return captured() ? snapshot_->table().symbols() : stored_->symbols();
+  }
+  // Whether rows of a symbol are at hand, for all rows of the column's table.
+  bool indexed() const;
 
-  // The elements of chunk `chunk`: T is the C++ type of the elements, SymbolId for a captured
-  // symbol column. The vector of a Value is one chunk.
+  // Whether the elements lie in memory, so that Chunk() has them. Those of some stored columns are
+  // made a block at a time (stored_column.h): ForEachBlock serves all.
+  bool direct() const { return stored_ == nullptr || stored_->direct(); }
+  // The elements of chunk `chunk` of a direct column: T is the C++ type of the elements, SymbolId
+  // for symbols with ids. The vector of a Value is one chunk.
   template <typename T>
   std::span<const T> Chunk(size_t chunk) const {
     if (captured()) return snapshot_->Chunk<T>(index_, chunk);
-    return value_->span<T>();
+    if (value_ != nullptr) return value_->span<T>();
+    const std::span<const std::byte> raw = stored_->Elements(chunk);
+    return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
   // Which rows are in which chunk.
-  ChunkLayout layout() const { return captured() ? snapshot_->layout() : ChunkLayout::OneChunk(); }
+  ChunkLayout layout() const {
+    if (captured()) return snapshot_->layout();
+    return stored_ == nullptr ? ChunkLayout::OneChunk() : stored_->layout();
+  }
 
   // The vector of a Value, moved out if nobody else holds it; nullopt otherwise.
   std::optional<Value> Release() &&;
 
-  std::string_view SymbolAt(size_t row) const;  // Of a symbol column.
+  std::string_view SymbolAt(size_t row) const;  // Of a symbol column that is not stored.
   // An atom, or an item of a kList column. `type` for an item that no query can use (a function).
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
   std::shared_ptr<Value> value_;
   std::shared_ptr<const Snapshot> snapshot_;
+  std::shared_ptr<const StoredColumn> stored_;
   size_t index_ = 0;
 };
 

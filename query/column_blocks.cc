@@ -10,20 +10,48 @@
 namespace tickstack::query {
 namespace {
 
+// Bytes of elements that are made or gathered at a time: they stay in the first-level cache.
+constexpr size_t kMadeBytes = 8192;
+// A part of a stored table may have millions of rows: the clock is looked at in between.
+constexpr size_t kBlockRowsMax = size_t{1} << 18;
+
+// Of a column that is made a block at a time.
 template <typename T>
-absl::Status ForEachBlockOfRange(const Slice& slice, size_t begin, size_t end, const Budget& budget,
-                                 absl::FunctionRef<void(const Block<T>&)> f) {
-  const ChunkLayout layout = slice.column.layout();
-  const size_t end_row = slice.rows->begin_row() + end;
-  for (size_t row = slice.rows->begin_row() + begin; row < end_row;) {
-    const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
-    const size_t n = std::min(end_row, chunk.end_row) - row;
-    TS_RETURN_IF_ERROR(budget.CheckTime());
-    f(Block<T>{slice.column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n), nullptr,
-               row});
+absl::Status ForEachMadeBlock(const StoredColumn& column, size_t row, size_t end_row,
+                              const Budget& budget, absl::FunctionRef<void(const Block<T>&)> f) {
+  std::array<T, kMadeBytes / sizeof(T)> made;
+  for (size_t blocks = 0; row < end_row; ++blocks) {
+    if (blocks % 256 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    const size_t n = std::min(made.size(), end_row - row);
+    TS_RETURN_IF_ERROR(column.Read(row, n, made.data()));
+    f(Block<T>{std::span<const T>(made.data(), n), nullptr, row});
     row += n;
   }
   return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status ForEachBlockOfRows(const Column& column, size_t row, size_t end_row,
+                                const Budget& budget, absl::FunctionRef<void(const Block<T>&)> f) {
+  if (!column.direct()) return ForEachMadeBlock<T>(*column.stored(), row, end_row, budget, f);
+  const ChunkLayout layout = column.layout();
+  while (row < end_row) {
+    const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
+    const size_t n = std::min({end_row, chunk.end_row, row + kBlockRowsMax}) - row;
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    f(Block<T>{column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n), nullptr, row});
+    row += n;
+  }
+  return absl::OkStatus();
+}
+
+template <typename T>
+absl::Status ForEachBlockOfRanges(const Slice& slice, size_t begin, size_t end,
+                                  const Budget& budget,
+                                  absl::FunctionRef<void(const Block<T>&)> f) {
+  return slice.rows->EachRange(begin, end, [&](size_t row, size_t end_row, size_t) {
+    return ForEachBlockOfRows<T>(slice.column, row, end_row, budget, f);
+  });
 }
 
 // How many rows ahead a gather fetches: enough that the memory always has several to look up, few
@@ -51,7 +79,7 @@ void GatherFromChunk(const T* chunk, size_t begin_row, const uint32_t* rows, siz
 template <typename T>
 absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, const Budget& budget,
                                 absl::FunctionRef<void(const Block<T>&)> f) {
-  constexpr size_t kGathered = 8192 / sizeof(T);
+  constexpr size_t kGathered = kMadeBytes / sizeof(T);
   std::array<T, kGathered> gathered;
   const ChunkLayout layout = slice.column.layout();
   size_t until_check = 0;
@@ -64,7 +92,11 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
       }
       const size_t n = std::min(kGathered, run_end - done);
       const uint32_t* const rows = run.rows.data() + done;
-      for (size_t i = 0; i < n;) {
+      const bool direct = slice.column.direct();
+      if (!direct) {
+        TS_RETURN_IF_ERROR(slice.column.stored()->ReadAt({rows, n}, gathered.data()));
+      }
+      for (size_t i = direct ? 0 : n; i < n;) {
         const ChunkLayout::Chunk chunk = layout.ChunkOf(rows[i]);
         const auto in_chunk = static_cast<size_t>(
             rows[n - 1] < chunk.end_row
@@ -90,7 +122,11 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
 template <typename T>
 absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget,
                           absl::FunctionRef<void(const Block<T>&)> f) {
-  if (slice.rows->is_range()) return ForEachBlockOfRange<T>(slice, begin, end, budget, f);
+  if (slice.rows->is_range()) {
+    const size_t first_row = slice.rows->begin_row();
+    return ForEachBlockOfRows<T>(slice.column, first_row + begin, first_row + end, budget, f);
+  }
+  if (slice.rows->has_ranges()) return ForEachBlockOfRanges<T>(slice, begin, end, budget, f);
   return ForEachBlockOfRuns<T>(slice, begin, end, budget, f);
 }
 

@@ -7,6 +7,7 @@
 #include "query/elements.h"
 #include "query/errors.h"
 #include "query/gather.h"
+#include "query/partitions.h"
 #include "query/select.h"
 #include "query/type_rules.h"
 
@@ -41,8 +42,13 @@ std::optional<Value> FindClock(Context& context, std::string_view name) {
   }
 }
 
-// Row numbers inside a query: positions among the rows of its source.
+// Row numbers inside a query: positions among the rows of its source; of a stored table in the
+// row's partition.
 Value VirtualColumn(const Scope& scope) {
+  if (scope.view->stored != nullptr) {
+    return Value::Vector(Type::kLong,
+                         std::span<const int64_t>(RowsInParts(*scope.view->stored, *scope.rows)));
+  }
   const ScratchVector<int64_t> positions = scope.rows->PositionsIn(*scope.view->rows);
   return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
 }
@@ -320,6 +326,10 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
   if (found.has_value()) return *std::move(found);
   if (std::optional<Value> clock = FindClock(context, name)) return *std::move(clock);
   if (std::optional<Snapshot> table = context.environment.FindTable(name)) return ViewOf(*table);
+  if (const std::shared_ptr<const StoredTable> stored = context.environment.FindStored(name)) {
+    TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredParts> parts, AllParts(stored, context.budget));
+    return ViewOf(std::move(parts));
+  }
   if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
   if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr) return builtin;
   TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));

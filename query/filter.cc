@@ -211,6 +211,12 @@ bool IsIndexedTime(const Column& column) {
   return column.captured() && column.snapshot().schema().columns[column.index()].name == "time";
 }
 
+// A column that may ascend within each symbol's rows of a stored table.
+bool IsStoredTime(const Column& column) {
+  return column.stored() != nullptr && column.direct() && IsTemporal(column.type()) &&
+         !IsFloating(column.type());
+}
+
 // The part of a range of rows that a condition on time is about.
 std::optional<TimeCut> CutRange(const Slice& slice, const Interval<int64_t>& interval) {
   if (interval.negated) return std::nullopt;
@@ -283,14 +289,20 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, co
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget) {
   const Column* const times = view.columns[column].gathered();
-  if (times == nullptr || !IsIndexedTime(*times)) return std::nullopt;
-  if (&times->snapshot().table() != &rows.key().snapshot().table()) return std::nullopt;
+  if (times == nullptr) return std::nullopt;
+  const bool stored = IsStoredTime(*times) && rows.key().stored() != nullptr;
+  if (!stored && !(IsIndexedTime(*times) && rows.key().captured())) return std::nullopt;
   const std::optional<std::vector<Bound>> bounds =
       BoundsOf(times->type(), condition, constant, budget);
   if (!bounds.has_value()) return std::nullopt;
   const Interval<int64_t> interval = LongInterval(*bounds);
   if (interval.negated) return std::nullopt;
-  return rows.WithTimes(interval.lo, interval.hi);
+  if (!stored) return rows.WithTimes(interval.lo, interval.hi);
+  if (WidthOf(times->type()) == 4) {
+    const Interval<int32_t> narrow = Narrow<int32_t>(interval);
+    return rows.WithTimesOf(*times, narrow.lo, narrow.hi, budget);
+  }
+  return rows.WithTimesOf(*times, interval.lo, interval.hi, budget);
 }
 
 absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags) {

@@ -40,9 +40,10 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
 
 // The same for a condition on names, as far as the index answers it: `column` is the indexed one,
 // and `rows` are all of its table's. nullopt: it does not.
-std::optional<SymbolRows> FilterToSymbols(const TableView& view, size_t column,
-                                          const std::shared_ptr<const RowSet>& rows,
-                                          Condition condition, const Value& constant);
+absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
+                                                          const std::shared_ptr<const RowSet>& rows,
+                                                          Condition condition,
+                                                          const Value& constant);
 
 // The same for a condition on time that cuts each symbol's rows by binary search. nullopt: it does
 // not, or their times do not ascend.

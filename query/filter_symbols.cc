@@ -71,24 +71,22 @@ bool Negates(const Condition& condition) {
 }
 
 // The condition through the index.
-std::optional<SymbolRows> FromIndex(const Slice& slice, const Condition& condition,
-                                    const SymbolIdSet& set) {
-  const Snapshot& snapshot = slice.column.snapshot();
-  const bool indexed =
-      slice.IsAll() && snapshot.table().indexed_column() == static_cast<int>(slice.column.index());
-  if (!indexed || Negates(condition)) return std::nullopt;
+absl::StatusOr<std::optional<SymbolRows>> FromIndex(const Slice& slice, const Condition& condition,
+                                                    const SymbolIdSet& set) {
+  if (!slice.IsAll() || !slice.column.indexed() || Negates(condition)) return std::nullopt;
   ScratchVector<SymbolId> ids;
   set.ForEach([&](SymbolId id) { ids.push_back(id); });
-  return SymbolRows(slice.column, ids);
+  return SymbolRows::Of(slice.column, ids);
 }
 
 }  // namespace
 
-std::optional<SymbolRows> FilterToSymbols(const TableView& view, size_t column,
-                                          const std::shared_ptr<const RowSet>& rows,
-                                          Condition condition, const Value& constant) {
+absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
+                                                          const std::shared_ptr<const RowSet>& rows,
+                                                          Condition condition,
+                                                          const Value& constant) {
   const Column* const key = view.columns[column].gathered();
-  if (key == nullptr || key->type() != Type::kSymbol || !key->captured()) return std::nullopt;
+  if (key == nullptr || key->type() != Type::kSymbol || !key->has_ids()) return std::nullopt;
   const std::optional<SymbolIdSet> set = SymbolsOf(key->symbols(), condition, constant);
   if (!set.has_value()) return std::nullopt;
   return FromIndex(Slice{*key, rows}, condition, *set);
@@ -98,12 +96,11 @@ absl::StatusOr<std::optional<RowSet>> internal::FilterSymbols(const Slice& slice
                                                               const Condition& condition,
                                                               const Value& constant,
                                                               Budget& budget) {
-  if (!slice.column.captured()) return std::nullopt;
+  if (!slice.column.has_ids()) return std::nullopt;
   const std::optional<SymbolIdSet> set = SymbolsOf(slice.column.symbols(), condition, constant);
   if (!set.has_value()) return std::nullopt;
-  if (const std::optional<SymbolRows> indexed = FromIndex(slice, condition, *set)) {
-    return indexed->Merge(budget);
-  }
+  TS_ASSIGN_OR_RETURN(const std::optional<SymbolRows> indexed, FromIndex(slice, condition, *set));
+  if (indexed.has_value()) return indexed->Merge(budget);
   const bool negated = Negates(condition);
   return SelectRows<SymbolId>(slice, budget,
                               [&](SymbolId id) { return set->Contains(id) != negated; });

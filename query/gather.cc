@@ -73,6 +73,19 @@ absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
   return Value::List(std::move(items));
 }
 
+// Names of scattered rows of a stored column, some of which may be kNoItem.
+absl::StatusOr<Value> GatherStoredSymbols(const StoredColumn& column,
+                                          std::span<const uint32_t> rows) {
+  SymbolVector names;
+  names.reserve(rows.size(), rows.size() * 8);
+  for (const uint32_t& row : rows) {
+    SymbolId id = kNullSymbol;
+    if (row != kNoItem) TS_RETURN_IF_ERROR(column.ReadAt({&row, 1}, &id));
+    names.AppendName(column.symbols().NameOf(id));
+  }
+  return Value::Symbols(std::move(names));
+}
+
 absl::StatusOr<Value> CopyOne(ColumnCopy copy, Budget& budget) {
   TS_RETURN_IF_ERROR(CopyAll(std::span(&copy, 1), budget));
   return std::move(copy).Finish();
@@ -88,6 +101,7 @@ ColumnCopy::ColumnCopy(const Slice& slice)
       layout_(column_.layout()) {
   for (const PostingRun& run : rows_->runs()) AddRun(run.rows);
   count_ = rows_->count();
+  in_ranges_ = runs_.empty();
 }
 
 ColumnCopy::ColumnCopy(Column column, std::span<const uint32_t> positions)
@@ -104,6 +118,7 @@ absl::Status ColumnCopy::Reserve(Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(count_, WidthOf(type_)));
   bytes_.reserve(count_ * WidthOf(type_));
   bytes_.resize(count_ * WidthOf(type_));
+  if (!column_.direct()) return absl::OkStatus();
   const size_t chunks = column_.rows() == 0 ? 0 : layout_.Chunks(column_.rows());
   origins_.reserve(chunks);
   for (size_t chunk = 0; chunk < chunks; ++chunk) {
@@ -115,14 +130,36 @@ absl::Status ColumnCopy::Reserve(Budget& budget) {
   return absl::OkStatus();
 }
 
-void ColumnCopy::CopyRange(size_t begin, size_t end) {
+absl::Status ColumnCopy::CopyRows(size_t begin_row, size_t end_row, std::byte* out) const {
   const size_t width = WidthOf(type_);
-  std::byte* const out = bytes_.data();
-  EachPart(layout_, first_row_ + begin, first_row_ + end, [&](size_t row, size_t part_end) {
-    std::memcpy(out + (row - first_row_) * width,
+  if (!column_.direct()) return column_.stored()->Read(begin_row, end_row - begin_row, out);
+  EachPart(layout_, begin_row, end_row, [&](size_t row, size_t part_end) {
+    std::memcpy(out + (row - begin_row) * width,
                 reinterpret_cast<const void*>(origins_[layout_.NumberOf(row)] + row * width),
                 (part_end - row) * width);
   });
+  return absl::OkStatus();
+}
+
+absl::Status ColumnCopy::CopyRange(size_t begin, size_t end) {
+  const size_t width = WidthOf(type_);
+  if (!rows_->has_ranges()) {
+    return CopyRows(first_row_ + begin, first_row_ + end, bytes_.data() + begin * width);
+  }
+  return rows_->EachRange(begin, end, [&](size_t row, size_t end_row, size_t position) {
+    return CopyRows(row, end_row, bytes_.data() + position * width);
+  });
+}
+
+template <typename T>
+absl::Status ColumnCopy::GatherMade(std::span<const uint32_t> rows, T* out) const {
+  const T missing = NullElement<T>(type_);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    out[i] = missing;
+    if (rows[i] == kNoItem) continue;
+    TS_RETURN_IF_ERROR(column_.stored()->ReadAt(rows.subspan(i, 1), out + i));
+  }
+  return absl::OkStatus();
 }
 
 template <typename T>
@@ -143,17 +180,22 @@ void ColumnCopy::Gather(std::span<const uint32_t> rows, T* out) const {
   for (; i < rows.size(); ++i) out[i] = take(rows[i]);
 }
 
-void ColumnCopy::Copy(size_t begin, size_t end) {
-  if (begin == end) return;
-  if (runs_.empty()) return CopyRange(begin, end);
+absl::Status ColumnCopy::Copy(size_t begin, size_t end) {
+  if (begin == end) return absl::OkStatus();
+  if (in_ranges_) return CopyRange(begin, end);
   auto run = std::prev(std::ranges::upper_bound(runs_, begin, {}, &Run::begin));
   for (; begin < end; ++run) {
     const size_t n = std::min(end, run->begin + run->rows.size()) - begin;
-    VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
-      Gather(run->rows.subspan(begin - run->begin, n), reinterpret_cast<T*>(bytes_.data()) + begin);
-    });
+    const std::span<const uint32_t> rows = run->rows.subspan(begin - run->begin, n);
+    TS_RETURN_IF_ERROR(VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
+      T* const out = reinterpret_cast<T*>(bytes_.data()) + begin;
+      if (!column_.direct()) return GatherMade(rows, out);
+      Gather(rows, out);
+      return absl::OkStatus();
+    }));
     begin += n;
   }
+  return absl::OkStatus();
 }
 
 Value ColumnCopy::Finish() && { return Value::Vector(type_, std::move(bytes_)); }
@@ -171,20 +213,19 @@ absl::Status CopyAll(std::span<ColumnCopy> copies, Budget& budget) {
     for (size_t begin = 0; begin < copy.count(); begin += kStep) tasks.push_back({&copy, begin});
   }
   if (items <= kStep) {  // Less work than waking another thread.
-    for (ColumnCopy& copy : copies) copy.Copy(0, copy.count());
+    for (ColumnCopy& copy : copies) TS_RETURN_IF_ERROR(copy.Copy(0, copy.count()));
     return absl::OkStatus();
   }
   return ParallelTasks(budget, tasks.size(), [&](size_t i) {
     const Task& task = tasks[i];
-    task.copy->Copy(task.begin, std::min(task.begin + kStep, task.copy->count()));
-    return absl::OkStatus();
+    return task.copy->Copy(task.begin, std::min(task.begin + kStep, task.copy->count()));
   });
 }
 
 absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget) {
   if (slice.type() == Type::kList) return MaterialiseList(slice, budget);
   if (slice.type() != Type::kSymbol) return CopyOne(ColumnCopy(slice), budget);
-  if (slice.column.captured()) return MaterialiseCapturedSymbols(slice, budget);
+  if (slice.column.has_ids()) return MaterialiseCapturedSymbols(slice, budget);
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
   if (slice.IsAll()) {
     TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
@@ -204,10 +245,13 @@ absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t>
                                  Budget& budget) {
   const Type type = column.type();
   if (IsFixedWidth(type)) return CopyOne(ColumnCopy(column, rows), budget);
-  if (type == Type::kSymbol && !column.captured()) return CopyNames(*column.value(), rows, budget);
+  if (type == Type::kSymbol && !column.has_ids()) return CopyNames(*column.value(), rows, budget);
   TS_RETURN_IF_ERROR(type == Type::kSymbol ? budget.Charge(rows.size(), sizeof(size_t) + 8)
                                            : budget.ChargeItems(rows.size()));
-  if (!column.captured()) return TakeItems(*column.value(), rows);
+  if (column.value() != nullptr) return TakeItems(*column.value(), rows);
+  if (type == Type::kSymbol && column.stored() != nullptr) {
+    return GatherStoredSymbols(*column.stored(), rows);
+  }
   if (type == Type::kSymbol) {
     SymbolVector names;
     names.reserve(rows.size(), rows.size() * 8);

@@ -34,7 +34,8 @@ class ColumnCopy {
   size_t count() const { return count_; }
   absl::Status Reserve(Budget& budget);  // Makes room for the items.
   // Copies the items [begin, end). Any thread, several at a time if their items are not the same.
-  void Copy(size_t begin, size_t end);
+  // Errors: of a stored column, whose names are found to be none.
+  absl::Status Copy(size_t begin, size_t end);
   Value Finish() &&;  // When all items are copied.
 
  private:
@@ -43,7 +44,10 @@ class ColumnCopy {
     std::span<const uint32_t> rows;
   };
   void AddRun(std::span<const uint32_t> rows);
-  void CopyRange(size_t begin, size_t end);
+  absl::Status CopyRange(size_t begin, size_t end);
+  absl::Status CopyRows(size_t begin_row, size_t end_row, std::byte* out) const;
+  template <typename T>
+  absl::Status GatherMade(std::span<const uint32_t> rows, T* out) const;
   template <typename T>
   void Gather(std::span<const uint32_t> rows, T* out) const;
 
@@ -51,7 +55,8 @@ class ColumnCopy {
   Type type_;
   std::shared_ptr<const RowSet> rows_;  // Of a slice.
   size_t first_row_ = 0;                // Of a range.
-  std::vector<Run> runs_;               // None: a range.
+  bool in_ranges_ = false;              // One or several.
+  std::vector<Run> runs_;               // None: ranges.
   size_t count_ = 0;
   ChunkLayout layout_;
   ScratchVector<uintptr_t> origins_;  // For each chunk, where its row 0 would be.

@@ -125,7 +125,7 @@ absl::Status CodeElements(const Slice& key, Add add, Budget& budget) {
 absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
   const Slice& key = column.items;
   const bool by_run = !column.run_ends.empty();
-  if (!by_run && key.type() == Type::kSymbol && key.column.captured())
+  if (!by_run && key.type() == Type::kSymbol && key.column.has_ids())
     return CodesOfSymbols(key, budget);
   TS_RETURN_IF_ERROR(budget.Charge(column.rows(), 2 * sizeof(uint32_t)));
   Coder coder(column.rows());

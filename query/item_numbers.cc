@@ -31,8 +31,8 @@ void EachCode(const Slice& slice, size_t begin, size_t end, F f) {
 
 absl::StatusOr<ItemNumbers> ItemNumbers::Of(const Slice& slice, Budget& budget) {
   ItemNumbers numbers(slice);
-  const bool symbols = slice.type() == Type::kSymbol && slice.column.captured();
-  if (slice.rows->is_range() && (symbols || WidthOf(slice.type()) == 1)) {
+  const bool symbols = slice.type() == Type::kSymbol && slice.column.has_ids();
+  if (slice.rows->is_range() && slice.column.direct() && (symbols || WidthOf(slice.type()) == 1)) {
     const size_t codes =
         symbols ? static_cast<size_t>(slice.column.symbols().size()) + 1 : size_t{256};
     TS_RETURN_IF_ERROR(budget.Charge(codes, sizeof(uint32_t) + 1));

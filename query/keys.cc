@@ -6,7 +6,7 @@
 namespace tickstack::query {
 namespace {
 
-absl::StatusOr<ScratchVector<uint32_t>> NumberCapturedSymbols(const Slice& slice,
+absl::StatusOr<ScratchVector<uint32_t>> NumberIdSymbols(const Slice& slice,
                                                               KeyTable<std::string_view>& names,
                                                               Budget& budget) {
   constexpr uint32_t kUnknown = UINT32_MAX;
@@ -36,7 +36,7 @@ absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberColumn(const Slice& sl
   known.type = slice.type();
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
   if (slice.type() == Type::kSymbol) {
-    if (slice.column.captured()) return NumberCapturedSymbols(slice, known.names, budget);
+    if (slice.column.has_ids()) return NumberIdSymbols(slice, known.names, budget);
     ScratchVector<uint32_t> numbers;
     numbers.reserve(slice.count());
     for (uint32_t row : slice.rows->ToVector()) {

@@ -51,9 +51,9 @@ T PriceOfKey(Type type, int64_t key, bool ask) {
   return static_cast<T>(ordered);
 }
 
-// A column with a row for each of the view's, as a range.
+// A column with a row for each of the view's, as a range of elements that lie in memory.
 absl::StatusOr<Slice> InRange(Slice slice, Budget& budget) {
-  if (slice.rows->is_range()) return slice;
+  if (slice.rows->is_range() && slice.column.direct()) return slice;
   TS_ASSIGN_OR_RETURN(Value value, Materialise(slice, budget));
   return Slice::Of(std::move(value));
 }

@@ -13,8 +13,20 @@ absl::Status CheckText(std::string_view text, const Limits& limits) {
   return LimitError("a text of {} bytes, at most {}", text.size(), limits.max_text_bytes);
 }
 
+// `\l .` is `system "l ."`, which is a function of the process, if anything.
+absl::StatusOr<Term> EvaluateSystem(std::string_view text, Context& context) {
+  const std::string_view command = text.substr(1);
+  const Value argument = Value::String(command);
+  std::optional<absl::StatusOr<Value>> result =
+      context.environment.Call("system", std::span(&argument, 1));
+  if (!result.has_value()) return NyiError(text.substr(0, text.find(' ')));
+  TS_RETURN_IF_ERROR(result->status());
+  return *std::move(*result);
+}
+
 absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const Limits& limits) {
   TS_RETURN_IF_ERROR(CheckText(text, limits));
+  if (text.starts_with('\\')) return EvaluateSystem(text, context);
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, Parse(text, limits.max_depth));
   Term last = Value();
   for (const NodePtr& statement : statements) {
@@ -130,6 +142,8 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, F eval
 }
 
 }  // namespace
+
+std::shared_ptr<const StoredTable> Environment::FindStored(std::string_view) { return nullptr; }
 
 std::optional<Value> Environment::FindValue(std::string_view) { return std::nullopt; }
 

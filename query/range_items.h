@@ -1,7 +1,7 @@
 #pragma once
 
 // Items of a slice whose rows are a range, in the pieces that lie together: for kernels that read
-// several columns side by side, each with chunks of its own.
+// several direct columns side by side, each with chunks of its own.
 
 #include <cstddef>
 #include <span>

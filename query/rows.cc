@@ -23,6 +23,39 @@ RowSet RowSet::Range(size_t begin_row, size_t end_row) {
   return set;
 }
 
+void RowSet::AddRange(size_t begin_row, size_t end_row) {
+  if (begin_row == end_row) return;
+  if (!ranges_.empty()) {
+    const RangeAt& last = ranges_.back();
+    TS_DCHECK(begin_row >= last.begin_row + (count_ - last.position));
+    if (begin_row == last.begin_row + (count_ - last.position)) {
+      count_ += end_row - begin_row;
+      return;
+    }
+  }
+  ranges_.push_back({begin_row, count_});
+  count_ += end_row - begin_row;
+}
+
+// One range is a range.
+RowSet RowSet::Settled() && {
+  if (ranges_.size() == 1) return Range(ranges_[0].begin_row, ranges_[0].begin_row + count_);
+  return std::move(*this);
+}
+
+RowSet RowSet::OfRanges(std::span<const RowRange> ranges) {
+  RowSet set;
+  for (const RowRange& range : ranges) {
+    set.AddRange(static_cast<size_t>(range.begin_row), static_cast<size_t>(range.end_row));
+  }
+  return std::move(set).Settled();
+}
+
+size_t RowSet::NumberOfRange(size_t i) const {
+  const auto after = std::ranges::upper_bound(ranges_, i, {}, &RangeAt::position);
+  return static_cast<size_t>(after - ranges_.begin()) - 1;
+}
+
 void RowSet::AddRun(PostingRun run) {
   if (run.rows.empty()) return;
   count_ += run.rows.size();
@@ -52,6 +85,10 @@ RowSet RowSet::OfPostings(const Postings& postings) {
 size_t RowSet::At(size_t i) const {
   TS_DCHECK(i < count_);
   if (is_range()) return begin_row_ + i;
+  if (has_ranges()) {
+    const RangeAt& range = ranges_[NumberOfRange(i)];
+    return range.begin_row + (i - range.position);
+  }
   size_t run = 0;
   while (i >= runs_[run].rows.size()) i -= runs_[run++].rows.size();
   return runs_[run].rows[i];
@@ -62,6 +99,13 @@ RowSet RowSet::Slice(size_t skip, size_t n) const {
   n = std::min(n, count_ - skip);
   if (is_range()) return Range(begin_row_ + skip, begin_row_ + skip + n);
   RowSet part;
+  if (has_ranges()) {
+    (void)EachRange(skip, skip + n, [&](size_t begin_row, size_t end_row, size_t) {
+      part.AddRange(begin_row, end_row);
+      return absl::OkStatus();
+    });
+    return std::move(part).Settled();
+  }
   part.owner_ = owner_;
   for (const PostingRun& run : runs_) {
     const size_t begin = std::min(skip, run.rows.size());
@@ -94,6 +138,16 @@ ScratchVector<uint32_t> RowSet::ToVector() const {
     std::iota(rows.begin(), rows.end(), static_cast<uint32_t>(begin_row_));
     return rows;
   }
+  if (has_ranges()) {
+    rows.resize(count_);
+    (void)EachRange(0, count_, [&](size_t begin_row, size_t end_row, size_t position) {
+      const auto begin = rows.begin() + static_cast<ptrdiff_t>(position);
+      std::iota(begin, begin + static_cast<ptrdiff_t>(end_row - begin_row),
+                static_cast<uint32_t>(begin_row));
+      return absl::OkStatus();
+    });
+    return rows;
+  }
   rows.reserve(count_);
   for (const PostingRun& run : runs_) rows.insert(rows.end(), run.rows.begin(), run.rows.end());
   return rows;
@@ -105,6 +159,15 @@ ScratchVector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
   if (outer.is_range()) {
     for (uint32_t row : ToVector()) {
       positions.push_back(int64_t{row} - static_cast<int64_t>(outer.begin_row_));
+    }
+    return positions;
+  }
+  if (outer.has_ranges()) {
+    size_t range = 0;
+    for (uint32_t row : ToVector()) {
+      while (range + 1 < outer.ranges_.size() && outer.ranges_[range + 1].begin_row <= row) ++range;
+      const RangeAt& at = outer.ranges_[range];
+      positions.push_back(static_cast<int64_t>(at.position + (row - at.begin_row)));
     }
     return positions;
   }

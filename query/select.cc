@@ -13,6 +13,7 @@
 #include "query/gather.h"
 #include "query/group.h"
 #include "query/grouped.h"
+#include "query/partitions.h"
 #include "query/sort.h"
 #include "query/time_buckets.h"
 
@@ -23,20 +24,20 @@ using SharedRows = std::shared_ptr<const RowSet>;
 
 bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// Row numbers are 32 bits, and one of them means "none".
-absl::Status CheckRows(const TableView& view) {
-  if (view.columns.empty() || view.columns.front().rows() < kNoItem) return absl::OkStatus();
-  return LimitError("a table of {} rows, at most {}", view.columns.front().rows(), kNoItem - 1);
-}
-
 class QueryEvaluator {
  public:
-  QueryEvaluator(Context& context, const Query& query, TableView view)
-      : context_(context), query_(query), view_(std::move(view)), rows_(view_.rows) {}
+  // `conditions` are those of the query that the view does not meet already.
+  QueryEvaluator(Context& context, const Query& query, TableView view,
+                 std::span<const NodePtr> conditions)
+      : context_(context),
+        query_(query),
+        conditions_(conditions),
+        view_(std::move(view)),
+        rows_(view_.rows) {}
 
   absl::StatusOr<Term> Run() {
     TS_RETURN_IF_ERROR(CheckRows(view_));
-    for (const NodePtr& condition : query_.conditions) TS_RETURN_IF_ERROR(Apply(*condition));
+    for (const NodePtr& condition : conditions_) TS_RETURN_IF_ERROR(Apply(*condition));
     if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
     TS_RETURN_IF_ERROR(MergeSymbols());
     TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
@@ -75,6 +76,8 @@ class QueryEvaluator {
   absl::StatusOr<Term> ExecLast() const;
   absl::StatusOr<Term> Grouped();
   absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
+  absl::Status TakeStoredSymbols();
+  absl::StatusOr<std::optional<KeyColumn>> PartitionKey(const Node& node);
   absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
   absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(std::vector<std::string>& names);
   absl::StatusOr<std::vector<Value>> ColumnsOverGroups(Groups& groups);
@@ -83,6 +86,7 @@ class QueryEvaluator {
 
   Context& context_;
   const Query& query_;
+  const std::span<const NodePtr> conditions_;
   TableView view_;                     // select[>column] replaces it by its rows in order.
   SharedRows rows_;                    // That the conditions so far left; or if there are
   std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
@@ -146,10 +150,13 @@ absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition cond
       return true;
     }
     TS_RETURN_IF_ERROR(MergeSymbols());
-  } else if (std::optional<SymbolRows> of_symbols =
-                 FilterToSymbols(view_, column, rows_, condition, constant)) {
-    symbols_ = std::move(of_symbols);
-    return true;
+  } else {
+    TS_ASSIGN_OR_RETURN(std::optional<SymbolRows> of_symbols,
+                        FilterToSymbols(view_, column, rows_, condition, constant));
+    if (of_symbols.has_value()) {
+      symbols_ = std::move(of_symbols);
+      return true;
+    }
   }
   TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
                       Filter(view_, column, *rows_, condition, constant, context_.budget));
@@ -170,6 +177,7 @@ absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
       slice != nullptr && kind->kind == Condition::Kind::kIn) {
     TS_ASSIGN_OR_RETURN(right, Materialise(*slice, context_.budget));
   }
+  TS_RETURN_IF_ERROR(view_.columns[*column].Open(context_.budget));
   if (const auto* constant = std::get_if<Value>(&right)) {
     TS_ASSIGN_OR_RETURN(const bool done, ApplyConstant(*column, *kind, *constant));
     if (done) return true;
@@ -272,6 +280,7 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
   if (query_.columns.empty()) {
     TableView result = view_;
     result.rows = rows_;
+    result.stored = nullptr;  // In what was selected `i` counts all rows.
     return result;
   }
   const bool plain = std::ranges::all_of(query_.columns, [&](const NamedNode& column) {
@@ -346,13 +355,45 @@ absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeSymbolGroups(
   if (!symbols_.has_value() || query_.groups.size() != 1) return nullptr;
   const std::optional<size_t> column = PlainColumn(*query_.groups[0].node);
   const Column* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
-  if (key == nullptr || !key->captured() || key->index() != symbols_->key().index()) return nullptr;
+  if (key == nullptr || !key->has_ids() || key->index() != symbols_->key().index()) return nullptr;
   names.push_back(query_.groups[0].name);
   return GroupsOfSymbols(*symbols_, context_.budget);
 }
 
+// By the parted column of a whole stored table: its index has the groups.
+absl::Status QueryEvaluator::TakeStoredSymbols() {
+  if (symbols_.has_value() || view_.stored == nullptr || query_.groups.size() != 1 ||
+      !rows_->IsAllOf(view_.stored->rows())) {
+    return absl::OkStatus();
+  }
+  const std::optional<size_t> column = PlainColumn(*query_.groups[0].node);
+  if (!column.has_value() || view_.columns[*column].type() != Type::kSymbol) {
+    return absl::OkStatus();
+  }
+  TS_ASSIGN_OR_RETURN(const Column key, view_.columns[*column].Get(context_.budget));
+  if (!key.indexed()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(symbols_, SymbolRows::All(key, context_.budget));
+  return absl::OkStatus();
+}
+
+// By the partition column, which is the same for all rows of a part; nullopt: by another one.
+absl::StatusOr<std::optional<KeyColumn>> QueryEvaluator::PartitionKey(const Node& node) {
+  if (view_.stored == nullptr || !view_.stored->table().is_partitioned() || rows_->count() == 0 ||
+      PlainColumn(node) != std::optional<size_t>(0)) {
+    return std::nullopt;
+  }
+  PartRuns runs = RunsOfParts(*view_.stored, *rows_);
+  TS_RETURN_IF_ERROR(context_.budget.Charge(runs.ends.size(), 2 * sizeof(uint32_t)));
+  TS_ASSIGN_OR_RETURN(Column values, view_.columns[0].Get(context_.budget));
+  return KeyColumn{Slice{std::move(values),
+                         std::make_shared<const RowSet>(RowSet::Of(std::move(runs.first_rows)))},
+                   std::move(runs.ends)};
+}
+
 // One item a run where the expression is known to stay the same for runs of rows, else one a row.
 absl::StatusOr<KeyColumn> QueryEvaluator::EvaluateKey(const Node& node) {
+  TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> by_part, PartitionKey(node));
+  if (by_part.has_value()) return *std::move(by_part);
   KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
   SharedRows rows = rows_;
   if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {
@@ -378,6 +419,7 @@ absl::StatusOr<KeyColumn> QueryEvaluator::EvaluateKey(const Node& node) {
 
 absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeGroups(
     std::vector<std::string>& names) {
+  TS_RETURN_IF_ERROR(TakeStoredSymbols());
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_symbols, MakeSymbolGroups(names));
   if (of_symbols != nullptr) return of_symbols;
   TS_RETURN_IF_ERROR(MergeSymbols());
@@ -481,9 +523,15 @@ absl::StatusOr<Term> QueryEvaluator::Grouped() {
 }  // namespace
 
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
+  if (const std::shared_ptr<const StoredTable> stored = StoredSource(context, *query.source)) {
+    TS_ASSIGN_OR_RETURN(PrunedParts pruned, PruneParts(context, stored, query.conditions));
+    return QueryEvaluator(context, query, ViewOf(std::move(pruned.parts)),
+                          std::span(query.conditions).subspan(pruned.conditions))
+        .Run();
+  }
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(source)));
-  return QueryEvaluator(context, query, std::move(view)).Run();
+  return QueryEvaluator(context, query, std::move(view), query.conditions).Run();
 }
 
 }  // namespace tickstack::query

@@ -52,7 +52,7 @@ ScratchVector<uint64_t> RanksOfNames(const ScratchVector<std::string_view>& name
 }
 
 // Numbers the names in order of appearance first, so that only the distinct ones are compared.
-absl::StatusOr<ScratchVector<uint64_t>> KeysOfCapturedSymbols(const Slice& slice, Budget& budget) {
+absl::StatusOr<ScratchVector<uint64_t>> KeysOfIds(const Slice& slice, Budget& budget) {
   const SymbolTable& symbols = slice.column.symbols();
   constexpr uint32_t kUnknown = UINT32_MAX;
   ScratchVector<uint32_t> number_of(static_cast<size_t>(symbols.size()) + 1, kUnknown);
@@ -154,7 +154,7 @@ absl::StatusOr<ScratchVector<uint64_t>> SortKeys(const Slice& slice, Budget& bud
   if (type == Type::kList) return KeysOfList(slice, budget);
   if (type == Type::kGuid) return KeysOfGuids(slice, budget);
   if (type == Type::kSymbol) {
-    if (slice.column.captured()) return KeysOfCapturedSymbols(slice, budget);
+    if (slice.column.has_ids()) return KeysOfIds(slice, budget);
     TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(uint32_t)));
     return KeysOfSymbols(slice);
   }

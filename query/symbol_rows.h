@@ -2,7 +2,8 @@
 
 // The rows of some symbols as a table's index has them, symbol by symbol: what a condition on the
 // indexed column leaves, as long as nobody needs all rows in one ascending order. A condition on
-// time then cuts each symbol's rows by binary search, and groups by symbol are there already.
+// time then cuts each symbol's rows by binary search, and groups by symbol are there already. Of a
+// stored table the index is that of attribute parted, and a symbol's rows are ranges, one a part.
 
 #include <cstddef>
 #include <memory>
@@ -20,10 +21,14 @@ namespace tickstack::query {
 
 class SymbolRows {
  public:
-  // `key` is the indexed column of a captured table; symbols without rows are left out.
-  SymbolRows(const Column& key, std::span<const SymbolId> ids);
+  // `key` is the indexed column of a captured or stored table; symbols without rows are left out.
+  // kDataLoss if the index of a stored part is damaged.
+  static absl::StatusOr<SymbolRows> Of(const Column& key, std::span<const SymbolId> ids);
+  // Of all symbols; of a stored table.
+  static absl::StatusOr<SymbolRows> All(const Column& key, Budget& budget);
 
   size_t count() const { return rows_.size(); }  // Symbols.
+  SymbolId IdOf(size_t i) const { return ids_[i]; }
   std::string_view NameOf(size_t i) const { return key_.symbols().NameOf(ids_[i]); }
   const std::shared_ptr<const RowSet>& RowsOf(size_t i) const { return rows_[i]; }
   // The column, in the table that the rows are of.
@@ -31,13 +36,19 @@ class SymbolRows {
 
   // The rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not ascend.
   std::optional<SymbolRows> WithTimes(int64_t first_ns, int64_t last_ns) const;
+  // The same for a stored table, whose times are a direct column of int32_t or int64_t; all threads
+  // help. Cost: reads the times once, since nothing but their sight says that they ascend.
+  template <typename T>
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const Column& times, T first, T last,
+                                                        Budget& budget) const;
 
-  // All rows, ascending. Cost: nothing for one symbol; a sort if the rows are few, else a bit for
-  // each row of the table.
+  // All rows, ascending. Cost: nothing for one symbol; of a captured table a sort if the rows are
+  // few, else a bit for each row of the table; of a stored one a sort of the ranges.
   absl::StatusOr<RowSet> Merge(Budget& budget) const;
 
  private:
   explicit SymbolRows(Column key) : key_(std::move(key)) {}
+  void Add(SymbolId id, RowSet rows);
 
   Column key_;
   std::vector<SymbolId> ids_;

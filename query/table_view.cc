@@ -53,6 +53,18 @@ TableView ViewOf(Snapshot snapshot) {
   return view;
 }
 
+TableView ViewOf(std::shared_ptr<const StoredParts> parts) {
+  TableView view;
+  view.rows = std::make_shared<const RowSet>(RowSet::Range(0, parts->rows()));
+  const std::vector<ColumnSpec>& columns = parts->table().schema().columns;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    view.names.push_back(columns[i].name);
+    view.columns.emplace_back(parts, i);
+  }
+  view.stored = std::move(parts);
+  return view;
+}
+
 absl::StatusOr<TableView> ViewOf(Value value) {
   TableView view;
   if (value.is_keyed_table()) {
@@ -117,6 +129,11 @@ absl::StatusOr<Value> Release(TableView view, Budget& budget) {
   if (view.key_columns == 0) return values;
   return Value::Pair(Type::kDict, Attribute::kNone,
                      Value::Table(std::move(names[0]), std::move(parts[0])), std::move(values));
+}
+
+absl::Status CheckRows(const TableView& view) {
+  if (view.columns.empty() || view.columns.front().rows() < kNoItem) return absl::OkStatus();
+  return LimitError("a table of {} rows, at most {}", view.columns.front().rows(), kNoItem - 1);
 }
 
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i) {

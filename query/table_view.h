@@ -27,6 +27,9 @@ struct TableView {
   std::vector<ViewColumn> columns;
   std::shared_ptr<const RowSet> rows = std::make_shared<const RowSet>();
   size_t key_columns = 0;  // The first ones, of a keyed table.
+  // Of a stored table itself, not of what was selected from it: its parts, in each of which `i`
+  // begins again.
+  std::shared_ptr<const StoredParts> stored = nullptr;
 
   size_t count() const { return rows->count(); }
   int Find(std::string_view name) const;  // -1: there is no such column.
@@ -35,6 +38,7 @@ struct TableView {
 };
 
 TableView ViewOf(Snapshot snapshot);
+TableView ViewOf(std::shared_ptr<const StoredParts> parts);
 
 // `value` is a table or keyed table from anywhere: `type` or `length` if its columns are not
 // vectors of one count.
@@ -45,6 +49,9 @@ TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns);
 
 // Copies it out, except for vectors that only this view holds: a table, or a keyed table.
 absl::StatusOr<Value> Release(TableView view, Budget& budget);
+
+// `limit`: row numbers are 32 bits, and one of them means "none".
+absl::Status CheckRows(const TableView& view);
 
 // One row: a dictionary of column names to items. With i = kNoItem the nulls of the columns.
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i);

@@ -225,11 +225,11 @@ std::shared_ptr<Table> Capture(std::string_view name, const Value& table, Symbol
 }
 
 void TestEnvironment::CaptureTable(std::string_view name, std::string_view expression,
-                                   size_t rows_per_chunk) {
+                                   size_t rows_per_chunk, std::string_view schema_name) {
   const absl::StatusOr<Value> table = Evaluate(expression, *this);
   TS_CHECK(table.ok() && (table->is_table() || table->is_keyed_table()));
-  tables_.insert_or_assign(std::string(name),
-                           Capture(name, *table, symbols_, *tier_, rows_per_chunk));
+  tables_.insert_or_assign(std::string(name), Capture(schema_name.empty() ? name : schema_name,
+                                                      *table, symbols_, *tier_, rows_per_chunk));
 }
 
 void TestEnvironment::SetValue(std::string_view name, Value value) {
@@ -238,6 +238,15 @@ void TestEnvironment::SetValue(std::string_view name, Value value) {
 
 void TestEnvironment::JoinTables(std::string_view name, std::vector<std::string> parts) {
   joined_.insert_or_assign(std::string(name), std::move(parts));
+}
+
+void TestEnvironment::AddStored(std::string_view name, std::shared_ptr<const StoredTable> table) {
+  stored_.insert_or_assign(std::string(name), std::move(table));
+}
+
+std::shared_ptr<const StoredTable> TestEnvironment::FindStored(std::string_view name) {
+  const auto found = stored_.find(name);
+  return found == stored_.end() ? nullptr : found->second;
 }
 
 std::optional<Snapshot> TestEnvironment::FindTable(std::string_view name) {

@@ -13,6 +13,7 @@
 
 #include "mem/tier.h"
 #include "query/query.h"
+#include "query/stored_table.h"
 #include "table/symbols.h"
 #include "table/table.h"
 #include "table/value.h"
@@ -32,13 +33,18 @@ class TestEnvironment : public Environment {
  public:
   TestEnvironment() : tier_(mem::MakeDramTier("test")) {}
 
-  // The table that `expression` evaluates to, captured.
-  void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64);
+  // The table that `expression` evaluates to, captured; `schema_name`, if not empty, is what its
+  // schema calls it.
+  void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64,
+                    std::string_view schema_name = "");
   // Captured tables as one, one behind the other.
   void JoinTables(std::string_view name, std::vector<std::string> parts);
+  // A table of a database on disk.
+  void AddStored(std::string_view name, std::shared_ptr<const StoredTable> table);
   void SetValue(std::string_view name, Value value);
 
   std::optional<Snapshot> FindTable(std::string_view name) override;
+  std::shared_ptr<const StoredTable> FindStored(std::string_view name) override;
   std::vector<std::string> TableNames() override;
   int64_t NowNs() override { return 434'448'000'000'000'123; }  // 2013.10.07D08:00:00.000000123
   std::optional<Value> FindValue(std::string_view name) override;
@@ -54,6 +60,7 @@ class TestEnvironment : public Environment {
   SymbolTable symbols_;
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_;
   std::map<std::string, std::vector<std::string>, std::less<>> joined_;
+  std::map<std::string, std::shared_ptr<const StoredTable>, std::less<>> stored_;
   std::map<std::string, Value, std::less<>> values_;
 };
 

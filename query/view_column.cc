@@ -23,6 +23,12 @@ struct ViewColumn::Deferred {
   absl::StatusOr<Value> GatherAt(const RowSet& at, Budget& budget) const;
 };
 
+struct ViewColumn::Stored {
+  std::shared_ptr<const StoredParts> parts;
+  size_t column;
+  std::optional<Column> opened = std::nullopt;
+};
+
 // Both sides as one vector, and the items out of it.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget& budget) const {
   TS_ASSIGN_OR_RETURN(const Column instead, otherwise->Get(budget));
@@ -51,6 +57,8 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& b
     for (uint32_t& i : some) i = (*positions)[i];
   } else if (rows->is_range()) {
     for (uint32_t& i : some) i += static_cast<uint32_t>(rows->begin_row());
+  } else if (rows->has_ranges()) {
+    for (uint32_t& i : some) i = static_cast<uint32_t>(rows->At(i));
   } else {  // Both ascend: the run goes on from where the last one ended.
     size_t run = 0, before = 0;
     for (uint32_t& i : some) {
@@ -62,6 +70,9 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& b
 }
 
 ViewColumn::ViewColumn(Column column) : column_(std::move(column)) {}
+
+ViewColumn::ViewColumn(std::shared_ptr<const StoredParts> parts, size_t column)
+    : stored_(std::make_shared<Stored>(Stored{std::move(parts), column})) {}
 
 ViewColumn ViewColumn::AtRows(ViewColumn base, std::shared_ptr<const RowSet> rows) {
   if (rows->is_range() && rows->begin_row() == 0) return base;
@@ -83,21 +94,44 @@ ViewColumn ViewColumn::AtPositionsOr(ViewColumn base, SharedPositions positions,
 }
 
 const Column* ViewColumn::gathered() const {
-  const std::optional<Column>& column = deferred_ == nullptr ? column_ : deferred_->gathered;
+  const std::optional<Column>& column = stored_ != nullptr     ? stored_->opened
+                                        : deferred_ == nullptr ? column_
+                                                               : deferred_->gathered;
   return column.has_value() ? &*column : nullptr;
 }
 
 Type ViewColumn::type() const {
+  if (stored_ != nullptr) {
+    return stored_->parts->table().schema().columns[stored_->column].type;
+  }
   const Column* const column = gathered();
   return column != nullptr ? column->type() : deferred_->base.type();
 }
 
 size_t ViewColumn::rows() const {
+  if (stored_ != nullptr) return stored_->parts->rows();
   if (deferred_ == nullptr) return column_->rows();
   return deferred_->rows != nullptr ? deferred_->rows->count() : deferred_->positions->size();
 }
 
+absl::Status ViewColumn::Open(Budget& budget) const {
+  if (stored_ == nullptr || stored_->opened.has_value()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredColumn> opened,
+                      StoredColumn::Open(stored_->parts, stored_->column, budget));
+  stored_->opened.emplace(std::move(opened));
+  return absl::OkStatus();
+}
+
+Attribute ViewColumn::attribute() const {
+  if (stored_ != nullptr) return stored_->parts->table().AttributeOf(stored_->column);
+  const Column* const column = gathered();
+  if (column == nullptr) return Attribute::kNone;
+  if (column->value() != nullptr) return column->value()->attribute();
+  return column->indexed() ? Attribute::kGrouped : Attribute::kNone;
+}
+
 absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
+  TS_RETURN_IF_ERROR(Open(budget));
   if (const Column* const column = gathered()) return *column;
   TS_ASSIGN_OR_RETURN(Value value, deferred_->Gather(budget));
   return deferred_->gathered.emplace(std::move(value));
@@ -105,6 +139,7 @@ absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
 
 absl::StatusOr<Slice> ViewColumn::SliceAt(const std::shared_ptr<const RowSet>& at,
                                           Budget& budget) const {
+  TS_RETURN_IF_ERROR(Open(budget));
   const bool few = gathered() == nullptr && IsFixedWidth(type()) &&
                    !deferred_->otherwise.has_value() && at->count() < rows() / 4;
   if (few) {
@@ -118,6 +153,7 @@ absl::StatusOr<Slice> ViewColumn::SliceAt(const std::shared_ptr<const RowSet>& a
 absl::StatusOr<Column> ViewColumn::Take(Budget& budget) && {
   TS_ASSIGN_OR_RETURN(Column column, Get(budget));
   deferred_.reset();
+  stored_.reset();
   column_.reset();
   return column;
 }
@@ -126,6 +162,7 @@ absl::StatusOr<Slice> ViewColumn::TakeAt(const std::shared_ptr<const RowSet>& at
                                          Budget& budget) && {
   TS_ASSIGN_OR_RETURN(Slice slice, SliceAt(at, budget));
   deferred_.reset();
+  stored_.reset();
   column_.reset();
   return slice;
 }
@@ -134,6 +171,7 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
   std::vector<Deferred*> owners;
   std::vector<ColumnCopy> copies;
   for (const ViewColumn& column : columns) {
+    TS_RETURN_IF_ERROR(column.Open(budget));
     Deferred* const deferred = column.deferred_.get();
     if (column.gathered() != nullptr || std::ranges::find(owners, deferred) != owners.end()) {
       continue;
@@ -159,6 +197,7 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
 
 absl::StatusOr<Value> ViewColumn::At(size_t row) const {
   if (const Column* const column = gathered()) return column->At(row);
+  if (stored_ != nullptr) return stored_->parts->At(stored_->column, row);
   if (deferred_->rows != nullptr) return deferred_->base.At(deferred_->rows->At(row));
   const uint32_t position = (*deferred_->positions)[row];
   if (position != kNoItem) return deferred_->base.At(position);

@@ -1,6 +1,7 @@
 #pragma once
 
-// A column of a TableView: one that is there, or a deferred one, which is gathered from another
+// A column of a TableView: one that is there; a stored one whose files are opened when somebody
+// first needs it; or a deferred one, which is gathered from another
 // column when somebody first needs it. A join of tables with twenty columns each then costs what
 // the three that its query names cost.
 //
@@ -34,6 +35,8 @@ class ViewColumn {
  public:
   ViewColumn(Column column);  // NOLINT(google-explicit-constructor): a column is one of a view.
   explicit ViewColumn(Value vector) : ViewColumn(Column(std::move(vector))) {}
+  // A stored column, not open yet.
+  ViewColumn(std::shared_ptr<const StoredParts> parts, size_t column);
 
   // The items of `base` at `rows`; `base` itself if those are its first rows.
   static ViewColumn AtRows(ViewColumn base, std::shared_ptr<const RowSet> rows);
@@ -47,7 +50,8 @@ class ViewColumn {
   Type type() const;    // As Column::type.
   size_t rows() const;  // As Column::rows.
 
-  // The column, gathered if it was deferred. Cost: the first time a gather of its rows.
+  // The column, gathered if it was deferred, its files opened if it is stored. Cost: the first time
+  // a gather of its rows, or the opening.
   absl::StatusOr<Column> Get(Budget& budget) const;
   // The column's items at rows `at`. If these are few of a deferred column, only they are gathered,
   // and are not kept; the slice is then one of a column of their own.
@@ -57,17 +61,23 @@ class ViewColumn {
   absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
   // Gathers all that are deferred, together: all threads help with all columns.
   static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
-  // The column, if nothing is left to gather; nullptr otherwise.
+  // The column, if nothing is left to gather or open; nullptr otherwise.
   const Column* gathered() const;
+  // Opens the files of a stored column. Who means to look at gathered() calls it before.
+  absl::Status Open(Budget& budget) const;
+  // The attribute that `meta` tells.
+  Attribute attribute() const;
   // One item, without gathering the others. As Column::At.
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
   struct Deferred;
+  struct Stored;
   explicit ViewColumn(std::shared_ptr<Deferred> deferred) : deferred_(std::move(deferred)) {}
 
   std::optional<Column> column_;        // One that is there.
-  std::shared_ptr<Deferred> deferred_;  // nullptr: column_.
+  std::shared_ptr<Deferred> deferred_;  // nullptr: column_ or stored_.
+  std::shared_ptr<Stored> stored_;
 };
 
 }  // namespace tickstack::query
