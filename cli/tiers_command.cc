@@ -264,7 +264,7 @@ bool Print(const std::string& text) {
   return written;
 }
 
-int Failed(const absl::Status& status, int exit_code) {
+int TiersFailed(const absl::Status& status, int exit_code) {
   std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
   return exit_code;
 }
@@ -273,9 +273,9 @@ int Failed(const absl::Status& status, int exit_code) {
 
 int RunTiers(const TiersOptions& options) {
   const absl::StatusOr<StackConfig> config = LoadStackConfig(options.config);
-  if (!config.ok()) return Failed(config.status(), kExitWrongTiers);
+  if (!config.ok()) return TiersFailed(config.status(), kExitWrongTiers);
   if (config->rdbs.empty()) {
-    return Failed(NotFound("{}: no [[rdb]] in it", options.config), kExitWrongTiers);
+    return TiersFailed(NotFound("{}: no [[rdb]] in it", options.config), kExitWrongTiers);
   }
   for (const std::string& warning : config->warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());
@@ -286,11 +286,11 @@ int RunTiers(const TiersOptions& options) {
   const auto check = [&would_start](std::string_view rdb, const absl::Status& status) {
     if (status.ok()) return;
     would_start = false;
-    Failed(Annotate(status, fmt::format("rdb {}", rdb)), EXIT_FAILURE);
+    TiersFailed(Annotate(status, fmt::format("rdb {}", rdb)), EXIT_FAILURE);
   };
   for (const rdb::RdbMainOptions& rdb : config->rdbs) {
     const absl::StatusOr<RdbReport> report = ReportOf(*config, rdb, options.rows);
-    if (!report.ok()) return Failed(Annotate(report.status(), rdb.name), EXIT_FAILURE);
+    if (!report.ok()) return TiersFailed(Annotate(report.status(), rdb.name), EXIT_FAILURE);
     json["rdbs"].push_back(JsonOf(*report));
     text += (text.empty() ? "" : "\n") + TextOf(*report, options.rows);
     check(rdb.name, report->numa_status);

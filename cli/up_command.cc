@@ -13,7 +13,7 @@ namespace tickstack {
 namespace {
 
 constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 2;
+constexpr int kExitWrongStack = 2;
 
 // Who stops before whom: no new rows; the last sample; the last bars; what is staged goes out;
 // nothing is left to do.
@@ -136,7 +136,7 @@ int RunUp(const UpOptions& options) {
   absl::StatusOr<StackConfig> config = ConfigOf(options);
   if (!config.ok()) {
     LogError("{}", Message(config.status()));
-    return kExitUsage;
+    return kExitWrongStack;
   }
   InitLogging(config->name, config->log_level);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);
