@@ -11,7 +11,9 @@
 #include "base/status.h"
 #include "cli/demo_command.h"
 #include "cli/eod_command.h"
+#include "cli/hdb_balance.h"
 #include "cli/hdb_check.h"
+#include "cli/hdb_generate.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
@@ -139,19 +141,53 @@ void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
 
 struct HdbToolOptions {
   HdbCheckOptions check;
+  HdbGenerateOptions generate;
+  HdbBalanceOptions balance;
 };
 
-// `tickstack hdb ...`: tools for databases of past days.
+// What `tickstack hdb` does besides being the process: tools for databases.
 void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
-  CLI::App& hdb = *app.add_subcommand("hdb", "Tools for databases of past days");
-  hdb.require_subcommand(1);
+  const std::vector<CLI::App*> found =
+      app.get_subcommands([](CLI::App* sub) { return sub->get_name() == "hdb"; });
+  if (found.empty()) return;  // The configuration is that of another process.
+  CLI::App* const hdb = found.front();
 
-  CLI::App& check = *hdb.add_subcommand("check", "Read it all; say what is damaged and where");
+  CLI::App& check = *hdb->add_subcommand("check", "Read it all; say what is damaged and where");
   check.add_option("directory", options.check.directory, "The database")->required();
   check.add_flag("--json", options.check.json, "One object");
   check.add_option("--threads", options.check.threads, "How many; as many as cores if not given")
       ->check(CLI::Range(1, 1024));
   check.callback([&] { action = [&] { return RunHdbCheck(options.check); }; });
+
+  CLI::App& generate =
+      *hdb->add_subcommand("generate", "Write days of the simulated market into a database");
+  generate.add_option("directory", options.generate.directory, "The database")->required();
+  generate.add_option("--days", options.generate.days, "Weekdays")
+      ->check(CLI::Range(1, 100'000))
+      ->capture_default_str();
+  generate.add_option("--from", options.generate.from, "The first day")->capture_default_str();
+  generate.add_option("--symbols", options.generate.symbols, "How many")
+      ->check(CLI::Range(1, 65'536))
+      ->capture_default_str();
+  generate
+      .add_option("--quotes", options.generate.quotes,
+                  "Quotes a day, and a trade for every ten of them")
+      ->check(CLI::Range(int64_t{1}, int64_t{3'000'000'000}))
+      ->capture_default_str();
+  generate.add_option("--seed", options.generate.seed, "The same seed gives the same market")
+      ->capture_default_str();
+  generate
+      .add_option("--compression", options.generate.compression,
+                  "none, gzip, snappy, lz4 or zstd; with a level as gzip-6")
+      ->capture_default_str();
+  generate.callback([&] { action = [&] { return RunHdbGenerate(options.generate); }; });
+
+  CLI::App& balance =
+      *hdb->add_subcommand("balance", "Say how full the segments are; move whole partitions");
+  balance.add_option("directory", options.balance.directory, "The database")->required();
+  balance.add_flag("--json", options.balance.json, "One object");
+  balance.add_flag("--move", options.balance.move, "Move them; without it nothing is changed");
+  balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
 }
 
 bool HasSubcommand(const CLI::App& app, const std::string& name) {
@@ -166,7 +202,9 @@ int Main(int argc, char** argv) {
     std::fprintf(stderr, "%s\n", std::string(Message(config.status())).c_str());
     return kExitUsage;
   }
-  CLI::App app("Market-data capture: a feed, a tickerplant, bars, real-time databases, a monitor");
+  CLI::App app(
+      "Market-data capture: a feed, a tickerplant, bars, real-time and historical databases, a "
+      "monitor");
   app.name("tickstack");
   app.set_version_flag("--version", TICKSTACK_VERSION);
   app.require_subcommand(1);
@@ -184,6 +222,7 @@ int Main(int argc, char** argv) {
   AddEodCommand(app, eod, action);
   AddTickerplantCommand(app, *config, action);
   AddRdbCommand(app, *config, action);
+  AddHdbCommand(app, *config, action);
   AddFeedCommand(app, *config, action);
   AddAggEngineCommand(app, *config, action);
   AddMonitorCommand(app, *config, action);

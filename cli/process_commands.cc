@@ -53,6 +53,7 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
   if (role == "rdb") kept = KeepOne(config.rdbs, name, role);
   if (role == "feed") kept = KeepOne(config.feeds, name, role);
   const bool has_one = role == "tickerplant" ? config.tickerplant.has_value()
+                       : role == "hdb"       ? config.hdb.has_value()
                        : role == "monitor"   ? config.monitor.has_value()
                        : role == "aggengine" ? config.aggengine.has_value()
                                              : true;
@@ -150,6 +151,36 @@ CLI::Option* AddDuration(CLI::App& command, const std::string& flag, int64_t& ta
       help);
 }
 
+void AddQueryFlags(CLI::App& command, serve::QuerySettings& options) {
+  command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      .add_option("--query-helpers", options.query_helpers,
+                  "Threads that help them; one less than there are cores if not given")
+      ->check(CLI::Range(0, 1024));
+  command
+      .add_option("--query-nice", options.query_nice,
+                  "How those stand back for the thread that takes updates: 0 to 19")
+      ->check(CLI::Range(0, 19))
+      ->capture_default_str();
+  command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--query-slow-ms", options.query_slow_ms, "Log slower ones; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  AddBytes(command, "--query-max-bytes", options.query_max_bytes,
+           "What one query may build; 0: its tier's size, 1GiB in DRAM");
+  AddBytes(command, "--query-unread-bytes", options.query_unread_bytes,
+           "What answers may hold until they are read; 0: twice that");
+  command
+      .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
+                  "A client that does not read is cut off; 0: never")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+}
+
 }  // namespace
 
 absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args) {
@@ -164,6 +195,8 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
   config.feeds.emplace_back();
   config.aggengine.emplace();
   config.aggengine->bars = aggengine::DefaultBars(DefaultSchemas());
+  config.hdb.emplace();
+  config.hdb->listener.port = 5012;
   config.monitor.emplace();
   return config;
 }
@@ -237,38 +270,31 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->capture_default_str();
   AddBytes(command, "--memory", options.tiers.front().options.capacity_bytes,
            "Bound of the DRAM tier");
-  command.add_option("--query-threads", options.query_threads, "Threads that answer queries")
-      ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  command
-      .add_option("--query-helpers", options.query_helpers,
-                  "Threads that help them; one less than there are cores if not given")
-      ->check(CLI::Range(0, 1024));
-  command
-      .add_option("--query-nice", options.query_nice,
-                  "How those stand back for the thread that takes updates: 0 to 19")
-      ->check(CLI::Range(0, 19))
-      ->capture_default_str();
-  command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  command.add_option("--query-slow-ms", options.query_slow_ms, "Log slower ones; 0: none")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
-  AddBytes(command, "--query-max-bytes", options.query_max_bytes,
-           "What one query may build; 0: its tier's size, 1GiB in DRAM");
-  AddBytes(command, "--query-unread-bytes", options.query_unread_bytes,
-           "What answers may hold until they are read; 0: twice that");
-  command
-      .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
-                  "A client that does not read is cut off; 0: never")
-      ->check(CLI::NonNegativeNumber)
-      ->capture_default_str();
+  AddQueryFlags(command, options);
   command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
   command.callback([&, flags] {
     action = [&, flags] {
       BeginProcess(config, *flags, options.name);
       return rdb::RunRdb(options);
+    };
+  });
+}
+
+void AddHdbCommand(CLI::App& app, StackConfig& config, Action& action) {
+  if (!config.hdb) return;
+  hdb::HdbMainOptions& options = *config.hdb;
+  CLI::App& command =
+      *app.add_subcommand("hdb", "Answer queries over past days, from a database on disk");
+  const auto flags = AddCommonFlags(command, config, options.name, options.listener);
+  AddDataFlag(command, config);
+  command.add_option("--db", options.database, "The database's directory; DATA/hdb if not given");
+  AddQueryFlags(command, options);
+  command.callback([&, flags] {
+    if (!command.get_subcommands().empty()) return;  // A tool for databases, not the process.
+    action = [&, flags] {
+      BeginProcess(config, *flags, options.name);
+      if (options.database.empty()) options.database = config.data + "/hdb";
+      return hdb::RunHdb(options);
     };
   });
 }

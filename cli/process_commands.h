@@ -29,6 +29,7 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
 // Add one subcommand each; parsing sets `action`. The configuration outlives the app.
 void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action);
+void AddHdbCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action);

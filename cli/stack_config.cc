@@ -101,7 +101,7 @@ absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   return absl::OkStatus();
 }
 
-absl::Status ReadQueries(const ConfigTable& table, rdb::RdbMainOptions& options) {
+absl::Status ReadQueries(const ConfigTable& table, serve::QuerySettings& options) {
   TS_RETURN_IF_ERROR(table.Read("query_threads", &options.query_threads, 1, 256));
   TS_RETURN_IF_ERROR(table.Read("query_helpers", &options.query_helpers, 0, 1024));
   TS_RETURN_IF_ERROR(table.Read("query_nice", &options.query_nice, 0, 19));
@@ -184,6 +184,17 @@ absl::Status ReadFeed(const ConfigTable& table, StackConfig& config) {
   return absl::OkStatus();
 }
 
+absl::Status ReadHdb(const ConfigTable& table, StackConfig& config) {
+  hdb::HdbMainOptions options;
+  options.listener.port = 5012;
+  TS_RETURN_IF_ERROR(ReadName(table, &options.name));
+  TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
+  TS_RETURN_IF_ERROR(table.Read("database", &options.database));
+  TS_RETURN_IF_ERROR(ReadQueries(table, options));
+  config.hdb = std::move(options);
+  return absl::OkStatus();
+}
+
 absl::Status ReadMonitor(const ConfigTable& table, StackConfig& config) {
   monitor::MonitorOptions options;
   if (!config.rdbs.empty()) options.rdb = config.rdbs.front().name;
@@ -213,6 +224,7 @@ absl::Status CheckNames(const ConfigTable& root, const StackConfig& config) {
   for (const rdb::RdbMainOptions& rdb : config.rdbs) TS_RETURN_IF_ERROR(add("rdb", rdb.name));
   for (const feed::FeedOptions& feed : config.feeds) TS_RETURN_IF_ERROR(add("feed", feed.name));
   if (config.aggengine) TS_RETURN_IF_ERROR(add("aggengine", config.aggengine->name));
+  if (config.hdb) TS_RETURN_IF_ERROR(add("hdb", config.hdb->name));
   if (config.monitor) TS_RETURN_IF_ERROR(add("monitor", config.monitor->name));
   return absl::OkStatus();
 }
@@ -239,7 +251,11 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   if (config.aggengine) TS_RETURN_IF_ERROR(ReadAggEngine(root, aggengine, config));
   TS_RETURN_IF_ERROR(CheckStackTiers(
       root, config.rdbs, config.aggengine ? config.aggengine->state.name : "", config.warnings));
-  TS_RETURN_IF_ERROR(ReadEndOfDay(root, "", config.rdbs));
+  if (root.Has("hdb")) {
+    TS_ASSIGN_OR_RETURN(const ConfigTable table, root.Table("hdb"));
+    TS_RETURN_IF_ERROR(ReadHdb(table, config));
+  }
+  TS_RETURN_IF_ERROR(ReadEndOfDay(root, config.hdb ? config.hdb->name : "", config.rdbs));
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> feeds, root.Tables("feed"));
   for (const ConfigTable& table : feeds) TS_RETURN_IF_ERROR(ReadFeed(table, config));
   if (root.Has("monitor")) {
@@ -269,6 +285,7 @@ std::string Resolve(const StackConfig& config, const std::string& address) {
   for (const feed::FeedOptions& feed : config.feeds) {
     if (feed.name == address) return at(feed.listener);
   }
+  if (config.hdb && config.hdb->name == address) return at(config.hdb->listener);
   return address;
 }
 

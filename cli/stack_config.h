@@ -11,6 +11,7 @@
 #include "aggengine/aggengine_main.h"
 #include "base/logging.h"
 #include "feed/feed_main.h"
+#include "hdb/hdb_main.h"
 #include "monitor/monitor_main.h"
 #include "rdb/rdb_main.h"
 #include "table/schema.h"
@@ -32,6 +33,7 @@ struct StackConfig {
   std::vector<rdb::RdbMainOptions> rdbs;
   std::vector<feed::FeedOptions> feeds;
   std::optional<aggengine::AggEngineMainOptions> aggengine;
+  std::optional<hdb::HdbMainOptions> hdb;
   std::optional<monitor::MonitorOptions> monitor;
 };
 

@@ -71,6 +71,10 @@ size = "8GiB"
 name = "two"
 port = 6012
 tickerplant = "far:5010"
+[hdb]
+port = 6013
+database = "/mnt/days"
+query_threads = 3
 [feed]
 source = "lean"
 path = "ticks"
@@ -106,6 +110,10 @@ rdb = "two"
   EXPECT_EQ(config.rdbs[0].query_unread_bytes, size_t{1} << 30);
   EXPECT_EQ(config.rdbs[0].query_unread_timeout_s, 7);
   EXPECT_EQ(config.rdbs[0].tiers[0].options.capacity_bytes, size_t{8} << 30);
+  EXPECT_EQ(config.hdb->name, "hdb");
+  EXPECT_EQ(config.hdb->listener.port, 6013);
+  EXPECT_EQ(config.hdb->database, "/mnt/days");
+  EXPECT_EQ(config.hdb->query_threads, 3);
   ASSERT_EQ(config.feeds.size(), 1u);
   EXPECT_EQ(config.feeds[0].source.kind, "lean");
   EXPECT_EQ(config.feeds[0].source.date, "2020.03.09");
@@ -182,7 +190,11 @@ TEST(StackConfig, ReadsTheExamples) {
   }
   const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
   ASSERT_TRUE(stack.ok()) << stack.status();
-  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[feed]\n[aggengine]\n[monitor]\n");
+  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[hdb]\n[feed]\n[aggengine]\n[monitor]\n");
+  EXPECT_EQ(stack->hdb->listener.port, bare.hdb->listener.port);
+  EXPECT_EQ(stack->hdb->database, bare.hdb->database);
+  EXPECT_EQ(stack->hdb->query_threads, bare.hdb->query_threads);
+  EXPECT_EQ(stack->hdb->query_nice, bare.hdb->query_nice);
   const auto& plant = *stack->tickerplant;
   EXPECT_EQ(plant.schemas, bare.tickerplant->schemas);
   EXPECT_EQ(plant.batch_ms, bare.tickerplant->batch_ms);

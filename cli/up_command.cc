@@ -17,7 +17,7 @@ constexpr int kExitWrongStack = 2;
 
 // Who stops before whom: no new rows; the last sample; the last bars; what is staged goes out;
 // nothing is left to do.
-enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb };
+enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb, kStopHdb };
 
 // One process of the stack: where its address is in the configuration, and its place in the order.
 struct Member {
@@ -35,6 +35,7 @@ std::vector<Member> MembersOf(StackConfig& config) {
   if (config.tickerplant) add("tickerplant", *config.tickerplant, kStopTickerplant);
   for (auto& rdb : config.rdbs) add("rdb", rdb, kStopRdb);
   for (auto& feed : config.feeds) add("feed", feed, kStopFeed);
+  if (config.hdb) add("hdb", *config.hdb, kStopHdb);
   if (config.monitor) add("monitor", *config.monitor, kStopMonitor);
   if (config.aggengine) add("aggengine", *config.aggengine, kStopAggEngine);
   return members;
@@ -50,7 +51,7 @@ absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   }
   if (MembersOf(config).empty()) {
     return InvalidArgument(
-        "{}: no process in it: expected [tickerplant], [[rdb]], [feed] or [monitor]",
+        "{}: no process in it: expected [tickerplant], [[rdb]], [hdb], [feed] or [monitor]",
         options.config);
   }
   return config;
@@ -99,7 +100,8 @@ std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config
     add("--rdb", config.monitor->rdb);
     add("--feed", config.monitor->feed);
   }
-  if (member.role == "tickerplant" || member.role == "rdb" || member.role == "monitor") {
+  if (member.role == "tickerplant" || member.role == "rdb" || member.role == "hdb" ||
+      member.role == "monitor") {
     add("--data", config.data);
   }
   if (config.date && (member.role == "tickerplant" || member.role == "feed")) {

@@ -37,11 +37,7 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       bytes += snapshot->table().bytes();
     }
   }
-  const Histogram times = queries.Times();
-  const auto percentile = [&times](double at) {
-    return static_cast<uint64_t>(times.ValueAtPercentile(at));
-  };
-  return DictOf({
+  NamedLongs stats = {
       {"connected", load(counters.connected)},
       {"live", load(counters.live)},
       {"seq", load(counters.seq)},
@@ -70,19 +66,9 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       {"commit_ns_max", static_cast<uint64_t>(commits.commit_ns_max)},
       {"symbols", static_cast<uint64_t>(rdb.symbols().size())},
       {"bytes", bytes},
-      {"queries", load(queries.queries)},
-      {"queries_failed", load(queries.failed)},
-      {"queries_stopped", load(queries.stopped)},
-      {"queries_cancelled", load(queries.cancelled)},
-      {"queries_waiting", load(queries.waiting)},
-      {"queries_running", load(queries.running)},
-      {"query_ns_p50", percentile(50)},
-      {"query_ns_p99", percentile(99)},
-      {"query_ns_max", static_cast<uint64_t>(times.Max())},
-      {"clients", load(queries.clients)},
-      {"clients_cut_off", load(queries.clients_cut_off)},
-      {"unread_bytes", load(queries.unread_bytes)},
-  });
+  };
+  for (const auto& count : serve::NamedCounts(queries)) stats.push_back(count);
+  return DictOf(stats);
 }
 
 Value Latency(Rdb& rdb, bool reset) {

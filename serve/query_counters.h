@@ -3,6 +3,9 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/histogram.h"
 
@@ -35,5 +38,8 @@ class QueryCounters {
   mutable std::mutex mutex_;
   Histogram ns_{int64_t{1} << 42, 2};  // Guarded by mutex_.
 };
+
+// The same by the names that statistics have them under.
+std::vector<std::pair<std::string_view, uint64_t>> NamedCounts(const QueryCounters& counters);
 
 }  // namespace tickstack::serve

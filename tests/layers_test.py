@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- query, wire <- serve <- feed tickerplant aggengine rdb monitor <- cli
+    base <- mem <- table <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- cli
 
 An include only looks left; query and wire do not include each other, and the processes never include
 one another: they meet on the wire. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
@@ -17,7 +17,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LIBRARIES = ["base", "mem", "table", "query", "wire", "serve"]
-PROCESSES = ["feed", "tickerplant", "aggengine", "rdb", "monitor"]
+PROCESSES = ["feed", "tickerplant", "aggengine", "rdb", "hdb", "monitor"]
 MAY_INCLUDE = {
     "base": set(),
     "mem": {"base"},

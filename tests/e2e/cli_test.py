@@ -34,7 +34,8 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
         for command in ([], ["up"], ["demo"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
-                        ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"]):
+                        ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
+                        ["hdb", "generate"], ["hdb", "balance"]):
             with self.subTest(command=command):
                 done = self.run_program(*command, "--help")
                 self.assertEqual(0, done.returncode)

@@ -1,0 +1,79 @@
+#include "cli/hdb_balance.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <vector>
+
+#include "base/status.h"
+#include "table/database.h"
+#include "table/segment_moves.h"
+#include "table/storage.h"
+
+namespace tickstack {
+namespace {
+
+void PrintBalance(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves) {
+  for (const SegmentLoad& segment : segments) {
+    fmt::print("{:>14}  {:>6} partitions  {}\n", segment.bytes, segment.partitions.size(),
+               segment.path);
+  }
+  fmt::print("the fullest segment has {:.2f} times the mean\n", Skew(segments));
+  for (const PartitionMove& move : moves) {
+    fmt::print("move {} from {} to {}: {} bytes\n", move.name, move.from, move.to, move.bytes);
+  }
+}
+
+void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves) {
+  nlohmann::ordered_json all;
+  all["skew"] = Skew(segments);
+  all["segments"] = nlohmann::ordered_json::array();
+  for (const SegmentLoad& segment : segments) {
+    all["segments"].push_back({{"path", segment.path},
+                               {"partitions", segment.partitions.size()},
+                               {"bytes", segment.bytes}});
+  }
+  all["moves"] = nlohmann::ordered_json::array();
+  for (const PartitionMove& move : moves) {
+    all["moves"].push_back(
+        {{"partition", move.name}, {"from", move.from}, {"to", move.to}, {"bytes", move.bytes}});
+  }
+  fmt::print("{}\n", all.dump());
+}
+
+absl::Status Balance(const HdbBalanceOptions& options) {
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                      Database::Open(options.directory));
+  const Storage storage;
+  if (options.move) {
+    TS_ASSIGN_OR_RETURN(const size_t finished, FinishMoves(database->segments(), storage));
+    if (finished > 0) fmt::print(stderr, "ended {} moves that had died\n", finished);
+  }
+  TS_ASSIGN_OR_RETURN(std::vector<SegmentLoad> segments, MeasureSegments(*database));
+  const std::vector<PartitionMove> moves = PlanMoves(segments);
+  if (options.json) {
+    PrintBalanceJson(segments, moves);
+  } else {
+    PrintBalance(segments, moves);
+  }
+  if (!options.move) return absl::OkStatus();
+  for (const PartitionMove& move : moves) {
+    TS_RETURN_IF_ERROR(MovePartition(move, storage));
+    fmt::print(stderr, "moved {} to {}\n", move.name, move.to);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunHdbBalance(const HdbBalanceOptions& options) {
+  const absl::Status status = Balance(options);
+  if (status.ok()) return 0;
+  fmt::print(stderr, "{}\n", Message(status));
+  return 1;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,127 @@
+#include "cli/hdb_generate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "base/worker_pool.h"
+#include "feed/source.h"
+#include "mem/tier.h"
+#include "table/compression.h"
+#include "table/partition_writer.h"
+#include "table/schema.h"
+#include "table/table.h"
+#include "wire/upd.h"
+
+namespace tickstack {
+namespace {
+
+// Updates of a day come evenly from 14:30 to 21:00 UTC, when New York's exchanges are open in
+// winter.
+constexpr int64_t kOpenNs = 14 * 3'600 * kNsPerSecond + 1'800 * kNsPerSecond;
+constexpr double kDaySeconds = 6.5 * 3'600;
+constexpr int64_t kQuotesPerTrade = 10;
+
+bool IsWeekend(int32_t date) { return ((date % 7) + 7) % 7 < 2; }  // 2000.01.01 is a Saturday.
+
+class DayMaker {
+ public:
+  DayMaker(const HdbGenerateOptions& options, PartitionWriterOptions writer)
+      : options_(options), writer_(std::move(writer)), tier_(mem::MakeDramTier("day")) {}
+
+  absl::Status Make(int32_t date, int64_t number);
+
+ private:
+  absl::Status Fill(int32_t date, int64_t number, std::span<const std::shared_ptr<Table>> tables);
+
+  const HdbGenerateOptions& options_;
+  const PartitionWriterOptions writer_;
+  const std::unique_ptr<mem::Tier> tier_;
+  SymbolTable symbols_;
+  wire::UpdDecoder decoder_;
+};
+
+absl::Status DayMaker::Fill(int32_t date, int64_t number,
+                            std::span<const std::shared_ptr<Table>> tables) {
+  feed::SourceOptions source_options;
+  source_options.rows = options_.quotes + options_.quotes / kQuotesPerTrade;
+  source_options.rate = static_cast<double>(source_options.rows) / kDaySeconds;
+  source_options.symbols = options_.symbols;
+  source_options.seed = options_.seed * 1'000'003 + static_cast<uint64_t>(number);
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, feed::MakeSource(source_options));
+  const int64_t open_ns = int64_t{date} * kNsPerDay + kOpenNs;
+  TS_RETURN_IF_ERROR(source->Rewind({}));
+  source->Start(open_ns);
+  while (source->next_due_ns() != feed::kNeverDue) {
+    TS_ASSIGN_OR_RETURN(const feed::FeedBatch* const batch, source->Next(open_ns + kNsPerDay));
+    if (batch == nullptr) continue;
+    const auto table = std::ranges::find_if(
+        tables, [&](const auto& each) { return each->schema().table == batch->table; });
+    if (table == tables.end()) return NotFound("{}: no such table", batch->table);
+    wire::RowsView rows;
+    TS_RETURN_IF_ERROR(decoder_.DecodeX(batch->data, &rows, (*table)->schema().columns.size()));
+    TS_RETURN_IF_ERROR((*table)->Append(rows.batch));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DayMaker::Make(int32_t date, int64_t number) {
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const Schema& schema : DefaultSchemas()) {
+    TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
+                        Table::Create(schema, &symbols_, {tier_.get(), {}, nullptr}));
+    tables.push_back(std::move(table));
+  }
+  TS_RETURN_IF_ERROR(Fill(date, number, tables));
+  std::vector<Snapshot> snapshots;
+  for (const auto& table : tables) snapshots.push_back(table->TakeSnapshot());
+  const int64_t begin_ns = MonotonicNs();
+  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer_, date, snapshots));
+  std::string counts;
+  for (const auto& table : written.tables) {
+    counts += fmt::format(" {}={}", table.table, table.rows);
+  }
+  std::fprintf(stderr, "%s%s bytes=%llu write_ms=%lld\n", written.path.c_str(), counts.c_str(),
+               static_cast<unsigned long long>(written.bytes),
+               static_cast<long long>((MonotonicNs() - begin_ns) / 1'000'000));
+  return absl::OkStatus();
+}
+
+absl::Status Generate(const HdbGenerateOptions& options) {
+  const std::optional<int32_t> from = ParseDate(options.from);
+  if (!from.has_value()) {
+    return InvalidArgument("--from: expected a date such as 2024.01.01, found \"{}\"",
+                           options.from);
+  }
+  WorkerPool workers(std::max(1u, std::thread::hardware_concurrency()) - 1);
+  PartitionWriterOptions writer;
+  writer.database = options.directory;
+  writer.workers = &workers;
+  TS_ASSIGN_OR_RETURN(const CompressionOptions compression, ParseCompression(options.compression));
+  writer.compression.Set("default", compression);
+  DayMaker maker(options, writer);
+  int32_t date = *from;
+  for (int64_t number = 0; number < options.days; ++date) {
+    if (IsWeekend(date)) continue;
+    TS_RETURN_IF_ERROR(maker.Make(date, number++));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunHdbGenerate(const HdbGenerateOptions& options) {
+  const absl::Status status = Generate(options);
+  if (status.ok()) return 0;
+  std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
+  return 1;
+}
+
+}  // namespace tickstack

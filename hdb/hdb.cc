@@ -1,0 +1,79 @@
+#include "hdb/hdb.h"
+
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+
+namespace tickstack::hdb {
+
+LoadedDatabase::LoadedDatabase(std::shared_ptr<const Database> database)
+    : database_(std::move(database)) {
+  const auto add = [&](const std::string& name) {
+    tables_.emplace(name, query::StoredTable::Find(database_, name));
+  };
+  for (const auto& table : database_->partitioned_tables()) add(table->name());
+  for (const Database::RootTable& table : database_->splayed_tables()) add(table.name);
+  partition_count_ = PartitionValues().count();
+}
+
+std::shared_ptr<const query::StoredTable> LoadedDatabase::Find(std::string_view table) const {
+  const auto found = tables_.find(table);
+  return found == tables_.end() ? nullptr : found->second;
+}
+
+std::vector<std::string> LoadedDatabase::TableNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, table] : tables_) names.push_back(name);
+  return names;
+}
+
+Value LoadedDatabase::PartitionValues() const {
+  const Type type = TypeOf(database_->partition_kind());
+  ByteBuffer values;
+  const std::span<const Partition> partitions = database_->partitions();
+  for (size_t i = 0; i < partitions.size(); ++i) {
+    if (i > 0 && partitions[i].value == partitions[i - 1].value) continue;  // Of two segments.
+    if (WidthOf(type) == 8) {
+      values.AppendLittle(partitions[i].value);
+    } else {
+      values.AppendLittle(static_cast<int32_t>(partitions[i].value));
+    }
+  }
+  return Value::Vector(type, std::move(values));
+}
+
+absl::Status Hdb::Reload() {
+  const std::lock_guard loading(loading_);
+  const int64_t begin_ns = MonotonicNs();
+  absl::StatusOr<std::shared_ptr<const Database>> database = Database::Open(root_);
+  if (!database.ok()) {
+    reloads_failed_.fetch_add(1, std::memory_order_relaxed);
+    return database.status();
+  }
+  auto loaded = std::make_shared<const LoadedDatabase>(*std::move(database));
+  const int64_t took_ns = MonotonicNs() - begin_ns;
+  load_ns_.store(took_ns, std::memory_order_relaxed);
+  LogInfo("database loaded root={} tables={} partitions={} symbols={} problems={} us={}", root_,
+          loaded->TableNames().size(), loaded->partitions(),
+          loaded->database().domains()->symbols().size(), loaded->database().problems().size(),
+          took_ns / 1'000);
+  for (const std::string& problem : loaded->database().problems()) {
+    LogWarn("left out of the database problem=\"{}\"", problem);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    current_.swap(loaded);  // The old one goes after the lock does: it may have much to unmap.
+  }
+  reloads_.fetch_add(1, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const LoadedDatabase> Hdb::current() const {
+  const std::lock_guard lock(mutex_);
+  return current_;
+}
+
+}  // namespace tickstack::hdb

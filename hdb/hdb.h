@@ -1,0 +1,74 @@
+#pragma once
+
+// The past: a database on disk as it was when it was last loaded.
+//
+//   query threads  ----current()---->  LoadedDatabase  (as long as a query works on it)
+//   Reload()       ----------------->  another one, in place of it
+//
+// What is loaded never changes: a partition that was written since is seen after the next reload,
+// by queries that begin then. Those that run go on with what they have, whose files stay mapped
+// even if they are gone.
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "query/stored_table.h"
+#include "table/database.h"
+
+namespace tickstack::hdb {
+
+// Immutable; any thread.
+class LoadedDatabase {
+ public:
+  explicit LoadedDatabase(std::shared_ptr<const Database> database);
+
+  const Database& database() const { return *database_; }
+  std::shared_ptr<const query::StoredTable> Find(std::string_view table) const;  // nullptr: none.
+  std::vector<std::string> TableNames() const;                                   // Sorted.
+  // The partitions' values, each once, as a vector.
+  Value PartitionValues() const;
+  size_t partitions() const { return partition_count_; }  // Each value once.
+
+ private:
+  const std::shared_ptr<const Database> database_;
+  size_t partition_count_ = 0;
+  std::map<std::string, std::shared_ptr<const query::StoredTable>, std::less<>> tables_;
+};
+
+// Threads: any.
+class Hdb {
+ public:
+  // Nothing is loaded yet: there are no tables. `root` is the database's directory.
+  explicit Hdb(std::string root) : root_(std::move(root)) {}
+
+  const std::string& root() const { return root_; }
+  // Loads the database as it is now, in place of what was loaded; of several callers one at a time.
+  // After an error everything is as before. kNotFound: there is no such directory, or a segment of
+  // it is not there. Cost: Database::Open.
+  absl::Status Reload();
+  // nullptr: nothing was loaded yet.
+  std::shared_ptr<const LoadedDatabase> current() const;
+
+  uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // That succeeded.
+  uint64_t reloads_failed() const { return reloads_failed_.load(std::memory_order_relaxed); }
+  int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }  // The last one.
+
+ private:
+  const std::string root_;
+  std::mutex loading_;        // Of those who reload: the newest state is the one that stays.
+  mutable std::mutex mutex_;  // Of `current_`, for as long as a pointer is copied.
+  std::shared_ptr<const LoadedDatabase> current_;  // Guarded by mutex_.
+  std::atomic<uint64_t> reloads_ = 0;
+  std::atomic<uint64_t> reloads_failed_ = 0;
+  std::atomic<int64_t> load_ns_ = 0;
+};
+
+}  // namespace tickstack::hdb

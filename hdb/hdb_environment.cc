@@ -1,0 +1,102 @@
+#include "hdb/hdb_environment.h"
+
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+
+namespace tickstack::hdb {
+namespace {
+
+bool IsNothing(std::span<const Value> args) {
+  return args.empty() || (args.size() == 1 && args[0].is_null());
+}
+
+Value NamesOf(const std::vector<std::string>& names) {
+  SymbolVector symbols;
+  for (const std::string& name : names) symbols.push_back(name);
+  return Value::Symbols(std::move(symbols));
+}
+
+Value PartitionedTables(const LoadedDatabase& loaded) {
+  std::vector<std::string> names;
+  for (const std::string& name : loaded.TableNames()) {
+    if (loaded.Find(name)->is_partitioned()) names.push_back(name);
+  }
+  return NamesOf(names);
+}
+
+}  // namespace
+
+std::shared_ptr<const query::StoredTable> HdbEnvironment::FindStored(std::string_view name) {
+  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+  return loaded == nullptr ? nullptr : loaded->Find(name);
+}
+
+std::vector<std::string> HdbEnvironment::TableNames() {
+  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+  return loaded == nullptr ? std::vector<std::string>() : loaded->TableNames();
+}
+
+std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
+  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+  if (loaded == nullptr || loaded->partitions() == 0) return std::nullopt;
+  const std::string_view column = loaded->database().partition_column();
+  if (name == column || name == ".Q.pv") return loaded->PartitionValues();
+  if (name == ".Q.pf") return Value::Symbol(column);
+  if (name == ".Q.pt") return PartitionedTables(*loaded);
+  return std::nullopt;
+}
+
+absl::StatusOr<Value> HdbEnvironment::Reload() {
+  TS_RETURN_IF_ERROR(hdb_->Reload());
+  return Value();
+}
+
+Value HdbEnvironment::Stats() const {
+  SymbolVector names;
+  ByteBuffer values;
+  const auto add = [&](std::string_view name, uint64_t value) {
+    names.push_back(name);
+    values.AppendLittle(static_cast<int64_t>(value));
+  };
+  if (const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current()) {
+    const Database& database = loaded->database();
+    add("tables", loaded->TableNames().size());
+    add("partitions", loaded->partitions());
+    add("segments", database.segments().size());
+    add("symbols", static_cast<uint64_t>(database.domains()->symbols().size()));
+    add("problems", database.problems().size());
+  }
+  add("reloads", hdb_->reloads());
+  add("reloads_failed", hdb_->reloads_failed());
+  add("load_ns", static_cast<uint64_t>(hdb_->load_ns()));
+  for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::move(values)));
+}
+
+std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
+                                                          std::span<const Value> args) {
+  if (name == "system") {
+    // Of kdb+'s commands the one that concerns a database, and of this the form that its rdb sends.
+    const bool reload = args.size() == 1 && args[0].type() == Type::kChar &&
+                        (args[0].text() == "l ." || args[0].text() == "l " + hdb_->root());
+    if (!reload) return std::nullopt;
+    return Reload();
+  }
+  const bool ours = name == ".hdb.reload" || name == ".hdb.stats" || name == ".hdb.problems";
+  if (!ours) return std::nullopt;
+  if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
+  if (name == ".hdb.reload") return Reload();
+  if (name == ".hdb.stats") return Stats();
+  std::vector<Value> problems;
+  if (const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current()) {
+    for (const std::string& problem : loaded->database().problems()) {
+      problems.push_back(Value::String(problem));
+    }
+  }
+  return Value::List(std::move(problems));
+}
+
+}  // namespace tickstack::hdb

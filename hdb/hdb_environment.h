@@ -1,0 +1,42 @@
+#pragma once
+
+#include "base/time.h"
+#include "hdb/hdb.h"
+#include "query/query.h"
+#include "serve/query_counters.h"
+
+namespace tickstack::hdb {
+
+// What a query sees of an HDB: its tables, and
+//   date                    the values of the partitions; of a database by month, year or number
+//                           that is the variable's name
+//   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables
+//   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
+//                           there: what kdb+'s rdb sends at the end of a day
+//   .hdb.stats[]            dictionary of longs: what is loaded, reloads, QueryCounters
+//   .hdb.problems[]         strings: what the last load left out, and why
+// Threads: any.
+class HdbEnvironment : public query::Environment {
+ public:
+  HdbEnvironment(Hdb* hdb, const Clock* clock) : hdb_(hdb), clock_(clock) {}
+
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::shared_ptr<const query::StoredTable> FindStored(std::string_view name) override;
+  std::vector<std::string> TableNames() override;
+  int64_t NowNs() override { return clock_->NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override;
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value> args) override;
+  // For whoever evaluates queries here.
+  serve::QueryCounters& queries() { return queries_; }
+
+ private:
+  absl::StatusOr<Value> Reload();
+  Value Stats() const;
+
+  Hdb* const hdb_;
+  const Clock* const clock_;
+  serve::QueryCounters queries_;
+};
+
+}  // namespace tickstack::hdb

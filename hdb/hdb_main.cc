@@ -1,0 +1,48 @@
+#include "hdb/hdb_main.h"
+
+#include <memory>
+
+#include "base/directory.h"
+#include "base/logging.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "hdb/hdb.h"
+#include "hdb/hdb_environment.h"
+#include "serve/query_service.h"
+#include "wire/event_loop.h"
+
+namespace tickstack::hdb {
+namespace {
+
+absl::Status Run(HdbMainOptions options) {
+  Hdb hdb(options.database);
+  if (IsDirectory(options.database)) {
+    TS_RETURN_IF_ERROR(hdb.Reload());
+  } else {
+    LogWarn("no database yet root={}", options.database);
+  }
+  HdbEnvironment environment(&hdb, &SystemClock::Instance());
+  wire::EventLoop loop;
+  bool stop = false;
+  loop.OnStopSignal([&](int) { stop = true; });
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
+                      serve::QueryService::Start(serve::ServiceOptionsOf(options, options.listener),
+                                                 &environment, &environment.queries()));
+  LogInfo("hdb up port={} database={} query_threads={}", service->port(), options.database,
+          options.query_threads);
+  wire::ReportReady(options.listener);
+  loop.RunUntil([&] { return stop; }, false);
+  LogInfo("hdb down queries={}", environment.queries().queries.load());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunHdb(const HdbMainOptions& options) {
+  InitLogging(options.name);
+  const absl::Status status = Run(options);
+  if (!status.ok()) LogError("hdb ends error=\"{}\"", Message(status));
+  return status.ok() ? 0 : 1;
+}
+
+}  // namespace tickstack::hdb

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <string>
+
+#include "serve/query_settings.h"
+#include "wire/listener_options.h"
+
+namespace tickstack::hdb {
+
+struct HdbMainOptions : serve::QuerySettings {
+  std::string name = "hdb";
+  wire::ListenerOptions listener;
+  std::string database;  // The directory; a stack's is DATA/hdb if it is not told another.
+};
+
+// Runs until SIGTERM or SIGINT: 0. 1 if it could not listen, or the database does not load. A
+// database that is not there yet is one without tables: the first reload after it came finds it.
+// Blocks.
+int RunHdb(const HdbMainOptions& options);
+
+}  // namespace tickstack::hdb

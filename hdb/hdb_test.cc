@@ -1,0 +1,200 @@
+#include "hdb/hdb.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "hdb/hdb_environment.h"
+#include "mem/tier.h"
+#include "query/errors.h"
+#include "table/batch_testing.h"
+#include "table/partition_writer.h"
+
+namespace tickstack::hdb {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr int32_t kFirstDay = 8766;  // 2024.01.01
+
+class HdbTest : public testing::Test {
+ protected:
+  HdbTest() : root_(std::filesystem::temp_directory_path() / "tickstack.XXXXXX") {
+    InitLogging("test", LogLevel::kOff);
+    TS_CHECK(::mkdtemp(root_.data()) != nullptr);
+    hdb_.emplace(root_);
+    environment_.emplace(&*hdb_, &clock_);
+  }
+  ~HdbTest() override { std::filesystem::remove_all(root_); }
+
+  // Day `day` has `rows` trades of size 1, by turns of two symbols.
+  void WriteDay(int day, size_t rows) {
+    absl::StatusOr<std::shared_ptr<Table>> table = Table::Create(
+        *ParseSchema("trade", "time p, sym s, size j"), &symbols_, {tier_.get(), {}, nullptr});
+    TS_CHECK(table.ok());
+    std::vector<int64_t> times(rows), sizes(rows, 1);
+    std::vector<std::string> names(rows);
+    for (size_t i = 0; i < rows; ++i) {
+      times[i] = static_cast<int64_t>(i);
+      names[i] = i % 2 == 0 ? "aig" : "bac";
+    }
+    Batch batch(rows);
+    batch.Add(Type::kTimestamp, times).AddSymbols(names).Add(Type::kLong, sizes);
+    if (rows > 0) TS_CHECK((*table)->Append(batch.view()).ok());
+    const Snapshot snapshot = (*table)->TakeSnapshot();
+    PartitionWriterOptions options;
+    options.database = root_;
+    const absl::StatusOr<WrittenPartition> written =
+        WritePartition(options, kFirstDay + day, std::span(&snapshot, 1));
+    TS_CHECK(written.ok());
+  }
+  absl::StatusOr<Value> Evaluate(std::string_view text) {
+    return query::EvaluateRequest(Value::String(text), *environment_);
+  }
+  int64_t AskLong(std::string_view text) {
+    const absl::StatusOr<Value> answer = Evaluate(text);
+    EXPECT_TRUE(answer.ok()) << text << ": " << answer.status();
+    if (!answer.ok() || !answer->is_atom_of(Type::kLong)) return -1;
+    return answer->as<int64_t>();
+  }
+  std::string ErrorOf(std::string_view text) {
+    const absl::StatusOr<Value> answer = Evaluate(text);
+    return answer.ok() ? "" : query::QErrorText(answer.status());
+  }
+
+  std::string root_;
+  ManualClock clock_{0};
+  SymbolTable symbols_;
+  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("t");
+  std::optional<Hdb> hdb_;
+  std::optional<HdbEnvironment> environment_;
+};
+
+TEST_F(HdbTest, ADirectoryThatIsNotThereYetHasNoTables) {
+  EXPECT_EQ(AskLong("count tables[]"), 0);
+  EXPECT_EQ(ErrorOf("count trade"), "trade");
+  std::filesystem::remove_all(root_);
+  EXPECT_THAT(ErrorOf(".hdb.reload[]"), HasSubstr(root_));
+  EXPECT_EQ(AskLong(".hdb.stats[][`reloads_failed]"), 1);
+  WriteDay(0, 4);
+  EXPECT_TRUE(Evaluate(".hdb.reload[]").ok());
+  EXPECT_EQ(AskLong("count trade"), 4);
+}
+
+TEST_F(HdbTest, ADayIsSeenAfterTheReloadThatKdbsRdbSends) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  WriteDay(1, 10);
+  EXPECT_EQ(AskLong("count trade"), 4);
+  const absl::StatusOr<Value> answer = Evaluate("\\l .");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_TRUE(answer->is_null());
+  EXPECT_EQ(AskLong("count trade"), 14);
+  EXPECT_EQ(AskLong(".hdb.stats[][`partitions]"), 2);
+}
+
+TEST_F(HdbTest, OtherSystemCommandsAreNotUnderstood) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(ErrorOf("\\l /etc"), "nyi: \\l");
+  EXPECT_EQ(ErrorOf("\\rm -r /"), "nyi: \\rm");
+  EXPECT_EQ(ErrorOf("\\"), "nyi: \\");
+}
+
+TEST_F(HdbTest, TheListOfPartitionsIsAVariable) {
+  WriteDay(0, 4);
+  WriteDay(1, 0);
+  WriteDay(3, 2);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count date"), 3);
+  EXPECT_EQ(AskLong("`long$last date"), kFirstDay + 3);
+  EXPECT_EQ(AskLong("`long$first .Q.pv"), kFirstDay);
+  EXPECT_EQ(AskLong("count select from trade where date=last date"), 2);
+  EXPECT_EQ(AskLong("count .Q.pt"), 1);
+}
+
+TEST_F(HdbTest, AFailedReloadLeavesWhatWasThere) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  std::ofstream(root_ + "/par.txt") << "/nowhere/segment\n";
+  EXPECT_THAT(ErrorOf("\\l ."), HasSubstr("/nowhere/segment"));
+  EXPECT_EQ(AskLong("count trade"), 4);
+}
+
+TEST_F(HdbTest, SegmentsAreOneDatabase) {
+  for (const char* segment : {"/a", "/b"}) std::filesystem::create_directories(root_ + segment);
+  std::ofstream(root_ + "/par.txt") << "a\n" << root_ << "/b/\n";
+  for (int day = 0; day < 4; ++day) WriteDay(day, 2 + static_cast<size_t>(day));
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong(".hdb.stats[][`segments]"), 2);
+  EXPECT_EQ(AskLong("count trade"), 2 + 3 + 4 + 5);
+  EXPECT_EQ(AskLong("exec first n from select n:count i by date from trade where date=date 2"), 4);
+}
+
+TEST_F(HdbTest, AForeignFileIsNamedAndHarmsNothing) {
+  WriteDay(0, 4);
+  std::ofstream(root_ + "/notes.txt") << "buy milk";
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count trade"), 4);
+  EXPECT_EQ(AskLong("count .hdb.problems[]"), 1);
+}
+
+// Goal: a query sees the database before or after a reload, never between. Method: three threads
+// ask without a pause while days come and are reloaded; every answer is the sum of the first n
+// days, and n never goes down for a thread.
+TEST_F(HdbTest, ReloadsSwapWhileQueriesRun) {
+  constexpr int kDays = 12;
+  WriteDay(0, 100);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  std::atomic<bool> done = false;
+  std::atomic<int> wrong = 0, answers = 0;
+  const auto ask = [&] {
+    int64_t last = 0;
+    while (!done.load()) {
+      const absl::StatusOr<Value> sum = Evaluate("exec sum size from trade where sym in `aig`bac");
+      const int64_t found = sum.ok() ? sum->as<int64_t>() : -1;
+      if (found % 100 != 0 || found < last) ++wrong;
+      last = found;
+      ++answers;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 3; ++i) threads.emplace_back(ask);
+  for (int day = 1; day < kDays; ++day) {
+    WriteDay(day, 100);
+    EXPECT_TRUE(hdb_->Reload().ok());
+    const int before = answers.load();
+    while (answers.load() < before + 3) std::this_thread::yield();
+  }
+  done = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(AskLong("exec sum size from trade"), kDays * 100);
+}
+
+TEST_F(HdbTest, AQueryGoesOnWithWhatItBegan) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  const std::shared_ptr<const query::StoredTable> before = environment_->FindStored("trade");
+  std::filesystem::remove_all(root_ + "/2024.01.01");
+  WriteDay(1, 6);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count trade"), 6);
+  EXPECT_EQ(before->partitions(), 1u);
+  EXPECT_EQ(before->PartitionValue(0), kFirstDay);
+}
+
+}  // namespace
+}  // namespace tickstack::hdb
