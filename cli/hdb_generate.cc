@@ -52,7 +52,10 @@ absl::Status DayMaker::Fill(int32_t date, int64_t number,
                             std::span<const std::shared_ptr<Table>> tables) {
   feed::SourceOptions source_options;
   source_options.rows = options_.quotes + options_.quotes / kQuotesPerTrade;
-  source_options.rate = static_cast<double>(source_options.rows) / kDaySeconds;
+  // Rows that are so few that it holds for them are in the same hours all the same.
+  constexpr double kSlowestRate = 0.001;  // Of the simulated market, in updates a second.
+  source_options.rate =
+      std::max(kSlowestRate, static_cast<double>(source_options.rows) / kDaySeconds);
   source_options.symbols = options_.symbols;
   source_options.seed = options_.seed * 1'000'003 + static_cast<uint64_t>(number);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, feed::MakeSource(source_options));
