@@ -324,18 +324,24 @@ int Main(int argc, char** argv) {
   settings.directory =
       (std::filesystem::temp_directory_path() / ("stack_bench." + std::to_string(::getpid())))
           .string();
-  for (int i = 1; i + 1 < argc; i += 2) {
-    const std::string flag = argv[i];
+  std::vector<std::string> words;  // --flag=value is --flag value.
+  for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc)) {
+    const size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
+    words.push_back(word.substr(0, equals));
+    if (equals != std::string::npos) words.push_back(word.substr(equals + 1));
+  }
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    const std::string& flag = words[i];
     if (flag == "--workload") {
-      workloads = argv[i + 1];
+      workloads = words[i + 1];
     } else if (flag == "--seconds") {
-      settings.seconds = std::atof(argv[i + 1]);
+      settings.seconds = std::atof(words[i + 1].c_str());
     } else if (flag == "--query-nice") {
-      settings.query_nice = std::atoi(argv[i + 1]);
+      settings.query_nice = std::atoi(words[i + 1].c_str());
     } else if (flag == "--dir") {
-      settings.directory = std::string(argv[i + 1]) + "/stack_bench";
+      settings.directory = words[i + 1] + "/stack_bench";
     } else {
-      std::fprintf(stderr, "unknown flag %s\n", argv[i]);
+      std::fprintf(stderr, "unknown flag %s\n", flag.c_str());
       return 2;
     }
   }
