@@ -190,7 +190,8 @@ TEST(StackConfig, ReadsTheExamples) {
   }
   const absl::StatusOr<StackConfig> stack = LoadStackConfig("examples/stack.toml");
   ASSERT_TRUE(stack.ok()) << stack.status();
-  const StackConfig bare = Parsed("[tickerplant]\n[[rdb]]\n[hdb]\n[feed]\n[aggengine]\n[monitor]\n");
+  const StackConfig bare =
+      Parsed("[tickerplant]\n[[rdb]]\n[hdb]\n[feed]\n[aggengine]\n[monitor]\n");
   EXPECT_EQ(stack->hdb->listener.port, bare.hdb->listener.port);
   EXPECT_EQ(stack->hdb->database, bare.hdb->database);
   EXPECT_EQ(stack->hdb->query_threads, bare.hdb->query_threads);

@@ -7,8 +7,8 @@ namespace tickstack::query {
 namespace {
 
 absl::StatusOr<ScratchVector<uint32_t>> NumberIdSymbols(const Slice& slice,
-                                                              KeyTable<std::string_view>& names,
-                                                              Budget& budget) {
+                                                        KeyTable<std::string_view>& names,
+                                                        Budget& budget) {
   constexpr uint32_t kUnknown = UINT32_MAX;
   const SymbolTable& symbols = slice.column.symbols();
   // By symbol number plus one; symbols that are newer than this line are in no row of the snapshot.
