@@ -9,7 +9,7 @@
 //                          ^                    |                                    |
 //                          '---- disconnected --'------------------------------------'
 //
-// Exactly once: every message carries the feed's name and the number of its first row
+// Exactly once: every message carries a name (NumberedName) and the number of its first row
 // (`.u.updn[name;row;table;x]`); the tickerplant drops rows that it has. On every connection the
 // feed first asks `.u.feed[name]` how many rows of each table are logged, rewinds its source to
 // there and goes on. The same question, once a second and at the end, is the receipt. Rows that
@@ -51,8 +51,8 @@ class Link {
 };
 
 struct FeedSettings {
-  std::string name = "feed";
-  int64_t batch_ns = 0;  // Rows leave at most this long after they were due; 0: at once.
+  std::string name = "feed";  // Under which its rows are numbered.
+  int64_t batch_ns = 0;       // Rows leave at most this long after they were due; 0: at once.
   size_t queue_bytes_max = size_t{8} << 20;
 };
 

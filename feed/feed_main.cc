@@ -25,7 +25,7 @@ absl::Status Run(FeedOptions options) {
   }
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, MakeSource(options.source));
-  const FeedSettings settings = {.name = options.name,
+  const FeedSettings settings = {.name = NumberedName(options.name, options.source),
                                  .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),
                                  .queue_bytes_max = options.queue_bytes};
 

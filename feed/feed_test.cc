@@ -487,5 +487,38 @@ TEST_F(FeedTest, ABrokenSourceFailsAfterItsGoodRowsWereSent) {
   EXPECT_EQ(tickerplant_.logged["quote"].size(), 3u);
 }
 
+// Goal: a tickerplant that counted one source's rows never takes another's for them. Method: what
+// changes the rows changes the name, and what does not leaves it.
+TEST(NumberedName, SaysWhichRowsTheseAre) {
+  SourceOptions sim;
+  EXPECT_EQ(NumberedName("feed", sim), "feed@sim.march2020.8000.1");
+  SourceOptions faster = sim;
+  faster.rate = 1e6;
+  faster.batch_rows = 1;
+  EXPECT_EQ(NumberedName("feed", faster), NumberedName("feed", sim));
+  SourceOptions seeded = sim;
+  seeded.seed = 2;
+  EXPECT_NE(NumberedName("feed", seeded), NumberedName("feed", sim));
+
+  SourceOptions lean;
+  lean.kind = "lean";
+  lean.date = "2013.10.07";
+  lean.lean_symbols = {"aig", "bac"};
+  EXPECT_EQ(NumberedName("f", lean), "f@lean.2013.10.07.aig,bac");
+  SourceOptions next_day = lean;
+  next_day.date = "2013.10.08";
+  EXPECT_NE(NumberedName("f", next_day), NumberedName("f", lean));
+  lean.lean_symbols.assign(1000, "spy");
+  SourceOptions one_more = lean;
+  one_more.lean_symbols.emplace_back("spy");
+  EXPECT_LT(NumberedName("f", lean).size(), 40u);
+  EXPECT_NE(NumberedName("f", lean), NumberedName("f", one_more));
+
+  SourceOptions log;
+  log.kind = "tplog";
+  log.path = "/data/sym2013.10.07";
+  EXPECT_EQ(NumberedName("f", log), "f@tplog./data/sym2013.10.07");
+}
+
 }  // namespace
 }  // namespace tickstack::feed

@@ -89,4 +89,9 @@ struct SourceOptions {
 // kInvalidArgument with the option at fault; kNotFound for a missing file.
 absl::StatusOr<std::unique_ptr<Source>> MakeSource(const SourceOptions& options);
 
+// Under which name a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The tickerplant keeps
+// the counts over its days and drops what it has of a name, so the name says which rows these are:
+// row n of the next day's archive, or of another seed, is not row n of the one before.
+std::string NumberedName(std::string_view feed, const SourceOptions& options);
+
 }  // namespace tickstack::feed
