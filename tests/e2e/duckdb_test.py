@@ -6,15 +6,14 @@ import os
 import pathlib
 import subprocess
 import sys
-import zipfile
 
 import duckdb
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from bench.peers import answers, decode  # noqa: E402
+from bench.peers import answers  # noqa: E402
 from bench.peers.lines import Line  # noqa: E402
-from tests.support import kdb_ipc, lean_archives, stack  # noqa: E402
+from tests.support import duckdb_archives, lean_archives, stack  # noqa: E402
 
 
 def _take(flag, default):
@@ -29,10 +28,6 @@ def _take(flag, default):
 PEERS_DAY = pathlib.Path(_take("--peers-day", stack.ROOT / "build/release/bench/peers_day"))
 DATE = "2013.10.07"
 SYMBOLS = ("AIG", "BAC", "IBM")
-NS_PER_MS = 1_000_000
-# In DuckDB a time and a row's number as one number: the last of equal times is then the greatest.
-ROWS_MAX = 10_000_000
-
 CONFIG = """
 [tickerplant]
 batch_ms = 10
@@ -43,19 +38,6 @@ path = "{path}"
 symbols = ["aig", "bac", "ibm"]
 [monitor]
 progress_s = 0
-"""
-
-# An archive's row updates one side of its exchange's quote; the other side is 0,0 there and stays as it was.
-QUOTES = f"""
-create table quote as
-select sym, row, ms, ex, ms * {ROWS_MAX} + row as place,
-  last_value(case when bid_size > 0 or bid > 0 then bid / 10000 end ignore nulls) over by_exchange as bid,
-  last_value(case when ask_size > 0 or ask > 0 then ask / 10000 end ignore nulls) over by_exchange as ask
-from raw_quote window by_exchange as (partition by sym, ex order by row)
-"""
-TRADES = f"""
-create table trade as
-select sym, row, ms, ex, ms * {ROWS_MAX} + {ROWS_MAX - 1} as place, price / 10000 as price, size from raw_trade
 """
 
 
@@ -69,7 +51,7 @@ class RealTicksTest(stack.StackTest):
         self.database = duckdb.connect()
         self.addCleanup(self.database.close)
         running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
-        self.read_archives(path)
+        duckdb_archives.load(self.database, path, DATE, SYMBOLS, self.folder)
         rows = {
             table: self.database.execute(f"select count(*) from {table}").fetchone()[0] for table in ("trade", "quote")
         }
@@ -77,47 +59,8 @@ class RealTicksTest(stack.StackTest):
         self.rdb = running.connect("rdb")
         self.addCleanup(self.rdb.close)
 
-    def read_archives(self, path):
-        columns = {
-            "trade": "ms bigint, price double, size bigint, ex varchar, cond varchar, suspicious int",
-            "quote": "ms bigint, bid double, bid_size bigint, ask double, ask_size bigint, ex varchar, cond varchar, "
-            "suspicious int",
-        }
-        for table, names in columns.items():
-            self.database.execute(f"create table raw_{table} (sym varchar, row bigint, {names})")
-            for symbol in SYMBOLS:
-                with zipfile.ZipFile(path / symbol.lower() / f"{DATE.replace('.', '')}_{table}.zip") as archive:
-                    csv = archive.extract(archive.namelist()[0], self.folder)
-                types = ", ".join("'{}': '{}'".format(*name.split()) for name in names.split(", "))
-                self.database.execute(
-                    f"insert into raw_{table} select '{symbol}', row_number() over (), * from "
-                    f"read_csv('{csv}', header=false, parallel=false, columns={{{types}}})"
-                )
-        self.database.execute(QUOTES)
-        self.database.execute(TRADES)
-
-    def ask(self, q):
-        self.rdb.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(q.encode())))
-        _, body = self.rdb.receive()
-        return decode.decode(body)
-
     def compare(self, q, sql, exact, close=()):
-        """Both answers row by row; sums of floats within a relative 1e-12."""
-        found, expected = self.ask(q), self.database.execute(sql).fetchnumpy()
-        for name in (*exact, *close):
-            have, want = found[name], expected[name]
-            if have.dtype.kind == "S":
-                have = have.astype("U")
-            if isinstance(want, np.ma.MaskedArray):
-                want = want.filled(np.nan) if want.dtype.kind == "f" else want.data
-            self.assertEqual(len(want), len(have), f"{name} of {q}")
-            if name in close:
-                np.testing.assert_allclose(have, want, rtol=1e-12, err_msg=f"{name} of {q}")
-            else:
-                np.testing.assert_array_equal(
-                    have, want if want.dtype.kind != "O" else want.astype("U"), f"{name} of {q}"
-                )
-        self.assertGreater(len(found[exact[0]]), 0, q)
+        duckdb_archives.compare(self, self.rdb, q, self.database, sql, exact, close)
 
     def test_answers_are_duckdbs(self):
         for check in (
@@ -168,7 +111,7 @@ class RealTicksTest(stack.StackTest):
             with self.subTest(symbol=symbol):
                 self.compare(
                     f"select time,price,size,bid,ask from aj[`sym`ex`time;select from trade where sym=`{symbol};quote]",
-                    f"""select {midnight} + t.ms * {NS_PER_MS} as time, t.price, t.size, q.bid, q.ask from
+                    f"""select {midnight} + t.ms * {duckdb_archives.NS_PER_MS} as time, t.price, t.size, q.bid, q.ask from
                                  (from trade where sym = '{symbol}') t
                                  asof left join (from quote where sym = '{symbol}') q
                                  on t.ex = q.ex and t.place >= q.place order by t.row""",
