@@ -18,6 +18,11 @@ size_t BestQuotes::Bytes(size_t symbols, size_t venues, SizeKind sizes) {
   return symbols * (venues * each + sizeof(Quote));
 }
 
+void BestQuotes::Clear() {
+  std::ranges::fill(prices_, kNoPrice);
+  std::ranges::fill(best_, Quote());
+}
+
 void BestQuotes::FindBest(size_t symbol) {
   const auto prices = std::span<const int64_t>(prices_).subspan(symbol * venues_, venues_);
   Quote& best = best_[symbol];

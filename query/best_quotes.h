@@ -58,6 +58,7 @@ class BestQuotes {
     if (kind_ != SizeKind::kNone) sizes_[symbol * venues_ + venue] = quote.size;
   }
   void FindBest(size_t symbol);
+  void Clear();  // No quotes, as at first.
   void Prefetch(size_t symbol, size_t venue) const {
     __builtin_prefetch(&prices_[symbol * venues_ + venue], 1);
     __builtin_prefetch(&best_[symbol], 1);

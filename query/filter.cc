@@ -12,6 +12,7 @@
 #include "query/gather.h"
 #include "query/search.h"
 #include "query/select_rows.h"
+#include "query/temporal.h"
 #include "query/time_cut.h"
 
 namespace tickstack::query {
@@ -303,6 +304,63 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, co
     return rows.WithTimesOf(*times, narrow.lo, narrow.hi, budget);
   }
   return rows.WithTimesOf(*times, interval.lo, interval.hi, budget);
+}
+
+absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& rows,
+                                                           const TableView& view, size_t column,
+                                                           Type part, Condition condition,
+                                                           const Value& constant, Budget& budget) {
+  const Column* const times = view.columns[column].gathered();
+  if (times == nullptr || times->type() != Type::kTimestamp || !IsStoredTime(*times) ||
+      rows.key().stored() == nullptr) {
+    return std::nullopt;
+  }
+  const std::optional<std::vector<Bound>> bounds = BoundsOf(part, condition, constant, budget);
+  if (!bounds.has_value()) return std::nullopt;
+  const Interval<int64_t> interval = LongInterval(*bounds);
+  if (interval.negated) return std::nullopt;
+  const int64_t unit_ns = UnitNs(part), units = kNsPerDay / unit_ns;
+  const int64_t first = std::clamp<int64_t>(interval.lo, 0, units);
+  const int64_t last = std::clamp<int64_t>(interval.hi, -1, units - 1);
+  return rows.WithTimesOfDay(*times, first * unit_ns, (last + 1) * unit_ns - 1, budget);
+}
+
+std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet& rows,
+                                             const Condition& condition, const Value& constant,
+                                             Budget& budget) {
+  if (!column.direct() || !IsNumber(column.type()) || !rows.is_range()) return std::nullopt;
+  const std::optional<std::vector<Bound>> bounds =
+      BoundsOf(column.type(), condition, constant, budget);
+  if (!bounds.has_value()) return std::nullopt;
+  if (WidthOf(column.type()) == 8 && !IsFloating(column.type()) &&
+      CutByTime(column, rows.begin_row(), rows.end_row(), 0, 0).has_value()) {
+    return std::nullopt;
+  }
+  return VisitElementType(
+      column.type(), [&]<typename T>(std::type_identity<T>) -> std::optional<RangeFilter> {
+        if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Guid>) {
+          return std::nullopt;  // Reals are compared as floats, for which there is no kernel.
+        } else {
+          Interval<T> interval;
+          if constexpr (std::is_same_v<T, double>) {
+            interval = DoubleInterval(*bounds);
+          } else {
+            interval = Narrow<T>(LongInterval(*bounds));
+          }
+          return RangeFilter([column, interval](size_t row, size_t n, uint32_t* passed) {
+            const ChunkLayout layout = column.layout();
+            size_t count = 0;
+            EachPart(layout, row, row + n, [&](size_t begin_row, size_t end_row) {
+              const size_t chunk = layout.NumberOf(begin_row);
+              const std::span<const T> items = column.Chunk<T>(chunk).subspan(
+                  begin_row - layout.BeginRow(chunk), end_row - begin_row);
+              count += Kernels<T>().select(items.data(), items.size(), interval,
+                                           static_cast<uint32_t>(begin_row), passed + count);
+            });
+            return count;
+          });
+        }
+      });
 }
 
 absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags) {

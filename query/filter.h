@@ -3,7 +3,10 @@
 // Conditions of a query as kernels over column chunks: `column op constant` becomes an interval
 // test, or a set test for symbols, that appends the numbers of the rows that pass.
 
+#include <functional>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -50,6 +53,35 @@ absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view,
 absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget);
+
+// The same for a condition on the time of day of a column of timestamps: `time.minute within ...`,
+// where `part` is the type that such a part has.
+absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& rows,
+                                                           const TableView& view, size_t column,
+                                                           Type part, Condition condition,
+                                                           const Value& constant, Budget& budget);
+
+// A condition on numbers as a kernel over ranges of rows: for who need not know all rows that pass
+// at once. Cheap to copy; any thread.
+class RangeFilter {
+ public:
+  // `rows` is a range of the column's. nullopt: the condition is none of this form, elements do not
+  // lie in memory, or what is known of the rows' times leaves out most of them unread (Filter).
+  static std::optional<RangeFilter> Make(const Column& column, const RowSet& rows,
+                                         const Condition& condition, const Value& constant,
+                                         Budget& budget);
+  // The numbers of the rows of [row, row + n) that pass: how many there are, written to `passed`,
+  // which has room for n + kSelectSlack.
+  size_t Select(size_t row, size_t n, std::span<uint32_t> passed) const {
+    return select_(row, n, passed.data());
+  }
+
+ private:
+  using Kernel = std::function<size_t(size_t row, size_t n, uint32_t* passed)>;
+  explicit RangeFilter(Kernel select) : select_(std::move(select)) {}
+
+  Kernel select_;
+};
 
 // The rows whose flag is set. `flags` is a boolean vector with one item a row, or an atom for all
 // of them: `type`, `length`.

@@ -12,8 +12,8 @@
 // groups that are (group_numbers.h); then it is 1 to 2 ns a row and aggregate.
 //
 // Results are those of the aggregates of one column (aggregate.h) but for the order in which floats
-// are added: here it is that of the rows, there it goes by lanes. So sums and averages of floats
-// agree within rounding; all else agrees bit for bit.
+// are added: here it is that of the rows, or of parts of them, there it goes by lanes. So sums,
+// averages and variances of floats agree within rounding; all else agrees bit for bit.
 
 #include <cstdint>
 #include <memory>
@@ -36,6 +36,10 @@ enum class AggregateKind {
   kMax,
   kWeightedAvg,
   kWeightedSum,
+  kVariance,
+  kDeviation,
+  kSampleVariance,
+  kSampleDeviation,
 };
 
 // The columns that an aggregate reads: none for a count and the ends, `values`, or both.
@@ -44,8 +48,8 @@ struct AggregateInput {
   std::optional<Slice> values;
 };
 
-// Threads: one at a time calls AddRows and Merge; AddGroup as well, but for different groups at the
-// same time.
+// Threads: one at a time calls AddRows, Join and Merge; AddGroup as well, but for different groups
+// at the same time.
 class GroupAccumulator {
  public:
   virtual ~GroupAccumulator() = default;
@@ -57,6 +61,8 @@ class GroupAccumulator {
   // All rows of one group.
   virtual absl::Status AddGroup(uint32_t number, const AggregateInput& input,
                                 const Budget& budget) = 0;
+  // Adds the rows of group `later`, which come after those of group `number`, to these.
+  virtual void Join(uint32_t number, uint32_t later) = 0;
   // Takes in what another one of the same kind has of rows after these.
   virtual void Merge(const GroupAccumulator& later) = 0;
   // The results of groups: a vector with an item for each number of `order`.
@@ -69,6 +75,6 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
                                                   uint32_t slots);
 
 // Bytes of an accumulator's state for one group and its result, at most: what to charge.
-inline constexpr size_t kAccumulatorBytes = 24;
+inline constexpr size_t kAccumulatorBytes = 32;
 
 }  // namespace tickstack::query

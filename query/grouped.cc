@@ -9,6 +9,7 @@
 #include "query/gather.h"
 #include "query/group_aggregates.h"
 #include "query/grouped_expression.h"
+#include "query/number_kernels.h"
 #include "query/parallel.h"
 
 namespace tickstack::query {
@@ -21,8 +22,16 @@ using SharedRows = std::shared_ptr<const RowSet>;
 constexpr uint32_t kSlotsForParts = 65'536;
 constexpr size_t kRowsPerPart = size_t{1} << 22;
 
+// Groups with more rows are added up in parts, by several threads.
+constexpr size_t kRowsPerGroupPart = size_t{1} << 19;
+
 // Rows of which an expression is evaluated at a time.
 constexpr size_t kRowsPerBlock = 65'536;
+
+// Rows that a filter looks at at a time: what is left of them is added up while it is in the
+// second-level cache. The tasks are the same on every machine, as the parts above.
+constexpr size_t kRowsPerFilterBlock = 8'192;
+constexpr size_t kRowsPerFilterTask = size_t{1} << 18;
 
 bool IsEnd(AggregateKind kind) {
   return kind == AggregateKind::kFirst || kind == AggregateKind::kLast;
@@ -43,6 +52,17 @@ ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positio
   return at;
 }
 
+// All rows as one group, for aggregates that need no more of it.
+class AllInOne final : public Groups {
+ public:
+  explicit AllInOne(SharedRows rows) : Groups({}, 1), rows_(std::move(rows)) {}
+  std::shared_ptr<const RowSet> RowsOf(size_t) const override { return rows_; }
+  absl::StatusOr<const GroupNumbers*> Numbers(Budget&) override { return nullptr; }
+
+ private:
+  const SharedRows rows_;
+};
+
 // Runs the aggregates that expressions over groups need.
 class AggregateRunner {
  public:
@@ -57,6 +77,9 @@ class AggregateRunner {
         results_(calls.size()) {}
 
   absl::Status Run();
+  // The same for all rows that a filter leaves of the scope's, which are a range: one group. false:
+  // it leaves none, or an aggregate needs more than to see them once.
+  absl::StatusOr<bool> RunFiltered(const RangeFilter& filter);
   // By call; nullopt: its columns are of types that have no accumulator.
   std::vector<std::optional<Value>> Finish() && { return std::move(results_); }
 
@@ -84,7 +107,9 @@ class AggregateRunner {
   absl::Status FromEnds(size_t call, const GroupEnds& ends);
   absl::Status ByNumbers(std::span<const size_t> plain, const GroupNumbers& numbers);
   absl::Status ByBlocks(size_t call, const GroupNumbers& numbers);
+  absl::StatusOr<bool> EvaluateBlock(size_t call, const SharedRows& rows);
   absl::Status ByGroup(std::span<const size_t> plain);
+  absl::Status BlocksByGroup(size_t call);
   absl::Status GatherEnds();
 
   Context& context_;
@@ -153,76 +178,174 @@ absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
   });
 }
 
+// Evaluates the expressions of a call at some rows, into its inputs. false: one is no vector, and
+// it is the definition's to say what this means.
+absl::StatusOr<bool> AggregateRunner::EvaluateBlock(size_t call, const SharedRows& rows) {
+  const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::StatusOr<bool> {
+    slice.reset();
+    if (node == nullptr) return true;
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, rows));
+    if (auto* whole = std::get_if<Slice>(&term)) {
+      slice = std::move(*whole);
+    } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
+      slice = Slice::Of(std::move(*value));
+    }
+    return slice.has_value() && slice->count() == rows->count();
+  };
+  TS_ASSIGN_OR_RETURN(const bool values, evaluate(calls_[call].values, inputs_[call].values));
+  TS_ASSIGN_OR_RETURN(const bool weights, evaluate(calls_[call].weights, inputs_[call].weights));
+  return values && weights;
+}
+
 // Expressions: evaluated for a block of rows at a time, so that what they build stays small.
 absl::Status AggregateRunner::ByBlocks(size_t call, const GroupNumbers& numbers) {
   TS_RETURN_IF_ERROR(budget_.Charge(numbers.slots + groups_.count(), kAccumulatorBytes));
   std::unique_ptr<GroupAccumulator> accumulator;
   const size_t rows = numbers.of_row.size();
-  AggregateInput& input = inputs_[call];
   for (size_t at = 0; at < rows; at += kRowsPerBlock) {
     const Budget::Temporaries temporaries(budget_);
     const auto of_block = std::make_shared<const RowSet>(scope_.rows->Slice(at, kRowsPerBlock));
-    const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::Status {
-      slice.reset();
-      if (node == nullptr) return absl::OkStatus();
-      TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, of_block));
-      if (auto* whole = std::get_if<Slice>(&term)) {
-        slice = std::move(*whole);
-      } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
-        slice = Slice::Of(std::move(*value));
-      }
-      return absl::OkStatus();
-    };
-    TS_RETURN_IF_ERROR(evaluate(calls_[call].values, input.values));
-    TS_RETURN_IF_ERROR(evaluate(calls_[call].weights, input.weights));
-    const auto is_usable = [&](const Node* node, const std::optional<Slice>& slice) {
-      return node == nullptr || (slice.has_value() && slice->count() == of_block->count());
-    };
-    if (!is_usable(calls_[call].values, input.values) ||
-        !is_usable(calls_[call].weights, input.weights)) {
-      return absl::OkStatus();  // No vector: the definition's to say what this means.
-    }
+    TS_ASSIGN_OR_RETURN(const bool usable, EvaluateBlock(call, of_block));
+    if (!usable) return absl::OkStatus();
     if (accumulator == nullptr) accumulator = Make(call, numbers.slots);
     if (accumulator == nullptr) return absl::OkStatus();
     TS_RETURN_IF_ERROR(accumulator->AddRows(
-        at, std::span(numbers.of_row).subspan(at, of_block->count()), input, budget_));
+        at, std::span(numbers.of_row).subspan(at, of_block->count()), inputs_[call], budget_));
   }
   if (accumulator != nullptr) results_[call] = accumulator->Finish(numbers.order);
   return absl::OkStatus();
 }
 
-// Groups whose rows are at hand: a task for some groups.
-absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
-  constexpr size_t kGroupsPerTask = 4;
+// The same group by group.
+absl::Status AggregateRunner::BlocksByGroup(size_t call) {
   const auto groups = static_cast<uint32_t>(groups_.count());
-  TS_RETURN_IF_ERROR(budget_.Charge(2 * plain.size() * groups, kAccumulatorBytes));
-  std::vector<std::unique_ptr<GroupAccumulator>> accumulators;
-  for (size_t call : plain) accumulators.push_back(Make(call, groups));
-  TS_RETURN_IF_ERROR(groups_.PrepareRows(budget_));
-  const auto add = [&](size_t group, size_t i) -> absl::Status {
-    AggregateInput input = inputs_[plain[i]];
+  TS_RETURN_IF_ERROR(budget_.Charge(2 * size_t{groups}, kAccumulatorBytes));
+  std::unique_ptr<GroupAccumulator> accumulator;
+  for (uint32_t group = 0; group < groups; ++group) {
     const SharedRows rows = groups_.RowsOf(group);
-    if (input.values.has_value()) input.values->rows = rows;
-    if (input.weights.has_value()) input.weights->rows = rows;
-    return accumulators[i]->AddGroup(static_cast<uint32_t>(group), input, budget_);
-  };
-  const absl::Status added =
-      ParallelRanges(budget_, groups, kGroupsPerTask, [&](size_t begin, size_t end) {
-        for (size_t group = begin; group < end; ++group) {
-          for (size_t i = 0; i < plain.size(); ++i) {
-            if (accumulators[i] == nullptr) continue;
-            TS_RETURN_IF_ERROR(add(group, i));
-          }
-        }
-        return absl::OkStatus();
-      });
-  TS_RETURN_IF_ERROR(added);
+    for (size_t at = 0; at < rows->count(); at += kRowsPerBlock) {
+      const Budget::Temporaries temporaries(budget_);
+      TS_ASSIGN_OR_RETURN(
+          const bool usable,
+          EvaluateBlock(call, std::make_shared<const RowSet>(rows->Slice(at, kRowsPerBlock))));
+      if (!usable) return absl::OkStatus();
+      if (accumulator == nullptr) accumulator = Make(call, groups);
+      if (accumulator == nullptr) return absl::OkStatus();
+      TS_RETURN_IF_ERROR(accumulator->AddGroup(group, inputs_[call], budget_));
+    }
+  }
   ScratchVector<uint32_t> order(groups);
   std::iota(order.begin(), order.end(), 0u);
+  if (accumulator != nullptr) results_[call] = accumulator->Finish(order);
+  return absl::OkStatus();
+}
+
+// Groups whose rows are at hand: a task for some of them, or for a part of a large one.
+absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
+  struct Part {
+    uint32_t group;
+    size_t begin, rows;
+  };
+  TS_RETURN_IF_ERROR(groups_.PrepareRows(budget_));
+  std::vector<Part> parts;
+  ScratchVector<uint32_t> order;  // The first part of each group.
+  for (uint32_t group = 0; group < groups_.count(); ++group) {
+    order.push_back(static_cast<uint32_t>(parts.size()));
+    const size_t rows = groups_.ends() != nullptr ? static_cast<size_t>(groups_.ends()->rows[group])
+                                                  : groups_.RowsOf(group)->count();
+    for (size_t begin = 0; begin < rows; begin += kRowsPerGroupPart) {
+      parts.push_back({group, begin, std::min(kRowsPerGroupPart, rows - begin)});
+    }
+  }
+  TS_RETURN_IF_ERROR(budget_.Charge(parts.size(), sizeof(Part) + sizeof(uint32_t)));
+  TS_RETURN_IF_ERROR(
+      budget_.Charge(plain.size() * (parts.size() + groups_.count()), kAccumulatorBytes));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators;
+  for (size_t call : plain) accumulators.push_back(Make(call, static_cast<uint32_t>(parts.size())));
+  const auto add = [&](size_t number) -> absl::Status {
+    const Part& part = parts[number];
+    SharedRows rows = groups_.RowsOf(part.group);
+    if (part.rows != rows->count()) {
+      rows = std::make_shared<const RowSet>(rows->Slice(part.begin, part.rows));
+    }
+    for (size_t i = 0; i < plain.size(); ++i) {
+      if (accumulators[i] == nullptr) continue;
+      AggregateInput input = inputs_[plain[i]];
+      if (input.values.has_value()) input.values->rows = rows;
+      if (input.weights.has_value()) input.weights->rows = rows;
+      TS_RETURN_IF_ERROR(accumulators[i]->AddGroup(static_cast<uint32_t>(number), input, budget_));
+    }
+    return absl::OkStatus();
+  };
+  // Few parts may be large ones.
+  constexpr size_t kFewParts = 256, kPartsPerTask = 8;
+  const size_t step = parts.size() < kFewParts ? 1 : kPartsPerTask;
+  const auto add_range = [&](size_t begin, size_t end) -> absl::Status {
+    for (size_t number = begin; number < end; ++number) TS_RETURN_IF_ERROR(add(number));
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(ParallelRanges(budget_, parts.size(), step, add_range));
   for (size_t i = 0; i < plain.size(); ++i) {
-    if (accumulators[i] != nullptr) results_[plain[i]] = accumulators[i]->Finish(order);
+    if (accumulators[i] == nullptr) continue;
+    for (uint32_t number = 0; number < parts.size(); ++number) {
+      const uint32_t first = order[parts[number].group];
+      if (number != first) accumulators[i]->Join(first, number);
+    }
+    results_[plain[i]] = accumulators[i]->Finish(order);
   }
   return absl::OkStatus();
+}
+
+// One pass over the rows: a block passes the filter, and those that are left are added up while
+// they are in the cache.
+absl::StatusOr<bool> AggregateRunner::RunFiltered(const RangeFilter& filter) {
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsPlain(calls_[call]) || IsEnd(calls_[call].kind)) return false;
+    TS_RETURN_IF_ERROR(FindInputs(call));
+  }
+  const size_t begin_row = scope_.rows->begin_row(), rows = scope_.rows->count();
+  const size_t tasks = (rows + kRowsPerFilterTask - 1) / kRowsPerFilterTask;
+  TS_RETURN_IF_ERROR(budget_.Charge(tasks * (calls_.size() * kAccumulatorBytes + sizeof(int64_t))));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators(calls_.size());
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (calls_[call].kind == AggregateKind::kCount) continue;
+    accumulators[call] = Make(call, static_cast<uint32_t>(tasks));
+    if (accumulators[call] == nullptr) return false;
+  }
+  std::vector<int64_t> counts(tasks);
+  const auto run = [&](size_t task) -> absl::Status {
+    ScratchVector<uint32_t> kept(kRowsPerFilterBlock + kSelectSlack);
+    const size_t end = std::min(rows, (task + 1) * kRowsPerFilterTask);
+    int64_t count = 0;
+    for (size_t at = task * kRowsPerFilterTask; at < end; at += kRowsPerFilterBlock) {
+      const size_t n = filter.Select(begin_row + at, std::min(kRowsPerFilterBlock, end - at), kept);
+      count += static_cast<int64_t>(n);
+      const auto left = std::make_shared<const RowSet>(
+          RowSet::Borrow(std::span<const uint32_t>(kept).first(n), nullptr));
+      for (size_t call = 0; n > 0 && call < calls_.size(); ++call) {
+        if (accumulators[call] == nullptr) continue;
+        AggregateInput input = inputs_[call];
+        if (input.values.has_value()) input.values->rows = left;
+        if (input.weights.has_value()) input.weights->rows = left;
+        TS_RETURN_IF_ERROR(
+            accumulators[call]->AddGroup(static_cast<uint32_t>(task), input, budget_));
+      }
+    }
+    counts[task] = count;
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(ParallelTasks(budget_, tasks, run));
+  const int64_t count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (accumulators[call] == nullptr) {
+      results_[call] = Value::Vector(Type::kLong, std::span(&count, 1));
+      continue;
+    }
+    for (uint32_t task = 1; task < tasks; ++task) accumulators[call]->Join(0, task);
+    const uint32_t only = 0;
+    results_[call] = accumulators[call]->Finish(std::span(&only, 1));
+  }
+  return count > 0;
 }
 
 // The positions of the ends become their items.
@@ -256,7 +379,11 @@ absl::Status AggregateRunner::Run() {
   }
   if (plain.empty() && expressions.empty()) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const GroupNumbers* numbers, groups_.Numbers(budget_));
-  if (numbers == nullptr) return ByGroup(plain);
+  if (numbers == nullptr) {
+    TS_RETURN_IF_ERROR(ByGroup(plain));
+    for (size_t call : expressions) TS_RETURN_IF_ERROR(BlocksByGroup(call));
+    return absl::OkStatus();
+  }
   TS_RETURN_IF_ERROR(ByNumbers(plain, *numbers));
   for (size_t call : expressions) TS_RETURN_IF_ERROR(ByBlocks(call, *numbers));
   return groups_.ends() == nullptr ? GatherEnds() : absl::OkStatus();
@@ -355,6 +482,30 @@ absl::StatusOr<std::vector<Value>> EvaluateOverGroups(Context& context, const Sc
     values.push_back(*std::move(value));
   }
   return values;
+}
+
+absl::StatusOr<std::optional<std::vector<Value>>> EvaluateOverFiltered(
+    Context& context, const Scope& scope, const RangeFilter& filter,
+    std::span<const Node* const> columns) {
+  std::vector<AggregateCall> calls;
+  std::vector<std::optional<GroupedExpression>> expressions;
+  for (const Node* column : columns) {
+    TS_RETURN_IF_ERROR(GatherNamed(*column, *scope.view, context.budget));
+    expressions.push_back(CompileOverGroups(*column, *scope.view, calls));
+    if (!expressions.back().has_value()) return std::nullopt;
+  }
+  AllInOne all(scope.rows);
+  AggregateRunner runner(context, scope, all, calls);
+  TS_ASSIGN_OR_RETURN(const bool done, runner.RunFiltered(filter));
+  if (!done) return std::nullopt;
+  const std::vector<std::optional<Value>> results = std::move(runner).Finish();
+  std::vector<Value> atoms;
+  for (const std::optional<GroupedExpression>& expression : expressions) {
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> value, Assemble(context, *expression, results));
+    if (!value.has_value() || value->count() != 1) return std::nullopt;
+    atoms.push_back(ItemAt(*value, 0));
+  }
+  return atoms;
 }
 
 absl::StatusOr<ScratchVector<uint32_t>> LastRowsOf(const RowSet& rows, Groups& groups,

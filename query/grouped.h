@@ -3,11 +3,13 @@
 // The columns of a query with `by`.
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "query/ast.h"
+#include "query/filter.h"
 #include "query/group.h"
 #include "query/term.h"
 
@@ -34,6 +36,14 @@ namespace tickstack::query {
 absl::StatusOr<std::vector<Value>> EvaluateOverGroups(Context& context, const Scope& scope,
                                                       Groups& groups,
                                                       std::span<const Node* const> columns);
+
+// Evaluates `columns` over the rows that a filter leaves of the scope's, which are a range: an atom
+// each. The rows are never listed. nullopt: an expression is not made of aggregates that see each
+// row once, or the filter leaves no row.
+// Cost: bound by memory: the filter's column is read, and of the others what is left.
+absl::StatusOr<std::optional<std::vector<Value>>> EvaluateOverFiltered(
+    Context& context, const Scope& scope, const RangeFilter& filter,
+    std::span<const Node* const> columns);
 
 // The row number of each group's last row.
 absl::StatusOr<ScratchVector<uint32_t>> LastRowsOf(const RowSet& rows, Groups& groups,

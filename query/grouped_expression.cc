@@ -9,11 +9,19 @@ namespace tickstack::query {
 namespace {
 
 constexpr std::pair<std::string_view, AggregateKind> kAggregates[] = {
-    {"count", AggregateKind::kCount},      {"first", AggregateKind::kFirst},
-    {"last", AggregateKind::kLast},        {"sum", AggregateKind::kSum},
-    {"avg", AggregateKind::kAvg},          {"min", AggregateKind::kMin},
-    {"max", AggregateKind::kMax},          {"wavg", AggregateKind::kWeightedAvg},
+    {"count", AggregateKind::kCount},
+    {"first", AggregateKind::kFirst},
+    {"last", AggregateKind::kLast},
+    {"sum", AggregateKind::kSum},
+    {"avg", AggregateKind::kAvg},
+    {"min", AggregateKind::kMin},
+    {"max", AggregateKind::kMax},
+    {"wavg", AggregateKind::kWeightedAvg},
     {"wsum", AggregateKind::kWeightedSum},
+    {"var", AggregateKind::kVariance},
+    {"dev", AggregateKind::kDeviation},
+    {"svar", AggregateKind::kSampleVariance},
+    {"sdev", AggregateKind::kSampleDeviation},
 };
 
 // Item i of the result is a function of item i of each vector among the arguments, and atoms go

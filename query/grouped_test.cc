@@ -128,6 +128,11 @@ constexpr std::string_view kExpressions[] = {"count i",
                                              "j wsum e",
                                              "h wavg x",
                                              "f wavg f",
+                                             "dev f",
+                                             "var i",
+                                             "sdev x",
+                                             "svar e",
+                                             "dev i-f",
                                              "sum 2*f",
                                              "max j-i",
                                              "avg f>0",
@@ -286,6 +291,54 @@ TEST(Grouped, ManyRowsAreAddedUpInParts) {
           environment.Ask(fmt::format("exec {} from v where k={}i", expression, key));
       EXPECT_EQ(environment.Ask(fmt::format("(exec {} by k from v) {}i", expression, key)), alone)
           << expression;
+    }
+  }
+}
+
+// Goal: aggregates over the rows that one condition leaves, which are never listed, are those over
+// the rows that a query of their own lists. Method: as above, with tables of several tasks' rows.
+TEST(Grouped, AggregatesOfFilteredRowsAgreeWithThoseOfListedOnes) {
+  constexpr std::string_view kPasses[] = {"f>0",
+                                          "f>=-0.25",
+                                          "f=0.5",
+                                          "f<>0.5",
+                                          "f<0n",
+                                          "null f",
+                                          "f>100",
+                                          "h<2",
+                                          "h within -1 3",
+                                          "i=2i",
+                                          "i<>0N",
+                                          "j>0Nj",
+                                          "j<=-3",
+                                          "x>4",
+                                          "e>0.25",
+                                          "m within 00:03 20:00",
+                                          "time>2000.01.01D00:00:00.02",
+                                          "f>first f",
+                                          "j in 1 2",
+                                          "not f>0"};
+  constexpr std::string_view kColumns[] = {
+      "sum j",       "avg f", "n:count i,max h",  "min x,sum i",      "i wavg f,sum f",
+      "dev f,var i", "max f", "(max f)-min f",    "first j,sum j",    "max time,min m",
+      "sum 2*j",     "f",     "count distinct j", "last sym,count i", "max sym"};
+  std::mt19937_64 rng(5);
+  TestEnvironment environment;
+  environment.SetValue("v", RandomTable((size_t{1} << 18) + 5'000, rng));
+  environment.CaptureTable("t", "v", 4'096);
+  WorkerPool pool(2);
+  Limits limits;
+  limits.workers = &pool;
+  for (const std::string_view table : {"v", "t"}) {
+    for (const std::string_view passes : kPasses) {
+      const std::string_view columns = OneOf(kColumns, rng);
+      const std::string listed =
+          fmt::format("{} from select from {} where {}", columns, table, passes);
+      const std::string filtered = fmt::format("{} from {} where {}", columns, table, passes);
+      const std::string_view how = rng() % 2 == 0 ? "exec " : "select ";
+      ASSERT_EQ(environment.Ask(fmt::format("{}{}", how, filtered), limits),
+                environment.Ask(fmt::format("{}{}", how, listed)))
+          << how << filtered;
     }
   }
 }

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -15,10 +13,9 @@
 #include "query/errors.h"
 #include "query/gather.h"
 #include "query/item_numbers.h"
-#include "query/ordered_times.h"
+#include "query/nbbo_side.h"
 #include "query/parallel.h"
-#include "query/range_items.h"
-#include "query/type_rules.h"
+#include "query/symbol_rows.h"
 
 namespace tickstack::query {
 namespace {
@@ -36,21 +33,6 @@ bool IsAmount(Type type) {
          type == Type::kFloat;
 }
 
-template <typename T>
-int64_t KeyOfPrice(T price, bool ask) {
-  const int64_t ordered = OrderedTime(price);
-  if (ordered == kNullLong || ordered == 0) return kNoPrice;
-  return ask ? -ordered : ordered;
-}
-
-template <typename T>
-T PriceOfKey(Type type, int64_t key, bool ask) {
-  if (key == kNoPrice) return NullElement<T>(type);
-  const int64_t ordered = ask ? -key : key;
-  if constexpr (std::is_floating_point_v<T>) return static_cast<T>(FloatOfOrdered(ordered));
-  return static_cast<T>(ordered);
-}
-
 // A column with a row for each of the view's, as a range of elements that lie in memory.
 absl::StatusOr<Slice> InRange(Slice slice, Budget& budget) {
   if (slice.rows->is_range() && slice.column.direct()) return slice;
@@ -58,117 +40,13 @@ absl::StatusOr<Slice> InRange(Slice slice, Budget& budget) {
   return Slice::Of(std::move(value));
 }
 
-// One side of the market: its columns, and the vectors that its best quotes become.
-class Side {
- public:
-  Side(bool ask, Slice price, std::optional<Slice> size)
-      : ask_(ask), price_(std::move(price)), size_(std::move(size)) {
-    if (!size_.has_value()) return;
-    size_type_ = *SumType(size_->type());
-    sizes_ = IsFloating(size_type_) ? SizeKind::kFloating : SizeKind::kInteger;
-  }
-
-  SizeKind sizes() const { return sizes_; }
-  absl::Status Reserve(size_t rows, Budget& budget) {
-    TS_RETURN_IF_ERROR(Reserve(price_.type(), rows, best_price_, budget));
-    return size_.has_value() ? Reserve(size_type_, rows, best_size_, budget) : absl::OkStatus();
-  }
-  // The quotes of rows [begin, begin + quotes.size()).
-  void Read(size_t begin, std::span<BestQuotes::Quote> quotes) const;
-  // The best quotes of those rows. Any thread, several at a time if their rows are not the same.
-  void Write(size_t begin, std::span<const BestQuotes::Quote> best);
-  Value TakePrices() { return Value::Vector(price_.type(), std::move(best_price_)); }
-  Value TakeSizes() { return Value::Vector(size_type_, std::move(best_size_)); }
-
- private:
-  static absl::Status Reserve(Type type, size_t rows, ByteBuffer& bytes, Budget& budget) {
-    TS_RETURN_IF_ERROR(budget.Charge(rows, WidthOf(type)));
-    bytes.reserve(rows * WidthOf(type));
-    bytes.resize(rows * WidthOf(type));
-    return absl::OkStatus();
-  }
-
-  bool ask_;
-  Slice price_;
-  std::optional<Slice> size_;
-  Type size_type_ = Type::kLong;
-  SizeKind sizes_ = SizeKind::kNone;
-  ByteBuffer best_price_, best_size_;
-};
-
-// As the bits that BestQuotes adds up.
-template <typename T>
-int64_t SizeBits(Type type, T size) {
-  const bool null = IsNullElement(type, size);
-  if constexpr (std::is_floating_point_v<T>) {
-    return std::bit_cast<int64_t>(null ? 0.0 : double{size});
-  } else {
-    return null ? 0 : int64_t{size};
-  }
-}
-
-void Side::Read(size_t begin, std::span<BestQuotes::Quote> quotes) const {
-  const size_t end = begin + quotes.size();
-  VisitElementType(price_.type(), [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      EachSpan<T>(price_, begin, end, [&](std::span<const T> prices, size_t offset) {
-        for (size_t i = 0; i < prices.size(); ++i) {
-          quotes[offset + i].price = KeyOfPrice(prices[i], ask_);
-        }
-      });
-    }
-  });
-  if (!size_.has_value()) return;
-  const Type type = size_->type();
-  VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      EachSpan<T>(*size_, begin, end, [&](std::span<const T> sizes, size_t offset) {
-        for (size_t i = 0; i < sizes.size(); ++i)
-          quotes[offset + i].size = SizeBits(type, sizes[i]);
-      });
-    }
-  });
-}
-
-void Side::Write(size_t begin, std::span<const BestQuotes::Quote> best) {
-  const Type type = price_.type();
-  VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      T* const out = reinterpret_cast<T*>(best_price_.data()) + begin;
-      for (size_t i = 0; i < best.size(); ++i) {
-        out[i] = PriceOfKey<T>(type, best[i].price, ask_);
-      }
-    }
-  });
-  if (!size_.has_value()) return;
-  VisitElementType(size_type_, [&]<typename T>(std::type_identity<T>) {
-    if constexpr (std::is_arithmetic_v<T>) {
-      T* const out = reinterpret_cast<T*>(best_size_.data()) + begin;
-      for (size_t i = 0; i < best.size(); ++i) {
-        if (best[i].price == kNoPrice) {
-          out[i] = NullElement<T>(size_type_);
-        } else if constexpr (std::is_floating_point_v<T>) {
-          out[i] = static_cast<T>(std::bit_cast<double>(best[i].size));
-        } else {
-          out[i] = static_cast<T>(best[i].size);
-        }
-      }
-    }
-  });
-}
-
 class NbboRun {
  public:
-  NbboRun(ItemNumbers symbols, ItemNumbers venues, std::array<Side, 2> sides, size_t rows,
-          Budget& budget)
-      : symbols_(std::move(symbols)),
-        venues_(std::move(venues)),
-        sides_(std::move(sides)),
-        rows_(rows),
-        budget_(budget) {}
+  NbboRun(const ItemNumbers& symbols, const ItemNumbers& venues, std::array<NbboSide, 2>& sides,
+          size_t rows, Budget& budget)
+      : symbols_(symbols), venues_(venues), sides_(sides), rows_(rows), budget_(budget) {}
 
   absl::Status Run();
-  Side& side(size_t i) { return sides_[i]; }
 
  private:
   using Books = std::array<BestQuotes, 2>;
@@ -191,8 +69,8 @@ class NbboRun {
   void Begin(size_t part, Books& books) const;
   absl::Status RunPart(size_t part);
 
-  const ItemNumbers symbols_, venues_;
-  std::array<Side, 2> sides_;
+  const ItemNumbers &symbols_, &venues_;
+  std::array<NbboSide, 2>& sides_;
   const size_t rows_;
   Budget& budget_;
   size_t parts_ = 1;
@@ -202,7 +80,7 @@ class NbboRun {
 
 absl::Status NbboRun::Charge() {
   size_t bytes = sizeof(uint32_t) * (parts_ - 1) * places();
-  for (const Side& side : sides_) {
+  for (const NbboSide& side : sides_) {
     bytes += parts_ * BestQuotes::Bytes(symbols_.distinct(), venues_.distinct(), side.sizes());
   }
   return budget_.Charge(bytes);
@@ -215,7 +93,7 @@ absl::Status NbboRun::Run() {
     return LimitError("the books of {} symbols at {} venues", symbols_.distinct(),
                       venues_.distinct());
   }
-  for (Side& side : sides_) TS_RETURN_IF_ERROR(side.Reserve(rows_, budget_));
+  for (NbboSide& side : sides_) TS_RETURN_IF_ERROR(side.Reserve(rows_, budget_));
   // Parts repay their books when they have a row and more for each place in them.
   const size_t worth = std::max(kPartRows, places());
   parts_ = std::clamp<size_t>(rows_ / worth, 1, ParallelThreads(budget_));
@@ -287,6 +165,102 @@ absl::Status NbboRun::RunPart(size_t part) {
   return absl::OkStatus();
 }
 
+// The rows of a stored table whose symbols lie together, symbol by symbol: no book but that of the
+// symbol in hand is needed, so it stays in the first-level cache, and threads take symbols.
+class PartedNbboRun {
+ public:
+  // nullopt: the symbols' rows are not at hand. `symbol` has a row for each of the view's.
+  static absl::StatusOr<std::optional<PartedNbboRun>> Make(const Slice& symbol,
+                                                           const ItemNumbers& venues,
+                                                           std::array<NbboSide, 2>& sides,
+                                                           Budget& budget);
+  absl::Status Run();
+
+ private:
+  PartedNbboRun(const ItemNumbers& venues, std::array<NbboSide, 2>& sides, size_t rows,
+                Budget& budget)
+      : venues_(&venues), sides_(&sides), rows_(rows), budget_(&budget) {}
+
+  absl::Status RunSymbols(size_t begin, size_t end);
+  void RunPiece(RowRange rows, std::array<BestQuotes, 2>& books);
+
+  const ItemNumbers* venues_;
+  std::array<NbboSide, 2>* sides_;
+  size_t rows_;
+  Budget* budget_;
+  // Of rows of the view: those of a symbol follow each other, and ascend.
+  std::vector<RowRange> pieces_;
+  std::vector<size_t> symbols_;  // By symbol: its first piece; and one more, behind the last.
+};
+
+absl::StatusOr<std::optional<PartedNbboRun>> PartedNbboRun::Make(const Slice& symbol,
+                                                                 const ItemNumbers& venues,
+                                                                 std::array<NbboSide, 2>& sides,
+                                                                 Budget& budget) {
+  if (symbol.column.stored() == nullptr || !symbol.column.indexed() || !symbol.rows->is_range()) {
+    return std::nullopt;
+  }
+  PartedNbboRun run(venues, sides, symbol.count(), budget);
+  TS_ASSIGN_OR_RETURN(const SymbolRows all, SymbolRows::All(symbol.column, budget));
+  const uint64_t first = symbol.rows->begin_row(), last = symbol.rows->end_row();
+  for (size_t i = 0; i < all.count(); ++i) {
+    run.symbols_.push_back(run.pieces_.size());
+    EachRangeOf(*all.RowsOf(i), [&](uint64_t begin_row, uint64_t end_row) {
+      const uint64_t begin = std::max(begin_row, first), end = std::min(end_row, last);
+      if (begin < end) run.pieces_.push_back({begin - first, end - first});
+    });
+  }
+  run.symbols_.push_back(run.pieces_.size());
+  TS_RETURN_IF_ERROR(budget.Charge(run.pieces_.size() + run.symbols_.size(), sizeof(RowRange)));
+  return run;
+}
+
+absl::Status PartedNbboRun::Run() {
+  std::vector<size_t> tasks = {0};  // The first symbol of each, and then their number.
+  size_t rows = 0;
+  for (size_t symbol = 0; symbol + 1 < symbols_.size(); ++symbol) {
+    for (size_t i = symbols_[symbol]; i < symbols_[symbol + 1]; ++i) rows += pieces_[i].rows();
+    if (rows < kPartRows && symbol + 2 < symbols_.size()) continue;
+    tasks.push_back(symbol + 1);
+    rows = 0;
+  }
+  for (NbboSide& side : *sides_) {
+    TS_RETURN_IF_ERROR(side.Reserve(rows_, *budget_));
+    TS_RETURN_IF_ERROR(budget_->Charge(ParallelThreads(*budget_),
+                                       BestQuotes::Bytes(1, venues_->distinct(), side.sizes())));
+  }
+  return ParallelTasks(*budget_, tasks.size() - 1,
+                       [&](size_t i) { return RunSymbols(tasks[i], tasks[i + 1]); });
+}
+
+absl::Status PartedNbboRun::RunSymbols(size_t begin, size_t end) {
+  std::array<BestQuotes, 2> books = {BestQuotes(1, venues_->distinct(), (*sides_)[0].sizes()),
+                                     BestQuotes(1, venues_->distinct(), (*sides_)[1].sizes())};
+  for (size_t symbol = begin; symbol < end; ++symbol) {
+    for (BestQuotes& book : books) book.Clear();
+    for (size_t i = symbols_[symbol]; i < symbols_[symbol + 1]; ++i) {
+      TS_RETURN_IF_ERROR(budget_->CheckTime());
+      RunPiece(pieces_[i], books);
+    }
+  }
+  return absl::OkStatus();
+}
+
+void PartedNbboRun::RunPiece(RowRange rows, std::array<BestQuotes, 2>& books) {
+  std::array<uint32_t, kQuotesPerBlock> venue;
+  std::array<BestQuotes::Quote, kQuotesPerBlock> quotes;
+  for (size_t begin = rows.begin_row; begin < rows.end_row; begin += kQuotesPerBlock) {
+    const size_t n = std::min<size_t>(kQuotesPerBlock, rows.end_row - begin);
+    venues_->Read(begin, std::span(venue).first(n));
+    const std::span<BestQuotes::Quote> block(quotes.data(), n);
+    for (size_t side = 0; side < books.size(); ++side) {
+      (*sides_)[side].Read(begin, block);
+      for (size_t i = 0; i < n; ++i) block[i] = books[side].Update(0, venue[i], block[i]);
+      (*sides_)[side].Write(begin, block);
+    }
+  }
+}
+
 absl::StatusOr<std::vector<size_t>> FindColumns(const Value& columns, const TableView& table) {
   if (columns.type() != Type::kSymbol || columns.is_atom()) {
     return TypeError("columns of {}, expected symbol, venue, bid, ask",
@@ -315,7 +289,7 @@ absl::StatusOr<std::vector<size_t>> FindColumns(const Value& columns, const Tabl
 absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const std::vector<size_t> found, FindColumns(columns, table));
   const bool sized = found.size() == 6;
-  std::array<std::optional<Side>, 2> sides;
+  std::array<std::optional<NbboSide>, 2> sides;
   for (size_t i = 0; i < sides.size(); ++i) {
     TS_ASSIGN_OR_RETURN(Slice price, table.ColumnAt(found[2 + i], budget));
     TS_ASSIGN_OR_RETURN(price, InRange(std::move(price), budget));
@@ -328,11 +302,16 @@ absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Bud
   }
   TS_ASSIGN_OR_RETURN(const Slice symbol, table.ColumnAt(found[0], budget));
   TS_ASSIGN_OR_RETURN(const Slice venue, table.ColumnAt(found[1], budget));
-  TS_ASSIGN_OR_RETURN(ItemNumbers symbols, ItemNumbers::Of(symbol, budget));
-  TS_ASSIGN_OR_RETURN(ItemNumbers venues, ItemNumbers::Of(venue, budget));
-  NbboRun run(std::move(symbols), std::move(venues), {*std::move(sides[0]), *std::move(sides[1])},
-              table.count(), budget);
-  TS_RETURN_IF_ERROR(run.Run());
+  TS_ASSIGN_OR_RETURN(const ItemNumbers venues, ItemNumbers::Of(venue, budget));
+  std::array<NbboSide, 2> both = {*std::move(sides[0]), *std::move(sides[1])};
+  TS_ASSIGN_OR_RETURN(std::optional<PartedNbboRun> parted,
+                      PartedNbboRun::Make(symbol, venues, both, budget));
+  if (parted.has_value()) {
+    TS_RETURN_IF_ERROR(parted->Run());
+  } else {
+    TS_ASSIGN_OR_RETURN(const ItemNumbers symbols, ItemNumbers::Of(symbol, budget));
+    TS_RETURN_IF_ERROR(NbboRun(symbols, venues, both, table.count(), budget).Run());
+  }
 
   TableView result;
   result.rows = std::make_shared<const RowSet>(RowSet::Range(0, table.count()));
@@ -353,8 +332,8 @@ absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Bud
     TS_RETURN_IF_ERROR(add_from_table(static_cast<size_t>(time)));
   }
   TS_RETURN_IF_ERROR(add_from_table(found[0]));
-  for (size_t i = 0; i < 2; ++i) add(found[2 + i], ViewColumn(run.side(i).TakePrices()));
-  for (size_t i = 0; sized && i < 2; ++i) add(found[4 + i], ViewColumn(run.side(i).TakeSizes()));
+  for (size_t i = 0; i < 2; ++i) add(found[2 + i], ViewColumn(both[i].TakePrices()));
+  for (size_t i = 0; sized && i < 2; ++i) add(found[4 + i], ViewColumn(both[i].TakeSizes()));
   return result;
 }
 

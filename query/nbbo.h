@@ -30,7 +30,9 @@ namespace tickstack::query {
 // Threads: the rows are cut into as many parts as there are threads. Each part first finds the last
 //          row of each symbol and venue in it, which is cheap; then every part knows what the
 //          quotes are where it begins, and all run at once, in the order of the table. (Cutting by
-//          symbol instead makes all threads write the same lines of the result.)
+//          symbol instead makes all threads write the same lines of the result.) Of a stored table
+//          that is parted by symbol, each symbol's rows lie together: there threads take symbols,
+//          and the book in hand stays in the first-level cache.
 // Errors:  `type`, `length`, and the name of a column that is missing.
 absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Budget& budget);
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "query/conditions.h"
 #include "query/distinct_rows.h"
 #include "query/elements.h"
 #include "query/errors.h"
@@ -15,6 +16,7 @@
 #include "query/grouped.h"
 #include "query/partitions.h"
 #include "query/sort.h"
+#include "query/stored_groups.h"
 #include "query/time_buckets.h"
 
 namespace tickstack::query {
@@ -37,7 +39,13 @@ class QueryEvaluator {
 
   absl::StatusOr<Term> Run() {
     TS_RETURN_IF_ERROR(CheckRows(view_));
-    for (const NodePtr& condition : conditions_) TS_RETURN_IF_ERROR(Apply(*condition));
+    for (size_t i = 0; i < conditions_.size(); ++i) {
+      if (i + 1 == conditions_.size()) {
+        TS_ASSIGN_OR_RETURN(std::optional<Term> done, AggregateFiltered(*conditions_[i]));
+        if (done.has_value()) return *std::move(done);
+      }
+      TS_RETURN_IF_ERROR(Apply(*conditions_[i]));
+    }
     if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
     TS_RETURN_IF_ERROR(MergeSymbols());
     TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
@@ -56,8 +64,10 @@ class QueryEvaluator {
   // Conditions leave fewer rows in `rows_` or `symbols_`.
   absl::Status Apply(const Node& condition);
   absl::StatusOr<bool> ApplyToColumn(const Node& condition);
+  absl::StatusOr<bool> ApplyToTimeOfDay(const Node& condition);
   absl::StatusOr<bool> ApplyConstant(size_t column, Condition condition, const Value& constant);
   absl::Status KeepFlagged(Term flags);
+  absl::StatusOr<std::optional<Term>> AggregateFiltered(const Node& condition);
   absl::Status MergeSymbols();
   void KeepRows(RowSet rows) { rows_ = std::make_shared<const RowSet>(std::move(rows)); }
   struct Part {
@@ -72,11 +82,13 @@ class QueryEvaluator {
   absl::StatusOr<Term> Select();
   absl::StatusOr<Term> SelectDistinct();
   absl::StatusOr<Term> SelectPlain() const;
+  absl::StatusOr<Term> SelectOf(std::vector<Value> columns);
+  Term ExecOf(std::vector<Value> values) const;
   absl::StatusOr<Term> Exec();
   absl::StatusOr<Term> ExecLast() const;
   absl::StatusOr<Term> Grouped();
   absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
-  absl::Status TakeStoredSymbols();
+  absl::StatusOr<std::unique_ptr<Groups>> MakeStoredGroups(std::vector<std::string>& names);
   absl::StatusOr<std::optional<KeyColumn>> PartitionKey(const Node& node);
   absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
   absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(std::vector<std::string>& names);
@@ -91,38 +103,6 @@ class QueryEvaluator {
   SharedRows rows_;                    // That the conditions so far left; or if there are
   std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
 };
-
-std::optional<Condition> ConditionOf(const Node& function) {
-  if (function.kind != Node::Kind::kFunction) return std::nullopt;
-  const std::string_view name = function.function->name;
-  using Kind = Condition::Kind;
-  if (name == "in") return Condition{Kind::kIn};
-  if (name == "within") return Condition{Kind::kWithin};
-  if (name == "like") return Condition{Kind::kLike};
-  if (name == "=") return Condition{Kind::kCompare, AtomicOp::kEqual};
-  if (name == "<>") return Condition{Kind::kCompare, AtomicOp::kNotEqual};
-  if (name == "<") return Condition{Kind::kCompare, AtomicOp::kLess};
-  if (name == ">") return Condition{Kind::kCompare, AtomicOp::kGreaterThan};
-  if (name == "<=") return Condition{Kind::kCompare, AtomicOp::kLessOrEqual};
-  if (name == ">=") return Condition{Kind::kCompare, AtomicOp::kGreaterOrEqual};
-  return std::nullopt;
-}
-
-// Made of constants and functions alone, so that it is the same whichever rows are in scope.
-bool IsOfNoRows(const Node& node) {
-  switch (node.kind) {
-    case Node::Kind::kConstant:
-    case Node::Kind::kFunction:
-      return true;
-    case Node::Kind::kApply:
-    case Node::Kind::kList:
-      return std::ranges::all_of(node.children, [](const NodePtr& child) {
-        return child == nullptr || IsOfNoRows(*child);
-      });
-    default:
-      return false;
-  }
-}
 
 std::optional<size_t> QueryEvaluator::PlainColumn(const Node& node) const {
   if (node.kind != Node::Kind::kName) return std::nullopt;
@@ -190,6 +170,23 @@ absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
   return true;
 }
 
+// `time.minute op right` on rows of symbols out of an index, as far as it is a search.
+absl::StatusOr<bool> QueryEvaluator::ApplyToTimeOfDay(const Node& condition) {
+  if (!symbols_.has_value()) return false;
+  const std::optional<TimeOfDayCondition> found = TimeOfDayConditionOf(condition, view_);
+  if (!found.has_value()) return false;
+  TS_RETURN_IF_ERROR(view_.columns[found->column].Open(context_.budget));
+  TS_ASSIGN_OR_RETURN(const Term right, EvaluateAt(*found->right, rows_));
+  const auto* const constant = std::get_if<Value>(&right);
+  if (constant == nullptr) return false;
+  TS_ASSIGN_OR_RETURN(std::optional<SymbolRows> cut,
+                      FilterTimesOfDay(*symbols_, view_, found->column, found->part,
+                                       found->condition, *constant, context_.budget));
+  if (!cut.has_value()) return false;
+  symbols_ = std::move(cut);
+  return true;
+}
+
 absl::Status QueryEvaluator::KeepFlagged(Term term) {
   TS_ASSIGN_OR_RETURN(const Value flags, ToValue(std::move(term), context_.budget));
   TS_RETURN_IF_ERROR(context_.budget.Charge(rows_->count(), sizeof(uint32_t)));
@@ -199,11 +196,47 @@ absl::Status QueryEvaluator::KeepFlagged(Term term) {
 }
 
 absl::Status QueryEvaluator::Apply(const Node& condition) {
-  TS_ASSIGN_OR_RETURN(const bool done, ApplyToColumn(condition));
+  TS_ASSIGN_OR_RETURN(bool done, ApplyToColumn(condition));
+  if (done) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(done, ApplyToTimeOfDay(condition));
   if (done) return absl::OkStatus();
   TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Term flags, EvaluateAt(condition, rows_));
   return KeepFlagged(std::move(flags));
+}
+
+// The whole answer, if what is left is aggregates over the rows that pass the last condition.
+absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node& condition) {
+  constexpr size_t kRowsMin = size_t{1} << 16;  // Fewer are in the cache anyway.
+  if (query_.grouped || query_.distinct || query_.limit != nullptr || query_.order != nullptr ||
+      query_.columns.empty() || symbols_.has_value() || !rows_->is_range() ||
+      rows_->count() < kRowsMin || condition.kind != Node::Kind::kApply ||
+      condition.children.size() != 3 ||
+      std::ranges::any_of(condition.children,
+                          [](const NodePtr& child) { return child == nullptr; })) {
+    return std::nullopt;
+  }
+  const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
+  const std::optional<size_t> column = PlainColumn(*condition.children[1]);
+  if (!kind.has_value() || !column.has_value() || !IsOfNoRows(*condition.children[2]) ||
+      !IsFixedWidth(view_.columns[*column].type())) {
+    return std::nullopt;
+  }
+  TS_ASSIGN_OR_RETURN(const Term right, EvaluateAt(*condition.children[2], rows_));
+  const auto* const constant = std::get_if<Value>(&right);
+  if (constant == nullptr) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const Column filtered, view_.columns[*column].Get(context_.budget));
+  const std::optional<RangeFilter> filter =
+      RangeFilter::Make(filtered, *rows_, *kind, *constant, context_.budget);
+  if (!filter.has_value()) return std::nullopt;
+  std::vector<const Node*> nodes;
+  for (const NamedNode& each : query_.columns) nodes.push_back(each.node.get());
+  TS_ASSIGN_OR_RETURN(std::optional<std::vector<Value>> values,
+                      EvaluateOverFiltered(context_, Scope{&view_, rows_}, *filter, nodes));
+  if (!values.has_value()) return std::nullopt;
+  if (query_.exec) return ExecOf(*std::move(values));
+  TS_ASSIGN_OR_RETURN(Term table, SelectOf(*std::move(values)));
+  return table;
 }
 
 // select[n]: the first n rows, the last ones for a negative n; select[m n]: n rows from row m on.
@@ -288,13 +321,21 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
   });
   if (plain) return SelectPlain();
 
-  std::vector<std::string> names;
-  UniqueNames unique;
   std::vector<Value> columns;
-  std::optional<size_t> rows;
   for (const NamedNode& column : query_.columns) {
     TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
-    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    TS_ASSIGN_OR_RETURN(columns.emplace_back(), ToValue(std::move(term), context_.budget));
+  }
+  return SelectOf(std::move(columns));
+}
+
+absl::StatusOr<Term> QueryEvaluator::SelectOf(std::vector<Value> columns) {
+  std::vector<std::string> names;
+  UniqueNames unique;
+  std::optional<size_t> rows;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const NamedNode& column = query_.columns[i];
+    const Value& value = columns[i];
     if (!IsVectorOrList(value) && !value.is_atom()) {
       return TypeError("column {} is a {}", column.name, NameOf(value.type()));
     }
@@ -305,7 +346,6 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
       rows = value.count();
     }
     names.push_back(unique.Next(column.name));
-    columns.push_back(std::move(value));
   }
   for (Value& column : columns) {
     if (!column.is_atom()) continue;  // An atom goes with every row; with atoms only there is one.
@@ -335,17 +375,19 @@ absl::StatusOr<Term> QueryEvaluator::Exec() {
   if (query_.columns.size() == 1 && !query_.columns[0].named) {
     return EvaluateAt(*query_.columns[0].node, rows_);
   }
-  std::vector<std::string> names;
-  UniqueNames unique;
-  SymbolVector keys;
   std::vector<Value> values;
   for (const NamedNode& column : query_.columns) {
     TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
-    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-    names.push_back(unique.Next(column.name));
-    keys.push_back(names.back());
-    values.push_back(std::move(value));
+    TS_ASSIGN_OR_RETURN(values.emplace_back(), ToValue(std::move(term), context_.budget));
   }
+  return ExecOf(std::move(values));
+}
+
+Term QueryEvaluator::ExecOf(std::vector<Value> values) const {
+  if (query_.columns.size() == 1 && !query_.columns[0].named) return std::move(values[0]);
+  UniqueNames unique;
+  SymbolVector keys;
+  for (const NamedNode& column : query_.columns) keys.push_back(unique.Next(column.name));
   return Value::Dict(Value::Symbols(std::move(keys)), Collapse(std::move(values)));
 }
 
@@ -360,20 +402,26 @@ absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeSymbolGroups(
   return GroupsOfSymbols(*symbols_, context_.budget);
 }
 
-// By the parted column of a whole stored table: its index has the groups.
-absl::Status QueryEvaluator::TakeStoredSymbols() {
-  if (symbols_.has_value() || view_.stored == nullptr || query_.groups.size() != 1 ||
-      !rows_->IsAllOf(view_.stored->rows())) {
-    return absl::OkStatus();
+// By the partition column and the parted one of a stored table: its parts and their indexes have
+// the groups. nullptr: they do not.
+absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeStoredGroups(
+    std::vector<std::string>& names) {
+  TS_ASSIGN_OR_RETURN(const std::optional<StoredKeys> keys,
+                      StoredKeysOf(query_.groups, view_, context_.budget));
+  if (!keys.has_value()) return nullptr;
+  if (keys->symbol.has_value() && !symbols_.has_value()) {
+    if (!rows_->IsAllOf(view_.stored->rows())) return nullptr;
+    TS_ASSIGN_OR_RETURN(symbols_, SymbolRows::All(*keys->symbol, context_.budget));
   }
-  const std::optional<size_t> column = PlainColumn(*query_.groups[0].node);
-  if (!column.has_value() || view_.columns[*column].type() != Type::kSymbol) {
-    return absl::OkStatus();
-  }
-  TS_ASSIGN_OR_RETURN(const Column key, view_.columns[*column].Get(context_.budget));
-  if (!key.indexed()) return absl::OkStatus();
-  TS_ASSIGN_OR_RETURN(symbols_, SymbolRows::All(key, context_.budget));
-  return absl::OkStatus();
+  const bool of_another_column = keys->symbol.has_value() && symbols_.has_value() &&
+                                 symbols_->key().index() != keys->symbol->index();
+  if (of_another_column) return nullptr;
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> groups,
+                      GroupsOfParts(*view_.stored, keys->kinds, *rows_, symbols_, context_.budget));
+  if (groups == nullptr) return nullptr;
+  UniqueNames unique;
+  for (const NamedNode& group : query_.groups) names.push_back(unique.Next(group.name));
+  return groups;
 }
 
 // By the partition column, which is the same for all rows of a part; nullopt: by another one.
@@ -419,7 +467,8 @@ absl::StatusOr<KeyColumn> QueryEvaluator::EvaluateKey(const Node& node) {
 
 absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeGroups(
     std::vector<std::string>& names) {
-  TS_RETURN_IF_ERROR(TakeStoredSymbols());
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_parts, MakeStoredGroups(names));
+  if (of_parts != nullptr) return of_parts;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_symbols, MakeSymbolGroups(names));
   if (of_symbols != nullptr) return of_symbols;
   TS_RETURN_IF_ERROR(MergeSymbols());

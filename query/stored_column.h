@@ -57,6 +57,12 @@ class StoredColumn {
   // Of an indexed column: the ranges of rows of a name, ascending; appended to `ranges`. kDataLoss
   // if an index is not that of its rows.
   absl::Status RangesOf(SymbolId id, std::vector<RowRange>& ranges) const;
+  // The index of a part of an indexed column, whose rows count from the part's first one.
+  const PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
+  // What is known of the order of a part's elements; of a direct column.
+  AscendingRanges& AscendingIn(size_t part) const {
+    return columns_[part].opened.file->ascending();
+  }
   // Calls f for each name and range of it, part by part.
   absl::Status ForEachRange(absl::FunctionRef<void(SymbolId, RowRange)> f) const;
 

@@ -86,6 +86,31 @@ constexpr std::string_view kQueries[] = {
     "select sym,time,bid:price from T where date=2024.01.02]",
     "aj[`date`sym`time;T;T]",
     "aj[`sym`time;select sym,time,size from T where sym=`s1;select from T where date=2024.01.05]",
+    "select from T where sym in `s0`s2,stamp.minute within 00:00 00:01",
+    "select from T where sym=`s1,stamp.second<00:00:30",
+    "select from T where sym=`s1,stamp.minute=00:01",
+    "select from T where sym in `s1`s3,stamp.minute<>00:01",
+    "select count i by sym from T where date>2024.01.01,sym in `s0`s3,stamp.time>00:00:20.000",
+    "select size wavg price by sym from T where sym in `s0`s3,"
+    "stamp.timespan within 0D00:00:10 0D00:01",
+    "select from T where sym=`s1,stamp.minute>23:59",
+    "select from T where sym=`s1,stamp.minute within 00:02 00:01",
+    "select from T where sym=`s1,stamp.hh<1",
+    "select from T where sym in `s0`s1,stamp.minute=`minute$date",
+    "select from T where sym in `s0`s1,stamp.minute<2",
+    "select n:count i,last time,sum size,dev price,max price by date,sym from T",
+    "select n:count i,first time,avg size,var price,min price by sym,date from T",
+    "select max price by date,sym from T where sym in `s0`s3,time<0D00:01",
+    "select sdev price by date from T where date>2024.01.01,sym=`s1",
+    "select by date,sym from T",
+    "select by sym,date from T where sym in `s3`s1",
+    "select n:count i,dev price,(max price)-min price,sum 2*price by date from T",
+    "select spread:max price-size,price by sym,date from T where date<>2024.01.04",
+    "exec sum size by date from T where sym=`nobody",
+    "nbbo[`sym`venue`price`price;T]",
+    "nbbo[`sym`venue`price`price`size`size;select from T where date=2024.01.02]",
+    "nbbo[`sym`venue`price`price;select from T where sym in `s0`s3]",
+    "nbbo[`sym`size`price`price;select[3 100] from T]",
 };
 
 std::string Over(std::string_view query, std::string_view table) {
@@ -117,10 +142,10 @@ class Tables : public TestEnvironment {
     }
     std::mt19937 random(seed);
     for (size_t day = 0; day < std::size(kDays); ++day) AddDay(day, day == 3 ? 0 : 60, random);
-    CaptureTable("memory", fmt::format("([]date:{};sym:{};time:`timespan${};price:{};size:{};"
-                                       "venue:{};text:({}))",
-                                       all_.date, all_.sym, all_.time, all_.price, all_.size,
-                                       all_.venue, all_.text));
+    CaptureTable("memory", fmt::format("([]date:{};sym:{};time:`timespan${};stamp:({})+"
+                                       "`timespan${};price:{};size:{};venue:{};text:({}))",
+                                       all_.date, all_.sym, all_.time, all_.date, all_.time,
+                                       all_.price, all_.size, all_.venue, all_.text));
     PartitionWriterOptions options;
     options.database = directory_;
     if (compress) options.compression.Set("default", {Compression::kGzip, 6, 12});
@@ -169,9 +194,10 @@ class Tables : public TestEnvironment {
     }
     const std::string columns =
         rows == 0
-            ? "time:0#0D00;sym:0#`;price:0#0f;size:0#0;venue:0#`;text:()"
+            ? "time:0#0D00;sym:0#`;stamp:0#2000.01.01D00;price:0#0f;size:0#0;venue:0#`;text:()"
             : fmt::format(
-                  "time:`timespan${};sym:{};price:{}{};text:({})", text.time, text.sym, text.price,
+                  "time:`timespan${};sym:{};stamp:({})+`timespan${};price:{}{};text:({})",
+                  text.time, text.sym, text.date, text.time, text.price,
                   first ? std::string() : fmt::format(";size:{};venue:{}", text.size, text.venue),
                   text.text.substr(1));
     CaptureTable(fmt::format("day{}", day), fmt::format("([]{})", columns), 64, "trade");
@@ -218,7 +244,7 @@ TEST(StoredTables, RowNumbersBeginAnewInEachPartition) {
 TEST(StoredTables, MetaSaysWhatTheNewestPartitionHas) {
   Tables tables(1, false, false);
   EXPECT_EQ(tables.Ask("exec c!t from meta disk"),
-            tables.Ask("`date`sym`time`price`size`venue`text!\"dsnfjsC\""));
+            tables.Ask("`date`sym`time`stamp`price`size`venue`text!\"dsnpfjsC\""));
   EXPECT_EQ(tables.Ask("exec c!a from meta disk where c=`sym"),
             tables.Ask("(enlist`sym)!enlist`p"));
 }

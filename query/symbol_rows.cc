@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "query/parallel.h"
+#include "query/temporal.h"
 
 namespace tickstack::query {
 
@@ -53,45 +54,101 @@ absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, Budget& budget) {
 
 namespace {
 
-// nullopt: a part's times do not ascend.
+// Whether the times of rows [row, end_row) of a part ascend. What is asked is the order of all rows
+// of their symbol in it, so that whoever wants others of them finds the answer.
 template <typename T>
-std::optional<RowSet> CutRanges(const RowSet& rows, const Column& times, T first, T last) {
+bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, size_t row,
+            size_t end_row, std::span<const T> all) {
+  const PartedIndex& index = key.IndexOf(part);
+  const RowRange of_symbol = index.rows(index.KeyOfRow(row));
+  // A name that its domain has twice may have two keys side by side.
+  if (end_row > of_symbol.end_row) return std::ranges::is_sorted(all.subspan(row, end_row - row));
+  AscendingRanges& known = times.AscendingIn(part);
+  if (const std::optional<bool> ascends = known.Find(of_symbol)) return *ascends;
+  const bool ascends = std::ranges::is_sorted(all.subspan(of_symbol.begin_row, of_symbol.rows()));
+  known.Add(of_symbol, ascends);
+  return ascends;
+}
+
+// Calls cut(times) for each piece of rows that lies in one part, whose times ascend; it returns the
+// pair of iterators that bounds what is left, or nullopt if it cannot tell. nullopt: it could not,
+// or a part's times do not ascend.
+template <typename T, typename Cut>
+std::optional<RowSet> CutRanges(const Column& key, const Column& times, const RowSet& rows,
+                                Cut cut) {
   const ChunkLayout layout = times.layout();
-  std::vector<RowRange> cut;
-  bool ascend = true;
+  std::vector<RowRange> left;
+  bool known = true;
   EachRangeOf(rows, [&](size_t begin_row, size_t end_row) {
     EachPart(layout, begin_row, end_row, [&](size_t row, size_t part_end) {
-      const size_t chunk = layout.NumberOf(row);
-      const std::span<const T> part =
-          times.Chunk<T>(chunk).subspan(row - layout.BeginRow(chunk), part_end - row);
-      ascend = ascend && std::ranges::is_sorted(part);
-      if (!ascend) return;
-      const auto begin = std::ranges::lower_bound(part, first);
-      const auto end = std::ranges::upper_bound(begin, part.end(), last);
-      cut.push_back({row + static_cast<size_t>(begin - part.begin()),
-                     row + static_cast<size_t>(end - part.begin())});
+      if (!known) return;
+      const size_t part = layout.NumberOf(row), part_begin = layout.BeginRow(part);
+      const std::span<const T> all = times.Chunk<T>(part);
+      known = Ascend(*key.stored(), *times.stored(), part, row - part_begin, part_end - part_begin,
+                     all);
+      if (!known) return;
+      const std::span<const T> piece = all.subspan(row - part_begin, part_end - row);
+      const std::optional<std::span<const T>> within = cut(piece);
+      known = within.has_value();
+      if (!known || within->empty()) return;
+      const size_t first = row + static_cast<size_t>(within->data() - piece.data());
+      left.push_back({first, first + within->size()});
     });
   });
-  if (!ascend) return std::nullopt;
-  return RowSet::OfRanges(cut);
+  if (!known) return std::nullopt;
+  return RowSet::OfRanges(left);
+}
+
+template <typename T>
+std::span<const T> Between(std::span<const T> ascending, T first, T last) {
+  const auto begin = std::ranges::lower_bound(ascending, first);
+  return {begin, std::ranges::upper_bound(begin, ascending.end(), last)};
 }
 
 }  // namespace
 
+absl::StatusOr<std::optional<SymbolRows>> SymbolRows::CutEach(
+    Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const {
+  std::vector<std::optional<RowSet>> cuts(rows_.size());
+  TS_RETURN_IF_ERROR(ParallelRanges(budget, rows_.size(), 16, [&](size_t begin, size_t end) {
+    for (size_t i = begin; i < end; ++i) cuts[i] = cut(*rows_[i]);
+    return absl::OkStatus();
+  }));
+  SymbolRows left(key_);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    if (!cuts[i].has_value()) return std::nullopt;
+    left.Add(ids_[i], *std::move(cuts[i]));
+  }
+  return left;
+}
+
 template <typename T>
 absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column& times, T first,
                                                                   T last, Budget& budget) const {
-  std::vector<std::optional<RowSet>> cuts(rows_.size());
-  TS_RETURN_IF_ERROR(ParallelRanges(budget, rows_.size(), 16, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) cuts[i] = CutRanges(*rows_[i], times, first, last);
-    return absl::OkStatus();
-  }));
-  SymbolRows cut(key_);
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    if (!cuts[i].has_value()) return std::nullopt;
-    cut.Add(ids_[i], *std::move(cuts[i]));
-  }
-  return cut;
+  return CutEach(budget, [&](const RowSet& rows) {
+    return CutRanges<T>(key_, times, rows, [&](std::span<const T> piece) {
+      return std::optional(first > last ? std::span<const T>() : Between(piece, first, last));
+    });
+  });
+}
+
+absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOfDay(const Column& times,
+                                                                     int64_t first_ns,
+                                                                     int64_t last_ns,
+                                                                     Budget& budget) const {
+  using Piece = std::span<const int64_t>;
+  const auto cut = [&](Piece piece) -> std::optional<Piece> {
+    // Nulls and infinities are on no day.
+    if (piece.front() <= -kInfinityLong / 2 || piece.back() >= kInfinityLong / 2) {
+      return std::nullopt;
+    }
+    const int64_t day = FloorDivide(piece.front(), kNsPerDay);
+    if (FloorDivide(piece.back(), kNsPerDay) != day) return std::nullopt;
+    if (first_ns > last_ns) return Piece();
+    return Between(piece, day * kNsPerDay + first_ns, day * kNsPerDay + last_ns);
+  };
+  return CutEach(budget,
+                 [&](const RowSet& rows) { return CutRanges<int64_t>(key_, times, rows, cut); });
 }
 
 template absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column&, int32_t,

@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "query/budget.h"
 #include "query/column.h"
@@ -37,10 +38,16 @@ class SymbolRows {
   // The rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not ascend.
   std::optional<SymbolRows> WithTimes(int64_t first_ns, int64_t last_ns) const;
   // The same for a stored table, whose times are a direct column of int32_t or int64_t; all threads
-  // help. Cost: reads the times once, since nothing but their sight says that they ascend.
+  // help. Cost: the first time a read of the symbols' times in all parts, since nothing but their
+  // sight says that they ascend; it is remembered as long as the file is open, and afterwards two
+  // searches a symbol and part.
   template <typename T>
   absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const Column& times, T first, T last,
                                                         Budget& budget) const;
+  // The same by the time of day of timestamps: those whose time since midnight is in
+  // [first_ns, last_ns]. nullopt also if some symbol's rows of a part are not all of one day.
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOfDay(const Column& times, int64_t first_ns,
+                                                           int64_t last_ns, Budget& budget) const;
 
   // All rows, ascending. Cost: nothing for one symbol; of a captured table a sort if the rows are
   // few, else a bit for each row of the table; of a stored one a sort of the ranges.
@@ -48,6 +55,9 @@ class SymbolRows {
 
  private:
   explicit SymbolRows(Column key) : key_(std::move(key)) {}
+  // `cut` makes the rows that are left out of one symbol's; it is called on several threads.
+  absl::StatusOr<std::optional<SymbolRows>> CutEach(
+      Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const;
   void Add(SymbolId id, RowSet rows);
 
   Column key_;

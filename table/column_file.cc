@@ -1,6 +1,8 @@
 #include "table/column_file.h"
 
+#include <algorithm>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -15,6 +17,27 @@ int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t 
   if (width == sizeof(int64_t)) return LoadLittle<int64_t>(positions.data() + row * width);
   const auto position = LoadLittle<int32_t>(positions.data() + row * width);
   return position == kNullInt ? kNullPosition : position;
+}
+
+// Copies positions that are ids. false: one is null or not below `names`, and `out` is of no use.
+// Without a jump, so that it becomes vector code.
+template <typename Position>
+bool CopyBelow(const std::byte* positions, uint64_t names, std::span<SymbolId> out) {
+  using Unsigned = std::make_unsigned_t<Position>;
+  Unsigned largest = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto position =
+        static_cast<Unsigned>(LoadLittle<Position>(positions + i * sizeof(Position)));
+    largest = std::max(largest, position);
+    out[i] = static_cast<SymbolId>(position);
+  }
+  return out.empty() || largest < names;
+}
+
+bool PositionsAsIds(std::span<const std::byte> positions, size_t width, uint64_t names,
+                    std::span<SymbolId> out) {
+  if (width == sizeof(int64_t)) return CopyBelow<int64_t>(positions.data(), names, out);
+  return CopyBelow<int32_t>(positions.data(), names, out);
 }
 
 }  // namespace
@@ -128,6 +151,11 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
                            out.size(), rows_);
   }
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> positions, Elements());
+  if (domain_->positions_are_ids() &&
+      PositionsAsIds(positions.subspan(rows.begin_row * layout_.width, rows.rows() * layout_.width),
+                     layout_.width, domain_->ids().size(), out)) {
+    return absl::OkStatus();
+  }
   for (size_t i = 0; i < out.size(); ++i) {
     const uint64_t row = rows.begin_row + i;
     const int64_t position = PositionAt(positions, layout_.width, row);

@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "table/ascending_ranges.h"
 #include "table/column_layout.h"
 #include "table/nested_items.h"
 #include "table/parted_index.h"
@@ -78,6 +79,9 @@ class ColumnFile {
   // middle only. Cost: a binary search and two elements.
   absl::StatusOr<std::optional<RowRange>> RowsOf(int64_t position) const;
 
+  // Of kFixed: what readers found out about its order. They add to it.
+  AscendingRanges& ascending() const { return ascending_; }
+
   // Row `row`, below rows(): an atom of kFixed, a symbol of kEnum and kSymbols (kNotFound if the
   // enum has no domain), any value of kItems. kDataLoss if what the row refers to is damaged.
   // Cost: what the value has of bytes.
@@ -107,6 +111,7 @@ class ColumnFile {
   mutable std::once_flag parted_once_;        // Guards the first write of the next two.
   mutable std::optional<PartedIndex> parted_;
   mutable absl::Status parted_status_;
+  mutable AscendingRanges ascending_;
 };
 
 }  // namespace tickstack

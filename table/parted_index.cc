@@ -88,4 +88,10 @@ std::optional<RowRange> PartedIndex::Find(int64_t key) const {
   return rows(*found);
 }
 
+size_t PartedIndex::KeyOfRow(uint64_t row) const {
+  return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), row) -
+                             starts_.begin()) -
+         1;
+}
+
 }  // namespace tickstack
