@@ -15,14 +15,14 @@ BEGIN, END = "<!-- bench/peers/run writes from here -->", "<!-- to here -->"
 BY_HAND = "numpy"
 
 
-def _milliseconds(ns):
+def milliseconds(ns):
     if ns is None:
         return ""
     ms = ns / 1e6
     return f"{ms:,.0f}" if ms >= 100 else f"{ms:.1f}" if ms >= 10 else f"{ms:.2f}" if ms >= 0.1 else f"{ms:.3f}"
 
 
-def _times(factor):
+def times(factor):
     return f"{factor:.1f}" if factor < 100 else f"{factor:.0f}"
 
 
@@ -38,7 +38,7 @@ class Report:
         )
         if failed:
             return "failed"
-        text = _milliseconds(self.comparison.median(line, who))
+        text = milliseconds(self.comparison.median(line, who))
         runs = len(self.comparison.samples.get(line.name, {}).get(who, ()))
         return f"{text} ({runs} runs)" if 0 < runs < self.options.runs else text
 
@@ -55,7 +55,7 @@ class Report:
 
     def factor_text(self, line, layout):
         factor = self.factor(line, layout)
-        return "" if factor is None else f"{_times(factor)} ({self.best(line, layout)[0]})"
+        return "" if factor is None else f"{times(factor)} ({self.best(line, layout)[0]})"
 
     def goal_text(self, line):
         """A line that failed has missed its goal."""
@@ -210,10 +210,10 @@ def write(comparison, full):
         put_into(DOCS, text)
 
 
-def put_into(path, text):
-    """Replaces what stands between the two marks of a file."""
+def put_into(path, text, begin=BEGIN, end=END):
+    """Replaces what stands between two marks of a file."""
     page = path.read_text(encoding="utf-8")
-    if page.count(BEGIN) != 1 or page.count(END) != 1 or page.index(BEGIN) > page.index(END):
-        raise ValueError(f"{path}: expected `{BEGIN}` and then `{END}`, once each")
-    between = re.compile(re.escape(BEGIN) + ".*" + re.escape(END), re.DOTALL)
-    path.write_text(between.sub(lambda _: f"{BEGIN}\n{text}{END}", page), encoding="utf-8")
+    if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
+        raise ValueError(f"{path}: expected `{begin}` and then `{end}`, once each")
+    between = re.compile(re.escape(begin) + ".*" + re.escape(end), re.DOTALL)
+    path.write_text(between.sub(lambda _: f"{begin}\n{text}{end}", page), encoding="utf-8")

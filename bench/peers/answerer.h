@@ -1,0 +1,43 @@
+#pragma once
+
+// How a program of bench/peers answers: one JSON object a line on its standard input, one on its
+// standard output.
+//
+//   {"evaluate":"exec max time from quote","threads":2,"answer":"FILE"}
+//       -> {"ns":...,"count":...}, or {"error":"..."}. `answer` (optional): the file that gets the
+//          value, encoded as in an IPC message, after the clock has stopped.
+//
+// The time of an evaluation is parsing, evaluating and building the result, as one call of
+// query::Evaluate; not freeing the result.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/worker_pool.h"
+#include "query/query.h"
+
+namespace tickstack::bench {
+
+using Json = nlohmann::ordered_json;
+
+// Threads: one.
+class Answerer {
+ public:
+  // `environment` outlives it.
+  explicit Answerer(query::Environment* environment) : environment_(*environment) {}
+
+  // Answers until the input ends; `other` what is no `evaluate`.
+  void Serve(const std::function<Json(const Json& request)>& other);
+
+ private:
+  Json Evaluate(const std::string& text, int threads, const std::string& answer_path);
+  WorkerPool* HelpersOf(int threads);
+
+  query::Environment& environment_;
+  std::map<int, std::unique_ptr<WorkerPool>> helpers_;  // By threads asked for.
+};
+
+}  // namespace tickstack::bench
