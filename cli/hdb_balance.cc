@@ -64,6 +64,9 @@ absl::Status Balance(const HdbBalanceOptions& options) {
     TS_RETURN_IF_ERROR(MovePartition(move, storage));
     fmt::print(stderr, "moved {} to {}\n", move.name, move.to);
   }
+  if (!moves.empty()) {
+    fmt::print(stderr, "an hdb that runs looks in the old places until it is sent `\\l .`\n");
+  }
   return absl::OkStatus();
 }
 

@@ -39,7 +39,9 @@ class DayMaker {
   absl::Status Make(int32_t date, int64_t number);
 
  private:
-  absl::Status Fill(int32_t date, int64_t number, std::span<const std::shared_ptr<Table>> tables);
+  // The rows of a day, as they come; `only`: those of one table.
+  absl::Status Fill(int32_t date, int64_t number, int64_t rows, std::string_view only,
+                    std::span<const std::shared_ptr<Table>> tables);
 
   const HdbGenerateOptions& options_;
   const PartitionWriterOptions writer_;
@@ -48,10 +50,11 @@ class DayMaker {
   wire::UpdDecoder decoder_;
 };
 
-absl::Status DayMaker::Fill(int32_t date, int64_t number,
+absl::Status DayMaker::Fill(int32_t date, int64_t number, int64_t rows, std::string_view only,
                             std::span<const std::shared_ptr<Table>> tables) {
+  if (rows == 0) return absl::OkStatus();
   feed::SourceOptions source_options;
-  source_options.rows = options_.quotes + options_.quotes / kQuotesPerTrade;
+  source_options.rows = rows;
   // Rows that are so few that it holds for them are in the same hours all the same.
   constexpr double kSlowestRate = 0.001;  // Of the simulated market, in updates a second.
   source_options.rate =
@@ -64,13 +67,13 @@ absl::Status DayMaker::Fill(int32_t date, int64_t number,
   source->Start(open_ns);
   while (source->next_due_ns() != feed::kNeverDue) {
     TS_ASSIGN_OR_RETURN(const feed::FeedBatch* const batch, source->Next(open_ns + kNsPerDay));
-    if (batch == nullptr) continue;
+    if (batch == nullptr || (!only.empty() && batch->table != only)) continue;
     const auto table = std::ranges::find_if(
         tables, [&](const auto& each) { return each->schema().table == batch->table; });
     if (table == tables.end()) return NotFound("{}: no such table", batch->table);
-    wire::RowsView rows;
-    TS_RETURN_IF_ERROR(decoder_.DecodeX(batch->data, &rows, (*table)->schema().columns.size()));
-    TS_RETURN_IF_ERROR((*table)->Append(rows.batch));
+    wire::RowsView decoded;
+    TS_RETURN_IF_ERROR(decoder_.DecodeX(batch->data, &decoded, (*table)->schema().columns.size()));
+    TS_RETURN_IF_ERROR((*table)->Append(decoded.batch));
   }
   return absl::OkStatus();
 }
@@ -82,7 +85,15 @@ absl::Status DayMaker::Make(int32_t date, int64_t number) {
                         Table::Create(schema, &symbols_, {tier_.get(), {}, nullptr}));
     tables.push_back(std::move(table));
   }
-  TS_RETURN_IF_ERROR(Fill(date, number, tables));
+  const int64_t quotes = options_.quotes, quoted = quotes + quotes / kQuotesPerTrade;
+  if (options_.trades < 0) {
+    TS_RETURN_IF_ERROR(Fill(date, number, quoted, "", tables));
+  } else {
+    // The market has ten quotes to a trade: any other number comes out of two markets.
+    TS_RETURN_IF_ERROR(Fill(date, number, quoted, "quote", tables));
+    TS_RETURN_IF_ERROR(
+        Fill(date, number, options_.trades * (kQuotesPerTrade + 1), "trade", tables));
+  }
   std::vector<Snapshot> snapshots;
   for (const auto& table : tables) snapshots.push_back(table->TakeSnapshot());
   const int64_t begin_ns = MonotonicNs();

@@ -13,7 +13,8 @@ struct HdbGenerateOptions {
   int64_t days = 5;       // Weekdays, from `from` on.
   std::string from = "2024.01.01";
   int64_t symbols = 1'000;
-  int64_t quotes = 1'000'000;  // A day; and a trade for every ten of them.
+  int64_t quotes = 1'000'000;  // A day.
+  int64_t trades = -1;         // A day; below 0: one for every ten quotes.
   uint64_t seed = 1;
   std::string compression = "none";
 };

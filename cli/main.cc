@@ -169,11 +169,13 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   generate.add_option("--symbols", options.generate.symbols, "How many")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
-  generate
-      .add_option("--quotes", options.generate.quotes,
-                  "Quotes a day, and a trade for every ten of them")
+  generate.add_option("--quotes", options.generate.quotes, "Quotes a day")
       ->check(CLI::Range(int64_t{1}, int64_t{3'000'000'000}))
       ->capture_default_str();
+  generate
+      .add_option("--trades", options.generate.trades,
+                  "Trades a day (default: one for every ten quotes)")
+      ->check(CLI::Range(int64_t{0}, int64_t{3'000'000'000}));
   generate.add_option("--seed", options.generate.seed, "The same seed gives the same market")
       ->capture_default_str();
   generate

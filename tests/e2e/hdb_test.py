@@ -50,6 +50,11 @@ class HdbTest(stack.StackTest):
             with self.assertRaisesRegex(kdb_ipc.QError, "nobody"):
                 hdb.call("select from nobody")
 
+    def test_days_have_as_many_trades_as_wanted(self):
+        for trades in (0, 1, 12_345):
+            said = self.generate(self.folder / str(trades), "--days", "2", "--trades", str(trades))
+            self.assertEqual(2, said.count(f" trade={trades} quote={QUOTES} "), said)
+
     def test_the_same_options_give_the_same_days(self):
         for name in ("one", "two"):
             self.generate(self.folder / name, "--days", "2", "--seed", "7")
@@ -90,7 +95,9 @@ class HdbTest(stack.StackTest):
         before = json.loads(self.run_program("hdb", "balance", str(database), "--json").stdout)
         self.assertAlmostEqual(3.0, before["skew"])
         self.assertEqual(6, before["segments"][0]["partitions"])
-        self.assertEqual(0, self.run_program("hdb", "balance", str(database), "--move").returncode)
+        moved = self.run_program("hdb", "balance", str(database), "--move")
+        self.assertEqual(0, moved.returncode)
+        self.assertIn("sent `\\l .`", moved.stderr)
         after = json.loads(self.run_program("hdb", "balance", str(database), "--json").stdout)
         self.assertLess(after["skew"], 1.2)
         self.assertEqual([], after["moves"])
