@@ -12,7 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "cli/child_process.h"
+#include "base/child_process.h"
 #include "table/value.h"
 
 namespace tickstack {

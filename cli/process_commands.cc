@@ -9,7 +9,7 @@
 #include "base/config.h"
 #include "base/logging.h"
 #include "base/status.h"
-#include "cli/child_process.h"
+#include "base/child_process.h"
 
 namespace tickstack {
 namespace {

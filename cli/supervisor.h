@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/time.h"
-#include "cli/child_process.h"
+#include "base/child_process.h"
 
 namespace tickstack {
 

@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "wire/listen_on.h"
 
 namespace tickstack {
 namespace {
@@ -228,9 +229,9 @@ TEST_F(SupervisorTest, GivesAChildItsListeningSocketAndNobodyElses) {
       "[ $1 = --listen-fd ] && [ -S /proc/self/fd/$2 ] && echo yes >owner; shift 2; serve $*");
   Add("other",
       "[ $1 = --ready-fd ] && ! ls -l /proc/self/fd | grep -q socket && echo yes >other; serve $*");
-  absl::StatusOr<OwnedFd> listener = ListenOn("127.0.0.1", 0);
+  absl::StatusOr<OwnedFd> listener = wire::ListenOn("127.0.0.1", 0);
   ASSERT_TRUE(listener.ok()) << listener.status();
-  EXPECT_GT(PortOf(*listener), 0);
+  EXPECT_GT(wire::PortOf(*listener), 0);
   specs_[0].listener = *std::move(listener);
   EXPECT_TRUE(RunAnd(StopStack).ok());
   EXPECT_EQ(Read("owner"), "yes\n");

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "cli/stack_config.h"
 #include "cli/supervisor.h"
+#include "wire/listen_on.h"
 
 namespace tickstack {
 namespace {
@@ -65,9 +66,10 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
     wire::ListenerOptions& where = *members[i].listener;
     if (ports) where.port = *ports == 0 ? 0 : *ports + static_cast<int>(i);
     if (where.port > 65'535) return InvalidArgument("--ports: {} is no port", where.port);
-    absl::StatusOr<OwnedFd> listener = ListenOn(where.host, static_cast<uint16_t>(where.port));
+    absl::StatusOr<OwnedFd> listener =
+        wire::ListenOn(where.host, static_cast<uint16_t>(where.port));
     if (!listener.ok()) return Annotate(listener.status(), members[i].name);
-    where.port = PortOf(*listener);
+    where.port = wire::PortOf(*listener);
     listeners.push_back(*std::move(listener));
   }
   return listeners;

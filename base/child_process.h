@@ -2,34 +2,13 @@
 
 #include <sys/types.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/owned_fd.h"
 
 namespace tickstack {
-
-// A file descriptor that closes itself. Threads: one owner.
-class OwnedFd {
- public:
-  OwnedFd() = default;
-  explicit OwnedFd(int fd) : fd_(fd) {}
-  OwnedFd(OwnedFd&& other) noexcept : fd_(other.Release()) {}
-  OwnedFd& operator=(OwnedFd&& other) noexcept;
-  OwnedFd(const OwnedFd&) = delete;
-  OwnedFd& operator=(const OwnedFd&) = delete;
-  ~OwnedFd() { Reset(); }
-
-  int get() const { return fd_; }
-  bool is_open() const { return fd_ >= 0; }
-  int Release();
-  void Reset();
-
- private:
-  int fd_ = -1;
-};
 
 // Both ends close on exec, so that only the children that are given one have it.
 struct Pipe {
@@ -37,11 +16,6 @@ struct Pipe {
   OwnedFd write;
 };
 absl::StatusOr<Pipe> MakePipe();
-
-// A TCP socket that listens on host:port, close-on-exec; port 0: the kernel chooses.
-// kUnavailable, with the address, if it cannot be bound.
-absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port);
-uint16_t PortOf(const OwnedFd& socket);
 
 // The path of the program that runs.
 absl::StatusOr<std::string> OwnProgram();

@@ -1,58 +1,25 @@
-#include "cli/child_process.h"
+#include "base/child_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
 #include <thread>
-#include <utility>
 
 #include "base/status.h"
-#include "wire/socket_address.h"
 
 extern char** environ;
 
 namespace tickstack {
-
-OwnedFd& OwnedFd::operator=(OwnedFd&& other) noexcept {
-  if (this != &other) {
-    Reset();
-    fd_ = other.Release();
-  }
-  return *this;
-}
-
-int OwnedFd::Release() { return std::exchange(fd_, -1); }
-
-void OwnedFd::Reset() {
-  if (fd_ >= 0) close(Release());
-}
 
 absl::StatusOr<Pipe> MakePipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return ErrnoStatus(errno, "pipe");
   return Pipe{OwnedFd(ends[0]), OwnedFd(ends[1])};
 }
-
-absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port) {
-  const wire::Address address{host, port, ""};
-  TS_ASSIGN_OR_RETURN(const wire::SocketAddress where, wire::ToSocketAddress(address));
-  OwnedFd listener(socket(where.family(), SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!listener.is_open()) return ErrnoStatus(errno, "socket");
-  const int on = 1;
-  setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(listener.get(), where.get(), where.size()) != 0 ||
-      listen(listener.get(), SOMAXCONN) != 0) {
-    return Unavailable("{}: {}", address.ToString(), Message(ErrnoStatus(errno, "listen")));
-  }
-  return listener;
-}
-
-uint16_t PortOf(const OwnedFd& socket) { return wire::LocalPortOf(socket.get()); }
 
 absl::StatusOr<std::string> OwnProgram() {
   char path[PATH_MAX];
