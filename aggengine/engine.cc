@@ -217,8 +217,7 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
     return true;
   }
   if (origin == Origin::kPublished && upd.seq &&
-      (*upd.seq < 0 ||
-       !position_.OnPublished(upd.table, upd.batch.rows, static_cast<uint64_t>(*upd.seq)))) {
+      !position_.OnPublished(upd.table, upd.batch.rows, *upd.seq)) {
     return false;
   }
   const uint64_t here = origin == Origin::kLog ? position_.RowsHere(upd.table, upd.batch.rows) : 0;

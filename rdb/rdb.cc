@@ -306,10 +306,7 @@ std::optional<Rdb::Taken> Rdb::TakeUpd(std::span<const std::byte> body, Source s
   taken.table = upd.table;
   taken.rows = upd.batch.rows;
   if (source == Source::kPublished && upd.seq) {
-    if (*upd.seq < 0 ||
-        !position_.OnPublished(upd.table, upd.batch.rows, static_cast<uint64_t>(*upd.seq))) {
-      return std::nullopt;
-    }
+    if (!position_.OnPublished(upd.table, upd.batch.rows, *upd.seq)) return std::nullopt;
     CountSeq();
   }
   if (source == Source::kLog) taken.known = position_.RowsHere(upd.table, upd.batch.rows);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "base/check.h"
 #include "wire/codec.h"
@@ -208,6 +209,24 @@ void Publisher::Publish(int64_t seq) {
   std::vector<std::unique_ptr<Batch>> batches = std::exchange(pending_, {});
   std::fill(batch_of_table_.begin(), batch_of_table_.end(), nullptr);
   pending_bytes_ = 0;
+  SendAll(std::move(batches), seq);
+}
+
+void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
+  const auto first = std::stable_partition(
+      pending_.begin(), pending_.end(), [&](const auto& batch) { return !tables[batch->table]; });
+  if (first == pending_.end()) return;
+  std::vector<std::unique_ptr<Batch>> batches(std::make_move_iterator(first),
+                                              std::make_move_iterator(pending_.end()));
+  pending_.erase(first, pending_.end());
+  for (const std::unique_ptr<Batch>& batch : batches) {
+    batch_of_table_[batch->table] = nullptr;
+    for (const PendingColumn& column : batch->columns) pending_bytes_ -= column.size;
+  }
+  SendAll(std::move(batches), number);
+}
+
+void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq) {
   for (std::unique_ptr<Batch>& batch : batches) Send(*batch, seq);
   for (Outlet* outlet : Outlets()) outlet->Flush();
   for (std::unique_ptr<Batch>& batch : batches) {

@@ -66,6 +66,9 @@ class Publisher {
   // Sends what is pending; `seq` is the number of messages in the log by now. Cost: O(columns *
   // messages) plus one pass over the rows for each filtered subscription.
   void Publish(int64_t seq);
+  // The same for what is pending of some tables, `tables[i]` for schema i; the rest goes on
+  // waiting. Upds carry `number` (wire/position.h says which).
+  void PublishAhead(const std::vector<bool>& tables, int64_t number);
   // Queues a whole message to every outlet, once each.
   void Broadcast(const ByteBuffer& message);
 
@@ -74,6 +77,7 @@ class Publisher {
  private:
   struct Batch;
   struct Rows;
+  void SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq);
   void Send(const Batch& batch, int64_t seq);
   void SendFiltered(const Rows& rows, const Subscription& subscription, int64_t seq) const;
   Batch& BatchFor(size_t table);

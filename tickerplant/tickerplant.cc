@@ -95,6 +95,7 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
       day_(day),
       clock_(clock),
       publisher_(options_.schemas, !options_.batch) {
+  at_once_.resize(options_.schemas.size(), false);
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
@@ -105,6 +106,11 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
                                                                DayClock day, const Clock* clock) {
   if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
   std::unique_ptr<Tickerplant> tickerplant(new Tickerplant(std::move(options), day, clock));
+  for (const std::string& table : tickerplant->options_.at_once) {
+    const int found = tickerplant->FindTable(table);
+    if (found < 0) return InvalidArgument("at_once: no table {}", table);
+    tickerplant->at_once_[static_cast<size_t>(found)] = true;
+  }
   const int64_t now_ns = clock->NowNs();
   const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
   int32_t today = clock_date;
@@ -353,6 +359,7 @@ absl::Status Tickerplant::Commit() {
     staged_.pop_front();
     if (!options_.batch || publisher_.pending_bytes() >= options_.publish_bytes) Publish();
   }
+  publisher_.PublishAhead(at_once_, -1 - static_cast<int64_t>(published_seq_));
   return absl::OkStatus();
 }
 

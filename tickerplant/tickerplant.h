@@ -40,6 +40,10 @@ struct TickerplantOptions {
   wire::TplogOptions log;
   bool batch = true;  // Publish on Publish() only, each table's rows together; else after every
                       // Commit, in order.
+  // In batch mode, tables whose rows do not wait for Publish(): they leave as soon as they are
+  // logged, ahead of rows of other tables that were logged before them and wait. For what is made
+  // of rows that were published already, as bars are: waiting a second time would only age them.
+  std::vector<std::string> at_once = {};
   // In batch mode, so many waiting bytes are published without waiting for the timer.
   size_t publish_bytes = size_t{1} << 20;
 };
@@ -56,6 +60,7 @@ class Tickerplant {
  public:
   // Opens today's log, mending its tail. Errors as TplogWriter::Open; kFailedPrecondition: the
   // newest log is of a date beyond tomorrow, so either the clock is wrong now, or it was then.
+  // kInvalidArgument: a table of `at_once` is not in the schemas.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock);
 
@@ -124,6 +129,7 @@ class Tickerplant {
   const DayClock day_;
   const Clock* clock_;
   StringMap<size_t> table_index_;
+  std::vector<bool> at_once_;           // By table.
   std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
   Publisher publisher_;
   std::unique_ptr<wire::TplogWriter> log_;

@@ -49,6 +49,7 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
   plant.batch = options.batch_ms > 0;
+  plant.at_once = options.at_once;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
                       Tickerplant::Open(std::move(plant), day, &SystemClock::Instance()));
 

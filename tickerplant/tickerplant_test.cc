@@ -65,6 +65,7 @@ class TickerplantTest : public testing::Test {
                        *ParseSchema("span", "time n, sym s, size j")};
     options.log_directory = directory_;
     options.batch = batch;
+    options.at_once = at_once_;
     absl::StatusOr<std::unique_ptr<Tickerplant>> opened =
         Tickerplant::Open(options, *DayClock::Create(zone, 0, date), &clock_);
     if (opened.ok()) plant_ = *std::move(opened);
@@ -111,6 +112,7 @@ class TickerplantTest : public testing::Test {
 
   const std::string directory_;
   ManualClock clock_{kNoon};
+  std::vector<std::string> at_once_;
   std::unique_ptr<Tickerplant> plant_;
 };
 
@@ -143,6 +145,37 @@ TEST_F(TickerplantTest, PublishesAtOnceInZeroLatencyMode) {
   ASSERT_TRUE(plant_->Commit().ok());
   EXPECT_EQ(reader.rows(), 3u);
   EXPECT_EQ(plant_->published_seq(), 1u);
+}
+
+TEST_F(TickerplantTest, PublishesATableAtOnceWhileOthersWait) {
+  at_once_ = {"span"};
+  Open();
+  Reader plain, numbered;
+  ASSERT_TRUE(plant_->Subscribe("", {&plain, {}, false}).ok());
+  ASSERT_TRUE(plant_->Subscribe("", {&numbered, {}, true}).ok());
+  const Value span = Value::List({Value::Timespan(1), Value::Symbol("IBM"), Value::Long(5)});
+  ASSERT_TRUE(Upd("trade", Trades(3)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(plain.messages.size(), 0u);
+  ASSERT_TRUE(Upd("span", span).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  ASSERT_EQ(plain.messages.size(), 1u);
+  EXPECT_EQ(plain.messages[0].items()[1], Value::Symbol("span"));
+  ASSERT_EQ(numbered.messages.size(), 1u);
+  EXPECT_EQ(numbered.messages[0].items()[3], Value::Long(-1)) << "ahead of message 0";
+  plant_->Publish();
+  ASSERT_EQ(plain.messages.size(), 2u);
+  EXPECT_EQ(plain.messages[1].items()[2].count(), 3u);
+  EXPECT_EQ(numbered.messages[1].items()[3], Value::Long(2));
+  ASSERT_TRUE(Upd("span", span).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(numbered.messages[2].items()[3], Value::Long(-1 - 2));
+  EXPECT_EQ(plant_->published_seq(), 2u);
+}
+
+TEST_F(TickerplantTest, KnowsTheTablesThatArePublishedAtOnce) {
+  at_once_ = {"bars"};
+  EXPECT_THAT(Message(TryOpen()), HasSubstr("at_once: no table bars"));
 }
 
 TEST_F(TickerplantTest, PublishesEarlyWhenMuchIsWaiting) {

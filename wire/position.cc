@@ -4,13 +4,28 @@
 
 namespace tickstack::wire {
 
-bool Position::OnPublished(std::string_view table, uint64_t rows, uint64_t seq) {
+bool Position::EnterPublication(uint64_t seq) {
   if (seq < publication_seq_ || seq <= seq_) return false;
-  if (seq > publication_seq_) {
-    seq_ = std::max(seq_, publication_seq_);
-    publication_seq_ = seq;
-    rows_ahead_.clear();
-  }
+  if (seq == publication_seq_) return true;
+  // What is ahead of a whole publication is in the messages of the one that begins.
+  if (seq_ < publication_seq_) rows_ahead_.clear();
+  seq_ = publication_seq_;
+  publication_seq_ = seq;
+  return true;
+}
+
+// Everything up to `seq` is here, though its last publications may have had nothing for us.
+bool Position::EndPublication(uint64_t seq) {
+  if (seq < publication_seq_) return false;
+  if (seq > seq_) rows_ahead_.clear();
+  seq_ = publication_seq_ = seq;
+  return true;
+}
+
+bool Position::OnPublished(std::string_view table, uint64_t rows, int64_t seq) {
+  const bool in_order = seq < 0 ? EndPublication(static_cast<uint64_t>(-1 - seq))
+                                : EnterPublication(static_cast<uint64_t>(seq));
+  if (!in_order) return false;
   const auto at = rows_ahead_.find(table);
   if (at != rows_ahead_.end()) {
     at->second += rows;

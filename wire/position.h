@@ -12,7 +12,15 @@
 //                                log holds from message 4 on the first 300 rows of quote are here
 //
 // Rows of one table are published in the order of the log, however they are cut into messages: that
-// is all this relies on. Threads: one owner.
+// is all this relies on. So a table may be published ahead of the others, as soon as its rows are
+// logged: such an upd has the complement of the last publication's number, `-1 - 4`. All of that
+// publication is here then, and these rows are of messages behind it:
+//
+//   log        0   1   2   3 | 4   5   6   7 | 8 ...         message 5: 10 rows of trade_minute
+//   published  seq 4    ~4 (5)               | seq 8
+//                           ^ lost here: seq() is 4, and 10 rows of trade_minute are here
+//
+// Threads: one owner.
 
 #include <cstdint>
 #include <string_view>
@@ -28,9 +36,10 @@ class Position {
   // Every message of the log before this one has been taken.
   uint64_t seq() const { return seq_; }
 
-  // A published upd came with `rows` rows. False: `seq` is not behind what came before it, so the
-  // tickerplant is not the one that we subscribed to.
-  bool OnPublished(std::string_view table, uint64_t rows, uint64_t seq);
+  // A published upd came with `rows` rows, numbered `seq`: negative if its table is ahead. False:
+  // `seq` is not behind what came before it, so the tickerplant is not the one that we subscribed
+  // to.
+  bool OnPublished(std::string_view table, uint64_t rows, int64_t seq);
 
   // Message seq() of the log holds `rows` rows of `table`: how many of them, from its first on, are
   // here already. OnReplayed must follow.
@@ -48,6 +57,9 @@ class Position {
   bool Load(RecordReader& record);
 
  private:
+  bool EnterPublication(uint64_t seq);
+  bool EndPublication(uint64_t seq);
+
   uint64_t seq_ = 0;
   uint64_t publication_seq_ = 0;    // Of the publication that is arriving.
   StringMap<uint64_t> rows_ahead_;  // By table: rows that are here of messages from seq_ on.
