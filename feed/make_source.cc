@@ -40,8 +40,11 @@ std::string NumberedName(std::string_view feed, const SourceOptions& options) {
     return fmt::format("{}@tplog.{}", feed,
                        Short(unknown ? options.path : path.lexically_normal().string()));
   }
-  return fmt::format("{}@{}.{}.{}.{}", feed, options.kind, options.profile, options.symbols,
-                     options.seed);
+  const std::string name = fmt::format("{}@{}.{}.{}.{}", feed, options.kind, options.profile,
+                                       options.symbols, options.seed);
+  // Ten is the profile's: its name stays what logs have.
+  return options.quotes_per_trade == 10 ? name
+                                        : fmt::format("{}.q{}", name, options.quotes_per_trade);
 }
 
 }  // namespace tickstack::feed

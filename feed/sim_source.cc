@@ -13,20 +13,13 @@
 namespace tickstack::feed {
 namespace {
 
-constexpr int64_t kQuotesPerTrade = 10;
-constexpr int64_t kEventsPerTrade = kQuotesPerTrade + 1;
 constexpr double kProfileRate = 48'000;
+constexpr double kQuotesPerTradeMax = 1'000;
 
 constexpr std::array kQuoteTypes = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kFloat,
                                     Type::kLong,      Type::kLong,   Type::kChar,  Type::kChar};
 constexpr std::array kTradeTypes = {Type::kTimestamp, Type::kSymbol, Type::kFloat, Type::kInt,
                                     Type::kBoolean,   Type::kChar,   Type::kChar};
-
-// Rows of each table before an event, and the event of a row.
-constexpr int64_t TradesBefore(int64_t event) { return event / kEventsPerTrade; }
-constexpr int64_t QuotesBefore(int64_t event) { return event - TradesBefore(event); }
-constexpr int64_t EventOfTrade(int64_t row) { return row * kEventsPerTrade + kQuotesPerTrade; }
-constexpr int64_t EventOfQuote(int64_t row) { return row + row / kQuotesPerTrade; }
 
 template <size_t kColumns>
 size_t BytesMax(const std::array<Type, kColumns>& types, size_t rows) {
@@ -71,36 +64,58 @@ absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SourceOptions
   if (options.rate != 0) TS_RETURN_IF_ERROR(CheckRange("rate", options.rate, 0.001, 1e9));
   if (options.speed != 0) TS_RETURN_IF_ERROR(CheckRange("speed", options.speed, 0.001, 1e6));
   TS_RETURN_IF_ERROR(CheckRange("seconds", options.seconds, 0, 1e9));
+  TS_RETURN_IF_ERROR(CheckRange("quotes", static_cast<double>(options.quotes_max), -1, 1e15));
+  TS_RETURN_IF_ERROR(CheckRange("trades", static_cast<double>(options.trades_max), -1, 1e15));
   TS_RETURN_IF_ERROR(CheckRange("rows", static_cast<double>(options.rows), 0, 1e15));
 
-  const double rate = options.rate == 0 ? kProfileRate : options.rate;
+  TS_RETURN_IF_ERROR(CheckRange("quotes-per-trade", static_cast<double>(options.quotes_per_trade),
+                                1, kQuotesPerTradeMax));
+
+  const double speed = options.speed == 0 ? 1 : options.speed;
+  std::optional<Pace> pace;
+  if (!options.phases.empty()) {
+    std::vector<PacePhase> phases = options.phases;
+    for (PacePhase& phase : phases) phase = {phase.seconds / speed, phase.rate * speed};
+    TS_ASSIGN_OR_RETURN(pace, Pace::Create(phases));
+  } else if (options.rate > 0) {
+    pace.emplace(options.rate * speed);
+  }
   int64_t events_end = kInfinityLong;
   if (options.rows > 0) {
     events_end = options.rows;
+  } else if (options.seconds > 0 && !options.phases.empty()) {
+    const double ns = options.seconds / speed * static_cast<double>(kNsPerSecond);
+    events_end = pace->DueBy(std::llround(std::min(ns, 9e18)) - 1);
   } else if (options.seconds > 0) {
+    const double rate = options.rate == 0 ? kProfileRate : options.rate;
     events_end = static_cast<int64_t>(std::llround(std::min(options.seconds * rate, 1e15)));
   }
-  return std::unique_ptr<SimSource>(new SimSource(options, events_end));
+  return std::unique_ptr<SimSource>(new SimSource(options, std::move(pace), events_end));
 }
 
-SimSource::SimSource(const SourceOptions& options, int64_t events_end)
+SimSource::SimSource(const SourceOptions& options, std::optional<Pace> pace, int64_t events_end)
     : market_(options.symbols, options.seed),
       batch_rows_(options.batch_rows),
+      quotes_per_trade_(options.quotes_per_trade),
       events_end_(events_end),
-      step_(0) {
-  if (options.rate > 0) {
-    const double speed = options.speed == 0 ? 1 : options.speed;
-    step_ = static_cast<unsigned __int128>(
-        std::ldexp(static_cast<double>(kNsPerSecond) / (options.rate * speed), 32));
+      quotes_end_(options.quotes_max < 0 ? kInfinityLong : options.quotes_max),
+      trades_end_(options.trades_max < 0 ? kInfinityLong : options.trades_max),
+      pace_(std::move(pace)) {
+  if (options.quotes_max >= 0 && options.trades_max >= 0) {
+    events_end_ = std::min(
+        events_end_, std::max(EventOfQuote(quotes_end_ - 1), EventOfTrade(trades_end_ - 1)) + 1);
   }
   rows_.reserve(static_cast<size_t>(batch_rows_));
 }
 
 std::string SimSource::Describe() const {
+  // Of several rates the mean: what the first million seconds make.
+  constexpr int64_t kMillionSecondsNs = 1'000'000 * kNsPerSecond;
   return fmt::format(
       "sim symbols={} updates={} updates_per_s={}", market_.symbols(),
       events_end_ == kInfinityLong ? "endless" : std::to_string(events_end_),
-      step_ == 0 ? "max" : fmt::format("{:.0f}", std::ldexp(1e9, 32) / static_cast<double>(step_)));
+      !pace_ ? "max"
+             : fmt::format("{:.0f}", static_cast<double>(pace_->DueBy(kMillionSecondsNs)) / 1e6));
 }
 
 void SimSource::Start(int64_t now_ns) {
@@ -109,19 +124,14 @@ void SimSource::Start(int64_t now_ns) {
 }
 
 int64_t SimSource::DueNs(int64_t event) const {
-  if (step_ == 0) return window_ns_;
-  const auto after = static_cast<__int128>(event - start_event_) * static_cast<__int128>(step_);
-  return start_ns_ + static_cast<int64_t>(after >> 32);
+  return pace_ ? start_ns_ + pace_->DueNs(event - start_event_) : window_ns_;
 }
 
 int64_t SimSource::DueEnd(int64_t now_ns) const {
-  if (step_ == 0) return events_end_;
+  if (!pace_) return events_end_;
   if (now_ns < start_ns_) return next_event_;
-  const auto elapsed = static_cast<__int128>(now_ns - start_ns_ + 1) << 32;
-  // Events due by now are those with (event - start) * step < elapsed + 1 ns: a ceiling.
-  const __int128 due = (elapsed - 1) / static_cast<__int128>(step_) + 1;
-  const __int128 left = events_end_ - start_event_;
-  return start_event_ + static_cast<int64_t>(std::min(due, left));
+  const int64_t due = pace_->DueBy(now_ns - start_ns_);
+  return start_event_ + std::min(due, events_end_ - start_event_);
 }
 
 int64_t SimSource::next_due_ns() const {
@@ -132,7 +142,7 @@ int64_t SimSource::next_due_ns() const {
     event = EventOfTrade(next_trade_);
   }
   if (event >= events_end_) return kNeverDue;
-  return step_ == 0 ? kAlwaysDue : DueNs(event);
+  return pace_ ? DueNs(event) : kAlwaysDue;
 }
 
 // Takes the next updates that are due, so many that neither table gets more than batch_rows of
@@ -141,8 +151,8 @@ bool SimSource::OpenWindow(int64_t now_ns) {
   const int64_t end =
       std::min(DueEnd(now_ns), EventOfQuote(QuotesBefore(next_event_) + batch_rows_));
   if (end <= next_event_) return false;
-  window_quote_end_ = QuotesBefore(end);
-  window_trade_end_ = TradesBefore(end);
+  window_quote_end_ = std::min(QuotesBefore(end), quotes_end_);
+  window_trade_end_ = std::min(TradesBefore(end), trades_end_);
   window_ns_ = now_ns;
   next_event_ = end;
   return true;

@@ -2,8 +2,9 @@
 
 // A simulated market (feed/sim_market.h) as a source: trades and quotes in the default schemas.
 //
-// Updates are numbered; number e is a trade if e % 11 == 10, else a quote: ten quotes to one trade.
-// Update e is due e / rate seconds after the start, and its `time` column says so: it is never
+// Updates are numbered; with ten quotes to one trade, number e is a trade if e % 11 == 10, else a
+// quote. Update e is due e / rate seconds after the start (feed/pace.h), and its `time` column says
+// so: it is never
 // handed out early, and when the feed is late (no connection, a full queue, a busy machine) it
 // keeps the time at which it was due. A latency measured from it leaves nothing out. With rate 0 an
 // update is due when it is made.
@@ -37,7 +38,14 @@ class SimSource final : public Source {
   int64_t events_end() const { return events_end_; }
 
  private:
-  SimSource(const SourceOptions& options, int64_t events_end);
+  SimSource(const SourceOptions& options, std::optional<Pace> pace, int64_t events_end);
+  // Rows of each table before an event, and the event of a row.
+  int64_t TradesBefore(int64_t event) const { return event / (quotes_per_trade_ + 1); }
+  int64_t QuotesBefore(int64_t event) const { return event - TradesBefore(event); }
+  int64_t EventOfTrade(int64_t row) const {
+    return row * (quotes_per_trade_ + 1) + quotes_per_trade_;
+  }
+  int64_t EventOfQuote(int64_t row) const { return row + row / quotes_per_trade_; }
   int64_t DueNs(int64_t event) const;
   int64_t DueEnd(int64_t now_ns) const;  // The first event that is not due yet.
   bool OpenWindow(int64_t now_ns);
@@ -59,9 +67,11 @@ class SimSource final : public Source {
   SimMarket market_;
   std::vector<std::string> tables_{"trade", "quote"};
   int64_t batch_rows_;
+  int64_t quotes_per_trade_;
   int64_t events_end_;
-  unsigned __int128 step_;  // ns between updates, in units of 2^-32 ns; 0: as fast as possible.
-  int64_t start_ns_ = 0;    // When update start_event_ was due.
+  int64_t quotes_end_, trades_end_;  // Rows from here on are left out.
+  std::optional<Pace> pace_;         // nullopt: as fast as possible.
+  int64_t start_ns_ = 0;             // When update start_event_ was due.
   int64_t start_event_ = 0;
 
   int64_t next_event_ = 0;  // Where the next window begins.

@@ -268,5 +268,39 @@ TEST(SimSource, NamesTheOptionThatIsOutOfRange) {
   EXPECT_THAT(error([](SourceOptions& o) { o.rows = -2; }), testing::StartsWith("rows -2:"));
 }
 
+TEST(SimSource, MakesAsManyQuotesToATradeAsItIsTold) {
+  SourceOptions options = Paced(600, 7);
+  options.quotes_per_trade = 5;
+  const RowsByTable rows = AllRows(options);
+  EXPECT_EQ(rows.at("quote").size(), 500u);
+  EXPECT_EQ(rows.at("trade").size(), 100u);
+}
+
+TEST(SimSource, EndsEachTableWhereItIsTold) {
+  const RowsByTable all = AllRows(Paced(5'000, 64));
+  SourceOptions options = Paced(0, 64);
+  options.seconds = 0;
+  options.quotes_max = 333;
+  options.trades_max = 100;
+  const RowsByTable rows = AllRows(options);
+  ASSERT_EQ(rows.at("quote").size(), 333u);
+  ASSERT_EQ(rows.at("trade").size(), 100u);
+  EXPECT_EQ(rows.at("quote").back(), all.at("quote")[332]);
+  EXPECT_EQ(rows.at("trade").back(), all.at("trade")[99]);
+}
+
+TEST(SimSource, KeepsTheRatesOfItsPhases) {
+  SourceOptions options = Paced(0, 64);
+  options.phases = {{0.5, 1'000}, {0.5, 3'000}};
+  options.seconds = 2;
+  const std::unique_ptr<SimSource> source = Make(options);
+  EXPECT_EQ(source->events_end(), 4'000);
+  RowsByTable rows;
+  ASSERT_TRUE(Drain(*source, kStartNs + kNsPerSecond / 2 - 1, rows).ok());
+  EXPECT_EQ(rows["quote"].size() + rows["trade"].size(), 500u);
+  ASSERT_TRUE(Drain(*source, kStartNs + kNsPerSecond - 1, rows).ok());
+  EXPECT_EQ(rows["quote"].size() + rows["trade"].size(), 2'000u);
+}
+
 }  // namespace
 }  // namespace tickstack::feed

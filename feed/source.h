@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/string_map.h"
+#include "feed/pace.h"
 
 namespace tickstack::feed {
 
@@ -76,9 +77,15 @@ struct SourceOptions {
                                       // fast as possible.
   std::string profile = "march2020";  // sim: the only one so far.
   double rate = 48'000;               // sim: updates per second; 0: as fast as possible.
-  double seconds = 1'800;   // sim: rate * seconds updates in all (48,000 * seconds if rate
-                            // is 0); 0: without end.
-  int64_t rows = 0;         // sim: updates in all, instead of rate * seconds.
+  std::vector<PacePhase> phases;      // sim: instead of one rate, one after the other, again and
+                                      // again.
+  double seconds = 1'800;         // sim: rate * seconds updates in all (48,000 * seconds if rate
+                                  // is 0); 0: without end.
+  int64_t rows = 0;               // sim: updates in all, instead of rate * seconds.
+  int64_t quotes_per_trade = 10;  // sim: 1 to 1,000.
+  // sim: rows of a table at most, whatever the updates would make; -1: all of them.
+  int64_t quotes_max = -1;
+  int64_t trades_max = -1;
   int64_t symbols = 8'000;  // sim: 1 to 65,536.
   uint64_t seed = 1;        // sim
   std::string path;         // lean: the folder with a folder per symbol. tplog: the log.

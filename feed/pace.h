@@ -1,0 +1,60 @@
+#pragma once
+
+// When a simulated update is due: a rate, or rates that follow one another and begin anew.
+//
+//   phases  0.9 s at 40,000/s, 0.1 s at 160,000/s       a burst every second
+//   update  0 ... 35,999 | 36,000 ... 51,999 | 52,000 ...
+//   due     0 ...  0.9 s |   0.9 s ... 1.0 s | 1.0 s ...
+//
+// All of it is integers, so that when an update is due and which ones are due by then agree.
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tickstack::feed {
+
+struct PacePhase {
+  double seconds = 0;
+  double rate = 0;  // Updates per second; 0: a pause.
+};
+
+// Threads: const after construction.
+class Pace {
+ public:
+  // One rate for ever, 0.001 to 10^15 updates a second.
+  explicit Pace(double rate);
+  // kInvalidArgument with what is allowed: 1 to 10,000 phases of 1 ms to 10^6 s, rates from 0 to
+  // 10^9, and an update in all of them.
+  static absl::StatusOr<Pace> Create(const std::vector<PacePhase>& phases);
+
+  // When update `number` is due, ns after update 0 was or would have been. Cost: two
+  // multiplications; with several phases also a division and a search.
+  int64_t DueNs(int64_t number) const {
+    return phases_.size() == 1 ? Scaled(number, phases_[0].step) : DueInPhasesNs(number);
+  }
+  // How many updates are due by then: all n with DueNs(n) <= ns.
+  int64_t DueBy(int64_t ns) const;
+
+ private:
+  // Phase i begins begin_ns after the cycle did, with update `first` of the cycle.
+  struct Phase {
+    int64_t begin_ns;
+    int64_t first;
+    int64_t updates;
+    unsigned __int128 step;  // ns between updates, in units of 2^-32 ns.
+  };
+  Pace() = default;
+  static int64_t Scaled(int64_t number, unsigned __int128 step) {
+    return static_cast<int64_t>((static_cast<__int128>(number) * static_cast<__int128>(step)) >>
+                                32);
+  }
+  int64_t DueInPhasesNs(int64_t number) const;
+
+  std::vector<Phase> phases_;
+  int64_t cycle_ns_ = INT64_MAX;
+  int64_t cycle_updates_ = INT64_MAX;
+};
+
+}  // namespace tickstack::feed
