@@ -53,6 +53,14 @@ void Histogram::Reset() {
   max_ = 0;
 }
 
+std::vector<std::pair<int64_t, uint64_t>> Histogram::Counters() const {
+  std::vector<std::pair<int64_t, uint64_t>> counters;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    if (counts_[i] > 0) counters.emplace_back(std::clamp(HighestOf(i), min_, max_), counts_[i]);
+  }
+  return counters;
+}
+
 double Histogram::Mean() const {
   if (count_ == 0) return 0;
   double sum = 0;

@@ -15,6 +15,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace tickstack {
@@ -51,6 +52,10 @@ class Histogram {
   // the upper end of its counter, but never above Max(). 0 gives the smallest value's counter, 100
   // gives Max(). 0 if nothing was recorded.
   int64_t ValueAtPercentile(double percentile) const;
+
+  // The counters that counted something, ascending: the largest value that one counts, but never
+  // above Max(), and how many. Recording them again gives the same percentiles.
+  std::vector<std::pair<int64_t, uint64_t>> Counters() const;
 
   size_t memory_bytes() const { return counts_.size() * sizeof(uint64_t); }
 

@@ -152,5 +152,17 @@ TEST(Histogram, StartsAgainAfterReset) {
   EXPECT_EQ(histogram.ValueAtPercentile(100), 5);
 }
 
+TEST(Histogram, IsTheSameWhenItsCountersAreRecordedAgain) {
+  std::mt19937_64 rng(7);
+  const Histogram histogram = Of(LogNormalLatencies(rng, 10'000));
+  Histogram again;
+  for (const auto& [value, count] : histogram.Counters()) again.RecordMany(value, count);
+  EXPECT_EQ(again.Count(), histogram.Count());
+  EXPECT_EQ(again.Max(), histogram.Max());
+  for (const double percentile : {1.0, 50.0, 99.0, 99.9, 100.0}) {
+    EXPECT_EQ(again.ValueAtPercentile(percentile), histogram.ValueAtPercentile(percentile));
+  }
+}
+
 }  // namespace
 }  // namespace tickstack

@@ -1,7 +1,6 @@
 #include "monitor/metric.h"
 
 namespace tickstack::monitor {
-namespace {
 
 Distribution DistributionOf(const Histogram& histogram) {
   return {.count = histogram.Count(),
@@ -14,22 +13,23 @@ Distribution DistributionOf(const Histogram& histogram) {
           .mean = histogram.Mean()};
 }
 
-}  // namespace
-
 void Metric::Record(int64_t now_ns, int64_t value_ns) {
   whole_.Record(value_ns);
   recent_.push_back({now_ns, value_ns});
   while (recent_.front().at_ns < now_ns - kRecentNs) recent_.pop_front();
 }
 
-Distribution Metric::Whole() const { return DistributionOf(whole_); }
+void Metric::Reset() {
+  whole_.Reset();
+  recent_.clear();
+}
 
-Distribution Metric::LastMinute(int64_t now_ns) const {
+Histogram Metric::LastMinute(int64_t now_ns) const {
   Histogram recent;
   for (const Recent& value : recent_) {
     if (value.at_ns >= now_ns - kRecentNs) recent.Record(value.value_ns);
   }
-  return DistributionOf(recent);
+  return recent;
 }
 
 }  // namespace tickstack::monitor

@@ -16,6 +16,7 @@ struct Distribution {
   int64_t min = 0, p50 = 0, p90 = 0, p99 = 0, p999 = 0, max = 0;  // ns
   double mean = 0;                                                // ns
 };
+Distribution DistributionOf(const Histogram& histogram);
 
 // Threads: one owner. Memory: 264 KiB and 16 bytes per value of the last minute.
 class Metric {
@@ -28,8 +29,9 @@ class Metric {
   void Record(int64_t now_ns, int64_t value_ns);
 
   const std::string& name() const { return name_; }
-  Distribution Whole() const;
-  Distribution LastMinute(int64_t now_ns) const;  // Of the values recorded since a minute ago.
+  const Histogram& Whole() const { return whole_; }
+  Histogram LastMinute(int64_t now_ns) const;  // Of the values recorded since a minute ago.
+  void Reset();
 
  private:
   struct Recent {

@@ -129,6 +129,27 @@ int64_t Monitor::Poll(int64_t now_ns) {
   return kNothingDue;
 }
 
+int64_t Monitor::DueNs(int64_t number) const {
+  // Multiples of the golden ratio's fraction are spread more evenly than random numbers.
+  constexpr double kGolden = 0.6180339887498949;
+  const double share = std::fmod(static_cast<double>(number) * kGolden, 1.0);
+  return grid_ns_ + number * settings_.query_ns +
+         static_cast<int64_t>(share * static_cast<double>(settings_.spread_ns));
+}
+
+void Monitor::BeginAnew(int64_t now_ns) {
+  for (Metric& metric : metrics_) metric.Reset();
+  for (Newest& newest : newest_) {
+    newest.waiting_ns.clear();
+    newest.has_changed = false;
+  }
+  samples_ = missed_ = errors_ = 0;
+  connects_ = std::min<int64_t>(connects_, 1);
+  grid_ns_ = now_ns;
+  number_ = 0;
+  if (!running_ && connects_ > 0) next_due_ns_ = now_ns;
+}
+
 void Monitor::Begin(int64_t now_ns) {
   sample_ = Sample();
   sample_.due_ns = next_due_ns_;
@@ -200,7 +221,9 @@ void Monitor::TakeAnswer(const Question& question, const Value& answer, int64_t 
       sample_.asof_symbol = asof_symbol_;
       sample_.asof_rows = LongOf(answer);
       sample_.asof_ns = now_ns - asked_ns_;
-      metrics_[settings_.tables.size()].Record(now_ns, *sample_.asof_ns);
+      if (sample_.begin_ns >= grid_ns_) {
+        metrics_[settings_.tables.size()].Record(now_ns, *sample_.asof_ns);
+      }
       return;
     case Topic::kRdb:
       TakeRdb(question.text == ".rdb.latency[]" ? "latency"
@@ -273,11 +296,15 @@ void Monitor::Finish(int64_t now_ns) {
   running_ = false;
   sample_.end_ns = now_ns;
   WarnOfRefusedRows(now_ns);
+  if (sample_.begin_ns < grid_ns_) {  // Measuring began anew meanwhile.
+    last_ = sample_;
+    next_due_ns_ = grid_ns_;
+    return;
+  }
   Metric& query = metrics_.back();
   query.Record(now_ns, now_ns - sample_.due_ns);
   // Those that were due meanwhile, with the time that their answer would have taken at least.
-  next_due_ns_ = sample_.due_ns + settings_.query_ns;
-  for (; next_due_ns_ <= now_ns; next_due_ns_ += settings_.query_ns) {
+  for (next_due_ns_ = DueNs(++number_); next_due_ns_ <= now_ns; next_due_ns_ = DueNs(++number_)) {
     query.Record(now_ns, now_ns - next_due_ns_);
     ++sample_.missed;
   }

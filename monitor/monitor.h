@@ -12,10 +12,13 @@
 //   count aj[`sym`time; ...]      the trades of one symbol with their prevailing quotes, timed
 //   .rdb.latency[] .rdb.stats[] .tier.stats[]      once a second
 //
-// Samples are due on a grid. One that is due while another is still running, or while there is no
-// rdb, is not run, for it would only add to the load; but it counts, with the time from when it was
-// due until the running one ended: nobody who asked then would have had an answer earlier. So a
-// slow rdb cannot hide behind the questions that it kept from being asked (coordinated omission).
+// Samples are due on a grid, each late by a share of `spread_ns` if there is one, so that they do
+// not always find the same moment of what has a timer too: rows that are published every 50 ms and
+// looked at every 300 would be as old each time. One that is due while another is still running, or
+// while there is no rdb, is not run, for it would only add to the load; but it counts, with the
+// time from when it was due until the running one ended: nobody who asked then would have had an
+// answer earlier. So a slow rdb cannot hide behind the questions that it kept from being asked
+// (coordinated omission).
 //
 // Rows that the rdb refuses, because a tier is full, are a warning line, at most one in ten
 // seconds.
@@ -84,6 +87,7 @@ class Rdb {
 
 struct MonitorSettings {
   int64_t query_ns = 300'000'000;
+  int64_t spread_ns = 0;  // At most query_ns.
   std::vector<std::string> tables = {"trade", "quote"};
   // Of these, tables of bars: their rows stay where their keys first came, so the newest is not the
   // last one but the one with the latest `time`.
@@ -103,6 +107,10 @@ class Monitor {
   void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
+  // Measuring begins now: forgets what was measured, but not what is known of the rdb. For whoever
+  // has other things to do first, such as filling the rdb. A sample that is under way does not
+  // count.
+  void BeginAnew(int64_t now_ns);
   // Begins a sample if one is due; returns when to call next, kNothingDue: after the next answer or
   // connection.
   int64_t Poll(int64_t now_ns);
@@ -130,6 +138,7 @@ class Monitor {
     std::string text;
   };
 
+  int64_t DueNs(int64_t number) const;
   void Begin(int64_t now_ns);
   void AskNext(int64_t now_ns);
   void Finish(int64_t now_ns);
@@ -142,7 +151,8 @@ class Monitor {
   const OnSample on_sample_;
   Rdb* rdb_ = nullptr;
   int64_t grid_ns_ = 0;
-  int64_t next_due_ns_ = kNothingDue;  // On the grid; kNothingDue before the first connection.
+  int64_t number_ = 0;                 // Of the next sample, or of the running one.
+  int64_t next_due_ns_ = kNothingDue;  // kNothingDue before the first connection.
   bool running_ = false;
 
   Sample sample_;  // The running one.

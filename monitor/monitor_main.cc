@@ -92,6 +92,10 @@ absl::Status CheckOptions(const MonitorOptions& options) {
   if (!(options.query_ms >= 1 && options.query_ms <= 3'600'000)) {
     return InvalidArgument("query-ms {}: expected 1 to 3600000", options.query_ms);
   }
+  if (!(options.spread_ms >= 0 && options.spread_ms <= options.query_ms)) {
+    return InvalidArgument("spread-ms {}: expected 0 to query-ms, {}", options.spread_ms,
+                           options.query_ms);
+  }
   if (!(options.seconds >= 0 && options.seconds <= 1e9)) {
     return InvalidArgument("seconds {}: expected 0 to 10^9", options.seconds);
   }
@@ -132,6 +136,7 @@ absl::Status Run(MonitorOptions options) {
   bool stop = false;
   bool told_to_stop = false;
   MonitorSettings settings = {.query_ns = static_cast<int64_t>(options.query_ms * 1e6),
+                              .spread_ns = static_cast<int64_t>(options.spread_ms * 1e6),
                               .bars = options.bars,
                               .asof_symbol = options.asof_symbol};
   settings.tables.insert(settings.tables.end(), options.bars.begin(), options.bars.end());

@@ -16,7 +16,8 @@ struct MonitorOptions {
   std::string feed;                // Started once the rdb answers; empty: none to start.
   wire::ListenerOptions listener;  // Where `.monitor.stats[]` is answered.
   std::vector<std::string> bars;   // Tables of bars that are watched besides trade and quote.
-  double query_ms = 300;           // A sample is due every so many ms.
+  double query_ms = 300;           // A sample is due every so many ms,
+  double spread_ms = 0;            // late by up to this: see MonitorSettings.
   double seconds = 0;              // Ends by itself after so long; 0: at SIGTERM or SIGINT.
   std::string asof_symbol;         // For the asof join; empty: the symbol of the newest trade.
   double progress_s = 5;           // A line every so often; on a terminal a live line. 0: none.

@@ -88,12 +88,18 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
 // What a request can reach here.
 class MonitorService::Queries final : public query::Environment {
  public:
-  explicit Queries(const MonitorService& service) : service_(service) {}
+  explicit Queries(MonitorService& service) : service_(service) {}
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return service_.clock_.NowNs(); }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value>) override {
+    if (name == ".monitor.begin") {
+      LogInfo("measuring begins samples_before={}", service_.monitor_.samples());
+      service_.monitor_.BeginAnew(service_.clock_.NowNs());
+      service_.Pump();
+      return Value();
+    }
     if (name != ".monitor.stats") return std::nullopt;
     const Monitor& monitor = service_.monitor_;
     return Value::Dict(Value::Symbols({"samples", "missed", "errors", "reconnects"}),
@@ -102,7 +108,7 @@ class MonitorService::Queries final : public query::Environment {
   }
 
  private:
-  const MonitorService& service_;
+  MonitorService& service_;
 };
 
 MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,

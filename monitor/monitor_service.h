@@ -16,7 +16,8 @@
 
 namespace tickstack::monitor {
 
-// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects.
+// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects; and
+// `.monitor.begin[]`: measuring begins anew, see Monitor::BeginAnew.
 class MonitorService final : public wire::ServerHandler {
  public:
   // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start, on

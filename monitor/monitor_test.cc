@@ -121,7 +121,7 @@ TEST_F(MonitorTest, TimesTheAsofJoinOfOneSymbol) {
   EXPECT_EQ(samples_[1].asof_symbol, "SPY");
   EXPECT_EQ(samples_[1].asof_rows, 7);
   EXPECT_EQ(samples_[1].asof_ns, kMs);
-  EXPECT_EQ(MetricOf("asof").Whole().count, 1u);
+  EXPECT_EQ(DistributionOf(MetricOf("asof").Whole()).count, 1u);
 }
 
 TEST_F(MonitorTest, ASymbolThatWouldBeAnotherQueryIsNotAsked) {
@@ -179,7 +179,7 @@ TEST_F(MonitorTest, SamplesDueWhileOneRunsCountFromWhenTheyWereDue) {
   RunSample(70 * kMs);  // Five questions: 350 ms from 100 ms on; due at 200, 300 and 400 meanwhile.
   EXPECT_EQ(samples_[1].missed, 3);
   EXPECT_EQ(monitor_.missed(), 3);
-  const Distribution query = MetricOf("query").Whole();
+  const Distribution query = DistributionOf(MetricOf("query").Whole());
   EXPECT_EQ(query.count, 5u);
   EXPECT_EQ(query.max, 350 * kMs);
   EXPECT_NEAR(static_cast<double>(query.p50), 150 * kMs, kMs);  // 8, 50, 150, 250, 350
@@ -193,7 +193,7 @@ TEST_F(MonitorTest, ALateStartCountsFromWhenItWasDue) {
   RunSample();
   EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
   EXPECT_EQ(samples_[1].begin_ns, kStartNs + 130 * kMs);
-  EXPECT_EQ(MetricOf("query").Whole().max, 35 * kMs);
+  EXPECT_EQ(DistributionOf(MetricOf("query").Whole()).max, 35 * kMs);
 }
 
 TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
@@ -213,7 +213,7 @@ TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
   EXPECT_EQ(samples_[1].due_ns, kStartNs + 100 * kMs);
   EXPECT_EQ(samples_[1].missed, 9);
   EXPECT_EQ(monitor_.reconnects(), 1);
-  EXPECT_GT(MetricOf("query").Whole().max, 900 * kMs);
+  EXPECT_GT(DistributionOf(MetricOf("query").Whole()).max, 900 * kMs);
 }
 
 TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
@@ -226,7 +226,7 @@ TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
     RunSample();
   }
   for (int i = 0; i < 50; ++i) RunSample();
-  const Distribution lag = MetricOf("trade_lag").Whole();
+  const Distribution lag = DistributionOf(MetricOf("trade_lag").Whole());
   EXPECT_EQ(lag.count, 9u);  // The tenth row is not known to be late or the last.
   EXPECT_LT(lag.max, 101 * kMs);
   EXPECT_GT(*samples_.back().tables[0].lag_ns, 4'900 * kMs);  // The sample says what was seen.
@@ -239,10 +239,10 @@ TEST_F(MonitorTest, AStallCountsWhenItEnds) {
     RunSample();
   }
   for (int i = 0; i < 20; ++i) RunSample();
-  EXPECT_LT(MetricOf("trade_lag").Whole().max, 200 * kMs);
+  EXPECT_LT(DistributionOf(MetricOf("trade_lag").Whole()).max, 200 * kMs);
   rdb_.trade_ns = now_ns_;
   RunSample();
-  EXPECT_GT(MetricOf("trade_lag").Whole().max, 1'900 * kMs);
+  EXPECT_GT(DistributionOf(MetricOf("trade_lag").Whole()).max, 1'900 * kMs);
 }
 
 TEST_F(MonitorTest, ADayThatIsReplayedHasNoLag) {
@@ -254,7 +254,7 @@ TEST_F(MonitorTest, ADayThatIsReplayedHasNoLag) {
     EXPECT_EQ(samples_.back().tables[0].newest_ns, ns);
     EXPECT_EQ(samples_.back().tables[0].lag_ns, std::nullopt);
   }
-  EXPECT_EQ(MetricOf("trade_lag").Whole().count, 0u);
+  EXPECT_EQ(DistributionOf(MetricOf("trade_lag").Whole()).count, 0u);
 }
 
 TEST_F(MonitorTest, AnswersOfOtherTypesAreNoNumbers) {
@@ -280,12 +280,59 @@ TEST(Metric, KnowsTheWholeRunAndTheLastMinute) {
   metric.Record(0, 5'000);
   metric.Record(30 * kNsPerSecond, 70);
   metric.Record(90 * kNsPerSecond, 90);
-  EXPECT_EQ(metric.Whole().count, 3u);
-  EXPECT_EQ(metric.Whole().max, 5'000);
-  EXPECT_EQ(metric.LastMinute(90 * kNsPerSecond).count, 2u);
-  EXPECT_EQ(metric.LastMinute(90 * kNsPerSecond).max, 90);
-  EXPECT_EQ(metric.LastMinute(120 * kNsPerSecond).min, 90);
-  EXPECT_EQ(metric.LastMinute(200 * kNsPerSecond).count, 0u);
+  EXPECT_EQ(DistributionOf(metric.Whole()).count, 3u);
+  EXPECT_EQ(DistributionOf(metric.Whole()).max, 5'000);
+  EXPECT_EQ(DistributionOf(metric.LastMinute(90 * kNsPerSecond)).count, 2u);
+  EXPECT_EQ(DistributionOf(metric.LastMinute(90 * kNsPerSecond)).max, 90);
+  EXPECT_EQ(DistributionOf(metric.LastMinute(120 * kNsPerSecond)).min, 90);
+  EXPECT_EQ(DistributionOf(metric.LastMinute(200 * kNsPerSecond)).count, 0u);
+}
+
+TEST_F(MonitorTest, ForgetsWhatItMeasuredWhenItBeginsAnew) {
+  Connect();
+  rdb_.trade_ns = rdb_.quote_ns = kStartNs;
+  RunSample();
+  rdb_.trade_ns += 100 * kMs;
+  RunSample();
+  EXPECT_EQ(monitor_.Poll(now_ns_ += 100 * kMs), kNothingDue);
+  Answer(kMs, 2);
+  monitor_.BeginAnew(now_ns_);
+  const int64_t begin_ns = now_ns_;
+  Answer();  // The rest of a sample that began before.
+  EXPECT_EQ(monitor_.samples(), 0);
+  EXPECT_EQ(monitor_.begin_ns(), begin_ns);
+  for (const Metric& metric : monitor_.metrics()) EXPECT_EQ(metric.Whole().Count(), 0u);
+  RunSample();  // The first row that is newer than what was there.
+  rdb_.trade_ns += 100 * kMs;
+  RunSample();
+  rdb_.trade_ns += 100 * kMs;
+  RunSample();
+  EXPECT_EQ(monitor_.samples(), 3);
+  EXPECT_EQ(MetricOf("query").Whole().Count(), 3u);
+  EXPECT_EQ(MetricOf("trade_lag").Whole().Count(), 1u);
+  EXPECT_EQ(samples_.size(), 5u);
+}
+
+TEST_F(MonitorTest, SpreadsItsSamplesOverAnotherTimersPeriod) {
+  constexpr int64_t kSpread = 50 * kMs, kQuery = 100 * kMs;
+  std::vector<int64_t> phases;
+  Monitor spread({.query_ns = kQuery, .spread_ns = kSpread}, [&](const Sample& sample) {
+    phases.push_back((sample.due_ns - kStartNs) % kQuery);
+    EXPECT_EQ((sample.due_ns - kStartNs) / kQuery, static_cast<int64_t>(phases.size()) - 1);
+  });
+  spread.OnConnected(&rdb_, now_ns_);
+  while (phases.size() < 100) {
+    const int64_t due_ns = spread.Poll(now_ns_);
+    if (due_ns != kNothingDue) now_ns_ = due_ns;
+    for (; !rdb_.questions.empty(); rdb_.questions.pop_front()) {
+      spread.OnAnswer(rdb_.Answer(rdb_.questions.front()), now_ns_ += 1'000);
+    }
+  }
+  // As many in each fifth.
+  std::vector<int> fifths(5, 0);
+  for (const int64_t phase : phases) ++fifths[static_cast<size_t>(phase * 5 / kSpread)];
+  for (const int count : fifths) EXPECT_NEAR(count, 20, 2);
+  EXPECT_EQ(spread.missed(), 0);
 }
 
 }  // namespace

@@ -132,9 +132,10 @@ std::string SummaryText(const Summary& summary) {
                  Duration(d.p99), Duration(d.p999), Duration(d.max)});
   };
   cells("", {"count", "p50", "p90", "p99", "p99.9", "max"});
-  for (const Metric& metric : monitor.metrics()) line(metric.name(), metric.Whole());
+  for (const Metric& metric : monitor.metrics())
+    line(metric.name(), DistributionOf(metric.Whole()));
   for (const Metric& metric : monitor.metrics()) {
-    line(metric.name() + ", last minute", metric.LastMinute(summary.end_ns));
+    line(metric.name() + ", last minute", DistributionOf(metric.LastMinute(summary.end_ns)));
   }
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
@@ -162,23 +163,31 @@ std::string SummaryCsv(const Summary& summary) {
                          MsCell(d.min), MsCell(d.p50), MsCell(d.p90), MsCell(d.p99), MsCell(d.p999),
                          MsCell(d.max), d.mean / kNsPerMs);
     };
-    line("whole", metric.Whole());
-    line("last_minute", metric.LastMinute(summary.end_ns));
+    line("whole", DistributionOf(metric.Whole()));
+    line("last_minute", DistributionOf(metric.LastMinute(summary.end_ns)));
   }
   return csv;
 }
 
 std::string SummaryJson(const Summary& summary) {
   const Monitor& monitor = *summary.monitor;
-  const auto distribution = [](const Distribution& d) {
-    return nlohmann::ordered_json{{"count", d.count},    {"min_ms", Ms(d.min)},
-                                  {"p50_ms", Ms(d.p50)}, {"p90_ms", Ms(d.p90)},
-                                  {"p99_ms", Ms(d.p99)}, {"p999_ms", Ms(d.p999)},
-                                  {"max_ms", Ms(d.max)}, {"mean_ms", d.mean / kNsPerMs}};
+  // With its counters, so that who has several monitors can put their distributions together.
+  const auto distribution = [](const Histogram& histogram) {
+    const Distribution d = DistributionOf(histogram);
+    return nlohmann::ordered_json{{"count", d.count},
+                                  {"min_ms", Ms(d.min)},
+                                  {"p50_ms", Ms(d.p50)},
+                                  {"p90_ms", Ms(d.p90)},
+                                  {"p99_ms", Ms(d.p99)},
+                                  {"p999_ms", Ms(d.p999)},
+                                  {"max_ms", Ms(d.max)},
+                                  {"mean_ms", d.mean / kNsPerMs},
+                                  {"counters_ns", histogram.Counters()}};
   };
   nlohmann::ordered_json json = {
       {"name", summary.name},
       {"rdb", summary.rdb},
+      {"begin", FormatTimestamp(summary.begin_ns)},
       {"seconds", static_cast<double>(summary.end_ns - summary.begin_ns) / 1e9},
       {"samples", monitor.samples()},
       {"queries_per_minute", QueriesPerMinute(summary)},
