@@ -49,10 +49,13 @@ size_t Consume(std::span<iovec> parts, size_t bytes) {
 }  // namespace
 
 File::File(File&& other) noexcept
-    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+    : fd_(std::exchange(other.fd_, -1)),
+      direct_(std::exchange(other.direct_, false)),
+      path_(std::move(other.path_)) {}
 
 File& File::operator=(File&& other) noexcept {
   std::swap(fd_, other.fd_);
+  std::swap(direct_, other.direct_);
   std::swap(path_, other.path_);
   return *this;
 }
@@ -114,6 +117,10 @@ absl::Status File::WriteAt(uint64_t offset, std::span<const std::span<const std:
       const ssize_t wrote =
           ::pwritev(fd_, rest.data(), static_cast<int>(rest.size()), static_cast<off_t>(offset));
       if (wrote < 0 && errno == EINTR) continue;
+      if (wrote < 0 && errno == EINVAL && direct_) {
+        SetDirect(false);
+        continue;
+      }
       if (wrote < 0) return FileError(errno, "write", path_);
       offset += static_cast<uint64_t>(wrote);
       rest = rest.subspan(Consume(rest, static_cast<size_t>(wrote)));
@@ -124,6 +131,13 @@ absl::Status File::WriteAt(uint64_t offset, std::span<const std::span<const std:
 
 absl::Status File::WriteAt(uint64_t offset, std::span<const std::byte> bytes) {
   return WriteAt(offset, std::span(&bytes, 1));
+}
+
+void File::SetDirect(bool on) {
+  const int flags = ::fcntl(fd_, F_GETFL);
+  if (flags < 0) return;
+  const bool done = ::fcntl(fd_, F_SETFL, on ? flags | O_DIRECT : flags & ~O_DIRECT) == 0;
+  direct_ = on && done;
 }
 
 absl::Status File::Truncate(uint64_t bytes) {

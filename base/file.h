@@ -54,6 +54,14 @@ class File {
   absl::Status WriteAt(uint64_t offset, std::span<const std::span<const std::byte>> segments);
   absl::Status WriteAt(uint64_t offset, std::span<const std::byte> bytes);
 
+  // Whether writes from here on go past the page cache. Then memory, offset and length of each are
+  // multiples of kDirectAlignment; and it returns when the disk has the bytes, if not yet for good:
+  // SyncData is still to come. Where a file system cannot do it, or not for these bytes, writes go
+  // the usual way again.
+  static constexpr size_t kDirectAlignment = 4096;
+  void SetDirect(bool on);
+  bool is_direct() const { return direct_; }
+
   absl::Status Truncate(uint64_t bytes);
   absl::Status SyncData();  // fdatasync: the bytes, and the size if it grew.
   // Lets the kernel begin to write these bytes to the disk now, so that a SyncData to come finds
@@ -70,6 +78,7 @@ class File {
   File(int fd, std::string path) : fd_(fd), path_(std::move(path)) {}
 
   int fd_ = -1;
+  bool direct_ = false;
   std::string path_;
 };
 

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <memory>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/status.h"
@@ -53,6 +57,29 @@ TEST_F(FileTest, ReadsFewerBytesOnlyAtTheEnd) {
   EXPECT_EQ(AsText(out), "3456");
   EXPECT_EQ(file.ReadAt(8, out).value(), 2u);
   EXPECT_EQ(file.ReadAt(80, out).value(), 0u);
+}
+
+// Not every file system can write past the page cache, and none at any offset: both are the file's
+// business, and the bytes are there either way.
+TEST_F(FileTest, WritesDirectlyWhatItCanAndTheRestTheUsualWay) {
+  const auto deleter = [](char* memory) {
+    ::operator delete(memory, std::align_val_t{File::kDirectAlignment});
+  };
+  const std::unique_ptr<char, decltype(deleter)> page(
+      static_cast<char*>(
+          ::operator new(File::kDirectAlignment, std::align_val_t{File::kDirectAlignment})),
+      deleter);
+  std::fill_n(page.get(), File::kDirectAlignment, 'p');
+  const std::string_view bytes(page.get(), File::kDirectAlignment);
+  File file = File::Create(Path("a")).value();
+  file.SetDirect(true);
+  const bool can = file.is_direct();
+  ASSERT_TRUE(file.WriteAt(0, AsBytes(bytes)).ok());
+  EXPECT_EQ(file.is_direct(), can);
+  ASSERT_TRUE(file.WriteAt(bytes.size(), AsBytes("odd")).ok());
+  EXPECT_FALSE(file.is_direct());
+  ASSERT_TRUE(file.SyncData().ok());
+  EXPECT_EQ(Content("a"), std::string(bytes) + "odd");
 }
 
 TEST_F(FileTest, CutsAndSyncs) {

@@ -12,6 +12,7 @@
 // Lateness: a batch of the next day is due every --batch-ms; it is late by what has passed since
 // then when its rows are visible.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,7 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/logging.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "bench/day_batches.h"
 #include "bench/machine.h"
@@ -44,7 +46,8 @@ struct Options {
   std::string database = "eod_bench.db";
   size_t quotes = 30'000'000;
   size_t symbols = 8'000;
-  int threads = 2;
+  int threads = rdb::EndOfDayOptions().threads;
+  int nice = rdb::EndOfDayOptions().nice;
   int batch_ms = 50;
   size_t batch_rows = 2'400;
   std::string compression = "none";
@@ -119,6 +122,16 @@ double SecondsOfDd(const std::string& folder, size_t bytes) {
   return seconds;
 }
 
+// Of all threads so far.
+double CpuSeconds() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 size_t BytesOf(const std::string& folder) {
   size_t bytes = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
@@ -132,13 +145,18 @@ int Run(const Options& options) {
   std::filesystem::create_directories(options.database);
   const std::string folder = std::filesystem::absolute(options.database).parent_path();
   std::printf("%s\n", bench::MachineText().c_str());
+  // A virtual machine gets its memory from the host when it first touches it: dd, which goes first,
+  // would find pages that are there and leave those that are not to us.
+  bench::WarmMemory(options.quotes * 250);
 
-  const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("dram");
+  // As in an RDB.
+  const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("dram", SIZE_MAX, size_t{64} << 20);
   rdb::Rdb rdb({}, rdb::Placement(tier.get()), &SystemClock::Instance());
   rdb.OnSchemas(DefaultSchemas());
   rdb::EndOfDayOptions how;
   how.database = options.database;
   how.threads = options.threads;
+  how.nice = options.nice;
   how.compression.Set("default", *ParseCompression(options.compression));
   rdb::EndOfDay end_of_day(how, &rdb);
   rdb.KeepDays(&end_of_day);
@@ -161,33 +179,43 @@ int Run(const Options& options) {
 
   ByteBuffer end;
   Encode(Value::List({Value::Symbol(".u.end"), Value::Date(kDate)}), end);
+  AskForShortSlices();  // As the thread of an RDB that ingests.
+  const double cpu_before = CpuSeconds();
   const int64_t begin_ns = MonotonicNs();
   rdb.OnLive(end);
   const int64_t frozen_ns = MonotonicNs() - begin_ns;
   const int64_t period_ns = int64_t{1'000'000} * options.batch_ms;
-  int64_t latest_ns = 0, batches = 0;
+  int64_t latest_ns = 0, woken_latest_ns = 0, longest_ns = 0, batches = 0;
   for (int64_t due_ns = begin_ns + period_ns; rdb.days_kept() > 0; due_ns += period_ns) {
     const ByteBuffer& body = market.Next();
     while (MonotonicNs() < due_ns) {
       std::this_thread::sleep_for(std::chrono::nanoseconds(due_ns - MonotonicNs()));
     }
+    const int64_t woken_ns = MonotonicNs();
     rdb.OnLive(body);
-    latest_ns = std::max(latest_ns, MonotonicNs() - due_ns);
+    const int64_t done_ns = MonotonicNs();
+    latest_ns = std::max(latest_ns, done_ns - due_ns);
+    woken_latest_ns = std::max(woken_latest_ns, woken_ns - due_ns);
+    longest_ns = std::max(longest_ns, done_ns - woken_ns);
     ++batches;
   }
   const double seconds = static_cast<double>(MonotonicNs() - begin_ns) / 1e9;
+  const double cpu_seconds = CpuSeconds() - cpu_before;
   done = true;
   sampler.join();
   const double dd_after = SecondsOfDd(folder, bytes);
   const double dd = std::min(dd_before, dd_after);
   std::printf(
-      "end of day s=%.2f dd_before_s=%.2f dd_after_s=%.2f ratio=%.2f bytes=%zu frozen_us=%lld\n",
-      seconds, dd_before, dd_after, seconds / dd, BytesOf(options.database),
+      "end of day s=%.2f dd_before_s=%.2f dd_after_s=%.2f ratio=%.2f cpu_s=%.2f bytes=%zu "
+      "frozen_us=%lld\n",
+      seconds, dd_before, dd_after, seconds / dd, cpu_seconds, BytesOf(options.database),
       static_cast<long long>(frozen_ns / 1000));
   std::printf(
-      "extra_anonymous_mib=%.0f batches=%lld latest_batch_ms=%.2f\n",
+      "extra_anonymous_mib=%.0f batches=%lld latest_batch_ms=%.2f latest_wake_ms=%.2f "
+      "longest_append_ms=%.2f\n",
       static_cast<double>(memory_max - std::min<size_t>(memory_max, memory_before)) / (1 << 20),
-      static_cast<long long>(batches), static_cast<double>(latest_ns) / 1e6);
+      static_cast<long long>(batches), static_cast<double>(latest_ns) / 1e6,
+      static_cast<double>(woken_latest_ns) / 1e6, static_cast<double>(longest_ns) / 1e6);
   std::filesystem::remove_all(options.database);
   return 0;
 }
@@ -202,6 +230,7 @@ int main(int argc, char** argv) {
   app.add_option("--quotes", options.quotes, "A tenth as many trades")->capture_default_str();
   app.add_option("--symbols", options.symbols)->capture_default_str();
   app.add_option("--threads", options.threads, "That write")->capture_default_str();
+  app.add_option("--nice", options.nice, "How they stand back")->capture_default_str();
   app.add_option("--batch-ms", options.batch_ms, "Of the next day")->capture_default_str();
   app.add_option("--compression", options.compression)->capture_default_str();
   CLI11_PARSE(app, argc, argv);

@@ -8,78 +8,96 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "table/anymap_writer.h"
-#include "table/column_elements.h"
 #include "table/column_file_header.h"
 #include "table/file_image.h"
 #include "table/parted_index_writer.h"
+#include "table/row_gather.h"
 
 namespace tickstack {
 namespace {
 
-struct Guid {
-  uint64_t words[2];
+// Memory for a window.
+class Window {
+ public:
+  static absl::StatusOr<Window> Take(mem::Tier* tier, size_t bytes) {
+    TS_ASSIGN_OR_RETURN(std::byte * memory, tier->Allocate(bytes));
+    return Window(tier, memory, bytes);
+  }
+  Window(Window&& other) noexcept
+      : tier_(other.tier_), memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
+  Window& operator=(Window&&) = delete;
+  ~Window() {
+    if (memory_ != nullptr) tier_->Free(memory_, bytes_);
+  }
+  template <typename T>
+  std::span<T> Of() const {
+    return {reinterpret_cast<T*>(memory_), bytes_ / sizeof(T)};
+  }
+
+ private:
+  Window(mem::Tier* tier, std::byte* memory, size_t bytes)
+      : tier_(tier), memory_(memory), bytes_(bytes) {}
+
+  mem::Tier* tier_;
+  std::byte* memory_;
+  size_t bytes_;
 };
 
 // Appends the column's elements in their new order; make(from, to) turns some of them as they are
 // here into those of the file.
 template <typename From, typename To, typename Make>
 absl::Status AppendInOrder(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                           Make make, FileImage& image) {
-  constexpr size_t kPart = FileImage::kRoomMin / sizeof(To);
-  std::vector<From> part(kPart);
-  const auto append = [&](std::span<const From> elements) {
-    make(elements, reinterpret_cast<To*>(image.Room().data()));
-    return image.Filled(elements.size() * sizeof(To));
+                           const ColumnWriterOptions& options, Make make, FileImage& image) {
+  const auto append = [&](std::span<const From> rest) -> absl::Status {
+    while (!rest.empty()) {
+      const std::span<const From> part =
+          rest.first(std::min(FileImage::kRoomMin / sizeof(To), rest.size()));
+      make(part, reinterpret_cast<To*>(image.Room().data()));
+      TS_RETURN_IF_ERROR(image.Filled(part.size() * sizeof(To)));
+      rest = rest.subspan(part.size());
+    }
+    return absl::OkStatus();
   };
   if (order.in_place()) {
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
-      std::span<const From> rest = snapshot.Chunk<From>(column, chunk);
-      while (!rest.empty()) {
-        const std::span<const From> elements = rest.first(std::min(kPart, rest.size()));
-        TS_RETURN_IF_ERROR(append(elements));
-        rest = rest.subspan(elements.size());
-      }
+      TS_RETURN_IF_ERROR(append(snapshot.Chunk<From>(column, chunk)));
     }
     return absl::OkStatus();
   }
-  // Runs may be short: the parts are filled from several.
-  const ColumnElements<From> elements(snapshot, column);
-  size_t filled = 0;
-  for (std::span<const uint32_t> run : order.runs()) {
-    while (!run.empty()) {
-      const std::span<const uint32_t> rows = run.first(std::min(kPart - filled, run.size()));
-      elements.Gather(rows, part.data() + filled);
-      filled += rows.size();
-      run = run.subspan(rows.size());
-      if (filled < kPart) continue;
-      TS_RETURN_IF_ERROR(append(part));
-      filled = 0;
-    }
+  const RowGather<From> gather(snapshot, column, order);
+  TS_ASSIGN_OR_RETURN(const Window window, Window::Take(options.tier, options.window_bytes));
+  for (size_t row = 0; row < snapshot.rows();) {
+    const std::span<From> elements = window.Of<From>();
+    const std::span<From> part = elements.first(std::min(elements.size(), snapshot.rows() - row));
+    gather.Fill(row, part);
+    TS_RETURN_IF_ERROR(append(part));
+    row += part.size();
   }
-  return append(std::span(part).first(filled));
+  return absl::OkStatus();
 }
 
 template <typename T>
 absl::Status AppendFixed(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                         FileImage& image) {
+                         const ColumnWriterOptions& options, FileImage& image) {
   const auto copy = [](std::span<const T> from, T* to) { std::ranges::copy(from, to); };
-  return AppendInOrder<T, T>(snapshot, column, order, copy, image);
+  return AppendInOrder<T, T>(snapshot, column, order, options, copy, image);
 }
 
 absl::Status AppendFixed(size_t width, const Snapshot& snapshot, size_t column,
-                         const RowOrder& order, FileImage& image) {
+                         const RowOrder& order, const ColumnWriterOptions& options,
+                         FileImage& image) {
   switch (width) {
     case 1:
-      return AppendFixed<uint8_t>(snapshot, column, order, image);
+      return AppendFixed<uint8_t>(snapshot, column, order, options, image);
     case 2:
-      return AppendFixed<uint16_t>(snapshot, column, order, image);
+      return AppendFixed<uint16_t>(snapshot, column, order, options, image);
     case 4:
-      return AppendFixed<uint32_t>(snapshot, column, order, image);
+      return AppendFixed<uint32_t>(snapshot, column, order, options, image);
     case 8:
-      return AppendFixed<uint64_t>(snapshot, column, order, image);
+      return AppendFixed<uint64_t>(snapshot, column, order, options, image);
     default:
-      TS_CHECK(width == sizeof(Guid));
-      return AppendFixed<Guid>(snapshot, column, order, image);
+      TS_CHECK(width == sizeof(GuidBytes));
+      return AppendFixed<GuidBytes>(snapshot, column, order, options, image);
   }
 }
 
@@ -105,11 +123,12 @@ absl::Status AppendParted(const Snapshot& snapshot, const RowOrder& order,
 }
 
 absl::Status AppendEnum(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                        const SymbolPositions& positions, FileImage& image) {
+                        const SymbolPositions& positions, const ColumnWriterOptions& options,
+                        FileImage& image) {
   const auto number = [&](std::span<const SymbolId> from, int64_t* to) {
     for (const SymbolId id : from) *to++ = positions.Of(id);
   };
-  return AppendInOrder<SymbolId, int64_t>(snapshot, column, order, number, image);
+  return AppendInOrder<SymbolId, int64_t>(snapshot, column, order, options, number, image);
 }
 
 }  // namespace
@@ -126,14 +145,14 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
     const bool sorted = number == order.time_column() && order.times_ascend();
     TS_RETURN_IF_ERROR(image.Append(
         VectorHeader(type, sorted ? Attribute::kSorted : Attribute::kNone, snapshot.rows())));
-    TS_RETURN_IF_ERROR(AppendFixed(WidthOf(type), snapshot, column, order, image));
+    TS_RETURN_IF_ERROR(AppendFixed(WidthOf(type), snapshot, column, order, options, image));
     return image.Finish();
   }
   const bool parted = number == order.sym_column();
   TS_RETURN_IF_ERROR(image.Append(
       EnumHeader("sym", parted ? Attribute::kParted : Attribute::kNone, snapshot.rows())));
   TS_RETURN_IF_ERROR(parted ? AppendParted(snapshot, order, positions, image)
-                            : AppendEnum(snapshot, column, order, positions, image));
+                            : AppendEnum(snapshot, column, order, positions, options, image));
   return image.Finish();
 }
 

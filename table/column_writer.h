@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/worker_pool.h"
+#include "mem/tier.h"
 #include "table/compression.h"
 #include "table/row_order.h"
 #include "table/storage.h"
@@ -43,12 +44,16 @@ struct ColumnWriterOptions {
   CompressionOptions compression;
   WorkerPool* workers = nullptr;     // Help to compress.
   const Storage* storage = nullptr;  // Not nullptr.
+  // Where a window of the column is put in order (row_gather.h), and how large that is: 64 KiB at
+  // least. Not nullptr, and with room for one.
+  mem::Tier* tier = nullptr;
+  size_t window_bytes = size_t{64} << 10;
 };
 
 // Writes and syncs the column's files `path`, `path#` ..; the directory is not synced. Every symbol
-// of the column has its position. Returns the bytes of the files. Memory: as FileImage, twice for
-// lists; the index of `sym` takes some 50 bytes a symbol. kUnimplemented, with the row: a list
-// column holds a value that a file cannot.
+// of the column has its position. Returns the bytes of the files. Memory: a window, and as
+// FileImage, twice for lists; the index of `sym` takes some 50 bytes a symbol. kUnimplemented, with
+// the row: a list column holds a value that a file cannot.
 absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const SymbolPositions& positions, const std::string& path,
                                      const ColumnWriterOptions& options);

@@ -3,10 +3,10 @@
 // One file of a partition, written from front to back: as it is, or in kdb+'s compressed form, its
 // blocks compressed on several threads.
 //
-//   as it is     | 2 MiB | 2 MiB | ..        each piece is handed to the disk as soon as it is full
+//   as it is     what is appended
 //   compressed   kxzipped | block | block | .. | trailer with the length of each block
 //
-// Memory: 2 MiB; compressed twice that, and 8 bytes a block for the trailer.
+// Memory: that of FileStream; compressed 4 MiB more, and 8 bytes a block for the trailer.
 //
 // Threads: one owner, helped by the pool.
 
@@ -21,6 +21,7 @@
 #include "base/byte_buffer.h"
 #include "base/worker_pool.h"
 #include "table/compression.h"
+#include "table/file_stream.h"
 #include "table/storage.h"
 
 namespace tickstack {
@@ -34,7 +35,7 @@ class FileImage {
 
   absl::Status Append(std::span<const std::byte> bytes);
   // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
-  static constexpr size_t kRoomMin = size_t{64} << 10;
+  static constexpr size_t kRoomMin = FileStream::kRoomMin;
   std::span<std::byte> Room();
   absl::Status Filled(size_t bytes);
 
@@ -44,12 +45,9 @@ class FileImage {
   uint64_t bytes() const { return image_bytes_; }  // Appended so far.
 
  private:
-  FileImage(File file, const CompressionOptions& compression, WorkerPool* workers,
-            const Storage* storage);
+  FileImage(FileStream stream, const CompressionOptions& compression, WorkerPool* workers);
   bool compressed() const { return compression_.algorithm != Compression::kNone; }
-  absl::Status Write(std::span<const std::byte> bytes);
-  absl::Status WriteBlocks(std::span<const std::byte> bytes);
-  absl::Status WriteFirst(size_t bytes);
+  absl::Status WriteBlocks(size_t bytes);
   ByteBuffer Trailer() const;
 
   struct StoredBlock {
@@ -57,14 +55,14 @@ class FileImage {
     uint32_t algorithm;  // 0: as it is.
   };
 
-  File file_;
+  FileStream stream_;
   CompressionOptions compression_;
   WorkerPool* workers_;
-  const Storage* storage_;
-  ByteBuffer pending_;  // Memory; the first used_ bytes of it wait to be written.
-  size_t used_ = 0;
   uint64_t image_bytes_ = 0;
-  uint64_t file_bytes_ = 0;
+
+  // Compressed.
+  ByteBuffer pending_;  // Memory; the first used_ bytes of it wait to be compressed.
+  size_t used_ = 0;
   std::vector<StoredBlock> blocks_;
 };
 

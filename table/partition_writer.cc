@@ -11,7 +11,9 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "mem/tier.h"
 #include "table/column_writer.h"
+#include "table/file_image.h"
 #include "table/row_order.h"
 #include "table/symbol_file_writer.h"
 
@@ -143,6 +145,7 @@ class PartitionWriter {
       }
     }
     std::ranges::stable_sort(columns, std::greater(), &PartitionColumn::bytes);
+    MakeWindows(columns.empty() ? 0 : columns.front().bytes);
     TS_RETURN_IF_ERROR(WriteColumns(columns, positions));
     for (size_t table = 0; table < tables_.size(); ++table) {
       TS_RETURN_IF_ERROR(WriteNewFile(storage_, FolderOf(table) + "/.d", NamesOf(table)));
@@ -166,6 +169,15 @@ class PartitionWriter {
     return SymbolListFile(names);
   }
 
+  // One for each thread, all of a size: so there is always one for who has none.
+  void MakeWindows(uint64_t column_bytes_max) {
+    const size_t threads = options_.workers == nullptr ? 1 : options_.workers->threads() + 1;
+    const size_t bytes = std::min<uint64_t>(options_.memory_bytes / threads, column_bytes_max);
+    window_bytes_ = mem::Tier::RoundedBytes(std::max(bytes, FileImage::kRoomMin));
+    windows_ = mem::MakeDramTier("partition windows",
+                                 std::max(threads * window_bytes_, mem::Tier::kHugePageBytes));
+  }
+
   absl::Status WriteColumns(std::span<const PartitionColumn> columns,
                             const SymbolPositions& positions) {
     const auto write = [&](size_t i) -> absl::Status {
@@ -173,7 +185,7 @@ class PartitionWriter {
       const Schema& schema = tables_[each.table].schema();
       const std::string& name = schema.columns[each.column].name;
       const ColumnWriterOptions how{options_.compression.Of(schema.table, name), options_.workers,
-                                    &storage_};
+                                    &storage_, windows_.get(), window_bytes_};
       const absl::StatusOr<uint64_t> bytes =
           WriteColumn(tables_[each.table], each.column, orders_[each.table], positions,
                       fmt::format("{}/{}", FolderOf(each.table), name), how);
@@ -193,6 +205,8 @@ class PartitionWriter {
   const std::span<const Snapshot> tables_;
   const std::string folder_;
   std::deque<RowOrder> orders_;
+  std::unique_ptr<mem::Tier> windows_;
+  size_t window_bytes_ = 0;
   std::atomic<uint64_t> bytes_ = 0;
 };
 

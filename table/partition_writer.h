@@ -15,8 +15,8 @@
 // .Q.dpft has it; the others follow in the order of the schema. A keyed table is written as a plain
 // one. A column `date` is left out: the partition gives each row its date.
 //
-// Memory: a column takes as much as FileImage, threads + 1 of them at once; row_order.h; 8 bytes a
-// name.
+// Memory: memory_bytes for windows; a column takes as much as FileImage, threads + 1 of them at
+// once; row_order.h; 8 bytes a name.
 
 #include <cstdint>
 #include <map>
@@ -52,6 +52,9 @@ struct PartitionWriterOptions {
   std::string database;  // A folder; made if there is none.
   CompressionRules compression;
   WorkerPool* workers = nullptr;  // Columns are written, and blocks compressed, on these as well.
+  // Where columns are put in order, for all threads together: row_gather.h says what more of it is
+  // good for. No more is taken than the columns have.
+  size_t memory_bytes = size_t{160} << 20;
   StorageObserver* observer = nullptr;
 };
 

@@ -97,12 +97,13 @@ void RowOrder::ByTime() {
 }
 
 void RowOrder::AddGroup(SymbolId symbol, size_t begin_row, Runs runs, bool known_ascending) {
-  groups_.push_back({symbol, begin_row});
+  groups_.push_back({symbol, begin_row, runs_.size(), true});
   if (time_ >= 0 && !known_ascending) {
     std::vector<uint32_t> sorted;
     if (SortByTime(*times_, runs, sorted)) {
       own_.push_back(std::move(sorted));
       runs = {own_.back()};
+      groups_.back().in_arrival = false;
     }
   }
   runs_.insert(runs_.end(), runs.begin(), runs.end());
@@ -154,7 +155,11 @@ void RowOrder::BySymbolWithoutIndex() {
     return symbols.NameOf(a) < symbols.NameOf(b);  // The null symbol's is empty.
   });
   size_t begin_row = 0;
-  std::vector<Group> groups;
+  struct Part {
+    SymbolId symbol;
+    size_t begin_row;
+  };
+  std::vector<Part> groups;
   for (const SymbolId id : present) {
     groups.push_back({id, begin_row});
     begin_row += std::exchange(ends[slot_of(id)], begin_row);

@@ -34,6 +34,8 @@ class RowOrder {
   struct Group {
     SymbolId symbol;
     size_t begin_row;
+    size_t first_run;  // In runs(), whose next ones are this group's until those of the next.
+    bool in_arrival;   // Row numbers ascend: nothing was sorted.
   };
 
   explicit RowOrder(const Snapshot& snapshot);

@@ -1,0 +1,63 @@
+#include "table/file_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <new>
+#include <utility>
+
+#include "base/status.h"
+
+namespace tickstack {
+
+void FileStream::Free::operator()(std::byte* memory) const {
+  ::operator delete(memory, std::align_val_t{File::kDirectAlignment});
+}
+
+FileStream::FileStream(File file, const Storage* storage)
+    : file_(std::move(file)),
+      storage_(storage),
+      memory_(static_cast<std::byte*>(
+          ::operator new(kMemoryBytes, std::align_val_t{File::kDirectAlignment}))) {}
+
+absl::StatusOr<FileStream> FileStream::Create(const std::string& path, const Storage* storage) {
+  TS_ASSIGN_OR_RETURN(File file, storage->Create(path));
+  file.SetDirect(true);
+  return FileStream(std::move(file), storage);
+}
+
+absl::Status FileStream::WriteFirst(size_t bytes) {
+  if (bytes == 0) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(storage_->Write(file_, written_bytes_, {memory_.get(), bytes}));
+  // The disk has it, or is to have it soon.
+  if (!file_.is_direct()) file_.StartWriting(written_bytes_, bytes);
+  written_bytes_ += bytes;
+  used_ -= bytes;
+  std::memmove(memory_.get(), memory_.get() + bytes, used_);
+  return absl::OkStatus();
+}
+
+absl::Status FileStream::Filled(size_t bytes) {
+  used_ += bytes;
+  return used_ < kPieceBytes ? absl::OkStatus() : WriteFirst(kPieceBytes);
+}
+
+absl::Status FileStream::Append(std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::span<std::byte> room = Room();
+    const size_t part = std::min(room.size(), bytes.size());
+    std::memcpy(room.data(), bytes.data(), part);
+    TS_RETURN_IF_ERROR(Filled(part));
+    bytes = bytes.subspan(part);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> FileStream::Finish() {
+  TS_RETURN_IF_ERROR(WriteFirst(used_ / File::kDirectAlignment * File::kDirectAlignment));
+  file_.SetDirect(false);
+  TS_RETURN_IF_ERROR(WriteFirst(used_));
+  TS_RETURN_IF_ERROR(storage_->Sync(file_));
+  return written_bytes_;
+}
+
+}  // namespace tickstack
