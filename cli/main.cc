@@ -180,7 +180,7 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
       ->capture_default_str();
   generate
       .add_option("--compression", options.generate.compression,
-                  "none, gzip, snappy, lz4 or zstd; with a level as gzip-6")
+                  "none, ipc, gzip, snappy, lz4 or zstd; with a level as gzip-6")
       ->capture_default_str();
   generate.callback([&] { action = [&] { return RunHdbGenerate(options.generate); }; });
 

@@ -276,10 +276,10 @@ default = "gzip"
 TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nrdb = \"two\"\n"),
             "stack.toml:3: eod.rdb: expected the name of an rdb of this file, found \"two\"");
-  EXPECT_EQ(
-      ErrorOf("[[rdb]]\n[eod.compression]\ndefault = \"zip\"\n"),
-      "stack.toml:3: eod.compression.default: expected none, gzip, lz4, snappy or zstd, such as "
-      "gzip-6, found \"zip\"");
+  EXPECT_EQ(ErrorOf("[[rdb]]\n[eod.compression]\ndefault = \"zip\"\n"),
+            "stack.toml:3: eod.compression.default: expected none, ipc, gzip, lz4, snappy or zstd, "
+            "such as "
+            "gzip-6, found \"zip\"");
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nretry_s = 0\n"),
             "stack.toml:3: eod.retry_s: expected a number above 0");
   EXPECT_EQ(ErrorOf("[eod]\n"), "stack.toml:1: eod: expected an [rdb] that writes, found none");

@@ -16,8 +16,8 @@
 
 namespace tickstack {
 
-// How a file is written. Compression::kIpc, q's own, is read and not written: gzip is smaller, lz4
-// faster, and every version that reads one reads the other.
+// How a file is written. Compression::kIpc, q's own, is the one that every kdb+ reads without a
+// library beside it; gzip is smaller, lz4 faster.
 struct CompressionOptions {
   Compression algorithm = Compression::kNone;
   int level = 0;
@@ -27,12 +27,13 @@ struct CompressionOptions {
   friend bool operator==(const CompressionOptions&, const CompressionOptions&) = default;
 };
 
-// `none`, `gzip`, `snappy`, `lz4`, `zstd`, those with levels also as `gzip-6`. kInvalidArgument
+// `none`, `ipc`, `gzip`, `snappy`, `lz4`, `zstd`, those with levels also as `gzip-6`. kInvalidArgument
 // with what was found and what is expected: levels are gzip 1 to 9 (6 if not said), lz4 1 to 12
 // (9), zstd 1 to 19 (3).
 absl::StatusOr<CompressionOptions> ParseCompression(std::string_view text);
 
-// The compressed block, or nullopt if it does not get smaller: then it is stored as it is.
+// The compressed block, or nullopt if it does not get smaller (kIpc: half as large, as kdb+ has it):
+// then it is stored as it is.
 // Threads: any, also at once.
 std::optional<ByteBuffer> CompressBlock(const CompressionOptions& options,
                                         std::span<const std::byte> block);

@@ -279,7 +279,7 @@ TEST(PartitionWriter, CompressesByRuleAndStoresWhatDoesNotShrink) {
   AppendTicks(RandomTicks(rng, 60'000), *table);
   const std::vector<Snapshot> snapshots = process.Snapshots();
   const TemporaryFolder folder;
-  for (const std::string name : {"gzip", "zstd-1", "lz4", "snappy"}) {
+  for (const std::string name : {"ipc", "gzip", "zstd-1", "lz4", "snappy"}) {
     SCOPED_TRACE(name);
     PartitionWriterOptions options;
     options.database = folder / name;
@@ -297,7 +297,7 @@ TEST(Compression, IsReadFromItsNameAndLevel) {
   EXPECT_EQ(ParseCompression("none")->algorithm, Compression::kNone);
   EXPECT_EQ(ParseCompression("gzip")->level, 6);
   EXPECT_EQ(ParseCompression("zstd-19")->level, 19);
-  for (const std::string_view text : {"", "gzip-0", "gzip-10", "snappy-1", "brotli", "gzip-6x"}) {
+  for (const std::string_view text : {"", "gzip-0", "gzip-10", "snappy-1", "ipc-1", "brotli", "gzip-6x"}) {
     EXPECT_THAT(std::string(ParseCompression(text).status().message()), HasSubstr("expected"))
         << text;
   }
