@@ -7,6 +7,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
+#include "table/database_check.h"
 #include "table/splayed_table.h"
 #include "wire/client.h"
 
@@ -282,6 +283,19 @@ absl::Status EndOfDay::TellHdb() const {
                   options_.hdb);
 }
 
+absl::Status EndOfDay::VerifyPartition(const std::string& partition, const DayLog& log) {
+  TS_RETURN_IF_ERROR(VerifyAgainstLog(partition, log.path, logs_->schemas));
+  // It reads all of the partition: a day that ends meanwhile comes first.
+  const auto stop = [this] { return stopping() || FirstEnded().has_value(); };
+  TS_ASSIGN_OR_RETURN(const DatabaseCheck check,
+                      CheckPartition(options_.database, partition, workers_, stop));
+  if (check.is_sound()) return absl::OkStatus();
+  const Finding& first = check.findings.front();
+  return DataLoss("{}{}: {}, one of {} findings", first.path,
+                  first.byte ? fmt::format(": byte {}", *first.byte) : "", first.what,
+                  check.findings.size() + check.findings_left_off);
+}
+
 void EndOfDay::RemoveOldLogs() {
   if (options_.keep_logs_days < 0 || !logs_) return;
   const absl::StatusOr<std::vector<DayLog>> logs = FindDayLogs(logs_->folder, logs_->name);
@@ -292,11 +306,12 @@ void EndOfDay::RemoveOldLogs() {
     const absl::StatusOr<std::string> partition = FindPartition(options_.database, log.date);
     if (!partition.ok() || partition->empty()) continue;
     const Storage storage(&stopper_);
-    absl::Status status = VerifyAgainstLog(*partition, log.path, logs_->schemas);
+    absl::Status status = VerifyPartition(*partition, log);
+    if (absl::IsCancelled(status)) return;  // The hand-over of the day that waits comes here again.
     if (status.ok()) status = storage.Remove(log.path);
     if (status.ok()) status = storage.Remove(log.path + ".idx");
     if (status.ok()) {
-      LogInfo("log removed, its partition has all of it path={}", log.path);
+      LogInfo("log removed, its partition is sound and has all of it path={}", log.path);
     } else {
       CountError("log not removed", log.date, status);
       unverified_.insert(log.date);

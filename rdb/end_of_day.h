@@ -20,7 +20,8 @@
 // The hdb is told by the message that kdb+'s own rdb sends, the text `\l .`, and asked again until
 // it has answered; only then the tables are dropped.
 //
-// Logs are removed when they are older than keep_logs_days and VerifyAgainstLog agrees.
+// Logs are removed when they are older than keep_logs_days, VerifyAgainstLog agrees, and every file
+// of the partition is sound (CheckPartition): a log is the only other copy of its day.
 //
 // Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
 // class, which stands back for it by its niceness.
@@ -104,6 +105,7 @@ class EndOfDay final : public DayKeeper {
   absl::Status Write(int32_t date, std::span<const Snapshot> tables);
   absl::Status CheckWritten(const EndedDay& day) const;
   absl::Status TellHdb() const;
+  absl::Status VerifyPartition(const std::string& partition, const DayLog& log);
   void RemoveOldLogs();
   void CountError(std::string_view what, int32_t date, const absl::Status& why);
   std::optional<EndedDay> FirstEnded();

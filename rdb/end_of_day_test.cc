@@ -314,6 +314,34 @@ TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
   EXPECT_EQ(Written(kDate).size(), 10u);
 }
 
+// Goal: a log outlives a partition that lost something, though it has all rows. Method: two days
+// are written, then a byte of one of them changes: in the middle of `sym`, which says what a row's
+// symbol is, and which no count covers.
+TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
+  Logs logs(folder_ / "tplog");
+  for (int32_t date = kDate; date < kDate + 3; ++date) {
+    std::vector<ByteBuffer> bodies;
+    bodies.push_back(Upd(date * 100, 10));
+    logs.Write(date, bodies);
+  }
+  {
+    Stack stack(options_);
+    stack.GoLive(logs.PathOf(kDate + 2));
+    ASSERT_TRUE(stack.Finish());
+  }
+  const std::string sym = PartitionOf(kDate) + "/trade/sym";
+  std::string bytes = FileBytes(sym);
+  bytes[4096 + 3 * 8] = 77;
+  PutFile(sym, bytes);
+  options_.keep_logs_days = 0;
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 2));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate)));
+  EXPECT_FALSE(std::filesystem::exists(logs.PathOf(kDate + 1)));
+}
+
 // The disk of a process that is killed before its n-th step: nothing happens on it any more, and of
 // files that were not synced by then any part is there.
 class Killed : public StorageObserver {

@@ -1,6 +1,7 @@
 #include "table/database_check.h"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -47,10 +48,21 @@ void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const
   }
 }
 
-}  // namespace
+// The directories of a partition's tables, whether the newest partition has such a table or not.
+absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& partition) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(partition));
+  std::vector<std::string> directories;
+  for (const DirectoryEntry& entry : entries) {
+    const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
+    if (entry.is_directory && !ignored) directories.push_back(partition + "/" + entry.name);
+  }
+  return directories;
+}
 
-DatabaseCheck CheckTable(const std::string& directory, std::shared_ptr<const SymbolDomains> domains,
-                         WorkerPool& workers) {
+// One table by its directory, `domains` as for SplayedTable.
+absl::StatusOr<DatabaseCheck> CheckTable(const std::string& directory,
+                                         std::shared_ptr<const SymbolDomains> domains,
+                                         WorkerPool& workers, absl::FunctionRef<bool()> stop) {
   DatabaseCheck check;
   check.tables = 1;
   const std::string names_path = directory + "/.d";
@@ -61,14 +73,12 @@ DatabaseCheck CheckTable(const std::string& directory, std::shared_ptr<const Sym
   }
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
-  // Tasks return no errors: what they find is in `columns`.
-  workers
-      .ParallelFor(columns.size(),
-                   [&](size_t i) {
-                     columns[i] = CheckColumn(path_of(i), domains);
-                     return absl::OkStatus();
-                   })
-      .IgnoreError();
+  // What they find is in `columns`.
+  TS_RETURN_IF_ERROR(workers.ParallelFor(columns.size(), [&](size_t i) -> absl::Status {
+    if (stop()) return absl::CancelledError("stopped");
+    columns[i] = CheckColumn(path_of(i), domains);
+    return absl::OkStatus();
+  }));
 
   const auto first =
       std::ranges::find_if(columns, [](const ColumnCheck& c) { return c.rows.has_value(); });
@@ -97,6 +107,38 @@ DatabaseCheck CheckTable(const std::string& directory, std::shared_ptr<const Sym
   return check;
 }
 
+absl::Status CheckTables(std::span<const std::string> directories,
+                         const std::shared_ptr<const SymbolDomains>& domains, WorkerPool& workers,
+                         absl::FunctionRef<bool()> stop, DatabaseCheck& check) {
+  std::mutex mutex;  // Of `check`, while the tasks run.
+  return workers.ParallelFor(directories.size(), [&](size_t i) -> absl::Status {
+    TS_ASSIGN_OR_RETURN(DatabaseCheck table, CheckTable(directories[i], domains, workers, stop));
+    const std::lock_guard lock(mutex);
+    MergeTable(std::move(table), check);
+    return absl::OkStatus();
+  });
+}
+
+void SortFindings(DatabaseCheck& check) {
+  std::ranges::sort(check.findings, [](const Finding& a, const Finding& b) {
+    return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
+                                             WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                      Database::Open(root, {.allow_missing_segments = true}));
+  TS_ASSIGN_OR_RETURN(const std::vector<std::string> directories, TableDirectories(directory));
+  DatabaseCheck check;
+  check.partitions = 1;
+  TS_RETURN_IF_ERROR(CheckTables(directories, database->domains(), workers, stop, check));
+  SortFindings(check);
+  return check;
+}
+
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers) {
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
                       Database::Open(root, {.allow_missing_segments = true}));
@@ -112,36 +154,22 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
     CheckDomain(domains, *domain, root + "/" + domain->name(), check);
   }
 
-  // What is in a partition that the newest one has not is checked as well, so directories say what
-  // tables there are.
   std::vector<std::string> directories;
   for (const Partition& partition : database->partitions()) {
-    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
-    if (!entries.ok()) {
-      AddFinding(FindingOf(partition.directory, entries.status()), check);
+    const absl::StatusOr<std::vector<std::string>> tables = TableDirectories(partition.directory);
+    if (!tables.ok()) {
+      AddFinding(FindingOf(partition.directory, tables.status()), check);
       continue;
     }
-    for (const DirectoryEntry& entry : *entries) {
-      const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
-      if (entry.is_directory && !ignored) {
-        directories.push_back(partition.directory + "/" + entry.name);
-      }
-    }
+    directories.insert(directories.end(), tables->begin(), tables->end());
   }
   for (const Database::RootTable& table : database->splayed_tables()) {
     directories.push_back(table.table->directory());
   }
 
+  const auto never = [] { return false; };
+  TS_RETURN_IF_ERROR(CheckTables(directories, database->domains(), workers, never, check));
   std::mutex mutex;  // Of `check`, while the tasks run.
-  workers
-      .ParallelFor(directories.size(),
-                   [&](size_t i) {
-                     DatabaseCheck table = CheckTable(directories[i], database->domains(), workers);
-                     const std::lock_guard lock(mutex);
-                     MergeTable(std::move(table), check);
-                     return absl::OkStatus();
-                   })
-      .IgnoreError();
   workers
       .ParallelFor(database->flat_files().size(),
                    [&](size_t i) {
@@ -153,9 +181,7 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
                    })
       .IgnoreError();
 
-  std::ranges::sort(check.findings, [](const Finding& a, const Finding& b) {
-    return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
-  });
+  SortFindings(check);
   return check;
 }
 

@@ -3,11 +3,10 @@
 // A verdict on all files of a database.
 
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
 #include "base/worker_pool.h"
 #include "table/column_check.h"
@@ -36,8 +35,9 @@ struct DatabaseCheck {
 // for each thread. Threads: the caller's and those of `workers`.
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);
 
-// The same of one table's directory, `domains` as for SplayedTable.
-DatabaseCheck CheckTable(const std::string& directory, std::shared_ptr<const SymbolDomains> domains,
-                         WorkerPool& workers);
+// The same of one partition, by its directory, of the database in `root`. kCancelled once `stop`
+// says so, which any thread asks before each column.
+absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
+                                             WorkerPool& workers, absl::FunctionRef<bool()> stop);
 
 }  // namespace tickstack
