@@ -113,6 +113,7 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   writer.compression = how.compression;
   writer.workers = &workers;
   TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer, date, day->Tables()));
+  rdb::WarnOfOtherDates(date, written);
   for (const auto& table : written.tables) {
     std::printf("%s/%s %llu rows\n", written.path.c_str(), table.table.c_str(),
                 static_cast<unsigned long long>(table.rows));

@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "mem/tier.h"
 #include "rdb/rdb.h"
+#include "table/partition_writer.h"
 #include "table/schema.h"
 #include "table/table.h"
 
@@ -47,8 +48,12 @@ class LoggedDay {
   std::unique_ptr<Rdb> rdb_;
 };
 
+// A warning for each table of the partition that had rows of other dates (rows_of_date.h).
+void WarnOfOtherDates(int32_t date, const WrittenPartition& written);
+
 // OK if the log is whole and the partition has all of its rows: of a keyed table, which keeps a row
-// for each key, not more. kDataLoss with what differs. Cost: reads the log once.
+// for each key, not more, and none only if its key has a date (rows_of_date.h). kDataLoss with what
+// differs. Cost: reads the log once.
 absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
                               std::span<const Schema> schemas);
 

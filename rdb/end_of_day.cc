@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "table/database_check.h"
+#include "table/rows_of_date.h"
 #include "table/splayed_table.h"
 #include "wire/client.h"
 
@@ -184,7 +185,8 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   options.observer = &stopper_;
   TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(options, date, tables));
   uint64_t rows = 0;
-  for (const auto& table : written.tables) rows += table.rows;
+  for (const WrittenTable& table : written.tables) rows += table.rows;
+  WarnOfOtherDates(date, written);
   Add(rdb_->counters().days_written);
   LogInfo("day written date={} path={} tables={} rows={} bytes={} new_names={} ms={}",
           FormatDate(date), written.path, written.tables.size(), rows, written.bytes,
@@ -200,9 +202,11 @@ absl::Status EndOfDay::CheckWritten(const EndedDay& day) const {
     TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
                         SplayedTable::Open(folder));
     TS_ASSIGN_OR_RETURN(const uint64_t rows, stored->Rows());
-    if (rows == table->rows()) continue;
+    const Snapshot snapshot = table->TakeSnapshot();
+    const size_t expected = RowsOfDate(snapshot, day.date).rows();
+    if (rows == expected) continue;
     return FailedPrecondition("{}: written before, with {} rows, expected {}", folder, rows,
-                              table->rows());
+                              expected);
   }
   return SyncDirectory(DirectoryOf(path));  // The rename may have been the last that succeeded.
 }

@@ -197,10 +197,10 @@ class AnymapWriter {
       : references_(references), payload_(payload), items_(0) {}
 
   absl::Status AppendAll(const Snapshot& snapshot, size_t column, const RowOrder& order) {
-    TS_RETURN_IF_ERROR(references_.Append(AnymapHeader(snapshot.rows())));
+    TS_RETURN_IF_ERROR(references_.Append(AnymapHeader(order.rows())));
     TS_RETURN_IF_ERROR(payload_.Append(AnymapPayloadHeader()));
     if (order.in_place()) {
-      for (size_t row = 0; row < snapshot.rows(); ++row) {
+      for (size_t row = 0; row < order.rows(); ++row) {
         TS_RETURN_IF_ERROR(AppendRow(snapshot, column, row));
       }
     }
@@ -230,7 +230,7 @@ class AnymapWriter {
 
 absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const std::string& path, const ColumnWriterOptions& options) {
-  if (snapshot.rows() > 0) return AnymapWriter::Write(snapshot, column, order, path, options);
+  if (order.rows() > 0) return AnymapWriter::Write(snapshot, column, order, path, options);
   TS_RETURN_IF_ERROR(WriteNewFile(*options.storage, path, AsBytes(kEmptyList)));
   return kEmptyList.size();
 }

@@ -66,9 +66,9 @@ absl::Status AppendInOrder(const Snapshot& snapshot, size_t column, const RowOrd
   }
   const RowGather<From> gather(snapshot, column, order);
   TS_ASSIGN_OR_RETURN(const Window window, Window::Take(options.tier, options.window_bytes));
-  for (size_t row = 0; row < snapshot.rows();) {
+  for (size_t row = 0; row < order.rows();) {
     const std::span<From> elements = window.Of<From>();
-    const std::span<From> part = elements.first(std::min(elements.size(), snapshot.rows() - row));
+    const std::span<From> part = elements.first(std::min(elements.size(), order.rows() - row));
     gather.Fill(row, part);
     TS_RETURN_IF_ERROR(append(part));
     row += part.size();
@@ -102,12 +102,12 @@ absl::Status AppendFixed(size_t width, const Snapshot& snapshot, size_t column,
 }
 
 // The column that the rows are grouped by: nothing of it is read.
-absl::Status AppendParted(const Snapshot& snapshot, const RowOrder& order,
-                          const SymbolPositions& positions, FileImage& image) {
+absl::Status AppendParted(const RowOrder& order, const SymbolPositions& positions,
+                          FileImage& image) {
   std::vector<int64_t> keys, starts;
   const std::span<const RowOrder::Group> groups = order.groups();
   for (size_t i = 0; i < groups.size(); ++i) {
-    const size_t end_row = i + 1 < groups.size() ? groups[i + 1].begin_row : snapshot.rows();
+    const size_t end_row = i + 1 < groups.size() ? groups[i + 1].begin_row : order.rows();
     const int64_t position = positions.Of(groups[i].symbol);
     keys.push_back(position);
     starts.push_back(static_cast<int64_t>(groups[i].begin_row));
@@ -119,7 +119,7 @@ absl::Status AppendParted(const Snapshot& snapshot, const RowOrder& order,
       left -= part;
     }
   }
-  return image.Append(PartedIndexBytes(keys, starts, static_cast<int64_t>(snapshot.rows())));
+  return image.Append(PartedIndexBytes(keys, starts, static_cast<int64_t>(order.rows())));
 }
 
 absl::Status AppendEnum(const Snapshot& snapshot, size_t column, const RowOrder& order,
@@ -144,14 +144,14 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
   if (type != Type::kSymbol) {
     const bool sorted = number == order.time_column() && order.times_ascend();
     TS_RETURN_IF_ERROR(image.Append(
-        VectorHeader(type, sorted ? Attribute::kSorted : Attribute::kNone, snapshot.rows())));
+        VectorHeader(type, sorted ? Attribute::kSorted : Attribute::kNone, order.rows())));
     TS_RETURN_IF_ERROR(AppendFixed(WidthOf(type), snapshot, column, order, options, image));
     return image.Finish();
   }
   const bool parted = number == order.sym_column();
   TS_RETURN_IF_ERROR(image.Append(
-      EnumHeader("sym", parted ? Attribute::kParted : Attribute::kNone, snapshot.rows())));
-  TS_RETURN_IF_ERROR(parted ? AppendParted(snapshot, order, positions, image)
+      EnumHeader("sym", parted ? Attribute::kParted : Attribute::kNone, order.rows())));
+  TS_RETURN_IF_ERROR(parted ? AppendParted(order, positions, image)
                             : AppendEnum(snapshot, column, order, positions, options, image));
   return image.Finish();
 }

@@ -15,6 +15,7 @@
 #include "table/column_writer.h"
 #include "table/file_image.h"
 #include "table/row_order.h"
+#include "table/rows_of_date.h"
 #include "table/symbol_file_writer.h"
 
 namespace tickstack {
@@ -127,9 +128,10 @@ std::vector<size_t> StoredColumns(const Schema& schema, int sym_column) {
 class PartitionWriter {
  public:
   PartitionWriter(const PartitionWriterOptions& options, const Storage& storage,
-                  std::span<const Snapshot> tables, std::string folder)
+                  std::span<const Snapshot> tables, std::span<const RowsOfDate> rows,
+                  std::string folder)
       : options_(options), storage_(storage), tables_(tables), folder_(std::move(folder)) {
-    for (const Snapshot& table : tables) orders_.emplace_back(table);
+    for (size_t i = 0; i < tables.size(); ++i) orders_.emplace_back(tables[i], rows[i]);
   }
 
   // All files of the partition, synced, and their folders.
@@ -141,7 +143,7 @@ class PartitionWriter {
       const Schema& schema = tables_[table].schema();
       for (const size_t column : StoredColumns(schema, orders_[table].sym_column())) {
         const size_t width = std::max<size_t>(WidthOf(schema.columns[column].type), 1);
-        columns.push_back({table, column, tables_[table].rows() * width});
+        columns.push_back({table, column, orders_[table].rows() * width});
       }
     }
     std::ranges::stable_sort(columns, std::greater(), &PartitionColumn::bytes);
@@ -263,8 +265,10 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   WrittenPartition written;
   written.path = fmt::format("{}/{}", segment, FormatDate(date));
   const std::string unfinished = fmt::format("{}/{}{}$", segment, kUnfinished, FormatDate(date));
+  std::vector<RowsOfDate> rows;
+  for (const Snapshot& table : tables) rows.emplace_back(table, date);
   const absl::Status status = [&]() -> absl::Status {
-    PartitionWriter writer(options, storage, tables, unfinished);
+    PartitionWriter writer(options, storage, tables, rows, unfinished);
     TS_ASSIGN_OR_RETURN(written.bytes, writer.Write(positions));
     TS_RETURN_IF_ERROR(storage.Rename(unfinished, written.path));
     return storage.SyncDirectory(segment);
@@ -273,8 +277,9 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
     (void)storage.Remove(unfinished);  // A full disk is what it may be about.
     return status;
   }
-  for (const Snapshot& table : tables) {
-    written.tables.push_back({table.schema().table, table.rows()});
+  for (size_t i = 0; i < tables.size(); ++i) {
+    written.tables.push_back({tables[i].schema().table, rows[i].rows(), rows[i].other_rows(),
+                              rows[i].leaves_out(), rows[i].first_date(), rows[i].last_date()});
   }
   written.new_names = sym->appended();
   return written;

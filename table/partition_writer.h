@@ -13,7 +13,8 @@
 //
 // Rows are in the order that row_order.h says. The column `sym` is the first one in `.d`, as kdb+'s
 // .Q.dpft has it; the others follow in the order of the schema. A keyed table is written as a plain
-// one. A column `date` is left out: the partition gives each row its date.
+// one. A column `date` is left out, and of a table with it in its key the rows of other dates:
+// rows_of_date.h.
 //
 // Memory: memory_bytes for windows; a column takes as much as FileImage, threads + 1 of them at
 // once; row_order.h; 8 bytes a name.
@@ -61,6 +62,12 @@ struct PartitionWriterOptions {
 struct WrittenTable {
   std::string table;
   uint64_t rows = 0;
+  // Rows that say that they are of other dates, and from when to when: in the partition, or left
+  // out of it.
+  uint64_t other_date_rows = 0;
+  bool left_out = false;
+  int32_t first_other_date = 0;
+  int32_t last_other_date = 0;
 };
 
 struct WrittenPartition {

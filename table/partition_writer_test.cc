@@ -155,6 +155,41 @@ TEST(PartitionWriter, PutsTheSymbolFirstAndLeavesADateToThePartition) {
   EXPECT_THAT(Names(written->path + "/daily/.d"), ElementsAre("sym", "open"));
 }
 
+// What says that it is another day's would pass for this one's.
+TEST(PartitionWriter, LeavesBarsOfOtherDatesOut) {
+  Process process;
+  const std::vector<std::string> syms = {"IBM", "IBM", "AIG", "AIG", "A"};
+  const std::vector<int32_t> dates = {kDate - 1, kDate, kDate + 3, kNullInt, kDate - 2};
+  const std::vector<double> opens = {1, 2, 3, 4, 5};
+  for (const std::string columns :
+       {"sym s, date d | open f", "sym s, date d, open f", "name s, date d | open f"}) {
+    const std::shared_ptr<Table> table =
+        process.Make(fmt::format("t{}", process.tables.size()), columns, {});
+    ASSERT_TRUE(
+        table
+            ->Append(
+                Batch(5).AddSymbols(syms).Add(Type::kDate, dates).Add(Type::kFloat, opens).view())
+            .ok());
+  }
+  const TemporaryFolder folder;
+  const absl::StatusOr<WrittenPartition> written = process.Write(folder);
+  ASSERT_TRUE(written.ok()) << written.status();
+  const std::string sym = folder / "db/sym";
+  for (const WrittenTable& table : written->tables) {
+    EXPECT_EQ(table.other_date_rows, 3u);
+    EXPECT_EQ(table.first_other_date, kDate - 2);
+    EXPECT_EQ(table.last_other_date, kDate + 3);
+    EXPECT_EQ(table.left_out, table.table != "t1");
+    EXPECT_EQ(table.rows, table.left_out ? 2u : 5u);
+  }
+  const std::string path = written->path;
+  EXPECT_THAT(SymbolColumn(path + "/t0/sym", sym), ElementsAre("AIG", "IBM"));
+  EXPECT_THAT(FixedColumn<double>(path + "/t0/open"), ElementsAre(4, 2));
+  EXPECT_THAT(FixedColumn<double>(path + "/t1/open"), ElementsAre(5, 3, 4, 1, 2));
+  EXPECT_THAT(SymbolColumn(path + "/t2/name", sym), ElementsAre("IBM", "AIG"));
+  EXPECT_THAT(FixedColumn<double>(path + "/t2/open"), ElementsAre(2, 4));
+}
+
 TEST(PartitionWriter, WritesWhatKdbWantsOfEmptyTables) {
   Process process;
   process.Make("trade", "time p, sym s, price f, ex c, note *");
@@ -297,7 +332,8 @@ TEST(Compression, IsReadFromItsNameAndLevel) {
   EXPECT_EQ(ParseCompression("none")->algorithm, Compression::kNone);
   EXPECT_EQ(ParseCompression("gzip")->level, 6);
   EXPECT_EQ(ParseCompression("zstd-19")->level, 19);
-  for (const std::string_view text : {"", "gzip-0", "gzip-10", "snappy-1", "ipc-1", "brotli", "gzip-6x"}) {
+  for (const std::string_view text :
+       {"", "gzip-0", "gzip-10", "snappy-1", "ipc-1", "brotli", "gzip-6x"}) {
     EXPECT_THAT(std::string(ParseCompression(text).status().message()), HasSubstr("expected"))
         << text;
   }

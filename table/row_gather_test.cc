@@ -66,7 +66,8 @@ TEST(RowGather, FillsWindowsOfAnySizeInOrder) {
       AppendRows(1 + rng() % 9'000, 1 + rng() % 20, seed % 3, rng, *table);
     }
     const Snapshot snapshot = table->TakeSnapshot();
-    const RowOrder order(snapshot);
+    const RowsOfDate of_date(snapshot, 0);
+    const RowOrder order(snapshot, of_date);
     const RowGather<uint64_t> gather(snapshot, 2, order);
     const size_t window_rows_max = 1 + rng() % (snapshot.rows() + 10);
     std::vector<uint64_t> gathered;
@@ -86,7 +87,8 @@ TEST(RowGather, FillsWindowsOfRowsThatAreInOrderOfTimeAlone) {
   std::mt19937_64 rng(1);
   AppendRows(5'000, 3, 100, rng, *table);
   const Snapshot snapshot = table->TakeSnapshot();
-  const RowOrder order(snapshot);
+  const RowsOfDate of_date(snapshot, 0);
+  const RowOrder order(snapshot, of_date);
   ASSERT_FALSE(order.in_place());
   std::vector<uint64_t> gathered(snapshot.rows());
   const RowGather<uint64_t> gather(snapshot, 2, order);

@@ -1,6 +1,7 @@
 #include "table/row_order.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace tickstack {
@@ -18,7 +19,7 @@ int FindSym(const Schema& schema) {
   return sym >= 0 && schema.columns[static_cast<size_t>(sym)].type == Type::kSymbol ? sym : -1;
 }
 
-size_t RowsOf(std::span<const std::span<const uint32_t>> runs) {
+size_t RowCount(std::span<const std::span<const uint32_t>> runs) {
   size_t rows = 0;
   for (const auto& run : runs) rows += run.size();
   return rows;
@@ -37,7 +38,7 @@ bool SortByTime(const ColumnElements<int64_t>& times,
   constexpr size_t kPart = 1024;
   std::vector<int64_t> part(kPart);
   std::vector<TimeOfRow> keyed;
-  keyed.reserve(RowsOf(runs));
+  keyed.reserve(RowCount(runs));
   bool ascends = true;
   for (std::span<const uint32_t> run : runs) {
     while (!run.empty()) {
@@ -60,8 +61,11 @@ bool SortByTime(const ColumnElements<int64_t>& times,
 
 }  // namespace
 
-RowOrder::RowOrder(const Snapshot& snapshot)
-    : snapshot_(snapshot), sym_(FindSym(snapshot.schema())), time_(FindTime(snapshot.schema())) {
+RowOrder::RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date)
+    : snapshot_(snapshot),
+      of_date_(of_date),
+      sym_(FindSym(snapshot.schema())),
+      time_(FindTime(snapshot.schema())) {
   if (time_ >= 0) times_.emplace(snapshot, static_cast<size_t>(time_));
   if (sym_ >= 0) {
     BySymbol();
@@ -77,27 +81,42 @@ std::vector<uint32_t>& RowOrder::Own(size_t rows) {
 }
 
 void RowOrder::ByTime() {
-  in_place_ = true;
-  if (time_ < 0) return;
-  times_ascend_ = true;
+  in_place_ = !of_date_.leaves_out();
+  times_ascend_ = time_ >= 0;
   int64_t last = INT64_MIN;
-  for (size_t chunk = 0; chunk < snapshot_.chunks(); ++chunk) {
+  for (size_t chunk = 0; time_ >= 0 && chunk < snapshot_.chunks(); ++chunk) {
     for (const int64_t time : snapshot_.Chunk<int64_t>(static_cast<size_t>(time_), chunk)) {
       times_ascend_ &= last <= time;
       last = time;
     }
   }
-  if (times_ascend_) return;
+  if (in_place_ && (time_ < 0 || times_ascend_)) return;
   std::vector<uint32_t>& rows = Own(snapshot_.rows());
   for (size_t row = 0; row < snapshot_.rows(); ++row) rows.push_back(static_cast<uint32_t>(row));
-  AddGroup(kNullSymbol, 0, {rows}, false);
+  AddGroup(kNullSymbol, {rows}, times_ascend_);
   groups_.clear();  // It is not one of a symbol.
   in_place_ = false;
-  times_ascend_ = true;
+  times_ascend_ = time_ >= 0;
 }
 
-void RowOrder::AddGroup(SymbolId symbol, size_t begin_row, Runs runs, bool known_ascending) {
-  groups_.push_back({symbol, begin_row, runs_.size(), true});
+// Without what the partition leaves out.
+void RowOrder::LeaveOut(Runs& runs) {
+  std::vector<uint32_t> left;
+  for (const std::span<const uint32_t> run : runs) {
+    std::ranges::copy_if(run, std::back_inserter(left),
+                         [this](uint32_t row) { return of_date_.Has(row); });
+  }
+  own_.push_back(std::move(left));
+  runs = {own_.back()};
+}
+
+// Behind those that are there.
+void RowOrder::AddGroup(SymbolId symbol, Runs runs, bool known_ascending) {
+  if (of_date_.leaves_out()) LeaveOut(runs);
+  const size_t rows = RowCount(runs);
+  if (rows == 0) return;
+  groups_.push_back({symbol, grouped_rows_, runs_.size(), true});
+  grouped_rows_ += rows;
   if (time_ >= 0 && !known_ascending) {
     std::vector<uint32_t> sorted;
     if (SortByTime(*times_, runs, sorted)) {
@@ -120,13 +139,11 @@ void RowOrder::BySymbol() {
   std::sort(present.begin(), present.end(),
             [&](SymbolId a, SymbolId b) { return symbols.NameOf(a) < symbols.NameOf(b); });
   if (snapshot_.EndsOf(kNullSymbol)->rows > 0) present.insert(present.begin(), kNullSymbol);
-  size_t begin_row = 0;
   for (const SymbolId id : present) {
     const Postings postings = *snapshot_.RowsOf(id);
     Runs runs;
     for (const PostingRun& run : postings.runs) runs.push_back(run.rows);
-    AddGroup(id, begin_row, std::move(runs), postings.times.has_value() && postings.time_sorted);
-    begin_row += postings.rows;
+    AddGroup(id, std::move(runs), postings.times.has_value() && postings.time_sorted);
   }
 }
 
@@ -169,7 +186,7 @@ void RowOrder::BySymbolWithoutIndex() {
   each_row([&](size_t slot, uint32_t row) { rows[ends[slot]++] = row; });
   for (size_t i = 0; i < groups.size(); ++i) {
     const size_t end_row = i + 1 < groups.size() ? groups[i + 1].begin_row : rows.size();
-    AddGroup(groups[i].symbol, groups[i].begin_row,
+    AddGroup(groups[i].symbol,
              {std::span(rows).subspan(groups[i].begin_row, end_row - groups[i].begin_row)}, false);
   }
 }

@@ -6,6 +6,8 @@
 //   without               by time
 //   neither               as they came
 //
+// Rows that a partition of its date leaves out (rows_of_date.h) are in none of these.
+//
 // `time`: a column of that name of timestamps or timespans; equal times stay in order of arrival,
 // and null times come first. Nothing is sorted that is in order already, which a feed's times are,
 // nearly: then a symbol's rows are those of its index, in place.
@@ -23,6 +25,7 @@
 #include <vector>
 
 #include "table/column_elements.h"
+#include "table/rows_of_date.h"
 #include "table/symbols.h"
 #include "table/table.h"
 
@@ -38,10 +41,12 @@ class RowOrder {
     bool in_arrival;   // Row numbers ascend: nothing was sorted.
   };
 
-  explicit RowOrder(const Snapshot& snapshot);
+  // Of the rows that `of_date` has, which is of the same snapshot and outlives this.
+  RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date);
   RowOrder(const RowOrder&) = delete;
   RowOrder& operator=(const RowOrder&) = delete;
 
+  size_t rows() const { return of_date_.rows(); }
   int sym_column() const { return sym_; }    // -1: the table has none; then there are no groups.
   int time_column() const { return time_; }  // -1: none.
   // The rows stay where they are: runs() is empty.
@@ -58,16 +63,19 @@ class RowOrder {
   void ByTime();
   void BySymbol();
   void BySymbolWithoutIndex();
-  void AddGroup(SymbolId symbol, size_t begin_row, Runs runs, bool known_ascending);
+  void AddGroup(SymbolId symbol, Runs runs, bool known_ascending);
   std::vector<uint32_t>& Own(size_t rows);
+  void LeaveOut(Runs& runs);
 
   const Snapshot& snapshot_;
+  const RowsOfDate& of_date_;
   int sym_ = -1;
   int time_ = -1;
   std::optional<ColumnElements<int64_t>> times_;
   bool in_place_ = false;
   bool times_ascend_ = false;
   std::vector<Group> groups_;
+  size_t grouped_rows_ = 0;
   Runs runs_;
   std::deque<std::vector<uint32_t>> own_;  // Rows that runs_ has, where the index has not got them.
 };

@@ -1,0 +1,54 @@
+#pragma once
+
+// Which rows of a table a partition of a date has, where the table says of each row what its date
+// is: in a column `date` of dates, which a partition has no room for, since it gives every row its
+// own.
+//
+//   `date` is in the key   rows are bars of days. What belongs to another date is left out: here it
+//                          would pass for a second bar of this one, and its own partition has what
+//                          that day's bar was when it ended.
+//   otherwise              all rows; their dates are lost
+//
+// Rows without a date take the partition's. Threads: immutable. Valid as long as its snapshot.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "table/schema.h"
+#include "table/table.h"
+#include "table/types.h"
+
+namespace tickstack {
+
+class RowsOfDate {
+ public:
+  // Cost: a pass over the column, if there is one.
+  RowsOfDate(const Snapshot& snapshot, int32_t date);
+
+  // Whether `date` is in the key.
+  static bool ByKey(const Schema& schema);
+
+  bool leaves_out() const { return in_key_ && other_rows_ > 0; }
+  size_t rows() const { return snapshot_.rows() - (in_key_ ? other_rows_ : 0); }
+  // Of rows that have another date: how many there are, and from when to when.
+  size_t other_rows() const { return other_rows_; }
+  int32_t first_date() const { return first_date_; }
+  int32_t last_date() const { return last_date_; }
+
+  // Whether the partition has this row.
+  bool Has(size_t row) const { return !leaves_out() || IsOf(DateOf(row)); }
+
+ private:
+  int32_t DateOf(size_t row) const;
+  bool IsOf(int32_t date) const { return date == date_ || date == kNullInt; }
+
+  const Snapshot& snapshot_;
+  const int32_t date_;
+  int column_ = -1;
+  bool in_key_ = false;
+  size_t other_rows_ = 0;
+  int32_t first_date_ = 0;
+  int32_t last_date_ = 0;
+};
+
+}  // namespace tickstack
