@@ -112,6 +112,7 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   writer.database = how.database;
   writer.compression = how.compression;
   writer.workers = &workers;
+  writer.memory_bytes = how.memory_bytes;
   TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer, date, day->Tables()));
   rdb::WarnOfOtherDates(date, written);
   for (const auto& table : written.tables) {

@@ -253,7 +253,8 @@ port = 6012
 rdb = "two"
 database = "/db"
 hdb = "one"
-threads = 3
+threads = 4
+memory = "1GiB"
 keep_logs_days = 7
 retry_s = 0.5
 [eod.compression]
@@ -266,7 +267,8 @@ default = "gzip"
   const rdb::EndOfDayOptions& days = *config.rdbs[1].end_of_day;
   EXPECT_EQ(days.database, "/db");
   EXPECT_EQ(days.hdb, "127.0.0.1:5011");
-  EXPECT_EQ(days.threads, 3);
+  EXPECT_EQ(days.threads, 4);
+  EXPECT_EQ(days.memory_bytes, size_t{1} << 30);
   EXPECT_EQ(days.keep_logs_days, 7);
   EXPECT_EQ(days.retry_ns, 500'000'000);
   EXPECT_EQ(days.compression.Of("quote", "bid").algorithm, Compression::kZstd);

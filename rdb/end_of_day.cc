@@ -182,6 +182,7 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   options.database = options_.database;
   options.compression = options_.compression;
   options.workers = &workers_;
+  options.memory_bytes = options_.memory_bytes;
   options.observer = &stopper_;
   TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(options, date, tables));
   uint64_t rows = 0;

@@ -55,9 +55,10 @@ struct EndOfDayOptions {
   std::string log_folder;
   std::string hdb;  // host:port; empty: nobody is told.
   CompressionRules compression;
-  int threads = 2;  // That write.
+  int threads = 3;  // That write. One of three waits for the disk, as a rule.
   int nice = 10;
-  int keep_logs_days = -1;  // -1: for ever.
+  size_t memory_bytes = size_t{160} << 20;  // PartitionWriterOptions has it.
+  int keep_logs_days = -1;                  // -1: for ever.
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
   StorageObserver* observer = nullptr;  // Of the writes; may be nullptr.

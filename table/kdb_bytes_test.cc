@@ -215,7 +215,8 @@ TEST(AnymapWriter, GivesTheBytesOfTheFixturesThatKdbWrote) {
     const Snapshot snapshot = table->TakeSnapshot();
     const TemporaryFolder folder;
     const Storage storage;
-    ASSERT_TRUE(WriteAnymap(snapshot, 0, RowOrder(snapshot, RowsOfDate(snapshot, 0)), folder / "x",
+    ASSERT_TRUE(WriteAnymap(snapshot, 0, RowOrder(snapshot, RowsOfDate(snapshot, 0), nullptr),
+                            folder / "x",
                             {.compression = {}, .workers = nullptr, .storage = &storage})
                     .ok());
     // The counts in the headers are true ones here, and 0 or stale there.

@@ -131,7 +131,7 @@ class PartitionWriter {
                   std::span<const Snapshot> tables, std::span<const RowsOfDate> rows,
                   std::string folder)
       : options_(options), storage_(storage), tables_(tables), folder_(std::move(folder)) {
-    for (size_t i = 0; i < tables.size(); ++i) orders_.emplace_back(tables[i], rows[i]);
+    for (size_t i = 0; i < tables.size(); ++i) orders_.emplace_back(tables[i], rows[i], options.workers);
   }
 
   // All files of the partition, synced, and their folders.

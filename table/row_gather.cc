@@ -9,6 +9,8 @@ namespace {
 constexpr size_t kPassesMax = 16;
 // Elements that a symbol has in a chunk, below which looking for them costs more than it saves.
 constexpr size_t kElementsMin = 8;
+// Rows of a stretch that ascends, in the mean, to go by itself.
+constexpr size_t kStretchMin = 32;
 
 // Has the memory read from front to back ahead of those who pick from it.
 void Touch(const std::byte* memory, size_t bytes) {
@@ -23,22 +25,46 @@ void Touch(const std::byte* memory, size_t bytes) {
 
 }  // namespace
 
+// A strand while its pieces are still being found.
+struct OrderedWindow::Part {
+  size_t first_piece;
+  size_t to;
+  bool ascends;
+};
+
+// Rows that were sorted: one part for each stretch that ascends, or a single one if those are
+// short.
+void OrderedWindow::Split(std::span<const uint32_t> rows, size_t to, std::vector<Part>& parts) {
+  size_t stretches = 1;
+  for (size_t i = 1; i < rows.size(); ++i) stretches += rows[i] < rows[i - 1] ? 1 : 0;
+  const bool ascends = rows.size() >= stretches * kStretchMin;
+  while (!rows.empty()) {
+    size_t end = ascends ? 1 : rows.size();
+    while (end < rows.size() && rows[end - 1] < rows[end]) ++end;
+    parts.push_back({pieces.size(), to, ascends});
+    pieces.push_back(rows.first(end));
+    to += end;
+    rows = rows.subspan(end);
+  }
+}
+
 OrderedWindow::OrderedWindow(const RowOrder& order, size_t begin_row, size_t end_row) {
   const std::span<const std::span<const uint32_t>> runs = order.runs();
   const std::span<const RowOrder::Group> groups = order.groups();
-  struct Part {
-    size_t first_piece;
-    size_t to;
-    bool in_arrival;
-  };
   std::vector<Part> parts;
   const auto take = [&](size_t run, size_t end_run, size_t row, bool in_arrival) {
-    parts.push_back({pieces.size(), std::max(row, begin_row) - begin_row, in_arrival});
+    if (in_arrival) parts.push_back({pieces.size(), std::max(row, begin_row) - begin_row, true});
     for (; run < end_run && row < end_row; row += runs[run++].size()) {
       const size_t size = runs[run].size();
       const size_t skip = begin_row > row ? std::min(begin_row - row, size) : 0;
       const size_t stop = std::min(size, end_row - row);
-      if (skip < stop) pieces.push_back(runs[run].subspan(skip, stop - skip));
+      if (skip >= stop) continue;
+      const std::span<const uint32_t> rows = runs[run].subspan(skip, stop - skip);
+      if (in_arrival) {
+        pieces.push_back(rows);
+      } else {
+        Split(rows, row + skip - begin_row, parts);
+      }
     }
   };
   if (groups.empty()) take(0, runs.size(), 0, false);
@@ -53,8 +79,8 @@ OrderedWindow::OrderedWindow(const RowOrder& order, size_t begin_row, size_t end
   for (size_t i = 0; i < parts.size(); ++i) {
     const size_t end = i + 1 < parts.size() ? parts[i + 1].first_piece : pieces.size();
     if (parts[i].first_piece == end) continue;
-    strands.push_back({pieces.data() + parts[i].first_piece, pieces.data() + end, parts[i].to,
-                       parts[i].in_arrival});
+    strands.push_back(
+        {pieces.data() + parts[i].first_piece, pieces.data() + end, parts[i].to, parts[i].ascends});
   }
 }
 
@@ -91,7 +117,7 @@ void RowGather<T>::Fill(size_t begin_row, std::span<T> window) const {
   std::vector<Rest> rests;
   for (const OrderedWindow::Strand& strand : rows.strands) {
     T* to = window.data() + strand.to;
-    if (by_chunks && strand.in_arrival) {
+    if (by_chunks && strand.ascends) {
       const uint32_t* const first = strand.piece->data();
       rests.push_back({first, first + strand.piece->size(), to, strand.piece, strand.end_piece});
       continue;

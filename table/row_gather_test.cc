@@ -67,7 +67,7 @@ TEST(RowGather, FillsWindowsOfAnySizeInOrder) {
     }
     const Snapshot snapshot = table->TakeSnapshot();
     const RowsOfDate of_date(snapshot, 0);
-    const RowOrder order(snapshot, of_date);
+    const RowOrder order(snapshot, of_date, nullptr);
     const RowGather<uint64_t> gather(snapshot, 2, order);
     const size_t window_rows_max = 1 + rng() % (snapshot.rows() + 10);
     std::vector<uint64_t> gathered;
@@ -88,7 +88,7 @@ TEST(RowGather, FillsWindowsOfRowsThatAreInOrderOfTimeAlone) {
   AppendRows(5'000, 3, 100, rng, *table);
   const Snapshot snapshot = table->TakeSnapshot();
   const RowsOfDate of_date(snapshot, 0);
-  const RowOrder order(snapshot, of_date);
+  const RowOrder order(snapshot, of_date, nullptr);
   ASSERT_FALSE(order.in_place());
   std::vector<uint64_t> gathered(snapshot.rows());
   const RowGather<uint64_t> gather(snapshot, 2, order);

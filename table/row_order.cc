@@ -31,37 +31,42 @@ struct TimeOfRow {
   friend auto operator<=>(const TimeOfRow&, const TimeOfRow&) = default;
 };
 
-// The rows of `runs`, which ascend, by time; false if they were by time already, then `out` is as
-// it was. Rows are part of what is compared, so equal times stay as they were.
-bool SortByTime(const ColumnElements<int64_t>& times,
-                std::span<const std::span<const uint32_t>> runs, std::vector<uint32_t>& out) {
+// The rows of `runs`, which ascend, by time; nullopt if they are by time already. Rows are part of
+// what is compared, so equal times stay as they were. Most rows are in order but for a few that are
+// late: those are sorted, and merged with the rest, so the cost is that of looking at each.
+std::optional<std::vector<uint32_t>> SortByTime(const ColumnElements<int64_t>& times,
+                                                std::span<const std::span<const uint32_t>> runs) {
   constexpr size_t kPart = 1024;
   std::vector<int64_t> part(kPart);
-  std::vector<TimeOfRow> keyed;
-  keyed.reserve(RowCount(runs));
-  bool ascends = true;
+  std::vector<TimeOfRow> in_order, late;
+  in_order.reserve(RowCount(runs));
   for (std::span<const uint32_t> run : runs) {
     while (!run.empty()) {
       const std::span<const uint32_t> rows = run.first(std::min(kPart, run.size()));
       times.Gather(rows, part.data());
       for (size_t i = 0; i < rows.size(); ++i) {
-        ascends &= keyed.empty() || keyed.back().time_ns <= part[i];
-        keyed.push_back({part[i], rows[i]});
+        const bool is_late = !in_order.empty() && part[i] < in_order.back().time_ns;
+        (is_late ? late : in_order).push_back({part[i], rows[i]});
       }
       run = run.subspan(rows.size());
     }
   }
-  if (ascends) return false;
-  std::sort(keyed.begin(), keyed.end());
-  out.clear();
-  out.reserve(keyed.size());
-  for (const TimeOfRow& each : keyed) out.push_back(each.row);
-  return true;
+  if (late.empty()) return std::nullopt;
+  std::sort(late.begin(), late.end());
+  std::vector<uint32_t> sorted;
+  sorted.reserve(in_order.size() + late.size());
+  auto next = late.begin();
+  for (const TimeOfRow& each : in_order) {
+    for (; next != late.end() && *next < each; ++next) sorted.push_back(next->row);
+    sorted.push_back(each.row);
+  }
+  for (; next != late.end(); ++next) sorted.push_back(next->row);
+  return sorted;
 }
 
 }  // namespace
 
-RowOrder::RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date)
+RowOrder::RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date, WorkerPool* workers)
     : snapshot_(snapshot),
       of_date_(of_date),
       sym_(FindSym(snapshot.schema())),
@@ -72,6 +77,7 @@ RowOrder::RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date)
   } else {
     ByTime();
   }
+  if (!in_place_) PutInOrder(workers);
 }
 
 std::vector<uint32_t>& RowOrder::Own(size_t rows) {
@@ -93,39 +99,56 @@ void RowOrder::ByTime() {
   if (in_place_ && (time_ < 0 || times_ascend_)) return;
   std::vector<uint32_t>& rows = Own(snapshot_.rows());
   for (size_t row = 0; row < snapshot_.rows(); ++row) rows.push_back(static_cast<uint32_t>(row));
-  AddGroup(kNullSymbol, {rows}, times_ascend_);
-  groups_.clear();  // It is not one of a symbol.
+  drafts_.push_back({kNullSymbol, {rows}, times_ascend_, std::nullopt});
   in_place_ = false;
   times_ascend_ = time_ >= 0;
 }
 
-// Without what the partition leaves out.
-void RowOrder::LeaveOut(Runs& runs) {
-  std::vector<uint32_t> left;
-  for (const std::span<const uint32_t> run : runs) {
-    std::ranges::copy_if(run, std::back_inserter(left),
-                         [this](uint32_t row) { return of_date_.Has(row); });
+// Of one group: leaves out what the partition does, and sorts what is not in order.
+void RowOrder::PutInOrder(Draft& draft) const {
+  if (of_date_.leaves_out()) {
+    draft.own.emplace();
+    for (const std::span<const uint32_t> run : draft.runs) {
+      std::ranges::copy_if(run, std::back_inserter(*draft.own),
+                           [this](uint32_t row) { return of_date_.Has(row); });
+    }
+    draft.runs = {*draft.own};
   }
-  own_.push_back(std::move(left));
-  runs = {own_.back()};
+  if (time_ < 0 || draft.in_order) return;
+  std::optional<std::vector<uint32_t>> sorted = SortByTime(*times_, draft.runs);
+  draft.in_order = !sorted.has_value();
+  if (sorted) {
+    draft.own = *std::move(sorted);
+    draft.runs = {*draft.own};
+  }
 }
 
-// Behind those that are there.
-void RowOrder::AddGroup(SymbolId symbol, Runs runs, bool known_ascending) {
-  if (of_date_.leaves_out()) LeaveOut(runs);
-  const size_t rows = RowCount(runs);
-  if (rows == 0) return;
-  groups_.push_back({symbol, grouped_rows_, runs_.size(), true});
-  grouped_rows_ += rows;
-  if (time_ >= 0 && !known_ascending) {
-    std::vector<uint32_t> sorted;
-    if (SortByTime(*times_, runs, sorted)) {
-      own_.push_back(std::move(sorted));
-      runs = {own_.back()};
-      groups_.back().in_arrival = false;
-    }
+void RowOrder::PutInOrder(WorkerPool* workers) {
+  constexpr size_t kTaskGroups = 16;  // Most symbols have few rows.
+  const auto task = [this](size_t i) {
+    const size_t end = std::min((i + 1) * kTaskGroups, drafts_.size());
+    for (size_t at = i * kTaskGroups; at < end; ++at) PutInOrder(drafts_[at]);
+    return absl::OkStatus();
+  };
+  const size_t tasks = (drafts_.size() + kTaskGroups - 1) / kTaskGroups;
+  if (workers == nullptr) {
+    for (size_t i = 0; i < tasks; ++i) task(i).IgnoreError();
+  } else {
+    workers->ParallelFor(tasks, task).IgnoreError();  // A task has none.
   }
-  runs_.insert(runs_.end(), runs.begin(), runs.end());
+  size_t begin_row = 0;
+  for (Draft& draft : drafts_) {
+    const size_t rows = RowCount(draft.runs);
+    if (rows == 0) continue;
+    // In order of time alone there are no symbols.
+    if (sym_ >= 0) {
+      groups_.push_back({draft.symbol, begin_row, runs_.size(), time_ < 0 || draft.in_order});
+    }
+    begin_row += rows;
+    runs_.insert(runs_.end(), draft.runs.begin(), draft.runs.end());
+    if (draft.own) own_.push_back(*std::move(draft.own));
+  }
+  drafts_ = {};
 }
 
 void RowOrder::BySymbol() {
@@ -143,7 +166,8 @@ void RowOrder::BySymbol() {
     const Postings postings = *snapshot_.RowsOf(id);
     Runs runs;
     for (const PostingRun& run : postings.runs) runs.push_back(run.rows);
-    AddGroup(id, std::move(runs), postings.times.has_value() && postings.time_sorted);
+    drafts_.push_back(
+        {id, std::move(runs), postings.times.has_value() && postings.time_sorted, std::nullopt});
   }
 }
 
@@ -186,8 +210,11 @@ void RowOrder::BySymbolWithoutIndex() {
   each_row([&](size_t slot, uint32_t row) { rows[ends[slot]++] = row; });
   for (size_t i = 0; i < groups.size(); ++i) {
     const size_t end_row = i + 1 < groups.size() ? groups[i + 1].begin_row : rows.size();
-    AddGroup(groups[i].symbol,
-             {std::span(rows).subspan(groups[i].begin_row, end_row - groups[i].begin_row)}, false);
+    drafts_.push_back(
+        {groups[i].symbol,
+         {std::span(rows).subspan(groups[i].begin_row, end_row - groups[i].begin_row)},
+         false,
+         std::nullopt});
   }
 }
 

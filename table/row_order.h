@@ -13,7 +13,7 @@
 // nearly: then a symbol's rows are those of its index, in place.
 //
 // Memory: 4 bytes for each row of a symbol that has to be sorted (of all rows if the table has no
-// index by `sym`), and 16 for each row of one symbol while that one is.
+// index by `sym`), and 16 for each row of a symbol while that one is.
 //
 // Threads: immutable once made. Valid as long as its snapshot.
 
@@ -24,6 +24,7 @@
 #include <span>
 #include <vector>
 
+#include "base/worker_pool.h"
 #include "table/column_elements.h"
 #include "table/rows_of_date.h"
 #include "table/symbols.h"
@@ -38,11 +39,12 @@ class RowOrder {
     SymbolId symbol;
     size_t begin_row;
     size_t first_run;  // In runs(), whose next ones are this group's until those of the next.
-    bool in_arrival;   // Row numbers ascend: nothing was sorted.
+    bool in_arrival;   // Row numbers ascend: nothing had to be sorted.
   };
 
   // Of the rows that `of_date` has, which is of the same snapshot and outlives this.
-  RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date);
+  // `workers` help to sort; nullptr: nobody does.
+  RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date, WorkerPool* workers);
   RowOrder(const RowOrder&) = delete;
   RowOrder& operator=(const RowOrder&) = delete;
 
@@ -63,9 +65,17 @@ class RowOrder {
   void ByTime();
   void BySymbol();
   void BySymbolWithoutIndex();
-  void AddGroup(SymbolId symbol, Runs runs, bool known_ascending);
+  // A group to be.
+  struct Draft {
+    SymbolId symbol;
+    Runs runs;
+    bool in_order;                             // Known to be in order of time.
+    std::optional<std::vector<uint32_t>> own;  // Rows that `runs` has, where the index has not.
+  };
+
+  void PutInOrder(Draft& draft) const;
+  void PutInOrder(WorkerPool* workers);
   std::vector<uint32_t>& Own(size_t rows);
-  void LeaveOut(Runs& runs);
 
   const Snapshot& snapshot_;
   const RowsOfDate& of_date_;
@@ -75,7 +85,7 @@ class RowOrder {
   bool in_place_ = false;
   bool times_ascend_ = false;
   std::vector<Group> groups_;
-  size_t grouped_rows_ = 0;
+  std::vector<Draft> drafts_;  // Only while this is made.
   Runs runs_;
   std::deque<std::vector<uint32_t>> own_;  // Rows that runs_ has, where the index has not got them.
 };
