@@ -14,7 +14,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax build demo test test-dax test-qpython bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-browser pictures bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -23,6 +23,8 @@ help:
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
+	@echo "make test-browser  a load test's report in a headless Chromium (installs it, 290 MB)"
+	@echo "make pictures      the report's pictures in docs/pictures/, by the same browser"
 	@echo "make bench         every benchmark"
 	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
 	@echo "make format        clang-format over all sources"
@@ -35,6 +37,10 @@ deps:
 
 deps-dax:
 	@packaging/install_deps.sh debian-packages-dax.txt
+
+deps-browser:
+	@command -v "$${TICKSTACK_CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null || \
+	  packaging/install_deps.sh debian-packages-browser.txt
 
 # A preset is configured once, for builds from nothing (tickstack_add.cmake has the option); afterwards ninja itself notices changes of the CMake files.
 build/%/build.ninja: | deps
@@ -57,6 +63,12 @@ test-dax: build deps-dax
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh
+
+test-browser: build deps-browser
+	tests/browser/report_test.py --program $(PROGRAM)
+
+pictures: build deps-browser
+	tests/browser/pictures.py --program $(PROGRAM)
 
 bench: build/release/build.ninja
 	cmake --build build/release --parallel $(JOBS) --target tickstack benchmarks

@@ -17,6 +17,7 @@
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
+#include "cli/report_command.h"
 #include "cli/tiers_command.h"
 #include "cli/up_command.h"
 
@@ -104,6 +105,13 @@ void AddEodCommand(CLI::App& app, EodOptions& options, Action& action) {
   command.add_option("--database", options.database,
                      "With --date: where to, instead of the configuration's");
   command.callback([&] { action = [&] { return RunEod(options); }; });
+}
+
+void AddReportCommand(CLI::App& app, std::string& directory, Action& action) {
+  CLI::App& command =
+      *app.add_subcommand("report", "Make the page of a load test's run again from its files");
+  command.add_option("directory", directory, "The run's directory")->required();
+  command.callback([&] { action = [&] { return RunReport(directory); }; });
 }
 
 struct LogOptions {
@@ -217,6 +225,7 @@ int Main(int argc, char** argv) {
   EodOptions eod;
   QueryOptions query;
   TiersOptions tiers;
+  std::string report;
   LogOptions log;
   HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
@@ -230,6 +239,7 @@ int Main(int argc, char** argv) {
   AddMonitorCommand(app, *config, action);
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);
+  AddReportCommand(app, report, action);
   AddLogCommand(app, log, action);
   AddHdbTools(app, hdb_tools, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {

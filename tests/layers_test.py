@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- cli
+    base <- mem <- table <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- loadtest <- cli
 
 An include only looks left; query and wire do not include each other, and the processes never include
 one another: they meet on the wire. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
@@ -26,7 +26,8 @@ MAY_INCLUDE = {
     "wire": {"base", "mem", "table"},
     "serve": {"base", "mem", "table", "query", "wire"},
     **{process: set(LIBRARIES) for process in PROCESSES},
-    "cli": set(LIBRARIES + PROCESSES),
+    "loadtest": set(LIBRARIES + PROCESSES),
+    "cli": set(LIBRARIES + PROCESSES + ["loadtest"]),
 }
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}

@@ -1,0 +1,23 @@
+#include "cli/report_command.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/status.h"
+#include "loadtest/report.h"
+
+namespace tickstack {
+
+int RunReport(const std::string& run_directory) {
+  const absl::Status status = loadtest::WriteReport(run_directory);
+  if (!status.ok()) {
+    fmt::print(stderr, "tickstack report: {}\n", Message(status));
+    return EXIT_FAILURE;
+  }
+  fmt::print("{}/report.html\n", run_directory);
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tickstack

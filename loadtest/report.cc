@@ -1,0 +1,222 @@
+#include "loadtest/report.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "loadtest/report_assets.h"
+#include "loadtest/report_charts.h"
+#include "loadtest/report_groups.h"
+#include "loadtest/report_run.h"
+#include "loadtest/report_series.h"
+#include "loadtest/report_story.h"
+#include "loadtest/report_tables.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest {
+namespace report {
+namespace {
+
+constexpr size_t kFailureBytesMax = 4000;  // A reason may have the last lines of a log.
+constexpr size_t kFailuresMax = 40;
+
+std::string Head(const RunFiles& run) {
+  return fmt::format(
+      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+      "<meta name=\"color-scheme\" content=\"light dark\">\n"
+      // Nothing is fetched, and a name that got through as markup could not fetch either.
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
+      "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
+      "<link rel=\"icon\" href=\"data:,\">\n<title>Load test {}</title>\n"
+      "<style>\n{}\n{}\n</style>\n</head>\n",
+      EscapeHtml(run.name), kUPlotMinCss, kReportCss);
+}
+
+std::string FailureSection(const std::vector<std::string>& failures) {
+  if (failures.empty()) return "";
+  std::string html =
+      "<section class=\"failures\" role=\"alert\" aria-labelledby=\"failures\">\n"
+      "<h2 id=\"failures\">FAILED</h2>\n<ul>\n";
+  for (size_t i = 0; i < std::min(failures.size(), kFailuresMax); ++i) {
+    const bool cut = failures[i].size() > kFailureBytesMax;
+    html += fmt::format("<li>{}{}</li>\n", EscapeHtml(failures[i].substr(0, kFailureBytesMax)),
+                        cut ? " ..." : "");
+  }
+  if (failures.size() > kFailuresMax) {
+    html += fmt::format("<li>and {} more</li>\n", failures.size() - kFailuresMax);
+  }
+  return html +
+         "</ul>\n<p>What follows was measured up to then. It is no result.</p>\n</section>\n";
+}
+
+std::string SimulatedNote(const RunFiles& run) {
+  const bool simulated = std::any_of(run.tests.begin(), run.tests.end(), [](const auto& test) {
+    return std::any_of(test.stacks.begin(), test.stacks.end(),
+                       [](const StackResult& stack) { return stack.simulated; });
+  });
+  if (!simulated) return "";
+  return "<p class=\"note\"><span class=\"simulated\">SIMULATED</span> Stacks with this mark ran "
+         "on "
+         "ordinary memory that was slowed down by a model of other hardware. They show what to "
+         "expect, not what was measured on it.</p>\n";
+}
+
+std::string Header(const RunFiles& run) {
+  std::vector<std::string> facts;
+  const auto add = [&facts](std::string_view what, const std::string& text) {
+    if (!text.empty())
+      facts.push_back(fmt::format("<dt>{}</dt><dd>{}</dd>", what, EscapeHtml(text)));
+  };
+  add("Begin", run.begin);
+  add("Rate", run.updates_per_s > 0 ? CountText(run.updates_per_s) + " updates/s" : "");
+  if (run.quotes_per_trade) add("Quotes to a trade", fmt::format("{:g}", *run.quotes_per_trade));
+  if (run.symbols) add("Symbols", CountText(static_cast<double>(*run.symbols)));
+  if (run.seed) add("Seed", std::to_string(*run.seed));
+  std::string html = fmt::format(
+      "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", EscapeHtml(run.name));
+  html += FailureSection(Failures(run));
+  html += fmt::format("<p class=\"story\">{}</p>\n", EscapeHtml(StorySentence(run)));
+  html += SimulatedNote(run) + "<dl class=\"facts\">";
+  for (const std::string& fact : facts) html += "<div>" + fact + "</div>";
+  html += "</dl>\n";
+  if (!run.command.empty()) {
+    html += fmt::format(
+        "<p class=\"command\"><span class=\"quiet\">Command:</span> <code>{}</code></p>\n",
+        EscapeHtml(run.command));
+  }
+  return html + "</header>\n";
+}
+
+std::string PaperSection(const RunFiles& run) {
+  const std::string table = PaperTable(run);
+  if (table.empty()) return "";
+  return "<section aria-labelledby=\"paper\">\n<h2 id=\"paper\">Beside the paper</h2>\n"
+         "<p>\"Using Intel Optane memory to expand the capacity of a typical realtime kdb market "
+         "data "
+         "system\" compared the same places with kdb+. Its figures are as published, from another "
+         "machine with other data: compare the ratios, and how they move with the timers, rather "
+         "than "
+         "the times.</p>\n" +
+         table +
+         "<p class=\"quiet\">Latency: from a tick's making until it was in the bars of the RDB, "
+         "the "
+         "longest of the last minute. Query: theirs is the mean of a query over every symbol, ours "
+         "the "
+         "median of all questions of one sample, so only the ratios compare. Theirs count queries "
+         "of an "
+         "RDB (Test 2: of all RDBs), ours samples of a stack's monitors.</p>\n</section>\n";
+}
+
+std::string LimitList(const std::vector<Limit>& limits) {
+  if (limits.empty()) return "<p>Nothing of it was measured.</p>\n";
+  std::string html = "<ul class=\"limits\">\n";
+  for (const Limit& limit : limits) {
+    html += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", limit.reached ? "reached" : "room",
+                        limit.reached ? "Limit:" : "Room:", EscapeHtml(limit.text));
+  }
+  return html + "</ul>\n";
+}
+
+std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series) {
+  const TestResult& test = run.tests[i];
+  std::string html = fmt::format(
+      "<section class=\"test\" aria-labelledby=\"test-{0}\">\n<h2 id=\"test-{0}\">Test {1}</h2>\n"
+      "<p>Batches every {2:g} ms, questions every {3:g} ms, for {4}{5}.</p>\n",
+      i, EscapeHtml(test.name), test.batch_ms, test.query_ms, SettingText(test.seconds * 1e3),
+      test.prestress_quotes || test.prestress_trades
+          ? fmt::format(", on top of {} quotes and {} trades",
+                        CountText(static_cast<double>(test.prestress_quotes.value_or(0))),
+                        CountText(static_cast<double>(test.prestress_trades.value_or(0))))
+          : "");
+  html += ChartFigures(test, series, i);
+  html += SideBySideTable(test, i);
+  html += "<h3>Where the limits are</h3>\n" + LimitList(Limits(run, test, series));
+  html += TierTable(test, i);
+  html += "<details class=\"full\"><summary>All times, rows and processes of this test</summary>\n";
+  html += PercentileTable(test, i) + RowsTable(test, i) + ProcessTable(test, i);
+  return html + "</details>\n</section>\n";
+}
+
+std::string MaximumSection(const RunFiles& run) {
+  if (run.maxima.empty()) return "";
+  std::string html =
+      "<section aria-labelledby=\"maximum\">\n<h2 id=\"maximum\">The highest rate</h2>\n";
+  for (size_t i = 0; i < run.maxima.size(); ++i) {
+    const Maximum& maximum = run.maxima[i];
+    html += fmt::format(
+        "<p>{} sustained <b>{} updates/s</b> with a latency below {}; it captured {} a second. "
+        "The next step: {}.</p>\n",
+        EscapeHtml(maximum.stack), CountText(maximum.updates_per_s),
+        maximum.below_ms ? SettingText(*maximum.below_ms) : "any bound",
+        CountText(maximum.achieved_per_s),
+        maximum.broke.empty() ? "not tried" : EscapeHtml(maximum.broke));
+    html += MaximumTable(maximum, i);
+  }
+  return html + "</section>\n";
+}
+
+std::string Foot() {
+  return fmt::format(
+      "<section aria-labelledby=\"how\">\n<h2 id=\"how\">How to read this</h2>\n"
+      "<p>A latency is the time from when a tick was due until a query saw it, so a feed or a "
+      "stack "
+      "that falls behind shows here. A tick waits for the tickerplant's timer first. \"99 % "
+      "within\" "
+      "is the time that one value in a hundred exceeds. A ratio compares the means of the stacks "
+      "of "
+      "one placement. One run says nothing about how much the next one differs: "
+      "<code>tickstack compare</code> does.</p>\n</section>\n"
+      "<footer class=\"quiet\"><p>Made by tickstack. Charts: uPlot, MIT licence.</p>\n"
+      "<details><summary>Licence of uPlot</summary><pre>{}</pre></details></footer>\n",
+      EscapeHtml(kLICENSE));
+}
+
+std::string Page(const RunFiles& run, const std::vector<TestSeries>& series) {
+  std::string html = Head(run) + "<body>\n<main>\n" + Header(run);
+  html +=
+      "<noscript><p class=\"note\">The charts need scripts. All that they show is in the tables, "
+      "but for the course over time.</p></noscript>\n";
+  html += MaximumSection(run) + PaperSection(run);
+  for (size_t i = 0; i < run.tests.size(); ++i) html += TestSection(run, i, series[i]);
+  html += "<section aria-labelledby=\"environment\">\n<h2 id=\"environment\">Environment</h2>\n" +
+          EnvironmentTable(run) + "</section>\n" + Foot() + "</main>\n";
+  html += fmt::format("<script type=\"application/json\" id=\"data\">{}</script>\n",
+                      EscapeForScript(ChartData(run, series)));
+  html += fmt::format("<script>\n{}\n</script>\n<script>\n{}\n</script>\n</body>\n</html>\n",
+                      kUPlotIifeMinJs, kReportJs);
+  return html;
+}
+
+absl::Status WriteWhole(const std::string& path, std::string_view text) {
+  const std::string temporary = path + ".tmp";
+  TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(temporary));
+  TS_RETURN_IF_ERROR(file.Truncate(0));
+  absl::Status written = file.WriteAt(0, std::as_bytes(std::span(text)));
+  if (written.ok()) written = file.SyncData();
+  if (written.ok()) written = RenameReplacing(temporary, path);
+  if (!written.ok()) unlink(temporary.c_str());
+  return written;
+}
+
+}  // namespace
+}  // namespace report
+
+absl::StatusOr<std::string> ReportPage(const std::string& run_directory) {
+  TS_ASSIGN_OR_RETURN(const report::RunFiles run, report::ReadRun(run_directory));
+  TS_ASSIGN_OR_RETURN(const std::vector<report::TestSeries> series, report::ReadSeries(run));
+  return report::Page(run, series);
+}
+
+absl::Status WriteReport(const std::string& run_directory) {
+  TS_ASSIGN_OR_RETURN(const std::string page, ReportPage(run_directory));
+  return report::WriteWhole(run_directory + "/report.html", page);
+}
+
+}  // namespace tickstack::loadtest

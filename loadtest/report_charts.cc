@@ -1,0 +1,231 @@
+#include "loadtest/report_charts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "loadtest/report_groups.h"
+#include "loadtest/report_tables.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double kStepsPerDecade = 12;
+constexpr int kDecadesMax = 9;
+
+// Four digits: more than a pixel can show.
+Json Short(double number) {
+  if (!std::isfinite(number)) return nullptr;
+  if (number == 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(std::abs(number))) - 3);
+  const double rounded = std::round(number / unit) * unit;
+  // Again from its decimal digits, since that multiplication leaves some behind the fourth.
+  return std::stod(fmt::format("{:.4g}", rounded));
+}
+
+// The stacks in the order of their placements, each with the number of its placement and its own
+// number there.
+struct Place {
+  const StackResult* stack;
+  size_t index, group, nth;
+};
+
+std::vector<Place> PlacesOf(const TestResult& test) {
+  std::vector<Place> places;
+  const std::vector<Group> groups = GroupsOf(test);
+  for (size_t g = 0; g < groups.size(); ++g) {
+    for (size_t n = 0; n < groups[g].stacks.size(); ++n) {
+      const StackResult* const stack = groups[g].stacks[n];
+      const auto index = static_cast<size_t>(stack - test.stacks.data());
+      places.push_back({.stack = stack, .index = index, .group = g, .nth = n});
+    }
+  }
+  return places;
+}
+
+size_t UsedSlices(const TestSeries& series) {
+  size_t used = 0;
+  for (const StackSeries& stack : series.stacks) {
+    for (const Series& values : stack.metrics) {
+      for (size_t i = used; i < values.size(); ++i) {
+        if (!values[i].empty()) used = i + 1;
+      }
+    }
+  }
+  return used;
+}
+
+Json MetricJson(const Series& series, const MetricResult& result, size_t slices) {
+  Json least = Json::array(), most = Json::array(), curve = Json::array();
+  bool any = false;
+  for (size_t i = 0; i < slices && i < series.size(); ++i) {
+    const bool empty = series[i].empty();
+    any = any || !empty;
+    least.push_back(empty ? Json() : Short(series[i].least));
+    most.push_back(empty ? Json() : Short(series[i].most));
+  }
+  for (const double value : QuantileCurve(result)) curve.push_back(Short(value));
+  Json json = Json::object();
+  if (any) json = {{"least", std::move(least)}, {"most", std::move(most)}};
+  if (!curve.empty()) json["curve"] = std::move(curve);
+  return json;
+}
+
+Json StackJson(const Place& place, const StackSeries& series, size_t slices) {
+  Json metrics = Json::object();
+  for (size_t i = 0; i < kMetrics; ++i) {
+    Json metric = MetricJson(series.metrics[i], place.stack->metrics[i], slices);
+    if (!metric.empty()) metrics[std::string(kMetricNames[i])] = std::move(metric);
+  }
+  Json tiers = Json::object();
+  for (const auto& [tier, rdbs] : series.tiers) {
+    Json used = Json::array();
+    const std::vector<double> total = series.TierTotal(tier);
+    for (size_t i = 0; i < slices && i < total.size(); ++i) used.push_back(Short(total[i]));
+    tiers[tier] = std::move(used);
+  }
+  return {{"name", place.stack->name + (place.stack->simulated ? " (SIMULATED)" : "")},
+          {"group", place.group},
+          {"nth", place.nth},
+          {"metrics", std::move(metrics)},
+          {"tiers", std::move(tiers)}};
+}
+
+std::string ColourKey(const TestResult& test) {
+  std::string html = "<ul class=\"key\">";
+  for (const Place& place : PlacesOf(test)) {
+    html += fmt::format("<li><i class=\"c{} d{}\" aria-hidden=\"true\"></i>{}</li>",
+                        place.group % 6, place.nth % 3, StackLabel(*place.stack));
+  }
+  return html + "</ul>\n";
+}
+
+std::string LabelOfMetric(const TestResult& test, Metric metric) {
+  std::string text;
+  for (const StackResult& stack : test.stacks) {
+    const Distribution& whole = stack.metric(metric).whole;
+    if (whole.count == 0) continue;
+    text += fmt::format("; {}: median {}, 99 % within {}, longest {}", stack.name,
+                        DurationText(whole.p50_ms), DurationText(whole.p99_ms),
+                        DurationText(whole.max_ms));
+  }
+  return text;
+}
+
+std::string LabelOfTiers(const TestResult& test) {
+  std::string text;
+  for (const StackResult& stack : test.stacks) {
+    for (const TierUse& tier : stack.tiers) {
+      text += fmt::format("; {}, tier {}: {}", stack.name, tier.name, BytesText(tier.used));
+    }
+  }
+  return text;
+}
+
+bool AnyMeasured(const TestResult& test, Metric metric) {
+  return std::any_of(test.stacks.begin(), test.stacks.end(), [metric](const StackResult& stack) {
+    return stack.metric(metric).whole.count > 0;
+  });
+}
+
+std::string FigureHtml(size_t test_number, std::string_view kind, std::string_view title,
+                       std::string_view explanation, std::string_view metrics,
+                       std::string_view label) {
+  return fmt::format(
+      "<figure class=\"chart\" data-test=\"{}\" data-kind=\"{}\" data-metrics=\"{}\">\n"
+      "<figcaption><b>{}</b> <span class=\"quiet\">{}</span></figcaption>\n"
+      "<div class=\"plot\" role=\"img\" aria-label=\"{}{}\"></div>\n</figure>\n",
+      test_number, kind, metrics, title, explanation, title, EscapeHtml(label));
+}
+
+}  // namespace
+
+std::vector<double> QuantileCurve(const MetricResult& metric) {
+  std::vector<double> curve;
+  double count = 0;
+  for (const auto& [upper_ms, values] : metric.histogram) count += static_cast<double>(values);
+  if (count <= 0) return curve;
+  const double longest = metric.whole.max_ms.value_or(metric.histogram.back().first);
+  size_t bucket = 0;
+  double below = static_cast<double>(metric.histogram[0].second);
+  for (int k = 0; k <= kStepsPerDecade * kDecadesMax; ++k) {
+    const double rest = std::pow(10, -k / kStepsPerDecade);
+    if (rest * count < 1) break;  // Less than one value is longer.
+    const double rank = std::max(1.0, std::ceil((1 - rest) * count));
+    while (below < rank && bucket + 1 < metric.histogram.size()) {
+      below += static_cast<double>(metric.histogram[++bucket].second);
+    }
+    curve.push_back(std::min(metric.histogram[bucket].first, longest));
+  }
+  curve.push_back(longest);
+  return curve;
+}
+
+std::string ChartFigures(const TestResult& test, const TestSeries& series, size_t number) {
+  const double slice_s = series.slice_s;
+  std::vector<Metric> freshness;
+  for (const Metric metric :
+       {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
+    if (AnyMeasured(test, metric)) freshness.push_back(metric);
+  }
+  std::vector<Metric> queries;
+  for (const Metric metric : {Metric::kAsof, Metric::kQuery}) {
+    if (AnyMeasured(test, metric)) queries.push_back(metric);
+  }
+  const auto names = [](const std::vector<Metric>& metrics) {
+    std::string text;
+    for (const Metric metric : metrics) {
+      text += (text.empty() ? "" : " ") + std::string(kMetricNames[static_cast<size_t>(metric)]);
+    }
+    return text;
+  };
+  std::string html = ColourKey(test) + "<div class=\"charts\">\n";
+  if (!freshness.empty()) {
+    html +=
+        FigureHtml(number, "time", "Latency over time",
+                   fmt::format("the longest in every {}", SettingText(std::round(slice_s * 1e3))),
+                   names(freshness), LabelOfMetric(test, freshness[0]));
+    html += FigureHtml(number, "curve", "Latency, distribution",
+                       "how many of all values are below a time", names(freshness),
+                       LabelOfMetric(test, freshness[0]));
+  }
+  if (!queries.empty()) {
+    html +=
+        FigureHtml(number, "time", "Query time",
+                   fmt::format("the longest in every {}", SettingText(std::round(slice_s * 1e3))),
+                   names(queries), LabelOfMetric(test, queries[0]));
+  }
+  html +=
+      FigureHtml(number, "tiers", "Memory by tier", "bytes that hold rows", "", LabelOfTiers(test));
+  return html + "</div>\n";
+}
+
+std::string ChartData(const RunFiles& run, const std::vector<TestSeries>& series) {
+  Json titles = Json::object();
+  for (size_t i = 0; i < kMetrics; ++i) {
+    titles[std::string(kMetricNames[i])] = std::string(kMetricTitles[i]);
+  }
+  Json tests = Json::array();
+  for (size_t i = 0; i < run.tests.size(); ++i) {
+    const size_t slices = UsedSlices(series[i]);
+    Json stacks = Json::array();
+    for (const Place& place : PlacesOf(run.tests[i])) {
+      stacks.push_back(StackJson(place, series[i].stacks[place.index], slices));
+    }
+    tests.push_back({{"batch_ms", run.tests[i].batch_ms},
+                     {"slice_s", series[i].slice_s},
+                     {"slices", slices},
+                     {"stacks", std::move(stacks)}});
+  }
+  const Json data = {{"titles", std::move(titles)},
+                     {"steps_per_decade", kStepsPerDecade},
+                     {"tests", std::move(tests)}};
+  return data.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+}  // namespace tickstack::loadtest::report

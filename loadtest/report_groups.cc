@@ -1,0 +1,77 @@
+#include "loadtest/report_groups.h"
+
+#include <algorithm>
+
+namespace tickstack::loadtest::report {
+namespace {
+
+std::optional<double> UsedOfKind(const StackResult& stack, bool is_dram) {
+  std::optional<double> used;
+  for (const TierUse& tier : stack.tiers) {
+    if ((tier.kind == "dram") == is_dram && tier.used) used = used.value_or(0) + *tier.used;
+  }
+  return used;
+}
+
+}  // namespace
+
+std::vector<Group> GroupsOf(const TestResult& test) {
+  std::vector<Group> groups;
+  for (const StackResult& stack : test.stacks) {
+    auto group = std::find_if(groups.begin(), groups.end(), [&stack](const Group& one) {
+      return one.placement == stack.placement && one.simulated == stack.simulated;
+    });
+    if (group == groups.end()) {
+      groups.push_back({.placement = stack.placement, .simulated = stack.simulated, .stacks = {}});
+      group = groups.end() - 1;
+    }
+    group->stacks.push_back(&stack);
+  }
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const Group& group) { return group.placement == "dram"; });
+  return groups;
+}
+
+std::optional<double> MeanOf(const Group& group, const Figure& figure) {
+  double sum = 0, count = 0;
+  for (const StackResult* stack : group.stacks) {
+    const std::optional<double> value = figure(*stack);
+    if (!value) continue;
+    sum += *value;
+    ++count;
+  }
+  return count > 0 ? std::optional(sum / count) : std::nullopt;
+}
+
+std::optional<double> WorstOf(const Group& group, const Figure& figure) {
+  std::optional<double> worst;
+  for (const StackResult* stack : group.stacks) {
+    const std::optional<double> value = figure(*stack);
+    if (value) worst = std::max(worst.value_or(*value), *value);
+  }
+  return worst;
+}
+
+std::optional<double> DramUsed(const StackResult& stack) { return UsedOfKind(stack, true); }
+std::optional<double> OtherTiersUsed(const StackResult& stack) { return UsedOfKind(stack, false); }
+
+std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack) {
+  std::optional<double> seconds;
+  for (const ProcessUse& process : stack.processes) {
+    if (process.cpu_s) seconds = seconds.value_or(0) + *process.cpu_s;
+  }
+  if (!seconds || test.seconds <= 0) return std::nullopt;
+  return *seconds / test.seconds;
+}
+
+Metric FreshnessMetric(const TestResult& test) {
+  for (const Metric metric :
+       {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
+    for (const StackResult& stack : test.stacks) {
+      if (stack.metric(metric).whole.count > 0) return metric;
+    }
+  }
+  return Metric::kQuoteBarLag;
+}
+
+}  // namespace tickstack::loadtest::report

@@ -1,0 +1,41 @@
+#pragma once
+
+// The stacks of a test by where they keep their rows, which is what a load test compares.
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "loadtest/report_run.h"
+
+namespace tickstack::loadtest::report {
+
+struct Group {
+  std::string placement;
+  bool simulated = false;
+  std::vector<const StackResult*> stacks;  // Of the test, which outlives this.
+};
+
+// In the order of their first stacks, but DRAM first: what the others are compared with.
+std::vector<Group> GroupsOf(const TestResult& test);
+
+// What one stack gives; nullopt if it was not measured.
+using Figure = std::function<std::optional<double>(const StackResult&)>;
+
+// Over the stacks that have the figure; nullopt if none has.
+std::optional<double> MeanOf(const Group& group, const Figure& figure);
+std::optional<double> WorstOf(const Group& group, const Figure& figure);  // The largest.
+
+// Bytes in use in a stack's tiers of kind `dram`, or in all the others.
+std::optional<double> DramUsed(const StackResult& stack);
+std::optional<double> OtherTiersUsed(const StackResult& stack);
+
+// Cores that a stack's processes kept busy; nullopt if none said how long it ran.
+std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack);
+
+// Which of the metrics says most about freshness, among those that some stack measured: bars before
+// rows, since a bar's tick has gone through the whole stack. kQuoteBarLag if none was.
+Metric FreshnessMetric(const TestResult& test);
+
+}  // namespace tickstack::loadtest::report

@@ -1,0 +1,382 @@
+// What the report says: texts, the paper's rows, the story, failures, limits, and the page.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "base/status.h"
+#include "loadtest/report.h"
+#include "loadtest/report_charts.h"
+#include "loadtest/report_groups.h"
+#include "loadtest/report_paper.h"
+#include "loadtest/report_story.h"
+#include "loadtest/report_tables.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+StackResult Stack(const std::string& name, const std::string& placement, double p99_ms = 50) {
+  StackResult stack;
+  stack.name = name;
+  stack.placement = placement;
+  Distribution& lag = stack.metrics[static_cast<size_t>(Metric::kQuoteBarLag)].whole;
+  lag = {.count = 100, .p50_ms = p99_ms / 2, .p99_ms = p99_ms, .p999_ms = p99_ms, .max_ms = p99_ms};
+  stack.metrics[static_cast<size_t>(Metric::kAsof)].whole = {
+      .count = 100, .p50_ms = p99_ms / 100, .p99_ms = 1, .p999_ms = 1, .max_ms = 1};
+  stack.rows = {{.table = "quote", .offered = 10, .logged = 10, .captured = 10}};
+  stack.captured_per_s = stack.offered_per_s = 48'000;
+  return stack;
+}
+
+TestResult MakeTest(double batch_ms, double query_ms, std::vector<StackResult> stacks) {
+  TestResult test;
+  test.name = "test";
+  test.batch_ms = batch_ms;
+  test.query_ms = query_ms;
+  test.seconds = 60;
+  test.stacks = std::move(stacks);
+  return test;
+}
+
+RunFiles RunOf(std::vector<TestResult> tests) {
+  RunFiles run;
+  run.name = "march2020";
+  run.updates_per_s = 48'000;
+  run.cores = 4;
+  run.tests = std::move(tests);
+  return run;
+}
+
+RunFiles TwoStacks() {
+  return RunOf({MakeTest(50, 300, {Stack("a", "filesystem:/mnt", 80), Stack("b", "dram", 50)})});
+}
+
+// A copy of the run in the test data, with its summary changed.
+class Directory {
+ public:
+  Directory() {
+    char name[] = "/tmp/report_test.XXXXXX";
+    path_ = mkdtemp(name);
+    std::filesystem::copy("tests/data/loadtest_run", path_);
+  }
+  ~Directory() { std::filesystem::remove_all(path_); }
+  const std::string& path() const { return path_; }
+
+  void Replace(const std::string& file, const std::string& from, const std::string& to) const {
+    std::string text = Read(file);
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) {
+      text.replace(at, from.size(), to);
+    }
+    std::ofstream(path_ + "/" + file) << text;
+  }
+  std::string Read(const std::string& file) const {
+    std::ostringstream text;
+    text << std::ifstream(path_ + "/" + file).rdbuf();
+    return text.str();
+  }
+
+ private:
+  std::string path_;
+};
+
+TEST(ReportText, EscapesWhatHtmlReads) {
+  EXPECT_EQ("&lt;b&gt; &amp; &quot;x&quot; &#39;y&#39;", EscapeHtml("<b> & \"x\" 'y'"));
+  EXPECT_EQ("caf\xc3\xa9\n", EscapeHtml("caf\xc3\xa9\n"));
+  EXPECT_EQ(
+      "a\xef\xbf\xbd"
+      "b",
+      EscapeHtml("a\xff"
+                 "b"));                                           // Not UTF-8.
+  EXPECT_EQ("\xef\xbf\xbd\xef\xbf\xbd", EscapeHtml("\xe2\x82"));  // Cut short.
+  EXPECT_EQ(
+      "a\xef\xbf\xbd"
+      "b",
+      EscapeHtml("a\x1b"
+                 "b"));  // A control character.
+  EXPECT_EQ(
+      "a\xef\xbf\xbd"
+      "b",
+      EscapeHtml("a\xe2\x80\xae"
+                 "b"));                                           // U+202E turns the text.
+  EXPECT_EQ("\xef\xbf\xbd\xef\xbf\xbd", EscapeHtml("\xc0\x80"));  // An overlong zero.
+}
+
+TEST(ReportText, NoScriptEndsInAScript) {
+  EXPECT_EQ("\"\\u003c/script>\\u003c!--\"", EscapeForScript("\"</script><!--\""));
+}
+
+TEST(ReportText, ShowsThreeDigitsAndAUnitThatFits) {
+  EXPECT_EQ("36.5 ms", DurationText(36.5));
+  EXPECT_EQ("417 us", DurationText(0.4171));
+  EXPECT_EQ("1.04 s", DurationText(1042.0));
+  EXPECT_EQ("4 min 45 s", DurationText(285'000.0));
+  EXPECT_EQ("1 min", DurationText(60'000.0));
+  EXPECT_EQ("1 min", DurationText(59'999.0));
+  EXPECT_EQ("2 h 5 min", DurationText(7'500'000.0));
+  EXPECT_EQ("0 ms", DurationText(0.0));
+  EXPECT_EQ("30.0 ms", DurationText(30.0));
+  EXPECT_EQ("1.00 ms", DurationText(0.9999));
+  EXPECT_EQ("50 ms", SettingText(50.0));
+  EXPECT_EQ("2.4 s", SettingText(2400.0));
+  EXPECT_EQ("30 min", SettingText(1'800'000.0));
+  EXPECT_EQ("n/a", DurationText(std::nullopt));
+  EXPECT_EQ("171 MiB", BytesText(171.0 * 0x1p20));
+  EXPECT_EQ("0.990 GiB", BytesText(0.99 * 0x1p30));
+  EXPECT_EQ("1,234,567", CountText(1'234'567.0));
+  EXPECT_EQ("1.64x", RatioText(59.9, 36.5));
+  EXPECT_EQ("2280x", RatioText(285'000, 125));
+  EXPECT_EQ("< 0.01x", RatioText(5.77, 171'893));
+  EXPECT_EQ("n/a", RatioText(5.0, 0.0));
+  EXPECT_EQ("n/a", RatioText(std::nullopt, 1.0));
+}
+
+TEST(ReportPaper, MatchesTheTimersOfItsRows) {
+  const auto name_of = [](double batch_ms, double query_ms, int64_t dram_rdbs, int64_t other_rdbs) {
+    StackResult dram = Stack("a", "dram"), other = Stack("b", "filesystem:/mnt");
+    dram.rdbs = dram_rdbs;
+    other.rdbs = other_rdbs;
+    const PaperRow* const row = MatchingPaperRow(MakeTest(batch_ms, query_ms, {dram, other}));
+    return row == nullptr ? std::string() : std::string(row->name);
+  };
+  EXPECT_EQ("Test 1, 50/300", name_of(50, 300, 1, 1));
+  EXPECT_EQ("Test 1, 50/50", name_of(50, 50, 1, 1));
+  EXPECT_EQ("Test 1, 1000/50", name_of(1000, 50, 1, 1));
+  EXPECT_EQ("Test 1, 50/20", name_of(50, 20, 1, 1));
+  EXPECT_EQ("Test 2, 1000/50, 2 against 10 RDBs", name_of(1000, 50, 2, 10));
+  EXPECT_EQ("", name_of(1000, 50, 2, 2));
+  EXPECT_EQ("", name_of(50, 100, 1, 1));
+  EXPECT_EQ("", name_of(50, 300, 2, 10));
+  EXPECT_EQ(nullptr, MatchingPaperRow(MakeTest(50, 300, {Stack("a", "dram"), Stack("b", "dram")})));
+}
+
+TEST(ReportPaper, HasItsFinalFigures) {
+  const PaperRow& row = PaperRows()[3];
+  EXPECT_EQ(78'000, row.max_latency_ms.dram);
+  EXPECT_EQ(870'000, row.max_latency_ms.optane);
+  EXPECT_EQ(1080, PaperRows()[2].queries_per_minute.dram);
+}
+
+TEST(ReportGroups, DramIsWhatTheOthersAreComparedWith) {
+  const RunFiles run = TwoStacks();
+  const std::vector<Group> groups = GroupsOf(run.tests[0]);
+  ASSERT_EQ(2u, groups.size());
+  EXPECT_EQ("dram", groups[0].placement);
+  EXPECT_EQ("filesystem:/mnt", groups[1].placement);
+}
+
+TEST(ReportGroups, AMeanLeavesOutWhatWasNotMeasured) {
+  const RunFiles run = TwoStacks();
+  Group group{.placement = "", .simulated = false, .stacks = {}};
+  for (const StackResult& stack : run.tests[0].stacks) group.stacks.push_back(&stack);
+  const Figure one = [](const StackResult& stack) {
+    return stack.name == "a" ? std::optional(3.0) : std::nullopt;
+  };
+  EXPECT_EQ(3.0, MeanOf(group, one));
+  EXPECT_EQ(3.0, WorstOf(group, one));
+  EXPECT_EQ(std::nullopt, MeanOf(group, [](const StackResult&) { return std::nullopt; }));
+}
+
+TEST(ReportStory, SaysWhatWasComparedAndWhatCameOut) {
+  EXPECT_EQ(
+      "DRAM against filesystem, side by side at 48,000 updates/s for 1 min: 99 % of quotes reached "
+      "the bars within 50.0 ms in DRAM and 80.0 ms in filesystem (batches leave every 50 ms), an "
+      "as-of "
+      "join took 500 us in DRAM and 800 us in filesystem, and none of 20 rows was lost.",
+      StorySentence(TwoStacks()));
+}
+
+TEST(ReportStory, TellsOfTheHardestTest) {
+  RunFiles run = RunOf({MakeTest(50, 300, {Stack("a", "dram", 51)}),
+                        MakeTest(50, 20, {Stack("a", "dram", 90)}),
+                        MakeTest(1000, 50, {Stack("a", "dram", 1002)})});
+  run.tests[1].name = "50/20";
+  EXPECT_THAT(StorySentence(run), HasSubstr("(the hardest of 3 tests: 50/20)"));
+  EXPECT_THAT(StorySentence(run), HasSubstr("within 90.0 ms ("));
+}
+
+TEST(ReportStory, FallsBackToWhatWasMeasured) {
+  RunFiles run = RunOf({MakeTest(50, 300, {Stack("a", "dram")})});
+  auto& metrics = run.tests[0].stacks[0].metrics;
+  metrics[static_cast<size_t>(Metric::kTradeLag)] =
+      metrics[static_cast<size_t>(Metric::kQuoteBarLag)];
+  metrics[static_cast<size_t>(Metric::kQuoteBarLag)] = {};
+  EXPECT_THAT(StorySentence(run), HasSubstr("99 % of trades could be queried within 50.0 ms"));
+  metrics = {};
+  EXPECT_THAT(StorySentence(run), HasSubstr("freshness was not measured"));
+  EXPECT_EQ("The run has no tests.", StorySentence(RunOf({})));
+}
+
+TEST(ReportStory, LostRowsAreNotHidden) {
+  RunFiles run = TwoStacks();
+  run.tests[0].stacks[0].rows[0].captured = 9;
+  EXPECT_THAT(StorySentence(run), HasSubstr("ROWS ARE MISSING"));
+  EXPECT_THAT(Failures(run), ElementsAre("Test test: stack a: rows of quote differ: 10 offered, 10 "
+                                         "logged, 9 captured."));
+  run.tests[0].stacks[0].rows[0].captured.reset();
+  EXPECT_THAT(StorySentence(run), HasSubstr("not all rows were counted"));
+}
+
+TEST(ReportStory, FailuresBeginWithTheRuns) {
+  RunFiles run = TwoStacks();
+  EXPECT_TRUE(Failures(run).empty());
+  run.failed = true;
+  run.reason = "a died";
+  run.tests[0].stacks[1].failed = true;
+  EXPECT_THAT(Failures(run), ElementsAre("The run failed: a died", "Test test: stack b failed."));
+}
+
+TEST(ReportLimits, NameWhatWasSaturated) {
+  RunFiles run = TwoStacks();
+  StackResult& stack = run.tests[0].stacks[0];
+  stack.captured_per_s = 40'000;
+  stack.processes.resize(2);
+  stack.processes[0].name = "rdb";
+  stack.processes[0].cpu_s = 60 * 2.0;
+  stack.processes[1].name = "feed";
+  stack.processes[1].cpu_s = 60 * 1.8;
+  stack.tiers.resize(2);
+  stack.tiers[0].name = "pmem";
+  stack.tiers[0].kind = "filesystem";
+  stack.tiers[0].high_water = 95;
+  stack.tiers[0].capacity = 100;
+  stack.tiers[1] = stack.tiers[0];
+  stack.tiers[1].name = "dram";
+  stack.tiers[1].high_water = 50;
+  TestSeries series;
+  series.stacks.resize(2);
+  Series& lag = series.stacks[0].metrics[static_cast<size_t>(Metric::kQuoteBarLag)];
+  for (int i = 0; i < 30; ++i)
+    lag.push_back({.least = 1, .most = 50.0f + 10.0f * static_cast<float>(i)});
+  std::string all;
+  for (const Limit& limit : Limits(run, run.tests[0], series)) {
+    if (limit.reached) all += limit.text + "\n";
+  }
+  EXPECT_THAT(all, HasSubstr("a captured 40,000 rows/s of the 48,000 that were asked for"));
+  EXPECT_THAT(all, HasSubstr("kept 3.80 of 4 cores busy (95 %)"));
+  EXPECT_THAT(all, HasSubstr("rdb of a kept 2.00 cores busy"));
+  EXPECT_THAT(all, HasSubstr("Tier pmem of a: 95.0 B of 100 B at the most (95 %)"));
+  EXPECT_THAT(all, HasSubstr("a fell behind: its latency grew from 100 ms"));
+  EXPECT_THAT(all, Not(HasSubstr("Tier dram")));
+}
+
+TEST(ReportLimits, SayThatThereWasRoom) {
+  RunFiles run = TwoStacks();
+  TestSeries series;
+  series.stacks.resize(2);
+  series.stacks[0].metrics[static_cast<size_t>(Metric::kQuoteBarLag)] =
+      Series(30, {.least = 1, .most = 51});
+  for (const Limit& limit : Limits(run, run.tests[0], series))
+    EXPECT_FALSE(limit.reached) << limit.text;
+}
+
+TEST(ReportCharts, ACurveEndsWithTheLongest) {
+  MetricResult metric;
+  metric.histogram = {{1, 500}, {2, 400}, {3, 90}, {7.5, 10}};
+  metric.whole = {.count = 1000, .p50_ms = 1, .p99_ms = 3, .p999_ms = 7.5, .max_ms = 7.2};
+  const std::vector<double> curve = QuantileCurve(metric);
+  EXPECT_EQ(1, curve.at(0));   // 0 %
+  EXPECT_EQ(2, curve.at(12));  // 90 %
+  EXPECT_EQ(3, curve.at(24));  // 99 %
+  EXPECT_EQ(7.2, curve.back());
+  EXPECT_EQ(38u, curve.size());  // 99.9 % is entry 36.
+  EXPECT_TRUE(QuantileCurve({}).empty());
+}
+
+TEST(ReportTables, ARowHasAsManyCellsAsTheHead) {
+  const RunFiles run = TwoStacks();
+  for (const std::string& table :
+       {SideBySideTable(run.tests[0], 0), PercentileTable(run.tests[0], 0),
+        RowsTable(run.tests[0], 0), PaperTable(run)}) {
+    const std::string head = table.substr(0, table.find("</thead>"));
+    const std::string last_head = head.substr(head.rfind("<tr>"));
+    const auto count = [](const std::string& text, const std::string& what) {
+      size_t found = 0;
+      for (size_t at = 0; (at = text.find(what, at)) != std::string::npos; ++at) ++found;
+      return found;
+    };
+    const size_t columns = count(last_head, "</th>") + count(last_head, "</td>");
+    for (size_t at = table.find("<tbody>");
+         (at = table.find("<tr><th scope=\"row\">", at)) != std::string::npos; ++at) {
+      const std::string row = table.substr(at, table.find("</tr>", at) - at);
+      ASSERT_EQ(columns, count(row, "</th>") + count(row, "</td>")) << row;
+    }
+    EXPECT_EQ(count(table, "<tbody>"), count(table, "</tbody>"));
+  }
+  EXPECT_EQ("",
+            PaperTable(RunOf({MakeTest(7, 7, {Stack("a", "dram"), Stack("b", "filesystem:/m")})})));
+}
+
+TEST(Report, IsOneFileWithoutANetwork) {
+  const Directory directory;
+  ASSERT_TRUE(WriteReport(directory.path()).ok());
+  const std::string page = directory.Read("report.html");
+  EXPECT_LT(page.size(), 1'000'000u);
+  EXPECT_THAT(page, HasSubstr("as published, on their hardware"));
+  EXPECT_THAT(page, HasSubstr("MIT licence"));
+  EXPECT_THAT(page, Not(HasSubstr(" src=")));
+  EXPECT_THAT(page, Not(HasSubstr("href=\"http")));
+  EXPECT_THAT(page, Not(HasSubstr("FAILED")));
+  EXPECT_THAT(page, Not(HasSubstr("SIMULATED")));
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/report.html.tmp"));
+}
+
+// Goal: no text of a file becomes markup or script. Method: names that try, in all three files.
+TEST(Report, EscapesAllTextsOfFiles) {
+  const Directory directory;
+  const std::string evil = "</script><img src=x onerror=alert(1)>";
+  directory.Replace("summary.json", "second-1", evil + "\\u2028");
+  directory.Replace("samples.csv", "second-1", evil + "\xe2\x80\xa8");
+  directory.Replace("summary.json", "filesystem:/mnt/second", "<b>\\\"'&");
+  directory.Replace("summary.json", "\"command\":\"", "\"command\":\"<u>");
+  directory.Replace("summary.json", "\"name\":\"march2020\"", "\"name\":\"<i>\"");
+  directory.Replace("environment.json", "tmpfs", "<tmpfs>");
+  directory.Replace("environment.json", "memkind", "<s>");
+  const absl::StatusOr<std::string> page = ReportPage(directory.path());
+  ASSERT_TRUE(page.ok()) << page.status();
+  const size_t scripts = page->find("<script>");  // Behind it is only what is built in.
+  const std::string ours = page->substr(page->find("<body>"), scripts - page->find("<body>"));
+  for (const char* markup : {"<img", "<b>\"", "<u>", "<i>", "<tmpfs>", "<s>"}) {
+    EXPECT_THAT(ours, Not(HasSubstr(markup)));
+  }
+  const size_t data = ours.find("id=\"data\">");
+  EXPECT_EQ(ours.find("</script>", data), ours.rfind("</script>"));
+  EXPECT_THAT(ours.substr(data), Not(HasSubstr("\xe2\x80\xa8")));
+}
+
+TEST(Report, FailuresComeFirstAndSimulationIsMarked) {
+  const Directory directory;
+  directory.Replace("summary.json", "\"outcome\":\"ok\",\"reason\":\"\",\"profile\"",
+                    "\"outcome\":\"failed\",\"reason\":\"rdb <killed>\",\"profile\"");
+  directory.Replace("summary.json", "\"placement\":\"filesystem:/mnt/second\",\"simulated\":false",
+                    "\"placement\":\"simulate:optane:/mnt\",\"simulated\":true");
+  const absl::StatusOr<std::string> page = ReportPage(directory.path());
+  ASSERT_TRUE(page.ok()) << page.status();
+  const size_t failed = page->find("rdb &lt;killed&gt;"), story = page->find("class=\"story\"");
+  ASSERT_NE(std::string::npos, failed);
+  EXPECT_LT(failed, story);
+  EXPECT_THAT(*page, HasSubstr("optane (SIMULATED)"));
+  EXPECT_THAT(*page, HasSubstr("second-1 <span class=\"simulated\">SIMULATED</span>"));
+}
+
+TEST(Report, ADamagedFileLeavesTheOldPage) {
+  const Directory directory;
+  ASSERT_TRUE(WriteReport(directory.path()).ok());
+  const std::string before = directory.Read("report.html");
+  directory.Replace("samples.csv", "50/50,dram-1", "60/60,dram-1");
+  const absl::Status status = WriteReport(directory.path());
+  EXPECT_EQ(absl::StatusCode::kDataLoss, status.code());
+  EXPECT_THAT(std::string(Message(status)), HasSubstr("samples.csv: line "));
+  EXPECT_EQ(before, directory.Read("report.html"));
+}
+
+}  // namespace
+}  // namespace tickstack::loadtest::report

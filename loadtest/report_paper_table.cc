@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "loadtest/report_groups.h"
+#include "loadtest/report_paper.h"
+#include "loadtest/report_tables.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+// As the paper measured it: made until in the aggregated data, the longest of the last minute.
+std::optional<double> LongestUntilInBars(const StackResult& stack) {
+  std::optional<double> longest;
+  for (const Metric metric : {Metric::kTradeBarLag, Metric::kQuoteBarLag}) {
+    const std::optional<double> max = stack.metric(metric).last_minute.max_ms;
+    if (max) longest = std::max(longest.value_or(*max), *max);
+  }
+  return longest;
+}
+
+std::string MegabytesText(double megabytes) {
+  return megabytes < 100 ? fmt::format("{:.3g} MB", megabytes) : CountText(megabytes) + " MB";
+}
+
+std::string MegabytesOf(std::optional<double> bytes) {
+  return bytes ? MegabytesText(*bytes / 1e6) : std::string(kNotMeasured);
+}
+
+// One row: the paper's two figures, then ours.
+class PaperLines {
+ public:
+  PaperLines(HtmlTable& table, const PaperRow& row, const TestResult& test)
+      : table_(table), row_(row), groups_(GroupsOf(test)) {}
+
+  void Add(std::string_view heading, const PaperPair& theirs, std::string (*their_text)(double),
+           std::optional<double> first, std::optional<double> second,
+           std::string (*our_text)(std::optional<double>)) {
+    table_.Row(heading, {their_text(theirs.dram), their_text(theirs.optane),
+                         RatioText(theirs.optane, theirs.dram), our_text(first), our_text(second),
+                         RatioText(second, first)});
+  }
+
+  void AddAll(const RunFiles& run) {
+    const Figure per_minute = [](const StackResult& stack) { return stack.queries_per_minute; };
+    const Figure query = [](const StackResult& stack) {
+      return stack.metric(Metric::kQuery).last_minute.p50_ms;
+    };
+    Add("Longest latency", row_.max_latency_ms, DurationText,
+        WorstOf(groups_[0], LongestUntilInBars), WorstOf(groups_[1], LongestUntilInBars),
+        DurationText);
+    if (row_.many_rdbs) {
+      const Figure part = [&run](const StackResult& stack) -> std::optional<double> {
+        const std::optional<double> used = DramUsed(stack);
+        if (!used || !run.memory_bytes || *run.memory_bytes <= 0) return std::nullopt;
+        return *used / *run.memory_bytes * 100;
+      };
+      Add(
+          "DRAM in use, of the machine's", row_.memory,
+          [](double percent) { return fmt::format("{:.3g} %", percent); }, MeanOf(groups_[0], part),
+          MeanOf(groups_[1], part),
+          [](std::optional<double> percent) {
+            return percent ? fmt::format("{:.3g} %", *percent) : std::string(kNotMeasured);
+          });
+    } else {
+      Add("DRAM in use, of an RDB", row_.memory, MegabytesText, MeanOf(groups_[0], DramUsed),
+          MeanOf(groups_[1], DramUsed), MegabytesOf);
+    }
+    Add("Query", row_.query_avg_ms, DurationText, MeanOf(groups_[0], query),
+        MeanOf(groups_[1], query), DurationText);
+    Add("Queries per minute", row_.queries_per_minute, CountText, MeanOf(groups_[0], per_minute),
+        MeanOf(groups_[1], per_minute), CountText);
+  }
+
+ private:
+  HtmlTable& table_;
+  const PaperRow& row_;
+  std::vector<Group> groups_;
+};
+
+std::string LabelOf(const Group& group) {
+  return EscapeHtml(group.placement) +
+         (group.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "");
+}
+
+// What heads our two columns; of tests that differ in placements each says its own.
+std::pair<std::string, std::string> OurHeads(
+    const std::vector<std::pair<const TestResult*, const PaperRow*>>& matches) {
+  std::pair<std::string, std::string> heads;
+  for (const auto& [test, row] : matches) {
+    const std::vector<Group> groups = GroupsOf(*test);
+    const std::pair found(LabelOf(groups[0]), LabelOf(groups[1]));
+    if (!heads.first.empty() && heads != found) return {"first", "second"};
+    heads = found;
+  }
+  return heads;
+}
+
+}  // namespace
+
+std::string PaperTable(const RunFiles& run) {
+  std::vector<std::pair<const TestResult*, const PaperRow*>> matches;
+  for (const TestResult& test : run.tests) {
+    if (const PaperRow* const row = MatchingPaperRow(test)) matches.emplace_back(&test, row);
+  }
+  if (matches.empty()) return "";
+  HtmlTable table("paper-table", "The paper's table, and ours");
+  const auto [first, second] = OurHeads(matches);
+  table.Span({{"as published, on their hardware", 3}, {"this run, on this machine", 3}});
+  table.Head({"", "DRAM", "Optane", "ratio", first, second, "ratio"});
+  for (const auto& [test, row] : matches) {
+    const std::vector<Group> groups = GroupsOf(*test);
+    std::string heading = fmt::format("{}: batches every {:g} ms, a query every {:g} ms", row->name,
+                                      row->batch_ms, row->query_ms);
+    if (first == "first") {
+      heading +=
+          fmt::format("; first is {}, second is {}", groups[0].placement, groups[1].placement);
+    }
+    table.Group(heading);
+    PaperLines(table, *row, *test).AddAll(run);
+  }
+  return table.Finish();
+}
+
+}  // namespace tickstack::loadtest::report

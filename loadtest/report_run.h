@@ -1,0 +1,122 @@
+#pragma once
+
+// A load test's run as its files tell it: summary.json and environment.json of the run's directory
+// (docs/loadtest.md has the format). samples.csv is read by report_samples.h, a row at a time.
+//
+// Errors name file, place, found and expected: `summary.json: tests[0].stacks[1].name: found 7,
+// expected a text`. What was not measured (null, or not there) is nullopt.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace tickstack::loadtest::report {
+
+// What a monitor measures, in the order in which all tables and files have them.
+enum class Metric { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery };
+inline constexpr size_t kMetrics = 6;
+inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
+    "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
+// As a reader calls them.
+inline constexpr std::array<std::string_view, kMetrics> kMetricTitles = {
+    "Trade latency",     "Quote latency", "Trade bar latency",
+    "Quote bar latency", "As-of join",    "All questions of a sample"};
+
+struct Distribution {
+  int64_t count = 0;
+  std::optional<double> p50_ms, p99_ms, p999_ms, max_ms;
+};
+
+struct MetricResult {
+  Distribution whole, last_minute;
+  // Upper end of a bucket in ms, ascending, and how many values it has.
+  std::vector<std::pair<double, int64_t>> histogram;
+};
+
+struct RowCounts {
+  std::string table;
+  std::optional<int64_t> offered, logged, captured;
+};
+
+struct TierUse {
+  std::string name, kind;
+  std::optional<double> used, high_water, capacity, resident;  // Bytes.
+};
+
+struct ProcessUse {
+  std::string name;
+  std::optional<double> rss_max, cpu_s, voluntary_switches, involuntary_switches, read_bytes,
+      written_bytes;
+};
+
+struct StackResult {
+  std::string name, placement;
+  bool simulated = false;
+  int64_t rdbs = 1;
+  bool failed = false;
+  std::string reason;
+  std::vector<RowCounts> rows;
+  std::array<MetricResult, kMetrics> metrics;
+  std::optional<double> queries_per_minute, offered_per_s, logged_per_s, captured_per_s;
+  std::vector<TierUse> tiers;
+  std::vector<ProcessUse> processes;
+
+  const MetricResult& metric(Metric metric) const { return metrics[static_cast<size_t>(metric)]; }
+};
+
+struct TestResult {
+  std::string name;
+  double batch_ms = 0, query_ms = 0, seconds = 0;
+  bool failed = false;
+  std::string reason;
+  std::optional<int64_t> prestress_quotes, prestress_trades;
+  std::vector<StackResult> stacks;
+};
+
+// A step of the search for the highest rate that a stack sustains.
+struct Probe {
+  double updates_per_s = 0, seconds = 0;
+  bool sustained = false;
+  std::optional<double> achieved_per_s, worst_p99_ms;
+  std::string broke;
+};
+
+struct Maximum {
+  std::string stack, broke;
+  std::optional<double> below_ms, updates_per_s, achieved_per_s;
+  std::vector<Probe> probes;
+};
+
+struct RunFiles {
+  std::string directory;
+  std::string name, command, begin, reason;
+  std::optional<int64_t> seed;
+  bool failed = false;
+  double updates_per_s = 0, seconds = 0;
+  std::optional<int64_t> symbols;
+  std::optional<double> quotes_per_trade;
+  std::vector<TestResult> tests;
+  std::vector<Maximum> maxima;
+
+  // From environment.json. A text for each line that the report shows, what it is first.
+  std::vector<std::pair<std::string, std::string>> environment;
+  std::optional<double> cores, memory_bytes;
+};
+
+// Cost: the files' size, a few times over, which is bounded: summary.json may have 64 MiB,
+// environment.json 1 MiB. Errors: kNotFound, kResourceExhausted, kDataLoss for what is not JSON or
+// not what the format says.
+absl::StatusOr<RunFiles> ReadRun(const std::string& directory);
+
+// The same from texts. `directory` is where samples.csv would be.
+absl::StatusOr<RunFiles> ParseRun(std::string_view summary, std::string_view environment,
+                                  const std::string& directory);
+
+}  // namespace tickstack::loadtest::report

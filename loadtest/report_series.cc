@@ -1,0 +1,126 @@
+#include "loadtest/report_series.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "base/status.h"
+#include "loadtest/report_samples.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+constexpr size_t kSlicesMin = 48;
+constexpr size_t kSlicesMax = 160;
+constexpr double kQuestionsMin = 8;  // In a slice, so that its least and most say something.
+constexpr size_t kRdbsMax = 256;
+constexpr size_t kTierSeriesMax = 10'000;
+
+// Joins each slice with its neighbour: half as many, twice as wide.
+void Coarsen(Series& series) {
+  for (size_t i = 0; i < series.size(); ++i) {
+    Extremes joined;
+    if (2 * i < series.size()) joined.Add(series[2 * i]);
+    if (2 * i + 1 < series.size()) joined.Add(series[2 * i + 1]);
+    series[i] = joined;
+  }
+}
+
+void Coarsen(TestSeries& test) {
+  test.slice_s *= 2;
+  for (StackSeries& stack : test.stacks) {
+    for (Series& series : stack.metrics) Coarsen(series);
+    for (auto& [tier, rdbs] : stack.tiers) {
+      for (auto& [rdb, series] : rdbs) Coarsen(series);
+    }
+  }
+}
+
+size_t SlicesFor(const RunFiles& run, size_t points_max) {
+  size_t series = 1;
+  for (const TestResult& test : run.tests) {
+    for (const StackResult& stack : test.stacks) {
+      series += 2 * kMetrics + stack.tiers.size();
+    }
+  }
+  return std::clamp(points_max / series, kSlicesMin, kSlicesMax);
+}
+
+}  // namespace
+
+void Extremes::Add(float value) {
+  least = std::min(least, value);
+  most = std::max(most, value);
+}
+
+void Extremes::Add(const Extremes& other) {
+  least = std::min(least, other.least);
+  most = std::max(most, other.most);
+}
+
+std::vector<double> StackSeries::TierTotal(const std::string& tier) const {
+  std::vector<double> total;
+  const auto rdbs = tiers.find(tier);
+  if (rdbs == tiers.end()) return total;
+  for (const auto& [rdb, series] : rdbs->second) {
+    total.resize(series.size(), std::numeric_limits<double>::quiet_NaN());
+    double used = std::numeric_limits<double>::quiet_NaN();
+    size_t last = series.size();  // Behind the last slice with a value nothing is known.
+    while (last > 0 && series[last - 1].empty()) --last;
+    for (size_t i = 0; i < last; ++i) {
+      if (!series[i].empty()) used = series[i].most;
+      if (std::isnan(used)) continue;
+      total[i] = std::isnan(total[i]) ? used : total[i] + used;
+    }
+  }
+  return total;
+}
+
+absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t points_max) {
+  const size_t slices = SlicesFor(run, points_max);
+  std::vector<TestSeries> tests(run.tests.size());
+  for (size_t i = 0; i < tests.size(); ++i) {
+    const TestResult& test = run.tests[i];
+    const double least_s = std::max(kQuestionsMin * test.query_ms / 1e3, 1e-3);
+    const double fit =
+        std::clamp(std::floor(test.seconds / least_s), 1.0, static_cast<double>(slices));
+    tests[i].slice_s = std::max(test.seconds / fit, least_s);
+    tests[i].stacks.resize(test.stacks.size());
+    for (StackSeries& stack : tests[i].stacks) stack.metrics.fill(Series(slices));
+  }
+  SampleColumns columns;
+  size_t tier_series = 0;
+  TS_RETURN_IF_ERROR(ReadSamples(
+      run, [&columns](const SampleColumns& found) { columns = found; },
+      [&](const SampleRow& row) {
+        TestSeries& test = tests[row.test];
+        // A slice ends with the sample that is due at its end, as the test does.
+        while (row.time_s > test.slice_s * static_cast<double>(slices)) Coarsen(test);
+        const auto slice =
+            static_cast<size_t>(std::max(0.0, std::ceil(row.time_s / test.slice_s - 1e-9) - 1));
+        StackSeries& stack = test.stacks[row.stack];
+        for (size_t i = 0; i < kMetrics; ++i) {
+          if (row.metrics_ms[i]) {
+            stack.metrics[i][slice].Add(static_cast<float>(*row.metrics_ms[i]));
+          }
+        }
+        for (size_t i = 0; i < columns.tiers.size(); ++i) {
+          if (!row.tiers_used[i]) continue;
+          auto& rdbs = stack.tiers[columns.tiers[i]];
+          const std::string rdb(row.rdb);
+          Series& series = rdbs[rdb];
+          if (series.empty()) {
+            series.resize(slices);
+            if (rdbs.size() > kRdbsMax || ++tier_series > kTierSeriesMax) {
+              return ResourceExhausted("rdb: found more than {} in a stack, or {} with their tiers",
+                                       kRdbsMax, kTierSeriesMax);
+            }
+          }
+          series[slice].Add(static_cast<float>(*row.tiers_used[i]));
+        }
+        return absl::OkStatus();
+      }));
+  return tests;
+}
+
+}  // namespace tickstack::loadtest::report

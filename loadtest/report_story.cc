@@ -1,0 +1,317 @@
+#include "loadtest/report_story.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "loadtest/report_groups.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+// From here on a limit counts as reached.
+constexpr double kCpuFull = 0.9;        // Of all cores.
+constexpr double kCoreFull = 0.95;      // Of one core, by one process.
+constexpr double kTierFull = 0.9;       // Of a tier's capacity.
+constexpr double kRateReached = 0.98;   // Of the rate that was asked for.
+constexpr double kGrowth = 1.5;         // Last third of the test against the first...
+constexpr double kGrowthLeastMs = 5.0;  // ... and by that much.
+
+std::string Joined(const std::vector<std::string>& parts) {
+  std::string text;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    text += (i == 0 ? "" : i + 1 == parts.size() ? " and " : ", ") + parts[i];
+  }
+  return text;
+}
+
+// `DRAM`, `filesystem` or, where another placement is called so, `filesystem:/mnt`.
+std::string NameOf(const Group& group, const std::vector<Group>& groups) {
+  const auto kind_of = [](const std::string& placement) {
+    return placement.substr(0, placement.find(':'));
+  };
+  const std::string kind = kind_of(group.placement);
+  const auto same_kind = std::count_if(groups.begin(), groups.end(), [&](const Group& other) {
+    return kind_of(other.placement) == kind;
+  });
+  if (group.simulated) {
+    // `simulate:optane:/mnt`: what is simulated says more than that something is.
+    const bool has_model = kind.size() < group.placement.size();
+    return (has_model ? kind_of(group.placement.substr(kind.size() + 1)) : kind) + " (SIMULATED)";
+  }
+  return group.placement == "dram" ? "DRAM" : same_kind > 1 ? group.placement : kind;
+}
+
+// `DRAM against filesystem`, with counts where they differ or RDBs are several.
+std::string Compared(const TestResult& test) {
+  std::string text;
+  const std::vector<Group> groups = GroupsOf(test);
+  for (const Group& group : groups) {
+    if (!text.empty()) text += " against ";
+    text += NameOf(group, groups);
+    if (group.stacks[0]->rdbs > 1)
+      text += fmt::format(" in {}", Plural(group.stacks[0]->rdbs, "RDB"));
+    if (group.stacks.size() != groups[0].stacks.size()) {
+      text += fmt::format(" ({})", Plural(static_cast<int64_t>(group.stacks.size()), "stack"));
+    }
+  }
+  return groups.size() > 1 ? text + ", side by side" : text;
+}
+
+Figure P99Of(Metric metric) {
+  return [metric](const StackResult& stack) { return stack.metric(metric).whole.p99_ms; };
+}
+Figure MedianOf(Metric metric) {
+  return [metric](const StackResult& stack) { return stack.metric(metric).whole.p50_ms; };
+}
+
+// `51 ms in DRAM and 52 ms in filesystem`; empty if no stack has it.
+std::string ByGroup(const TestResult& test, const Figure& figure) {
+  std::vector<std::string> parts;
+  const std::vector<Group> groups = GroupsOf(test);
+  bool measured = false;
+  for (const Group& group : groups) {
+    const std::optional<double> worst = WorstOf(group, figure);
+    measured = measured || worst.has_value();
+    parts.push_back(DurationText(worst));
+    if (groups.size() > 1) parts.back() += " in " + NameOf(group, groups);
+  }
+  return measured ? Joined(parts) : "";
+}
+
+const TestResult& WorstTest(const RunFiles& run) {
+  const auto lateness = [](const TestResult& test) {
+    double worst = -1;
+    for (const Group& group : GroupsOf(test)) {
+      worst = std::max(worst, WorstOf(group, P99Of(FreshnessMetric(test))).value_or(-1));
+    }
+    // A row cannot be fresher than the timer that publishes it.
+    return worst < 0 ? worst : worst / std::max(test.batch_ms, 1.0);
+  };
+  return *std::max_element(
+      run.tests.begin(), run.tests.end(),
+      [&lateness](const TestResult& a, const TestResult& b) { return lateness(a) < lateness(b); });
+}
+
+std::string_view FreshSubject(Metric metric) {
+  switch (metric) {
+    case Metric::kQuoteBarLag:
+      return "quotes reached the bars";
+    case Metric::kTradeBarLag:
+      return "trades reached the bars";
+    case Metric::kQuoteLag:
+      return "quotes could be queried";
+    default:
+      return "trades could be queried";
+  }
+}
+
+std::string FreshnessText(const TestResult& test) {
+  const Metric metric = FreshnessMetric(test);
+  const std::string latency = ByGroup(test, P99Of(metric));
+  if (latency.empty()) return "freshness was not measured";
+  return fmt::format("99 % of {} within {} (batches leave every {})", FreshSubject(metric), latency,
+                     SettingText(test.batch_ms));
+}
+
+std::string QueryText(const TestResult& test) {
+  const std::string times = ByGroup(test, MedianOf(Metric::kAsof));
+  return times.empty() ? "" : fmt::format("an as-of join took {}", times);
+}
+
+struct Totals {
+  bool complete = true;  // All three counts are there.
+  bool equal = true;     // And agree.
+  double offered = 0;
+};
+
+// How the counts of rows agree. A count of captured rows is that of each rdb.
+Totals RowTotals(const StackResult& stack) {
+  Totals totals;
+  for (const RowCounts& rows : stack.rows) {
+    if (!rows.offered || !rows.logged || !rows.captured) {
+      totals.complete = false;
+      continue;
+    }
+    totals.offered += static_cast<double>(*rows.offered);
+    totals.equal = totals.equal && *rows.offered == *rows.logged && *rows.offered == *rows.captured;
+  }
+  totals.complete = totals.complete && !stack.rows.empty();
+  return totals;
+}
+
+std::string RowsText(const RunFiles& run) {
+  bool complete = true, equal = true;
+  double offered = 0;
+  for (const TestResult& test : run.tests) {
+    for (const StackResult& stack : test.stacks) {
+      const Totals totals = RowTotals(stack);
+      complete = complete && totals.complete;
+      equal = equal && totals.equal;
+      offered += totals.offered;
+    }
+  }
+  if (!equal) return "ROWS ARE MISSING";
+  if (!complete) return "not all rows were counted";
+  return fmt::format("none of {} rows was lost", CountText(offered));
+}
+
+std::string Percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
+
+void AddCpuLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
+  double cores_used = 0;
+  bool measured = false;
+  for (const StackResult& stack : test.stacks) {
+    const std::optional<double> used = CoresUsed(test, stack);
+    measured = measured || used.has_value();
+    cores_used += used.value_or(0);
+    for (const ProcessUse& process : stack.processes) {
+      const double core = process.cpu_s.value_or(0) / std::max(test.seconds, 1e-9);
+      if (core < kCoreFull || (run.cores && *run.cores <= 1)) continue;
+      limits.push_back(
+          {true, fmt::format("{} of {} kept {:.2f} cores busy: one core's worth or more.",
+                             process.name, stack.name, core)});
+    }
+  }
+  if (!measured || !run.cores || *run.cores <= 0) return;
+  const double part = cores_used / *run.cores;
+  limits.push_back(
+      {part >= kCpuFull,
+       fmt::format("CPU: all stacks together kept {:.2f} of {:g} cores busy ({}){}.", cores_used,
+                   *run.cores, Percent(part),
+                   part >= kCpuFull ? ": stacks slowed one another, and latency shows it" : "")});
+}
+
+void AddTierLimits(const TestResult& test, std::vector<Limit>& limits) {
+  for (const StackResult& stack : test.stacks) {
+    for (const TierUse& tier : stack.tiers) {
+      const std::optional<double> most = tier.high_water ? tier.high_water : tier.used;
+      if (!most || !tier.capacity || *tier.capacity <= 0) continue;
+      const double part = *most / *tier.capacity;
+      if (part < kTierFull) continue;
+      limits.push_back(
+          {true, fmt::format("Tier {} of {}: {} of {} at the most ({}).", tier.name, stack.name,
+                             BytesText(*most), BytesText(*tier.capacity), Percent(part))});
+    }
+  }
+}
+
+void AddRateLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
+  bool all_reached = !test.stacks.empty(), measured = false;
+  for (const StackResult& stack : test.stacks) {
+    if (!stack.captured_per_s || run.updates_per_s <= 0) continue;
+    measured = true;
+    if (*stack.captured_per_s >= kRateReached * run.updates_per_s) continue;
+    all_reached = false;
+    limits.push_back(
+        {true,
+         fmt::format("{} captured {} rows/s of the {} that were asked for; it was offered {}.",
+                     stack.name, CountText(stack.captured_per_s), CountText(run.updates_per_s),
+                     CountText(stack.offered_per_s))});
+  }
+  if (measured && all_reached) {
+    limits.push_back({false, fmt::format("The rate of {} updates/s was reached by every stack.",
+                                         CountText(run.updates_per_s))});
+  }
+}
+
+// The median of the slices' largest values in a third of the series; nullopt if it has none.
+std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end) {
+  std::vector<float> values;
+  for (size_t i = begin; i < end; ++i) {
+    if (!series[i].empty()) values.push_back(series[i].most);
+  }
+  if (values.size() < 3) return std::nullopt;
+  const auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void AddGrowth(const TestResult& test, const TestSeries& series, std::vector<Limit>& limits) {
+  const Metric metric = FreshnessMetric(test);
+  bool measured = false, grew = false;
+  for (size_t i = 0; i < test.stacks.size() && i < series.stacks.size(); ++i) {
+    const Series& values = series.stacks[i].metrics[static_cast<size_t>(metric)];
+    size_t end = values.size();  // Where the test ended.
+    while (end > 0 && values[end - 1].empty()) --end;
+    const auto first = TypicalMost(values, 0, end / 3);
+    const auto last = TypicalMost(values, end - end / 3, end);
+    if (!first || !last) continue;
+    measured = true;
+    if (*last < kGrowth * *first || *last - *first < kGrowthLeastMs) continue;
+    grew = true;
+    limits.push_back(
+        {true,
+         fmt::format("{} fell behind: its latency grew from {} in the first third of the test "
+                     "to {} in the last.",
+                     test.stacks[i].name, DurationText(*first), DurationText(*last))});
+  }
+  if (measured && !grew) {
+    limits.push_back({false, "Latency did not grow over the test in any stack."});
+  }
+}
+
+}  // namespace
+
+std::string StorySentence(const RunFiles& run) {
+  if (run.tests.empty() || run.tests[0].stacks.empty()) {
+    return run.failed ? "The run failed before any test began." : "The run has no tests.";
+  }
+  const TestResult& test = WorstTest(run);
+  std::string text =
+      fmt::format("{} at {} updates/s", Compared(test), CountText(run.updates_per_s));
+  const int64_t loaded = test.prestress_quotes.value_or(0) + test.prestress_trades.value_or(0);
+  if (loaded > 0) text += fmt::format(" on {} rows", CountText(static_cast<double>(loaded)));
+  text += " for " + SettingText(test.seconds * 1e3);
+  if (run.tests.size() > 1) {
+    text += fmt::format(" (the hardest of {}: {})",
+                        Plural(static_cast<int64_t>(run.tests.size()), "test"), test.name);
+  }
+  text += ": " + FreshnessText(test) + ", ";
+  if (const std::string query = QueryText(test); !query.empty()) text += query + ", ";
+  return text + "and " + RowsText(run) + ".";
+}
+
+std::vector<std::string> Failures(const RunFiles& run) {
+  std::vector<std::string> failures;
+  if (run.failed) {
+    failures.push_back("The run failed" + (run.reason.empty() ? "." : ": " + run.reason));
+  }
+  for (const TestResult& test : run.tests) {
+    if (test.failed) {
+      failures.push_back(fmt::format("Test {} failed{}", test.name,
+                                     test.reason.empty() ? "." : ": " + test.reason));
+    }
+    for (const StackResult& stack : test.stacks) {
+      if (stack.failed) {
+        failures.push_back(fmt::format("Test {}: stack {} failed{}", test.name, stack.name,
+                                       stack.reason.empty() ? "." : ": " + stack.reason));
+      }
+      for (const RowCounts& rows : stack.rows) {
+        if (!rows.offered || !rows.logged || !rows.captured) continue;
+        if (*rows.offered == *rows.logged && *rows.offered == *rows.captured) continue;
+        const auto count = [](int64_t number) { return CountText(static_cast<double>(number)); };
+        failures.push_back(
+            fmt::format("Test {}: stack {}: rows of {} differ: {} offered, {} logged, {} captured.",
+                        test.name, stack.name, rows.table, count(*rows.offered),
+                        count(*rows.logged), count(*rows.captured)));
+      }
+    }
+  }
+  return failures;
+}
+
+std::vector<Limit> Limits(const RunFiles& run, const TestResult& test, const TestSeries& series) {
+  std::vector<Limit> limits;
+  AddRateLimits(run, test, limits);
+  AddGrowth(test, series, limits);
+  AddCpuLimits(run, test, limits);
+  AddTierLimits(test, limits);
+  std::stable_partition(limits.begin(), limits.end(),
+                        [](const Limit& limit) { return limit.reached; });
+  return limits;
+}
+
+}  // namespace tickstack::loadtest::report

@@ -1,0 +1,288 @@
+#include "loadtest/report_tables.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "loadtest/report_groups.h"
+#include "loadtest/report_text.h"
+
+namespace tickstack::loadtest::report {
+namespace {
+
+std::optional<double> AsNumber(const std::optional<int64_t>& count) {
+  return count ? std::optional(static_cast<double>(*count)) : std::nullopt;
+}
+
+// A line of the side-by-side table.
+struct Line {
+  std::string heading;
+  Figure figure;
+  std::string (*text)(std::optional<double>);
+};
+
+using MetricField = std::optional<double> Distribution::*;
+
+Line MetricLine(std::string heading, Metric metric, MetricField field, bool last_minute = false) {
+  return {std::move(heading),
+          [=](const StackResult& stack) {
+            const MetricResult& result = stack.metric(metric);
+            return (last_minute ? result.last_minute : result.whole).*field;
+          },
+          DurationText};
+}
+
+struct LineGroup {
+  std::string heading;
+  std::vector<Line> lines;
+};
+
+std::vector<LineGroup> SideBySideLines(const TestResult& test) {
+  const auto field = [](auto member) {
+    return [member](const StackResult& stack) { return stack.*member; };
+  };
+  const Figure cores = [&test](const StackResult& stack) { return CoresUsed(test, stack); };
+  std::vector<LineGroup> groups;
+  groups.push_back(
+      {"From a tick to its bar (quotes)",
+       {MetricLine("median", Metric::kQuoteBarLag, &Distribution::p50_ms),
+        MetricLine("99 % within", Metric::kQuoteBarLag, &Distribution::p99_ms),
+        MetricLine("longest", Metric::kQuoteBarLag, &Distribution::max_ms),
+        MetricLine("longest, last minute", Metric::kQuoteBarLag, &Distribution::max_ms, true)}});
+  groups.push_back(
+      {"From a tick to ...",
+       {MetricLine("its bar (trades), 99 %", Metric::kTradeBarLag, &Distribution::p99_ms),
+        MetricLine("its bar (trades), longest", Metric::kTradeBarLag, &Distribution::max_ms),
+        MetricLine("its row (quotes), 99 %", Metric::kQuoteLag, &Distribution::p99_ms),
+        MetricLine("its row (quotes), longest", Metric::kQuoteLag, &Distribution::max_ms),
+        MetricLine("its row (trades), 99 %", Metric::kTradeLag, &Distribution::p99_ms),
+        MetricLine("its row (trades), longest", Metric::kTradeLag, &Distribution::max_ms)}});
+  groups.push_back(
+      {"Queries",
+       {MetricLine("as-of join, median", Metric::kAsof, &Distribution::p50_ms),
+        MetricLine("as-of join, 99 % within", Metric::kAsof, &Distribution::p99_ms),
+        MetricLine("all of a sample, median", Metric::kQuery, &Distribution::p50_ms),
+        MetricLine("all of a sample, 99 % within", Metric::kQuery, &Distribution::p99_ms),
+        {"samples per minute", field(&StackResult::queries_per_minute), CountText}}});
+  groups.push_back({"Rows per second",
+                    {{"offered", field(&StackResult::offered_per_s), CountText},
+                     {"captured", field(&StackResult::captured_per_s), CountText}}});
+  groups.push_back({"Memory and CPU",
+                    {{"rows in DRAM", DramUsed, BytesText},
+                     {"rows in other tiers", OtherTiersUsed, BytesText},
+                     {"cores busy", cores, [](std::optional<double> value) {
+                        return value ? fmt::format("{:.2f}", *value) : std::string(kNotMeasured);
+                      }}}});
+  return groups;
+}
+
+bool IsMeasured(const TestResult& test, const Line& line) {
+  return std::any_of(test.stacks.begin(), test.stacks.end(),
+                     [&line](const StackResult& stack) { return line.figure(stack).has_value(); });
+}
+
+std::string Bar(double part) {
+  return fmt::format(
+      "<span class=\"bar\" aria-hidden=\"true\"><i style=\"width:{:.1f}%\"></i></span>",
+      100 * std::clamp(part, 0.0, 1.0));
+}
+
+}  // namespace
+
+HtmlTable::HtmlTable(std::string_view id, std::string_view caption) {
+  html_ = fmt::format(
+      "<div class=\"scroll\" role=\"region\" aria-labelledby=\"{0}\" tabindex=\"0\">\n<table>\n"
+      "<caption id=\"{0}\">{1}</caption>\n",
+      id, EscapeHtml(caption));
+}
+
+void HtmlTable::Open(std::string_view part) {
+  if (open_ == part) return;
+  if (!open_.empty()) html_ += fmt::format("</{}>\n", open_);
+  if (!part.empty()) html_ += fmt::format("<{}>\n", part);
+  open_ = part;
+}
+
+void HtmlTable::Span(const std::vector<std::pair<std::string, size_t>>& cells) {
+  Open("thead");
+  html_ += "<tr><td></td>";
+  for (const auto& [text, columns] : cells) {
+    html_ += fmt::format("<th scope=\"colgroup\" colspan=\"{}\" class=\"span\">{}</th>", columns,
+                         EscapeHtml(text));
+  }
+  html_ += "</tr>\n";
+}
+
+void HtmlTable::Head(const std::vector<std::string>& cells_html) {
+  Open("thead");
+  columns_ = cells_html.size();
+  html_ += "<tr>";
+  for (const std::string& cell : cells_html) {
+    html_ += cell.empty() ? "<td></td>" : fmt::format("<th scope=\"col\">{}</th>", cell);
+  }
+  html_ += "</tr>\n";
+}
+
+void HtmlTable::Group(std::string_view text) {
+  Open("");
+  Open("tbody");
+  html_ += fmt::format("<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
+                       columns_, EscapeHtml(text));
+}
+
+void HtmlTable::Row(std::string_view heading, const std::vector<std::string>& cells) {
+  std::vector<std::string> html;
+  for (const std::string& cell : cells) html.push_back(EscapeHtml(cell));
+  RowOfHtml(EscapeHtml(heading), html);
+}
+
+void HtmlTable::RowOfHtml(std::string_view heading_html,
+                          const std::vector<std::string>& cells_html) {
+  Open("tbody");
+  html_ += fmt::format("<tr><th scope=\"row\">{}</th>", heading_html);
+  for (const std::string& cell : cells_html) html_ += fmt::format("<td>{}</td>", cell);
+  html_ += "</tr>\n";
+}
+
+std::string HtmlTable::Finish() {
+  Open("");
+  return std::move(html_) + "</table>\n</div>\n";
+}
+
+std::string StackLabel(const StackResult& stack) {
+  return EscapeHtml(stack.name) +
+         (stack.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "") +
+         (stack.failed ? " <span class=\"failed\">FAILED</span>" : "");
+}
+
+std::string SideBySideTable(const TestResult& test, size_t number) {
+  const std::vector<Group> groups = GroupsOf(test);
+  HtmlTable table(fmt::format("side-{}", number), "Side by side");
+  std::vector<std::string> head = {"<span class=\"quiet\">whole run</span>"};
+  for (const Group& group : groups) {
+    for (const StackResult* stack : group.stacks) head.push_back(StackLabel(*stack));
+  }
+  for (size_t i = 1; i < groups.size(); ++i) {
+    head.push_back(fmt::format("<span class=\"ratio\">{}<br>by {}</span>",
+                               EscapeHtml(groups[i].placement), EscapeHtml(groups[0].placement)));
+  }
+  table.Head(head);
+  for (const LineGroup& lines : SideBySideLines(test)) {
+    bool headed = false;
+    for (const Line& line : lines.lines) {
+      if (!IsMeasured(test, line)) continue;
+      if (!headed) table.Group(lines.heading);
+      headed = true;
+      std::vector<std::string> cells;
+      for (const Group& group : groups) {
+        for (const StackResult* stack : group.stacks)
+          cells.push_back(line.text(line.figure(*stack)));
+      }
+      for (size_t i = 1; i < groups.size(); ++i) {
+        cells.push_back(RatioText(MeanOf(groups[i], line.figure), MeanOf(groups[0], line.figure)));
+      }
+      table.Row(line.heading, cells);
+    }
+  }
+  return table.Finish();
+}
+
+std::string PercentileTable(const TestResult& test, size_t number) {
+  HtmlTable table(fmt::format("percentiles-{}", number), "Every measured time");
+  table.Span({{"whole run", 5}, {"last minute", 3}});
+  table.Head({"", "values", "median", "99 %", "99.9 %", "longest", "median", "99 %", "longest"});
+  for (const StackResult& stack : test.stacks) {
+    table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
+    for (size_t i = 0; i < kMetrics; ++i) {
+      const Distribution& whole = stack.metrics[i].whole;
+      const Distribution& last = stack.metrics[i].last_minute;
+      if (whole.count == 0) continue;
+      table.Row(
+          kMetricTitles[i],
+          {CountText(static_cast<double>(whole.count)), DurationText(whole.p50_ms),
+           DurationText(whole.p99_ms), DurationText(whole.p999_ms), DurationText(whole.max_ms),
+           DurationText(last.p50_ms), DurationText(last.p99_ms), DurationText(last.max_ms)});
+    }
+  }
+  return table.Finish();
+}
+
+std::string RowsTable(const TestResult& test, size_t number) {
+  HtmlTable table(fmt::format("rows-{}", number), "Rows");
+  table.Head({"", "offered", "logged", "captured", ""});
+  for (const StackResult& stack : test.stacks) {
+    for (const RowCounts& rows : stack.rows) {
+      const bool known = rows.offered && rows.logged && rows.captured;
+      const bool equal = known && *rows.offered == *rows.logged && *rows.offered == *rows.captured;
+      table.RowOfHtml(StackLabel(stack) + " " + EscapeHtml(rows.table),
+                      {CountText(AsNumber(rows.offered)), CountText(AsNumber(rows.logged)),
+                       CountText(AsNumber(rows.captured)),
+                       equal   ? "equal"
+                       : known ? "<span class=\"failed\">DIFFERENT</span>"
+                               : std::string(kNotMeasured)});
+    }
+  }
+  return table.Finish();
+}
+
+std::string TierTable(const TestResult& test, size_t number) {
+  double most = 1;
+  for (const StackResult& stack : test.stacks) {
+    for (const TierUse& tier : stack.tiers) most = std::max(most, tier.used.value_or(0));
+  }
+  HtmlTable table(fmt::format("tiers-{}", number), "Memory by tier at the end");
+  table.Head({"", "in use", "", "most", "capacity", "of it resident in DRAM"});
+  for (const StackResult& stack : test.stacks) {
+    for (const TierUse& tier : stack.tiers) {
+      table.RowOfHtml(
+          StackLabel(stack) + "<br><span class=\"quiet\">" + EscapeHtml(tier.name) +
+              (tier.kind.empty() || tier.kind == tier.name ? ""
+                                                           : " (" + EscapeHtml(tier.kind) + ")") +
+              "</span>",
+          {BytesText(tier.used), Bar(tier.used.value_or(0) / most), BytesText(tier.high_water),
+           BytesText(tier.capacity), BytesText(tier.resident)});
+    }
+  }
+  return table.Finish();
+}
+
+std::string ProcessTable(const TestResult& test, size_t number) {
+  HtmlTable table(fmt::format("processes-{}", number), "Processes");
+  table.Head({"", "CPU", "cores busy", "memory at most", "switches, own will", "switches, had to",
+              "read", "written"});
+  for (const StackResult& stack : test.stacks) {
+    table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
+    for (const ProcessUse& process : stack.processes) {
+      const std::optional<double> ms =
+          process.cpu_s ? std::optional(*process.cpu_s * 1e3) : std::nullopt;
+      table.Row(process.name, {DurationText(ms),
+                               process.cpu_s && test.seconds > 0
+                                   ? fmt::format("{:.2f}", *process.cpu_s / test.seconds)
+                                   : std::string(kNotMeasured),
+                               BytesText(process.rss_max), CountText(process.voluntary_switches),
+                               CountText(process.involuntary_switches),
+                               BytesText(process.read_bytes), BytesText(process.written_bytes)});
+    }
+  }
+  return table.Finish();
+}
+
+std::string MaximumTable(const Maximum& maximum, size_t number) {
+  HtmlTable table(fmt::format("maximum-{}", number),
+                  "The search for the highest rate of " + maximum.stack);
+  table.Head({"updates/s", "for", "captured per second", "slowest 99 %", "outcome"});
+  for (const Probe& probe : maximum.probes) {
+    table.Row(CountText(probe.updates_per_s),
+              {SettingText(probe.seconds * 1e3), CountText(probe.achieved_per_s),
+               DurationText(probe.worst_p99_ms), probe.sustained ? "held" : probe.broke});
+  }
+  return table.Finish();
+}
+
+std::string EnvironmentTable(const RunFiles& run) {
+  HtmlTable table("environment-table", "Where it ran");
+  for (const auto& [what, text] : run.environment) table.Row(what, {text});
+  return table.Finish();
+}
+
+}  // namespace tickstack::loadtest::report
