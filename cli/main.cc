@@ -114,6 +114,15 @@ void AddReportCommand(CLI::App& app, std::string& directory, Action& action) {
   command.callback([&] { action = [&] { return RunReport(directory); }; });
 }
 
+void AddCompareCommand(CLI::App& app, CompareOptions& options, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "compare", "Say which figures of two load tests differ by more than their spread");
+  command.add_option("first", options.first, "A run's directory")->required();
+  command.add_option("second", options.second, "Another's")->required();
+  command.add_flag("--json", options.json, "One object");
+  command.callback([&] { action = [&] { return RunCompare(options); }; });
+}
+
 struct LogOptions {
   LogDumpOptions dump;
   LogCheckOptions check;
@@ -226,6 +235,7 @@ int Main(int argc, char** argv) {
   QueryOptions query;
   TiersOptions tiers;
   std::string report;
+  CompareOptions compare;
   LogOptions log;
   HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
@@ -240,6 +250,7 @@ int Main(int argc, char** argv) {
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);
+  AddCompareCommand(app, compare, action);
   AddLogCommand(app, log, action);
   AddHdbTools(app, hdb_tools, action);
   if (!args.empty() && !args[0].starts_with('-') && !HasSubcommand(app, args[0])) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "base/status.h"
+#include "loadtest/compare.h"
 #include "loadtest/report.h"
 
 namespace tickstack {
@@ -17,6 +18,17 @@ int RunReport(const std::string& run_directory) {
     return EXIT_FAILURE;
   }
   fmt::print("{}/report.html\n", run_directory);
+  return EXIT_SUCCESS;
+}
+
+int RunCompare(const CompareOptions& options) {
+  const auto comparison = loadtest::report::CompareRuns(options.first, options.second);
+  if (!comparison.ok()) {
+    fmt::print(stderr, "tickstack compare: {}\n", Message(comparison.status()));
+    return EXIT_FAILURE;
+  }
+  fmt::print("{}", options.json ? loadtest::report::ComparisonJson(*comparison)
+                                : loadtest::report::ComparisonText(*comparison));
   return EXIT_SUCCESS;
 }
 
