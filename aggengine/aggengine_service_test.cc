@@ -1,0 +1,232 @@
+#include "aggengine/aggengine_service.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/logging.h"
+#include "mem/tier.h"
+#include "wire/codec.h"
+#include "wire/listener_options.h"
+
+namespace tickstack::aggengine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAtMost = 20s;
+constexpr int32_t kDate = 5028;
+
+Value Empty(Type type) { return Value::Vector(type, ByteBuffer()); }
+
+// A tickerplant as far as the engine sees one: two tables, no log, and answers to upds only when
+// the test gives them.
+class SmallTickerplant final : public wire::ServerHandler {
+ public:
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
+    absl::StatusOr<Value> request = wire::Decode(message.body);
+    ASSERT_TRUE(request.ok());
+    if (!request->is_list()) {  // `.u.L`: is it still the log of the answer?
+      return connection.Reply(connection.TakeTicket(), Value::Symbol(""));
+    }
+    const std::string verb(request->items()[0].text());
+    if (verb == ".u.subx") {
+      subscriber = &connection;
+      return connection.Reply(connection.TakeTicket(),
+                              Value::List({Schemas(), Value::Long(0), Value::Symbol("")}));
+    }
+    if (verb == ".u.upd") {
+      upds.push_back(*std::move(request));
+      tickets.push_back({&connection, connection.TakeTicket()});
+      return;
+    }
+    notes.push_back(*std::move(request));
+  }
+  void OnClosed(wire::Connection& connection, const absl::Status&) override {
+    if (subscriber == &connection) subscriber = nullptr;
+    std::erase_if(tickets, [&](const auto& ticket) { return ticket.first == &connection; });
+  }
+
+  void Publish(std::vector<double> prices, std::vector<int64_t> minutes) {
+    std::vector<int64_t> times;
+    SymbolVector names;
+    for (const int64_t minute : minutes) {
+      times.push_back(kDate * kNsPerDay + minute * 60 * kNsPerSecond);
+      names.push_back("IBM");
+    }
+    subscriber->SendAsync(
+        Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                     Value::Table({"time", "sym", "price"},
+                                  {Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
+                                   Value::Symbols(std::move(names)),
+                                   Value::Vector(Type::kFloat, std::span<const double>(prices))}),
+                     Value::Long(static_cast<int64_t>(++seq_))}));
+  }
+  void AnswerOldest() {
+    tickets.front().first->Reply(tickets.front().second, Value());
+    tickets.pop_front();
+  }
+  void RefuseOldest() {
+    tickets.front().first->ReplyError(tickets.front().second, "type");
+    tickets.pop_front();
+  }
+  // The one that publishes, of which a ticket is open.
+  void BreakLink() { tickets.front().first->Close(absl::OkStatus()); }
+
+  wire::Connection* subscriber = nullptr;
+  std::vector<Value> upds;  // Whole, in the order of their arrival.
+  std::deque<std::pair<wire::Connection*, wire::ReplyTicket>> tickets;
+  std::vector<Value> notes;  // What else was sent.
+
+ private:
+  static Value Schemas() {
+    const Value trade =
+        Value::Table({"time", "sym", "price"},
+                     {Empty(Type::kTimestamp), Value::Symbols({}), Empty(Type::kFloat)});
+    const Value bars = Value::KeyedTable(
+        Value::Table({"sym", "minute"}, {Value::Symbols({}), Empty(Type::kTimestamp)}),
+        Value::Table({"time", "high", "n"},
+                     {Empty(Type::kTimestamp), Empty(Type::kFloat), Empty(Type::kLong)}));
+    return Value::List(
+        {Value::List({Value::Symbol("trade"), trade}), Value::List({Value::Symbol("bars"), bars})});
+  }
+  uint64_t seq_ = 0;
+};
+
+class AggEngineServiceTest : public testing::Test {
+ protected:
+  AggEngineServiceTest() {
+    InitLogging("test", LogLevel::kOff);
+    tickerplant_server_ = *wire::Listen(loop_, {}, {}, &tickerplant_);
+    BarSpec spec{"bars", "trade", 60 * kNsPerSecond, {}};
+    spec.aggregates.push_back(*ParseAggregate("high", "max price"));
+    spec.aggregates.push_back(*ParseAggregate("n", "count"));
+    engine_ = std::make_unique<Engine>(EngineOptions{.bars = {spec}}, tier_.get(),
+                                       &SystemClock::Instance());
+    ServiceOptions options;
+    options.subscriber.tickerplant = {"127.0.0.1", tickerplant_server_->port(), {}};
+    options.subscriber.client.user = "agg";
+    options.subscriber.client.first_pause = 1ms;
+    service_ = std::make_unique<AggEngineService>(loop_, options, engine_.get());
+    Wait([this] { return engine_->is_live() && !tickerplant_.notes.empty(); });
+  }
+  ~AggEngineServiceTest() override {
+    service_ = nullptr;
+    tickerplant_server_ = nullptr;
+  }
+
+  void Wait(const std::function<bool()>& condition) {
+    ASSERT_TRUE(loop_.RunUntil(condition, kAtMost));
+  }
+  void WaitForUpds(size_t count) {
+    Wait([&] { return tickerplant_.upds.size() >= count; });
+  }
+  // The columns of a message: sym, minute, time, high, n.
+  static const Value& Column(const Value& upd, size_t column) {
+    return upd.items()[2].items()[column];
+  }
+  static std::vector<int64_t> Counts(const Value& upd) {
+    const std::span<const int64_t> n = Column(upd, 4).span<int64_t>();
+    return {n.begin(), n.end()};
+  }
+
+  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
+  wire::EventLoop loop_;
+  SmallTickerplant tickerplant_;
+  std::unique_ptr<wire::Server> tickerplant_server_;
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<AggEngineService> service_;
+};
+
+TEST_F(AggEngineServiceTest, PublishesChangedRowsAndSaysThatItClosesDays) {
+  EXPECT_EQ(tickerplant_.notes[0].items()[0].text(), ".u.closer");
+  EXPECT_EQ(tickerplant_.notes[0].items()[1].symbol(), "agg");
+  tickerplant_.Publish({10, 12, 11}, {1, 1, 2});
+  WaitForUpds(1);
+  const Value& upd = tickerplant_.upds[0];
+  EXPECT_EQ(upd.items()[1].symbol(), "bars");
+  EXPECT_THAT(Counts(upd), testing::ElementsAre(2, 1));
+  EXPECT_THAT(Column(upd, 3).span<double>(), testing::ElementsAre(12, 11));
+  EXPECT_TRUE(service_->has_unpublished()) << "nobody said that it is logged";
+  tickerplant_.AnswerOldest();
+  Wait([this] { return !service_->has_unpublished(); });
+  tickerplant_.Publish({9}, {2});
+  WaitForUpds(2);
+  EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(2)) << "only what changed";
+}
+
+TEST_F(AggEngineServiceTest, WhatWasNotAnsweredBeforeALossIsSentAgain) {
+  tickerplant_.Publish({10, 12}, {1, 2});
+  WaitForUpds(1);
+  tickerplant_.BreakLink();
+  WaitForUpds(2);
+  EXPECT_EQ(Column(tickerplant_.upds[1], 1), Column(tickerplant_.upds[0], 1));
+  EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(1, 1));
+  tickerplant_.AnswerOldest();
+  Wait([this] { return !service_->has_unpublished(); });
+  EXPECT_EQ(engine_->counters().rows_out_again, 2u);
+}
+
+TEST_F(AggEngineServiceTest, ChangesGatherWhileAnswersAreOut) {
+  for (size_t i = 0; i < Engine::kUnansweredMax; ++i) {
+    tickerplant_.Publish({1}, {static_cast<int64_t>(i)});
+    WaitForUpds(i + 1);
+  }
+  for (int i = 0; i < 5; ++i) tickerplant_.Publish({2}, {1000});
+  Wait([this] { return engine_->counters().rows_in == Engine::kUnansweredMax + 5; });
+  EXPECT_EQ(tickerplant_.upds.size(), Engine::kUnansweredMax);
+  tickerplant_.AnswerOldest();
+  WaitForUpds(Engine::kUnansweredMax + 1);
+  EXPECT_THAT(Counts(tickerplant_.upds.back()), testing::ElementsAre(5)) << "one row, the newest";
+}
+
+TEST_F(AggEngineServiceTest, ADayIsClosedOnlyWhenItsLastRowsAreLogged) {
+  tickerplant_.Publish({10}, {1});
+  tickerplant_.subscriber->SendAsync(
+      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
+  WaitForUpds(1);
+  Wait([this] { return engine_->closing_date().has_value(); });
+  // What is sent after it on the same connection is here: it was not sent before.
+  tickerplant_.Publish({11}, {2});
+  WaitForUpds(2);
+  EXPECT_EQ(tickerplant_.notes.size(), 1u) << "closed before its rows were answered";
+  tickerplant_.AnswerOldest();
+  tickerplant_.AnswerOldest();
+  Wait([this] { return tickerplant_.notes.size() == 2; });
+  const Value& closed = tickerplant_.notes[1];
+  EXPECT_EQ(closed.items()[0].text(), ".u.closed");
+  EXPECT_EQ(closed.items()[1].symbol(), "agg");
+  EXPECT_EQ(closed.items()[2], Value::Date(kDate));
+}
+
+TEST_F(AggEngineServiceTest, ARefusalIsCountedAndDoesNotHoldADayOpen) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+  tickerplant_.subscriber->SendAsync(
+      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
+  Wait([this] { return engine_->closing_date().has_value(); });
+  tickerplant_.RefuseOldest();
+  Wait([this] { return tickerplant_.notes.size() == 2; });
+  EXPECT_EQ(engine_->counters().messages_out_refused, 1u);
+}
+
+// What stands in the socket after StopTaking is not taken; what was is published and answered.
+TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+  service_->StopTaking();
+  tickerplant_.Publish({11}, {2});
+  tickerplant_.AnswerOldest();
+  Wait([this] { return !service_->has_unpublished(); });
+  EXPECT_EQ(engine_->counters().rows_in, 1u);
+  EXPECT_EQ(tickerplant_.upds.size(), 1u);
+}
+
+}  // namespace
+}  // namespace tickstack::aggengine
