@@ -13,12 +13,13 @@ namespace tickstack::bench {
 namespace {
 
 template <typename T>
-absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::span<const T>& out) {
+absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::span<const T>& out,
+                        std::vector<HeldBytes>& held) {
   const int at = table.Find(name);
   if (at < 0) return absl::OkStatus();  // Of the other table.
   TS_ASSIGN_OR_RETURN(const ColumnFile* const file, table.Column(static_cast<size_t>(at)));
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file->Elements());
-  out = {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  TS_ASSIGN_OR_RETURN(held.emplace_back(), file->Elements());
+  out = {reinterpret_cast<const T*>(held.back().data()), held.back().size() / sizeof(T)};
   return absl::OkStatus();
 }
 
@@ -58,12 +59,12 @@ absl::Status PastDays::Read(std::string_view name, std::vector<PastRows>& days) 
     PastRows& rows = days.emplace_back();
     rows.date = static_cast<int32_t>(database_->partitions()[i].value);
     TS_ASSIGN_OR_RETURN(rows.sym, ReadSymbols(*day));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "time", rows.time));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "ex", rows.ex));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "bid", rows.bid));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "ask", rows.ask));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "price", rows.price));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "bsize", rows.bsize));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "time", rows.time, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "ex", rows.ex, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "bid", rows.bid, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "ask", rows.ask, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "price", rows.price, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "bsize", rows.bsize, held_));
   }
   return absl::OkStatus();
 }

@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "table/database.h"
+#include "table/held_bytes.h"
 #include "table/symbols.h"
 
 namespace tickstack::bench {
@@ -66,6 +67,7 @@ class PastDays {
   absl::Status Read(std::string_view table, std::vector<PastRows>& days);
 
   std::shared_ptr<const Database> database_;
+  std::vector<HeldBytes> held_;  // Where the spans point to.
   std::vector<PastRows> quotes_, trades_;
   size_t quote_rows_ = 0;
 };

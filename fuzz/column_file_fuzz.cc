@@ -16,7 +16,7 @@
 #include "fuzz/scratch_folder.h"
 #include "table/column_check.h"
 #include "table/column_file.h"
-#include "table/compressed_file.h"
+#include "table/decompressed_image.h"
 #include "table/stored_value.h"
 
 namespace tickstack {
@@ -54,7 +54,7 @@ void ReadEnum(const ColumnFile& column) {
 }
 
 void ReadAll(const ColumnFile& column, bool is_sound) {
-  const absl::StatusOr<std::span<const std::byte>> elements = column.Elements();
+  const absl::StatusOr<HeldBytes> elements = column.Elements();
   if (elements.ok()) TS_CHECK(elements->size() == column.rows() * column.element_bytes());
   if (column.kind() == ColumnKind::kEnum) ReadEnum(column);
   for (uint64_t row = 0; row < std::min(column.rows(), kRowsMax); ++row) {

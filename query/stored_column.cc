@@ -45,13 +45,16 @@ absl::Status StoredColumn::OpenIn(size_t part) {
     column.constant = ElementOf(column.opened.constant);
     return absl::OkStatus();
   }
+  // Decompressed here by many threads, not by the one that reads the first row.
+  TS_ASSIGN_OR_RETURN(column.held, file->Hold());
   switch (file->kind()) {
     case ColumnKind::kItems:
       return absl::OkStatus();
     case ColumnKind::kSymbols:
       return NyiError(fmt::format("{}: names without a domain", file->path()));
     case ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(column.elements, file->Elements());
+      TS_ASSIGN_OR_RETURN(const HeldBytes elements, file->Elements());
+      column.elements = elements.span();  // Of what is held.
       return absl::OkStatus();
     }
     case ColumnKind::kEnum: {
@@ -59,7 +62,6 @@ absl::Status StoredColumn::OpenIn(size_t part) {
         return NotFound("{}: its names are in {}, which the database does not have", file->path(),
                         file->domain_name());
       }
-      TS_RETURN_IF_ERROR(file->Elements().status());  // Decompressed by many threads, not by one.
       TS_ASSIGN_OR_RETURN(column.index, file->Parted());
       return absl::OkStatus();
     }

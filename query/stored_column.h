@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "query/budget.h"
 #include "query/stored_table.h"
+#include "table/held_bytes.h"
 #include "table/parted_index.h"
 #include "table/symbols.h"
 
@@ -28,8 +29,8 @@ namespace tickstack::query {
 class StoredColumn {
  public:
   // Opens the column in every part, several at a time. Errors: of the first file that is damaged,
-  // or of another type. Cost: some system calls a part; a compressed file is decompressed, once,
-  // and then kept by the database.
+  // or of another type. Cost: some system calls a part; a compressed file is decompressed, and what
+  // that makes is held as long as this lives, whatever else is wanted meanwhile.
   static absl::StatusOr<std::shared_ptr<const StoredColumn>> Open(
       std::shared_ptr<const StoredParts> parts, size_t column, const Budget& budget);
 
@@ -69,6 +70,7 @@ class StoredColumn {
  private:
   struct PartColumn {
     StoredColumnPart opened;
+    std::vector<HeldBytes> held;          // What the files' rows are read from.
     std::span<const std::byte> elements;  // Empty for names, and where there is no file.
     const PartedIndex* index = nullptr;   // nullptr: there is none.
     std::vector<std::byte> constant;      // An element, where there is no file.

@@ -47,8 +47,9 @@ constexpr uint64_t kGrowthMax = 64;
 
 struct Names {
   std::unique_ptr<const StoredFile> file;
-  std::span<const std::byte> text;
-  std::vector<uint64_t> starts;  // In text.
+  HeldBytes held;
+  std::span<const std::byte> text;  // Of these.
+  std::vector<uint64_t> starts;     // In text.
 
   std::optional<std::string_view> At(int32_t number) const {
     if (number < 0 || static_cast<size_t>(number) >= starts.size()) return std::nullopt;
@@ -63,8 +64,8 @@ absl::StatusOr<Names> OpenNames(const std::string& path) {
   if (file.status().code() == absl::StatusCode::kNotFound) return names;
   if (!file.ok()) return file.status();
   names.file = *std::move(file);
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, names.file->All());
-  const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes);
+  TS_ASSIGN_OR_RETURN(names.held, names.file->All());
+  const absl::StatusOr<StoredNames> stored = ParseStoredNames(names.held.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   names.text = stored->text;
   names.starts.reserve(stored->count);
@@ -296,16 +297,21 @@ class Anymap : public NestedItems {
         domains_(std::move(domains)) {}
 
   absl::StatusOr<Value> At(uint64_t row) const override {
-    TS_ASSIGN_OR_RETURN(const std::span<const std::byte> references, column_.All());
-    TS_ASSIGN_OR_RETURN(const std::span<const std::byte> payload, payload_->All());
+    TS_ASSIGN_OR_RETURN(const HeldBytes references, column_.All());
+    TS_ASSIGN_OR_RETURN(const HeldBytes payload, payload_->All());
     const uint64_t at = layout_.data_offset + row * sizeof(uint64_t);
-    absl::StatusOr<Value> value = Builder(payload.subspan(kPageBytes), names_, domains_.get())
-                                      .At(LoadLittle<uint64_t>(references.data() + at), 1);
+    absl::StatusOr<Value> value =
+        Builder(payload.span().subspan(kPageBytes), names_, domains_.get())
+            .At(LoadLittle<uint64_t>(references.data() + at), 1);
     if (!value.ok()) {
       return Annotate(value.status(), fmt::format("{}: byte {}: row {}: {}", column_.path(), at,
                                                   row, payload_->path()));
     }
     return value;
+  }
+  absl::Status Hold(std::vector<HeldBytes>& held) const override {
+    TS_ASSIGN_OR_RETURN(held.emplace_back(), payload_->All());
+    return absl::OkStatus();
   }
 
  private:

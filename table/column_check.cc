@@ -168,6 +168,7 @@ class ColumnChecker {
 
   void CheckItems() {
     if (layout_.form == ColumnForm::kOldNested) CheckOldNestedEnd();
+    const absl::StatusOr<std::vector<HeldBytes>> held = column_->Hold();  // An error is the rows'.
     for (uint64_t row = 0; row < column_->rows(); ++row) {
       const absl::StatusOr<Value> item = column_->ItemAt(row);
       if (item.ok()) continue;
@@ -181,7 +182,7 @@ class ColumnChecker {
   void CheckOldNestedEnd() {
     const uint64_t rows = column_->rows();
     if (rows == 0) return;
-    const absl::StatusOr<std::span<const std::byte>> ends = column_->file().All();
+    const absl::StatusOr<HeldBytes> ends = column_->file().All();
     const absl::StatusOr<std::unique_ptr<const StoredFile>> elements =
         StoredFile::Open(path_ + kCompanionSuffix);
     if (!ends.ok() || !elements.ok()) return;  // Said by the rows.

@@ -86,7 +86,8 @@ absl::Status ColumnFile::Read(const std::string& path) {
 }
 
 absl::Status ColumnFile::ReadSerialised() {
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, file_->All());
+  const std::span<const std::byte> bytes = held.span();
   if (bytes.size() < kSerialisedVectorBytes) {
     return DataLoss("{}: byte {}: the file ends here, in a header of {} bytes", path(),
                     bytes.size(), kSerialisedVectorBytes);
@@ -133,11 +134,18 @@ absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::span<const std::byte>> ColumnFile::Elements() const {
+absl::StatusOr<std::vector<HeldBytes>> ColumnFile::Hold() const {
+  std::vector<HeldBytes> held;
+  TS_ASSIGN_OR_RETURN(held.emplace_back(), file_->All());
+  if (items_ != nullptr) TS_RETURN_IF_ERROR(items_->Hold(held));
+  return held;
+}
+
+absl::StatusOr<HeldBytes> ColumnFile::Elements() const {
   if (element_bytes_ == 0) {
     return InvalidArgument("{}: has no elements of one width", path());
   }
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
   return bytes.subspan(layout_.data_offset, layout_.data_bytes());
 }
 
@@ -150,7 +158,8 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
     return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
                            out.size(), rows_);
   }
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> positions, Elements());
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  const std::span<const std::byte> positions = held.span();
   if (domain_->positions_are_ids() &&
       PositionsAsIds(positions.subspan(rows.begin_row * layout_.width, rows.rows() * layout_.width),
                      layout_.width, domain_->ids().size(), out)) {
@@ -173,9 +182,9 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
   if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
   std::call_once(parted_once_, [this] {
-    const absl::StatusOr<std::span<const std::byte>> bytes = file_->All();
+    const absl::StatusOr<HeldBytes> bytes = file_->All();
     parted_status_ = bytes.status();
-    if (bytes.ok()) parted_ = PartedIndex::Parse(*bytes, layout_);
+    if (bytes.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
   });
   TS_RETURN_IF_ERROR(parted_status_);
   return parted_ ? &*parted_ : nullptr;
@@ -186,7 +195,8 @@ absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) con
   if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
   const std::optional<RowRange> rows = parted->Find(position);
   if (!rows) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> positions, Elements());
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  const std::span<const std::byte> positions = held.span();
   for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
     const int64_t found = PositionAt(positions, layout_.width, row);
     if (found != position) {
@@ -203,16 +213,17 @@ absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
     TS_RETURN_IF_ERROR(ReadSymbols({row, row + 1}, std::span(&id, 1)));
     return Value::Symbol(domains_->symbols().NameOf(id));
   }
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file_->All());
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
   // Ends at the name's own NUL, which is there.
   return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
 }
 
 absl::StatusOr<Value> ColumnFile::AllRows() const {
   if (kind_ == ColumnKind::kFixed) {
-    TS_ASSIGN_OR_RETURN(const std::span<const std::byte> elements, Elements());
-    return Value::Vector(type_, ByteBuffer(elements), attribute());
+    TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+    return Value::Vector(type_, ByteBuffer(elements.span()), attribute());
   }
+  TS_ASSIGN_OR_RETURN(const std::vector<HeldBytes> held, Hold());
   SymbolVector symbols;
   std::vector<Value> items;
   uint64_t bytes_left = kStoredValueBytesMax;
@@ -233,8 +244,9 @@ absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
   if (row >= rows_) return InvalidArgument("{}: row {} of {}", path(), row, rows_);
   switch (kind_) {
     case ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const std::span<const std::byte> elements, Elements());
-      return Value::AtomFromBytes(type_, elements.subspan(row * element_bytes_, element_bytes_));
+      TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+      return Value::AtomFromBytes(type_,
+                                  elements.span().subspan(row * element_bytes_, element_bytes_));
     }
     case ColumnKind::kItems:
       return items_->At(row);

@@ -15,6 +15,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -54,9 +55,11 @@ class ColumnFile {
 
   // The elements of kFixed, or the positions of kEnum: rows() times element_bytes(), aligned to the
   // element's width, to 8 for a guid. kInvalidArgument of the other kinds.
-  // Cost: none, or that of StoredFile::All for a compressed file: its first call decompresses, any
-  // thread that asks meanwhile waits, and the memory is kept until the ColumnFile ends.
-  absl::StatusOr<std::span<const std::byte>> Elements() const;
+  // Cost: none, or that of StoredFile::All for a compressed file.
+  absl::StatusOr<HeldBytes> Elements() const;
+  // What the rows are read from, for who reads many of them: as long as it is held, nothing is
+  // decompressed twice. Cost: as Elements, for each of the column's files.
+  absl::StatusOr<std::vector<HeldBytes>> Hold() const;
   size_t element_bytes() const { return element_bytes_; }  // 0 for kSymbols and kItems.
 
   // Of kEnum: 8 or 4; otherwise 0.

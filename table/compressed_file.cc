@@ -1,17 +1,14 @@
 #include "table/compressed_file.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <atomic>
 #include <bit>
-#include <condition_variable>
 #include <mutex>
 #include <utility>
 
 #include "base/byte_buffer.h"
 #include "base/scratch.h"
 #include "base/status.h"
+#include "table/decompressed_image.h"
 #include "table/decompression.h"
 
 namespace tickstack {
@@ -20,47 +17,6 @@ namespace {
 constexpr uint32_t kVersionMin = 2;  // Of 2015.
 constexpr uint32_t kVersionMax = 3;  // Since.
 
-uint64_t HalfOfMemory() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES);
-  const long page_bytes = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return UINT64_MAX;
-  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / 2;
-}
-
-std::atomic<uint64_t>& Used() {
-  static std::atomic<uint64_t> used{0};
-  return used;
-}
-std::atomic<uint64_t>& Limit() {
-  static std::atomic<uint64_t> limit{HalfOfMemory()};
-  return limit;
-}
-
-// Counts against the limit from Take to its end. The counters order nothing but themselves.
-class MemoryClaim {
- public:
-  MemoryClaim() = default;
-  MemoryClaim(const MemoryClaim&) = delete;
-  ~MemoryClaim() { Used().fetch_sub(bytes_, std::memory_order_relaxed); }
-
-  absl::Status Take(uint64_t bytes) {
-    const uint64_t limit = DecompressedBytesMax();
-    const uint64_t used = Used().fetch_add(bytes, std::memory_order_relaxed);
-    if (used <= limit && bytes <= limit - used) {
-      bytes_ = bytes;
-      return absl::OkStatus();
-    }
-    Used().fetch_sub(bytes, std::memory_order_relaxed);
-    return ResourceExhausted("{} bytes to decompress it, decompressed files hold {} of at most {}",
-                             bytes, used, limit);
-  }
-
- private:
-  uint64_t bytes_ = 0;
-};
-
-// Decompressed once, by all threads that ask for it meanwhile: each takes the next block until
-// there is none left, and then waits for those that others still work at.
 class CompressedFile : public StoredFile {
  public:
   CompressedFile(std::string path, Mapping mapping, CompressedLayout layout)
@@ -68,20 +24,24 @@ class CompressedFile : public StoredFile {
         mapping_(std::move(mapping)),
         layout_(std::move(layout)) {}
 
-  absl::StatusOr<std::span<const std::byte>> Head() const override {
-    if (whole_.load(std::memory_order_acquire)) {  // Pairs with the store in Finish.
-      return memory_.bytes().first(HeadBytes());
+  ~CompressedFile() override {
+    if (const std::shared_ptr<DecompressedImage> image = image_.lock()) {
+      DecompressedCache::Instance().Remove(image.get());
     }
+  }
+
+  absl::StatusOr<std::span<const std::byte>> Head() const override {
     std::call_once(head_once_, [this] { head_status_ = ReadHead(); });
     TS_RETURN_IF_ERROR(head_status_);
     return head_.span();
   }
 
-  absl::StatusOr<std::span<const std::byte>> All() const override {
-    if (whole_.load(std::memory_order_acquire)) return memory_.bytes();  // As in Head.
-    TS_RETURN_IF_ERROR(Begin());
-    Work();
-    return Finish();
+  absl::StatusOr<HeldBytes> All() const override {
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
+    TS_RETURN_IF_ERROR(
+        image->Fill([this](size_t i, std::span<std::byte> out) { return Decompress(i, out); }));
+    DecompressedCache::Instance().Use(image);
+    return HeldBytes(image->bytes(), image);
   }
 
   absl::Status Visit(Visitor visitor) const override {
@@ -117,40 +77,15 @@ class CompressedFile : public StoredFile {
     return absl::OkStatus();
   }
 
-  absl::Status Begin() const {
+  // The one that somebody has, or a new one.
+  absl::StatusOr<std::shared_ptr<DecompressedImage>> Image() const {
     const std::lock_guard lock(mutex_);
-    if (begun_) return absl::OkStatus();
-    TS_RETURN_IF_ERROR(Annotate(claim_.Take(bytes()), path()));
-    TS_ASSIGN_OR_RETURN(memory_, Mapping::OfMemory(bytes()));
-    writable_ = memory_.writable_bytes();
-    begun_ = true;
-    return absl::OkStatus();
-  }
-
-  void Work() const {
-    const size_t blocks = layout_.blocks.size();
-    while (true) {
-      const size_t i = next_block_.fetch_add(1, std::memory_order_relaxed);
-      if (i >= blocks) return;
-      // Behind the first damaged block nothing is worth the work.
-      absl::Status status;
-      if (!failed_.load(std::memory_order_relaxed)) {
-        status =
-            Decompress(i, writable_.subspan(i * layout_.block_bytes, layout_.bytes_of_block(i)));
-      }
-      const std::lock_guard lock(mutex_);  // What this thread wrote is seen by who waits.
-      if (!status.ok() && status_.ok()) status_ = status;
-      if (!status.ok()) failed_.store(true, std::memory_order_relaxed);
-      if (++blocks_done_ == blocks) done_.notify_all();
-    }
-  }
-
-  absl::StatusOr<std::span<const std::byte>> Finish() const {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return blocks_done_ == layout_.blocks.size(); });
-    TS_RETURN_IF_ERROR(status_);
-    whole_.store(true, std::memory_order_release);  // Pairs with the load in All.
-    return memory_.bytes();
+    if (std::shared_ptr<DecompressedImage> image = image_.lock()) return image;
+    absl::StatusOr<std::shared_ptr<DecompressedImage>> image =
+        DecompressedImage::Make(bytes(), layout_.block_bytes, layout_.blocks.size());
+    if (!image.ok()) return Annotate(image.status(), path());
+    image_ = *image;
+    return image;
   }
 
   const Mapping mapping_;
@@ -161,23 +96,10 @@ class CompressedFile : public StoredFile {
   mutable absl::Status head_status_;
 
   mutable std::mutex mutex_;
-  mutable std::condition_variable done_;
-  mutable bool begun_ = false;  // Guarded by mutex_, as are the next three.
-  mutable size_t blocks_done_ = 0;
-  mutable absl::Status status_;  // The first error.
-  mutable MemoryClaim claim_;
-  mutable Mapping memory_;                 // Written once in Begin, before any block.
-  mutable std::span<std::byte> writable_;  // Of memory_; each block by the thread that took it.
-  mutable std::atomic<size_t> next_block_{0};
-  mutable std::atomic<bool> failed_{false};
-  mutable std::atomic<bool> whole_{false};
+  mutable std::weak_ptr<DecompressedImage> image_;  // Guarded by mutex_.
 };
 
 }  // namespace
-
-uint64_t DecompressedBytes() { return Used().load(std::memory_order_relaxed); }
-uint64_t DecompressedBytesMax() { return Limit().load(std::memory_order_relaxed); }
-void SetDecompressedBytesMax(uint64_t bytes) { Limit().store(bytes, std::memory_order_relaxed); }
 
 absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file) {
   constexpr size_t kTagBytes = kCompressedTag.size();

@@ -47,11 +47,4 @@ absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte
 // Opens what StoredFile::Open found to be compressed.
 absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path, Mapping mapping);
 
-// Memory that decompressed files hold in this process, and how much they may. More is
-// kResourceExhausted for who would decompress the next one. At first half of the machine's memory.
-// Threads: any.
-uint64_t DecompressedBytes();
-uint64_t DecompressedBytesMax();
-void SetDecompressedBytesMax(uint64_t bytes);
-
 }  // namespace tickstack

@@ -16,6 +16,7 @@
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "table/column_file.h"
+#include "table/decompressed_image.h"
 #include "table/kdb_file_testing.h"
 #include "table/lz_stream.h"
 
@@ -105,7 +106,7 @@ TEST_P(CompressedFileTest, HasTheBytesOfTheUncompressedOne) {
   EXPECT_EQ((*file)->bytes(), image.size());
   EXPECT_LT((*file)->disk_bytes(), image.size());
   EXPECT_EQ(AsText(*(*file)->Head()), image.substr(0, 4096));
-  EXPECT_EQ(AsText(*(*file)->All()), image);
+  EXPECT_EQ(AsText((*file)->All()->span()), image);
   EXPECT_EQ(AsText(*(*file)->Head()), image.substr(0, 4096));
 
   std::string visited;
@@ -161,7 +162,7 @@ TEST_P(CompressedFileTest, SurvivesEveryCutAndAnyFlip) {
     flipped[rng() % flipped.size()] ^= static_cast<char>(1 << rng() % 8);
     const auto file = Open(flipped);
     if (!file.ok()) continue;
-    const absl::StatusOr<std::span<const std::byte>> all = (*file)->All();
+    const absl::StatusOr<HeldBytes> all = (*file)->All();
     if (all.ok()) {
       EXPECT_EQ(all->size(), (*file)->bytes());
     }
@@ -218,9 +219,9 @@ TEST_F(CompressedLayoutTest, ThreadsShareTheWorkAndSeeOneResult) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < seen.size(); ++i) {
     threads.emplace_back([&, i] {
-      const absl::StatusOr<std::span<const std::byte>> all = (*file)->All();
+      const absl::StatusOr<HeldBytes> all = (*file)->All();
       ASSERT_TRUE(all.ok());
-      EXPECT_EQ(AsText(*all), image);
+      EXPECT_EQ(AsText(all->span()), image);
       seen[i] = all->data();
     });
   }
@@ -234,7 +235,8 @@ TEST_F(CompressedLayoutTest, MemoryIsBoundedAndCounted) {
   SetDecompressedBytesMax(before + image.size() * 3 / 2);
   {
     const auto first = Open(CompressedFileOf(Compression::kGzip, image));
-    EXPECT_TRUE((*first)->All().ok());
+    const absl::StatusOr<HeldBytes> held = (*first)->All();
+    EXPECT_TRUE(held.ok());
     EXPECT_EQ(DecompressedBytes(), before + image.size());
     const auto second =
         StoredFile::Open(files_.Write("second", CompressedFileOf(Compression::kGzip, image)));
@@ -244,6 +246,110 @@ TEST_F(CompressedLayoutTest, MemoryIsBoundedAndCounted) {
     EXPECT_TRUE((*second)->All().ok());  // It was refused, not damaged.
   }
   EXPECT_EQ(DecompressedBytes(), before);
+}
+
+// Files of one size, in a cache that has room for so many of them.
+class CacheTest : public CompressedLayoutTest {
+ protected:
+  explicit CacheTest(size_t room = 3) : before_(DecompressedBytes()) {
+    DecompressedCache::Instance().SetMaxBytes(room * image_.size());
+    for (int i = 0; i < 6; ++i) {
+      const std::string path =
+          files_.Write(std::to_string(i), CompressedFileOf(Compression::kLz4, image_));
+      all_.push_back(*StoredFile::Open(path));
+    }
+  }
+  ~CacheTest() override {
+    all_.clear();
+    EXPECT_EQ(DecompressedBytes(), before_);
+    DecompressedCache::Instance().SetMaxBytes(max_bytes_);
+    SetDecompressedBytesMax(limit_);
+  }
+  HeldBytes Read(size_t i) {
+    const absl::StatusOr<HeldBytes> bytes = all_[i]->All();
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    EXPECT_EQ(AsText(bytes->span()), image_);
+    return *bytes;
+  }
+  uint64_t Images() const { return (DecompressedBytes() - before_) / image_.size(); }
+  uint64_t Evictions() const { return DecompressedCache::Instance().evictions() - evictions_; }
+
+  const std::string image_ = VectorFile<int64_t>(7, SomeLongs());
+  const uint64_t before_, limit_ = DecompressedBytesMax();
+  const uint64_t max_bytes_ = DecompressedCache::Instance().max_bytes();
+  const uint64_t evictions_ = DecompressedCache::Instance().evictions();
+  std::vector<std::unique_ptr<const StoredFile>> all_;
+};
+
+TEST_F(CacheTest, KeepsWhatItHasRoomFor) {
+  for (size_t i = 0; i < 3; ++i) Read(i);
+  const std::byte* const first = Read(0).data();
+  EXPECT_EQ(Images(), 3u);
+  EXPECT_EQ(Evictions(), 0u);
+  EXPECT_EQ(Read(0).data(), first) << "it was made once";
+  for (size_t i = 0; i < all_.size(); ++i) Read(i);
+  EXPECT_EQ(Images(), 3u);
+  EXPECT_EQ(Evictions(), 3u);
+}
+
+TEST_F(CacheTest, WhatWasUsedStaysLongerThanWhatWasNot) {
+  for (size_t i = 0; i < 3; ++i) Read(i);
+  Read(3);  // The hand goes once around, and takes the first.
+  const std::byte* const kept = Read(1).data();
+  Read(4);
+  EXPECT_EQ(Evictions(), 2u);
+  const HeldBytes others[] = {Read(3), Read(4)};
+  EXPECT_EQ(Read(1).data(), kept) << "2 went";
+  EXPECT_EQ(Evictions(), 2u);
+}
+
+TEST_F(CacheTest, NeverFreesWhatSomebodyReads) {
+  std::vector<HeldBytes> held;
+  for (size_t i = 0; i < all_.size(); ++i) held.push_back(Read(i));
+  EXPECT_EQ(Images(), 6u) << "more than there is room for, as long as it is read";
+  for (const HeldBytes& bytes : held) EXPECT_EQ(AsText(bytes.span()), image_);
+  EXPECT_EQ(Read(0).data(), held[0].data()) << "shared, not made again";
+  held.clear();
+  EXPECT_EQ(Images(), 3u);
+}
+
+TEST_F(CacheTest, MakesRoomUnderTheLimitOutOfWhatNobodyReads) {
+  const HeldBytes held = Read(0);
+  Read(1);
+  Read(2);
+  SetDecompressedBytesMax(before_ + 3 * image_.size());
+  const HeldBytes third = Read(3), fourth = Read(4);
+  EXPECT_EQ(Images(), 3u);
+  EXPECT_EQ(all_[5]->All().status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(AsText(held.span()), image_);
+}
+
+TEST_F(CacheTest, AFileThatIsGoneKeepsNoMemory) {
+  const HeldBytes held = Read(0);
+  Read(1);
+  all_.clear();
+  EXPECT_EQ(Images(), 1u);
+  EXPECT_EQ(AsText(held.span()), image_) << "who reads it may go on";
+}
+
+TEST_F(CacheTest, WithoutRoomEachReadIsANewOne) {
+  DecompressedCache::Instance().SetMaxBytes(0);
+  Read(0);
+  EXPECT_EQ(Images(), 0u);
+  Read(0);
+  EXPECT_EQ(Evictions(), 2u);
+}
+
+// Under ThreadSanitizer and AddressSanitizer this finds whoever frees what another one reads.
+TEST_F(CacheTest, ThreadsReadMoreThanThereIsRoomFor) {
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([this, thread] {
+      for (size_t i = 0; i < 60; ++i) Read((i * (thread + 1) + thread) % all_.size());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LE(Images(), 3u);
 }
 
 }  // namespace

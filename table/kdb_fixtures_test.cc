@@ -279,7 +279,8 @@ class Fixtures : public testing::Test {
 
   // The rows of each key, looked at one by one.
   static void CheckIndex(const ColumnFile& column, const PartedIndex& index) {
-    const std::span<const std::byte> positions = *column.Elements();
+    const HeldBytes held = *column.Elements();
+    const std::span<const std::byte> positions = held.span();
     for (size_t i = 0; i < index.keys(); ++i) {
       const absl::StatusOr<std::optional<RowRange>> rows = column.RowsOf(index.key(i));
       ASSERT_TRUE(rows.ok()) << rows.status();

@@ -5,9 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "table/column_layout.h"
+#include "table/held_bytes.h"
 #include "table/stored_file.h"
 #include "table/symbol_file.h"
 #include "table/value.h"
@@ -20,6 +23,8 @@ class NestedItems {
   virtual ~NestedItems() = default;
   // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes cannot be.
   virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
+  // Adds what rows are read from, the column's own file apart: as ColumnFile::Hold.
+  virtual absl::Status Hold(std::vector<HeldBytes>& held) const = 0;
 };
 
 // The form before 3.6: the column holds the number of elements up to the end of each row, and

@@ -12,11 +12,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "table/held_bytes.h"
 
 namespace tickstack {
 
-// Immutable. Threads: any, at the same time. Bytes live as long as the StoredFile. A file that is
-// cut short while it is open ends the process (base/mapping.h).
+// Immutable. Threads: any, at the same time. What Head() returns lives as long as the StoredFile,
+// and so does what HeldBytes of it hold nothing for. A file that is cut short while it is open ends the process (base/mapping.h).
 class StoredFile {
  public:
   // Maps the file; of a compressed one also checks where its blocks are. Errors name the path.
@@ -30,10 +31,11 @@ class StoredFile {
   // The first kPageBytes, or all of a shorter file. Cost: none, or decompressing one block once.
   virtual absl::StatusOr<std::span<const std::byte>> Head() const = 0;
   // All bytes. Cost: none; or the first call decompresses all blocks (threads that ask meanwhile
-  // share the work), and what it made is kept: memory of bytes(), outside of any query's scratch
-  // memory and counted by DecompressedBytes(). kDataLoss names path and byte; kResourceExhausted if
-  // DecompressedBytesMax() does not allow it now.
-  virtual absl::StatusOr<std::span<const std::byte>> All() const = 0;
+  // share the work), and what it made is kept as long as there is room for it or somebody holds it
+  // (decompressed_image.h): memory of bytes(), outside of any query's scratch memory. Who reads
+  // many rows holds what he got, so that it is made once. kDataLoss names path and byte;
+  // kResourceExhausted if DecompressedBytesMax() does not allow it now.
+  virtual absl::StatusOr<HeldBytes> All() const = 0;
   // Hands all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
   // size or are the only one, until it returns an error, which is then returned. Keeps nothing: the
   // way through a file that is looked at once. Memory: one block of a compressed file.

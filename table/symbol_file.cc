@@ -41,8 +41,8 @@ absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file) {
 
 absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file->All());
-  const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes);
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file->All());
+  const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   if (stored->torn_bytes > 0) {
     return DataLoss("{}: byte {}: the last name has no end", path, bytes.size());
@@ -80,8 +80,8 @@ std::optional<SymbolId> SymbolDomain::IdAt(int64_t position) const {
 
 absl::StatusOr<size_t> SymbolDomains::Add(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
-  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> bytes, file->All());
-  const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes);
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file->All());
+  const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   const auto known = static_cast<size_t>(symbols_.size());
   if (stored->count > static_cast<size_t>(INT32_MAX) - known) {

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+namespace tickstack {
+
+// Bytes of a file, and what keeps them where they are: they stay as long as this does. Cheap to
+// copy. Nothing is kept for a file that is mapped as it is, whose bytes live as long as it.
+class HeldBytes {
+ public:
+  HeldBytes() = default;
+  explicit HeldBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr)
+      : bytes_(bytes), owner_(std::move(owner)) {}
+
+  std::span<const std::byte> span() const { return bytes_; }
+  const std::byte* data() const { return bytes_.data(); }
+  size_t size() const { return bytes_.size(); }
+  bool empty() const { return bytes_.empty(); }
+  HeldBytes subspan(size_t offset, size_t n) const {
+    return HeldBytes(bytes_.subspan(offset, n), owner_);
+  }
+
+ private:
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+}  // namespace tickstack
