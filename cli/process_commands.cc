@@ -288,6 +288,8 @@ void AddHdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
   AddDataFlag(command, config);
   command.add_option("--db", options.database, "The database's directory; DATA/hdb if not given");
+  AddBytes(command, "--cache", options.cache_bytes,
+           "Decompressed columns that it keeps; 0: a quarter of the machine's memory");
   AddQueryFlags(command, options);
   command.callback([&, flags] {
     if (!command.get_subcommands().empty()) return;  // A tool for databases, not the process.

@@ -190,6 +190,7 @@ absl::Status ReadHdb(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(table.Read("database", &options.database));
+  TS_RETURN_IF_ERROR(table.ReadBytes("cache", &options.cache_bytes));
   TS_RETURN_IF_ERROR(ReadQueries(table, options));
   config.hdb = std::move(options);
   return absl::OkStatus();

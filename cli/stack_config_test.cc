@@ -74,6 +74,7 @@ tickerplant = "far:5010"
 [hdb]
 port = 6013
 database = "/mnt/days"
+cache = "3GiB"
 query_threads = 3
 [feed]
 source = "lean"
@@ -113,6 +114,7 @@ rdb = "two"
   EXPECT_EQ(config.hdb->name, "hdb");
   EXPECT_EQ(config.hdb->listener.port, 6013);
   EXPECT_EQ(config.hdb->database, "/mnt/days");
+  EXPECT_EQ(config.hdb->cache_bytes, size_t{3} << 30);
   EXPECT_EQ(config.hdb->query_threads, 3);
   ASSERT_EQ(config.feeds.size(), 1u);
   EXPECT_EQ(config.feeds[0].source.kind, "lean");
@@ -194,6 +196,7 @@ TEST(StackConfig, ReadsTheExamples) {
       Parsed("[tickerplant]\n[[rdb]]\n[hdb]\n[feed]\n[aggengine]\n[monitor]\n");
   EXPECT_EQ(stack->hdb->listener.port, bare.hdb->listener.port);
   EXPECT_EQ(stack->hdb->database, bare.hdb->database);
+  EXPECT_EQ(stack->hdb->cache_bytes, bare.hdb->cache_bytes);
   EXPECT_EQ(stack->hdb->query_threads, bare.hdb->query_threads);
   EXPECT_EQ(stack->hdb->query_nice, bare.hdb->query_nice);
   const auto& plant = *stack->tickerplant;

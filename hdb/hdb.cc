@@ -1,11 +1,13 @@
 #include "hdb/hdb.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/byte_buffer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "table/stored_value.h"
 
 namespace tickstack::hdb {
 
@@ -16,6 +18,15 @@ LoadedDatabase::LoadedDatabase(std::shared_ptr<const Database> database)
   };
   for (const auto& table : database_->partitioned_tables()) add(table->name());
   for (const Database::RootTable& table : database_->splayed_tables()) add(table.name);
+  problems_.assign(database_->problems().begin(), database_->problems().end());
+  for (const Database::RootFile& file : database_->flat_files()) {
+    absl::StatusOr<Value> value = ReadStoredValue(file.path, database_->domains());
+    if (value.ok()) {
+      flat_.emplace(file.name, *std::move(value));
+    } else {
+      problems_.emplace_back(Message(value.status()));
+    }
+  }
   partition_count_ = PartitionValues().count();
 }
 
@@ -24,9 +35,20 @@ std::shared_ptr<const query::StoredTable> LoadedDatabase::Find(std::string_view 
   return found == tables_.end() ? nullptr : found->second;
 }
 
+const Value* LoadedDatabase::FindFlat(std::string_view name) const {
+  const auto found = flat_.find(name);
+  return found == flat_.end() ? nullptr : &found->second;
+}
+
 std::vector<std::string> LoadedDatabase::TableNames() const {
   std::vector<std::string> names;
   for (const auto& [name, table] : tables_) names.push_back(name);
+  for (const auto& [name, value] : flat_) {
+    if ((value.is_table() || value.is_keyed_table()) && !tables_.contains(name)) {
+      names.push_back(name);
+    }
+  }
+  std::ranges::sort(names);
   return names;
 }
 
@@ -58,9 +80,9 @@ absl::Status Hdb::Reload() {
   load_ns_.store(took_ns, std::memory_order_relaxed);
   LogInfo("database loaded root={} tables={} partitions={} symbols={} problems={} us={}", root_,
           loaded->TableNames().size(), loaded->partitions(),
-          loaded->database().domains()->symbols().size(), loaded->database().problems().size(),
+          loaded->database().domains()->symbols().size(), loaded->problems().size(),
           took_ns / 1'000);
-  for (const std::string& problem : loaded->database().problems()) {
+  for (const std::string& problem : loaded->problems()) {
     LogWarn("left out of the database problem=\"{}\"", problem);
   }
   {

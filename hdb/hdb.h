@@ -22,17 +22,22 @@
 #include "absl/status/statusor.h"
 #include "query/stored_table.h"
 #include "table/database.h"
+#include "table/value.h"
 
 namespace tickstack::hdb {
 
-// Immutable; any thread.
+// Immutable; any thread. Flat files are read at once, as kdb+ does: each into memory.
 class LoadedDatabase {
  public:
   explicit LoadedDatabase(std::shared_ptr<const Database> database);
 
   const Database& database() const { return *database_; }
   std::shared_ptr<const query::StoredTable> Find(std::string_view table) const;  // nullptr: none.
-  std::vector<std::string> TableNames() const;                                   // Sorted.
+  // A value out of a flat file of the root, such as a table in one file; nullptr: none.
+  const Value* FindFlat(std::string_view name) const;
+  std::vector<std::string> TableNames() const;  // Sorted; flat ones among them.
+  // What was left out, and why: the database's, and flat files that are no values.
+  const std::vector<std::string>& problems() const { return problems_; }
   // The partitions' values, each once, as a vector.
   Value PartitionValues() const;
   size_t partitions() const { return partition_count_; }  // Each value once.
@@ -41,6 +46,8 @@ class LoadedDatabase {
   const std::shared_ptr<const Database> database_;
   size_t partition_count_ = 0;
   std::map<std::string, std::shared_ptr<const query::StoredTable>, std::less<>> tables_;
+  std::map<std::string, Value, std::less<>> flat_;
+  std::vector<std::string> problems_;
 };
 
 // Threads: any.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "table/decompressed_image.h"
 
 namespace tickstack::hdb {
 namespace {
@@ -21,7 +22,8 @@ Value NamesOf(const std::vector<std::string>& names) {
 Value PartitionedTables(const LoadedDatabase& loaded) {
   std::vector<std::string> names;
   for (const std::string& name : loaded.TableNames()) {
-    if (loaded.Find(name)->is_partitioned()) names.push_back(name);
+    const std::shared_ptr<const query::StoredTable> table = loaded.Find(name);
+    if (table != nullptr && table->is_partitioned()) names.push_back(name);
   }
   return NamesOf(names);
 }
@@ -40,7 +42,9 @@ std::vector<std::string> HdbEnvironment::TableNames() {
 
 std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
   const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
-  if (loaded == nullptr || loaded->partitions() == 0) return std::nullopt;
+  if (loaded == nullptr) return std::nullopt;
+  if (const Value* const flat = loaded->FindFlat(name)) return *flat;
+  if (loaded->partitions() == 0) return std::nullopt;
   const std::string_view column = loaded->database().partition_column();
   if (name == column || name == ".Q.pv") return loaded->PartitionValues();
   if (name == ".Q.pf") return Value::Symbol(column);
@@ -66,11 +70,14 @@ Value HdbEnvironment::Stats() const {
     add("partitions", loaded->partitions());
     add("segments", database.segments().size());
     add("symbols", static_cast<uint64_t>(database.domains()->symbols().size()));
-    add("problems", database.problems().size());
+    add("problems", loaded->problems().size());
   }
   add("reloads", hdb_->reloads());
   add("reloads_failed", hdb_->reloads_failed());
   add("load_ns", static_cast<uint64_t>(hdb_->load_ns()));
+  add("decompressed_bytes", DecompressedBytes());
+  add("cache_max_bytes", DecompressedCache::Instance().max_bytes());
+  add("cache_evictions", DecompressedCache::Instance().evictions());
   for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::move(values)));
@@ -92,7 +99,7 @@ std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
   if (name == ".hdb.stats") return Stats();
   std::vector<Value> problems;
   if (const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current()) {
-    for (const std::string& problem : loaded->database().problems()) {
+    for (const std::string& problem : loaded->problems()) {
       problems.push_back(Value::String(problem));
     }
   }

@@ -10,10 +10,13 @@ namespace tickstack::hdb {
 // What a query sees of an HDB: its tables, and
 //   date                    the values of the partitions; of a database by month, year or number
 //                           that is the variable's name
+//   holidays                a table or another value in a file of its own in the root, by its name
 //   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables
 //   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
 //                           there: what kdb+'s rdb sends at the end of a day
-//   .hdb.stats[]            dictionary of longs: what is loaded, reloads, QueryCounters
+//   .hdb.stats[]            dictionary of longs: what is loaded, reloads, the memory of
+//   decompressed
+//                           columns (table/decompressed_image.h), QueryCounters
 //   .hdb.problems[]         strings: what the last load left out, and why
 // Threads: any.
 class HdbEnvironment : public query::Environment {

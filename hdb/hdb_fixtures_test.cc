@@ -53,7 +53,8 @@ class Loaded {
     return std::string(hdb_.current()->database().partition_column());
   }
   bool IsPartitioned(const std::string& table) {
-    return hdb_.current()->Find(table)->is_partitioned();
+    const std::shared_ptr<const query::StoredTable> stored = hdb_.current()->Find(table);
+    return stored != nullptr && stored->is_partitioned();  // nullptr: a flat one.
   }
 
  private:

@@ -9,12 +9,14 @@
 #include "hdb/hdb.h"
 #include "hdb/hdb_environment.h"
 #include "serve/query_service.h"
+#include "table/decompressed_image.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::hdb {
 namespace {
 
 absl::Status Run(HdbMainOptions options) {
+  if (options.cache_bytes > 0) DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
   Hdb hdb(options.database);
   if (IsDirectory(options.database)) {
     TS_RETURN_IF_ERROR(hdb.Reload());

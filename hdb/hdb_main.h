@@ -10,7 +10,8 @@ namespace tickstack::hdb {
 struct HdbMainOptions : serve::QuerySettings {
   std::string name = "hdb";
   wire::ListenerOptions listener;
-  std::string database;  // The directory; a stack's is DATA/hdb if it is not told another.
+  size_t cache_bytes = 0;  // Of decompressed columns; 0: a quarter of the machine's memory.
+  std::string database;    // The directory; a stack's is DATA/hdb if it is not told another.
 };
 
 // Runs until SIGTERM or SIGINT: 0. 1 if it could not listen, or the database does not load. A

@@ -20,6 +20,8 @@
 #include "mem/tier.h"
 #include "query/errors.h"
 #include "table/batch_testing.h"
+#include "table/codec.h"
+#include "table/decompressed_image.h"
 #include "table/partition_writer.h"
 
 namespace tickstack::hdb {
@@ -40,7 +42,7 @@ class HdbTest : public testing::Test {
   ~HdbTest() override { std::filesystem::remove_all(root_); }
 
   // Day `day` has `rows` trades of size 1, by turns of two symbols.
-  void WriteDay(int day, size_t rows) {
+  void WriteDay(int day, size_t rows, bool compressed = false) {
     absl::StatusOr<std::shared_ptr<Table>> table = Table::Create(
         *ParseSchema("trade", "time p, sym s, size j"), &symbols_, {tier_.get(), {}, nullptr});
     TS_CHECK(table.ok());
@@ -56,6 +58,7 @@ class HdbTest : public testing::Test {
     const Snapshot snapshot = (*table)->TakeSnapshot();
     PartitionWriterOptions options;
     options.database = root_;
+    if (compressed) options.compression.Set("default", {Compression::kLz4, 1, 12});
     const absl::StatusOr<WrittenPartition> written =
         WritePartition(options, kFirstDay + day, std::span(&snapshot, 1));
     TS_CHECK(written.ok());
@@ -143,6 +146,29 @@ TEST_F(HdbTest, SegmentsAreOneDatabase) {
   EXPECT_EQ(AskLong("exec first n from select n:count i by date from trade where date=date 2"), 4);
 }
 
+TEST_F(HdbTest, FlatFilesOfTheRootAreTablesAndVariables) {
+  WriteDay(0, 4);
+  const auto write = [&](const std::string& name, std::string_view expression) {
+    const absl::StatusOr<Value> value = Evaluate(expression);
+    TS_CHECK(value.ok());
+    ByteBuffer bytes;
+    Encode(*value, bytes);
+    std::ofstream(root_ + "/" + name, std::ios::binary) << "\xff\x01" << AsText(bytes.span());
+  };
+  write("holidays", "([]day:2024.01.01 2024.12.25;name:`new`christmas)");
+  write("lots", "([sym:`aig`bac]lot:100 200)");
+  write("rate", "5.25");
+  std::ofstream(root_ + "/broken", std::ios::binary) << "\xff\x01\x62";
+  ASSERT_TRUE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count tables[]"), 3);
+  EXPECT_EQ(AskLong("count select from holidays where day>2024.06.01"), 1);
+  EXPECT_EQ(AskLong("exec first lot from lots where sym=`bac"), 200);
+  EXPECT_EQ(AskLong("`long$4*rate"), 21);
+  EXPECT_EQ(AskLong("count .Q.pt"), 1);
+  EXPECT_EQ(AskLong("count .hdb.problems[]"), 1);
+  EXPECT_EQ(ErrorOf("broken"), "broken");
+}
+
 TEST_F(HdbTest, AForeignFileIsNamedAndHarmsNothing) {
   WriteDay(0, 4);
   std::ofstream(root_ + "/notes.txt") << "buy milk";
@@ -182,6 +208,32 @@ TEST_F(HdbTest, ReloadsSwapWhileQueriesRun) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong.load(), 0);
   EXPECT_EQ(AskLong("exec sum size from trade"), kDays * 100);
+}
+
+// Queries of more than the cache has room for: what one reads is let go under it by the others.
+TEST_F(HdbTest, QueriesReadMoreThanTheCacheHasRoomFor) {
+  for (int day = 0; day < 4; ++day) WriteDay(day, 4'000, true);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  DecompressedCache& cache = DecompressedCache::Instance();
+  const uint64_t max_bytes = cache.max_bytes();
+  cache.SetMaxBytes(40'000);  // A column of a day has 32,000.
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 20; ++i) {
+        const absl::StatusOr<Value> sum =
+            Evaluate("exec sum size from trade where sym=`aig,time<2000.01.01D00:00:00.000002");
+        if (!sum.ok() || sum->as<int64_t>() != 4 * 1'000) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_GT(AskLong(".hdb.stats[][`cache_evictions]"), 100);
+  EXPECT_EQ(AskLong(".hdb.stats[][`cache_max_bytes]"), 40'000);
+  EXPECT_LE(AskLong(".hdb.stats[][`decompressed_bytes]"), 40'000);
+  cache.SetMaxBytes(max_bytes);
 }
 
 TEST_F(HdbTest, AQueryGoesOnWithWhatItBegan) {
