@@ -329,17 +329,15 @@ TEST(Grouped, AggregatesOfFilteredRowsAgreeWithThoseOfListedOnes) {
   WorkerPool pool(2);
   Limits limits;
   limits.workers = &pool;
-  for (const std::string_view table : {"v", "t"}) {
-    for (const std::string_view passes : kPasses) {
-      const std::string_view columns = OneOf(kColumns, rng);
-      const std::string listed =
-          fmt::format("{} from select from {} where {}", columns, table, passes);
-      const std::string filtered = fmt::format("{} from {} where {}", columns, table, passes);
-      const std::string_view how = rng() % 2 == 0 ? "exec " : "select ";
-      ASSERT_EQ(environment.Ask(fmt::format("{}{}", how, filtered), limits),
-                environment.Ask(fmt::format("{}{}", how, listed)))
-          << how << filtered;
-    }
+  for (const std::string_view passes : kPasses) {
+    const std::string_view table = rng() % 2 == 0 ? "v" : "t", columns = OneOf(kColumns, rng);
+    const std::string listed =
+        fmt::format("{} from select from {} where {}", columns, table, passes);
+    const std::string filtered = fmt::format("{} from {} where {}", columns, table, passes);
+    const std::string_view how = rng() % 2 == 0 ? "exec " : "select ";
+    ASSERT_EQ(environment.Ask(fmt::format("{}{}", how, filtered), limits),
+              environment.Ask(fmt::format("{}{}", how, listed)))
+        << how << filtered;
   }
 }
 

@@ -13,11 +13,10 @@
 #include "query/filter.h"
 #include "query/gather.h"
 #include "query/group.h"
+#include "query/group_keys.h"
 #include "query/grouped.h"
 #include "query/partitions.h"
 #include "query/sort.h"
-#include "query/stored_groups.h"
-#include "query/time_buckets.h"
 
 namespace tickstack::query {
 namespace {
@@ -68,7 +67,7 @@ class QueryEvaluator {
   absl::StatusOr<bool> ApplyConstant(size_t column, Condition condition, const Value& constant);
   absl::Status KeepFlagged(Term flags);
   absl::StatusOr<std::optional<Term>> AggregateFiltered(const Node& condition);
-  absl::Status MergeSymbols();
+  absl::Status MergeSymbols() { return LeftRows{rows_, symbols_}.Merge(context_.budget); }
   void KeepRows(RowSet rows) { rows_ = std::make_shared<const RowSet>(std::move(rows)); }
   struct Part {
     size_t skip, take;
@@ -77,7 +76,7 @@ class QueryEvaluator {
   absl::Status ApplyOrderAndLimit();
   absl::Status Order(const Part& part);
   // The column that a node is nothing but a name of.
-  std::optional<size_t> PlainColumn(const Node& node) const;
+  std::optional<size_t> PlainColumn(const Node& node) const { return ColumnNamed(node, view_); }
 
   absl::StatusOr<Term> Select();
   absl::StatusOr<Term> SelectDistinct();
@@ -87,11 +86,6 @@ class QueryEvaluator {
   absl::StatusOr<Term> Exec();
   absl::StatusOr<Term> ExecLast() const;
   absl::StatusOr<Term> Grouped();
-  absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
-  absl::StatusOr<std::unique_ptr<Groups>> MakeStoredGroups(std::vector<std::string>& names);
-  absl::StatusOr<std::optional<KeyColumn>> PartitionKey(const Node& node);
-  absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
-  absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(std::vector<std::string>& names);
   absl::StatusOr<std::vector<Value>> ColumnsOverGroups(Groups& groups);
   absl::StatusOr<Term> LastRows(Groups& groups, std::vector<std::string> key_names);
   absl::StatusOr<Term> GroupedExec(Groups& groups, const std::vector<std::string>& key_names);
@@ -103,20 +97,6 @@ class QueryEvaluator {
   SharedRows rows_;                    // That the conditions so far left; or if there are
   std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
 };
-
-std::optional<size_t> QueryEvaluator::PlainColumn(const Node& node) const {
-  if (node.kind != Node::Kind::kName) return std::nullopt;
-  const int column = view_.Find(node.name);
-  return column < 0 ? std::nullopt : std::optional(static_cast<size_t>(column));
-}
-
-absl::Status QueryEvaluator::MergeSymbols() {
-  if (!symbols_.has_value()) return absl::OkStatus();
-  TS_ASSIGN_OR_RETURN(RowSet rows, symbols_->Merge(context_.budget));
-  KeepRows(std::move(rows));
-  symbols_.reset();
-  return absl::OkStatus();
-}
 
 // A condition that a kernel knows. false: none does.
 absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition condition,
@@ -391,102 +371,6 @@ Term QueryEvaluator::ExecOf(std::vector<Value> values) const {
   return Value::Dict(Value::Symbols(std::move(keys)), Collapse(std::move(values)));
 }
 
-// Groups of symbols whose rows a condition took out of the index: `rows_` are not needed.
-absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeSymbolGroups(
-    std::vector<std::string>& names) {
-  if (!symbols_.has_value() || query_.groups.size() != 1) return nullptr;
-  const std::optional<size_t> column = PlainColumn(*query_.groups[0].node);
-  const Column* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
-  if (key == nullptr || !key->has_ids() || key->index() != symbols_->key().index()) return nullptr;
-  names.push_back(query_.groups[0].name);
-  return GroupsOfSymbols(*symbols_, context_.budget);
-}
-
-// By the partition column and the parted one of a stored table: its parts and their indexes have
-// the groups. nullptr: they do not.
-absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeStoredGroups(
-    std::vector<std::string>& names) {
-  TS_ASSIGN_OR_RETURN(const std::optional<StoredKeys> keys,
-                      StoredKeysOf(query_.groups, view_, context_.budget));
-  if (!keys.has_value()) return nullptr;
-  if (keys->symbol.has_value() && !symbols_.has_value()) {
-    if (!rows_->IsAllOf(view_.stored->rows())) return nullptr;
-    TS_ASSIGN_OR_RETURN(symbols_, SymbolRows::All(*keys->symbol, context_.budget));
-  }
-  const bool of_another_column = keys->symbol.has_value() && symbols_.has_value() &&
-                                 symbols_->key().index() != keys->symbol->index();
-  if (of_another_column) return nullptr;
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> groups,
-                      GroupsOfParts(*view_.stored, keys->kinds, *rows_, symbols_, context_.budget));
-  if (groups == nullptr) return nullptr;
-  UniqueNames unique;
-  for (const NamedNode& group : query_.groups) names.push_back(unique.Next(group.name));
-  return groups;
-}
-
-// By the partition column, which is the same for all rows of a part; nullopt: by another one.
-absl::StatusOr<std::optional<KeyColumn>> QueryEvaluator::PartitionKey(const Node& node) {
-  if (view_.stored == nullptr || !view_.stored->table().is_partitioned() || rows_->count() == 0 ||
-      PlainColumn(node) != std::optional<size_t>(0)) {
-    return std::nullopt;
-  }
-  PartRuns runs = RunsOfParts(*view_.stored, *rows_);
-  TS_RETURN_IF_ERROR(context_.budget.Charge(runs.ends.size(), 2 * sizeof(uint32_t)));
-  TS_ASSIGN_OR_RETURN(Column values, view_.columns[0].Get(context_.budget));
-  return KeyColumn{Slice{std::move(values),
-                         std::make_shared<const RowSet>(RowSet::Of(std::move(runs.first_rows)))},
-                   std::move(runs.ends)};
-}
-
-// One item a run where the expression is known to stay the same for runs of rows, else one a row.
-absl::StatusOr<KeyColumn> QueryEvaluator::EvaluateKey(const Node& node) {
-  TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> by_part, PartitionKey(node));
-  if (by_part.has_value()) return *std::move(by_part);
-  KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
-  SharedRows rows = rows_;
-  if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {
-    TS_ASSIGN_OR_RETURN(Column times, view_.columns[bucket->column].Get(context_.budget));
-    TS_ASSIGN_OR_RETURN(
-        std::optional<TimeRuns> runs,
-        FindTimeRuns(Slice{std::move(times), rows_}, bucket->bucket_ns, context_.budget));
-    if (runs.has_value() && !runs->ends.empty()) {
-      key.run_ends = std::move(runs->ends);
-      rows = std::make_shared<const RowSet>(RowSet::Of(std::move(runs->first_rows)));
-    }
-  }
-  TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));
-  if (auto* slice = std::get_if<Slice>(&term)) {
-    key.items = std::move(*slice);
-    return key;
-  }
-  TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-  if (!value.is_vector()) return NyiError("by an expression that is no vector");
-  key.items = Slice::Of(std::move(value));
-  return key;
-}
-
-absl::StatusOr<std::unique_ptr<Groups>> QueryEvaluator::MakeGroups(
-    std::vector<std::string>& names) {
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_parts, MakeStoredGroups(names));
-  if (of_parts != nullptr) return of_parts;
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_symbols, MakeSymbolGroups(names));
-  if (of_symbols != nullptr) return of_symbols;
-  TS_RETURN_IF_ERROR(MergeSymbols());
-  std::vector<KeyColumn> keys;
-  UniqueNames unique;
-  for (const NamedNode& group : query_.groups) {
-    names.push_back(unique.Next(group.name));
-    TS_ASSIGN_OR_RETURN(KeyColumn key, EvaluateKey(*group.node));
-    keys.push_back(std::move(key));
-  }
-  if (keys.size() == 1 && keys[0].run_ends.empty()) {
-    TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> indexed,
-                        GroupsFromIndex(keys[0].items, context_.budget));
-    if (indexed != nullptr) return indexed;
-  }
-  return GroupByValues(keys, rows_, context_.budget);
-}
-
 absl::StatusOr<std::vector<Value>> QueryEvaluator::ColumnsOverGroups(Groups& groups) {
   std::vector<const Node*> nodes;
   for (const NamedNode& column : query_.columns) nodes.push_back(column.node.get());
@@ -544,7 +428,8 @@ absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups, MakeGroups(names));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups,
+                      MakeGroups(context_, query_.groups, view_, LeftRows{rows_, symbols_}, names));
   if (query_.exec) return GroupedExec(*groups, names);
   if (query_.distinct) return NyiError("select distinct by");
   if (query_.columns.empty()) return LastRows(*groups, std::move(names));
