@@ -89,7 +89,7 @@ Json StackJson(const Place& place, const StackSeries& series, size_t slices) {
     for (size_t i = 0; i < slices && i < total.size(); ++i) used.push_back(Short(total[i]));
     tiers[tier] = std::move(used);
   }
-  return {{"name", place.stack->name + (place.stack->simulated ? " (SIMULATED)" : "")},
+  return {{"name", place.stack->name + (place.stack->simulated ? " SIM" : "")},
           {"group", place.group},
           {"nth", place.nth},
           {"metrics", std::move(metrics)},
@@ -106,13 +106,13 @@ std::string ColourKey(const TestResult& test) {
 }
 
 std::string LabelOfMetric(const TestResult& test, Metric metric) {
-  std::string text;
+  std::string text = fmt::format(", {}", kMetricTitles[static_cast<size_t>(metric)]);
   for (const StackResult& stack : test.stacks) {
     const Distribution& whole = stack.metric(metric).whole;
     if (whole.count == 0) continue;
-    text += fmt::format("; {}: median {}, 99 % within {}, longest {}", stack.name,
-                        DurationText(whole.p50_ms), DurationText(whole.p99_ms),
-                        DurationText(whole.max_ms));
+    text += fmt::format("; {}{}: median {}, 99 % within {}, longest {}", stack.name,
+                        stack.simulated ? " (SIMULATED)" : "", DurationText(whole.p50_ms),
+                        DurationText(whole.p99_ms), DurationText(whole.max_ms));
   }
   return text;
 }
@@ -121,7 +121,8 @@ std::string LabelOfTiers(const TestResult& test) {
   std::string text;
   for (const StackResult& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) {
-      text += fmt::format("; {}, tier {}: {}", stack.name, tier.name, BytesText(tier.used));
+      text += fmt::format("; {}{}, tier {}: {}", stack.name, stack.simulated ? " (SIMULATED)" : "",
+                          tier.name, BytesText(tier.used));
     }
   }
   return text;
@@ -133,14 +134,27 @@ bool AnyMeasured(const TestResult& test, Metric metric) {
   });
 }
 
-std::string FigureHtml(size_t test_number, std::string_view kind, std::string_view title,
-                       std::string_view explanation, std::string_view metrics,
-                       std::string_view label) {
+// A line's label has no room for more than SIM, so the chart's heading says it in full.
+std::string SimulatedMark(const TestResult& test) {
+  std::string names;
+  for (const StackResult& stack : test.stacks) {
+    if (stack.simulated) names += (names.empty() ? "" : ", ") + EscapeHtml(stack.name);
+  }
+  return names.empty() ? "" : fmt::format(" <span class=\"simulated\">SIMULATED: {}</span>", names);
+}
+
+struct Chart {
+  std::string_view kind, title;
+  std::string explanation, metrics, label;  // Plain text.
+};
+
+std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart) {
   return fmt::format(
       "<figure class=\"chart\" data-test=\"{}\" data-kind=\"{}\" data-metrics=\"{}\">\n"
-      "<figcaption><b>{}</b> <span class=\"quiet\">{}</span></figcaption>\n"
+      "<figcaption><b>{}</b> <span class=\"quiet\">{}</span>{}</figcaption>\n"
       "<div class=\"plot\" role=\"img\" aria-label=\"{}{}\"></div>\n</figure>\n",
-      test_number, kind, metrics, title, explanation, title, EscapeHtml(label));
+      number, chart.kind, chart.metrics, chart.title, chart.explanation, SimulatedMark(test),
+      chart.title, EscapeHtml(chart.label));
 }
 
 }  // namespace
@@ -185,23 +199,37 @@ std::string ChartFigures(const TestResult& test, const TestSeries& series, size_
     return text;
   };
   std::string html = ColourKey(test) + "<div class=\"charts\">\n";
+  const std::string longest =
+      fmt::format("the longest in every {}", SettingText(std::round(slice_s * 1e3)));
   if (!freshness.empty()) {
-    html +=
-        FigureHtml(number, "time", "Latency over time",
-                   fmt::format("the longest in every {}", SettingText(std::round(slice_s * 1e3))),
-                   names(freshness), LabelOfMetric(test, freshness[0]));
-    html += FigureHtml(number, "curve", "Latency, distribution",
-                       "how many of all values are below a time", names(freshness),
-                       LabelOfMetric(test, freshness[0]));
+    const std::string label = LabelOfMetric(test, freshness[0]);
+    html += FigureHtml(test, number,
+                       {.kind = "time",
+                        .title = "Latency over time",
+                        .explanation = longest + "; dotted: the timer",
+                        .metrics = names(freshness),
+                        .label = label});
+    html += FigureHtml(test, number,
+                       {.kind = "curve",
+                        .title = "Latency, distribution",
+                        .explanation = "values below; dotted: the timer",
+                        .metrics = names(freshness),
+                        .label = label});
   }
   if (!queries.empty()) {
-    html +=
-        FigureHtml(number, "time", "Query time",
-                   fmt::format("the longest in every {}", SettingText(std::round(slice_s * 1e3))),
-                   names(queries), LabelOfMetric(test, queries[0]));
+    html += FigureHtml(test, number,
+                       {.kind = "time",
+                        .title = "Query time",
+                        .explanation = longest,
+                        .metrics = names(queries),
+                        .label = LabelOfMetric(test, queries[0])});
   }
-  html +=
-      FigureHtml(number, "tiers", "Memory by tier", "bytes that hold rows", "", LabelOfTiers(test));
+  html += FigureHtml(test, number,
+                     {.kind = "tiers",
+                      .title = "Memory by tier",
+                      .explanation = "bytes that hold rows",
+                      .metrics = "",
+                      .label = LabelOfTiers(test)});
   return html + "</div>\n";
 }
 

@@ -178,6 +178,27 @@ TEST(ReportSamples, ReadsAcrossItsBuffer) {
   EXPECT_EQ(kRows, next);
 }
 
+// Goal: no damage crashes the reader. Method: each byte of a small file replaced by each of a few,
+// and the file cut at each byte.
+TEST(ReportSamples, AnyDamageIsAnErrorOrOtherValues) {
+  const std::string whole =
+      std::string(kHeader) + "50/300,a,r,1,1,2,3,4,5,6,7,8\n\"50/300\",b,\"r\",2.5,,,,,1e3,,,9\n";
+  const auto read = [](const std::string& text) {
+    const SamplesFile file(text);
+    return ReadSeries(file.run()).status().code();
+  };
+  for (size_t at = 0; at < whole.size(); ++at) {
+    for (const char other : {'\0', '\n', '"', ',', '9', '-', '\xff'}) {
+      std::string damaged = whole;
+      damaged[at] = other;
+      const absl::StatusCode code = read(damaged);
+      ASSERT_TRUE(code == absl::StatusCode::kOk || code == absl::StatusCode::kDataLoss) << at;
+    }
+    const absl::StatusCode code = read(whole.substr(0, at));
+    ASSERT_TRUE(code == absl::StatusCode::kOk || code == absl::StatusCode::kDataLoss) << at;
+  }
+}
+
 TEST(ReportSeries, KeepsThePeaksOfEverySlice) {
   std::string text = kHeader;
   for (int i = 0; i < 6'000; ++i) {

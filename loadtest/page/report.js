@@ -1,5 +1,5 @@
 "use strict";
-// Draws the charts of a load test's report with uPlot. The numbers are in <script id="data">; the figures
+// Draws the charts of a load test's report with uPlot. The numbers are in the element `data`; the figures
 // are there already, empty, with labels for readers that do not see them.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
@@ -10,6 +10,7 @@
   const FONT = "12px system-ui, -apple-system, 'Segoe UI', Roboto, 'DejaVu Sans', sans-serif";
   const LABELS_MAX = 6;  // More lines than that are told apart by the key alone.
   const LABEL_STEP = 14;
+  const FAR = 12;
   const BANDS_MAX = 2;  // Down to the least of each slice; more of them only cover one another.
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
@@ -36,10 +37,10 @@
     }
     return digits(bytes) + " " + units[i];
   }
-  function secondsText(s) {
-    if (s < 180) return digits(s) + " s";
-    return digits(s / 60) + " min";
-  }
+  const secondsText = (s) => digits(s) + " s";
+  const minutesText = (s) => digits(s / 60) + " min";
+  // One unit for a whole axis.
+  const clockText = (x) => (x[x.length - 1] >= 180 ? minutesText : secondsText);
   function partText(x) {
     if (x <= 1.01) return "0 %";
     const percent = 100 - 100 / x;
@@ -72,7 +73,7 @@
         }
       }
       const line = metric.endsWith("_lag") ? test.batch_ms : null;
-      return {x, series, xText: secondsText, yText: timeText, xLabel: "time since the test began", line};
+      return {x, series, xText: clockText(x), yText: timeText, xLabel: "time since the test began", line};
     },
     curve(test, metric) {
       const longest = Math.max(0, ...test.stacks.map((s) => (s.metrics[metric]?.curve || []).length));
@@ -94,27 +95,29 @@
         Object.keys(stack.tiers).forEach((tier, i) => {
           const values = stack.tiers[tier];
           if (values.some((v) => v > 0)) {
-            series.push({label: stack.name + ", " + tier, stack, dash: dashOf(i), values: x.map((_, k) => values[k] ?? null)});
+            series.push({label: stack.name + "/" + tier, stack, dash: dashOf(i), values: x.map((_, k) => values[k] ?? null)});
           }
         });
       }
-      return {x, series, xText: secondsText, yText: bytesText, xLabel: "time since the test began", binary: true, line: null};
+      return {x, series, xText: clockText(x), yText: bytesText, xLabel: "time since the test began", binary: true, line: null};
     },
   };
 
+  // The least and the most of what is drawn, and whether it takes a logarithmic axis to see all of it: where
+  // a value is far from the usual one, or one line far from another. null if there is nothing to draw.
   function extent(shown) {
-    let min = Infinity, max = -Infinity;
+    const all = [], tops = [];
     for (const one of shown.series) {
-      for (const values of [one.values, one.least || []]) {
-        for (const v of values) {
-          if (v === null || v <= 0) continue;
-          if (v < min) min = v;
-          if (v > max) max = v;
-        }
-      }
+      const positive = one.values.concat(one.least || []).filter((v) => v > 0);
+      if (positive.length === 0) continue;
+      tops.push(positive.reduce((a, b) => Math.max(a, b)));
+      for (const v of positive) all.push(v);
     }
-    if (shown.line) max = Math.max(max, shown.line);
-    return max > 0 ? {min: Math.min(min, max), max} : null;
+    if (all.length === 0) return null;
+    all.sort((a, b) => a - b);
+    const top = all[all.length - 1];
+    const far = top > FAR * all[all.length >> 1] || top > FAR * Math.min(...tops);
+    return {min: all[0], max: Math.max(top, shown.line || 0), far};
   }
 
   // Labels at the ends of the lines, moved apart where they would overlap.
@@ -161,24 +164,20 @@
     return text.slice(0, kept) + "\u2026";
   }
 
-  // The tickerplant's timer: nothing can be fresher at its worst.
+  // The tickerplant's timer, which the figure's heading names: nothing can be fresher at its worst.
   function timerLine(u, shown) {
     if (!shown.line) return;
     const ratio = devicePixelRatio;
     const y = u.valToPos(shown.line, "y", true);
     const ctx = u.ctx;
     ctx.save();
-    ctx.strokeStyle = ctx.fillStyle = colour("quiet");
+    ctx.strokeStyle = colour("quiet");
     ctx.lineWidth = ratio;
     ctx.setLineDash([2 * ratio, 3 * ratio]);
     ctx.beginPath();
     ctx.moveTo(u.bbox.left, y);
     ctx.lineTo(u.bbox.left + u.bbox.width, y);
     ctx.stroke();
-    ctx.font = FONT.replace("12px", 11 * ratio + "px");
-    ctx.textBaseline = "bottom";
-    ctx.textAlign = "left";
-    ctx.fillText("timer " + timeText(shown.line), u.bbox.left + 4 * ratio, y - 2 * ratio);
     ctx.restore();
   }
 
@@ -192,6 +191,7 @@
     if (figure.chart) figure.chart.destroy();
     figure.chart = null;
     plot.replaceChildren();
+    if (shown.series.length > BANDS_MAX) for (const one of shown.series) delete one.least;
     const values = extent(shown);
     if (shown.series.length === 0 || values === null) {
       const note = document.createElement("p");
@@ -202,9 +202,9 @@
     }
     const printing = media("print").matches;
     const width = printing ? PRINT_WIDTH : Math.max(220, plot.clientWidth);
-    shown.logY = !shown.binary && values.max / values.min > 30;
+    shown.logY = !shown.binary && values.far;
     const labelled = shown.series.length <= LABELS_MAX;
-    const labelWidth = Math.min(width * 0.27, Math.max(...shown.series.map((s) => widthOf(s.label))) + 2);
+    const labelWidth = Math.min(width * 0.3, Math.max(...shown.series.map((s) => widthOf(s.label))) + 2);
     const ink = colour("ink"), line = colour("line");
 
     const series = [{}], columns = [shown.x], bands = [];
@@ -215,7 +215,7 @@
         points: {show: one.values.filter((v) => v !== null).length < 3},
       });
       columns.push(one.values.map(clean));
-      if (one.least && shown.series.length <= BANDS_MAX) {
+      if (one.least) {
         series.push({stroke: "transparent", width: 0, spanGaps: true, points: {show: false}});
         columns.push(one.least.map(clean));
         bands.push({series: [series.length - 2, series.length - 1], fill: colourOf(one.stack) + "1f"});
@@ -226,7 +226,7 @@
       ? [Math.max(values.min * 0.8, values.max / 1e7), values.max * 1.25]
       : [0, values.max * 1.12];
     const xMax = shown.x[shown.x.length - 1];
-    const minutes = !shown.logX && xMax >= 180;
+    const minutes = shown.xText === minutesText;
     const options = {
       width, height: HEIGHT, padding: [10, labelled ? labelWidth + 10 : 12, 0, 0],
       legend: {show: false},
@@ -251,8 +251,7 @@
       ],
       series, bands,
       hooks: {
-        drawAxes: [(u) => timerLine(u, shown)],
-        draw: [(u) => labelled && endLabels(u, shown, labelWidth)],
+        draw: [(u) => timerLine(u, shown), (u) => labelled && endLabels(u, shown, labelWidth)],
         setCursor: [(u) => readout(figure, u, shown)],
       },
     };
