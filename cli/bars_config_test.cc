@@ -41,14 +41,14 @@ TEST(BarsConfig, ASectionIsEnoughForTheDefaultBars) {
       TablesOf(config.tickerplant->schemas),
       ElementsAre("trade", "quote", "trade_minute", "trade_daily", "quote_minute", "quote_daily"));
   EXPECT_EQ(config.tickerplant->schemas[2].key_columns, 2u);
-  EXPECT_THAT(config.monitor->bars, ElementsAre("trade_daily", "quote_daily"));
+  EXPECT_THAT(config.monitors.front().bars, ElementsAre("trade_daily", "quote_daily"));
 }
 
 TEST(BarsConfig, WithoutASectionThereAreNone) {
   const StackConfig config = Parsed("[tickerplant]\n[monitor]\n");
   EXPECT_FALSE(config.aggengine.has_value());
   EXPECT_EQ(config.tickerplant->schemas.size(), 2u);
-  EXPECT_TRUE(config.monitor->bars.empty());
+  EXPECT_TRUE(config.monitors.front().bars.empty());
 }
 
 TEST(BarsConfig, ThreeLinesAreBarsOfAnotherWidth) {

@@ -53,6 +53,11 @@ absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hd
                                                   "\"{}\"",
                                                   writer));
   }
+  if (found->prestress != nullptr) {
+    return root.ErrorAt("eod", fmt::format("{} has rows that nobody logged, by its prestress: they "
+                                           "are for measuring, not for the database",
+                                           found->name));
+  }
   found->end_of_day = std::move(options);
   return absl::OkStatus();
 }

@@ -35,6 +35,7 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
   command.add_option("--data", options.data, "The data directory, instead of the configuration's");
   command.add_option("--date", options.date, "Stay on this day, for a replay, such as 2013.10.07");
   command.add_flag("--no-feed", options.no_feed, "Without the configuration's feeds");
+  command.add_flag("--feeds-wait", options.feeds_wait, "Feeds start when asked to: .feed.start[]");
   command
       .add_option("--ports", options.ports,
                   "First port, the others follow; 0: the kernel chooses (see --ready-file)")

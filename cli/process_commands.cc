@@ -6,10 +6,10 @@
 #include <string_view>
 #include <utility>
 
+#include "base/child_process.h"
 #include "base/config.h"
 #include "base/logging.h"
 #include "base/status.h"
-#include "base/child_process.h"
 
 namespace tickstack {
 namespace {
@@ -52,9 +52,9 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
   absl::Status kept;
   if (role == "rdb") kept = KeepOne(config.rdbs, name, role);
   if (role == "feed") kept = KeepOne(config.feeds, name, role);
+  if (role == "monitor") kept = KeepOne(config.monitors, name, role);
   const bool has_one = role == "tickerplant" ? config.tickerplant.has_value()
                        : role == "hdb"       ? config.hdb.has_value()
-                       : role == "monitor"   ? config.monitor.has_value()
                        : role == "aggengine" ? config.aggengine.has_value()
                                              : true;
   if (!has_one) kept = NotFound("no [{}] in the configuration", role);
@@ -197,7 +197,7 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
   config.aggengine->bars = aggengine::DefaultBars(DefaultSchemas());
   config.hdb.emplace();
   config.hdb->listener.port = 5012;
-  config.monitor.emplace();
+  config.monitors.emplace_back();
   return config;
 }
 
@@ -380,8 +380,8 @@ void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
 }
 
 void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
-  if (!config.monitor) return;
-  monitor::MonitorOptions& options = *config.monitor;
+  if (config.monitors.empty()) return;
+  monitor::MonitorOptions& options = config.monitors.front();
   CLI::App& command = *app.add_subcommand(
       "monitor", "Measure latency and asof-join time by asking the rdb; start the feed");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
@@ -392,6 +392,11 @@ void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->delimiter(',');
   command.add_option("--query-ms", options.query_ms, "A sample every so many ms")
       ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--spread-ms", options.spread_ms,
+                  "Samples are late by up to this, so that they do not beat with other timers")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--seconds", options.seconds, "End after so long; 0: at a signal")
       ->check(CLI::NonNegativeNumber)

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "cli/bars_config.h"
 #include "cli/eod_config.h"
+#include "cli/prestress_config.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
 #include "table/keyed_table.h"
@@ -87,6 +88,17 @@ absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
+  if (config.aggengine) {
+    for (const aggengine::BarSpec& bars : config.aggengine->bars) {
+      options.at_once.push_back(bars.name);
+    }
+  }
+  TS_RETURN_IF_ERROR(table.Read("at_once", &options.at_once));
+  for (const std::string& name : options.at_once) {
+    const bool known = std::any_of(config.schemas.begin(), config.schemas.end(),
+                                   [&name](const Schema& schema) { return schema.table == name; });
+    if (!known) return table.ErrorAt("at_once", fmt::format("no table \"{}\"", name));
+  }
   TS_RETURN_IF_ERROR(table.Read("log_name", &options.log_name));
   TS_RETURN_IF_ERROR(ReadWord(table, "fsync", kFsyncWords, &options.fsync));
   TS_RETURN_IF_ERROR(table.Read("fsync_interval_ms", &options.fsync_interval_ms, 1, 3'600'000));
@@ -144,6 +156,7 @@ absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackCon
   TS_RETURN_IF_ERROR(table.Read("numa_node", &options.numa_node, 0, kNumaNodeMax));
   const std::vector<Schema>* schemas = KnowsTables(config, options) ? &config.schemas : nullptr;
   TS_RETURN_IF_ERROR(ReadTiers(root, table, schemas, options, config.warnings));
+  TS_RETURN_IF_ERROR(ReadPrestress(table, schemas, options));
   config.rdbs.push_back(std::move(options));
   return absl::OkStatus();
 }
@@ -159,6 +172,14 @@ absl::Status ReadSource(const ConfigTable& table, feed::SourceOptions& source) {
   TS_RETURN_IF_ERROR(ReadFromZero(table, "speed", &source.speed));
   TS_RETURN_IF_ERROR(table.Read("profile", &source.profile));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "rate", &source.rate));
+  TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> phases, table.Tables("phase"));
+  for (const ConfigTable& phase : phases) {
+    feed::PacePhase& read = source.phases.emplace_back();
+    TS_RETURN_IF_ERROR(ReadFromZero(phase, "seconds", &read.seconds));
+    TS_RETURN_IF_ERROR(ReadFromZero(phase, "rate", &read.rate));
+  }
+  TS_RETURN_IF_ERROR(
+      table.Read("quotes_per_trade", &source.quotes_per_trade, int64_t{1}, int64_t{1'000}));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "seconds", &source.seconds));
   TS_RETURN_IF_ERROR(table.Read("rows", &source.rows, int64_t{0}));
   TS_RETURN_IF_ERROR(table.Read("seed", &source.seed));
@@ -206,10 +227,11 @@ absl::Status ReadMonitor(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(table.Read("rdb", &options.rdb));
   TS_RETURN_IF_ERROR(table.Read("feed", &options.feed));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "query_ms", &options.query_ms));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "spread_ms", &options.spread_ms));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "seconds", &options.seconds));
   TS_RETURN_IF_ERROR(table.Read("symbol", &options.asof_symbol));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "progress_s", &options.progress_s));
-  config.monitor = std::move(options);
+  config.monitors.push_back(std::move(options));
   return absl::OkStatus();
 }
 
@@ -226,7 +248,9 @@ absl::Status CheckNames(const ConfigTable& root, const StackConfig& config) {
   for (const feed::FeedOptions& feed : config.feeds) TS_RETURN_IF_ERROR(add("feed", feed.name));
   if (config.aggengine) TS_RETURN_IF_ERROR(add("aggengine", config.aggengine->name));
   if (config.hdb) TS_RETURN_IF_ERROR(add("hdb", config.hdb->name));
-  if (config.monitor) TS_RETURN_IF_ERROR(add("monitor", config.monitor->name));
+  for (const monitor::MonitorOptions& monitor : config.monitors) {
+    TS_RETURN_IF_ERROR(add("monitor", monitor.name));
+  }
   return absl::OkStatus();
 }
 
@@ -259,10 +283,8 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_RETURN_IF_ERROR(ReadEndOfDay(root, config.hdb ? config.hdb->name : "", config.rdbs));
   TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> feeds, root.Tables("feed"));
   for (const ConfigTable& table : feeds) TS_RETURN_IF_ERROR(ReadFeed(table, config));
-  if (root.Has("monitor")) {
-    TS_ASSIGN_OR_RETURN(const ConfigTable table, root.Table("monitor"));
-    TS_RETURN_IF_ERROR(ReadMonitor(table, config));
-  }
+  TS_ASSIGN_OR_RETURN(const std::vector<ConfigTable> monitors, root.Tables("monitor"));
+  for (const ConfigTable& table : monitors) TS_RETURN_IF_ERROR(ReadMonitor(table, config));
   TS_RETURN_IF_ERROR(file.CheckUnusedKeys());
   TS_RETURN_IF_ERROR(CheckNames(root, config));
   SetData(config, config.data);
@@ -315,9 +337,10 @@ void ResolveAddresses(StackConfig& config) {
   if (config.aggengine) {
     config.aggengine->tickerplant = Resolve(config, config.aggengine->tickerplant);
   }
-  if (!config.monitor) return;
-  config.monitor->rdb = Resolve(config, config.monitor->rdb);
-  config.monitor->feed = Resolve(config, config.monitor->feed);
+  for (monitor::MonitorOptions& monitor : config.monitors) {
+    monitor.rdb = Resolve(config, monitor.rdb);
+    monitor.feed = Resolve(config, monitor.feed);
+  }
 }
 
 absl::Status SetDate(StackConfig& config, const std::string& date) {
@@ -335,7 +358,7 @@ void SetData(StackConfig& config, const std::string& data) {
   config.data = data;
   if (config.tickerplant) config.tickerplant->data = data;
   for (rdb::RdbMainOptions& rdb : config.rdbs) rdb.data = data;
-  if (config.monitor) config.monitor->data = data;
+  for (monitor::MonitorOptions& monitor : config.monitors) monitor.data = data;
 }
 
 absl::Status SetSymbols(feed::SourceOptions& source, std::string_view text) {

@@ -34,7 +34,7 @@ struct StackConfig {
   std::vector<feed::FeedOptions> feeds;
   std::optional<aggengine::AggEngineMainOptions> aggengine;
   std::optional<hdb::HdbMainOptions> hdb;
-  std::optional<monitor::MonitorOptions> monitor;
+  std::vector<monitor::MonitorOptions> monitors;
 };
 
 // Reads and checks a file. kInvalidArgument with file, line and key (base/config.h): a value of the

@@ -29,7 +29,7 @@ TEST(StackConfig, HasWhatTheFileHasAndDefaultsForTheRest) {
   ASSERT_EQ(config.rdbs.size(), 1u);
   EXPECT_EQ(config.rdbs[0].listener.port, 5011);
   EXPECT_TRUE(config.feeds.empty());
-  EXPECT_FALSE(config.monitor.has_value());
+  EXPECT_TRUE(config.monitors.empty());
   EXPECT_TRUE(config.restart);
 }
 
@@ -121,8 +121,8 @@ rdb = "two"
   EXPECT_EQ(config.feeds[0].source.date, "2020.03.09");
   EXPECT_THAT(config.feeds[0].source.lean_symbols, ElementsAre("aig", "bac"));
   EXPECT_EQ(config.feeds[0].source.batch_rows, 1);
-  EXPECT_EQ(config.monitor->query_ms, 20);
-  EXPECT_EQ(config.monitor->data, "/var/march");
+  EXPECT_EQ(config.monitors.front().query_ms, 20);
+  EXPECT_EQ(config.monitors.front().data, "/var/march");
 }
 
 TEST(StackConfig, ConnectsTheProcessesOfOneFile) {
@@ -134,8 +134,8 @@ TEST(StackConfig, ConnectsTheProcessesOfOneFile) {
   EXPECT_EQ(config.rdbs[0].tickerplant, "127.0.0.1:11");
   EXPECT_EQ(config.rdbs[1].tickerplant, "far:9");
   EXPECT_EQ(config.feeds[0].tickerplant, "127.0.0.1:11");
-  EXPECT_EQ(config.monitor->rdb, "127.0.0.1:2");
-  EXPECT_EQ(config.monitor->feed, "127.0.0.1:4");
+  EXPECT_EQ(config.monitors.front().rdb, "127.0.0.1:2");
+  EXPECT_EQ(config.monitors.front().feed, "127.0.0.1:4");
 }
 
 TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
@@ -240,8 +240,8 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(bars_of.history_bytes, bare_bars.history_bytes);
   EXPECT_EQ(bars_of.max_message_bytes, bare_bars.max_message_bytes);
   EXPECT_EQ(bars_of.state.name, bare_bars.state.name);
-  EXPECT_EQ(stack->monitor->query_ms, bare.monitor->query_ms);
-  EXPECT_EQ(stack->monitor->progress_s, bare.monitor->progress_s);
+  EXPECT_EQ(stack->monitors.front().query_ms, bare.monitors.front().query_ms);
+  EXPECT_EQ(stack->monitors.front().progress_s, bare.monitors.front().progress_s);
 }
 
 TEST(StackConfig, GivesTheEndOfDayToOneRdb) {

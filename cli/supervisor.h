@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "base/time.h"
 #include "base/child_process.h"
+#include "base/time.h"
 
 namespace tickstack {
 

@@ -1,5 +1,6 @@
 #include "cli/up_command.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,7 +38,7 @@ std::vector<Member> MembersOf(StackConfig& config) {
   for (auto& rdb : config.rdbs) add("rdb", rdb, kStopRdb);
   for (auto& feed : config.feeds) add("feed", feed, kStopFeed);
   if (config.hdb) add("hdb", *config.hdb, kStopHdb);
-  if (config.monitor) add("monitor", *config.monitor, kStopMonitor);
+  for (auto& monitor : config.monitors) add("monitor", monitor, kStopMonitor);
   if (config.aggengine) add("aggengine", *config.aggengine, kStopAggEngine);
   return members;
 }
@@ -48,7 +49,10 @@ absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   if (options.date) TS_RETURN_IF_ERROR(Annotate(SetDate(config, *options.date), "--date"));
   if (options.no_feed) {
     config.feeds.clear();
-    if (config.monitor) config.monitor->feed.clear();
+    for (auto& monitor : config.monitors) monitor.feed.clear();
+  }
+  if (options.feeds_wait) {
+    for (auto& monitor : config.monitors) monitor.feed.clear();
   }
   if (MembersOf(config).empty()) {
     return InvalidArgument(
@@ -76,7 +80,8 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
 }
 
 // The flags that say what the configuration file alone does not: where the others really are.
-std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config) {
+std::vector<std::string> FlagsOf(const UpOptions& options, const Member& member,
+                                 const StackConfig& config) {
   std::vector<std::string> flags;
   const auto add = [&](std::string flag, std::string value) {
     flags.push_back(std::move(flag));
@@ -92,15 +97,17 @@ std::vector<std::string> FlagsOf(const Member& member, const StackConfig& config
   for (const auto& feed : config.feeds) {
     if (member.role != "feed" || feed.name != member.name) continue;
     add("--tickerplant", feed.tickerplant);
+    const std::string address = fmt::format("{}:{}", feed.listener.host, feed.listener.port);
     const bool monitor_starts_it =
-        config.monitor &&
-        config.monitor->feed == fmt::format("{}:{}", feed.listener.host, feed.listener.port);
-    if (!monitor_starts_it) flags.emplace_back("--start");
+        std::any_of(config.monitors.begin(), config.monitors.end(),
+                    [&address](const auto& monitor) { return monitor.feed == address; });
+    if (!monitor_starts_it && !options.feeds_wait) flags.emplace_back("--start");
   }
   if (member.role == "aggengine") add("--tickerplant", config.aggengine->tickerplant);
-  if (member.role == "monitor") {
-    add("--rdb", config.monitor->rdb);
-    add("--feed", config.monitor->feed);
+  for (const auto& monitor : config.monitors) {
+    if (member.role != "monitor" || monitor.name != member.name) continue;
+    add("--rdb", monitor.rdb);
+    add("--feed", monitor.feed);
   }
   if (member.role == "tickerplant" || member.role == "rdb" || member.role == "hdb" ||
       member.role == "monitor") {
@@ -123,7 +130,8 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
     spec.name = members[i].name;
     spec.role = members[i].role;
     spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
-    for (std::string& flag : FlagsOf(members[i], config)) spec.command.push_back(std::move(flag));
+    for (std::string& flag : FlagsOf(options, members[i], config))
+      spec.command.push_back(std::move(flag));
     spec.listener = std::move(listeners[i]);
     spec.port = static_cast<uint16_t>(members[i].listener->port);
     spec.stop_rank = members[i].stop_rank;

@@ -10,6 +10,7 @@ struct UpOptions {
   std::optional<std::string> data;  // Instead of the configuration's.
   std::optional<std::string> date;  // The day of a replay, such as 2013.10.07.
   bool no_feed = false;
+  bool feeds_wait = false;   // For `.feed.start[]` by somebody else, whatever the monitors say.
   std::optional<int> ports;  // 0: the kernel chooses; else this and the following numbers.
   std::string ready_file;    // As cli/supervisor.h writes it.
   int parent_fd = -1;        // The stack stops when this pipe closes.

@@ -165,9 +165,28 @@ void Rdb::DropUnannounced(std::span<const Schema> schemas) {
   }
 }
 
+absl::Status Rdb::Prestress(std::string_view table, std::span<const std::byte> x) {
+  const auto known = entries_.find(table);
+  if (known == entries_.end()) return NotFound("no table {}", table);
+  Entry& entry = *known->second;
+  wire::UpdView upd;
+  TS_RETURN_IF_ERROR(decoder_.DecodeX(x, &upd, entry.table->schema().columns.size()));
+  TS_ASSIGN_OR_RETURN(const BatchView batch, upd_rows_.Arrange(entry.table->schema(), upd));
+  TS_RETURN_IF_ERROR(entry.table->Append(batch));
+  entry.prestressed += batch.rows;
+  Add(counters_.rows_prestressed, batch.rows);
+  return absl::OkStatus();
+}
+
 void Rdb::StartOver() {
   std::vector<Schema> schemas;
-  for (const auto& [name, entry] : entries_) schemas.push_back(entry->table->schema());
+  for (const auto& [name, entry] : entries_) {
+    if (entry->prestressed > 0 && entry->prestressed == entry->table->rows()) continue;
+    if (entry->prestressed > 0) {
+      LogWarn("rows of the prestress are gone table={} rows={}", name, entry->prestressed);
+    }
+    schemas.push_back(entry->table->schema());
+  }
   // Queries that run keep the old tables; their memory comes back when the last one ends.
   for (const Schema& schema : schemas) {
     if (const absl::Status made = MakeTable(schema); !made.ok()) {
@@ -185,7 +204,10 @@ void Rdb::StartOver() {
 void Rdb::EndDay(std::span<const std::byte> body) {
   const std::optional<int32_t> date = DateOf(body);
   EndedDay day;
-  for (const auto& [name, entry] : entries_) day.tables.push_back(entry->table);
+  for (const auto& [name, entry] : entries_) {
+    day.tables.push_back(entry->table);
+    entry->prestressed = 0;
+  }
   const bool kept = keeper_ != nullptr && date.has_value();
   LogInfo("day ended, tables {} date={} rows={}", kept ? "kept" : "emptied",
           date ? FormatDate(*date) : "unknown", day.rows());

@@ -54,6 +54,7 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> rows{0};      // Rows of those that were taken.
   std::atomic<uint64_t> messages_replayed{0};
   std::atomic<uint64_t> rows_replayed{0};
+  std::atomic<uint64_t> rows_prestressed{0};
   std::atomic<uint64_t> rows_known{0};      // Rows of the log that were here already.
   std::atomic<uint64_t> upds_refused{0};    // Damaged, or not of their table's types.
   std::atomic<uint64_t> rows_refused{0};    // A tier or a table was full.
@@ -76,6 +77,10 @@ class Rdb final : public wire::SubscribedState {
 
   // ---- The ingest thread.
 
+  // Adds rows that nobody logged, before the first message: see rdb/prestress.h. `x` as in an upd,
+  // of a table that there is. They are no message, and late for nobody. Errors: kNotFound, and
+  // Table::Append's.
+  absl::Status Prestress(std::string_view table, std::span<const std::byte> x);
   // Of tables in a persistent tier: takes over what the last process committed. First of all.
   void Reopen();
   // Commits what is not durable yet, with the index: before the process ends.
@@ -93,7 +98,8 @@ class Rdb final : public wire::SubscribedState {
   LiveOutcome OnLive(std::span<const std::byte> body) override;
   // Message position().seq() of the log. Any verb is an upd.
   void OnLogged(std::span<const std::byte> body) override;
-  // Empties the tables and forgets the position: another log follows. Snapshots stay valid.
+  // Empties the tables, but for rows that were there before the first message if nothing has come
+  // since, and forgets the position: another log follows. Snapshots stay valid.
   void StartOver() override;
   Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
@@ -132,6 +138,7 @@ class Rdb final : public wire::SubscribedState {
     std::string name;
     std::shared_ptr<Table> table;
     int time_column = -1;
+    size_t prestressed = 0;  // Rows that were there before the first message.
   };
   struct Taken {
     std::string_view table;

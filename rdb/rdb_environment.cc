@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "rdb/checksum.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -45,6 +46,7 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       {"rows", load(counters.rows)},
       {"messages_replayed", load(counters.messages_replayed)},
       {"rows_replayed", load(counters.rows_replayed)},
+      {"rows_prestressed", load(counters.rows_prestressed)},
       {"rows_known", load(counters.rows_known)},
       {"upds_refused", load(counters.upds_refused)},
       {"rows_refused", load(counters.rows_refused)},
@@ -163,6 +165,19 @@ absl::StatusOr<Value> TiersOf(const Rdb& rdb, std::string_view table) {
   return Value::Dict(Value::Symbols(std::move(columns)), Value::Symbols(std::move(tiers)));
 }
 
+absl::StatusOr<Value> ChecksumOf(const Rdb& rdb, std::span<const Value> args) {
+  const bool right = (args.size() == 1 || args.size() == 2) && args[0].is_atom_of(Type::kSymbol) &&
+                     (args.size() == 1 || args[1].is_atom_of(Type::kLong));
+  const int64_t first = right && args.size() == 2 ? args[1].as<int64_t>() : 0;
+  if (!right || first < 0) {
+    return InvalidArgument("type: .rdb.checksum[table;first] takes a symbol and a long from 0");
+  }
+  const std::optional<Snapshot> snapshot = rdb.FindTable(args[0].symbol());
+  if (!snapshot) return NotFound("{}: no table has this name", args[0].symbol());
+  TS_ASSIGN_OR_RETURN(const uint64_t sum, Checksum(*snapshot, static_cast<size_t>(first), "time"));
+  return Value::Long(static_cast<int64_t>(sum));
+}
+
 bool IsNothing(std::span<const Value> args) {
   return args.empty() || (args.size() == 1 && args[0].is_null());
 }
@@ -178,6 +193,7 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
   if (name == ".tier.of" && args.size() == 1 && args[0].is_atom_of(Type::kSymbol)) {
     return TiersOf(*rdb_, args[0].symbol());
   }
+  if (name == ".rdb.checksum") return ChecksumOf(*rdb_, args);
   const bool ours =
       name == ".rdb.stats" || name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
   if (!ours) return std::nullopt;

@@ -10,6 +10,7 @@ namespace tickstack::rdb {
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
 //   .rdb.latency[`reset]    the same, and counts anew
+//   .rdb.checksum[`quote;n] long, of the rows from number n (0 if absent) on, see rdb/checksum.h
 //   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is what it
 //                           occupies of DRAM
 //   .tier.of[]              table: table, column, tier, bytes; a row per column, and one for

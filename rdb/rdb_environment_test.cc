@@ -131,5 +131,45 @@ TEST_F(RdbEnvironmentTest, LogsKeysThatNameNothingOfATableThatWasInferred) {
   EXPECT_THAT(log, testing::Not(HasSubstr("key=\"quote\"")));  // It may still come.
 }
 
+// Goal: the sum tells the rows, and their order, but not their times. Method: two rdbs whose
+// symbols have other numbers take the same rows at other times, then others.
+TEST_F(RdbEnvironmentTest, TheChecksumIsThatOfTheRowsWithoutTheirTimes) {
+  std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("dram");
+  Rdb other({.table = {}, .infer_schemas = true}, Placement(tier.get()), &clock_);
+  RdbEnvironment others(&other, &clock_);
+  const auto take = [](Rdb& rdb, int64_t time, std::string_view symbol, double price) {
+    ByteBuffer body;
+    wire::Encode(
+        Value::List(
+            {Value::Symbol("upd"), Value::Symbol("t"),
+             Value::Table({"time", "sym", "price"},
+                          {Value::Vector(Type::kTimestamp, std::span<const int64_t>(&time, 1)),
+                           Value::Symbols({symbol}),
+                           Value::Vector(Type::kFloat, std::span<const double>(&price, 1))})}),
+        body);
+    rdb.OnLive(body);
+  };
+  const auto sum = [](RdbEnvironment& environment, int64_t first) {
+    const Value args[] = {Value::Symbol("t"), Value::Long(first)};
+    return (*environment.Call(".rdb.checksum", args))->as<int64_t>();
+  };
+  take(rdb_, 1, "A", 1.5);
+  take(rdb_, 2, "B", 2.5);
+  take(other, 7, "B", 9);
+  take(other, 8, "A", 1.5);
+  take(other, 9, "B", 2.5);
+  EXPECT_EQ(sum(environment_, 0), sum(others, 1));
+  EXPECT_NE(sum(environment_, 0), sum(others, 0));
+  EXPECT_NE(sum(environment_, 1), sum(others, 1));
+  take(rdb_, 3, "A", 1);
+  take(rdb_, 3, "B", 1);
+  take(other, 3, "B", 1);
+  take(other, 3, "A", 1);
+  EXPECT_NE(sum(environment_, 0), sum(others, 1)) << "their order differs";
+  EXPECT_EQ(sum(environment_, 4), 0);
+  const Value beyond[] = {Value::Symbol("t"), Value::Long(5)};
+  EXPECT_FALSE(environment_.Call(".rdb.checksum", beyond)->ok());
+}
+
 }  // namespace
 }  // namespace tickstack::rdb

@@ -48,6 +48,13 @@ absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb
   return absl::OkStatus();
 }
 
+// One turn of the loop, for the signal.
+void TurnOnce(wire::EventLoop& loop) {
+  bool turned = false;
+  loop.Post([&turned] { turned = true; });
+  loop.RunUntil([&turned] { return turned; }, true);
+}
+
 absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
                             Rdb& rdb) {
   const int64_t begin_ns = MonotonicNs();
@@ -56,9 +63,7 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
   auto progress = wire::LogReplay::Progress::kMore;
   while (progress == wire::LogReplay::Progress::kMore && !stop) {
     TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
-    bool turned = false;  // One turn of the loop, for the signal.
-    loop.Post([&turned] { turned = true; });
-    loop.RunUntil([&turned] { return turned; }, true);
+    TurnOnce(loop);
   }
   const RdbCounters& counters = rdb.counters();
   LogInfo("log replayed log={} messages={} rows={} refused={} torn_bytes={} ms={}", path,
@@ -153,7 +158,14 @@ absl::Status Run(RdbMainOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   loop.OnStopSignal([&](int) { stop = true; });
-  // A log is replayed before anybody is told that it can be asked about.
+  // Nobody is told that it can be asked before it has what it is to begin with.
+  if (options.prestress != nullptr) {
+    const auto stopped = [&] {
+      TurnOnce(loop);
+      return stop;
+    };
+    TS_RETURN_IF_ERROR(Prestress(*options.prestress, options.prestress_schemas, stopped, rdb));
+  }
   if (!options.replay.empty()) {
     TS_RETURN_IF_ERROR(ReplayWholeLog(options.replay, loop, stop, rdb));
   }

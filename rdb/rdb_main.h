@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include "mem/tier.h"
 #include "rdb/end_of_day.h"
 #include "rdb/placement.h"
+#include "rdb/prestress.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"
 
@@ -34,6 +36,9 @@ struct RdbMainOptions : serve::QuerySettings {
   // What writes days into a database; none: they are dropped when they end. An empty path of the
   // database is `hdb` in the data directory.
   std::optional<EndOfDayOptions> end_of_day;
+  // Rows that are there before it answers, of tables of these schemas; none: there are none.
+  std::shared_ptr<RowSource> prestress;
+  std::vector<Schema> prestress_schemas;
   // Replays this log to its end and serves it, without a tickerplant.
   std::string replay;
   // Makes tables from the first upd that names them: for logs whose schemas nobody tells.

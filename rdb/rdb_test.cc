@@ -8,6 +8,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/status.h"
+#include "rdb/prestress.h"
 #include "table/value.h"
 #include "wire/codec.h"
 
@@ -252,6 +253,53 @@ TEST_F(InferringRdbTest, MakesTablesFromTheFirstUpdThatNamesThem) {
   EXPECT_EQ(Rows("named"), 2u);
   EXPECT_EQ(rdb_.counters().rows_replayed, 4u);
   EXPECT_EQ(rdb_.position().seq(), 3u);
+}
+
+// Batches of trades, as many as it is told, each with two rows.
+class TwoRows : public RowSource {
+ public:
+  explicit TwoRows(int64_t batches) : left_(batches), rows_(2 * batches) {}
+  absl::StatusOr<std::optional<Rows>> Next() override {
+    if (left_-- == 0) return std::nullopt;
+    return Rows{"trade", 2, x_};
+  }
+  int64_t rows() const override { return rows_; }
+
+ private:
+  int64_t left_, rows_;
+  const ByteBuffer x_ = Body(Columns({1, 2}));
+};
+
+TEST_F(RdbTest, BeginsWithTheRowsOfItsPrestress) {
+  const Schema schema = TradeSchema();
+  TwoRows source(3);
+  ASSERT_TRUE(Prestress(source, {&schema, 1}, [] { return false; }, rdb_).ok());
+  EXPECT_EQ(Rows("trade"), 6u);
+  rdb_.StartOver();  // As when it enters its first log.
+  EXPECT_EQ(Rows("trade"), 6u);
+  EXPECT_EQ(rdb_.counters().rows_prestressed, 6u);
+  EXPECT_EQ(rdb_.Latency(false).Count(), 0u);
+  rdb_.OnLive(Upd("trade", Columns({kNow})));
+  EXPECT_EQ(Rows("trade"), 7u);
+  EXPECT_EQ(rdb_.counters().rows, 1u);
+  rdb_.StartOver();
+  EXPECT_EQ(Rows("trade"), 0u) << "rows that belong to no log cannot stay among others";
+}
+
+TEST_F(RdbTest, AddsNoPrestressToTablesThatAreThere) {
+  Announce();
+  const Schema schema = TradeSchema();
+  TwoRows source(3);
+  ASSERT_TRUE(Prestress(source, {&schema, 1}, [] { return false; }, rdb_).ok());
+  EXPECT_EQ(Rows("trade"), 0u);
+}
+
+TEST_F(RdbTest, SaysWhatOfItsPrestressDoesNotFit) {
+  const Schema schema = *ParseSchema("trade", "time p, sym s");
+  TwoRows source(1);
+  const absl::Status status = Prestress(source, {&schema, 1}, [] { return false; }, rdb_);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(Message(status), testing::HasSubstr("prestress of trade behind 0 rows"));
 }
 
 }  // namespace
