@@ -19,7 +19,7 @@ SANITIZED_PROGRAM := build/asan/cli/tickstack
 help:
 	@echo "make deps          install the Debian packages that are missing"
 	@echo "make build         the program: $(PROGRAM)"
-	@echo "make demo          run a stack for 30 s at 48,000 updates/s and print what it did"
+	@echo "make demo          a load test of 30 s at 48,000 updates/s: DRAM beside a second tier"
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"

@@ -2,36 +2,22 @@
 
 #include <fmt/format.h>
 #include <sys/mman.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string_view>
-#include <thread>
 #include <vector>
 
+#include "base/machine.h"
 #include "base/time.h"
 
 namespace tickstack::bench {
 namespace {
 
-// What follows `key` and a colon in a file of such lines; "" if no line does.
-std::string FieldOf(const char* path, std::string_view key) {
-  std::ifstream file(path);
-  for (std::string line; std::getline(file, line);) {
-    const size_t colon = line.find(':');
-    if (!line.starts_with(key) || colon == std::string::npos) continue;
-    const size_t text = line.find_first_not_of(" \t", colon + 1);
-    return text == std::string::npos ? "" : line.substr(text);
-  }
-  return "";
-}
-
 size_t KilobytesOf(std::string_view key) {
-  return std::strtoull(FieldOf("/proc/self/status", key).c_str(), nullptr, 10) * 1024;
+  return std::strtoull(ProcField("/proc/self/status", key).c_str(), nullptr, 10) * 1024;
 }
 
 double PagesToBytes(int name) {
@@ -41,11 +27,9 @@ double PagesToBytes(int name) {
 }  // namespace
 
 std::string MachineText() {
-  utsname system{};
-  ::uname(&system);
-  return fmt::format("{} {}, {} x {}, {:.1f} GiB", system.sysname, system.release,
-                     std::thread::hardware_concurrency(), FieldOf("/proc/cpuinfo", "model name"),
-                     PagesToBytes(_SC_PHYS_PAGES) / (1 << 30));
+  const Machine machine = ThisMachine();
+  return fmt::format("{}, {} x {}, {:.1f} GiB", machine.kernel, machine.cores, machine.cpu,
+                     static_cast<double>(machine.memory_bytes) / (1 << 30));
 }
 
 double CopyGigabytesPerSecond() {

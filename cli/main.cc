@@ -9,17 +9,18 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "cli/demo_command.h"
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
 #include "cli/hdb_check.h"
 #include "cli/hdb_generate.h"
+#include "cli/loadtest_command.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
 #include "cli/query_command.h"
 #include "cli/report_command.h"
 #include "cli/tiers_command.h"
 #include "cli/up_command.h"
+#include "loadtest/load_test.h"
 
 namespace tickstack {
 namespace {
@@ -47,19 +48,6 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
   command.add_option("--seconds", options.seconds, "Stop by itself so long after all answered")
       ->check(CLI::NonNegativeNumber);
   command.callback([&] { action = [&] { return RunUp(options); }; });
-}
-
-void AddDemoCommand(CLI::App& app, DemoOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand(
-      "demo", "Run a stack with a simulated market for a while and print what it did");
-  command.add_option("--seconds", options.seconds, "How long")
-      ->check(CLI::Range(0.1, 86'400.0))
-      ->capture_default_str();
-  command.add_option("--rate", options.rate, "Updates per second")
-      ->check(CLI::Range(1.0, 1e8))
-      ->capture_default_str();
-  command.add_flag("--keep", options.keep, "Leave its data directory, and say where it is");
-  command.callback([&] { action = [&] { return RunDemo(options); }; });
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
@@ -231,7 +219,7 @@ int Main(int argc, char** argv) {
 
   Action action;
   UpOptions up;
-  DemoOptions demo;
+  loadtest::LoadTestOptions demo, loadtest;
   EodOptions eod;
   QueryOptions query;
   TiersOptions tiers;
@@ -240,7 +228,8 @@ int Main(int argc, char** argv) {
   LogOptions log;
   HdbToolOptions hdb_tools;
   AddUpCommand(app, up, action);
-  AddDemoCommand(app, demo, action);
+  AddDemoCommand(app, demo, args, action);
+  AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);
   AddTickerplantCommand(app, *config, action);
   AddRdbCommand(app, *config, action);

@@ -33,7 +33,7 @@ PLAIN = "[tickerplant]\nbatch_ms = 5\n[[rdb]]\n"
 
 class CommandLineTest(stack.StackTest):
     def test_help_is_everywhere_and_exits_0(self):
-        for command in ([], ["up"], ["demo"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
+        for command in ([], ["up"], ["demo"], ["loadtest"], ["tickerplant"], ["rdb"], ["feed"], ["monitor"], ["query"], ["tiers"],
                         ["log"], ["log", "dump"], ["log", "check"], ["log", "repair"], ["hdb"], ["hdb", "check"],
                         ["hdb", "generate"], ["hdb", "balance"]):
             with self.subTest(command=command):
@@ -187,13 +187,16 @@ class UpTest(stack.StackTest):
         self.assertEqual(0, running.process.wait(60), running.log_text())
         self.assertIn("tickerplant up", (running.data / "logs" / "tickerplant.log").read_text())
 
-    def test_the_demo_agrees_twice_in_a_row_and_cleans_up(self):
+    def test_the_demo_agrees_and_leaves_its_results_only(self):
         environment = {**os.environ, "TMPDIR": str(self.folder)}
-        for _ in range(2):
-            done = self.run_program("demo", "--seconds", "2", "--rate", "5000", env=environment)
-            self.assertEqual(0, done.returncode, done.stdout + done.stderr)
-            self.assertEqual(2, done.stdout.count("   equal"), done.stdout)
-            self.assertEqual([], list(self.folder.glob("tickstack-demo-*")))
+        done = self.run_program("demo", "--seconds", "2", "--rate", "5500", "--prestress-quotes", "1000", env=environment)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"quotes captured +10,000 +10,000 +x1.00")
+        self.assertIn("10,000 of quote, 1,000 of trade: offered, logged and captured are equal", done.stdout)
+        [results] = self.folder.glob("tickstack-demo-*")
+        self.assertIn(str(results), done.stdout)
+        self.assertEqual("ok", json.loads((results / "summary.json").read_text())["outcome"])
+        self.assertEqual([], list(results.glob("tickstack-loadtest-*")))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,49 @@
+#include "base/machine.h"
+
+#include <fmt/format.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cctype>
+#include <cstdlib>
+#include <fstream>
+#include <thread>
+
+#include "base/directory.h"
+
+namespace tickstack {
+
+std::string ProcField(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t colon = line.find(':');
+    if (!line.starts_with(key) || colon == std::string::npos) continue;
+    const size_t text = line.find_first_not_of(" \t", colon + 1);
+    return text == std::string::npos ? "" : line.substr(text);
+  }
+  return "";
+}
+
+Machine ThisMachine() {
+  Machine machine;
+  utsname system{};
+  ::uname(&system);
+  machine.kernel = fmt::format("{} {}", system.sysname, system.release);
+  machine.cpu = ProcField("/proc/cpuinfo", "model name");
+  machine.cores = static_cast<int>(std::thread::hardware_concurrency());
+  machine.memory_bytes = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
+  machine.available_bytes =
+      std::strtoull(ProcField("/proc/meminfo", "MemAvailable").c_str(), nullptr, 10) * 1024;
+  const auto nodes = ListDirectory("/sys/devices/system/node");
+  if (nodes.ok()) {
+    for (const DirectoryEntry& entry : *nodes) {
+      const bool is_node = entry.name.starts_with("node") && entry.name.size() > 4 &&
+                           std::isdigit(static_cast<unsigned char>(entry.name[4])) != 0;
+      machine.numa_nodes += is_node ? 1 : 0;
+    }
+  }
+  return machine;
+}
+
+}  // namespace tickstack

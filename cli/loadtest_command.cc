@@ -1,0 +1,122 @@
+#include "cli/loadtest_command.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "loadtest/load_test.h"
+
+namespace tickstack {
+namespace {
+
+using loadtest::LoadTestOptions;
+
+constexpr double kDemoSeconds = 30, kDemoRate = 48'000;
+constexpr int64_t kDemoQuotes = 2'000'000, kDemoTrades = 200'000;
+constexpr double kDemoQueryMs = 100;
+
+std::string CommandLine(const std::vector<std::string>& args) {
+  std::string line = "tickstack";
+  for (const std::string& arg : args) {
+    const bool plain = !arg.empty() && arg.find_first_of(" '\"$&|;<>()*?`\\") == std::string::npos;
+    line += plain ? " " + arg : " '" + arg + "'";
+  }
+  return line;
+}
+
+// A directory for the results of a demo, which stays: the report is in it.
+std::string DemoFolder() {
+  const char* const parent = std::getenv("TMPDIR");
+  std::string folder = fmt::format("{}/tickstack-demo-XXXXXX", parent != nullptr ? parent : "/tmp");
+  return mkdtemp(folder.data()) == nullptr ? "tickstack-demo" : folder;
+}
+
+// A second tier that every machine has: tmpfs, else files of a temporary folder.
+std::string DemoTier(const std::string& folder) {
+  std::error_code ignored;
+  return std::filesystem::is_directory("/dev/shm", ignored) ? "/dev/shm" : folder;
+}
+
+}  // namespace
+
+void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
+                        const std::vector<std::string>& args, Action& action) {
+  CLI::App& command = *app.add_subcommand(
+      "loadtest", "Run stacks side by side under a load such as March 2020's, and measure them");
+  command
+      .add_option("profile", options.profile,
+                  "march2020, march2020-volume, bursts, or a file such as busy.toml")
+      ->capture_default_str();
+  command.add_option("--stack", options.stacks,
+                     "dram[:COUNT], filesystem:PATH[:COUNT], persistent:PATH[:COUNT], "
+                     "numa:NODE[:COUNT], hybrid:FILE[:COUNT] or FILE.toml; any number of them");
+  command.add_option("--rate", options.rate, "Updates per second, instead of the profile's")
+      ->check(CLI::Range(1.0, 1e8));
+  command.add_option("--seconds", options.seconds, "How long, instead of the profile's")
+      ->check(CLI::Range(0.1, 86'400.0));
+  command.add_option("--symbols", options.symbols, "How many, instead of the profile's")
+      ->check(CLI::Range(int64_t{1}, int64_t{65'536}));
+  command.add_option("--seed", options.seed, "The same seed gives the same rows");
+  command
+      .add_option("--prestress-quotes", options.prestress_quotes,
+                  "Quotes that each rdb begins with, instead of what fits")
+      ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
+  command.add_option("--prestress-trades", options.prestress_trades, "Likewise trades")
+      ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
+  command.add_option("--tp-batch-ms", options.batch_ms, "The tickerplants publish so often")
+      ->check(CLI::Range(0.0, 60'000.0))
+      ->capture_default_str();
+  command.add_option("--query-ms", options.query_ms, "The monitors query so often")
+      ->check(CLI::Range(1.0, 3'600'000.0))
+      ->capture_default_str();
+  command.add_option("--matrix", options.matrix, "paper-test1 or paper-test2, instead of stacks");
+  command.add_option("--second-tier", options.second_tier,
+                     "A directory or placement for the matrix; /dev/shm if not given");
+  command.add_flag("--find-max", options.find_max,
+                   "Search the highest rate that each stack sustains");
+  command.add_option("--below-ms", options.below_ms, "With --find-max: with lags below this")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command.add_option("--out", options.out, "Directory for the results; loadtest-TIME if not given");
+  command.add_option("--work", options.work,
+                     "Directory for tickerplant logs meanwhile; that of the results if not given");
+  command.callback([&options, &args, &action] {
+    options.command = CommandLine(args);
+    action = [&options] { return loadtest::RunLoadTest(options); };
+  });
+}
+
+void AddDemoCommand(CLI::App& app, LoadTestOptions& options, const std::vector<std::string>& args,
+                    Action& action) {
+  options.seconds = kDemoSeconds;
+  options.rate = kDemoRate;
+  options.prestress_quotes = kDemoQuotes;
+  options.prestress_trades = kDemoTrades;
+  options.query_ms = kDemoQueryMs;
+  options.how_to_go_on = true;
+  CLI::App& command = *app.add_subcommand(
+      "demo", "A short load test: DRAM beside a second tier, with a simulated market");
+  command.add_option("--seconds", options.seconds, "How long; 30 if not given")
+      ->check(CLI::Range(0.1, 86'400.0));
+  command.add_option("--rate", options.rate, "Updates per second; 48,000 if not given")
+      ->check(CLI::Range(1.0, 1e8));
+  command
+      .add_option("--prestress-quotes", options.prestress_quotes,
+                  "That each rdb begins with; 2 million if not given")
+      ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
+  command.add_option("--out", options.out,
+                     "Directory for the results; a new one below TMPDIR if not given");
+  command.callback([&options, &args, &action] {
+    options.command = CommandLine(args);
+    options.prestress_trades.reset();
+    action = [&options] {
+      if (options.out.empty()) options.out = DemoFolder();
+      options.second_tier = DemoTier(options.out);
+      return loadtest::RunLoadTest(options);
+    };
+  });
+}
+
+}  // namespace tickstack

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/process_commands.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tickstack {
+
+namespace loadtest {
+struct LoadTestOptions;
+}
+
+// `tickstack loadtest` and `tickstack demo`, which is a short one. Parsing sets `action`; the
+// options outlive the app. `args` is the command line, for the record.
+void AddLoadTestCommand(CLI::App& app, loadtest::LoadTestOptions& options,
+                        const std::vector<std::string>& args, Action& action);
+void AddDemoCommand(CLI::App& app, loadtest::LoadTestOptions& options,
+                    const std::vector<std::string>& args, Action& action);
+
+}  // namespace tickstack

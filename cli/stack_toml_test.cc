@@ -1,0 +1,116 @@
+// What loadtest/stack_toml.h writes, as the processes will read it.
+
+#include "loadtest/stack_toml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "base/status.h"
+#include "cli/stack_config.h"
+
+namespace tickstack::loadtest {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+StackSettings Settings() {
+  StackSettings settings;
+  settings.name = "dram-1";
+  settings.batch_ms = 1000;
+  settings.query_ms = 20;
+  settings.prestress = {6'500, 850};
+  settings.tier_path = "/dev/shm";
+  settings.profile.seconds = 60;
+  settings.profile.seed = 7;
+  return settings;
+}
+
+StackConfig Made(std::string_view placement, const StackSettings& settings = Settings()) {
+  const absl::StatusOr<StackToml> made = MakeStackToml(*ParsePlacement(placement), settings);
+  EXPECT_TRUE(made.ok()) << made.status();
+  if (!made.ok()) return {};
+  const absl::StatusOr<StackConfig> config = ParseStackConfig(made->text, "made.toml");
+  EXPECT_TRUE(config.ok()) << config.status() << "\n" << made->text;
+  return config.value_or(StackConfig());
+}
+
+TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
+  const StackConfig config = Made("dram:2");
+  EXPECT_EQ(config.name, "dram-1");
+  EXPECT_FALSE(config.restart);
+  EXPECT_EQ(config.tickerplant->batch_ms, 1000);
+  EXPECT_THAT(config.tickerplant->at_once,
+              ElementsAre("trade_minute", "trade_daily", "quote_minute", "quote_daily"));
+  ASSERT_EQ(config.rdbs.size(), 2u);
+  ASSERT_NE(config.rdbs[1].prestress, nullptr);
+  EXPECT_EQ(config.rdbs[1].prestress->rows(), 7'350);
+  ASSERT_EQ(config.monitors.size(), 2u);
+  EXPECT_EQ(config.monitors[1].rdb, "rdb-2");
+  EXPECT_EQ(config.monitors[1].query_ms, 20);
+  EXPECT_EQ(config.monitors[1].feed, "");
+  EXPECT_EQ(config.monitors[1].asof_symbol, AsofSymbol(Profile()));
+  EXPECT_EQ(config.feeds.front().source.seed, 7u);
+  EXPECT_EQ(config.feeds.front().source.seconds, 60);
+  EXPECT_EQ(config.feeds.front().source.rate, 48'000);
+}
+
+TEST(StackToml, PutsEverythingIntoTheTierOfItsPlacement) {
+  const StackConfig config = Made("filesystem:/dev/shm");
+  const rdb::RdbMainOptions& rdb = config.rdbs.front();
+  EXPECT_EQ(rdb.tiers.back().options.kind, mem::TierKind::kFilesystem);
+  EXPECT_EQ(rdb.placement.TierOfTheRest(), rdb.tiers.back().options.name);
+  EXPECT_GT(rdb.tiers.back().options.capacity_bytes, BytesOfRows(Settings().prestress));
+  EXPECT_FALSE(Made("persistent:/dev/shm").aggengine.has_value());
+  EXPECT_EQ(Made("numa:0").rdbs.front().tiers.back().options.nodes, std::vector<int>{0});
+}
+
+TEST(StackToml, KeepsTheShapeOfTheProfile) {
+  StackSettings settings = Settings();
+  settings.profile = *LoadProfile("bursts");
+  const StackConfig config = Made("dram", settings);
+  ASSERT_EQ(config.feeds.front().source.phases.size(), 2u);
+  EXPECT_EQ(config.feeds.front().source.phases[1].rate, 120'000);
+}
+
+TEST(StackToml, TakesTiersAndPlacementOfAFile) {
+  const StackConfig config = Made("hybrid:examples/hybrid.toml:3");
+  ASSERT_EQ(config.rdbs.size(), 3u);
+  EXPECT_EQ(config.rdbs[2].placement.TierOfColumn("quote", "time"), "dram");
+  EXPECT_EQ(config.rdbs[2].placement.TierOfColumn("quote", "bid"), "pmem");
+  const absl::StatusOr<StackFile> file = ReadStackFile("examples/hybrid.toml");
+  ASSERT_TRUE(file.ok());
+  EXPECT_EQ(file->smallest_tier_bytes, uint64_t{48} << 20);
+}
+
+TEST(StackToml, RunsTheStackOfAFile) {
+  const StackConfig config = Made("examples/stack.toml");
+  ASSERT_EQ(config.rdbs.size(), 1u);
+  EXPECT_EQ(config.monitors.front().rdb, config.rdbs.front().name);
+  EXPECT_EQ(config.feeds.front().source.seconds, 60);
+  EXPECT_FALSE(config.hdb.has_value());
+  EXPECT_FALSE(config.rdbs.front().end_of_day.has_value());
+  EXPECT_FALSE(config.restart);
+}
+
+TEST(StackToml, SaysWhatIsWrongWithAFile) {
+  EXPECT_EQ(MakeStackToml(*ParsePlacement("none.toml"), Settings()).status().code(),
+            absl::StatusCode::kNotFound);
+  const std::string path =
+      (std::filesystem::temp_directory_path() / fmt::format("stack_toml.{}.toml", getpid()))
+          .string();
+  std::ofstream(path) << "[tickerplant]\nbatch_ms = \n";
+  EXPECT_THAT(Message(MakeStackToml(*ParsePlacement(path), Settings()).status()),
+              HasSubstr(path + ":2: "));
+  std::ofstream(path) << "[tickerplant]\n";
+  EXPECT_THAT(Message(MakeStackToml(*ParsePlacement(path), Settings()).status()),
+              HasSubstr("expected an [[rdb]], found none"));
+  std::filesystem::remove(path);
+}
+
+}  // namespace
+}  // namespace tickstack::loadtest

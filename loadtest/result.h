@@ -1,0 +1,93 @@
+#pragma once
+
+// What a load test found, as values; summary.h writes them down.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/histogram.h"
+#include "loadtest/placement.h"
+#include "loadtest/plan.h"
+#include "loadtest/process_usage.h"
+#include "loadtest/profile.h"
+
+namespace tickstack::loadtest {
+
+// What the monitors measure, in the order of the files.
+enum Metric { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery, kMetrics };
+inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
+    "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
+
+struct Measured {
+  Histogram whole;        // ns, of all of the stack's monitors.
+  Histogram last_minute;  // Of a shorter run, the same.
+};
+
+// One look of a monitor, or the worst of several in a row. Times are ms since the run began.
+struct SampleRow {
+  std::string rdb;
+  double time_s = 0;
+  std::array<std::optional<double>, kMetrics> ms;
+  std::optional<int64_t> rows_captured;  // Of all tables, without the prestress.
+  std::optional<uint64_t> rss_bytes;     // Of the rdb, as cpu_s.
+  std::optional<double> cpu_s;
+  std::map<std::string, double> tier_used;  // Bytes, by tier.
+};
+
+struct TableResult {
+  int64_t offered = 0;
+  int64_t logged = 0;
+  int64_t captured = 0;                        // By the rdb that has the fewest.
+  std::optional<uint64_t> checksum;            // Of the rows that the run added, times apart.
+  std::optional<uint64_t> prestress_checksum;  // Of those that were there before.
+};
+
+struct TierResult {
+  std::string kind;
+  std::string path, filesystem;
+  bool dax = false;
+  std::optional<uint64_t> used, high_water, capacity, resident;  // Bytes, of all rdbs together.
+};
+
+struct ProcessResult {
+  std::string role;
+  uint64_t rss_bytes_max = 0;
+  ProcessUsage used;  // While the run was under way.
+};
+
+struct StackResult {
+  StackSpec spec;
+  int rdbs = 0;
+  std::string failure;  // Empty: none.
+  std::map<std::string, TableResult> tables;
+  std::array<Measured, kMetrics> measured;
+  double queries_per_minute = 0;
+  double offered_per_s = 0, logged_per_s = 0, captured_per_s = 0;
+  std::map<std::string, TierResult> tiers;
+  std::map<std::string, ProcessResult> processes;  // By name.
+  std::vector<SampleRow> samples;
+};
+
+struct TestSpec {
+  std::string name;  // "50/300": batch and query timers.
+  double batch_ms = 50;
+  double query_ms = 300;
+  Profile profile;
+  RowCounts prestress;
+  std::vector<StackSpec> stacks;
+};
+
+struct TestResult {
+  TestSpec spec;
+  int64_t begin_ns = 0;  // When the feeds were started.
+  double seconds = 0;    // From then until the last feed was done.
+  std::string failure;
+  std::vector<StackResult> stacks;
+};
+
+}  // namespace tickstack::loadtest

@@ -1,0 +1,205 @@
+#include "loadtest/stack_run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/file.h"
+#include "base/status.h"
+#include "base/time.h"
+#include "wire/client.h"
+#include "wire/tplog_check.h"
+
+namespace tickstack::loadtest {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAnswerAtMost = 60s;  // Of rdbs with hundreds of millions of rows on busy machines.
+constexpr uint64_t kReadyBytesMax = uint64_t{1} << 20;
+constexpr std::streamoff kTailBytes = 16'384;
+constexpr size_t kLastErrors = 6, kLastLines = 4;
+
+// The end of a file, from the beginning of a line on.
+std::string EndOf(const std::string& path, std::streamoff bytes) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  if (!file) return "";
+  const std::streamoff size = file.tellg();
+  file.seekg(std::max<std::streamoff>(0, size - bytes));
+  std::string text(std::istreambuf_iterator<char>(file), {});
+  if (size > bytes) text.erase(0, text.find('\n') + 1);
+  return text;
+}
+
+}  // namespace
+
+StackRun::~StackRun() {
+  if (pid_ > 0) {
+    kill(pid_, SIGTERM);
+    waitpid(pid_, nullptr, 0);
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+absl::Status StackRun::Start(std::string_view configuration) {
+  TS_RETURN_IF_ERROR(CreateDirectories(folder_));
+  std::ofstream file(folder_ + "/stack.toml");
+  file << configuration;
+  file.close();
+  if (!file) return Annotate(ErrnoStatus(errno, "write"), folder_ + "/stack.toml");
+  TS_ASSIGN_OR_RETURN(lifeline_, MakePipe());
+  output_ = OwnedFd(open((folder_ + "/up.log").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (!output_.is_open()) return Annotate(ErrnoStatus(errno, "open"), folder_);
+  TS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());
+  ChildOptions child;
+  // A fixed date: a run across midnight is still one day.
+  child.command = {program,
+                   "up",
+                   folder_ + "/stack.toml",
+                   "--data",
+                   folder_ + "/data",
+                   "--date",
+                   FormatDate(DayOf(SystemClock::Instance().NowNs())),
+                   "--ports",
+                   "0",
+                   "--feeds-wait",
+                   "--ready-file",
+                   folder_ + "/ready.json",
+                   "--parent-fd",
+                   std::to_string(lifeline_.read.get())};
+  child.output_fd = output_.get();
+  child.inherited_fds = {lifeline_.read.get()};
+  TS_ASSIGN_OR_RETURN(pid_, SpawnChild(child));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> StackRun::IsReady() {
+  if (!processes_.empty()) return true;
+  TS_RETURN_IF_ERROR(CheckAlive());
+  std::error_code ignored;
+  if (!std::filesystem::exists(folder_ + "/ready.json", ignored)) return false;
+  TS_RETURN_IF_ERROR(ReadReadyFile());
+  return true;
+}
+
+absl::Status StackRun::ReadReadyFile() {
+  const std::string path = folder_ + "/ready.json";
+  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path, kReadyBytesMax));
+  const auto json = nlohmann::json::parse(AsText(bytes.span()), nullptr, false);
+  if (json.is_discarded()) return Internal("{}: not JSON", path);
+  for (const auto& process : json["processes"]) {
+    processes_.push_back({process["name"], process["role"], process["pid"], process["port"]});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StackRun::CheckAlive() {
+  if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0) return absl::OkStatus();
+  pid_ = -1;
+  return Unavailable("{} ended by itself:\n{}", name_, LastWords());
+}
+
+void StackRun::Stop() {
+  if (pid_ > 0) kill(pid_, SIGTERM);
+}
+
+absl::Status StackRun::Wait() {
+  if (pid_ <= 0) return absl::OkStatus();
+  int wait_status = 0;
+  waitpid(std::exchange(pid_, -1), &wait_status, 0);
+  if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return absl::OkStatus();
+  return Internal("{} did not stop well:\n{}", name_, LastWords());
+}
+
+absl::StatusOr<Value> StackRun::Ask(std::string_view process, std::string_view query) const {
+  for (const StackProcess& known : processes_) {
+    if (known.name != process) continue;
+    const wire::Address address{"127.0.0.1", known.port, ""};
+    absl::StatusOr<Value> answer = wire::Ask(address, Value::String(query), kAnswerAtMost);
+    if (!answer.ok()) {
+      return Annotate(answer.status(), fmt::format("{}: {}: {}", name_, process, query));
+    }
+    return answer;
+  }
+  return NotFound("{}: no process {}", name_, process);
+}
+
+std::vector<std::string> StackRun::ProcessesOf(std::string_view role) const {
+  std::vector<std::string> names;
+  for (const StackProcess& process : processes_) {
+    if (process.role == role) names.push_back(process.name);
+  }
+  return names;
+}
+
+std::string StackRun::LogTail(std::string_view process, size_t lines) const {
+  const std::string path =
+      process.empty() ? folder_ + "/up.log" : fmt::format("{}/data/logs/{}.log", folder_, process);
+  std::string text = EndOf(path, kTailBytes);
+  while (text.ends_with('\n')) text.pop_back();
+  size_t at = text.size();
+  for (size_t i = 0; i < lines && at != std::string::npos && at > 0; ++i) {
+    at = text.rfind('\n', at - 1);
+  }
+  return at == std::string::npos || at == 0 ? text : text.substr(at + 1);
+}
+
+std::string StackRun::LastWords() const {
+  constexpr size_t kLevel = 27;  // Of a line: behind the time and a space.
+  const std::string log = LogTail("", SIZE_MAX);
+  std::vector<std::string> errors;
+  for (size_t begin = 0; begin < log.size();) {
+    const size_t end = std::min(log.find('\n', begin), log.size());
+    const std::string line = log.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.size() <= kLevel || (line[kLevel] != 'E' && line[kLevel] != 'W')) continue;
+    errors.push_back(line);
+    const size_t died = std::min(line.find(" died: "), line.find(" failed before "));
+    if (died == std::string::npos) continue;
+    const size_t name = line.rfind(' ', died - 1) + 1;
+    errors.push_back(LogTail(line.substr(name, died - name), kLastLines));
+  }
+  if (errors.empty()) return LogTail("", kLastErrors);
+  std::string words;
+  for (size_t i = errors.size() - std::min(errors.size(), kLastErrors); i < errors.size(); ++i) {
+    words += fmt::format("{}{}", words.empty() ? "" : "\n", errors[i]);
+  }
+  return words;
+}
+
+std::string StackRun::LastLogLine(std::string_view process, std::string_view text) const {
+  const std::string log = LogTail(process, SIZE_MAX);
+  const size_t found = log.rfind(text);
+  if (found == std::string::npos) return "";
+  const size_t begin = log.rfind('\n', found) + 1;  // npos + 1 is 0.
+  return log.substr(begin, log.find('\n', found) - begin);
+}
+
+absl::StatusOr<RowsByTable> StackRun::RowsInLog() const {
+  RowsByTable rows;
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/data/tplog", error)) {
+    if (entry.path().extension() == ".idx") continue;
+    TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(entry.path()));
+    if (report.problem_count > 0) {
+      return DataLoss("{}: {}", entry.path().string(), report.problems.front().text);
+    }
+    for (const auto& [table, count] : report.totals.rows) {
+      rows[table] += static_cast<int64_t>(count);
+    }
+  }
+  if (error) return NotFound("{}/data/tplog: {}", folder_, error.message());
+  return rows;
+}
+
+}  // namespace tickstack::loadtest

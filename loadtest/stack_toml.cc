@@ -1,0 +1,200 @@
+#include "loadtest/stack_toml.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <utility>
+
+#include "base/config.h"
+#include "base/status.h"
+#include "feed/sim_market.h"
+
+namespace tickstack::loadtest {
+namespace {
+
+using Kind = Placement::Kind;
+
+constexpr size_t kAsofRank = 9;  // The tenth busiest symbol.
+constexpr const char* kTier = "second";
+
+absl::StatusOr<toml::table> ParseFile(const std::string& path) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) return NotFound("{}: no such file", path);
+  try {
+    return toml::parse_file(path);
+  } catch (const toml::parse_error& error) {
+    return InvalidArgument("{}:{}: {}", path, error.source().begin.line, error.description());
+  }
+}
+
+// `[rdb]` or `[[rdb]]` as an array of tables; makes it one in `root`.
+toml::array& RdbsOf(toml::table& root) {
+  if (toml::table* const one = root["rdb"].as_table()) {
+    toml::array all;
+    all.push_back(std::move(*one));
+    root.insert_or_assign("rdb", std::move(all));
+  }
+  if (!root["rdb"].is_array()) root.insert_or_assign("rdb", toml::array());
+  return *root["rdb"].as_array();
+}
+
+std::optional<uint64_t> SizeOf(const toml::table& tier) {
+  if (const auto number = tier["size"].value<int64_t>()) return static_cast<uint64_t>(*number);
+  if (const auto text = tier["size"].value<std::string>()) return ParseBytes(*text);
+  return std::nullopt;
+}
+
+void TakeSizes(const toml::table* tiers, StackFile& file) {
+  if (tiers == nullptr) return;
+  for (const auto& [name, node] : *tiers) {
+    const toml::table* const tier = node.as_table();
+    const std::optional<uint64_t> size = tier == nullptr ? std::nullopt : SizeOf(*tier);
+    if (!size) continue;
+    file.smallest_tier_bytes =
+        file.smallest_tier_bytes == 0 ? *size : std::min(file.smallest_tier_bytes, *size);
+  }
+}
+
+toml::table FeedTable(const Profile& profile) {
+  toml::table feed{{"name", "feed"},
+                   {"source", "sim"},
+                   {"seconds", profile.seconds},
+                   {"symbols", profile.symbols},
+                   {"quotes_per_trade", profile.quotes_per_trade},
+                   {"seed", static_cast<int64_t>(profile.seed)}};
+  if (profile.phases.empty()) {
+    feed.insert("rate", profile.rate);
+  } else {
+    toml::array phases;
+    for (const feed::PacePhase& phase : profile.phases) {
+      phases.push_back(toml::table{{"seconds", phase.seconds}, {"rate", phase.rate}});
+    }
+    feed.insert("phase", std::move(phases));
+  }
+  return feed;
+}
+
+toml::table PrestressTable(const StackSettings& settings) {
+  return toml::table{{"quotes", settings.prestress.quotes},
+                     {"trades", settings.prestress.trades},
+                     {"symbols", settings.profile.symbols},
+                     {"seed", static_cast<int64_t>(settings.profile.seed)}};
+}
+
+// The tier of an rdb that says itself where it is; nullopt: DRAM.
+std::optional<toml::table> TierTable(const Placement& placement, const StackSettings& settings) {
+  const auto bytes = static_cast<int64_t>(TierBytes(settings.prestress, settings.profile));
+  switch (placement.kind) {
+    case Kind::kFilesystem:
+      return toml::table{{"kind", "filesystem"}, {"path", settings.tier_path}, {"size", bytes}};
+    case Kind::kPersistent:
+      return toml::table{{"kind", "persistent"}, {"path", settings.tier_path}, {"size", bytes}};
+    case Kind::kNuma:
+      return toml::table{{"kind", "numa"}, {"nodes", toml::array{placement.node}}, {"size", bytes}};
+    default:
+      return std::nullopt;
+  }
+}
+
+// What a file says about tiers: of the whole stack, or else of its first rdb.
+toml::table OnlyTiers(toml::table file) {
+  toml::table tiers;
+  const auto take = [&tiers](toml::table& from) {
+    for (const char* key : {"tier", "placement"}) {
+      if (toml::table* const found = from[key].as_table(); found && !tiers.contains(key)) {
+        tiers.insert(key, std::move(*found));
+      }
+    }
+  };
+  take(file);
+  toml::array& rdbs = RdbsOf(file);
+  if (!rdbs.empty() && rdbs[0].is_table()) take(*rdbs[0].as_table());
+  return tiers;
+}
+
+absl::StatusOr<toml::table> RootOf(const Placement& placement) {
+  if (placement.kind != Kind::kHybrid && placement.kind != Kind::kFile) return toml::table();
+  TS_ASSIGN_OR_RETURN(toml::table file, ParseFile(placement.path));
+  if (placement.kind == Kind::kHybrid) return OnlyTiers(std::move(file));
+  for (const char* key : {"eod", "hdb", "feed", "monitor"}) file.erase(key);
+  return file;
+}
+
+toml::table& TableIn(toml::table& root, std::string_view key) {
+  if (!root[key].is_table()) root.insert_or_assign(key, toml::table());
+  return *root[key].as_table();
+}
+
+}  // namespace
+
+std::string AsofSymbol(const Profile& profile) {
+  const feed::SimMarket market(profile.symbols, profile.seed);
+  return std::string(market.name(std::min(kAsofRank, market.symbols() - 1)));
+}
+
+absl::StatusOr<StackFile> ReadStackFile(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(toml::table root, ParseFile(path));
+  StackFile file;
+  TakeSizes(root["tier"].as_table(), file);
+  for (toml::node& rdb : RdbsOf(root)) {
+    ++file.rdbs;
+    if (toml::table* const table = rdb.as_table()) TakeSizes((*table)["tier"].as_table(), file);
+  }
+  return file;
+}
+
+absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings) {
+  TS_ASSIGN_OR_RETURN(toml::table root, RootOf(placement));
+  StackToml made;
+  made.has_bars = placement.kind == Kind::kFile ? root.contains("aggengine")
+                                                : placement.kind != Kind::kPersistent;
+  toml::table& stack = TableIn(root, "stack");
+  stack.insert_or_assign("name", settings.name);
+  stack.insert_or_assign("log_level", "info");
+  stack.insert_or_assign("restart", false);
+  stack.erase("date");
+  TableIn(root, "tickerplant").insert_or_assign("batch_ms", settings.batch_ms);
+  if (made.has_bars) TableIn(root, "aggengine");
+
+  toml::array& rdbs = RdbsOf(root);
+  if (placement.kind != Kind::kFile) {
+    for (int i = 1; i <= placement.rdbs; ++i) {
+      toml::table rdb{{"name", fmt::format("rdb-{}", i)}};
+      if (std::optional<toml::table> tier = TierTable(placement, settings)) {
+        rdb.insert("tier", toml::table{{kTier, *std::move(tier)}});
+        rdb.insert("placement", toml::table{{"default", kTier}});
+      }
+      rdbs.push_back(std::move(rdb));
+    }
+  }
+  toml::array monitors;
+  for (toml::node& node : rdbs) {
+    toml::table* const rdb = node.as_table();
+    if (rdb == nullptr) return InvalidArgument("{}: rdb: expected a table", placement.path);
+    rdb->erase("replay");
+    if (settings.prestress != RowCounts())
+      rdb->insert_or_assign("prestress", PrestressTable(settings));
+    const std::string name = (*rdb)["name"].value_or(std::string("rdb"));
+    made.rdbs.push_back(name);
+    monitors.push_back(toml::table{{"name", "monitor-" + name},
+                                   {"rdb", name},
+                                   {"feed", ""},
+                                   {"query_ms", settings.query_ms},
+                                   {"spread_ms", std::min(settings.query_ms, settings.batch_ms)},
+                                   {"symbol", AsofSymbol(settings.profile)},
+                                   {"progress_s", 0}});
+  }
+  if (made.rdbs.empty())
+    return InvalidArgument("{}: expected an [[rdb]], found none", placement.path);
+  root.insert_or_assign("monitor", std::move(monitors));
+  root.insert_or_assign("feed", FeedTable(settings.profile));
+  std::ostringstream text;
+  text << root << '\n';
+  made.text = text.str();
+  return made;
+}
+
+}  // namespace tickstack::loadtest

@@ -1,0 +1,46 @@
+#pragma once
+
+// The configuration of a stack that a load test runs, as text for `tickstack up`.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "loadtest/placement.h"
+#include "loadtest/plan.h"
+#include "loadtest/profile.h"
+
+namespace tickstack::loadtest {
+
+struct StackSettings {
+  std::string name;
+  Profile profile;
+  double batch_ms = 50;
+  double query_ms = 300;
+  RowCounts prestress;
+  std::string tier_path;  // Of a file tier that is made for this stack.
+};
+
+struct StackToml {
+  std::string text;
+  std::vector<std::string> rdbs;  // Their names; `monitor-NAME` watches each.
+  bool has_bars = true;           // A stack with persistent tiers has no aggregation engine.
+};
+
+// The symbol whose trades are joined with their quotes: of every stack, every run and every seed
+// the same, neither the busiest nor a quiet one.
+std::string AsofSymbol(const Profile& profile);
+
+// Of a placement that names a file, that file's stack with our feed, monitors and prestress, or its
+// tiers and placement in a stack of ours. kNotFound, kInvalidArgument: as reading it says.
+absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings);
+
+// What the plan must know of a stack's file.
+struct StackFile {
+  int rdbs = 0;
+  uint64_t smallest_tier_bytes = 0;  // Of those with a size; 0: none has.
+};
+absl::StatusOr<StackFile> ReadStackFile(const std::string& path);
+
+}  // namespace tickstack::loadtest
