@@ -51,7 +51,8 @@ class Search {
 
   FoundMaximum Run(std::optional<TestResult>& confirmed) {
     const double seconds =
-        std::clamp(test_.profile.seconds / 6, kProbeSecondsMin, kProbeSecondsMax);
+        std::min(test_.profile.seconds,
+                 std::clamp(test_.profile.seconds / 6, kProbeSecondsMin, kProbeSecondsMax));
     double holds = 0, breaks = 0;
     for (double rate = Rounded(test_.profile.UpdatesPerSecond()); rate <= kRateMax; rate *= 2) {
       if (!Holds(rate, seconds, confirmed)) {
