@@ -111,7 +111,10 @@ std::string PaperSection(const RunFiles& run) {
          "the "
          "median of all questions of one sample, so only the ratios compare. Theirs count queries "
          "of an "
-         "RDB (Test 2: of all RDBs), ours samples of a stack's monitors.</p>\n</section>\n";
+         "RDB (Test 2: of all RDBs), ours samples of a stack's monitors. DRAM: "
+         "bytes of rows in tiers of that kind. What the system keeps of other tiers in DRAM, all "
+         "of it on "
+         "a tmpfs, is in the table of memory by tier.</p>\n</section>\n";
 }
 
 std::string LimitList(const std::vector<Limit>& limits) {

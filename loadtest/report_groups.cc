@@ -15,6 +15,10 @@ std::optional<double> UsedOfKind(const StackResult& stack, bool is_dram) {
 
 }  // namespace
 
+bool IsDram(std::string_view placement) {
+  return placement == "dram" || placement.starts_with("dram:");
+}
+
 std::vector<Group> GroupsOf(const TestResult& test) {
   std::vector<Group> groups;
   for (const StackResult& stack : test.stacks) {
@@ -28,7 +32,7 @@ std::vector<Group> GroupsOf(const TestResult& test) {
     group->stacks.push_back(&stack);
   }
   std::stable_partition(groups.begin(), groups.end(),
-                        [](const Group& group) { return group.placement == "dram"; });
+                        [](const Group& group) { return IsDram(group.placement); });
   return groups;
 }
 

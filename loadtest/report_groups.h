@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loadtest/report_run.h"
@@ -16,6 +17,9 @@ struct Group {
   bool simulated = false;
   std::vector<const StackResult*> stacks;  // Of the test, which outlives this.
 };
+
+// `dram`, or `dram:2` with a count of RDBs.
+bool IsDram(std::string_view placement);
 
 // In the order of their first stacks, but DRAM first: what the others are compared with.
 std::vector<Group> GroupsOf(const TestResult& test);

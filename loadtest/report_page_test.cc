@@ -173,6 +173,15 @@ TEST(ReportGroups, DramIsWhatTheOthersAreComparedWith) {
   EXPECT_EQ("filesystem:/mnt", groups[1].placement);
 }
 
+TEST(ReportGroups, ACountOfRdbsIsNoOtherPlace) {
+  StackResult dram = Stack("a", "dram:2"), other = Stack("b", "filesystem:/mnt:10");
+  dram.rdbs = 2;
+  other.rdbs = 10;
+  const RunFiles run = RunOf({MakeTest(1000, 50, {other, dram})});
+  EXPECT_EQ("dram:2", GroupsOf(run.tests[0])[0].placement);
+  EXPECT_THAT(StorySentence(run), HasSubstr("DRAM in 2 RDBs against filesystem in 10 RDBs"));
+}
+
 TEST(ReportGroups, AMeanLeavesOutWhatWasNotMeasured) {
   const RunFiles run = TwoStacks();
   Group group{.placement = "", .simulated = false, .stacks = {}};

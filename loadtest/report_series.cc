@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kSlicesMin = 48;
 constexpr size_t kSlicesMax = 160;
+constexpr double kSlicesOfAShortTest = 20;
 constexpr double kQuestionsMin = 8;  // In a slice, so that its least and most say something.
 constexpr size_t kRdbsMax = 256;
 constexpr size_t kTierSeriesMax = 10'000;
@@ -81,7 +82,10 @@ absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t p
   std::vector<TestSeries> tests(run.tests.size());
   for (size_t i = 0; i < tests.size(); ++i) {
     const TestResult& test = run.tests[i];
-    const double least_s = std::max(kQuestionsMin * test.query_ms / 1e3, 1e-3);
+    // Of a short test rather some slices with few questions each than no course over time.
+    const double question_s = std::max(test.query_ms / 1e3, 1e-3);
+    const double least_s = std::max(
+        question_s, std::min(kQuestionsMin * question_s, test.seconds / kSlicesOfAShortTest));
     const double fit =
         std::clamp(std::floor(test.seconds / least_s), 1.0, static_cast<double>(slices));
     tests[i].slice_s = std::max(test.seconds / fit, least_s);

@@ -44,9 +44,10 @@ struct TestSeries {
 };
 
 // Reads samples.csv. Memory: at most `points_max` numbers, and no more than some dozen a series.
-// A slice is as long as eight questions at least. A test that went on for longer than it
-// was to has wider slices, not more. Errors: as ReadSamples; kResourceExhausted beyond 256 rdbs in
-// a stack, or 10,000 of them in the run, counted for each tier.
+// A slice is as long as eight questions at least, or a twentieth of a short test. A test that went
+// on for longer than it was to has wider slices, not more. Errors: as ReadSamples;
+// kResourceExhausted beyond 256 rdbs in a stack, or 10,000 of them in the run, counted for each
+// tier.
 absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t points_max = 60'000);
 
 }  // namespace tickstack::loadtest::report

@@ -41,7 +41,8 @@ std::string NameOf(const Group& group, const std::vector<Group>& groups) {
     const bool has_model = kind.size() < group.placement.size();
     return (has_model ? kind_of(group.placement.substr(kind.size() + 1)) : kind) + " (SIMULATED)";
   }
-  return group.placement == "dram" ? "DRAM" : same_kind > 1 ? group.placement : kind;
+  if (same_kind > 1) return group.placement;
+  return IsDram(group.placement) ? "DRAM" : kind;
 }
 
 // `DRAM against filesystem`, with counts where they differ or RDBs are several.
