@@ -75,7 +75,9 @@ std::string Header(const RunFiles& run) {
       facts.push_back(fmt::format("<dt>{}</dt><dd>{}</dd>", what, EscapeHtml(text)));
   };
   add("Begin", run.begin);
-  add("Rate", run.updates_per_s > 0 ? CountText(run.updates_per_s) + " updates/s" : "");
+  add("Rate", run.updates_per_s > 0 && run.maxima.empty()
+                  ? CountText(run.updates_per_s) + " updates/s"
+                  : "");
   if (run.quotes_per_trade) add("Quotes to a trade", fmt::format("{:g}", *run.quotes_per_trade));
   if (run.symbols) add("Symbols", CountText(static_cast<double>(*run.symbols)));
   if (run.seed) add("Seed", std::to_string(*run.seed));

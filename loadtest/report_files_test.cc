@@ -89,7 +89,8 @@ TEST(ReportRun, NamesPlaceFoundAndExpected) {
   ExpectDamage("\"batch_ms\":50", "\"batch_ms\":\"x\"",
                "summary.json: tests[0].batch_ms: found \"x\", expected a number");
   ExpectDamage("\"name\":\"b\"", "\"name\":7", "tests[0].stacks[1].name: found 7, expected a text");
-  ExpectDamage("\"name\":\"b\"", "\"name\":\"a\"", "tests[0].stacks[1].name: found \"a\" twice");
+  ExpectDamage("\"name\":\"b\"", "\"name\":\"a\"",
+               "tests: found stack \"a\" of test \"50/300\" twice");
   ExpectDamage("\"outcome\":\"ok\"", "\"outcome\":\"fine\"", "expected ok or failed");
   ExpectDamage("\"format\":1", "\"format\":2", "format: found 2, expected 1");
   ExpectDamage("\"count\":3", "\"count\":-3", "asof.whole.count: found -3, expected a count");
@@ -124,6 +125,27 @@ TEST(ReportRun, AMissingFileIsNamed) {
   const absl::StatusOr<RunFiles> run = ReadRun("/nonexistent");
   EXPECT_EQ(absl::StatusCode::kNotFound, run.status().code());
   EXPECT_THAT(std::string(Message(run.status())), HasSubstr("summary.json"));
+}
+
+TEST(ReportSamples, TestsOfOneNameAreToldApartByTheirStacks) {
+  char name[] = "/tmp/report_files_test.XXXXXX";
+  const std::string directory = mkdtemp(name);
+  std::ofstream(directory + "/samples.csv")
+      << kHeader << "50/300,a,r,1,,,,,1,,,\n50/300,b,r,1,,,,,2,,,\n";
+  const std::string test =
+      R"({"name":"50/300","batch_ms":50,"query_ms":300,"seconds":60,"stacks":[{"name":"X","placement":"dram","outcome":"ok"}]})";
+  std::string tests = test + "," + test;
+  tests[tests.find("X")] = 'a';
+  tests[tests.find("X")] = 'b';
+  const auto run = ParseRun(R"({"format":1,"name":"n","outcome":"ok","tests":[)" + tests + "]}",
+                            "{}", directory);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const auto series = ReadSeries(*run);
+  std::filesystem::remove_all(directory);
+  ASSERT_TRUE(series.ok()) << series.status();
+  constexpr auto kAsof = static_cast<size_t>(Metric::kAsof);
+  EXPECT_EQ(1, series->at(0).stacks[0].metrics[kAsof][0].most);
+  EXPECT_EQ(2, series->at(1).stacks[0].metrics[kAsof][0].most);
 }
 
 TEST(ReportSamples, NamesTheLine) {

@@ -212,6 +212,21 @@ TEST(ReportStory, TellsOfTheHardestTest) {
   EXPECT_THAT(StorySentence(run), HasSubstr("within 90.0 ms ("));
 }
 
+TEST(ReportStory, OfASearchItIsTheHighestRate) {
+  RunFiles run = TwoStacks();
+  run.maxima.resize(2);
+  run.maxima[0].stack = "dram-1";
+  run.maxima[0].updates_per_s = 3'000'000;
+  run.maxima[0].below_ms = 100;
+  run.maxima[1].stack = "second-1";
+  run.maxima[1].broke = "p99 of quote_lag was 120 ms";
+  EXPECT_EQ(
+      "dram-1 sustained 3,000,000 updates/s with a latency below 100 ms. second-1 sustained no "
+      "rate "
+      "that was tried; what the next step broke: p99 of quote_lag was 120 ms.",
+      StorySentence(run));
+}
+
 TEST(ReportStory, FallsBackToWhatWasMeasured) {
   RunFiles run = RunOf({MakeTest(50, 300, {Stack("a", "dram")})});
   auto& metrics = run.tests[0].stacks[0].metrics;

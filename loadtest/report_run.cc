@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/status.h"
@@ -101,16 +102,8 @@ TestResult ReadTest(const Fields& fields) {
   const Fields prestress = fields.ObjectOrEmpty("prestress");
   test.prestress_quotes = prestress.CountOrNull("quote");
   test.prestress_trades = prestress.CountOrNull("trade");
-  fields.EachObject("stacks", [&](const Fields& stack) {
-    test.stacks.push_back(ReadStack(stack));
-    const auto same = [&](const StackResult& other) {
-      return other.name == test.stacks.back().name;
-    };
-    if (std::any_of(test.stacks.begin(), test.stacks.end() - 1, same)) {
-      stack.Fail("name", fmt::format("found \"{}\" twice, expected names that differ",
-                                     test.stacks.back().name));
-    }
-  });
+  fields.EachObject("stacks",
+                    [&](const Fields& stack) { test.stacks.push_back(ReadStack(stack)); });
   return test;
 }
 
@@ -178,13 +171,14 @@ absl::Status ReadSummary(std::string_view text, RunFiles& run) {
   fields.EachObject("tests", [&](const Fields& test) { run.tests.push_back(ReadTest(test)); });
   fields.EachObject("find_max",
                     [&](const Fields& found) { run.maxima.push_back(ReadMaximum(found)); });
-  for (size_t i = 0; i < run.tests.size(); ++i) {
-    for (size_t j = 0; j < i; ++j) {
-      if (run.tests[i].name == run.tests[j].name) {
-        fields.Fail(
-            fmt::format("tests[{}].name", i),
-            fmt::format("found \"{}\" twice, expected names that differ", run.tests[i].name));
-      }
+  // A search for the highest rate has a test of one name for each stack.
+  std::set<std::pair<std::string_view, std::string_view>> names;
+  for (const TestResult& test : run.tests) {
+    for (const StackResult& stack : test.stacks) {
+      if (names.emplace(test.name, stack.name).second) continue;
+      fields.Fail("tests", fmt::format("found stack \"{}\" of test \"{}\" twice, expected names "
+                                       "that differ",
+                                       stack.name, test.name));
     }
   }
   return document.status();

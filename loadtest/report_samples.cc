@@ -175,28 +175,29 @@ class SampleHeader {
     index = static_cast<size_t>(found - names_.begin());
     return absl::OkStatus();
   }
-  // Rows of a stack mostly follow one another, so the last place is the first guess.
+  // Rows of a stack mostly follow one another, so the last place is the first guess. A test's name
+  // may be that of several, whose stacks' names differ.
   absl::Status Place(const RunFiles& run, const std::string& test, const std::string& stack) {
-    const auto is_named = [](const std::string& name) {
-      return [&name](const auto& one) { return one.name == name; };
+    const auto is_here = [&](size_t t, size_t s) {
+      return t < run.tests.size() && s < run.tests[t].stacks.size() && run.tests[t].name == test &&
+             run.tests[t].stacks[s].name == stack;
     };
-    if (last_test_ >= run.tests.size() || run.tests[last_test_].name != test) {
-      const auto found = std::find_if(run.tests.begin(), run.tests.end(), is_named(test));
-      if (found == run.tests.end()) {
-        return DataLoss("test: found \"{}\", which summary.json does not have", test.substr(0, 60));
+    if (is_here(last_test_, last_stack_)) return absl::OkStatus();
+    bool has_test = false;
+    for (size_t t = 0; t < run.tests.size(); ++t) {
+      has_test = has_test || run.tests[t].name == test;
+      for (size_t s = 0; s < run.tests[t].stacks.size(); ++s) {
+        if (!is_here(t, s)) continue;
+        last_test_ = t;
+        last_stack_ = s;
+        return absl::OkStatus();
       }
-      last_test_ = static_cast<size_t>(found - run.tests.begin());
     }
-    const std::vector<StackResult>& stacks = run.tests[last_test_].stacks;
-    if (last_stack_ >= stacks.size() || stacks[last_stack_].name != stack) {
-      const auto found = std::find_if(stacks.begin(), stacks.end(), is_named(stack));
-      if (found == stacks.end()) {
-        return DataLoss("stack: found \"{}\", which test {} of summary.json does not have",
-                        stack.substr(0, 60), test);
-      }
-      last_stack_ = static_cast<size_t>(found - stacks.begin());
+    if (!has_test) {
+      return DataLoss("test: found \"{}\", which summary.json does not have", test.substr(0, 60));
     }
-    return absl::OkStatus();
+    return DataLoss("stack: found \"{}\", which test {} of summary.json does not have",
+                    stack.substr(0, 60), test);
   }
 
   std::vector<std::string> names_;

@@ -159,6 +159,25 @@ std::string RowsText(const RunFiles& run) {
   return fmt::format("none of {} rows was lost", CountText(offered));
 }
 
+// `dram-1 sustained 3,000,000 updates/s with a latency below 100 ms; at more: ...`.
+std::string MaximaSentence(const std::vector<Maximum>& maxima) {
+  std::string text;
+  for (const Maximum& maximum : maxima) {
+    if (!text.empty()) text += " ";
+    const std::string bound =
+        maximum.below_ms ? " with a latency below " + SettingText(*maximum.below_ms) : "";
+    if (maximum.updates_per_s.value_or(0) > 0) {
+      text += fmt::format("{} sustained {} updates/s{}", maximum.stack,
+                          CountText(maximum.updates_per_s), bound);
+    } else {
+      text += fmt::format("{} sustained no rate that was tried{}", maximum.stack, bound);
+    }
+    text +=
+        maximum.broke.empty() ? "." : fmt::format("; what the next step broke: {}.", maximum.broke);
+  }
+  return text;
+}
+
 std::string Percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 
 void AddCpuLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
@@ -200,6 +219,7 @@ void AddTierLimits(const TestResult& test, std::vector<Limit>& limits) {
 }
 
 void AddRateLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
+  if (!run.maxima.empty()) return;  // Each test had a rate of its own.
   bool all_reached = !test.stacks.empty(), measured = false;
   for (const StackResult& stack : test.stacks) {
     if (!stack.captured_per_s || run.updates_per_s <= 0) continue;
@@ -257,6 +277,7 @@ void AddGrowth(const TestResult& test, const TestSeries& series, std::vector<Lim
 }  // namespace
 
 std::string StorySentence(const RunFiles& run) {
+  if (!run.maxima.empty()) return MaximaSentence(run.maxima);
   if (run.tests.empty() || run.tests[0].stacks.empty()) {
     return run.failed ? "The run failed before any test began." : "The run has no tests.";
   }
