@@ -1,6 +1,7 @@
 #include "table/column_writer.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,14 +26,10 @@ class Window {
   }
   Window(Window&& other) noexcept
       : tier_(other.tier_), memory_(std::exchange(other.memory_, nullptr)), bytes_(other.bytes_) {}
-  Window& operator=(Window&&) = delete;
   ~Window() {
     if (memory_ != nullptr) tier_->Free(memory_, bytes_);
   }
-  template <typename T>
-  std::span<T> Of() const {
-    return {reinterpret_cast<T*>(memory_), bytes_ / sizeof(T)};
-  }
+  std::span<std::byte> bytes() const { return {memory_, bytes_}; }
 
  private:
   Window(mem::Tier* tier, std::byte* memory, size_t bytes)
@@ -43,11 +40,19 @@ class Window {
   size_t bytes_;
 };
 
+// A column on its way into its file.
+struct Source {
+  const Snapshot& snapshot;
+  size_t column;
+  const RowOrder& order;
+  std::span<std::byte> window;  // Where it is put in order, unless the order is in place.
+  bool in_image;                // The window is the image's room.
+};
+
 // Appends the column's elements in their new order; make(from, to) turns some of them as they are
 // here into those of the file.
 template <typename From, typename To, typename Make>
-absl::Status AppendInOrder(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                           const ColumnWriterOptions& options, Make make, FileImage& image) {
+absl::Status AppendInOrder(const Source& source, Make make, FileImage& image) {
   const auto append = [&](std::span<const From> rest) -> absl::Status {
     while (!rest.empty()) {
       const std::span<const From> part =
@@ -58,46 +63,44 @@ absl::Status AppendInOrder(const Snapshot& snapshot, size_t column, const RowOrd
     }
     return absl::OkStatus();
   };
-  if (order.in_place()) {
+  const Snapshot& snapshot = source.snapshot;
+  if (source.order.in_place()) {
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
-      TS_RETURN_IF_ERROR(append(snapshot.Chunk<From>(column, chunk)));
+      TS_RETURN_IF_ERROR(append(snapshot.Chunk<From>(source.column, chunk)));
     }
     return absl::OkStatus();
   }
-  const RowGather<From> gather(snapshot, column, order);
-  TS_ASSIGN_OR_RETURN(const Window window, Window::Take(options.tier, options.window_bytes));
-  for (size_t row = 0; row < order.rows();) {
-    const std::span<From> elements = window.Of<From>();
-    const std::span<From> part = elements.first(std::min(elements.size(), order.rows() - row));
+  const RowGather<From> gather(snapshot, source.column, source.order);
+  for (size_t row = 0; row < source.order.rows();) {
+    const std::span<std::byte> room = source.in_image ? image.Room() : source.window;
+    const std::span<From> part(reinterpret_cast<From*>(room.data()),
+                               std::min(room.size() / sizeof(From), source.order.rows() - row));
     gather.Fill(row, part);
-    TS_RETURN_IF_ERROR(append(part));
+    TS_RETURN_IF_ERROR(source.in_image ? image.Filled(part.size_bytes()) : append(part));
     row += part.size();
   }
   return absl::OkStatus();
 }
 
 template <typename T>
-absl::Status AppendFixed(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                         const ColumnWriterOptions& options, FileImage& image) {
+absl::Status AppendFixed(const Source& source, FileImage& image) {
   const auto copy = [](std::span<const T> from, T* to) { std::ranges::copy(from, to); };
-  return AppendInOrder<T, T>(snapshot, column, order, options, copy, image);
+  return AppendInOrder<T, T>(source, copy, image);
 }
 
-absl::Status AppendFixed(size_t width, const Snapshot& snapshot, size_t column,
-                         const RowOrder& order, const ColumnWriterOptions& options,
-                         FileImage& image) {
+absl::Status AppendFixed(size_t width, const Source& source, FileImage& image) {
   switch (width) {
     case 1:
-      return AppendFixed<uint8_t>(snapshot, column, order, options, image);
+      return AppendFixed<uint8_t>(source, image);
     case 2:
-      return AppendFixed<uint16_t>(snapshot, column, order, options, image);
+      return AppendFixed<uint16_t>(source, image);
     case 4:
-      return AppendFixed<uint32_t>(snapshot, column, order, options, image);
+      return AppendFixed<uint32_t>(source, image);
     case 8:
-      return AppendFixed<uint64_t>(snapshot, column, order, options, image);
+      return AppendFixed<uint64_t>(source, image);
     default:
       TS_CHECK(width == sizeof(GuidBytes));
-      return AppendFixed<GuidBytes>(snapshot, column, order, options, image);
+      return AppendFixed<GuidBytes>(source, image);
   }
 }
 
@@ -122,13 +125,11 @@ absl::Status AppendParted(const RowOrder& order, const SymbolPositions& position
   return image.Append(PartedIndexBytes(keys, starts, static_cast<int64_t>(order.rows())));
 }
 
-absl::Status AppendEnum(const Snapshot& snapshot, size_t column, const RowOrder& order,
-                        const SymbolPositions& positions, const ColumnWriterOptions& options,
-                        FileImage& image) {
+absl::Status AppendEnum(const Source& source, const SymbolPositions& positions, FileImage& image) {
   const auto number = [&](std::span<const SymbolId> from, int64_t* to) {
     for (const SymbolId id : from) *to++ = positions.Of(id);
   };
-  return AppendInOrder<SymbolId, int64_t>(snapshot, column, order, options, number, image);
+  return AppendInOrder<SymbolId, int64_t>(source, number, image);
 }
 
 }  // namespace
@@ -138,21 +139,33 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
                                      const ColumnWriterOptions& options) {
   const Type type = snapshot.schema().columns[column].type;
   if (type == Type::kList) return WriteAnymap(snapshot, column, order, path, options);
-  TS_ASSIGN_OR_RETURN(FileImage image, FileImage::Create(path, options.compression, options.workers,
-                                                         options.storage));
   const auto number = static_cast<int>(column);
+  const bool parted = number == order.sym_column();
+  std::optional<Window> window;
+  Source source{snapshot, column, order, {}, false};
+  if (!parted && !order.in_place()) {
+    TS_ASSIGN_OR_RETURN(Window taken, Window::Take(options.tier, options.window_bytes));
+    window.emplace(std::move(taken));
+    source.window = window->bytes();
+    // Elements of the file's form are put in order where they are written from.
+    source.in_image = type != Type::kSymbol &&
+                      options.compression.algorithm == Compression::kNone &&
+                      source.window.size() >= FileStream::kMemoryMin;
+  }
+  TS_ASSIGN_OR_RETURN(FileImage image,
+                      FileImage::Create(path, options.compression, options.workers, options.storage,
+                                        source.in_image ? source.window : std::span<std::byte>()));
   if (type != Type::kSymbol) {
     const bool sorted = number == order.time_column() && order.times_ascend();
     TS_RETURN_IF_ERROR(image.Append(
         VectorHeader(type, sorted ? Attribute::kSorted : Attribute::kNone, order.rows())));
-    TS_RETURN_IF_ERROR(AppendFixed(WidthOf(type), snapshot, column, order, options, image));
+    TS_RETURN_IF_ERROR(AppendFixed(WidthOf(type), source, image));
     return image.Finish();
   }
-  const bool parted = number == order.sym_column();
   TS_RETURN_IF_ERROR(image.Append(
       EnumHeader("sym", parted ? Attribute::kParted : Attribute::kNone, order.rows())));
   TS_RETURN_IF_ERROR(parted ? AppendParted(order, positions, image)
-                            : AppendEnum(snapshot, column, order, positions, options, image));
+                            : AppendEnum(source, positions, image));
   return image.Finish();
 }
 

@@ -27,14 +27,13 @@ struct CompressionOptions {
   friend bool operator==(const CompressionOptions&, const CompressionOptions&) = default;
 };
 
-// `none`, `ipc`, `gzip`, `snappy`, `lz4`, `zstd`, those with levels also as `gzip-6`. kInvalidArgument
-// with what was found and what is expected: levels are gzip 1 to 9 (6 if not said), lz4 1 to 12
-// (9), zstd 1 to 19 (3).
+// `none`, `ipc`, `gzip`, `snappy`, `lz4`, `zstd`, those with levels also as `gzip-6`.
+// kInvalidArgument with what was found and what is expected: levels are gzip 1 to 9 (6 if not
+// said), lz4 1 to 12 (9), zstd 1 to 19 (3).
 absl::StatusOr<CompressionOptions> ParseCompression(std::string_view text);
 
-// The compressed block, or nullopt if it does not get smaller (kIpc: half as large, as kdb+ has it):
-// then it is stored as it is.
-// Threads: any, also at once.
+// The compressed block, or nullopt if it does not get smaller (kIpc: half as large, as kdb+ has
+// it): then it is stored as it is. Threads: any, also at once.
 std::optional<ByteBuffer> CompressBlock(const CompressionOptions& options,
                                         std::span<const std::byte> block);
 

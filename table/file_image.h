@@ -28,10 +28,13 @@ namespace tickstack {
 
 class FileImage {
  public:
-  // A new file. `workers` may be nullptr; it and the storage outlive the image.
+  // A new file. `workers` may be nullptr; it and the storage outlive the image, and so does
+  // `window`: memory as FileStream takes it, or empty. If the file is written as it is, that is
+  // what Room() is of, so that what is put in order there is written from there.
   static absl::StatusOr<FileImage> Create(const std::string& path,
                                           const CompressionOptions& compression,
-                                          WorkerPool* workers, const Storage* storage);
+                                          WorkerPool* workers, const Storage* storage,
+                                          std::span<std::byte> window = {});
 
   absl::Status Append(std::span<const std::byte> bytes);
   // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.

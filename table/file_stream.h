@@ -13,7 +13,8 @@
 // A write returns when the disk has it, so who wants the disk and a core busy at once writes
 // several files at once.
 //
-// Memory: 2 MiB. Threads: one owner.
+// Memory: 2 MiB, or what the caller has for it: then it is written when that is full. Threads: one
+// owner.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,13 +31,16 @@ namespace tickstack {
 
 class FileStream {
  public:
-  // The storage outlives the stream.
-  static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage);
+  // The storage outlives the stream. `memory`, at a multiple of File::kDirectAlignment and of
+  // kMemoryMin bytes at least, is what Room() is of, and outlives it too; empty: the stream's own.
+  static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage,
+                                           std::span<std::byte> memory = {});
 
   absl::Status Append(std::span<const std::byte> bytes);
   // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
   static constexpr size_t kRoomMin = size_t{64} << 10;
-  std::span<std::byte> Room() { return {memory_.get() + used_, kMemoryBytes - used_}; }
+  static constexpr size_t kMemoryMin = (size_t{2} << 20) + kRoomMin;
+  std::span<std::byte> Room() { return memory_.subspan(used_); }
   absl::Status Filled(size_t bytes);
 
   // Writes the rest and syncs. Returns the bytes of the file.
@@ -48,15 +52,15 @@ class FileStream {
   struct Free {
     void operator()(std::byte* memory) const;
   };
-  static constexpr size_t kPieceBytes = size_t{2} << 20;
-  static constexpr size_t kMemoryBytes = kPieceBytes + kRoomMin;
+  static constexpr size_t kPieceBytes = kMemoryMin - kRoomMin;
 
-  FileStream(File file, const Storage* storage);
+  FileStream(File file, const Storage* storage, std::span<std::byte> memory);
   absl::Status WriteFirst(size_t bytes);
 
   File file_;
   const Storage* storage_;
-  std::unique_ptr<std::byte, Free> memory_;  // The first used_ bytes of it wait to be written.
+  std::unique_ptr<std::byte, Free> own_;
+  std::span<std::byte> memory_;  // The first used_ bytes of it wait to be written.
   size_t used_ = 0;
   uint64_t written_bytes_ = 0;
 };

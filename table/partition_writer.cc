@@ -80,6 +80,12 @@ std::vector<SymbolId> UsedSymbols(std::span<const Snapshot> tables, size_t ids) 
   for (const Snapshot& table : tables) {
     for (size_t column = 0; column < table.schema().columns.size(); ++column) {
       if (table.schema().columns[column].type != Type::kSymbol) continue;
+      if (static_cast<int>(column) == table.table().indexed_column()) {
+        for (size_t id = 0; id < ids; ++id) {
+          if (table.EndsOf(static_cast<SymbolId>(id))->rows > 0) used[id] = 1;
+        }
+        continue;
+      }
       for (size_t chunk = 0; chunk < table.chunks(); ++chunk) {
         for (const SymbolId id : table.Chunk<SymbolId>(column, chunk)) {
           if (id != kNullSymbol) used[static_cast<size_t>(id)] = 1;
@@ -111,6 +117,7 @@ absl::StatusOr<SymbolPositions> NumberSymbols(std::span<const Snapshot> tables,
 struct PartitionColumn {
   size_t table;
   size_t column;
+  bool parted;  // Nothing of it has to be read: the disk has work before the first window is full.
   uint64_t bytes;  // About: those with most are begun first.
 };
 
@@ -131,7 +138,8 @@ class PartitionWriter {
                   std::span<const Snapshot> tables, std::span<const RowsOfDate> rows,
                   std::string folder)
       : options_(options), storage_(storage), tables_(tables), folder_(std::move(folder)) {
-    for (size_t i = 0; i < tables.size(); ++i) orders_.emplace_back(tables[i], rows[i], options.workers);
+    for (size_t i = 0; i < tables.size(); ++i)
+      orders_.emplace_back(tables[i], rows[i], options.workers);
   }
 
   // All files of the partition, synced, and their folders.
@@ -143,11 +151,13 @@ class PartitionWriter {
       const Schema& schema = tables_[table].schema();
       for (const size_t column : StoredColumns(schema, orders_[table].sym_column())) {
         const size_t width = std::max<size_t>(WidthOf(schema.columns[column].type), 1);
-        columns.push_back({table, column, orders_[table].rows() * width});
+        const bool parted = static_cast<int>(column) == orders_[table].sym_column();
+        columns.push_back({table, column, parted, orders_[table].rows() * width});
       }
     }
     std::ranges::stable_sort(columns, std::greater(), &PartitionColumn::bytes);
     MakeWindows(columns.empty() ? 0 : columns.front().bytes);
+    std::ranges::stable_partition(columns, &PartitionColumn::parted);
     TS_RETURN_IF_ERROR(WriteColumns(columns, positions));
     for (size_t table = 0; table < tables_.size(); ++table) {
       TS_RETURN_IF_ERROR(WriteNewFile(storage_, FolderOf(table) + "/.d", NamesOf(table)));

@@ -9,6 +9,7 @@
 #include <numeric>
 #include <random>
 
+#include "base/crc32c.h"
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -141,6 +142,38 @@ TEST(PartitionWriter, WritesEachRowOnceBySymbolThenTimeThenArrival) {
           << "row " << i;
     }
   }
+}
+
+// Goal: how much memory there is for windows changes nothing in the files. Method: columns of some
+// MiB through windows of 64 KiB, which are copied; of 4 MiB, two for a column, which are written
+// from where they are; and of as much as they take.
+TEST(PartitionWriter, WritesTheSameFilesWithAnyMemory) {
+  Process process;
+  const std::shared_ptr<Table> table = process.Make("trade", kTicks, {});
+  std::mt19937_64 rng(3);
+  const std::vector<Tick> ticks = RandomTicks(rng, 100'000);
+  for (int batch = 0; batch < 6; ++batch) AppendTicks(ticks, *table);
+  const std::vector<Snapshot> snapshots = process.Snapshots();
+  const TemporaryFolder folder;
+  const auto bytes_of = [](const std::string& path) {
+    return *ReadWholeFile(path, size_t{64} << 20);  // FileBytes takes its time with MiBs.
+  };
+  std::vector<std::string> paths;
+  for (const size_t memory_bytes : {size_t{1}, size_t{4} << 20, size_t{160} << 20}) {
+    PartitionWriterOptions options;
+    options.database = folder / fmt::format("db{}", memory_bytes);
+    options.memory_bytes = memory_bytes;
+    const absl::StatusOr<WrittenPartition> written = WritePartition(options, kDate, snapshots);
+    ASSERT_TRUE(written.ok()) << written.status();
+    paths.push_back(written->path + "/trade/");
+    for (const std::string column : {"time", "sym", "size", "venue"}) {
+      EXPECT_EQ(Crc32c(bytes_of(paths.back() + column)), Crc32c(bytes_of(paths.front() + column)))
+          << column << " with " << memory_bytes;
+    }
+  }
+  const ByteBuffer written = bytes_of(paths.front() + "size");
+  const std::vector<int64_t> sizes = ElementsAt<int64_t>(AsText(written), 16, 600'000);
+  EXPECT_EQ(std::accumulate(sizes.begin(), sizes.end(), int64_t{0}), 6 * int64_t{99'999} * 50'000);
 }
 
 TEST(PartitionWriter, PutsTheSymbolFirstAndLeavesADateToThePartition) {
