@@ -1,8 +1,9 @@
-# tickstack_add(library|test|benchmark|fuzzer|program NAME [SRCS ...] [DEPS ...])
+# tickstack_add(library|test|benchmark|fuzzer|program NAME [OPTIMISED] [SRCS ...] [DEPS ...])
 #
 # The one function that declares what is built, so that a folder's CMakeLists.txt is a list.
 #   library    tickstack_NAME, used as tickstack::NAME
-#   test       a GoogleTest program; joins ctest and the target `unit_tests`. SRCS defaults to NAME.cc
+#   test       a GoogleTest program; joins ctest and the target `unit_tests`. SRCS defaults to NAME.cc.
+#              OPTIMISED: its own code runs long enough to be worth compiling so in debug builds
 #   benchmark  a google-benchmark program, built by the target `benchmarks` and not by default
 #   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, built by the target `fuzzers`;
 #              otherwise a program that replays fuzz/corpus/NAME and joins ctest and `unit_tests`.
@@ -55,7 +56,7 @@ add_custom_target(unit_tests)
 add_custom_target(fuzzers)
 
 function(tickstack_add kind name)
-  cmake_parse_arguments(ARG "" "" "SRCS;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED" "" "SRCS;DEPS" ${ARGN})
   if(NOT ARG_SRCS)
     set(ARG_SRCS ${name}.cc)
   endif()
@@ -72,6 +73,10 @@ function(tickstack_add kind name)
   target_link_libraries(${name} PRIVATE tickstack_options ${ARG_DEPS})
   if(kind STREQUAL "test")
     target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main)
+    if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ARG_OPTIMISED)
+      # Compiling a test takes longer than running it; what it tests stays as it is.
+      target_compile_options(${name} PRIVATE -O0)
+    endif()
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(${name} PROPERTIES LABELS unit TIMEOUT 300)
     add_dependencies(unit_tests ${name})
