@@ -299,6 +299,13 @@ void Feed::Publish(int64_t now_ns) {
   progress_ns_ = now_ns;
   ask_ns_ = now_ns;
   LogInfo("all sent{}", Format(rows_sent_, source_->tables()));
+  if (rows_total_ > 0) return;
+  const bool had_all = std::any_of(rows_sent_.begin(), rows_sent_.end(),
+                                   [](const auto& rows) { return rows.second > 0; });
+  if (had_all) {
+    LogWarn("nothing published: the tickerplant has every row of it already name={}",
+            settings_.name);
+  }
 }
 
 // (`.u.updn; name; first row; table; x), or (`.u.upd; table; x) where there are no numbers.
