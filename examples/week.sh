@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
 # A week in a minute: four past days are generated, today is captured while its bars are made, the day is ended, and
-# queries go across all of it. From the folder of the repository, after `make build`:
+# queries go across all of it. After `make build`:
 #
 #   examples/week.sh [FOLDER]
 #
 # FOLDER (default: a temporary one, removed at the end) gets the data; it has to be new. TICKSTACK names the program,
 # WEEK_QUOTES how many quotes a past day has, WEEK_SECONDS how long today is.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+repository=$(realpath "$(dirname "$0")/..")
 seconds=${WEEK_SECONDS:-10}
-tickstack=${TICKSTACK:-build/release/cli/tickstack}
+tickstack=$(realpath "${TICKSTACK:-$repository/build/release/cli/tickstack}")
 if [[ $# -gt 0 ]]; then
   mkdir "$1"
   folder=$(realpath "$1")
@@ -44,7 +44,7 @@ say "generate: four weekdays before today"
   --quotes "${WEEK_QUOTES:-500000}" 2>&1
 
 say "capture: today, $seconds s of it at 48,000 updates/s"
-"$tickstack" up examples/week.toml --data "$folder/data" --ports 0 --ready-file "$folder/ready.json" \
+"$tickstack" up "$repository/examples/week.toml" --data "$folder/data" --ports 0 --ready-file "$folder/ready.json" \
   >"$folder/up.log" 2>&1 &
 stack=$!
 until [[ -f $folder/ready.json ]]; do
