@@ -51,4 +51,16 @@ bool IsDirectory(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+absl::Status CheckReachable(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0) {
+    const int error_number = errno;
+    const bool is_link = ::lstat(path.c_str(), &status) == 0 && S_ISLNK(status.st_mode);
+    return Annotate(ErrnoStatus(error_number, is_link ? "a link that leads nowhere" : "stat"),
+                    path);
+  }
+  if (S_ISDIR(status.st_mode) || S_ISREG(status.st_mode)) return absl::OkStatus();
+  return InvalidArgument("{}: a device or pipe, expected a file or directory", path);
+}
+
 }  // namespace tickstack

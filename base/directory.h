@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
 namespace tickstack {
@@ -18,5 +19,9 @@ struct DirectoryEntry {
 absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& path);
 
 bool IsDirectory(const std::string& path);
+
+// Why an entry is neither a file nor a directory: a link whose target is not there (an unmounted
+// disk, say) or that leads to itself, a device or pipe. OK if it is one of them after all.
+absl::Status CheckReachable(const std::string& path);
 
 }  // namespace tickstack

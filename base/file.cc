@@ -65,12 +65,14 @@ File::~File() {
 }
 
 absl::StatusOr<File> File::OpenForReading(std::string path) {
-  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDONLY));
+  // Opening a pipe would wait for somebody to write it; of a file the flag means nothing.
+  TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
   File file(fd, std::move(path));
   struct stat status{};
   if (::fstat(fd, &status) != 0) return FileError(errno, "fstat", file.path_);
-  if (S_ISDIR(status.st_mode)) return InvalidArgument("{}: is a directory", file.path_);
-  return file;
+  if (S_ISREG(status.st_mode)) return file;
+  return InvalidArgument("{}: {}, expected a file", file.path_,
+                         S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
 }
 
 absl::StatusOr<File> File::OpenOrCreate(std::string path) {

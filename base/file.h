@@ -31,7 +31,7 @@ class File {
   File& operator=(const File&) = delete;
   ~File();
 
-  // kNotFound if there is none. kInvalidArgument for a directory.
+  // kNotFound if there is none. kInvalidArgument for what is no file. Never waits for a pipe.
   static absl::StatusOr<File> OpenForReading(std::string path);
   // Read and write; created (mode 0644) if there is none.
   static absl::StatusOr<File> OpenOrCreate(std::string path);

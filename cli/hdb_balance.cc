@@ -16,6 +16,13 @@
 namespace tickstack {
 namespace {
 
+// What a plan does not say: days that no segment has until their moves are ended.
+void SayUnfinished(std::span<const std::string> unfinished) {
+  for (const std::string& path : unfinished) {
+    fmt::print(stderr, "{}: of a move that did not end: --move ends it\n", path);
+  }
+}
+
 void PrintBalance(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves) {
   for (const SegmentLoad& segment : segments) {
     fmt::print("{:>14}  {:>6} partitions  {}\n", segment.bytes, segment.partitions.size(),
@@ -27,7 +34,8 @@ void PrintBalance(std::span<const SegmentLoad> segments, std::span<const Partiti
   }
 }
 
-void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves) {
+void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves,
+                      std::span<const std::string> unfinished) {
   nlohmann::ordered_json all;
   all["skew"] = Skew(segments);
   all["segments"] = nlohmann::ordered_json::array();
@@ -41,6 +49,7 @@ void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const Par
     all["moves"].push_back(
         {{"partition", move.name}, {"from", move.from}, {"to", move.to}, {"bytes", move.bytes}});
   }
+  all["unfinished"] = unfinished;
   fmt::print("{}\n", all.dump());
 }
 
@@ -52,10 +61,13 @@ absl::Status Balance(const HdbBalanceOptions& options) {
     TS_ASSIGN_OR_RETURN(const size_t finished, FinishMoves(database->segments(), storage));
     if (finished > 0) fmt::print(stderr, "ended {} moves that had died\n", finished);
   }
+  TS_ASSIGN_OR_RETURN(const std::vector<std::string> unfinished,
+                      UnfinishedMoves(database->segments()));
+  SayUnfinished(unfinished);
   TS_ASSIGN_OR_RETURN(std::vector<SegmentLoad> segments, MeasureSegments(*database));
   const std::vector<PartitionMove> moves = PlanMoves(segments);
   if (options.json) {
-    PrintBalanceJson(segments, moves);
+    PrintBalanceJson(segments, moves, unfinished);
   } else {
     PrintBalance(segments, moves);
   }

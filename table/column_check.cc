@@ -102,6 +102,7 @@ class ColumnChecker {
     column_ = *std::move(column);
     layout_ = column_->layout();
     result_.rows = column_->rows();
+    result_.type = column_->type();
     AddDiskBytes();
     if (layout_.form == ColumnForm::kSerialised || column_->kind() == ColumnKind::kItems) {
       CheckItems();

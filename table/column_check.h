@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "table/symbol_file.h"
+#include "table/types.h"
 
 namespace tickstack {
 
@@ -28,6 +29,7 @@ struct ColumnCheck {
   uint64_t findings_left_off = 0;
   // What was read; nullopt if not even the head was.
   std::optional<uint64_t> rows;
+  std::optional<Type> type;
   uint64_t disk_bytes = 0;  // With its companions.
   // Of a parted enum whose rows are in order: the first row of each symbol, and the count of rows.
   std::vector<uint64_t> group_starts;

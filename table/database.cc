@@ -1,6 +1,11 @@
 #include "table/database.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -8,6 +13,7 @@
 #include "base/file.h"
 #include "base/status.h"
 #include "table/kdb_format.h"
+#include "table/segment_moves.h"
 
 namespace tickstack {
 namespace {
@@ -18,18 +24,31 @@ constexpr uint64_t kSegmentListBytesMax = uint64_t{1} << 20;
 // kdb+ takes no notice of hidden entries, nor of names that end in $; programs keep theirs there.
 bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
 
+struct Line {
+  size_t number;  // From 1.
+  std::string text;
+};
+
 // Lines without their ends, trailing slashes and blanks; empty ones left out.
-std::vector<std::string> LinesOf(std::string_view text) {
-  std::vector<std::string> lines;
-  while (!text.empty()) {
+std::vector<Line> LinesOf(std::string_view text) {
+  std::vector<Line> lines;
+  for (size_t number = 1; !text.empty(); ++number) {
     const size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
     text.remove_prefix(std::min(end + 1, text.size()));
     while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
     while (line.size() > 1 && line.back() == '/') line.remove_suffix(1);
-    if (!line.empty()) lines.emplace_back(line);
+    if (!line.empty()) lines.push_back({number, std::string(line)});
   }
   return lines;
+}
+
+// Which directory a path leads to, whatever it is called; nullopt: none.
+using DirectoryId = std::pair<dev_t, ino_t>;
+std::optional<DirectoryId> IdOfDirectory(const std::string& path) {
+  struct stat status{};
+  if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
+  return DirectoryId(status.st_dev, status.st_ino);
 }
 
 enum class RootFileKind { kDomain, kValue, kForeign };
@@ -77,8 +96,15 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
   absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
       SplayedTable::Open(directory, domains_);
   if (!table.ok()) {
-    if (table.status().code() != absl::StatusCode::kNotFound || IsDirectory(directory)) {
-      return table.status();
+    // Absent is what has no entry in a partition that is still there: a link to an unmounted disk
+    // has one, and a partition may have been moved since.
+    struct stat status{};
+    const bool has_entry = ::lstat(directory.c_str(), &status) == 0 || errno != ENOENT;
+    if (has_entry) TS_RETURN_IF_ERROR(CheckReachable(directory));
+    if (has_entry || table.status().code() != absl::StatusCode::kNotFound) return table.status();
+    if (!IsDirectory(partitions_[partition].directory)) {
+      return NotFound("{}: not there any more: moved or unmounted since the database was loaded",
+                      partitions_[partition].directory);
     }
     part.state.store(Part::kAbsent, std::memory_order_release);
     return nullptr;
@@ -118,9 +144,15 @@ absl::StatusOr<std::shared_ptr<const Database>> Database::Open(const std::string
   std::shared_ptr<Database> database(new Database());
   database->root_ = root;
   TS_RETURN_IF_ERROR(database->ReadRoot(options));
-  TS_RETURN_IF_ERROR(database->ReadPartitions());
+  TS_RETURN_IF_ERROR(database->ReadPartitions(options));
   database->ReadPartitionedTables();
   return database;
+}
+
+absl::Status Database::Missing(absl::Status status, const Options& options) {
+  if (status.ok() || !options.allow_missing_segments) return status;
+  problems_.emplace_back(Message(status));
+  return absl::OkStatus();
 }
 
 absl::Status Database::ReadRoot(const Options& options) {
@@ -128,11 +160,20 @@ absl::Status Database::ReadRoot(const Options& options) {
   const auto domains = std::make_shared<SymbolDomains>();
   std::vector<std::string> domain_paths;
   for (const DirectoryEntry& entry : entries) {
-    if (!entry.is_file || IsOfNoConcern(entry.name) || entry.name == kSegmentList ||
+    is_segmented_ = is_segmented_ || entry.name == kSegmentList;
+    if (entry.is_directory || IsOfNoConcern(entry.name) || entry.name == kSegmentList ||
         entry.name.ends_with(kCompanionSuffix)) {
       continue;
     }
     const std::string path = root_ + "/" + entry.name;
+    if (!entry.is_file) {
+      // A partition's link is ReadPartitions' to judge.
+      const absl::Status reachable = CheckReachable(path);
+      if (!reachable.ok() && !ParsePartitionName(entry.name)) {
+        problems_.emplace_back(Message(reachable));
+      }
+      continue;
+    }
     const absl::StatusOr<RootFileKind> kind = KindOf(path);
     if (!kind.ok()) {
       problems_.emplace_back(Message(kind.status()));
@@ -159,7 +200,6 @@ absl::Status Database::ReadRoot(const Options& options) {
   }
   domains_ = domains;
 
-  is_segmented_ = FileExists(root_ + "/" + std::string(kSegmentList));
   if (is_segmented_) TS_RETURN_IF_ERROR(ReadSegments(options));
   if (!is_segmented_) segments_ = {root_};
   for (const DirectoryEntry& entry : entries) {
@@ -186,20 +226,29 @@ absl::Status Database::ReadRoot(const Options& options) {
 absl::Status Database::ReadSegments(const Options& options) {
   const std::string path = root_ + "/" + std::string(kSegmentList);
   TS_ASSIGN_OR_RETURN(const ByteBuffer text, ReadWholeFile(path, kSegmentListBytesMax));
-  for (std::string& line : LinesOf(AsText(text.span()))) {
-    std::string segment = line.starts_with('/') ? std::move(line) : root_ + "/" + line;
-    if (IsDirectory(segment)) {
+  std::map<DirectoryId, Line> seen;
+  for (Line& line : LinesOf(AsText(text.span()))) {
+    std::string segment = line.text.starts_with('/') ? line.text : root_ + "/" + line.text;
+    const std::optional<DirectoryId> id = IdOfDirectory(segment);
+    if (!id) {
+      TS_RETURN_IF_ERROR(Missing(NotFound("{}: {}: no such directory", path, segment), options));
+      continue;
+    }
+    const auto [first, is_new] = seen.try_emplace(*id, line);
+    if (is_new) {
       segments_.push_back(std::move(segment));
       continue;
     }
-    const absl::Status missing = NotFound("{}: {}: no such directory", path, segment);
-    if (!options.allow_missing_segments) return missing;
-    problems_.emplace_back(Message(missing));
+    TS_RETURN_IF_ERROR(Missing(
+        InvalidArgument("{}: line {} ({}) and line {} ({}) are the same directory, whose rows "
+                        "would count twice",
+                        path, first->second.number, first->second.text, line.number, line.text),
+        options));
   }
   return absl::OkStatus();
 }
 
-absl::Status Database::ReadPartitions() {
+absl::Status Database::ReadPartitions(const Options& options) {
   struct Found {
     PartitionName name;
     std::string directory;
@@ -208,8 +257,19 @@ absl::Status Database::ReadPartitions() {
   for (const std::string& segment : segments_) {
     TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
     for (const DirectoryEntry& entry : entries) {
+      const std::string path = segment + "/" + entry.name;
+      if (IsOfMove(entry.name)) {
+        problems_.push_back(path +
+                            ": of a move between segments that runs, or that died: "
+                            "`tickstack hdb balance --move` ends it");
+      }
       const std::optional<PartitionName> name = ParsePartitionName(entry.name);
-      if (entry.is_directory && name) found.push_back({*name, segment + "/" + entry.name});
+      if (!name || entry.is_file) continue;
+      if (entry.is_directory) {
+        found.push_back({*name, path});
+      } else {
+        TS_RETURN_IF_ERROR(Missing(CheckReachable(path), options));
+      }
     }
   }
 
@@ -250,7 +310,7 @@ void Database::ReadPartitionedTables() {
       continue;
     }
     for (const DirectoryEntry& entry : *entries) {
-      if (entry.is_directory && !IsOfNoConcern(entry.name)) names.push_back(entry.name);
+      if (!entry.is_file && !IsOfNoConcern(entry.name)) names.push_back(entry.name);
     }
   }
   std::ranges::sort(names);

@@ -71,15 +71,17 @@ class PartitionedTable {
 class Database {
  public:
   struct Options {
-    // A line of par.txt that names no directory is an error, since without that disk's partitions
-    // every answer would be wrong. True: it is a problem().
+    // A line of par.txt or the name of a partition that leads to no directory is an error, since
+    // without those partitions every answer would be wrong; so is a segment that par.txt has twice,
+    // whose rows would count twice. True: they are problems().
     bool allow_missing_segments = false;
   };
 
   // Lists directories and reads the domains, the newest partition's `.d` and the first page of its
-  // columns. kNotFound if there is no such directory, or no such segment. What is damaged or
-  // foreign inside does not stop it: problems() names it. An empty directory is an empty database.
-  // Cost: one listing per segment and of the newest partition, about 50 ns a symbol.
+  // columns. kNotFound if there is no such directory, segment or partition; kInvalidArgument if a
+  // segment is there twice. What is damaged or foreign inside does not stop it: problems() names
+  // it. An empty directory is an empty database. Cost: one listing per segment and of the newest
+  // partition, about 50 ns a symbol.
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root,
                                                               const Options& options);
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root) {
@@ -127,7 +129,9 @@ class Database {
   Database() = default;
   absl::Status ReadRoot(const Options& options);
   absl::Status ReadSegments(const Options& options);
-  absl::Status ReadPartitions();
+  absl::Status ReadPartitions(const Options& options);
+  // An error that is one, or becomes a problem.
+  absl::Status Missing(absl::Status status, const Options& options);
   void ReadPartitionedTables();
 
   std::string root_;

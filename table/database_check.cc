@@ -1,6 +1,7 @@
 #include "table/database_check.h"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <tuple>
@@ -48,22 +49,34 @@ void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const
   }
 }
 
-// The directories of a partition's tables, whether the newest partition has such a table or not.
+// The directories of a partition's tables, whether the newest partition has such a table or not;
+// links that lead nowhere among them.
 absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& partition) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(partition));
   std::vector<std::string> directories;
   for (const DirectoryEntry& entry : entries) {
     const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
-    if (entry.is_directory && !ignored) directories.push_back(partition + "/" + entry.name);
+    if (!entry.is_file && !ignored) directories.push_back(partition + "/" + entry.name);
   }
   return directories;
 }
 
-// One table by its directory, `domains` as for SplayedTable.
-absl::StatusOr<DatabaseCheck> CheckTable(const std::string& directory,
+struct TableToCheck {
+  std::string directory;
+  std::string name;                                 // Of a partitioned table; or empty.
+  std::vector<std::pair<std::string, Type>> types;  // Found: of columns that can be opened.
+};
+
+// `domains` as for SplayedTable.
+absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
                                          std::shared_ptr<const SymbolDomains> domains,
                                          WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  const std::string& directory = table.directory;
   DatabaseCheck check;
+  if (const absl::Status reachable = CheckReachable(directory); !reachable.ok()) {
+    AddFinding(FindingOf(directory, reachable), check);
+    return check;
+  }
   check.tables = 1;
   const std::string names_path = directory + "/.d";
   const absl::StatusOr<std::vector<std::string>> names = ReadColumnNames(names_path);
@@ -97,6 +110,7 @@ absl::StatusOr<DatabaseCheck> CheckTable(const std::string& directory,
                        (*names)[static_cast<size_t>(first - columns.begin())], *first->rows)},
           check);
     }
+    if (column.type) table.types.emplace_back((*names)[i], *column.type);
   }
   if (first != columns.end()) check.rows = *first->rows;
   const auto time = std::ranges::find(*names, "time");
@@ -107,16 +121,33 @@ absl::StatusOr<DatabaseCheck> CheckTable(const std::string& directory,
   return check;
 }
 
-absl::Status CheckTables(std::span<const std::string> directories,
+absl::Status CheckTables(std::span<TableToCheck> tables,
                          const std::shared_ptr<const SymbolDomains>& domains, WorkerPool& workers,
                          absl::FunctionRef<bool()> stop, DatabaseCheck& check) {
   std::mutex mutex;  // Of `check`, while the tasks run.
-  return workers.ParallelFor(directories.size(), [&](size_t i) -> absl::Status {
-    TS_ASSIGN_OR_RETURN(DatabaseCheck table, CheckTable(directories[i], domains, workers, stop));
+  return workers.ParallelFor(tables.size(), [&](size_t i) -> absl::Status {
+    TS_ASSIGN_OR_RETURN(DatabaseCheck table, CheckTable(tables[i], domains, workers, stop));
     const std::lock_guard lock(mutex);
     MergeTable(std::move(table), check);
     return absl::OkStatus();
   });
+}
+
+// A query refuses a column of another type than the newest partition has. `tables` are in order of
+// their partitions.
+void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
+  std::map<std::pair<std::string_view, std::string_view>, Type> newest;  // By table and column.
+  for (size_t i = tables.size(); i-- > 0;) {
+    if (tables[i].name.empty()) continue;
+    for (const auto& [column, type] : tables[i].types) {
+      const Type expected = newest.try_emplace({tables[i].name, column}, type).first->second;
+      if (type == expected) continue;
+      AddFinding({tables[i].directory + "/" + column, std::nullopt,
+                  fmt::format("a column of {}, expected {} as in the newest partition",
+                              NameOf(type), NameOf(expected))},
+                 check);
+    }
+  }
 }
 
 void SortFindings(DatabaseCheck& check) {
@@ -134,7 +165,9 @@ absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std:
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> directories, TableDirectories(directory));
   DatabaseCheck check;
   check.partitions = 1;
-  TS_RETURN_IF_ERROR(CheckTables(directories, database->domains(), workers, stop, check));
+  std::vector<TableToCheck> tables;
+  for (const std::string& each : directories) tables.push_back({each, {}, {}});
+  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, stop, check));
   SortFindings(check);
   return check;
 }
@@ -154,21 +187,27 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
     CheckDomain(domains, *domain, root + "/" + domain->name(), check);
   }
 
-  std::vector<std::string> directories;
+  std::vector<TableToCheck> tables;
   for (const Partition& partition : database->partitions()) {
-    const absl::StatusOr<std::vector<std::string>> tables = TableDirectories(partition.directory);
-    if (!tables.ok()) {
-      AddFinding(FindingOf(partition.directory, tables.status()), check);
+    const absl::StatusOr<std::vector<std::string>> directories =
+        TableDirectories(partition.directory);
+    if (!directories.ok()) {
+      AddFinding(FindingOf(partition.directory, directories.status()), check);
       continue;
     }
-    directories.insert(directories.end(), tables->begin(), tables->end());
+    for (const std::string& directory : *directories) {
+      std::string name = directory.substr(partition.directory.size() + 1);
+      if (database->FindPartitioned(name) == nullptr) name.clear();  // Nobody can ask for it.
+      tables.push_back({directory, std::move(name), {}});
+    }
   }
   for (const Database::RootTable& table : database->splayed_tables()) {
-    directories.push_back(table.table->directory());
+    tables.push_back({table.table->directory(), {}, {}});
   }
 
   const auto never = [] { return false; };
-  TS_RETURN_IF_ERROR(CheckTables(directories, database->domains(), workers, never, check));
+  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, never, check));
+  CheckTypes(tables, check);
   std::mutex mutex;  // Of `check`, while the tasks run.
   workers
       .ParallelFor(database->flat_files().size(),

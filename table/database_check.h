@@ -26,13 +26,15 @@ struct DatabaseCheck {
   bool is_sound() const { return findings.empty(); }
 };
 
-// Checks every file that kdb+ would load from `root`: par.txt and its segments; domains (torn and
+// Checks every file that kdb+ would load from `root`: par.txt and its segments, what is left there
+// of moves that died, and links that lead nowhere; domains (torn and
 // repeated names); of every table of every partition its `.d`, that each column is there and whole
 // (CheckColumn) and has as many rows as the others, and that times ascend for each symbol where the
-// symbols are parted; splayed tables in the root; flat files in the root. Tables and columns that
-// older partitions lack are no findings, since queries answer them as empty and null.
-// kNotFound if there is no such directory. Cost: reads everything once. Memory: that of CheckColumn
-// for each thread. Threads: the caller's and those of `workers`.
+// symbols are parted, and that its columns are of the newest partition's types; splayed tables in
+// the root; flat files in the root. Tables and columns that older partitions lack are no findings,
+// since queries answer them as empty and null. kNotFound if there is no such directory. Cost: reads
+// everything once. Memory: that of CheckColumn for each thread. Threads: the caller's and those of
+// `workers`.
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);
 
 // The same of one partition, by its directory, of the database in `root`. kCancelled once `stop`

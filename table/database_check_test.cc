@@ -207,6 +207,42 @@ TEST_F(DatabaseCheckTest, NamesWhatIsWrongInTheRoot) {
               testing::Contains("par.txt: " + files_.PathOf("nowhere") + ": no such directory"));
 }
 
+TEST_F(DatabaseCheckTest, NamesLinksThatLeadNowhere) {
+  const auto link = [&](const std::string& name) {
+    std::filesystem::create_directory_symlink("/unmounted/disk", files_.PathOf(name));
+  };
+  link("2024.01.01");
+  link("2024.01.02/quote");
+  const std::string what = ": a link that leads nowhere: No such file or directory";
+  EXPECT_THAT(Findings(), ElementsAre("2024.01.01" + what, "2024.01.02/quote" + what,
+                                      "2024.01.02/quote: no table: no partition has a .d for it "
+                                      "that can be read"));
+}
+
+TEST_F(DatabaseCheckTest, NamesColumnsOfOtherTypesThanTheNewest) {
+  for (const std::string day : {"2024.01.03/", "2024.01.04/"}) {
+    files_.Write(day + "trade/.d", NamesFile({"size", "time"}));
+    files_.Write(day + "trade/size", VectorFile<int32_t>(6, {1, 2}));
+    files_.Write(day + "trade/time", VectorFile<int64_t>(12, {1, 2}));
+  }
+  EXPECT_THAT(Findings(), IsEmpty());
+  files_.Write("2024.01.03/trade/size", VectorFile<int64_t>(7, {1, 2}));
+  files_.Write("2024.01.04/other/.d", NamesFile({"size"}));
+  files_.Write("2024.01.04/other/size", VectorFile<int64_t>(7, {1, 2}));
+  EXPECT_THAT(Findings(), ElementsAre("2024.01.03/trade/size: a column of long, expected int as in "
+                                      "the newest partition"));
+}
+
+TEST_F(DatabaseCheckTest, NamesWhatMovesAndDoubledSegmentsLeft) {
+  files_.Write("s1/moved.2024.01.05$/trade/.d", NamesFile({}));
+  files_.Write("par.txt", "s1\n./s1\n");
+  std::filesystem::remove_all(files_.PathOf("2024.01.02"));
+  EXPECT_THAT(Findings(), ElementsAre("par.txt: line 1 (s1) and line 2 (./s1) are the same "
+                                      "directory, whose rows would count twice",
+                                      "s1/moved.2024.01.05$: of a move between segments that runs, "
+                                      "or that died: `tickstack hdb balance --move` ends it"));
+}
+
 TEST_F(DatabaseCheckTest, BoundsWhatItSaysOfOneColumn) {
   std::vector<int64_t> positions(4);
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = 100 + static_cast<int64_t>(i);

@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -116,6 +118,102 @@ TEST_F(DatabaseTest, AMissingSegmentIsAnErrorUnlessAllowed) {
   ASSERT_TRUE(database.ok()) << database.status();
   EXPECT_EQ((*database)->partitions().size(), 1u);
   EXPECT_EQ((*database)->problems().size(), 1u);
+}
+
+TEST_F(DatabaseTest, ASegmentThatIsThereTwiceIsAnError) {
+  WriteTrade("s1/2024.01.01", {1});
+  WriteTrade("s2/2024.01.02", {2});
+  std::filesystem::create_directory_symlink(files_.PathOf("s1"), files_.PathOf("link"));
+  for (const std::string again : {"s1", "./s1", "s1/", "s1/../s1", "link"}) {
+    files_.Write("par.txt", "s1\n\ns2\n" + again + "\n");
+    const auto refused = Database::Open(files_.root());
+    EXPECT_EQ(refused.status().code(), absl::StatusCode::kInvalidArgument) << again;
+    EXPECT_THAT(std::string(Message(refused.status())),
+                testing::AllOf(HasSubstr("par.txt: line 1 (s1) and line 4 ("),
+                               HasSubstr("are the same directory")));
+    const auto database = Database::Open(files_.root(), {.allow_missing_segments = true});
+    ASSERT_TRUE(database.ok()) << database.status();
+    EXPECT_EQ((*database)->partitions().size(), 2u);
+    EXPECT_THAT(ProblemsOf(**database), testing::Contains(HasSubstr("par.txt: line 1 ")));
+  }
+}
+
+TEST_F(DatabaseTest, APartitionWhoseLinkLeadsNowhereIsAnErrorUnlessAllowed) {
+  WriteTrade("2024.01.01", {1});
+  for (const std::string target : {"/unmounted/2024.01.02", "2024.01.02"}) {
+    const std::string link = files_.PathOf("2024.01.02");
+    std::filesystem::remove(link);
+    std::filesystem::create_directory_symlink(target, link);
+    const auto refused = Database::Open(files_.root());
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(std::string(Message(refused.status())),
+                HasSubstr(link + ": a link that leads nowhere: "));
+    const auto database = Database::Open(files_.root(), {.allow_missing_segments = true});
+    ASSERT_TRUE(database.ok()) << database.status();
+    EXPECT_EQ((*database)->partitions().size(), 1u);
+    EXPECT_THAT(ProblemsOf(**database),
+                ElementsAre(HasSubstr("2024.01.02: a link that leads nowhere: ")));
+  }
+}
+
+TEST_F(DatabaseTest, ATableWhoseLinkLeadsNowhereFailsThoseWhoNeedIt) {
+  WriteTrade("2024.01.01", {1});
+  WriteTrade("2024.01.02", {1});
+  WriteTrade("2024.01.03", {1});
+  for (const std::string partition : {"2024.01.01", "2024.01.03"}) {
+    const std::string link = files_.PathOf(partition + "/trade");
+    std::filesystem::remove_all(link);
+    std::filesystem::create_directory_symlink("/unmounted/trade", link);
+  }
+  const auto database = Open();
+  const PartitionedTable* const trade = database->FindPartitioned("trade");
+  ASSERT_NE(trade, nullptr);
+  EXPECT_EQ(FormatSchema(trade->schema()), "sym s, size j");
+  for (const size_t partition : {0u, 2u}) {
+    EXPECT_THAT(std::string(Message(trade->In(partition).status())),
+                HasSubstr("/trade: a link that leads nowhere: "));
+  }
+  EXPECT_TRUE(trade->In(1).ok());
+}
+
+TEST_F(DatabaseTest, APartitionThatWentAwaySinceTheLoadIsAnError) {
+  WriteTrade("2024.01.01", {1});
+  WriteTrade("2024.01.02", {1});
+  const auto database = Open();
+  std::filesystem::remove_all(files_.PathOf("2024.01.01"));
+  EXPECT_THAT(std::string(Message(database->FindPartitioned("trade")->In(0).status())),
+              HasSubstr("2024.01.01: not there any more"));
+}
+
+TEST_F(DatabaseTest, PipesInTheRootAreNamedAndNeverWaitedFor) {
+  WriteTrade("2024.01.01", {1});
+  ASSERT_EQ(::mkfifo(files_.PathOf("sym").c_str(), 0600), 0);
+  std::filesystem::create_symlink("/unmounted/lookup", files_.PathOf("lookup"));
+  EXPECT_THAT(ProblemsOf(*Open()),
+              ElementsAre(HasSubstr("lookup: a link that leads nowhere: "),
+                          HasSubstr("sym: a device or pipe, expected a file")));
+  const std::string segments = files_.PathOf("par.txt");
+  ASSERT_EQ(::mkfifo(segments.c_str(), 0600), 0);
+  EXPECT_THAT(std::string(Message(Database::Open(files_.root()).status())),
+              HasSubstr("par.txt: a device or pipe, expected a file"));
+  std::filesystem::remove(segments);
+  std::filesystem::create_directory(segments);
+  EXPECT_THAT(std::string(Message(Database::Open(files_.root()).status())),
+              HasSubstr("par.txt: a directory, expected a file"));
+  std::filesystem::remove(segments);
+  std::filesystem::create_symlink("/unmounted/par.txt", segments);
+  EXPECT_THAT(std::string(Message(Database::Open(files_.root()).status())),
+              HasSubstr("par.txt: open: No such file"));
+}
+
+TEST_F(DatabaseTest, WhatAMoveLeftIsAProblem) {
+  files_.Write("par.txt", "s1\ns2\n");
+  WriteTrade("s1/moved.2024.01.01$", {1});
+  WriteTrade("s2/moving.2024.01.01$", {1});
+  WriteTrade("s2/2024.01.02", {1});
+  EXPECT_THAT(ProblemsOf(*Open()),
+              ElementsAre(HasSubstr("s1/moved.2024.01.01$: of a move between segments"),
+                          HasSubstr("s2/moving.2024.01.01$: of a move between segments")));
 }
 
 TEST_F(DatabaseTest, TellsKindsOfPartitionsApart) {

@@ -16,6 +16,7 @@
 #include "table/file_image.h"
 #include "table/row_order.h"
 #include "table/rows_of_date.h"
+#include "table/segment_moves.h"
 #include "table/symbol_file_writer.h"
 
 namespace tickstack {
@@ -252,9 +253,14 @@ absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date)
 
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date) {
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> segments, Segments(database));
-  for (const std::string& segment : segments) {
-    std::string path = fmt::format("{}/{}", segment, FormatDate(date));
-    if (FileExists(path)) return path;
+  // A day whose move died must not be written a second time. One that is moved now may get its name
+  // back between the first two.
+  const std::string name = FormatDate(date);
+  for (const std::string& each : {name, NameOfTakenAway(name), name}) {
+    for (const std::string& segment : segments) {
+      std::string path = fmt::format("{}/{}", segment, each);
+      if (FileExists(path)) return path;
+    }
   }
   return std::string();
 }

@@ -81,7 +81,8 @@ struct WrittenPartition {
 // there: a disk that is not mounted, perhaps.
 absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date);
 
-// The path of a date's partition, whichever segment it is in; "" if there is none.
+// The path of a date's partition, whichever segment it is in; "" if there is none. If it is being
+// moved between segments, or a move of it died, the directory that was taken away.
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date);
 
 // Writes the partition of `date`, durably. Every table of the process belongs to `tables`, those

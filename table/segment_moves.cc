@@ -194,6 +194,25 @@ absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
   return storage.Remove(moved);
 }
 
+std::string NameOfTakenAway(std::string_view partition) {
+  return fmt::format("{}{}$", kMoved, partition);
+}
+
+bool IsOfMove(std::string_view name) {
+  return !Unmarked(name, kMoved).empty() || !Unmarked(name, kMoving).empty();
+}
+
+absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments) {
+  std::vector<std::string> paths;
+  for (const std::string& segment : segments) {
+    TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+    for (const DirectoryEntry& entry : entries) {
+      if (IsOfMove(entry.name)) paths.push_back(segment + "/" + entry.name);
+    }
+  }
+  return paths;
+}
+
 absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage) {
   size_t finished = 0;
   const auto each_marked = [&](std::string_view mark, auto f) -> absl::Status {
@@ -217,7 +236,16 @@ absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const 
           return FileExists(Marked(segment, kMoving, name));
         });
         if (to == segments.end()) return storage.Remove(moved);  // The copy has its name.
-        TS_RETURN_IF_ERROR(storage.Rename(Marked(*to, kMoving, name), *to + "/" + name));
+        const std::string moving = Marked(*to, kMoving, name);
+        for (const std::string& segment : {*to, from}) {
+          const std::string again = segment + "/" + name;
+          if (!FileExists(again)) continue;
+          return FailedPrecondition(
+              "{}: written again while a move of it waited to be ended; keep this one: remove {} "
+              "and {}; or keep the moved one: remove this one, and balance with --move again",
+              again, moved, moving);
+        }
+        TS_RETURN_IF_ERROR(storage.Rename(moving, *to + "/" + name));
         TS_RETURN_IF_ERROR(storage.SyncDirectory(*to));
         return storage.Remove(moved);
       });

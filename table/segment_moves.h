@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -58,8 +59,16 @@ std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments);
 // time, none while partitions are written; readers load the database again afterwards.
 absl::Status MovePartition(const PartitionMove& move, const Storage& storage);
 
+// The name that the directory of a partition has in the segment that it leaves, once its copy waits
+// for its own name: then it is the partition's only whole directory.
+std::string NameOfTakenAway(std::string_view partition);
+// Whether an entry of a segment is of a move: one that runs now, or died and waits for FinishMoves.
+bool IsOfMove(std::string_view name);
+// Their paths.
+absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments);
+
 // Ends what died halfway: afterwards every partition is in one segment, whole. Returns how many
-// there were.
+// there were. kFailedPrecondition, with what to do, if the partition was written again meanwhile.
 absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage);
 
 }  // namespace tickstack

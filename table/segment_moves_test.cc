@@ -149,6 +149,31 @@ TEST_F(SegmentMovesTest, PartsOfTheSamePartitionElsewhereAreNoCopies) {
   }
 }
 
+// Between the two renames the day is in no segment; who then writes it again makes it two.
+TEST_F(SegmentMovesTest, APartitionThatWasWrittenAgainIsNotReplaced) {
+  const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
+  const std::string moved = root_ + "/a/" + NameOfTakenAway("2024.01.01");
+  for (const std::string again : {"/a/2024.01.01", "/c/2024.01.01"}) {
+    Rebuild();
+    size_t steps = 0;
+    for (; !fs::exists(moved); ++steps) {
+      Rebuild();
+      Killer killer(steps);
+      ASSERT_FALSE(MovePartition(move, Storage(&killer)).ok());
+    }
+    EXPECT_EQ(UnfinishedMoves(Segments())->size(), 2u);
+    AddPartition(again, 42);
+    const absl::Status refused = FinishMoves(Segments(), Storage()).status();
+    EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_NE(Message(refused).find(again + ": written again"), std::string::npos) << refused;
+    EXPECT_EQ(Partitions().at("2024.01.01"), 42u);
+    fs::remove_all(root_ + again);
+    EXPECT_EQ(*FinishMoves(Segments(), Storage()), 1u);
+    EXPECT_EQ(Partitions(), all_);
+    EXPECT_TRUE(UnfinishedMoves(Segments())->empty());
+  }
+}
+
 // The one who ends moves may die as well.
 TEST_F(SegmentMovesTest, EndingMovesCanDieToo) {
   const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
