@@ -73,6 +73,8 @@ absl::Status Hdb::Reload() {
   absl::StatusOr<std::shared_ptr<const Database>> database = Database::Open(root_);
   if (!database.ok()) {
     reloads_failed_.fetch_add(1, std::memory_order_relaxed);
+    const std::lock_guard lock(mutex_);
+    load_error_ = fmt::format("not loaded: {}", Message(database.status()));
     return database.status();
   }
   auto loaded = std::make_shared<const LoadedDatabase>(*std::move(database));
@@ -87,10 +89,21 @@ absl::Status Hdb::Reload() {
   }
   {
     const std::lock_guard lock(mutex_);
+    load_error_.clear();
     current_.swap(loaded);  // The old one goes after the lock does: it may have much to unmap.
   }
   reloads_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();
+}
+
+std::vector<std::string> Hdb::problems() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> problems;
+  if (!load_error_.empty()) problems.push_back(load_error_);
+  if (current_ == nullptr) return problems;
+  const std::vector<std::string>& left_out = current_->problems();
+  problems.insert(problems.end(), left_out.begin(), left_out.end());
+  return problems;
 }
 
 std::shared_ptr<const LoadedDatabase> Hdb::current() const {

@@ -59,10 +59,12 @@ class Hdb {
   const std::string& root() const { return root_; }
   // Loads the database as it is now, in place of what was loaded; of several callers one at a time.
   // After an error everything is as before. kNotFound: there is no such directory, or a segment of
-  // it is not there. Cost: Database::Open.
+  // it is not there. problems() has the error until a load succeeds. Cost: Database::Open.
   absl::Status Reload();
   // nullptr: nothing was loaded yet.
   std::shared_ptr<const LoadedDatabase> current() const;
+  // Why the last load failed, if it did; then those of what is loaded.
+  std::vector<std::string> problems() const;
 
   uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // That succeeded.
   uint64_t reloads_failed() const { return reloads_failed_.load(std::memory_order_relaxed); }
@@ -71,8 +73,9 @@ class Hdb {
  private:
   const std::string root_;
   std::mutex loading_;        // Of those who reload: the newest state is the one that stays.
-  mutable std::mutex mutex_;  // Of `current_`, for as long as a pointer is copied.
-  std::shared_ptr<const LoadedDatabase> current_;  // Guarded by mutex_.
+  mutable std::mutex mutex_;  // Of the next two, for as long as they are copied.
+  std::shared_ptr<const LoadedDatabase> current_;
+  std::string load_error_;  // Of the last load; empty: it succeeded.
   std::atomic<uint64_t> reloads_ = 0;
   std::atomic<uint64_t> reloads_failed_ = 0;
   std::atomic<int64_t> load_ns_ = 0;

@@ -70,8 +70,8 @@ Value HdbEnvironment::Stats() const {
     add("partitions", loaded->partitions());
     add("segments", database.segments().size());
     add("symbols", static_cast<uint64_t>(database.domains()->symbols().size()));
-    add("problems", loaded->problems().size());
   }
+  add("problems", hdb_->problems().size());
   add("reloads", hdb_->reloads());
   add("reloads_failed", hdb_->reloads_failed());
   add("load_ns", static_cast<uint64_t>(hdb_->load_ns()));
@@ -98,11 +98,7 @@ std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
   if (name == ".hdb.reload") return Reload();
   if (name == ".hdb.stats") return Stats();
   std::vector<Value> problems;
-  if (const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current()) {
-    for (const std::string& problem : loaded->problems()) {
-      problems.push_back(Value::String(problem));
-    }
-  }
+  for (const std::string& problem : hdb_->problems()) problems.push_back(Value::String(problem));
   return Value::List(std::move(problems));
 }
 

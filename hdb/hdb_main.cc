@@ -19,7 +19,11 @@ absl::Status Run(HdbMainOptions options) {
   if (options.cache_bytes > 0) DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
   Hdb hdb(options.database);
   if (IsDirectory(options.database)) {
-    TS_RETURN_IF_ERROR(hdb.Reload());
+    // A segment that is not mounted yet, say: a reload finds it, and until then nobody gets answers
+    // that miss its days.
+    if (const absl::Status loaded = hdb.Reload(); !loaded.ok()) {
+      LogError("database not loaded root={} error=\"{}\"", options.database, Message(loaded));
+    }
   } else {
     LogWarn("no database yet root={}", options.database);
   }

@@ -136,6 +136,22 @@ TEST_F(HdbTest, AFailedReloadLeavesWhatWasThere) {
   EXPECT_EQ(AskLong("count trade"), 4);
 }
 
+TEST_F(HdbTest, WhyALoadFailedIsAProblemUntilOneSucceeds) {
+  std::ofstream(root_ + "/par.txt") << "later\n";
+  EXPECT_FALSE(hdb_->Reload().ok());
+  EXPECT_EQ(AskLong("count tables[]"), 0);
+  EXPECT_EQ(AskLong(".hdb.stats[][`problems]"), 1);
+  const absl::StatusOr<Value> problem = Evaluate("first .hdb.problems[]");
+  ASSERT_TRUE(problem.ok()) << problem.status();
+  EXPECT_THAT(std::string(problem->text()), testing::AllOf(testing::StartsWith("not loaded: "),
+                                                           HasSubstr("/later: no such directory")));
+  std::filesystem::create_directory(root_ + "/later");
+  WriteDay(0, 4);
+  EXPECT_TRUE(Evaluate("\\l .").ok());
+  EXPECT_EQ(AskLong("count trade"), 4);
+  EXPECT_EQ(AskLong("count .hdb.problems[]"), 0);
+}
+
 TEST_F(HdbTest, SegmentsAreOneDatabase) {
   for (const char* segment : {"/a", "/b"}) std::filesystem::create_directories(root_ + segment);
   std::ofstream(root_ + "/par.txt") << "a\n" << root_ << "/b/\n";

@@ -82,6 +82,21 @@ class HdbTest(stack.StackTest):
             self.assertEqual(QUOTES // 10, hdb.call("count select price from trade where date=2024.01.01"))
             self.assertEqual(2 * QUOTES // 10, hdb.call("count select size from trade"))
 
+    def test_a_segment_that_is_not_mounted_yet_ends_nothing(self):
+        database = self.folder / "db"
+        database.mkdir()
+        segment = self.folder / "disk"
+        (database / "par.txt").write_text(f"{segment}\n")
+        port, _ = self.start_process("hdb", "--db", str(database))
+        with kdb_ipc.connect_within(port) as hdb:
+            self.assertEqual(0, hdb.call("count tables[]"))
+            self.assertIn(f"{segment}: no such directory".encode(), hdb.call("first .hdb.problems[]"))
+            segment.mkdir()
+            self.generate(database, "--days", "1")
+            hdb.call("\\l .")
+            self.assertEqual(QUOTES, hdb.call("count quote"))
+            self.assertEqual(0, hdb.call("count .hdb.problems[]"))
+
     def test_segments_are_balanced_without_a_row_lost(self):
         database = self.folder / "db"
         database.mkdir()
