@@ -308,8 +308,11 @@ TEST(PartitionWriter, GivesEachSegmentOfParTxtItsDates) {
   ASSERT_TRUE(CreateDirectories(folder / "two").ok());
   EXPECT_EQ(process.Write(folder, kDate + 1)->path, folder / "two/2024.01.30");
   EXPECT_EQ(*FindPartition(folder / "db", kDate + 1), folder / "two/2024.01.30");
+  // A move of it that died: the day is not written a second time.
+  std::filesystem::rename(folder / "two/2024.01.30", folder / "two/moved.2024.01.30$");
+  EXPECT_EQ(*FindPartition(folder / "db", kDate + 1), folder / "two/moved.2024.01.30$");
   // Wherever a day is, it is not written twice.
-  std::filesystem::rename(folder / "two/2024.01.30", folder / "db/one/2024.01.30");
+  std::filesystem::rename(folder / "two/moved.2024.01.30$", folder / "db/one/2024.01.30");
   EXPECT_TRUE(absl::IsFailedPrecondition(process.Write(folder, kDate + 1).status()));
 }
 
