@@ -20,6 +20,22 @@ using namespace std::chrono_literals;
 constexpr size_t kDateBytes = 10;     // 2013.10.07
 constexpr auto kReplaySlice = 100ms;  // Of a replay, between two looks at `stop`.
 
+absl::Status CompareRows(const std::string& partition, const std::string& log,
+                         const wire::TableRows& logged, std::span<const Schema> schemas) {
+  for (const auto& [table, rows] : logged) {
+    const std::string folder = fmt::format("{}/{}", partition, table);
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
+                        SplayedTable::Open(folder));
+    TS_ASSIGN_OR_RETURN(const uint64_t found, stored->Rows());
+    const auto schema = std::ranges::find(schemas, table, &Schema::table);
+    const bool keyed = schema != schemas.end() && schema->key_columns > 0;
+    const bool may_be_empty = keyed && RowsOfDate::ByKey(*schema);
+    if (found == rows || (keyed && found < rows && (found > 0 || may_be_empty))) continue;
+    return DataLoss("{}: {} rows, expected the {} that {} has", folder, found, rows, log);
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 std::optional<DayLog> ParseDayLog(std::string_view path) {
@@ -84,6 +100,16 @@ void WarnOfOtherDates(int32_t date, const WrittenPartition& written) {
   }
 }
 
+absl::Status CompareRowsWithLog(const std::string& partition, const std::string& log,
+                                std::span<const Schema> schemas) {
+  TS_ASSIGN_OR_RETURN(const wire::TableRows logged, wire::CountTplogRows(log));
+  wire::TableRows known;
+  for (const Schema& schema : schemas) {
+    if (const auto at = logged.find(schema.table); at != logged.end()) known.insert(*at);
+  }
+  return CompareRows(partition, log, known, schemas);
+}
+
 absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
                               std::span<const Schema> schemas) {
   TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(log));
@@ -93,18 +119,7 @@ absl::Status VerifyAgainstLog(const std::string& partition, const std::string& l
   }
   wire::TableRows logged = report.totals.rows;
   for (const Schema& schema : schemas) logged.try_emplace(schema.table, 0);
-  for (const auto& [table, rows] : logged) {
-    const std::string folder = fmt::format("{}/{}", partition, table);
-    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
-                        SplayedTable::Open(folder));
-    TS_ASSIGN_OR_RETURN(const uint64_t found, stored->Rows());
-    const auto schema = std::ranges::find(schemas, table, &Schema::table);
-    const bool keyed = schema != schemas.end() && schema->key_columns > 0;
-    const bool may_be_empty = keyed && RowsOfDate::ByKey(*schema);
-    if (found == rows || (keyed && found < rows && (found > 0 || may_be_empty))) continue;
-    return DataLoss("{}: {} rows, expected the {} that {} has", folder, found, rows, log);
-  }
-  return absl::OkStatus();
+  return CompareRows(partition, log, logged, schemas);
 }
 
 }  // namespace tickstack::rdb

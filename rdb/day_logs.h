@@ -51,9 +51,14 @@ class LoggedDay {
 // A warning for each table of the partition that had rows of other dates (rows_of_date.h).
 void WarnOfOtherDates(int32_t date, const WrittenPartition& written);
 
-// OK if the log is whole and the partition has all of its rows: of a keyed table, which keeps a row
-// for each key, not more, and none only if its key has a date (rows_of_date.h). kDataLoss with what
-// differs. Cost: reads the log once.
+// OK if the partition has all rows that the log has of these tables: of a keyed table, which keeps
+// a row for each key, not more, and none only if its key has a date (rows_of_date.h). kDataLoss
+// with what differs. Cost: CountTplogRows.
+absl::Status CompareRowsWithLog(const std::string& partition, const std::string& log,
+                                std::span<const Schema> schemas);
+
+// OK if besides the log is whole, and has rows of no other tables that the partition lacks. Cost:
+// reads the log once.
 absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
                               std::span<const Schema> schemas);
 

@@ -1,5 +1,7 @@
 #include "rdb/end_of_day.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <chrono>
 #include <utility>
@@ -103,8 +105,11 @@ void EndOfDay::Run() {
     idle_ = next_ns == INT64_MAX;
     changed_.notify_all();
     const auto woken = [this] { return stopping() || came_live_ || !idle_; };
-    if (idle_) {
+    if (idle_ && blocked_.empty()) {
       changed_.wait(lock, woken);
+    } else if (idle_) {
+      const std::chrono::nanoseconds pause(std::max<int64_t>(next_blocked_ns_ - MonotonicNs(), 0));
+      changed_.wait_for(lock, pause, woken);
     } else {
       // What comes meanwhile waits for the same disk.
       const std::chrono::nanoseconds pause(std::max<int64_t>(next_ns - MonotonicNs(), 0));
@@ -121,12 +126,20 @@ std::optional<EndedDay> EndOfDay::FirstEnded() {
 
 int64_t EndOfDay::DoWhatIsDue() {
   while (!stopping()) {
+    if (!blocked_.empty() && MonotonicNs() >= next_blocked_ns_) RetryBlocked();
     const std::optional<EndedDay> day = FirstEnded();
     const bool write = look_for_logs_ || day;
     if (write && MonotonicNs() >= next_write_ns_) {
       // Past logs first: days are written in order.
       const bool past = look_for_logs_;
+      const std::string partition = past ? "" : StampOf(day->date);
       const absl::Status status = past ? WritePastLogs() : WriteEndedDay(*day);
+      if (!past && absl::IsFailedPrecondition(status)) {
+        Block(day->date, day, partition, status);
+        const std::lock_guard lock(mutex_);
+        ended_.pop_front();
+        continue;
+      }
       if (!status.ok() && !(IsFinal(status) && !past)) {
         next_write_ns_ = MonotonicNs() + options_.retry_ns;
         if (!stopping())
@@ -142,7 +155,7 @@ int64_t EndOfDay::DoWhatIsDue() {
                    status);
         given_up_.insert(day->date);
       }
-      written_.push_back(day->date);
+      written_.push_back(*day);
       hdb_is_behind_ = true;
       const std::lock_guard lock(mutex_);
       ended_.pop_front();
@@ -151,16 +164,17 @@ int64_t EndOfDay::DoWhatIsDue() {
     if (hdb_is_behind_ && MonotonicNs() >= next_hdb_ns_) {
       if (const absl::Status told = TellHdb(); !told.ok()) {
         CountError("hdb does not have the day yet, trying again",
-                   written_.empty() ? kNullInt : written_.back(), told);
+                   written_.empty() ? kNullInt : written_.back().date, told);
         next_hdb_ns_ = MonotonicNs() + options_.retry_ns;
         continue;
       }
       hdb_is_behind_ = false;
-      for (const int32_t date : std::exchange(written_, {})) {
-        rdb_->DropDay(date);
-        LogInfo("day handed over date={} hdb={}", FormatDate(date),
+      for (const EndedDay& done : std::exchange(written_, {})) {
+        rdb_->DropDay(done);
+        LogInfo("day handed over date={} hdb={}", FormatDate(done.date),
                 options_.hdb.empty() ? "none" : options_.hdb);
       }
+      PublishDone();
       RemoveOldLogs();
       continue;
     }
@@ -195,19 +209,22 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// Of a partition that is there already: whether it is this day's.
-absl::Status EndOfDay::CheckWritten(const EndedDay& day) const {
-  TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, day.date));
-  for (const std::shared_ptr<const Table>& table : day.tables) {
-    const std::string folder = fmt::format("{}/{}", path, table->schema().table);
-    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
-                        SplayedTable::Open(folder));
-    TS_ASSIGN_OR_RETURN(const uint64_t rows, stored->Rows());
-    const Snapshot snapshot = table->TakeSnapshot();
-    const size_t expected = RowsOfDate(snapshot, day.date).rows();
-    if (rows == expected) continue;
-    return FailedPrecondition("{}: written before, with {} rows, expected {}", folder, rows,
-                              expected);
+// Of a partition that is there already: whether it is this day's. kFailedPrecondition: it is not.
+absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables) const {
+  TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, date));
+  if (path.empty()) return Unavailable("{}: its partition went away", FormatDate(date));
+  for (const Snapshot& table : tables) {
+    const std::string folder = fmt::format("{}/{}", path, table.schema().table);
+    const size_t expected = RowsOfDate(table, date).rows();
+    const absl::StatusOr<std::shared_ptr<const SplayedTable>> stored = SplayedTable::Open(folder);
+    if (absl::IsNotFound(stored.status()) && expected == 0) continue;
+    const absl::StatusOr<uint64_t> rows =
+        stored.ok() ? (*stored)->Rows() : absl::StatusOr<uint64_t>(stored.status());
+    if (rows.ok() && *rows == expected) continue;
+    return FailedPrecondition(
+        "{}: written before, {}, expected {} rows", folder,
+        rows.ok() ? fmt::format("with {} rows", *rows) : std::string(Message(rows.status())),
+        expected);
   }
   return SyncDirectory(DirectoryOf(path));  // The rename may have been the last that succeeded.
 }
@@ -217,7 +234,14 @@ absl::Status EndOfDay::WriteTables(const EndedDay& day) {
   for (const std::shared_ptr<const Table>& table : day.tables) {
     tables.push_back(table->TakeSnapshot());
   }
-  return Write(day.date, tables);
+  return WriteOrCheck(day.date, tables);
+}
+
+// Writes them, or sees that they are written. kFailedPrecondition: there is a partition, of other
+// rows.
+absl::Status EndOfDay::WriteOrCheck(int32_t date, std::span<const Snapshot> tables) {
+  const absl::Status written = Write(date, tables);
+  return absl::IsFailedPrecondition(written) ? CheckWritten(date, tables) : written;
 }
 
 absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
@@ -232,14 +256,9 @@ absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
     }
     written = WriteTables(day);
   }
-  // A day is not written twice. If this is another part of it, its log has that.
-  if (absl::IsFailedPrecondition(written)) {
-    written = absl::OkStatus();
-    if (const absl::Status same = CheckWritten(day); !same.ok()) {
-      CountError("day was written before: these rows are in its log only", day.date, same);
-    }
-  }
-  if (written.ok() && logs_) logs_->current = std::max(logs_->current, day.date + 1);
+  const bool over = written.ok() || absl::IsFailedPrecondition(written);
+  if (over && logs_) logs_->current = std::max(logs_->current, day.date + 1);
+  if (written.ok()) newest_ = std::max(newest_.value_or(day.date), day.date);
   return written;
 }
 
@@ -247,7 +266,84 @@ absl::Status EndOfDay::WriteLog(const DayLog& log) {
   LogInfo("day from its log date={} log={}", FormatDate(log.date), log.path);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<LoggedDay> day,
                       LoggedDay::Replay(log.path, logs_->schemas, [this] { return stopping(); }));
-  return Write(log.date, day->Tables());
+  return WriteOrCheck(log.date, day->Tables());
+}
+
+// A partition that another process wrote, or this one long ago, and the log of that day.
+void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
+  const std::string stamp = StampOf(log.date);
+  if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
+      !same.ok()) {
+    unverified_.insert(log.date);
+    Block(log.date, std::nullopt, stamp, same);
+    return;
+  }
+  compared_.insert(log.date);
+  newest_ = std::max(newest_.value_or(log.date), log.date);
+  hdb_may_be_behind_ = true;
+}
+
+// What changes when another folder takes a partition's place; "": there is none.
+std::string EndOfDay::StampOf(int32_t date) const {
+  const absl::StatusOr<std::string> path = FindPartition(options_.database, date);
+  if (!path.ok() || path->empty()) return "";
+  struct stat status{};
+  if (::stat(path->c_str(), &status) != 0) return "";
+  return fmt::format("{} {} {}.{}", *path, status.st_ino, status.st_ctim.tv_sec,
+                     status.st_ctim.tv_nsec);
+}
+
+void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string partition,
+                     const absl::Status& why) {
+  const std::string what = fmt::format(
+      "day is not what its partition has: move that away, and it is written from {} within {} s",
+      day ? "memory" : "its log", static_cast<double>(options_.retry_ns) / kNsPerSecond);
+  CountError(what, date, why);
+  blocked_.push_back({date, std::move(day), std::move(partition),
+                      fmt::format("{}: {}: {}", FormatDate(date), what, Message(why))});
+  next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
+  PublishBlocked();
+}
+
+bool EndOfDay::IsBlocked(int32_t date) const {
+  return std::ranges::any_of(blocked_, [date](const Blocked& each) { return each.date == date; });
+}
+
+void EndOfDay::PublishBlocked() {
+  const auto newest = std::ranges::max_element(blocked_, {}, &Blocked::date);
+  if (newest == blocked_.end()) {
+    rdb_->SetBlockedDay(std::nullopt);
+  } else {
+    rdb_->SetBlockedDay(BlockedDay{newest->date, newest->why});
+  }
+}
+
+void EndOfDay::PublishDone() {
+  if (!newest_) return;
+  rdb_->counters().day_done.store(NumberOfDate(*newest_), std::memory_order_relaxed);
+}
+
+// Days whose partition is another one's, if something has become of that since.
+void EndOfDay::RetryBlocked() {
+  next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
+  for (Blocked& each : std::exchange(blocked_, {})) {
+    std::string stamp = StampOf(each.date);
+    if (stopping() || stamp == each.partition) {
+      blocked_.push_back(std::move(each));
+    } else if (!each.day) {
+      unverified_.erase(each.date);
+      look_for_logs_ = true;
+    } else if (const absl::Status written = WriteEndedDay(*each.day); written.ok()) {
+      written_.push_back(*std::move(each.day));
+      hdb_is_behind_ = true;
+    } else if (absl::IsFailedPrecondition(written)) {
+      Block(each.date, std::move(each.day), std::move(stamp), written);
+    } else {
+      if (!stopping()) CountError("day not written yet, trying again", each.date, written);
+      blocked_.push_back(std::move(each));
+    }
+  }
+  PublishBlocked();
 }
 
 // Days that ended when this process, or all of them, did not run.
@@ -261,12 +357,21 @@ absl::Status EndOfDay::WritePastLogs() {
   const std::optional<EndedDay> ended = FirstEnded();
   const int32_t end_date = std::min(logs_->current, ended ? ended->date : logs_->current);
   for (const DayLog& log : *logs) {
-    if (log.date >= end_date || given_up_.contains(log.date)) continue;
+    if (stopping()) return absl::CancelledError("the process ends");
+    if (log.date >= end_date || given_up_.contains(log.date) || compared_.contains(log.date) ||
+        IsBlocked(log.date)) {
+      continue;
+    }
     TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.database, log.date));
-    if (!there.empty()) continue;
+    if (!there.empty()) {
+      CompareWithLog(there, log);
+      continue;
+    }
     const absl::Status written = WriteLog(log);
     if (written.ok()) {
       hdb_is_behind_ = true;
+      compared_.insert(log.date);
+      newest_ = std::max(newest_.value_or(log.date), log.date);
     } else if (absl::IsDataLoss(written) || IsFinal(written)) {
       CountError("day not written, its log waits to be repaired", log.date, written);
       given_up_.insert(log.date);
@@ -274,6 +379,13 @@ absl::Status EndOfDay::WritePastLogs() {
       return Annotate(written, FormatDate(log.date));
     }
   }
+  // Who wrote a day may have died before the hdb was told. One that is away loads it when it comes.
+  if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {
+    if (const absl::Status told = TellHdb(); !told.ok()) {
+      LogInfo("hdb not told of days that were written before error=\"{}\"", Message(told));
+    }
+  }
+  if (!hdb_is_behind_) PublishDone();
   RemoveOldLogs();
   return absl::OkStatus();
 }
@@ -307,7 +419,7 @@ void EndOfDay::RemoveOldLogs() {
   if (!logs.ok()) return;
   for (const DayLog& log : *logs) {
     if (stopping() || log.date >= logs_->current - options_.keep_logs_days) return;
-    if (unverified_.contains(log.date)) continue;
+    if (unverified_.contains(log.date) || IsBlocked(log.date)) continue;
     const absl::StatusOr<std::string> partition = FindPartition(options_.database, log.date);
     if (!partition.ok() || partition->empty()) continue;
     const Storage storage(&stopper_);

@@ -25,6 +25,10 @@
 //
 // Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
 // class, which stands back for it by its niceness.
+//
+// A partition that is there but does not have the day's rows (part of the day was written before,
+// from an open log or by a tickerplant that was told the same date twice) blocks its day, and no
+// other: the day waits in memory, or in its log, until another partition or none is in that place.
 
 #include <atomic>
 #include <condition_variable>
@@ -74,7 +78,8 @@ class EndOfDay final : public DayKeeper {
   void OnDayEnded(EndedDay day) override;
   void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) override;
 
-  // Waits until everything that is known to be to do is done, or the time is over: false.
+  // Waits until everything that is known to be to do is done, or waits for a person, or the time is
+  // over: false.
   bool WaitUntilIdle(int64_t at_most_ns);
 
  private:
@@ -95,6 +100,13 @@ class EndOfDay final : public DayKeeper {
     std::vector<Schema> schemas;
   };
 
+  struct Blocked {
+    int32_t date;
+    std::optional<EndedDay> day;  // nullopt: only its log has it.
+    std::string partition;        // StampOf when it was looked at.
+    std::string why;
+  };
+
   void Run();
   // Does what is due, without the lock; returns when there may be more to do: MonotonicNs, or
   // INT64_MAX if everything is done.
@@ -103,8 +115,17 @@ class EndOfDay final : public DayKeeper {
   absl::Status WriteEndedDay(const EndedDay& day);
   absl::Status WriteTables(const EndedDay& day);
   absl::Status WriteLog(const DayLog& log);
+  absl::Status WriteOrCheck(int32_t date, std::span<const Snapshot> tables);
   absl::Status Write(int32_t date, std::span<const Snapshot> tables);
-  absl::Status CheckWritten(const EndedDay& day) const;
+  absl::Status CheckWritten(int32_t date, std::span<const Snapshot> tables) const;
+  void CompareWithLog(const std::string& partition, const DayLog& log);
+  std::string StampOf(int32_t date) const;
+  void Block(int32_t date, std::optional<EndedDay> day, std::string partition,
+             const absl::Status& why);
+  void RetryBlocked();
+  bool IsBlocked(int32_t date) const;
+  void PublishBlocked();
+  void PublishDone();
   absl::Status TellHdb() const;
   absl::Status VerifyPartition(const std::string& partition, const DayLog& log);
   void RemoveOldLogs();
@@ -129,9 +150,14 @@ class EndOfDay final : public DayKeeper {
   bool look_for_logs_ = false;
   std::set<int32_t> given_up_;    // Days whose logs wait for a person.
   std::set<int32_t> unverified_;  // Logs that are not removed, which was said.
-  std::vector<int32_t> written_;  // Days in memory that the hdb is to be told of.
+  std::set<int32_t> compared_;    // Days whose partitions have what their logs have.
+  std::vector<Blocked> blocked_;
+  int64_t next_blocked_ns_ = 0;
+  std::vector<EndedDay> written_;  // Days in memory that the hdb is to be told of.
+  std::optional<int32_t> newest_;  // That has a partition, whether the hdb knows or not.
   bool hdb_is_behind_ = false;
-  int64_t next_write_ns_ = 0;  // MonotonicNs: not before.
+  bool hdb_may_be_behind_ = false;  // Of what another process wrote.
+  int64_t next_write_ns_ = 0;       // MonotonicNs: not before.
   int64_t next_hdb_ns_ = 0;
   std::thread thread_;  // Last: it uses the rest.
 };

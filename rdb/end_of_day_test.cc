@@ -100,6 +100,15 @@ class Stack {
   std::unique_ptr<EndOfDay> end_of_day_;
 };
 
+bool Until(absl::FunctionRef<bool()> condition) {
+  const int64_t deadline_ns = MonotonicNs() + kWait;
+  while (!condition()) {
+    if (MonotonicNs() > deadline_ns) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 class EndOfDayTest : public testing::Test {
  protected:
   EndOfDayTest() {
@@ -278,16 +287,106 @@ TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
   EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
 }
 
-TEST_F(EndOfDayTest, DoesNotWriteADayTwiceAndSaysSo) {
+// Goal: a partition that has other rows than the day swallows nothing: the day stays until that is
+// moved away, and holds up no other. Method: a date that ends twice, as of a clock that was set
+// back, and the day after it.
+TEST_F(EndOfDayTest, KeepsADayWhosePartitionHasOtherRowsUntilThatIsMovedAway) {
   Stack stack(options_);
   stack.Take(Upd(0, 10));
   stack.Take(End(kDate));
   stack.Take(Upd(100, 5));
-  stack.Take(End(kDate));  // A clock that was set back.
+  stack.Take(End(kDate));
+  stack.Take(Upd(200, 3));
+  stack.Take(End(kDate + 1));
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_EQ(Written(kDate + 1), Numbers(200, 203));
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  EXPECT_EQ(stack.rdb().counters().day_done, 20240130u);
+  EXPECT_EQ(stack.Rows(), 5u);
+  EXPECT_EQ(stack.rdb().days_kept(), 1u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_EQ(stack.rdb().blocked_day()->date, kDate);
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::AllOf(testing::HasSubstr("with 10 rows, expected 5 rows"),
+                             testing::HasSubstr("move that away, and it is written from memory")));
+
+  std::filesystem::rename(PartitionOf(kDate), PartitionOf(kDate) + ".away");
+  ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
+  EXPECT_EQ(Written(kDate), Numbers(100, 105));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
   EXPECT_EQ(stack.Rows(), 0u);
+}
+
+TEST_F(EndOfDayTest, HandsOverADayThatSomebodyElseWroteWhole) {
+  for (const int64_t rows : {0, 10}) {
+    std::filesystem::remove_all(folder_ / "hdb");
+    {
+      Stack before(options_);
+      before.Take(Upd(0, rows));
+      before.Take(End(kDate));
+      ASSERT_TRUE(before.Finish());
+    }
+    Stack stack(options_);
+    stack.Take(Upd(0, 10));
+    stack.Take(End(kDate));
+    ASSERT_TRUE(stack.Finish());
+    EXPECT_EQ(stack.rdb().days_kept(), rows == 10 ? 0u : 1u);
+    EXPECT_EQ(stack.rdb().counters().day_errors, rows == 10 ? 0u : 1u);
+    EXPECT_EQ(stack.rdb().counters().day_done, rows == 10 ? 20240129u : 0u);
+  }
+}
+
+// Goal: a start says that a past day's partition lacks rows of its log, goes on, and writes the day
+// when the partition is moved away. Method: nine of ten rows are in it.
+TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> bodies;
+  bodies.push_back(Upd(0, 10));
+  logs.Write(kDate, bodies);
+  logs.Write(kDate + 1, {});
+  {
+    Stack before(options_);
+    before.Take(Upd(0, 9));
+    before.Take(End(kDate));
+    ASSERT_TRUE(before.Finish());
+  }
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  EXPECT_EQ(stack.rdb().counters().day_done, 0u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why, testing::HasSubstr("9 rows, expected the 10 that"));
+  stack.GoLive(logs.PathOf(kDate + 1));  // A tickerplant that came back: it was said.
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+
+  std::filesystem::rename(PartitionOf(kDate), PartitionOf(kDate) + ".away");
+  ASSERT_TRUE(Until([&] { return stack.rdb().counters().day_done == 20240129; }));
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
+}
+
+// Who wrote the day may have died before it could tell the hdb.
+TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> bodies;
+  bodies.push_back(Upd(0, 10));
+  logs.Write(kDate, bodies);
+  logs.Write(kDate + 1, {});
+  {
+    Stack before(options_);
+    before.GoLive(logs.PathOf(kDate + 1));
+    ASSERT_TRUE(before.Finish());
+  }
+  FakeHdb hdb;
+  options_.hdb = fmt::format("127.0.0.1:{}", hdb.port());
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(hdb.reloads, 1);
+  EXPECT_EQ(stack.rdb().counters().day_done, 20240129u);
 }
 
 TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {

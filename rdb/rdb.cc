@@ -231,11 +231,21 @@ void Rdb::OnGoneLive() {
   keeper_->OnGoneLive(log_.path, std::move(schemas));
 }
 
-void Rdb::DropDay(int32_t date) {
+void Rdb::SetBlockedDay(std::optional<BlockedDay> day) {
+  const std::lock_guard lock(tables_mutex_);
+  blocked_ = std::move(day);
+}
+
+std::optional<BlockedDay> Rdb::blocked_day() const {
+  const std::lock_guard lock(tables_mutex_);
+  return blocked_;
+}
+
+void Rdb::DropDay(const EndedDay& day) {
   std::vector<EndedDay> dropped;  // Freed without the lock: it takes a while.
   const std::lock_guard lock(tables_mutex_);
-  const auto gone = std::ranges::stable_partition(
-      kept_, [date](const EndedDay& day) { return day.date != date; });
+  const auto gone =
+      std::ranges::stable_partition(kept_, [&day](const EndedDay& kept) { return !kept.Is(day); });
   std::ranges::move(gone, std::back_inserter(dropped));
   kept_.erase(gone.begin(), gone.end());
 }

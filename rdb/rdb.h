@@ -63,6 +63,7 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> days_ended{0};
   std::atomic<uint64_t> days_written{0};  // Into the database, by the keeper of days.
   std::atomic<uint64_t> day_errors{0};    // What it could not do, each try counted.
+  std::atomic<uint64_t> day_done{0};  // The newest that a database and its hdb have: NumberOfDate.
 };
 
 class Rdb final : public wire::SubscribedState {
@@ -119,7 +120,11 @@ class Rdb final : public wire::SubscribedState {
   // shows a kept day only if its keys name a time, so that no key is there twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
   // The tables of a kept day are elsewhere now: queries that begin from here on do not see them.
-  void DropDay(int32_t date);
+  void DropDay(const EndedDay& day);
+  // What keeps the newest of the days that wait for a person from being written; nullopt: none
+  // does.
+  void SetBlockedDay(std::optional<BlockedDay> day);
+  std::optional<BlockedDay> blocked_day() const;
   size_t days_kept() const;
   std::vector<std::string> TableNames() const;  // Sorted.
   RdbCounters& counters() { return counters_; }
@@ -187,6 +192,7 @@ class Rdb final : public wire::SubscribedState {
   mutable std::mutex tables_mutex_;
   StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
   std::vector<EndedDay> kept_;                      // Guarded by tables_mutex_; in order of date.
+  std::optional<BlockedDay> blocked_;               // Guarded by tables_mutex_.
   std::mutex latency_mutex_;
   Histogram latency_;  // Guarded by latency_mutex_.
 };

@@ -32,6 +32,7 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
   const DurableCounters& durable = rdb.durable() == nullptr ? none : rdb.durable()->counters();
   const mem::PersistentTierStats commits =
       rdb.durable() == nullptr ? mem::PersistentTierStats() : rdb.durable()->CommitStats();
+  const std::optional<BlockedDay> blocked = rdb.blocked_day();
   uint64_t bytes = 0;
   for (const std::string& name : rdb.TableNames()) {
     if (const std::optional<Snapshot> snapshot = rdb.FindTable(name)) {
@@ -57,6 +58,8 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
       {"days_kept", rdb.days_kept()},
       {"days_written", load(counters.days_written)},
       {"day_errors", load(counters.day_errors)},
+      {"day_done", load(counters.day_done)},
+      {"day_blocked", blocked ? NumberOfDate(blocked->date) : 0},
       {"starts_over", load(counters.starts_over)},
       {"rows_reopened", load(durable.rows_reopened)},
       {"reopen_us", load(durable.reopen_us)},
@@ -194,12 +197,16 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
     return TiersOf(*rdb_, args[0].symbol());
   }
   if (name == ".rdb.checksum") return ChecksumOf(*rdb_, args);
-  const bool ours =
-      name == ".rdb.stats" || name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
+  const bool ours = name == ".rdb.stats" || name == ".rdb.blocked" || name == ".rdb.latency" ||
+                    name == ".tier.stats" || name == ".tier.of";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".rdb.stats") return Stats(*rdb_, queries_);
   if (name == ".rdb.latency") return Latency(*rdb_, false);
+  if (name == ".rdb.blocked") {
+    const std::optional<BlockedDay> day = rdb_->blocked_day();
+    return Value::String(day ? day->why : "");
+  }
   return name == ".tier.of" ? TiersOfAll(*rdb_) : TierStats(*rdb_);
 }
 

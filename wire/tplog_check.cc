@@ -251,6 +251,25 @@ absl::Status Check::CheckDamage(uint64_t offset) {
 
 }  // namespace
 
+absl::StatusOr<TableRows> CountTplogRows(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(const File log, File::OpenForReading(path));
+  TS_RETURN_IF_ERROR(CheckTplogHeader(log));
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, log.Bytes());
+  TplogTotals totals;
+  uint64_t end = kTplogHeaderBytes;
+  absl::StatusOr<TplogIndexReader> index = TplogIndexReader::Open(TplogIndexPath(path));
+  while (index.ok()) {
+    const absl::StatusOr<std::optional<TplogIndexReader::Record>> record = index->Next();
+    if (!record.ok() || !record->has_value()) break;
+    if ((*record)->kind == RecordKind::kProgress) continue;
+    AddBlock((*record)->block, index->names(), totals);
+    end = (*record)->block.end_offset();
+  }
+  if (end == bytes) return std::move(totals.rows);
+  TS_ASSIGN_OR_RETURN(TplogReport report, CheckTplog(path));
+  return std::move(report.totals.rows);
+}
+
 bool TplogReport::Has(TplogProblem::Kind kind) const {
   return std::any_of(problems.begin(), problems.end(),
                      [kind](const TplogProblem& problem) { return problem.kind == kind; });

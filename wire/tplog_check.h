@@ -60,4 +60,8 @@ inline constexpr size_t kTplogProblemsMax = 100;
 // Memory: one block or message. Cost: reads both files once.
 absl::StatusOr<TplogReport> CheckTplog(const std::string& path);
 
+// The rows of the log, as its index counts them if that goes to the log's last byte: then nothing
+// of the log is read. Otherwise those that CheckTplog counts, whatever its problems. Errors as its.
+absl::StatusOr<TableRows> CountTplogRows(const std::string& path);
+
 }  // namespace tickstack::wire
