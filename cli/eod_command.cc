@@ -1,17 +1,20 @@
 #include "cli/eod_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "rdb/day_logs.h"
 #include "table/partition_writer.h"
 #include "wire/client.h"
+#include "wire/tplog_check.h"
 
 namespace tickstack {
 namespace {
@@ -26,6 +29,8 @@ struct DayCounts {
   int64_t ended = 0;
   int64_t kept = 0;
   int64_t errors = 0;
+  int64_t done = 0;     // The newest day that is, as rdb::NumberOfDate has it.
+  int64_t blocked = 0;  // The newest that waits for a person.
 };
 
 absl::StatusOr<Value> Ask(const std::string& where, const std::string& what) {
@@ -53,13 +58,58 @@ absl::StatusOr<DayCounts> CountsOf(const std::string& rdb) {
   DayCounts counts;
   for (const auto& [key, target] :
        {std::pair("days_ended", &counts.ended), std::pair("days_kept", &counts.kept),
-        std::pair("day_errors", &counts.errors)}) {
+        std::pair("day_errors", &counts.errors), std::pair("day_done", &counts.done),
+        std::pair("day_blocked", &counts.blocked)}) {
     const std::optional<int64_t> value = LongOf(stats, key);
     if (!value)
       return InvalidArgument("{}: .rdb.stats[] has no {}: not an rdb of this version", rdb, key);
     *target = *value;
   }
   return counts;
+}
+
+// The day that a tickerplant writes.
+absl::StatusOr<int32_t> DateOf(const std::string& tickerplant) {
+  const absl::StatusOr<Value> date = Ask(tickerplant, ".u.d");
+  if (!date.ok()) return Annotate(date.status(), tickerplant);
+  if (date->is_atom_of(Type::kDate)) return date->as<int32_t>();
+  return Unavailable("{}: .u.d: expected a date, found another value", tickerplant);
+}
+
+// Waits until the rdb says that the day is done. One that restarts meanwhile forgets what it
+// counted: it finds the day on disk, and says so by its newest day that is done, which is not
+// counted from its start. That says nothing where it was `date` before, as of a date that ends
+// twice: there the counts have to do.
+absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& before,
+                        double timeout_s) {
+  const auto number = static_cast<int64_t>(rdb::NumberOfDate(date));
+  const int64_t deadline_ns = MonotonicNs() + static_cast<int64_t>(timeout_s * 1e9);
+  bool by_counts = before.done >= number;
+  std::string last;
+  while (MonotonicNs() < deadline_ns) {
+    const absl::StatusOr<DayCounts> now = CountsOf(rdb);
+    if (!now.ok()) {
+      if (absl::IsInvalidArgument(now.status())) return now.status();
+      last = Message(now.status());
+      std::this_thread::sleep_for(kPause);
+      continue;
+    }
+    if (now->blocked == number) {
+      const absl::StatusOr<Value> why = Ask(rdb, ".rdb.blocked[]");
+      return FailedPrecondition(
+          "{}: the day is not written: {}", rdb,
+          why.ok() && why->is(Type::kChar) ? why->text() : std::string_view("see its log"));
+    }
+    by_counts = by_counts && now->done >= number;
+    if (now->done >= number && (!by_counts || (now->ended > before.ended && now->kept == 0))) {
+      std::printf("the day is written and handed over\n");
+      return absl::OkStatus();
+    }
+    last = fmt::format("{} days ended since it began, {} kept, {} errors", now->ended, now->kept,
+                       now->errors);
+    std::this_thread::sleep_for(kPause);
+  }
+  return Unavailable("{}: the day is not written after {} s: {}", rdb, timeout_s, last);
 }
 
 // Asks the tickerplant to end the day, and waits until the rdb has written and handed it over.
@@ -77,21 +127,38 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   }
   if (rdb.empty()) return InvalidArgument("no rdb writes days: expected [eod], or --rdb");
   TS_ASSIGN_OR_RETURN(const DayCounts before, CountsOf(rdb));
+  TS_ASSIGN_OR_RETURN(const int32_t date, DateOf(tickerplant));
   const absl::StatusOr<Value> ended = Ask(tickerplant, ".u.endofday[]");
   if (!ended.ok()) return Annotate(ended.status(), tickerplant);
-  const int64_t deadline_ns = MonotonicNs() + static_cast<int64_t>(options.timeout_s * 1e9);
-  DayCounts now = before;
-  while (MonotonicNs() < deadline_ns) {
-    TS_ASSIGN_OR_RETURN(now, CountsOf(rdb));
-    if (now.ended > before.ended && now.kept == 0) {
-      std::printf("the day is written and handed over\n");
-      return absl::OkStatus();
-    }
-    std::this_thread::sleep_for(kPause);
+  return WaitForDay(rdb, date, before, options.timeout_s);
+}
+
+// Whether it is the log of that day, is over, and has nothing but what the configuration knows: a
+// partition that has a part of a day keeps the rest of it out.
+absl::Status CheckPastLog(const std::string& log, int32_t date, std::span<const Schema> schemas) {
+  const std::optional<rdb::DayLog> named = rdb::ParseDayLog(log);
+  if (named && named->date != date) {
+    return InvalidArgument("--log {}: expected the log of {}, found a name that ends with {}", log,
+                           FormatDate(date), FormatDate(named->date));
   }
-  return Unavailable("{}: the day is not written after {} s: {} days ended, {} kept, {} errors",
-                     rdb, options.timeout_s, now.ended - before.ended, now.kept,
-                     now.errors - before.errors);
+  if (!named) LogWarn("the log's name does not say its date log={} date={}", log, FormatDate(date));
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(log));
+  TS_ASSIGN_OR_RETURN(const bool open, file.IsLockedByAnother());
+  if (open) {
+    return FailedPrecondition(
+        "{}: a tickerplant has it open, its day is not over: `tickstack eod` without --date ends "
+        "it",
+        log);
+  }
+  TS_ASSIGN_OR_RETURN(const wire::TableRows logged, wire::CountTplogRows(log));
+  for (const auto& [table, rows] : logged) {
+    if (rows == 0 || std::ranges::find(schemas, table, &Schema::table) != schemas.end()) continue;
+    return FailedPrecondition(
+        "{}: {} rows of a table {} that [tables] does not have: nothing is "
+        "written",
+        log, rows, table);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, int32_t date) {
@@ -105,6 +172,7 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   const std::string name = config.tickerplant ? config.tickerplant->log_name : "sym";
   const std::string log =
       options.log.empty() ? fmt::format("{}/{}{}", folder, name, FormatDate(date)) : options.log;
+  TS_RETURN_IF_ERROR(CheckPastLog(log, date, config.schemas));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<rdb::LoggedDay> day,
                       rdb::LoggedDay::Replay(log, config.schemas, [] { return false; }));
   WorkerPool workers(static_cast<size_t>(how.threads - 1));

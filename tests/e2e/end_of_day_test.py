@@ -2,6 +2,7 @@
 """A day ends: its partition, read by a decoder that shares nothing with the writer, has what was published,
 whatever was killed meanwhile."""
 
+import concurrent.futures
 import filecmp
 import pathlib
 import random
@@ -135,6 +136,67 @@ class EndOfDayTest(stack.StackTest):
         refused = self.run_program(*arguments)
         self.assertEqual(1, refused.returncode)
         self.assertIn("the day is written", refused.stderr)
+
+    def eod_of_the_log(self, running, *flags):
+        return self.run_program("eod", "--config", str(running.folder / "stack.toml"), "--data", str(running.data),
+                                "--date", DATE, *flags)
+
+    def test_a_part_of_a_day_keeps_no_rows_out_in_silence(self):
+        running = self.start()
+        self.publish(running, 5)
+        self.wait_for_rows(running)
+        refused = self.eod_of_the_log(running)
+        self.assertEqual(1, refused.returncode, refused.stdout)
+        self.assertIn("a tickerplant has it open", refused.stderr)
+        self.assertFalse((running.data / "hdb" / DATE).exists())
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+        # The same date once more: its log goes on.
+        running = self.start()
+        self.publish(running, 5)
+        self.wait_for_rows(running)
+        failed = self.end_day(running)
+        self.assertEqual(1, failed.returncode, failed.stdout)
+        self.assertRegex(failed.stderr, r"written before, with \d+ rows, expected \d+ rows")
+        self.assertEqual(len(self.trades), running.count("trade"))
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((1, 20200309), (stats["days_kept"], stats["day_blocked"]))
+        (running.data / "hdb" / DATE).rename(self.folder / "away")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    def test_a_log_is_written_under_its_own_date_and_with_all_of_its_tables(self):
+        running = self.start()
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.assertEqual(0, running.stop(), running.log_text())
+        again = self.folder / "again"
+        other = self.eod_of_the_log(running, "--database", str(again), "--log", str(running.data / "tplog" / f"sym{NEXT}"))
+        self.assertEqual(1, other.returncode)
+        self.assertIn(f"expected the log of {DATE}, found a name that ends with {NEXT}", other.stderr)
+        config = running.folder / "stack.toml"
+        config.write_text(config.read_text().replace('quote = "', 'other = "'))
+        unknown = self.eod_of_the_log(running, "--database", str(again))
+        self.assertEqual(1, unknown.returncode)
+        self.assertIn("rows of a table quote that [tables] does not have", unknown.stderr)
+        self.assertFalse((again / DATE).exists())
+
+    def test_an_rdb_that_restarts_meanwhile_is_asked_again(self):
+        running = self.start()
+        self.publish(running, 150, rows=200)
+        self.wait_for_rows(running)
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(self.end_day, running)
+            stack.wait_until(lambda: (running.data / "tplog" / f"sym{NEXT}").exists(), 30, "the next day's log")
+            running.kill("rdb")
+            ended = waiting.result()
+        self.assertEqual(0, ended.returncode, ended.stderr + running.log_text())
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
 
     def test_kills_in_the_middle_of_it_lose_nothing(self):
         running = self.start()
