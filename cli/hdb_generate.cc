@@ -29,6 +29,10 @@ constexpr int64_t kOpenNs = 14 * 3'600 * kNsPerSecond + 1'800 * kNsPerSecond;
 constexpr double kDaySeconds = 6.5 * 3'600;
 constexpr int64_t kQuotesPerTrade = 10;
 
+// Of days all of whose times are timestamps: 1707.09.23 to 2292.04.10.
+constexpr auto kDateMax = static_cast<int32_t>(INT64_MAX / kNsPerDay);
+constexpr int kGenerateWrongUsage = 2;
+
 bool IsWeekend(int32_t date) { return ((date % 7) + 7) % 7 < 2; }  // 2000.01.01 is a Saturday.
 
 class DayMaker {
@@ -79,6 +83,8 @@ absl::Status DayMaker::Fill(int32_t date, int64_t number, int64_t rows, std::str
 }
 
 absl::Status DayMaker::Make(int32_t date, int64_t number) {
+  TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.directory, date));
+  if (!there.empty()) return FailedPrecondition("{}: is there already", there);
   std::vector<std::shared_ptr<Table>> tables;
   for (const Schema& schema : DefaultSchemas()) {
     TS_ASSIGN_OR_RETURN(std::shared_ptr<Table> table,
@@ -108,34 +114,52 @@ absl::Status DayMaker::Make(int32_t date, int64_t number) {
   return absl::OkStatus();
 }
 
-absl::Status Generate(const HdbGenerateOptions& options) {
+// The weekdays that are asked for.
+absl::StatusOr<std::vector<int32_t>> DatesOf(const HdbGenerateOptions& options) {
   const std::optional<int32_t> from = ParseDate(options.from);
   if (!from.has_value()) {
     return InvalidArgument("--from: expected a date such as 2024.01.01, found \"{}\"",
                            options.from);
   }
+  std::vector<int32_t> dates;
+  for (int32_t date = *from; std::ssize(dates) < options.days; ++date) {
+    if (date < -kDateMax || date > kDateMax) {
+      return InvalidArgument("--from {} --days {}: expected days from {} to {}, found {}",
+                             options.from, options.days, FormatDate(-kDateMax),
+                             FormatDate(kDateMax), FormatDate(date));
+    }
+    if (!IsWeekend(date)) dates.push_back(date);
+  }
+  return dates;
+}
+
+absl::Status Generate(const HdbGenerateOptions& options, const std::vector<int32_t>& dates,
+                      const CompressionOptions& compression) {
   WorkerPool workers(std::max(1u, std::thread::hardware_concurrency()) - 1);
   PartitionWriterOptions writer;
   writer.database = options.directory;
   writer.workers = &workers;
-  TS_ASSIGN_OR_RETURN(const CompressionOptions compression, ParseCompression(options.compression));
   writer.compression.Set("default", compression);
   DayMaker maker(options, writer);
-  int32_t date = *from;
-  for (int64_t number = 0; number < options.days; ++date) {
-    if (IsWeekend(date)) continue;
-    TS_RETURN_IF_ERROR(maker.Make(date, number++));
-  }
+  int64_t number = 0;
+  for (const int32_t date : dates) TS_RETURN_IF_ERROR(maker.Make(date, number++));
   return absl::OkStatus();
+}
+
+int GenerateFailed(const absl::Status& status, int code) {
+  std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
+  return code;
 }
 
 }  // namespace
 
 int RunHdbGenerate(const HdbGenerateOptions& options) {
-  const absl::Status status = Generate(options);
-  if (status.ok()) return 0;
-  std::fprintf(stderr, "%s\n", std::string(Message(status)).c_str());
-  return 1;
+  const absl::StatusOr<std::vector<int32_t>> dates = DatesOf(options);
+  if (!dates.ok()) return GenerateFailed(dates.status(), kGenerateWrongUsage);
+  const absl::StatusOr<CompressionOptions> compression = ParseCompression(options.compression);
+  if (!compression.ok()) return GenerateFailed(compression.status(), kGenerateWrongUsage);
+  const absl::Status status = Generate(options, *dates, *compression);
+  return status.ok() ? 0 : GenerateFailed(status, 1);
 }
 
 }  // namespace tickstack

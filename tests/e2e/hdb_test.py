@@ -68,7 +68,20 @@ class HdbTest(stack.StackTest):
         self.generate(self.folder / "db", "--days", "1")
         done = self.run_program("hdb", "generate", str(self.folder / "db"), "--days", "1", "--quotes", "10")
         self.assertEqual(1, done.returncode)
-        self.assertIn("2024.01.01", done.stderr)
+        self.assertIn("2024.01.01: is there already", done.stderr)
+
+    def test_wrong_options_of_generate_are_wrong_usage_and_write_nothing(self):
+        for flags, said in ((("--from", "2024.13.01"), "expected a date"), (("--compression", "foo"), "foo"),
+                            (("--from", "2292.04.11"), "expected days from 1707.09.23 to 2292.04.10"),
+                            (("--from", "1707.09.22"), "expected days from 1707.09.23 to 2292.04.10"),
+                            (("--from", "9999.12.31", "--days", "2"), "expected days from"),
+                            (("--from", "2292.04.08", "--days", "2"), "found 2292.04.11")):
+            done = self.run_program("hdb", "generate", str(self.folder / "none"), "--quotes", "10", *flags)
+            self.assertEqual(2, done.returncode, done.stderr)
+            self.assertIn(said, done.stderr)
+        self.assertFalse((self.folder / "none").exists())
+        self.generate(self.folder / "last", "--days", "2", "--from", "2292.04.07")
+        self.assertTrue((self.folder / "last" / "2292.04.08").exists())
 
     def test_a_damaged_file_fails_only_the_queries_that_need_it(self):
         database = self.folder / "db"
