@@ -17,7 +17,8 @@
 namespace tickstack {
 
 // Immutable. Threads: any, at the same time. What Head() returns lives as long as the StoredFile,
-// and so does what HeldBytes of it hold nothing for. A file that is cut short while it is open ends the process (base/mapping.h).
+// and so does what HeldBytes of it hold nothing for. A file that is cut short while it is open ends
+// the process (base/mapping.h).
 class StoredFile {
  public:
   // Maps the file; of a compressed one also checks where its blocks are. Errors name the path.
