@@ -286,28 +286,6 @@ TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
             tables.Ask("exec last venue from memory where date=2024.01.05"));
 }
 
-// Its index has it as well: the rows of all symbols are then a query's without a look at one.
-TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnError) {
-  Tables tables(3, false, false);
-  const std::string path = tables.PathOf(1) + "/trade/sym", domain = tables.PathOf(1) + "/../sym";
-  // As if the last names had been cut off the domain.
-  std::filesystem::resize_file(domain, 8 + 3);
-  Overwrite(domain, 4, std::string("\1\0\0\0", 4));
-  tables.Load();
-  for (const std::string_view query :
-       {"select n:count i by sym from disk where date=2024.01.02",
-        "select from disk where date=2024.01.02,sym=`s0", "exec distinct sym from disk",
-        "select n:count i by date,sym from disk", "select sym from disk where date=2024.01.02"}) {
-    EXPECT_THAT(tables.Ask(query), testing::AllOf(StartsWith("'"), HasSubstr("has position "),
-                                                  HasSubstr(", domain sym has 1 names")))
-        << query;
-  }
-  EXPECT_THAT(tables.Ask("select n:count i by sym from disk where date=2024.01.02"),
-              HasSubstr(path));
-  EXPECT_EQ(tables.Ask("select sum size by date from disk"),
-            tables.Ask("select sum size by date from memory"));
-}
-
 TEST(StoredTables, AColumnOfAnotherTypeThanTheNewestIsAnErrorByItsFile) {
   Tables tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/price";

@@ -169,17 +169,14 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
     const uint64_t row = rows.begin_row + i;
     const int64_t position = PositionAt(positions, layout_.width, row);
     const std::optional<SymbolId> id = domain_->IdAt(position);
-    if (!id) [[unlikely]]
-      return OutsideOfDomain(row, position);
+    if (!id) [[unlikely]] {
+      return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
+                      layout_.data_offset + row * layout_.width, row, position, layout_.domain,
+                      domain_->ids().size());
+    }
     out[i] = *id;
   }
   return absl::OkStatus();
-}
-
-absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
-  return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
-                  layout_.data_offset + row * layout_.width, row, position, layout_.domain,
-                  domain_->ids().size());
 }
 
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
@@ -187,13 +184,7 @@ absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
   std::call_once(parted_once_, [this] {
     const absl::StatusOr<HeldBytes> bytes = file_->All();
     parted_status_ = bytes.status();
-    if (!bytes.ok()) return;
-    parted_ = PartedIndex::Parse(bytes->span(), layout_);
-    for (size_t i = 0; domain_ != nullptr && parted_ && i < parted_->keys(); ++i) {
-      if (domain_->IdAt(parted_->key(i))) continue;
-      parted_status_ = OutsideOfDomain(parted_->rows(i).begin_row, parted_->key(i));
-      return;
-    }
+    if (bytes.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
   });
   TS_RETURN_IF_ERROR(parted_status_);
   return parted_ ? &*parted_ : nullptr;

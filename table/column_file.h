@@ -74,8 +74,7 @@ class ColumnFile {
   absl::Status ReadSymbols(RowRange rows, std::span<SymbolId> out) const;
 
   // The index of attribute parted; nullptr if there is none or it contradicts itself. Whether the
-  // rows agree is not looked at. kDataLoss, with the row, if a symbol of it is outside of the
-  // domain. Cost: PartedIndex::Parse once, then none.
+  // rows agree is not looked at. Cost: PartedIndex::Parse once, then none.
   absl::StatusOr<const PartedIndex*> Parted() const;
   // The rows of `position` by the index; nullopt if it has none. kFailedPrecondition if Parted() is
   // nullptr. kDataLoss if the first or the last of the rows has another position: an index that
@@ -101,7 +100,6 @@ class ColumnFile {
   absl::Status ReadSerialised();
   absl::Status ReadNames(std::span<const std::byte> bytes);
   absl::StatusOr<Value> SymbolAt(uint64_t row) const;
-  absl::Status OutsideOfDomain(uint64_t row, int64_t position) const;
 
   std::unique_ptr<const StoredFile> file_;
   std::shared_ptr<const SymbolDomains> domains_;
