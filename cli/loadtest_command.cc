@@ -68,9 +68,10 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
   command.add_option("--tp-batch-ms", options.batch_ms, "The tickerplants publish so often")
       ->check(CLI::Range(0.0, 60'000.0))
       ->capture_default_str();
-  command.add_option("--query-ms", options.query_ms, "The monitors query so often")
-      ->check(CLI::Range(1.0, 3'600'000.0))
-      ->capture_default_str();
+  command
+      .add_option("--query-ms", options.query_ms,
+                  "The monitors query so often; 300, with --find-max 20")
+      ->check(CLI::Range(1.0, 3'600'000.0));
   command.add_option("--matrix", options.matrix, "paper-test1 or paper-test2, instead of stacks");
   command.add_option("--second-tier", options.second_tier,
                      "A directory or placement for the matrix; /dev/shm if not given");

@@ -202,6 +202,7 @@ TEST(StackConfig, ReadsTheExamples) {
   const auto& plant = *stack->tickerplant;
   EXPECT_EQ(plant.schemas, bare.tickerplant->schemas);
   EXPECT_EQ(plant.batch_ms, bare.tickerplant->batch_ms);
+  EXPECT_EQ(plant.batch_bytes, bare.tickerplant->batch_bytes);
   EXPECT_EQ(plant.fsync, bare.tickerplant->fsync);
   EXPECT_EQ(plant.fsync_interval_ms, bare.tickerplant->fsync_interval_ms);
   EXPECT_EQ(plant.time_zone, bare.tickerplant->time_zone);

@@ -44,6 +44,8 @@ TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
   EXPECT_EQ(config.name, "dram-1");
   EXPECT_FALSE(config.restart);
   EXPECT_EQ(config.tickerplant->batch_ms, 1000);
+  // 48,000 rows of some 50 bytes wait for the timer, not for a mebibyte.
+  EXPECT_GT(config.tickerplant->batch_bytes, 48'000u * 100);
   EXPECT_THAT(config.tickerplant->at_once,
               ElementsAre("trade_minute", "trade_daily", "quote_minute", "quote_daily"));
   ASSERT_EQ(config.rdbs.size(), 2u);

@@ -29,6 +29,7 @@ namespace tickstack::loadtest {
 namespace {
 
 constexpr int kExitFailed = 1, kExitUsage = 2;
+constexpr double kQueryMs = 300, kSearchQueryMs = 20;
 constexpr const char* kSecondTier = "/dev/shm";
 
 std::atomic<bool> interrupted = false;
@@ -84,9 +85,11 @@ absl::StatusOr<std::vector<TestSpec>> TestsOf(const LoadTestOptions& options,
     placements.push_back(second);
   }
   TestSpec test;
-  test.name = TestName(options.batch_ms, options.query_ms);
+  const double query_ms = options.query_ms.value_or(options.find_max ? kSearchQueryMs : kQueryMs);
+  test.name = TestName(options.batch_ms, query_ms);
   test.batch_ms = options.batch_ms;
-  test.query_ms = options.query_ms;
+  test.query_ms = query_ms;
+  test.search = options.find_max;
   test.profile = profile;
   test.stacks = NameStacks(placements);
   if (!options.find_max) return std::vector<TestSpec>{std::move(test)};
@@ -208,6 +211,7 @@ class LoadTest {
         result_.tests.push_back(RunOne(test, false));
         const TestResult& test_result = result_.tests.back();
         progress_.Note("\n" + SideBySide(test_result));
+        if (test_result.relay) progress_.Note(BesideTheRelay(*test_result.relay));
         if (test_result.failure.empty()) progress_.Note(EqualRows(test_result) + "\n");
       }
       TS_RETURN_IF_ERROR(WriteFiles());  // What is there stays, whatever comes.

@@ -298,8 +298,14 @@ TEST(ReportLimits, SayThatThereWasRoom) {
   series.stacks.resize(2);
   series.stacks[0].metrics[static_cast<size_t>(Metric::kQuoteBarLag)] =
       Series(30, {.least = 1, .most = 51});
-  for (const Limit& limit : Limits(run, run.tests[0], series))
+  run.tests[0].relay = {.count = 12, .p50_ms = 0.08, .p99_ms = 0.4, .p999_ms = 3, .max_ms = 8};
+  std::string all;
+  for (const Limit& limit : Limits(run, run.tests[0], series)) {
     EXPECT_FALSE(limit.reached) << limit.text;
+    all += limit.text + "\n";
+  }
+  EXPECT_THAT(all, HasSubstr("a bare relay beside the stacks took 80.0 us in the median, 99 % within "
+                             "400 us, 8.00 ms at the most"));
 }
 
 TEST(ReportCharts, ACurveEndsWithTheLongest) {

@@ -102,6 +102,7 @@ TestResult ReadTest(const Fields& fields) {
   const Fields prestress = fields.ObjectOrEmpty("prestress");
   test.prestress_quotes = prestress.CountOrNull("quote");
   test.prestress_trades = prestress.CountOrNull("trade");
+  test.relay = ReadDistribution(fields.ObjectOrEmpty("relay"));
   fields.EachObject("stacks",
                     [&](const Fields& stack) { test.stacks.push_back(ReadStack(stack)); });
   return test;

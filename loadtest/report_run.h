@@ -77,6 +77,7 @@ struct TestResult {
   bool failed = false;
   std::string reason;
   std::optional<int64_t> prestress_quotes, prestress_trades;
+  Distribution relay;  // Of a bare relay beside the stacks; count 0: there was none.
   std::vector<StackResult> stacks;
 };
 

@@ -250,6 +250,16 @@ std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end
   return *middle;
 }
 
+// No stack can be faster than the machine lets anybody be.
+void AddRelay(const TestResult& test, std::vector<Limit>& limits) {
+  if (!test.relay.p50_ms || !test.relay.max_ms) return;
+  limits.push_back(
+      {false, fmt::format("The machine itself: a bare relay beside the stacks took {} in the "
+                          "median, 99 % within {}, {} at the most.",
+                          DurationText(test.relay.p50_ms), DurationText(test.relay.p99_ms),
+                          DurationText(test.relay.max_ms))});
+}
+
 void AddGrowth(const TestResult& test, const TestSeries& series, std::vector<Limit>& limits) {
   const Metric metric = FreshnessMetric(test);
   bool measured = false, grew = false;
@@ -331,6 +341,7 @@ std::vector<Limit> Limits(const RunFiles& run, const TestResult& test, const Tes
   AddGrowth(test, series, limits);
   AddCpuLimits(run, test, limits);
   AddTierLimits(test, limits);
+  AddRelay(test, limits);
   std::stable_partition(limits.begin(), limits.end(),
                         [](const Limit& limit) { return limit.reached; });
   return limits;

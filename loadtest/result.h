@@ -80,10 +80,15 @@ struct TestSpec {
   Profile profile;
   RowCounts prestress;
   std::vector<StackSpec> stacks;
+  // Of the search for the highest rate: batches leave as they do by default, at 1 MiB too, and no
+  // relay runs beside the stack.
+  bool search = false;
 };
 
 struct TestResult {
   TestSpec spec;
+  // What the machine itself added meanwhile: ns of a message through bare_relay.h.
+  std::optional<Histogram> relay;
   int64_t begin_ns = 0;  // When the feeds were started.
   double seconds = 0;    // From then until the last feed was done.
   std::string failure;

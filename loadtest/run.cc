@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "loadtest/answers.h"
+#include "loadtest/bare_relay.h"
 #include "loadtest/monitor_files.h"
 #include "loadtest/stack_run.h"
 #include "loadtest/stack_toml.h"
@@ -74,9 +75,12 @@ class TestRun {
     absl::Status status = Start();
     if (status.ok()) status = Load();
     if (status.ok()) status = WaitUntilLive();
+    if (status.ok()) status = StartRelay();
     if (status.ok()) status = Begin();
     result.begin_ns = begin_wall_ns_;
     if (status.ok()) status = Watch();
+    if (relay_ != nullptr) result.relay = relay_->Stop();
+    relay_.reset();
     if (status.ok()) status = LookAtAll();
     const absl::Status stopped = Stop();
     if (status.ok()) status = stopped;
@@ -159,6 +163,7 @@ class TestRun {
     settings.profile = spec_.profile;
     settings.batch_ms = spec_.batch_ms;
     settings.query_ms = spec_.query_ms;
+    settings.whole_batches = !spec_.search;
     settings.prestress = spec_.prestress;
     if (spec.placement.kind == Placement::Kind::kFilesystem ||
         spec.placement.kind == Placement::Kind::kPersistent) {
@@ -199,6 +204,12 @@ class TestRun {
       }
       return true;
     });
+  }
+
+  absl::Status StartRelay() {
+    if (spec_.search) return absl::OkStatus();
+    TS_ASSIGN_OR_RETURN(relay_, BareRelay::Start(context_.work + "/bare_relay"));
+    return absl::OkStatus();
   }
 
   absl::Status Begin() {
@@ -562,6 +573,7 @@ class TestRun {
   const TestSpec& spec_;
   const RunContext& context_;
   std::vector<LiveStack> stacks_;
+  std::unique_ptr<BareRelay> relay_;
   int64_t begin_ns_ = 0;       // Monotonic,
   int64_t begin_wall_ns_ = 0;  // and on the clock that rows have. 0: it has not begun.
 };

@@ -123,6 +123,13 @@ absl::StatusOr<toml::table> RootOf(const Placement& placement) {
   return file;
 }
 
+// Several times what is published in one turn of the timer: bursts are in it too.
+int64_t BytesOfABatch(const StackSettings& settings) {
+  constexpr double kRowBytes = 256, kLeast = 1 << 20, kMost = 256 << 20;
+  return static_cast<int64_t>(std::clamp(
+      settings.profile.UpdatesPerSecond() * settings.batch_ms / 1e3 * kRowBytes, kLeast, kMost));
+}
+
 toml::table& TableIn(toml::table& root, std::string_view key) {
   if (!root[key].is_table()) root.insert_or_assign(key, toml::table());
   return *root[key].as_table();
@@ -156,7 +163,9 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
   stack.insert_or_assign("log_level", "info");
   stack.insert_or_assign("restart", false);
   stack.erase("date");
-  TableIn(root, "tickerplant").insert_or_assign("batch_ms", settings.batch_ms);
+  toml::table& tickerplant = TableIn(root, "tickerplant");
+  tickerplant.insert_or_assign("batch_ms", settings.batch_ms);
+  if (settings.whole_batches) tickerplant.insert_or_assign("batch_bytes", BytesOfABatch(settings));
   if (made.has_bars) TableIn(root, "aggengine");
 
   toml::array& rdbs = RdbsOf(root);

@@ -18,6 +18,8 @@ struct StackSettings {
   Profile profile;
   double batch_ms = 50;
   double query_ms = 300;
+  // Only the timer ends a batch, however large it becomes; else also a tickerplant's usual bound.
+  bool whole_batches = true;
   RowCounts prestress;
   std::string tier_path;  // Of a file tier that is made for this stack.
 };

@@ -272,6 +272,7 @@ std::string SummaryJson(const RunResult& run) {
          {"reason", test.failure},
          {"prestress",
           {{"quote", test.spec.prestress.quotes}, {"trade", test.spec.prestress.trades}}},
+         {"relay", test.relay ? SpanJson(*test.relay) : Json()},
          {"stacks", std::move(stacks)}});
   }
   if (!run.maxima.empty()) {
@@ -351,6 +352,14 @@ std::string SamplesCsv(const RunResult& run) {
     }
   }
   return csv;
+}
+
+std::string BesideTheRelay(const Histogram& relay) {
+  const auto ms = [&relay](double percentile) {
+    return MsText(Ms(relay.ValueAtPercentile(percentile)));
+  };
+  return fmt::format("a bare relay beside them: p50 {}, p99 {}, max {} ({} messages)", ms(50),
+                     ms(99), ms(100), Thousands(static_cast<int64_t>(relay.Count())));
 }
 
 std::string EqualRows(const TestResult& test) {

@@ -43,6 +43,8 @@ std::string SummaryCsv(const RunResult& run);
 std::string SamplesCsv(const RunResult& run);
 // For the terminal: the stacks side by side, with the ratio to the first one.
 std::string SideBySide(const TestResult& test);
+// `a bare relay beside them: p50 80 us ...`: what the machine itself adds to a latency.
+std::string BesideTheRelay(const Histogram& relay);
 // What a run that did not fail has shown: `1,440,000 rows offered, logged and captured: ...`.
 std::string EqualRows(const TestResult& test);
 

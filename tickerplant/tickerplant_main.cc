@@ -50,6 +50,7 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
   plant.batch = options.batch_ms > 0;
   plant.at_once = options.at_once;
+  plant.publish_bytes = options.batch_bytes;
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
                       Tickerplant::Open(std::move(plant), day, &SystemClock::Instance()));
 
