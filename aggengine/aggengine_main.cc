@@ -24,6 +24,9 @@ absl::Status Run(AggEngineMainOptions options) {
   if (!(options.publish_ms >= 0 && options.publish_ms <= 3'600'000)) {
     return InvalidArgument("publish-ms {}: expected 0 to 3600000", options.publish_ms);
   }
+  if (!(options.publish_gap_ms >= 0 && options.publish_gap_ms <= 3'600'000)) {
+    return InvalidArgument("publish-gap-ms {}: expected 0 to 3600000", options.publish_gap_ms);
+  }
   ServiceOptions service_options;
   TS_ASSIGN_OR_RETURN(service_options.subscriber.tickerplant,
                       wire::ParseAddress(options.tickerplant));
@@ -31,6 +34,7 @@ absl::Status Run(AggEngineMainOptions options) {
   service_options.subscriber.client.user = options.name;
   service_options.subscriber.read_log_file = options.read_log_file;
   service_options.publish_ns = static_cast<int64_t>(options.publish_ms * 1e6);
+  service_options.gap_ns = static_cast<int64_t>(options.publish_gap_ms * 1e6);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<mem::Tier> tier, mem::OpenTier(options.state));
   Engine engine({.bars = options.bars,
                  .history_bytes = options.history_bytes > 0 ? options.history_bytes : SIZE_MAX},

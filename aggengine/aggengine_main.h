@@ -15,10 +15,11 @@ struct AggEngineMainOptions {
   wire::ListenerOptions listener;  // Where `.agg.stats[]` is answered.
   std::string tickerplant = "127.0.0.1:5010";
   std::vector<BarSpec> bars;
-  double publish_ms = 0;      // Publishes so often; 0: with what it receives.
-  bool read_log_file = true;  // Off: the log comes over the connection.
-  mem::TierOptions state;     // Where the bars' records and histories live: not a persistent tier.
-  size_t history_bytes = 0;   // Of the days' steps for means over time; 0: no bound but the tier's.
+  double publish_ms = 0;       // Publishes so often; 0: with what it receives,
+  double publish_gap_ms = 20;  // but not sooner than this after the last time.
+  bool read_log_file = true;   // Off: the log comes over the connection.
+  mem::TierOptions state;      // Where the bars' records and histories live: not a persistent tier.
+  size_t history_bytes = 0;  // Of the days' steps for means over time; 0: no bound but the tier's.
   size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
   bool busy_poll = false;                        // Never sleeps: takes a whole core.
 };

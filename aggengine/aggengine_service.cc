@@ -25,7 +25,8 @@ class AggEngineService::Link final : public wire::ClientHandler {
     const absl::StatusOr<Value> answer = wire::Decode(message.body);
     const bool refused = !answer.ok() || answer->is_error();
     service_.engine_->OnAnswer(refused ? Refusal(answer) : absl::OkStatus());
-    if (service_.is_behind_ || service_.engine_->closing_date()) service_.Publish();
+    if (service_.is_behind_) service_.PublishWhenDue();
+    if (service_.engine_->closing_date()) service_.Publish();
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
     connection_ = nullptr;
@@ -69,9 +70,11 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
     : engine_(engine),
       name_(options.subscriber.client.user),
       on_timer_(options.publish_ns > 0),
+      gap_ns_(on_timer_ ? 0 : options.gap_ns),
       timer_(loop) {
   engine_->OnProgress([this] {
-    if (!on_timer_ || engine_->closing_date()) Publish();
+    if (!on_timer_) PublishWhenDue();
+    if (engine_->closing_date()) Publish();
   });
   engine_->OnceLive([this] { AskForTheLastWord(); });
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
@@ -88,13 +91,28 @@ AggEngineService::~AggEngineService() {
   engine_->OnceLive(nullptr);
 }
 
+// A day that ends does not wait: see the callers.
+void AggEngineService::PublishWhenDue() {
+  if (is_due_) return;
+  const int64_t wait_ns = published_ns_ + gap_ns_ - MonotonicNs();
+  if (gap_ns_ == 0 || wait_ns <= 0) return Publish();
+  is_due_ = true;
+  timer_.Once(std::chrono::nanoseconds(wait_ns), [this] {
+    is_due_ = false;
+    Publish();
+  });
+}
+
 // What is here may be less than what the log has: only a live engine has bars to publish.
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
+  bool any = false;
   while (std::optional<ByteBuffer> message = engine_->NextMessage()) {
     connection->Queue(*std::move(message));
+    any = true;
   }
+  if (any && gap_ns_ > 0) published_ns_ = MonotonicNs();
   is_behind_ = engine_->has_changes();
   if (engine_->closing_date() && !is_behind_ && engine_->unanswered() == 0) {
     connection->SendAsync(Value::List(
@@ -114,6 +132,7 @@ void AggEngineService::AskForTheLastWord() {
 
 void AggEngineService::StopTaking() {
   timer_.Cancel();
+  is_due_ = false;
   Publish();
   is_behind_ = true;  // Every answer makes room for more of what there is.
   if (wire::Connection* const connection = subscriber_->connection()) connection->PauseReading();

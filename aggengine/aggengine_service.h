@@ -5,7 +5,8 @@
 //
 // Rows are published in sync upds, since their answers say that they are logged. While answers are
 // out, changes gather in the bars: a slow tickerplant gets fewer and newer rows, not a longer
-// queue.
+// queue. They gather too when batches follow each other faster than `gap_ns`: the bars of a busy
+// symbol change with each batch, and one row for five of them says as much as five rows.
 //
 // Threads: everything runs on the loop's thread.
 
@@ -25,7 +26,8 @@ namespace tickstack::aggengine {
 
 struct ServiceOptions {
   wire::SubscriberOptions subscriber;  // `tables` are the engine's.
-  int64_t publish_ns = 0;              // 0: with each read that brought rows.
+  int64_t publish_ns = 0;              // 0: with each read that brought rows,
+  int64_t gap_ns = 0;                  // but not sooner than this after the last time.
 };
 
 // Answers `.agg.stats[]`, and what any process answers.
@@ -46,12 +48,16 @@ class AggEngineService final : public wire::ServerHandler {
   class Link;
   class Queries;
   void Publish();
+  void PublishWhenDue();
   void AskForTheLastWord();
 
   Engine* const engine_;
   const std::string name_;  // Of both connections' user.
   const bool on_timer_;
-  bool is_behind_ = false;  // Changes wait for an answer.
+  const int64_t gap_ns_;
+  int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when it began the last time.
+  bool is_due_ = false;                   // The timer is set for the next time.
+  bool is_behind_ = false;                // Changes wait for an answer.
   wire::Timer timer_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;

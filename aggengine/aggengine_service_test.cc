@@ -101,7 +101,7 @@ class SmallTickerplant final : public wire::ServerHandler {
 
 class AggEngineServiceTest : public testing::Test {
  protected:
-  AggEngineServiceTest() {
+  explicit AggEngineServiceTest(std::chrono::nanoseconds gap = 0ns) {
     InitLogging("test", LogLevel::kOff);
     tickerplant_server_ = *wire::Listen(loop_, {}, {}, &tickerplant_);
     BarSpec spec{"bars", "trade", 60 * kNsPerSecond, {}};
@@ -112,6 +112,7 @@ class AggEngineServiceTest : public testing::Test {
     ServiceOptions options;
     options.subscriber.tickerplant = {"127.0.0.1", tickerplant_server_->port(), {}};
     options.subscriber.client.user = "agg";
+    options.gap_ns = gap.count();
     options.subscriber.client.first_pause = 1ms;
     service_ = std::make_unique<AggEngineService>(loop_, options, engine_.get());
     Wait([this] { return engine_->is_live() && !tickerplant_.notes.empty(); });
@@ -226,6 +227,47 @@ TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
   Wait([this] { return !service_->has_unpublished(); });
   EXPECT_EQ(engine_->counters().rows_in, 1u);
   EXPECT_EQ(tickerplant_.upds.size(), 1u);
+}
+
+class LongGapTest : public AggEngineServiceTest {
+ protected:
+  LongGapTest() : AggEngineServiceTest(1h) {}
+};
+class ShortGapTest : public AggEngineServiceTest {
+ protected:
+  ShortGapTest() : AggEngineServiceTest(5ms) {}
+};
+
+TEST_F(LongGapTest, WhatComesInTheGapGathers) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+  tickerplant_.AnswerOldest();
+  for (int i = 0; i < 5; ++i) tickerplant_.Publish({11}, {1});
+  Wait([this] { return engine_->counters().rows_in == 6 && engine_->unanswered() == 0; });
+  EXPECT_EQ(tickerplant_.upds.size(), 1u);
+  service_->StopTaking();
+  WaitForUpds(2);
+  EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(6)) << "one row for five batches";
+}
+
+TEST_F(LongGapTest, ADayThatEndsDoesNotWaitForIt) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+  tickerplant_.AnswerOldest();
+  tickerplant_.Publish({11}, {2});
+  tickerplant_.subscriber->SendAsync(
+      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
+  WaitForUpds(2);
+  tickerplant_.AnswerOldest();
+  Wait([this] { return tickerplant_.notes.size() == 2; });
+  EXPECT_EQ(tickerplant_.notes[1].items()[0].text(), ".u.closed");
+}
+
+TEST_F(ShortGapTest, IsOverByItself) {
+  for (size_t i = 0; i < 4; ++i) {
+    tickerplant_.Publish({10}, {static_cast<int64_t>(i)});
+    WaitForUpds(i + 1);
+  }
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ TEST(BarsConfig, ThreeLinesAreBarsOfAnotherWidth) {
 name = "bars"
 port = 5014
 publish_ms = 100
+publish_gap_ms = 5
 default_bars = false
 history_bytes = "1GiB"
 [[aggengine.bars]]
@@ -75,6 +76,7 @@ n = "count"
   EXPECT_EQ(options.name, "bars");
   EXPECT_EQ(options.listener.port, 5014);
   EXPECT_EQ(options.publish_ms, 100);
+  EXPECT_EQ(options.publish_gap_ms, 5);
   EXPECT_EQ(options.history_bytes, size_t{1} << 30);
   ASSERT_EQ(options.bars.size(), 2u);
   EXPECT_EQ(options.bars[0].width_ns, 5 * kNsPerSecond);

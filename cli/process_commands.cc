@@ -365,6 +365,11 @@ void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
+      .add_option("--publish-gap-ms", options.publish_gap_ms,
+                  "With --publish-ms 0: wait so long after the last time, if more comes sooner")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
                 "Replay from the log's file where it can be opened, not over the connection")
       ->capture_default_str();

@@ -132,6 +132,7 @@ absl::Status ReadAggEngine(const ConfigTable& root, const ConfigTable& table, St
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(table.Read("tickerplant", &options.tickerplant));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "publish_ms", &options.publish_ms));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "publish_gap_ms", &options.publish_gap_ms));
   TS_RETURN_IF_ERROR(table.Read("read_log_file", &options.read_log_file));
   TS_RETURN_IF_ERROR(table.ReadBytes("history_bytes", &options.history_bytes));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));

@@ -237,6 +237,7 @@ TEST(StackConfig, ReadsTheExamples) {
   const aggengine::AggEngineMainOptions &bars_of = *stack->aggengine, &bare_bars = *bare.aggengine;
   EXPECT_EQ(bars_of.bars.size(), bare_bars.bars.size());
   EXPECT_EQ(bars_of.publish_ms, bare_bars.publish_ms);
+  EXPECT_EQ(bars_of.publish_gap_ms, bare_bars.publish_gap_ms);
   EXPECT_EQ(bars_of.read_log_file, bare_bars.read_log_file);
   EXPECT_EQ(bars_of.history_bytes, bare_bars.history_bytes);
   EXPECT_EQ(bars_of.max_message_bytes, bare_bars.max_message_bytes);
