@@ -38,7 +38,7 @@ class AnonymousArena final : public Arena {
   AnonymousArena(const TierOptions& options, std::byte* base, size_t pages)
       : huge_pages_(options.huge_pages),
         nodes_(options.nodes),
-        is_dram_(options.kind == TierKind::kDram) {
+        is_dram_(options.kind != TierKind::kNuma) {
     regions_.push_back({base, 0, pages});
   }
   ~AnonymousArena() override { munmap(regions_[0].base, regions_[0].pages * Tier::kHugePageBytes); }

@@ -41,11 +41,14 @@ bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
 
 }  // namespace
 
-ArenaTier::ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena)
+ArenaTier::ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena,
+                     std::unique_ptr<Medium> medium)
     : options_(options),
       ahead_pages_((options.touch_ahead_bytes + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes),
       arena_(std::move(arena)),
+      simulated_(std::move(medium)),
       allocator_(arena_->pages()) {
+  medium_ = simulated_.get();
   for (const Arena::Region& region : arena_->regions()) {
     if (region.first_page > 0) allocator_.Bar(region.first_page - 1);
   }
@@ -163,6 +166,10 @@ TierStats ArenaTier::Stats() const {
   stats.kind = NameOf(options_.kind);
   stats.capacity_bytes = options_.capacity_bytes;
   stats.streaming = streaming_from_bytes_ != SIZE_MAX;
+  if (simulated_ != nullptr) {
+    stats.model = simulated_->model().name;
+    stats.figures = TextOf(simulated_->model());
+  }
   arena_->Describe(stats);
   const std::lock_guard lock(mutex_);
   stats.used_bytes = used_bytes_;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "mem/arena.h"
+#include "mem/medium.h"
 #include "mem/page_allocator.h"
 #include "mem/tier.h"
 
@@ -16,7 +17,9 @@ namespace tickstack::mem {
 
 class ArenaTier : public Tier {
  public:
-  ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena);
+  // `medium`: of a simulated tier, else nullptr.
+  ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena,
+            std::unique_ptr<Medium> medium = nullptr);
   ~ArenaTier() override;
   // Decides on streaming and begins to touch ahead. Once, before anybody else knows the tier.
   void Start();
@@ -34,6 +37,7 @@ class ArenaTier : public Tier {
   const TierOptions options_;
   const size_t ahead_pages_;
   const std::unique_ptr<Arena> arena_;
+  const std::unique_ptr<Medium> simulated_;  // nullptr: the memory is what it is.
 
   mutable std::mutex mutex_;  // Guards everything below.
   PageAllocator allocator_;

@@ -3,9 +3,11 @@
 #include <bit>
 
 #include "base/check.h"
+#include "base/logging.h"
 #include "base/status.h"
 #include "mem/arena.h"
 #include "mem/arena_tier.h"
+#include "mem/medium.h"
 
 namespace tickstack::mem {
 namespace {
@@ -22,10 +24,29 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeArena(const TierOptions& options) {
     case TierKind::kFilesystem:
       if (options.allocator == FileAllocator::kMemkind) return MakeMemkindArena(options);
       return MakeFileArena(options);
+    case TierKind::kSimulate:
+      if (options.path.empty()) return MakeAnonymousArena(options);
+      return MakeFileArena(options);
     case TierKind::kPersistent:
       break;
   }
   return InvalidArgument("kind {}: not opened here", NameOf(options.kind));
+}
+
+// The medium of a simulated tier; nullptr for any other kind. Tiers of one directory are one
+// medium, whichever processes they belong to.
+absl::StatusOr<std::unique_ptr<Medium>> MakeMedium(const TierOptions& options) {
+  if (options.kind != TierKind::kSimulate) return nullptr;
+  TS_RETURN_IF_ERROR(CheckMediumModel(options.model));
+  auto timeline = std::make_unique<MediumTimeline>();
+  if (!options.path.empty()) {
+    TS_ASSIGN_OR_RETURN(
+        timeline, MediumTimeline::Open(
+                      fmt::format("{}/.tickstack-medium-{}", options.path, options.model.name)));
+  }
+  LogWarn("tier is SIMULATED: who touches its memory waits tier={} model={} figures=\"{}\"",
+          options.name, options.model.name, TextOf(options.model));
+  return std::make_unique<Medium>(options.model, std::move(timeline));
 }
 
 }  // namespace
@@ -51,7 +72,8 @@ absl::Status CheckFileOptions(const TierOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
   TierOptions opened = options;
-  if (options.kind == TierKind::kFilesystem) {
+  if (options.kind == TierKind::kFilesystem ||
+      (options.kind == TierKind::kSimulate && !options.path.empty())) {
     if (const absl::Status fine = CheckFileOptions(options); !fine.ok()) {
       return Annotate(fine, fmt::format("tier {}", options.name));
     }
@@ -59,7 +81,9 @@ absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options) {
   }
   absl::StatusOr<std::unique_ptr<Arena>> arena = MakeArena(opened);
   if (!arena.ok()) return Annotate(arena.status(), fmt::format("tier {}", options.name));
-  auto tier = std::make_unique<ArenaTier>(opened, *std::move(arena));
+  absl::StatusOr<std::unique_ptr<Medium>> medium = MakeMedium(opened);
+  if (!medium.ok()) return Annotate(medium.status(), fmt::format("tier {}", options.name));
+  auto tier = std::make_unique<ArenaTier>(opened, *std::move(arena), *std::move(medium));
   tier->Start();
   return tier;
 }
@@ -85,6 +109,8 @@ std::string_view NameOf(TierKind kind) {
       return "persistent";
     case TierKind::kNuma:
       return "numa";
+    case TierKind::kSimulate:
+      return "simulate";
   }
   return "unknown";
 }

@@ -11,6 +11,8 @@
 //   persistent   a file of a directory, mapped (libpmem)     a restart       as filesystem
 //   numa         anonymous, bound to NUMA nodes              nothing         none of the near
 //   node's
+//   simulate     as filesystem with a path, else as dram     nothing         as those; SIMULATED:
+//                                                                            who touches it waits
 //
 // All of a file tier's capacity is allocated in its file system when it opens, so that a full file
 // system is an error at start by name; a full tier refuses an allocation. A store into a tier never
@@ -26,10 +28,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "mem/medium_model.h"
 
 namespace tickstack::mem {
 
-enum class TierKind : uint8_t { kDram, kFilesystem, kPersistent, kNuma };
+enum class TierKind : uint8_t { kDram, kFilesystem, kPersistent, kNuma, kSimulate };
 enum class HugePages : uint8_t {
   kTransparent,  // 2 MiB where the kernel grants them.
   kExplicit,     // MAP_HUGETLB: reserved by the administrator; the tier does not open without.
@@ -50,14 +53,16 @@ enum class FileAllocator : uint8_t {
 struct TierOptions {
   std::string name = "dram";
   TierKind kind = TierKind::kDram;
-  std::string path = {};             // filesystem, persistent: a directory that exists.
+  std::string path = {};             // filesystem, persistent: a directory that exists; simulate:
+                                     // one, or none.
   std::string file = {};             // persistent: the file's name in `path`.
-  size_t capacity_bytes = SIZE_MAX;  // dram and numa: SIZE_MAX is the machine's memory; the other
-                                     // kinds want a number, from 16 MiB on.
+  size_t capacity_bytes = SIZE_MAX;  // In a directory a number is wanted, from 16 MiB on; elsewhere
+                                     // SIZE_MAX is the machine's memory.
   std::vector<int> nodes = {};       // numa: wanted. dram: bound to these if there are any.
   HugePages huge_pages = HugePages::kTransparent;  // dram and numa.
   Streaming streaming = Streaming::kAuto;
   FileAllocator allocator = FileAllocator::kArena;  // filesystem.
+  MediumModel model = {};                           // simulate: whose times it has.
   // A thread of the tier's own keeps so much memory touched ahead of need, so that whoever asks for
   // a chunk never waits for the kernel to find and clear its pages. 0: Allocate touches them.
   size_t touch_ahead_bytes = 0;
@@ -75,8 +80,11 @@ struct TierStats {
   bool dax = false;             // The mapping is the memory: MAP_SYNC was accepted.
   std::string nodes;            // "1", "0,1": bound to them. "": wherever the kernel puts it.
   bool streaming = false;       // Rows are written past the caches.
+  std::string model;            // Of a simulated one: whose times it has; "": it is real.
+  std::string figures;          // Of that model, as TextOf (medium_model.h).
 };
 
+class Medium;
 class PersistentTier;
 
 // Threads: any thread may call any member; allocation takes a lock, since it happens once per
@@ -99,6 +107,9 @@ class Tier {
   // The tier as one whose memory outlives the process; nullptr if it does not.
   virtual PersistentTier* persistent() { return nullptr; }
 
+  // What is charged for touching the tier's memory (medium.h); nullptr: it is real memory.
+  Medium* medium() const { return medium_; }
+
   // Whether a write of `bytes` that nobody reads at once should go past the caches.
   bool Streams(size_t bytes) const { return bytes >= streaming_from_bytes_; }
 
@@ -112,6 +123,7 @@ class Tier {
 
  protected:
   size_t streaming_from_bytes_ = SIZE_MAX;
+  Medium* medium_ = nullptr;
 };
 
 // Opens a tier of any kind but persistent (persistent_tier.h does).
@@ -124,7 +136,7 @@ absl::StatusOr<std::unique_ptr<Tier>> OpenTier(const TierOptions& options);
 std::unique_ptr<Tier> MakeDramTier(std::string_view name, size_t capacity_bytes = SIZE_MAX,
                                    size_t touch_ahead_bytes = 0);
 
-// "dram", "filesystem", "persistent", "numa".
+// "dram", "filesystem", "persistent", "numa", "simulate".
 std::string_view NameOf(TierKind kind);
 
 }  // namespace tickstack::mem
