@@ -4,6 +4,7 @@
 #include <array>
 
 #include "base/status.h"
+#include "mem/medium.h"
 
 namespace tickstack::query {
 namespace {
@@ -71,6 +72,8 @@ struct ExactTrades {
   uint32_t CoarseOf(size_t i) const { return clock.CoarseOf(ns[i]); }
   int64_t ExactNs(size_t i) const { return ns[i]; }
   void Prefetch(size_t) const {}
+  void Charge(mem::MediumAccess&) const {}
+  static size_t exact_reads() { return 1; }
 };
 
 // Trades of postings on the clock of the quotes.
@@ -82,7 +85,30 @@ struct PostedTrades {
   uint32_t CoarseOf(size_t i) const { return run.coarse[i]; }
   int64_t ExactNs(size_t i) const { return times.ExactNs(run.rows[i]); }
   void Prefetch(size_t i) const { times.Prefetch(run.rows[i]); }
+  void Charge(mem::MediumAccess& access) const {
+    access.ReadInOrder(run.coarse.data(), run.coarse.size_bytes());
+  }
+  static size_t exact_reads() { return 2; }
 };
+
+// What a match has read of the quotes' postings up to the last answer: coarse times, and the row
+// numbers of the answers, which whoever asked for the match reads next.
+void ChargeQuotes(bool merged, const PostingRun& quotes, size_t after, size_t trades,
+                  mem::MediumAccess& access) {
+  constexpr size_t kFar = 256;  // Bytes from one answer to the next that no prefetcher has bridged.
+  const size_t bytes = after * sizeof(uint32_t);
+  const bool far = bytes / kFar > trades;
+  if (merged || !far) {
+    access.ReadInOrder(quotes.coarse.data(), bytes);
+  } else {
+    access.Searched(bytes / trades, 2 * trades);  // Up, and down again.
+  }
+  if (far) {
+    access.ReadScattered(trades);
+  } else {
+    access.ReadInOrder(quotes.rows.data(), bytes);
+  }
+}
 
 template <typename Search, typename Trades>
 void MatchPostings(const Trades& trades, const PostingRun& quotes, const PostingTimes& quote_times,
@@ -92,6 +118,8 @@ void MatchPostings(const Trades& trades, const PostingRun& quotes, const Posting
   constexpr size_t kBlock = 128;
   std::array<size_t, kBlock> end_of;
   size_t coarse_after = 0, after = 0;
+  mem::MediumAccess postings(quotes.medium), exact(quote_times.medium());
+  size_t asked = 0;  // For exact times.
   for (size_t begin = 0; begin < trades.size(); begin += kBlock) {
     const size_t n = std::min(kBlock, trades.size() - begin);
     for (size_t i = 0; i < n; ++i) {
@@ -100,6 +128,7 @@ void MatchPostings(const Trades& trades, const PostingRun& quotes, const Posting
       if (end > 0 && quotes.coarse[end - 1] == now) [[unlikely]] {
         quote_times.Prefetch(quotes.rows[end - 1]);
         trades.Prefetch(begin + i);
+        ++asked;
       }
     }
     for (size_t i = 0; i < n; ++i) {
@@ -112,6 +141,10 @@ void MatchPostings(const Trades& trades, const PostingRun& quotes, const Posting
       prevailing[begin + i] = LastBefore(after);
     }
   }
+  ChargeQuotes(std::is_same_v<Search, Merge>, quotes, after, trades.size(), postings);
+  trades.Charge(postings);
+  // Of the quote and of the trade: where both are posted, both are columns alike.
+  exact.ReadScattered(asked * trades.exact_reads());
 }
 
 }  // namespace
@@ -150,8 +183,12 @@ absl::Status AsofMatch(const PostingRun& trades, const PostingTimes& trade_times
     size_t done = 0;  // Quotes that no later trade can be before.
     for (size_t begin = 0; begin < trades.rows.size(); begin += kBlock) {
       const size_t n = std::min(kBlock, trades.rows.size() - begin);
-      for (size_t i = 0; i < n; ++i) ns[i] = trade_times.ExactNs(trades.rows[begin + i]);
-      const PostingRun rest{quotes.rows.subspan(done), quotes.coarse.subspan(done)};
+      const std::span<const uint32_t> rows = trades.rows.subspan(begin, n);
+      mem::MediumAccess index(trades.medium), exact(trade_times.medium());
+      for (size_t i = 0; i < n; ++i) ns[i] = trade_times.ExactNs(rows[i]);
+      index.ReadInOrder(rows.data(), rows.size_bytes());
+      exact.ReadRows(rows, sizeof(int64_t));
+      const PostingRun rest{quotes.rows.subspan(done), quotes.coarse.subspan(done), quotes.medium};
       const std::span<uint32_t> found = prevailing.subspan(begin, n);
       TS_RETURN_IF_ERROR(AsofMatch(std::span(ns).first(n), rest, quote_times, found));
       for (uint32_t& at : found) {

@@ -20,7 +20,7 @@ constexpr size_t kLeftRowsPerTask = 8192;
 constexpr size_t kAlone = 16384;
 
 PostingRun PartOf(const PostingRun& run, size_t begin, size_t rows) {
-  return {run.rows.subspan(begin, rows), run.coarse.subspan(begin, rows)};
+  return {run.rows.subspan(begin, rows), run.coarse.subspan(begin, rows), run.medium};
 }
 
 // As ParallelTasks, on this thread alone if the tasks have few rows together.

@@ -39,18 +39,32 @@ std::optional<Value> Column::Release() && {
 std::string_view Column::SymbolAt(size_t row) const {
   TS_CHECK(stored_ == nullptr);
   if (!captured()) return value_->symbols()[row];
+  mem::MediumAccess access(medium());
+  const SymbolId id = IdAt(row);
+  access.ReadChained(1);
+  return symbols().NameOf(id);
+}
+
+SymbolId Column::IdAt(size_t row) const {
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
-  return symbols().NameOf(Chunk<SymbolId>(chunk.number)[row - chunk.begin_row]);
+  return Chunk<SymbolId>(chunk.number)[row - chunk.begin_row];
 }
 
 absl::StatusOr<Value> Column::At(size_t row) const {
   if (stored_ != nullptr) return stored_->At(row);
   if (!captured()) return ItemAt(*value_, row);
   if (type() == Type::kSymbol) return Value::Symbol(SymbolAt(row));
-  if (type() == Type::kList) return DecodeItem(snapshot_->Item(index_, row));
+  mem::MediumAccess access(medium());
+  if (type() == Type::kList) {
+    const std::span<const std::byte> item = snapshot_->Item(index_, row);
+    access.ReadChained(1);  // Where it is.
+    access.ReadInOrder(item.data(), item.size());
+    return DecodeItem(item);
+  }
   const size_t width = WidthOf(type());
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   const std::span<const std::byte> bytes = snapshot_->ChunkBytes(index_, chunk.number);
+  access.ReadChained(1);
   return Value::AtomFromBytes(type(), bytes.subspan((row - chunk.begin_row) * width, width));
 }
 

@@ -20,6 +20,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/status.h"
+#include "mem/medium.h"
 #include "query/budget.h"
 #include "query/elements.h"
 #include "query/rows.h"
@@ -67,6 +68,9 @@ class Column {
     const std::span<const std::byte> raw = stored_->Elements(chunk);
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
+  // What reading the elements of Chunk() is charged to, by who reads them (mem/medium.h); nullptr:
+  // real memory.
+  mem::Medium* medium() const { return captured() ? snapshot_->MediumOf(index_) : nullptr; }
   // Which rows are in which chunk.
   ChunkLayout layout() const {
     if (captured()) return snapshot_->layout();
@@ -77,6 +81,7 @@ class Column {
   std::optional<Value> Release() &&;
 
   std::string_view SymbolAt(size_t row) const;  // Of a symbol column that is not stored.
+  SymbolId IdAt(size_t row) const;              // Of a captured one, which the caller charges.
   // An atom, or an item of a kList column. `type` for an item that no query can use (a function).
   absl::StatusOr<Value> At(size_t row) const;
 

@@ -35,11 +35,15 @@ absl::Status ForEachBlockOfRows(const Column& column, size_t row, size_t end_row
                                 const Budget& budget, absl::FunctionRef<void(const Block<T>&)> f) {
   if (!column.direct()) return ForEachMadeBlock<T>(*column.stored(), row, end_row, budget, f);
   const ChunkLayout layout = column.layout();
+  mem::Medium* const medium = column.medium();
   while (row < end_row) {
     const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
     const size_t n = std::min({end_row, chunk.end_row, row + kBlockRowsMax}) - row;
     TS_RETURN_IF_ERROR(budget.CheckTime());
-    f(Block<T>{column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n), nullptr, row});
+    mem::MediumAccess access(medium);
+    const auto elements = column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n);
+    f(Block<T>{elements, nullptr, row});
+    access.ReadInOrder(elements.data(), elements.size_bytes());
     row += n;
   }
   return absl::OkStatus();
@@ -82,6 +86,7 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
   constexpr size_t kGathered = kMadeBytes / sizeof(T);
   std::array<T, kGathered> gathered;
   const ChunkLayout layout = slice.column.layout();
+  mem::Medium* const medium = slice.column.medium();
   size_t until_check = 0;
   for (const PostingRun& run : slice.rows->runs()) {
     const size_t run_end = std::min(end, run.rows.size());
@@ -93,6 +98,7 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
       const size_t n = std::min(kGathered, run_end - done);
       const uint32_t* const rows = run.rows.data() + done;
       const bool direct = slice.column.direct();
+      mem::MediumAccess access(medium), index_access(run.medium);
       if (!direct) {
         TS_RETURN_IF_ERROR(slice.column.stored()->ReadAt({rows, n}, gathered.data()));
       }
@@ -107,6 +113,8 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
                         in_chunk, run_end - done - i - in_chunk, gathered.data() + i);
         i += in_chunk;
       }
+      index_access.ReadInOrder(rows, n * sizeof(uint32_t));
+      access.ReadRows({rows, n}, sizeof(T));
       f(Block<T>{std::span<const T>(gathered.data(), n), rows, 0});
       done += n;
     }

@@ -352,10 +352,12 @@ std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet&
             size_t count = 0;
             EachPart(layout, row, row + n, [&](size_t begin_row, size_t end_row) {
               const size_t chunk = layout.NumberOf(begin_row);
+              mem::MediumAccess access(column.medium());
               const std::span<const T> items = column.Chunk<T>(chunk).subspan(
                   begin_row - layout.BeginRow(chunk), end_row - begin_row);
               count += Kernels<T>().select(items.data(), items.size(), interval,
                                            static_cast<uint32_t>(begin_row), passed + count);
+              access.ReadInOrder(items.data(), items.size_bytes());
             });
             return count;
           });

@@ -99,18 +99,18 @@ ColumnCopy::ColumnCopy(const Slice& slice)
       rows_(slice.rows),
       first_row_(rows_->begin_row()),
       layout_(column_.layout()) {
-  for (const PostingRun& run : rows_->runs()) AddRun(run.rows);
+  for (const PostingRun& run : rows_->runs()) AddRun(run.rows, run.medium);
   count_ = rows_->count();
   in_ranges_ = runs_.empty();
 }
 
 ColumnCopy::ColumnCopy(Column column, std::span<const uint32_t> positions)
     : column_(std::move(column)), type_(column_.type()), layout_(column_.layout()) {
-  AddRun(positions);
+  AddRun(positions, nullptr);
 }
 
-void ColumnCopy::AddRun(std::span<const uint32_t> rows) {
-  runs_.push_back({count_, rows});
+void ColumnCopy::AddRun(std::span<const uint32_t> rows, mem::Medium* medium) {
+  runs_.push_back({count_, rows, medium});
   count_ += rows.size();
 }
 
@@ -134,9 +134,11 @@ absl::Status ColumnCopy::CopyRows(size_t begin_row, size_t end_row, std::byte* o
   const size_t width = WidthOf(type_);
   if (!column_.direct()) return column_.stored()->Read(begin_row, end_row - begin_row, out);
   EachPart(layout_, begin_row, end_row, [&](size_t row, size_t part_end) {
-    std::memcpy(out + (row - begin_row) * width,
-                reinterpret_cast<const void*>(origins_[layout_.NumberOf(row)] + row * width),
-                (part_end - row) * width);
+    mem::MediumAccess access(column_.medium());
+    const auto* const from =
+        reinterpret_cast<const void*>(origins_[layout_.NumberOf(row)] + row * width);
+    std::memcpy(out + (row - begin_row) * width, from, (part_end - row) * width);
+    access.ReadInOrder(from, (part_end - row) * width);
   });
   return absl::OkStatus();
 }
@@ -190,7 +192,10 @@ absl::Status ColumnCopy::Copy(size_t begin, size_t end) {
     TS_RETURN_IF_ERROR(VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
       T* const out = reinterpret_cast<T*>(bytes_.data()) + begin;
       if (!column_.direct()) return GatherMade(rows, out);
+      mem::MediumAccess access(column_.medium()), index_access(run->medium);
       Gather(rows, out);
+      index_access.ReadInOrder(rows.data(), rows.size_bytes());
+      access.ReadRows(rows, sizeof(T));
       return absl::OkStatus();
     }));
     begin += n;
@@ -255,7 +260,11 @@ absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t>
   if (type == Type::kSymbol) {
     SymbolVector names;
     names.reserve(rows.size(), rows.size() * 8);
-    for (uint32_t row : rows) names.push_back(row == kNoItem ? "" : column.SymbolAt(row));
+    mem::MediumAccess access(column.medium());
+    for (uint32_t row : rows) {
+      names.push_back(row == kNoItem ? "" : column.symbols().NameOf(column.IdAt(row)));
+    }
+    access.ReadRows(rows, sizeof(SymbolId));
     return Value::Symbols(std::move(names));
   }
   Value missing = Value::List({});

@@ -42,8 +42,9 @@ class ColumnCopy {
   struct Run {
     size_t begin;  // Of the first item among all.
     std::span<const uint32_t> rows;
+    mem::Medium* medium;  // Of the row numbers.
   };
-  void AddRun(std::span<const uint32_t> rows);
+  void AddRun(std::span<const uint32_t> rows, mem::Medium* medium);
   absl::Status CopyRange(size_t begin, size_t end);
   absl::Status CopyRows(size_t begin_row, size_t end_row, std::byte* out) const;
   template <typename T>

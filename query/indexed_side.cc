@@ -64,9 +64,9 @@ absl::StatusOr<std::optional<IndexedSide>> IndexedSide::Make(const TableView& vi
   if (view.rows->IsAllOf(snapshot.rows())) return side;
   // Rows with times come out of the index, and for one symbol.
   if (!view.rows->has_sorted_times()) return std::nullopt;
-  const size_t first_row = view.rows->At(0);
-  const ChunkLayout::Chunk chunk = key->layout().ChunkOf(first_row);
-  side.only_ = key->Chunk<SymbolId>(chunk.number)[first_row - chunk.begin_row];
+  mem::MediumAccess access(key->medium());
+  side.only_ = key->IdAt(view.rows->At(0));
+  access.ReadChained(1);
   return side;
 }
 

@@ -17,10 +17,14 @@ template <typename T, typename F>
 void EachSpan(const Slice& slice, size_t begin, size_t end, F f) {
   const size_t first_row = slice.rows->begin_row() + begin;
   const ChunkLayout layout = slice.column.layout();
+  mem::Medium* const medium = slice.column.medium();
   EachPart(layout, first_row, first_row + (end - begin), [&](size_t row, size_t part_end) {
     const size_t chunk = layout.NumberOf(row);
-    f(slice.column.Chunk<T>(chunk).subspan(row - layout.BeginRow(chunk), part_end - row),
-      row - first_row);
+    mem::MediumAccess access(medium);
+    const std::span<const T> elements =
+        slice.column.Chunk<T>(chunk).subspan(row - layout.BeginRow(chunk), part_end - row);
+    f(elements, row - first_row);
+    access.ReadInOrder(elements.data(), elements.size_bytes());
   });
 }
 

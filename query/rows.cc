@@ -4,12 +4,13 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "mem/medium.h"
 
 namespace tickstack::query {
 namespace {
 
 PostingRun Part(const PostingRun& run, size_t begin, size_t end) {
-  PostingRun part{run.rows.subspan(begin, end - begin), {}};
+  PostingRun part{run.rows.subspan(begin, end - begin), {}, run.medium};
   if (!run.coarse.empty()) part.coarse = run.coarse.subspan(begin, end - begin);
   return part;
 }
@@ -64,7 +65,7 @@ void RowSet::AddRun(PostingRun run) {
 
 RowSet RowSet::Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<const void> owner) {
   RowSet set;
-  set.AddRun({ascending_rows, {}});
+  set.AddRun({ascending_rows, {}, nullptr});
   set.owner_ = std::move(owner);
   return set;
 }
@@ -149,7 +150,11 @@ ScratchVector<uint32_t> RowSet::ToVector() const {
     return rows;
   }
   rows.reserve(count_);
-  for (const PostingRun& run : runs_) rows.insert(rows.end(), run.rows.begin(), run.rows.end());
+  for (const PostingRun& run : runs_) {
+    mem::MediumAccess access(run.medium);
+    rows.insert(rows.end(), run.rows.begin(), run.rows.end());
+    access.ReadInOrder(run.rows.data(), run.rows.size_bytes());
+  }
   return rows;
 }
 
@@ -213,7 +218,7 @@ RowSet RowSetBuilder::Finish() && {
   RowSet set;
   const auto owner =
       std::make_shared<const ScratchVector<ScratchVector<uint32_t>>>(std::move(blocks_));
-  for (const ScratchVector<uint32_t>& block : *owner) set.AddRun({block, {}});
+  for (const ScratchVector<uint32_t>& block : *owner) set.AddRun({block, {}, nullptr});
   set.owner_ = owner;
   return set;
 }

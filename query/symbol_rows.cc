@@ -186,7 +186,9 @@ absl::StatusOr<RowSet> SymbolRows::Merge(Budget& budget) const {
   merged.reserve(count);
   for (const auto& rows : rows_) {
     for (const PostingRun& run : rows->runs()) {
+      mem::MediumAccess access(run.medium);
       merged.insert(merged.end(), run.rows.begin(), run.rows.end());
+      access.ReadInOrder(run.rows.data(), run.rows.size_bytes());
     }
   }
   if (count < table_rows / 64) {

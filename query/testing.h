@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "mem/tier.h"
@@ -31,7 +32,9 @@ std::shared_ptr<Table> Capture(std::string_view name, const Value& table, Symbol
 // Captured tables, values and one function `.t.echo`, which answers its arguments as a list.
 class TestEnvironment : public Environment {
  public:
-  TestEnvironment() : tier_(mem::MakeDramTier("test")) {}
+  TestEnvironment() : TestEnvironment(mem::MakeDramTier("test")) {}
+  // Captures tables into this tier.
+  explicit TestEnvironment(std::unique_ptr<mem::Tier> tier) : tier_(std::move(tier)) {}
 
   // The table that `expression` evaluates to, captured; `schema_name`, if not empty, is what its
   // schema calls it.

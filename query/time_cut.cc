@@ -13,8 +13,12 @@ TimeCut CutOfChunk(const Column& column, const ChunkLayout::Chunk& chunk, const 
   if (!bounds.ascends) return {begin_row, end_row, false};
   const std::span<const int64_t> times =
       column.Chunk<int64_t>(chunk.number).subspan(begin_row - chunk.begin_row, end_row - begin_row);
+  mem::MediumAccess access(column.medium());
   const auto begin = std::ranges::lower_bound(times, first_ns);
+  access.Searched(times.size_bytes());
+  mem::MediumAccess rest(column.medium());
   const auto end = std::ranges::upper_bound(begin, times.end(), last_ns);
+  rest.Searched(static_cast<size_t>(times.end() - begin) * sizeof(int64_t));
   return {begin_row + static_cast<size_t>(begin - times.begin()),
           begin_row + static_cast<size_t>(end - times.begin()), true};
 }

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "mem/copy.h"
+#include "mem/medium.h"
 #include "table/encoded.h"
 
 namespace tickstack {
@@ -157,12 +158,16 @@ absl::Status Column::Reserve(const ColumnView& view, size_t begin_row) {
 template <typename WritePart>
 void Column::WriteParts(size_t begin_row, size_t rows, WritePart write_part) {
   EachPart(layout_, begin_row, begin_row + rows, [&](size_t first_row, size_t end_row) {
-    write_part(Place(first_row), first_row - begin_row, end_row - first_row);
+    mem::MediumAccess access(medium());
+    std::byte* const memory = Place(first_row);
+    write_part(memory, first_row - begin_row, end_row - first_row);
+    access.Wrote(memory, (end_row - first_row) * width_);
   });
 }
 
 void Column::WriteItems(const ColumnView& view, size_t begin_row) {
-  size_t row = begin_row;
+  mem::MediumAccess access(medium());
+  size_t row = begin_row, item_bytes = 0;
   EachItem(view, [&](std::span<const std::byte> head, std::span<const std::byte> body) {
     const size_t bytes = head.size() + body.size();
     while (bytes > blocks_[block_].bytes - block_used_) {
@@ -176,8 +181,16 @@ void Column::WriteItems(const ColumnView& view, size_t begin_row) {
                       static_cast<uint32_t>(bytes), 0};
     std::memcpy(Place(row), &ref, sizeof(ref));
     block_used_ += bytes;
+    item_bytes += bytes;
     ++row;
     return true;
+  });
+  if (view.rows == 0) return;
+  // Items are behind one another as well: but for a block's end they end here.
+  access.Wrote(blocks_[block_].memory + block_used_ - std::min(item_bytes, block_used_),
+               item_bytes);
+  EachPart(layout_, begin_row, row, [&](size_t first_row, size_t end_row) {
+    access.Wrote(Place(first_row), (end_row - first_row) * width_);
   });
 }
 

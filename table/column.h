@@ -42,6 +42,8 @@ class Column {
 
   Type type() const { return type_; }
   size_t width() const { return width_; }  // Bytes of an element as it is stored here.
+  // What reading the column is charged to; nullptr: nothing is. The column charges its writes.
+  mem::Medium* medium() const { return tier_->medium(); }
 
   // Makes room for every byte of `view` from row `begin_row` on. kInvalidArgument if its bytes are
   // not what its type and rows say, kResourceExhausted if the tier is full. What was reserved

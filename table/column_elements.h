@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "mem/medium.h"
 #include "table/table.h"
 
 namespace tickstack {
@@ -16,7 +17,8 @@ namespace tickstack {
 template <typename T>
 class ColumnElements {
  public:
-  ColumnElements(const Snapshot& snapshot, size_t column) : layout_(snapshot.layout()) {
+  ColumnElements(const Snapshot& snapshot, size_t column)
+      : layout_(snapshot.layout()), medium_(snapshot.MediumOf(column)) {
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
       // Where row 0 would be if all rows lay behind one another: an address and not a pointer,
       // since nothing is there.
@@ -33,16 +35,19 @@ class ColumnElements {
   // unless it is asked for ahead of its turn.
   void Gather(std::span<const uint32_t> rows, T* out) const {
     constexpr size_t kAhead = 24;
+    mem::MediumAccess access(medium_);
     size_t i = 0;
     for (; i + kAhead < rows.size(); ++i) {
       __builtin_prefetch(At(rows[i + kAhead]));
       out[i] = *At(rows[i]);
     }
     for (; i < rows.size(); ++i) out[i] = *At(rows[i]);
+    access.ReadRows(rows, sizeof(T));
   }
 
  private:
   const ChunkLayout layout_;
+  mem::Medium* const medium_;
   std::vector<uintptr_t> origin_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/byte_buffer.h"
 #include "base/check.h"
 #include "base/status.h"
+#include "mem/medium.h"
 #include "table/anymap_writer.h"
 #include "table/column_file_header.h"
 #include "table/file_image.h"
@@ -66,7 +67,10 @@ absl::Status AppendInOrder(const Source& source, Make make, FileImage& image) {
   const Snapshot& snapshot = source.snapshot;
   if (source.order.in_place()) {
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
-      TS_RETURN_IF_ERROR(append(snapshot.Chunk<From>(source.column, chunk)));
+      mem::MediumAccess access(snapshot.MediumOf(source.column));
+      const std::span<const From> elements = snapshot.Chunk<From>(source.column, chunk);
+      TS_RETURN_IF_ERROR(append(elements));
+      access.ReadInOrder(elements.data(), elements.size_bytes());
     }
     return absl::OkStatus();
   }

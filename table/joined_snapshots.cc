@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "mem/medium.h"
 
 namespace tickstack {
 
@@ -50,13 +51,17 @@ Postings JoinedSnapshots::RowsOf(SymbolId symbol) const {
     TS_CHECK(found.has_value());
     for (const PostingRun& run : found->runs) {
       std::span<const uint32_t> rows = run.rows;
+      mem::Medium* medium = run.medium;
       if (part > 0) {
+        mem::MediumAccess access(std::exchange(medium, nullptr));  // The copy is real.
         const auto begin_row = static_cast<uint32_t>(BeginOf(part));
         std::vector<uint32_t>& copy = moved->emplace_back(rows.begin(), rows.end());
         for (uint32_t& row : copy) row += begin_row;
+        access.ReadInOrder(run.rows.data(), run.rows.size_bytes());
         rows = copy;
       }
-      all.runs.push_back({rows, {}});  // The parts' coarse times are on clocks of their own.
+      // The parts' coarse times are on clocks of their own.
+      all.runs.push_back({rows, {}, medium});
     }
     all.rows += found->rows;
   }

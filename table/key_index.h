@@ -62,6 +62,8 @@ class KeyIndex {
 
   // Taken from the tier, rounded as tiers do.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
+  // What looking for keys and adding them is charged to, by who does; nullptr: nothing is.
+  mem::Medium* medium() const { return tier_->medium(); }
 
  private:
   static constexpr int kPartitionBits = 8;

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "mem/medium.h"
 
 namespace tickstack {
 namespace {
@@ -85,6 +86,7 @@ void KeyedTable::FindRows() {
   fresh_.clear();
   changed_blocks_.clear();
   block_change_.resize(layout().Chunks(rows_));
+  mem::MediumAccess keys_access(keys_.medium()), columns_access(blocks_.medium(0));
   if (++batch_number_ == 0) {  // After 4 billion batches the numbers come again.
     std::ranges::fill(block_change_, 0);
     batch_number_ = 1;
@@ -101,6 +103,9 @@ void KeyedTable::FindRows() {
     block_change_[block] = batch_number_;
     changed_blocks_.push_back(static_cast<uint32_t>(block));
   }
+  // A slot a row, fetched ahead, and of those that are there the key.
+  keys_access.ReadScattered(rows);
+  columns_access.ReadScattered((rows - fresh_.size()) * schema_.key_columns);
 }
 
 // Everything that can fail, and nothing that a reader or the next batch would notice.
@@ -172,15 +177,21 @@ void KeyedTable::AppendKeys(size_t column) {
 void KeyedTable::Write() {
   blocks_.Install();
   for (size_t column = 0; column < schema_.columns.size(); ++column) {
+    mem::MediumAccess access(blocks_.medium(column));
     if (column < schema_.key_columns) {
       AppendKeys(column);
     } else {
       ReplaceColumn(column);
     }
+    // Rows that are new. Copies of blocks were charged when they were made.
+    access.WroteScattered(fresh_.size() * batch_.width(column));
   }
+  mem::MediumAccess access(keys_.medium());
   for (size_t i = 0; i < fresh_.size(); ++i) {
     keys_.Insert(fresh_hashes_[i], static_cast<uint32_t>(rows_ + i));
   }
+  constexpr size_t kLineBytes = 64;  // Each slot is in a line of its own.
+  access.WroteScattered(fresh_.size() * kLineBytes);
   if (symbol_index_) {
     symbol_index_->Append(fresh_symbols_, nullptr, static_cast<uint32_t>(rows_));
   }

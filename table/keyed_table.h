@@ -58,6 +58,7 @@ class KeyedTable {
   const ChunkLayout& layout() const { return blocks_.layout(); }
   const SymbolIndex* symbol_index() const { return symbol_index_ ? &*symbol_index_ : nullptr; }
   size_t column_bytes(size_t column) const { return blocks_.bytes(column); }
+  mem::Medium* medium(size_t column) const { return blocks_.medium(column); }
   size_t index_bytes() const {
     return keys_.bytes() + (symbol_index_ ? symbol_index_->bytes() : 0);
   }

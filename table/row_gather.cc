@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "mem/medium.h"
+
 namespace tickstack {
 namespace {
 
@@ -129,8 +131,10 @@ void RowGather<T>::Fill(size_t begin_row, std::span<T> window) const {
   if (rests.empty()) return;
   for (size_t chunk = 0; chunk < snapshot_.chunks(); ++chunk) {
     const std::span<const T> elements = snapshot_.Chunk<T>(column_, chunk);
+    mem::MediumAccess access(snapshot_.MediumOf(column_));
     Touch(reinterpret_cast<const std::byte*>(elements.data()), elements.size_bytes());
     FillFrom(elements, snapshot_.layout().BeginRow(chunk), rests);
+    access.ReadInOrder(elements.data(), elements.size_bytes());
   }
 }
 

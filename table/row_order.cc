@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "mem/medium.h"
+
 namespace tickstack {
 namespace {
 
@@ -91,10 +93,14 @@ void RowOrder::ByTime() {
   times_ascend_ = time_ >= 0;
   int64_t last = INT64_MIN;
   for (size_t chunk = 0; time_ >= 0 && chunk < snapshot_.chunks(); ++chunk) {
-    for (const int64_t time : snapshot_.Chunk<int64_t>(static_cast<size_t>(time_), chunk)) {
+    mem::MediumAccess access(snapshot_.MediumOf(static_cast<size_t>(time_)));
+    const std::span<const int64_t> times =
+        snapshot_.Chunk<int64_t>(static_cast<size_t>(time_), chunk);
+    for (const int64_t time : times) {
       times_ascend_ &= last <= time;
       last = time;
     }
+    access.ReadInOrder(times.data(), times.size_bytes());
   }
   if (in_place_ && (time_ < 0 || times_ascend_)) return;
   std::vector<uint32_t>& rows = Own(snapshot_.rows());
@@ -181,9 +187,11 @@ void RowOrder::BySymbolWithoutIndex() {
   const auto each_row = [&](auto visit) {
     uint32_t row = 0;
     for (size_t chunk = 0; chunk < snapshot_.chunks(); ++chunk) {
-      for (const SymbolId id : snapshot_.Chunk<SymbolId>(static_cast<size_t>(sym_), chunk)) {
-        visit(slot_of(id), row++);
-      }
+      mem::MediumAccess access(snapshot_.MediumOf(static_cast<size_t>(sym_)));
+      const std::span<const SymbolId> ids =
+          snapshot_.Chunk<SymbolId>(static_cast<size_t>(sym_), chunk);
+      for (const SymbolId id : ids) visit(slot_of(id), row++);
+      access.ReadInOrder(ids.data(), ids.size_bytes());
     }
   };
   each_row([&](size_t slot, uint32_t) { ++ends[slot]; });

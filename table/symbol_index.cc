@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "mem/medium.h"
 
 namespace tickstack {
 namespace {
@@ -28,7 +29,9 @@ size_t PostingTimes::EndOfTies(const PostingRun& run, size_t begin, size_t end, 
 }
 
 size_t PostingTimes::CountAtOrBefore(const PostingRun& run, int64_t ns) const {
+  mem::MediumAccess access(run.medium);
   const auto end = std::ranges::upper_bound(run.coarse, CoarseOf(ns));
+  access.Searched(run.coarse.size_bytes());
   return EndOfExact(run, 0, static_cast<size_t>(end - run.coarse.begin()), ns);
 }
 
@@ -134,6 +137,7 @@ void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
     ChooseBase({time_ns, ids.size()});
   }
   const PostingTimes times(times_, base_ns_.load(std::memory_order_relaxed));
+  mem::MediumAccess access(tier_->medium());
   for (size_t i = 0; i < ids.size(); ++i) {
     if (i + kAhead < ids.size()) {
       const List& ahead = lists_[SlotOf(ids[i + kAhead])];
@@ -162,6 +166,7 @@ void SymbolIndex::Append(std::span<const SymbolId> ids, const int64_t* time_ns,
     list.last_row.store(row, std::memory_order_relaxed);
     list.count.store(count + 1, std::memory_order_release);  // Pairs with Find.
   }
+  access.WroteScattered(ids.size() * sizeof(uint32_t) * (times_ == nullptr ? 1 : 2));
 }
 
 Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
@@ -171,7 +176,9 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
   const List& list = lists_[slot];
   size_t left = list.count.load(std::memory_order_acquire);
   Block* block = left > 0 ? list.first : nullptr;
-  for (size_t number = 0; left > 0; ++number) {
+  mem::MediumAccess access(tier_->medium());
+  size_t number = 0;
+  for (; left > 0; ++number) {
     const uint32_t capacity = CapacityOf(number);
     const size_t used = std::min<size_t>(left, capacity);
     std::span<const uint32_t> rows(RowsOf(block, capacity), used);
@@ -182,12 +189,13 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
     }
     if (!rows.empty()) {
       const size_t times = times_ == nullptr ? 0 : rows.size();
-      postings.runs.push_back({rows, {CoarseOf(block), times}});
+      postings.runs.push_back({rows, {CoarseOf(block), times}, tier_->medium()});
       postings.rows += rows.size();
     }
     left -= used;
     if (left > 0) block = NextOf(block);
   }
+  access.ReadChained(number);  // Of each block where the next one is, or which row is its last.
   // After the count: every posting that was followed had chosen the base before, and had set this
   // if it went down.
   if (times_ != nullptr) postings.times.emplace(times_, base_ns_.load(std::memory_order_relaxed));

@@ -57,6 +57,8 @@ namespace tickstack {
 struct PostingRun {
   std::span<const uint32_t> rows;    // Ascending row numbers.
   std::span<const uint32_t> coarse;  // The rows' coarse times; empty if the table has no times.
+  // What reading them is charged to, by who reads them (mem/medium.h); nullptr: real memory.
+  mem::Medium* medium = nullptr;
 };
 
 // What orders postings by time: the clock of their coarse times, and the column of their exact
@@ -81,6 +83,8 @@ class PostingTimes {
     return ns;
   }
   void Prefetch(uint32_t row) const { __builtin_prefetch(exact_->Element(row)); }
+  // What reading exact times is charged to.
+  mem::Medium* medium() const { return exact_->medium(); }
   // Coarse times of both mean the same.
   bool SameClock(const PostingTimes& other) const { return base_ns_ == other.base_ns_; }
   // What the coarse times of two times say about how far they are apart.

@@ -371,6 +371,12 @@ std::optional<TimeBounds> Snapshot::TimesOf(size_t column, size_t chunk) const {
   return table_->impl_->chunk_times.Of(chunk);
 }
 
+mem::Medium* Snapshot::MediumOf(size_t column) const {
+  TS_CHECK(column < schema().columns.size());
+  return table_->impl_->keyed != nullptr ? table_->impl_->keyed->medium(column)
+                                         : table_->impl_->columns[column].medium();
+}
+
 std::span<const std::byte> Snapshot::Item(size_t column, size_t row) const {
   TS_CHECK(column < schema().columns.size() && row < rows_ && view_ == nullptr);
   if (joined_ != nullptr) return joined_->Item(column, row);

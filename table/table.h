@@ -77,6 +77,9 @@ class Snapshot {
   // What is known of the times in a chunk: for column `time` of timestamps or timespans; nullopt
   // for any other.
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
+  // What reading a column's chunks is charged to, by who reads them (mem/medium.h); nullptr: real
+  // memory. Of several tables the first one's: those that are joined are placed alike.
+  mem::Medium* MediumOf(size_t column) const;
   // One encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
 

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "mem/medium.h"
 
 namespace tickstack {
 
@@ -130,7 +131,10 @@ void VersionedBlocks::Install() {
       const ColumnPlace& place = columns_[column].place;
       if (!place.changes) continue;
       std::byte*& piece = leaf[SlotOf(column, block)];
+      mem::MediumAccess access(place.tier->medium());
       std::memcpy(*copy, piece, rows * place.width);
+      access.ReadInOrder(piece, rows * place.width);
+      access.Wrote(*copy, rows * place.width);
       garbage_.push_back({block_made_[block], version, column, piece});
       piece = *copy++;
     }

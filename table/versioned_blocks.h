@@ -106,6 +106,8 @@ class VersionedBlocks {
   size_t bytes(size_t column) const {
     return columns_[column].bytes.load(std::memory_order_relaxed);
   }
+  // What reading a column's pieces is charged to; nullptr: nothing is. Copies charge themselves.
+  mem::Medium* medium(size_t column) const { return columns_[column].place.tier->medium(); }
 
   // ---- The writer. A batch is Reserve, Install, writes through Piece, Publish.
 
