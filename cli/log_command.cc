@@ -12,7 +12,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/status.h"
-#include "cli/format_value.h"
+#include "table/format_value.h"
 #include "wire/codec.h"
 #include "wire/tplog_check.h"
 #include "wire/tplog_reader.h"

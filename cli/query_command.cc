@@ -11,7 +11,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "cli/format_value.h"
+#include "table/format_value.h"
 #include "wire/client.h"
 
 namespace tickstack {

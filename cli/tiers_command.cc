@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "base/status.h"
-#include "cli/format_value.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
 #include "mem/numa.h"
 #include "mem/tier.h"
+#include "table/format_value.h"
 
 namespace tickstack {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/format_value.h"
+#include "table/format_value.h"
 
 #include <gtest/gtest.h>
 

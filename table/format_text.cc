@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "cli/element_text.h"
-#include "cli/format_value.h"
+#include "table/element_text.h"
+#include "table/format_value.h"
 
 namespace tickstack {
 namespace {

@@ -1,4 +1,4 @@
-#include "cli/element_text.h"
+#include "table/element_text.h"
 
 #include <fmt/format.h>
 

@@ -4,8 +4,8 @@
 #include <iterator>
 #include <string_view>
 
-#include "cli/element_text.h"
-#include "cli/format_value.h"
+#include "table/element_text.h"
+#include "table/format_value.h"
 
 namespace tickstack {
 namespace {
