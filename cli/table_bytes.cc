@@ -17,7 +17,7 @@
 namespace tickstack {
 namespace {
 
-constexpr size_t kBatchRows = 16'384;
+constexpr size_t kRowsAtOnce = 16'384;
 
 // The name of row `row`'s symbol: number n comes as often as 1/n, evenly over the rows.
 std::string SymbolOf(size_t row) {
@@ -73,8 +73,8 @@ absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows) 
   SymbolTable symbols;
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table,
                       Table::Create(schema, &symbols, {tier.get(), {}, nullptr}));
-  for (size_t begin_row = 0; begin_row < rows; begin_row += kBatchRows) {
-    const size_t batch_rows = std::min(kBatchRows, rows - begin_row);
+  for (size_t begin_row = 0; begin_row < rows; begin_row += kRowsAtOnce) {
+    const size_t batch_rows = std::min(kRowsAtOnce, rows - begin_row);
     std::vector<ByteBuffer> bytes;
     std::vector<ColumnView> columns;
     bytes.reserve(schema.columns.size());

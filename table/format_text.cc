@@ -146,9 +146,6 @@ std::string InlineText(const Value& value) {
   return text += ')';
 }
 
-namespace {
-
-// Element i of a vector or list as a table's cell shows it: no suffix, no backtick, null is blank.
 std::string CellText(const Value& column, size_t i) {
   if (!HasItem(column, i)) return "";
   if (column.is_list()) return InlineText(column.items()[i]);
@@ -159,6 +156,8 @@ std::string CellText(const Value& column, size_t i) {
   if (finite != Finite::kFinite) return SpecialText(column.type(), finite);
   return Printable(ElementText(column.type(), element, TimeStyle::kQ));
 }
+
+namespace {
 
 // Characters that a terminal shows: bytes that do not continue a UTF-8 sequence.
 size_t WidthOfText(std::string_view text) {

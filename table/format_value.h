@@ -33,6 +33,8 @@ struct TextLimits {
 
 std::string FormatText(const Value& value, const TextLimits& limits = {});  // Ends with LF.
 std::string InlineText(const Value& value);  // On one line, as within a list: `(1;2 3;"abc")`.
+// Element `i` of a column as a table's cell shows it: no suffix, no backtick, a null is blank.
+std::string CellText(const Value& column, size_t i);
 std::string FormatJson(const Value& value);  // Has no LF.
 std::string FormatCsv(const Value& value);   // Ends with LF.
 

@@ -10,8 +10,10 @@
 namespace tickstack::wire {
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
-                                               const ServerOptions& options,
+                                               const ServerOptions& server_options,
                                                ServerHandler* handler) {
+  ServerOptions options = server_options;
+  options.http = options.http && listener.http;
   std::unique_ptr<Server> server;
   if (listener.listen_fd >= 0) {
     TS_ASSIGN_OR_RETURN(server, Server::Adopt(loop, listener.listen_fd, options, handler));

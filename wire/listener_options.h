@@ -16,6 +16,7 @@ struct ListenerOptions {
   int port = 0;              // 0: the kernel chooses.
   int listen_fd = -1;        // An inherited listening socket, instead of host and port.
   bool unix_socket = false;  // Also kdb+'s abstract socket @/tmp/kx.PORT.
+  bool http = true;          // Pages, files and WebSockets on the same port.
   int ready_fd = -1;         // Gets "ready\n" from ReportReady.
 };
 

@@ -56,7 +56,8 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
 
   absl::Status Bind(const Address& address);
   void Accept(Listener& listener);
-  void Welcome(Protocol::socket socket);
+  void Welcome(Protocol::socket socket, std::optional<PeerName> known = std::nullopt);
+  void HandToGateway(const std::shared_ptr<Newcomer>& newcomer);
   void ReadHandshake(const std::shared_ptr<Newcomer>& newcomer);
   void Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul);
   void Turn(const std::shared_ptr<Newcomer>& newcomer);
@@ -82,6 +83,7 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
   size_t newcomers = 0;
   uint16_t port = 0;
+  std::unique_ptr<HttpGateway> gateway;  // From the first HTTP client on.
 };
 
 absl::Status Server::Impl::Bind(const Address& address) {
@@ -132,19 +134,18 @@ void Server::Impl::Accept(Listener& listener) {
       });
 }
 
-void Server::Impl::Welcome(Protocol::socket socket) {
+void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> known) {
+  const PeerName peer = known ? *std::move(known) : PeerNameOf(socket.native_handle());
   if (connections.size() + newcomers >= options.max_connections) {
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
       LogWarn("connection refused host={} connections={} newcomers={} bound={} withheld={}",
-              PeerNameOf(socket.native_handle()).text, connections.size(), newcomers,
-              options.max_connections, *withheld);
+              peer.text, connections.size(), newcomers, options.max_connections, *withheld);
     }
     return;  // Closed by going out of scope.
   }
   auto newcomer = std::make_shared<Newcomer>(loop.context());
   newcomer->socket = std::move(socket);
-  const PeerName peer = PeerNameOf(newcomer->socket.native_handle());
   newcomer->peer = peer.text;
   newcomer->local = peer.local;
   const int on = 1;
@@ -174,6 +175,9 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
         if (self == nullptr) return;
         if (error) return self->Turn(newcomer);
         newcomer->filled += bytes;
+        if (self->options.http && LooksLikeHttp({newcomer->text.data(), newcomer->filled})) {
+          return self->HandToGateway(newcomer);
+        }
         const auto end = newcomer->text.begin() + static_cast<std::ptrdiff_t>(newcomer->filled);
         const auto nul = std::find(newcomer->text.begin(), end, '\0');
         if (nul != end)
@@ -181,6 +185,35 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
         if (newcomer->filled == newcomer->text.size()) return self->Turn(newcomer);
         self->ReadHandshake(newcomer);
       });
+}
+
+void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
+  --newcomers;
+  newcomer->timer.cancel();
+  boost::system::error_code error;
+  HttpNewcomer client;
+  client.socket = OwnedFd(newcomer->socket.release(error));
+  if (error) return;
+  client.received.assign(newcomer->text.data(), newcomer->filled);
+  client.peer = newcomer->peer;
+  client.local = newcomer->local;
+  if (gateway == nullptr) {
+    gateway = std::make_unique<HttpGateway>(
+        options.http_options,
+        [weak = weak_from_this(), &loop = loop](OwnedFd end, std::string peer) {
+          // A std::function wants what can be copied.
+          auto socket = std::make_shared<OwnedFd>(std::move(end));
+          loop.Post([weak, socket, peer = std::move(peer)] {
+            const std::shared_ptr<Impl> self = weak.lock();
+            if (self == nullptr || self->handler == nullptr) return;
+            boost::system::error_code failed;
+            Protocol::socket inside(self->loop.context());
+            inside.assign(Protocol(AF_UNIX, 0), socket->Release(), failed);
+            if (!failed) self->Welcome(std::move(inside), PeerName{peer + " by http", true});
+          });
+        });
+  }
+  gateway->Take(std::move(client));
 }
 
 void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) {
@@ -238,6 +271,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Adopt(EventLoop& loop, int liste
 
 Server::~Server() {
   StopAccepting();
+  impl_->gateway = nullptr;
   impl_->handler = nullptr;
   for (const std::shared_ptr<Connection>& connection : Connections()) connection->Detach();
 }

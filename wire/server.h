@@ -11,6 +11,7 @@
 #include "wire/address.h"
 #include "wire/connection.h"
 #include "wire/event_loop.h"
+#include "wire/http_gateway.h"
 
 namespace tickstack::wire {
 
@@ -26,10 +27,13 @@ struct ServerOptions {
   std::chrono::milliseconds handshake_timeout{10'000};
   // Decides who may come in; everyone if empty.
   std::function<bool(std::string_view user, std::string_view password)> authenticate;
+  // Clients that begin with an HTTP request get pages and WebSockets on the same port.
+  bool http = true;
+  HttpOptions http_options;
 };
 
 // Listens, does the kdb+ handshake, and hands on the messages of its connections.
-// Threads: everything runs on the loop's thread.
+// Threads: everything runs on the loop's thread, but for HTTP, which has one of its own.
 class Server {
  public:
   // kUnavailable, with the address, if it cannot be bound.

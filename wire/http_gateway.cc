@@ -1,0 +1,52 @@
+#include "wire/http_gateway.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "base/logging.h"
+#include "wire/http_sessions.h"
+
+namespace tickstack::wire {
+
+bool LooksLikeHttp(std::string_view received) {
+  constexpr std::array<std::string_view, 7> kBegins = {"GET /",    "HEAD /",  "POST /",   "PUT /",
+                                                       "DELETE /", "PATCH /", "OPTIONS /"};
+  return std::any_of(kBegins.begin(), kBegins.end(),
+                     [received](std::string_view begin) { return received.starts_with(begin); });
+}
+
+struct HttpGateway::Impl {
+  Impl(const HttpOptions& options, ConnectInside connect)
+      : sessions(options, std::move(connect)), thread([this] { sessions.Run(); }) {}
+  HttpSessions sessions;
+  std::thread thread;
+};
+
+HttpGateway::HttpGateway(const HttpOptions& options, ConnectInside connect)
+    : impl_(std::make_unique<Impl>(options, std::move(connect))) {}
+
+HttpGateway::~HttpGateway() {
+  impl_->sessions.loop.Post([impl = impl_.get()] { impl->sessions.Close(); });
+  impl_->thread.join();
+}
+
+void HttpGateway::Take(HttpNewcomer newcomer) {
+  // A std::function wants what can be copied.
+  auto shared = std::make_shared<HttpNewcomer>(std::move(newcomer));
+  impl_->sessions.loop.Post([impl = impl_.get(), shared] {
+    if (impl->sessions.count() < impl->sessions.options.max_sessions) {
+      return RunHttpSession(impl->sessions, std::move(*shared));
+    }
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogWarn("http session refused host={} sessions={} withheld={}", shared->peer,
+              impl->sessions.count(), *withheld);
+    }
+  });
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,218 @@
+#include "wire/http_gateway.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/logging.h"
+#include "wire/codec.h"
+#include "wire/server.h"
+
+namespace tickstack::wire {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+// Answers each question with itself; `wait` not at all, `leave` by closing.
+class Process final : public ServerHandler {
+ public:
+  void OnOpened(Connection& connection) override { users.push_back(connection.user()); }
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    const absl::StatusOr<Value> value = Decode(message.body);
+    ASSERT_TRUE(value.ok());
+    asked.emplace_back(value->text());
+    const ReplyTicket ticket = connection.TakeTicket();
+    if (value->text() == "wait") return;
+    if (value->text() == "leave") return connection.Close(absl::OkStatus());
+    if (value->text() == "wrong") return connection.ReplyError(ticket, "type");
+    connection.Reply(ticket, *value);
+  }
+  void OnClosed(Connection&, const absl::Status&) override { ++closed; }
+
+  std::vector<std::string> users, asked;
+  int closed = 0;
+};
+
+// Sends bytes and reads until the server closes, or `enough` bytes. Blocks.
+class RawClient {
+ public:
+  explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  void Send(std::string_view bytes) {
+    ASSERT_EQ(::send(socket_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(bytes.size()));
+  }
+  std::string Receive(size_t enough = SIZE_MAX) {
+    std::string all;
+    char block[4096];
+    while (all.size() < enough) {
+      const ssize_t got = ::recv(socket_.get(), block, sizeof block, 0);
+      if (got <= 0) break;
+      all.append(block, static_cast<size_t>(got));
+    }
+    return all;
+  }
+
+ private:
+  OwnedFd socket_;
+};
+
+class HttpGatewayTest : public testing::Test {
+ protected:
+  void Listen(ServerOptions options = {}) {
+    InitLogging("test", LogLevel::kOff);
+    server_ = *Server::Listen(loop_, {"127.0.0.1", 0, ""}, options, &process_);
+  }
+  // Runs a client beside the loop.
+  template <typename F>
+  void Beside(F client) {
+    std::atomic<bool> done = false;
+    std::thread thread([&] {
+      client();
+      done = true;
+      loop_.Post([] {});
+    });
+    EXPECT_TRUE(loop_.RunUntil([&] { return done.load(); }, 20s));
+    thread.join();
+  }
+  std::string Ask(std::string_view request) {
+    std::string answer;
+    Beside([&] {
+      RawClient client(server_->port());
+      client.Send(request);
+      answer = client.Receive();
+    });
+    return answer;
+  }
+  static std::string Get(std::string_view target, std::string_view more = "") {
+    return fmt::format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n{}\r\n", target,
+                       more);
+  }
+
+  EventLoop loop_;
+  Process process_;
+  std::unique_ptr<Server> server_;
+};
+
+TEST_F(HttpGatewayTest, AsksTheProcessAndRendersItsAnswer) {
+  Listen();
+  const std::string answer = Ask(Get("/.json?count%20trade"));
+  EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
+  EXPECT_THAT(answer, HasSubstr("\r\n\r\n\"count trade\"\n"));
+  EXPECT_THAT(process_.asked, testing::ElementsAre("count trade"));
+  EXPECT_THAT(Ask(Get("/?wrong")), StartsWith("HTTP/1.1 400 "));
+}
+
+TEST_F(HttpGatewayTest, RequestsOfOneClientShareAConnection) {
+  Listen();
+  Beside([&] {
+    RawClient client(server_->port());
+    for (int i = 0; i < 3; ++i) {
+      client.Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      EXPECT_THAT(client.Receive(1), HasSubstr(" 200 "));
+    }
+  });
+  EXPECT_EQ(process_.asked.size(), 3u);
+  EXPECT_EQ(process_.users.size(), 1u);
+}
+
+TEST_F(HttpGatewayTest, UsersAreThoseOfTheHandshake) {
+  ServerOptions options;
+  options.authenticate = [](std::string_view user, std::string_view password) {
+    return user == "user" && password == "pa:ss";
+  };
+  Listen(options);
+  const std::string refused = Ask(Get("/.txt?1"));
+  EXPECT_THAT(refused, StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(refused, HasSubstr("WWW-Authenticate: Basic"));
+  EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Basic dXNlcjpwYTpzcw==\r\n")),
+              StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(process_.users, testing::ElementsAre("user"));
+  EXPECT_THAT(Ask(Get("/.txt?1", "Authorization: Basic dXNlcjpuZWlu\r\n")),
+              StartsWith("HTTP/1.1 401 "));
+  EXPECT_THAT(
+      Ask(Get("/",
+              "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+              "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n")),
+      StartsWith("HTTP/1.1 401 "));
+}
+
+TEST_F(HttpGatewayTest, AProcessThatLeavesIsAnError) {
+  Listen();
+  EXPECT_THAT(Ask(Get("/.txt?leave")), StartsWith("HTTP/1.1 503 "));
+  EXPECT_THAT(Ask(Get("/.txt?1")), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpGatewayTest, AClientThatLeavesTakesItsQuestionWithIt) {
+  Listen();
+  std::atomic<bool> asked = false;
+  Beside([&] {
+    RawClient client(server_->port());
+    client.Send(Get("/.txt?wait"));
+    while (!asked) {
+      loop_.Post([&] { asked = asked || process_.asked.size() == 1; });
+      std::this_thread::sleep_for(1ms);
+    }
+  });
+  EXPECT_TRUE(loop_.RunUntil([this] { return process_.closed == 1; }, 20s));
+}
+
+TEST_F(HttpGatewayTest, SessionsAreBounded) {
+  ServerOptions options;
+  options.http_options.max_sessions = 2;
+  Listen(options);
+  Beside([&] {
+    RawClient first(server_->port()), second(server_->port()), third(server_->port());
+    for (RawClient* client : {&first, &second}) {
+      client->Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      EXPECT_THAT(client->Receive(1), HasSubstr(" 200 "));
+    }
+    third.Send(Get("/.txt?1"));
+    EXPECT_EQ(third.Receive(), "");
+  });
+}
+
+TEST_F(HttpGatewayTest, AnswersBeyondTheBoundAreRefused) {
+  ServerOptions options;
+  options.http_options.max_answer_bytes = 1000;
+  options.http_options.max_unsent_bytes = 300;
+  Listen(options);
+  const auto post = [](size_t bytes) {
+    return fmt::format(
+        "POST /.txt HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: {}"
+        "\r\n\r\n{}",
+        bytes, std::string(bytes, 'x'));
+  };
+  EXPECT_THAT(Ask(post(2000)), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(Ask(post(500)), StartsWith("HTTP/1.1 503 ")) << "as if others were unread";
+  EXPECT_THAT(Ask(post(200)), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST_F(HttpGatewayTest, AServerThatEndsTakesItsSessionsAlong) {
+  Listen();
+  RawClient idle(server_->port()), waiting(server_->port()), silent(server_->port());
+  idle.Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  waiting.Send(Get("/.txt?wait"));
+  silent.Send("GET /");
+  ASSERT_TRUE(loop_.RunUntil([this] { return process_.asked.size() == 2; }, 20s));
+  server_ = nullptr;
+  waiting.Receive();
+  silent.Receive();
+}
+
+}  // namespace
+}  // namespace tickstack::wire

@@ -1,0 +1,187 @@
+#include "wire/http_question.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/ip/address.hpp>
+#include <cctype>
+#include <cstdint>
+
+namespace tickstack::wire {
+namespace {
+
+struct Suffix {
+  std::string_view text;
+  HttpForm form;
+  std::string_view content_type;
+};
+constexpr std::array kSuffixes = {
+    Suffix{"", HttpForm::kPage, "text/html; charset=utf-8"},
+    Suffix{".csv", HttpForm::kCsv, "text/csv; charset=utf-8"},
+    Suffix{".json", HttpForm::kJson, "application/json"},
+    Suffix{".txt", HttpForm::kText, "text/plain; charset=utf-8"},
+};
+
+bool IsAlnumChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// Of a file that is downloaded, and of a value: what neither a header nor q takes for more.
+bool IsPlainName(std::string_view name) {
+  return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
+    return IsAlnumChar(c) || c == '_' || c == '.' || c == '-';
+  });
+}
+
+bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
+// `name:port`, `[::1]:port` or either without its port.
+std::string_view NameOfHost(std::string_view host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+bool IsOfThisMachine(std::string_view name, std::string_view own_name) {
+  boost::system::error_code error;
+  boost::asio::ip::make_address(std::string(name), error);
+  if (!error) return true;  // Nobody can make an address point somewhere else.
+  if (name.ends_with('.')) name.remove_suffix(1);
+  return EqualsIgnoringCase(name, "localhost") || EqualsIgnoringCase(name, own_name) ||
+         EqualsIgnoringCase(name.substr(0, name.find('.')), own_name);
+}
+
+std::string UnescapeForm(std::string_view text) {
+  std::string blanks(text);
+  std::replace(blanks.begin(), blanks.end(), '+', ' ');
+  return UnescapeUrl(blanks);
+}
+
+}  // namespace
+
+std::string_view ContentTypeOf(HttpForm form) {
+  return std::find_if(kSuffixes.begin(), kSuffixes.end(),
+                      [form](const Suffix& suffix) { return suffix.form == form; })
+      ->content_type;
+}
+
+std::optional<HttpQuestion> ParseTarget(std::string_view target) {
+  target = target.substr(0, target.find('#'));
+  const size_t mark = target.find('?');
+  const std::string path = UnescapeUrl(target.substr(0, mark));
+  if (!path.starts_with('/')) return std::nullopt;
+  const std::string_view name = std::string_view(path).substr(1);
+  HttpQuestion question;
+  if (mark != std::string_view::npos) question.query = UnescapeUrl(target.substr(mark + 1));
+  if (name.empty()) return question;
+  // The longest suffix wins; the empty one is that of the path `/` alone.
+  for (const Suffix& suffix : kSuffixes) {
+    if (suffix.text.empty() || !name.ends_with(suffix.text)) continue;
+    const std::string_view stem = name.substr(0, name.size() - suffix.text.size());
+    if (!stem.empty() && !IsPlainName(stem)) return std::nullopt;
+    question.form = suffix.form;
+    if (!stem.empty()) question.file = name;
+    if (mark == std::string_view::npos) question.query = stem;
+    return question;
+  }
+  return std::nullopt;
+}
+
+std::string UnescapeUrl(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (size_t i = 0; i < text.size(); ++i) {
+    const int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
+    if (low < 0) {
+      plain += text[i];
+      continue;
+    }
+    plain += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return plain;
+}
+
+std::string EscapeUrl(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (IsAlnumChar(c) || std::string_view("-._~").find(c) != std::string_view::npos) {
+      escaped += c;
+    } else {
+      escaped += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
+  }
+  return escaped;
+}
+
+std::string QuestionInBody(std::string_view content_type, std::string_view body) {
+  const std::string_view type = content_type.substr(0, content_type.find_first_of("; "));
+  const bool named = body.starts_with("q=");
+  if (named && EqualsIgnoringCase(type, "application/x-www-form-urlencoded")) {
+    return UnescapeForm(body.substr(2, body.find('&') - 2));
+  }
+  // What a form sends as text ends with a line of its own.
+  if (named && EqualsIgnoringCase(type, "text/plain")) {
+    body.remove_prefix(2);
+    if (body.ends_with("\r\n")) body.remove_suffix(2);
+  }
+  return std::string(body);
+}
+
+std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header) {
+  constexpr std::string_view kBasic = "basic ";
+  if (header.size() < kBasic.size() ||
+      !EqualsIgnoringCase(header.substr(0, kBasic.size()), kBasic)) {
+    return std::nullopt;
+  }
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  uint32_t bits = 0;
+  int count = 0;
+  for (const char c : header.substr(kBasic.size())) {
+    if (c == '=') break;
+    const size_t digit = kDigits.find(c);
+    if (digit == std::string_view::npos) return std::nullopt;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    if ((count += 6) < 8) continue;
+    count -= 8;
+    text += static_cast<char>(bits >> count & 0xff);
+  }
+  const size_t colon = text.find(':');
+  if (colon == std::string::npos || text.find('\0') != std::string::npos) return std::nullopt;
+  return BasicCredentials{text.substr(0, colon), text.substr(colon + 1)};
+}
+
+std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
+                                      std::string_view own_name) {
+  if (from_this_machine && !request.host.empty() &&
+      !IsOfThisMachine(NameOfHost(request.host), own_name)) {
+    return fmt::format("the host {} is no name of this machine",
+                       EscapeUrl(request.host.substr(0, 100)));
+  }
+  if (!request.fetch_site.empty() && request.fetch_site != "same-origin" &&
+      request.fetch_site != "none") {
+    return "a page from elsewhere made the browser ask; open the address itself";
+  }
+  if (request.origin.empty()) return std::nullopt;
+  const size_t scheme = request.origin.find("://");
+  if (scheme == std::string_view::npos ||
+      !EqualsIgnoringCase(request.origin.substr(scheme + 3), request.host)) {
+    return "a page from elsewhere made the browser ask";
+  }
+  return std::nullopt;
+}
+
+}  // namespace tickstack::wire

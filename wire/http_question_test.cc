@@ -1,0 +1,112 @@
+#include "wire/http_question.h"
+
+#include <gtest/gtest.h>
+
+#include "wire/http_gateway.h"
+
+namespace tickstack::wire {
+namespace {
+
+std::string QueryOf(std::string_view target) {
+  const std::optional<HttpQuestion> question = ParseTarget(target);
+  return question ? question->query : "no such page";
+}
+
+TEST(HttpQuestion, IsWhatStandsBehindTheMark) {
+  EXPECT_EQ(QueryOf("/"), "");
+  EXPECT_EQ(QueryOf("/?"), "");
+  EXPECT_EQ(QueryOf("/?1+1"), "1+1") << "a plus adds";
+  EXPECT_EQ(QueryOf("/?select%20from%20trade%20where%20sym=%60IBM"),
+            "select from trade where sym=`IBM");
+  EXPECT_EQ(QueryOf("/?count%20t?x#there"), "count t?x") << "the first mark is the one";
+  EXPECT_EQ(ParseTarget("/?1")->form, HttpForm::kPage);
+}
+
+TEST(HttpQuestion, HasTheFormOfItsPath) {
+  EXPECT_EQ(ParseTarget("/.csv?1")->form, HttpForm::kCsv);
+  EXPECT_EQ(ParseTarget("/.json?1")->form, HttpForm::kJson);
+  EXPECT_EQ(ParseTarget("/.txt?1")->form, HttpForm::kText);
+  EXPECT_EQ(ParseTarget("/.csv?1")->file, "");
+  EXPECT_EQ(ParseTarget("/day-1.csv?1")->file, "day-1.csv");
+  EXPECT_EQ(QueryOf("/day.csv?1"), "1");
+  EXPECT_EQ(QueryOf("/trade.csv"), "trade") << "the value of a name";
+  EXPECT_EQ(QueryOf("/.u.i.json"), ".u.i");
+}
+
+TEST(HttpQuestion, OfAnUnknownPathIsNone) {
+  for (const char* target : {"", "?1", "*", "/favicon.ico", "/trade", "/a/b.csv", "/%2e%2e/x.csv",
+                             "/a%0d%0ab.csv?1", "/a%22b.csv?1", "/x.xls?1", "http://host/?1"}) {
+    EXPECT_EQ(QueryOf(target), "no such page") << target;
+  }
+}
+
+TEST(HttpQuestion, EscapesAreBytes) {
+  EXPECT_EQ(UnescapeUrl("%41%6a%zz%4"), "Aj%zz%4");
+  EXPECT_EQ(UnescapeUrl("%00").size(), 1u);
+  EXPECT_EQ(EscapeUrl("a b&\"\xc3\xa9+"), "a%20b%26%22%C3%A9%2B");
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  EXPECT_EQ(UnescapeUrl(EscapeUrl(all)), all);
+}
+
+TEST(HttpQuestion, StandsInABodyAsAFormSendsIt) {
+  EXPECT_EQ(QuestionInBody("text/plain", "q=1+1 \r\nmore\r\n"), "1+1 \r\nmore");
+  EXPECT_EQ(QuestionInBody("application/x-www-form-urlencoded", "q=1%2B1+%2B+x&y=2"), "1+1 + x");
+  EXPECT_EQ(QuestionInBody("application/octet-stream", "q=1"), "q=1") << "a statement of q";
+  EXPECT_EQ(QuestionInBody("", "count trade"), "count trade");
+}
+
+TEST(HttpQuestion, CredentialsAreBase64) {
+  const std::optional<BasicCredentials> found = ParseBasicAuthorization("Basic dXNlcjpwYTpzcw==");
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->user, "user");
+  EXPECT_EQ(found->password, "pa:ss");
+  EXPECT_TRUE(ParseBasicAuthorization("basic dTo=").has_value());
+  for (const char* wrong :
+       {"", "Basic", "Basic ", "Bearer dXNlcjpw", "Basic dXNlcg==", "Basic ?", "Basic AHU6cA=="}) {
+    EXPECT_FALSE(ParseBasicAuthorization(wrong).has_value()) << wrong;
+  }
+}
+
+std::string Why(const RequestOrigin& request, bool local = true) {
+  return WhyRefused(request, local, "tick1").value_or("");
+}
+
+TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
+  const auto refused = [](std::string_view origin, std::string_view site) {
+    return !Why({"localhost:5010", origin, site}).empty();
+  };
+  EXPECT_FALSE(refused("", "")) << "curl";
+  EXPECT_FALSE(refused("", "none")) << "typed into the address bar";
+  EXPECT_FALSE(refused("http://localhost:5010", "same-origin"));
+  EXPECT_FALSE(refused("https://localhost:5010", ""));
+  EXPECT_TRUE(refused("", "cross-site")) << "a link or a picture of another page";
+  EXPECT_TRUE(refused("", "same-site")) << "another port";
+  EXPECT_TRUE(refused("http://localhost:3000", ""));
+  EXPECT_TRUE(refused("http://evil.example", ""));
+  EXPECT_TRUE(refused("null", ""));
+}
+
+TEST(HttpOrigin, NamesThatPointHereForAWhileAreRefused) {
+  for (const char* host : {"127.0.0.1", "127.0.0.1:5010", "[::1]:5010", "localhost", "LOCALHOST:1",
+                           "localhost.:1", "tick1:5010", "tick1.corp.example:5010", ""}) {
+    EXPECT_EQ(Why({host, "", ""}), "") << host;
+  }
+  for (const char* host : {"evil.example", "evil.example:5010", "localhost.evil.example",
+                           "127.0.0.1.evil.example", "tick10"}) {
+    EXPECT_NE(Why({host, "", ""}), "") << host;
+    EXPECT_EQ(Why({host, "", ""}, false), "") << "from elsewhere, any name may be ours";
+  }
+}
+
+TEST(HttpNewcomers, AreToldFromTheHandshakeOfKdb) {
+  EXPECT_TRUE(LooksLikeHttp("GET / HTTP/1.1\r\n"));
+  EXPECT_TRUE(LooksLikeHttp("POST /.csv"));
+  for (const std::string_view text :
+       {"", "GET", "GET ", "get /", "user:pw\x03", "GETS /", "GET:x"}) {
+    EXPECT_FALSE(LooksLikeHttp(text)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::wire

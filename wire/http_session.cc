@@ -1,0 +1,310 @@
+// A client that speaks HTTP: requests one after the other, each a question to the process.
+
+#include <sys/socket.h>
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/rfc6455.hpp>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "table/format_value.h"
+#include "wire/http_page.h"
+#include "wire/http_question.h"
+#include "wire/http_sessions.h"
+
+namespace tickstack::wire {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+
+constexpr uint32_t kHeadBytesMax = 64 << 10;
+constexpr std::chrono::seconds kLinger{2};
+constexpr size_t kLingerBytes = size_t{64} << 20;
+constexpr int64_t kLeastBytesPerSecond = 100'000;  // A slower reader of an answer is left.
+
+std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+class HttpSession final : public HttpClientSession {
+ public:
+  HttpSession(HttpSessions& sessions, HttpNewcomer newcomer)
+      : HttpClientSession(sessions),
+        stream_(sessions.loop.context()),
+        peer_(std::move(newcomer.peer)),
+        local_(newcomer.local) {
+    boost::system::error_code ignored;
+    stream_.socket().assign(asio::generic::stream_protocol(AF_UNSPEC, 0), newcomer.socket.Release(),
+                            ignored);
+    const auto room = buffer_.prepare(newcomer.received.size());
+    asio::buffer_copy(room, asio::buffer(newcomer.received));
+    buffer_.commit(newcomer.received.size());
+  }
+  ~HttpSession() override { sessions_.unsent_bytes -= unsent_bytes_; }
+
+  void Read() {
+    parser_.emplace();
+    parser_->header_limit(kHeadBytesMax);
+    parser_->body_limit(sessions_.options.max_request_bytes);
+    stream_.expires_after(sessions_.options.idle_timeout);
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = Self()](const beast::error_code& error, size_t) { self->OnRead(error); });
+  }
+
+  void Abort() override {
+    stream_.close();
+    LeaveInside();  // What waits for an answer holds this, too.
+  }
+
+  // Of the connection inside: nobody publishes to it, and answers go to their callbacks.
+  void OnMessage(Connection&, const ReceivedMessage&) override {}
+  void OnClosed(Connection&, const absl::Status&) override { inside_ = nullptr; }
+
+ private:
+  std::shared_ptr<HttpSession> Self() {
+    return std::static_pointer_cast<HttpSession>(shared_from_this());
+  }
+
+  void OnRead(const beast::error_code& error) {
+    if (error == http::error::end_of_stream || error == beast::error::timeout ||
+        error == asio::error::operation_aborted) {
+      return;  // And with the last reference the socket closes.
+    }
+    request_ = {};
+    if (error == http::error::body_limit || error == http::error::header_limit) {
+      return Refuse(http::status::payload_too_large,
+                    fmt::format("a request is too large: a head may have {} bytes, a body {}",
+                                kHeadBytesMax, sessions_.options.max_request_bytes));
+    }
+    if (error.category() == http::make_error_code(http::error::bad_method).category()) {
+      return Refuse(http::status::bad_request, "no HTTP request: " + error.message());
+    }
+    if (error) return;
+    request_ = parser_->release();
+    Handle();
+  }
+
+  void Handle() {
+    const RequestOrigin origin{View(request_[http::field::host]),
+                               View(request_[http::field::origin]),
+                               View(request_["Sec-Fetch-Site"])};
+    if (const auto why = WhyRefused(origin, local_, sessions_.own_name)) {
+      return Refuse(http::status::forbidden, *why);
+    }
+    if (beast::websocket::is_upgrade(request_)) {
+      stream_.expires_never();
+      return RunWebSocketSession(sessions_, std::move(stream_), std::move(request_), peer_);
+    }
+    const http::verb method = request_.method();
+    if (method != http::verb::get && method != http::verb::head && method != http::verb::post) {
+      return Refuse(http::status::method_not_allowed, "expected GET, HEAD or POST");
+    }
+    std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
+    if (!question) {
+      return Refuse(http::status::not_found,
+                    "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY and NAME.csv");
+    }
+    if (method == http::verb::post) {
+      question->query = QuestionInBody(View(request_[http::field::content_type]), request_.body());
+    }
+    question_ = *std::move(question);
+    is_index_ = question_.query.empty();
+    Ask();
+  }
+
+  void Ask() {
+    stream_.expires_never();  // The process bounds how long it thinks.
+    WatchWhetherItLeaves();
+    Credentials credentials = CredentialsOf(request_);
+    if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
+    LeaveInside();
+    inside_as_ = FormatCredentials(credentials);
+    sessions_.Open(credentials, peer_, this,
+                   [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
+                     if (!opened.ok()) return self->OnAnswer(opened.status());
+                     self->inside_ = *std::move(opened);
+                     self->Call();
+                   });
+  }
+
+  void Call() {
+    const std::string_view text = is_index_ ? "tables[]" : std::string_view(question_.query);
+    inside_->Call(Value::String(text), [self = Self()](absl::StatusOr<Value> answer) {
+      self->OnAnswer(std::move(answer));
+    });
+  }
+
+  // A client that leaves does not want its answer: the process stops making it.
+  void WatchWhetherItLeaves() {
+    asking_ = true;
+    stream_.socket().async_wait(asio::generic::stream_protocol::socket::wait_read,
+                                [self = Self()](const boost::system::error_code& error) {
+                                  if (error || !self->asking_) return;
+                                  char byte;
+                                  const ssize_t got = ::recv(self->stream_.socket().native_handle(),
+                                                             &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+                                  if (got > 0) return;  // It sends its next request already.
+                                  self->left_ = true;
+                                  self->LeaveInside();
+                                });
+  }
+
+  void OnAnswer(absl::StatusOr<Value> answer) {
+    asking_ = false;
+    if (left_ || !stream_.socket().is_open()) return;
+    boost::system::error_code ignored;
+    stream_.socket().cancel(ignored);  // What waits for its leaving.
+    if (answer.ok()) return Answer(*answer);
+    const absl::Status& why = answer.status();
+    // kUnknown carries q's own error text, and q shows that behind a quote.
+    const std::string quoted = fmt::format("'{}", Message(why));
+    switch (why.code()) {
+      case absl::StatusCode::kUnknown:
+        return Respond(http::status::bad_request, ErrorText(quoted));
+      case absl::StatusCode::kPermissionDenied:
+        return Respond(http::status::unauthorized, ErrorText(quoted));
+      case absl::StatusCode::kResourceExhausted:
+        return Respond(http::status::payload_too_large,
+                       ErrorText(fmt::format("the answer has more than {} MiB; ask for less of it",
+                                             sessions_.options.max_answer_bytes >> 20)));
+      default:
+        return Respond(http::status::service_unavailable, ErrorText(std::string(Message(why))));
+    }
+  }
+
+  void Answer(const Value& answer) {
+    std::string text;
+    if (is_index_) {
+      text = IndexText(answer);
+    } else {
+      switch (question_.form) {
+        case HttpForm::kPage:
+          text = AnswerPage(question_.query, answer);
+          break;
+        case HttpForm::kCsv:
+          text = FormatCsv(answer);
+          break;
+        case HttpForm::kJson:
+          text = FormatJson(answer) + "\n";
+          break;
+        case HttpForm::kText:
+          text = FormatText(answer);
+          break;
+      }
+    }
+    if (sessions_.unsent_bytes + text.size() > sessions_.options.max_unsent_bytes) {
+      return Respond(http::status::service_unavailable,
+                     ErrorText("too many answers wait for slow readers; try again"));
+    }
+    Respond(http::status::ok, std::move(text));
+  }
+
+  std::string IndexText(const Value& answer) const {
+    if (question_.form != HttpForm::kPage) {
+      return question_.form == HttpForm::kJson ? FormatJson(answer) + "\n" : FormatCsv(answer);
+    }
+    std::vector<std::string> tables;
+    if (answer.is(Type::kSymbol)) {
+      for (size_t i = 0; i < answer.count(); ++i) tables.emplace_back(answer.symbols()[i]);
+    }
+    return IndexPage(tables);
+  }
+
+  std::string ErrorText(const std::string& what) const {
+    switch (question_.form) {
+      case HttpForm::kPage:
+        return ErrorPage(question_.query, what);
+      case HttpForm::kJson:
+        return fmt::format("{{\"error\":{}}}\n", FormatJson(Value::String(what)));
+      default:
+        return what + "\n";
+    }
+  }
+
+  // Before there is a question: as plain text, and the connection ends.
+  void Refuse(http::status status, std::string_view why) {
+    question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
+    request_.keep_alive(false);
+    Respond(status, fmt::format("{}\n", why));
+  }
+
+  void Respond(http::status status, std::string text) {
+    unsent_bytes_ = text.size();
+    sessions_.unsent_bytes += unsent_bytes_;
+    response_ = {};
+    response_.result(status);
+    const std::string_view type = ContentTypeOf(question_.form);
+    response_.set(http::field::content_type, beast::string_view(type.data(), type.size()));
+    if (status == http::status::unauthorized) {
+      response_.set(http::field::www_authenticate, "Basic realm=\"tickstack\", charset=\"UTF-8\"");
+    }
+    if (status == http::status::method_not_allowed) {
+      response_.set(http::field::allow, "GET, HEAD, POST");
+    }
+    if (!question_.file.empty() && status == http::status::ok) {
+      response_.set(http::field::content_disposition,
+                    fmt::format("attachment; filename=\"{}\"", question_.file));
+    }
+    response_.body() = std::move(text);
+    response_.keep_alive(request_.keep_alive());
+    FinishResponse(request_, response_);
+    stream_.expires_after(
+        sessions_.options.idle_timeout +
+        std::chrono::seconds(static_cast<int64_t>(unsent_bytes_) / kLeastBytesPerSecond));
+    http::async_write(stream_, response_, [self = Self()](const beast::error_code& error, size_t) {
+      self->OnSentAll(error);
+    });
+  }
+
+  void OnSentAll(const beast::error_code& error) {
+    sessions_.unsent_bytes -= std::exchange(unsent_bytes_, 0);
+    const bool ends = response_.need_eof() || !response_.keep_alive();
+    response_ = {};
+    if (error) return;
+    if (!ends) return Read();
+    boost::system::error_code ignored;
+    stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
+    stream_.expires_after(kLinger);
+    Linger(0);
+  }
+
+  // Closing a socket that has unread bytes takes away from the client what it was sent last: why
+  // its large request was refused, as a rule.
+  void Linger(size_t dropped) {
+    buffer_.clear();
+    if (dropped > kLingerBytes) return;
+    stream_.async_read_some(buffer_.prepare(kHeadBytesMax),
+                            [self = Self(), dropped](const beast::error_code& error, size_t bytes) {
+                              if (!error) self->Linger(dropped + bytes);
+                            });
+  }
+
+  HttpStream stream_;
+  beast::flat_buffer buffer_;
+  std::optional<http::request_parser<http::string_body>> parser_;
+  HttpRequest request_;
+  HttpResponse response_;
+  const std::string peer_;
+  const bool local_;
+  HttpQuestion question_;
+  bool is_index_ = false;
+  bool asking_ = false;
+  bool left_ = false;
+  size_t unsent_bytes_ = 0;
+  std::string inside_as_;  // The credentials that the connection inside was opened with.
+};
+
+}  // namespace
+
+void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer) {
+  std::make_shared<HttpSession>(sessions, std::move(newcomer))->Read();
+}
+
+}  // namespace tickstack::wire

@@ -1,0 +1,98 @@
+#pragma once
+
+// What the sessions of a gateway share: the options, who is there, and the way inside.
+// Threads: the gateway's.
+
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/beast/core/basic_stream.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "wire/connection.h"
+#include "wire/event_loop.h"
+#include "wire/handshake.h"
+#include "wire/http_gateway.h"
+
+namespace tickstack::wire {
+
+using HttpStream = boost::beast::basic_stream<boost::asio::generic::stream_protocol,
+                                              boost::asio::io_context::executor_type>;
+using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
+using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
+
+class HttpSessions;
+
+// A client of the gateway. Whatever it has under way keeps it alive.
+class HttpClientSession : public ConnectionHandler,
+                          public std::enable_shared_from_this<HttpClientSession> {
+ public:
+  explicit HttpClientSession(HttpSessions& sessions);
+  ~HttpClientSession() override;
+  HttpClientSession(const HttpClientSession&) = delete;
+  HttpClientSession& operator=(const HttpClientSession&) = delete;
+
+  // Closes the client's socket: all that is under way ends with an error.
+  virtual void Abort() = 0;
+
+ protected:
+  // Leaves the process: what it is asked for this client is not wanted any more.
+  void LeaveInside();
+
+  HttpSessions& sessions_;
+  std::shared_ptr<Connection> inside_;  // nullptr: not connected to the process.
+};
+
+class HttpSessions {
+ public:
+  using Opened = std::function<void(absl::StatusOr<std::shared_ptr<Connection>>)>;
+
+  HttpSessions(const HttpOptions& http_options, HttpGateway::ConnectInside connect);
+
+  // Connects to the process as `credentials` say. The callback gets the connection, which reads
+  // already, or kPermissionDenied, or kUnavailable. `handler` outlives the connection, or detaches
+  // it.
+  void Open(const Credentials& credentials, const std::string& peer, ConnectionHandler* handler,
+            Opened opened);
+
+  // Ends everything; runs until nothing is left, but for a second.
+  void Close();
+  void Run();
+
+  size_t count() const { return live_.size(); }
+
+  EventLoop loop;
+  const HttpOptions options;
+  std::string own_name;     // Of this machine.
+  size_t unsent_bytes = 0;  // Of answers, of all sessions.
+
+ private:
+  friend class HttpClientSession;
+  struct Handshake;
+  const HttpGateway::ConnectInside connect_;
+  std::unordered_set<HttpClientSession*> live_;
+  std::vector<std::weak_ptr<Handshake>> handshakes_;
+  bool closing_ = false;
+};
+
+// Reads requests from a client and answers them, until it leaves. An upgrade to WebSocket goes on
+// as RunWebSocketSession.
+void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer);
+
+// `request` asked for the upgrade, and may.
+void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
+                         const std::string& peer);
+
+// Headers that every response has, and its length. `request` asked for it.
+void FinishResponse(const HttpRequest& request, HttpResponse& response);
+
+// Who a request says that it is; without a name if it does not say.
+Credentials CredentialsOf(const HttpRequest& request);
+
+}  // namespace tickstack::wire

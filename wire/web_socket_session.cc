@@ -1,0 +1,241 @@
+// A client that speaks WebSocket: http_gateway.h says what its frames are.
+
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/write.hpp>
+#include <boost/beast/websocket/stream.hpp>
+#include <cstring>
+#include <deque>
+#include <utility>
+
+#include "base/status.h"
+#include "table/format_value.h"
+#include "wire/codec.h"
+#include "wire/http_sessions.h"
+
+namespace tickstack::wire {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = boost::beast::http;
+namespace websocket = boost::beast::websocket;
+
+constexpr size_t kAnswersOwedMax = 64;  // Then its next frame waits in its own socket.
+// What a slow reader has not taken: reading from the process pauses above the first and goes on
+// below the second, and the process's own bound on slow readers holds from then on.
+constexpr size_t kPauseBytes = size_t{16} << 20, kResumeBytes = size_t{4} << 20;
+
+class WebSocketSession final : public HttpClientSession {
+ public:
+  WebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
+                   const std::string& peer)
+      : HttpClientSession(sessions),
+        socket_(std::move(stream)),
+        request_(std::move(request)),
+        peer_(peer) {}
+
+  void Begin() {
+    sessions_.Open(CredentialsOf(request_), peer_, this,
+                   [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
+                     if (!opened.ok()) return self->Refuse(opened.status());
+                     self->inside_ = *std::move(opened);
+                     self->Accept();
+                   });
+  }
+
+  void Abort() override {
+    beast::get_lowest_layer(socket_).close();
+    Finish();
+  }
+
+  // From the process: an answer, or what it publishes.
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    if (message.kind == MessageKind::kSync) return;
+    bool as_text = false;
+    if (message.kind == MessageKind::kResponse) {
+      if (owed_as_text_.empty()) return;
+      as_text = owed_as_text_.front();
+      owed_as_text_.pop_front();
+    }
+    Send(as_text ? TextFrame(message) : BinaryFrame(message));
+    if (unsent_bytes_ > kPauseBytes) connection.PauseReading();
+    ReadFrame();
+  }
+  void OnClosed(Connection&, const absl::Status& why) override {
+    inside_ = nullptr;
+    End(websocket::close_code::internal_error, why.ok() ? "the process closed" : Message(why));
+  }
+
+ private:
+  struct Frame {
+    bool text;
+    std::string bytes;
+  };
+
+  std::shared_ptr<WebSocketSession> Self() {
+    return std::static_pointer_cast<WebSocketSession>(shared_from_this());
+  }
+
+  void Refuse(const absl::Status& why) {
+    const bool denied = absl::IsPermissionDenied(why);
+    refusal_.result(denied ? http::status::unauthorized : http::status::service_unavailable);
+    if (denied) refusal_.set(http::field::www_authenticate, "Basic realm=\"tickstack\"");
+    refusal_.set(http::field::content_type, "text/plain; charset=utf-8");
+    refusal_.body() = fmt::format("'{}\n", Message(why));
+    refusal_.keep_alive(false);
+    FinishResponse(request_, refusal_);
+    http::async_write(socket_.next_layer(), refusal_,
+                      [self = Self()](const beast::error_code&, size_t) {});
+  }
+
+  void Accept() {
+    websocket::stream_base::timeout timeout =
+        websocket::stream_base::timeout::suggested(beast::role_type::server);
+    socket_.set_option(timeout);  // Pings a silent client; one that does not answer is left.
+    socket_.read_message_max(sessions_.options.max_request_bytes);
+    socket_.async_accept(request_, [self = Self()](const beast::error_code& error) {
+      if (error) return self->LeaveInside();
+      self->accepted_ = true;
+      self->alive_ = self;
+      self->WriteNext();
+      self->ReadFrame();
+    });
+  }
+
+  // The client is gone, or is to go: with what is still under way ends the session.
+  void Finish() {
+    ended_ = true;
+    LeaveInside();
+    alive_.reset();
+  }
+
+  void ReadFrame() {
+    if (reading_ || !accepted_ || ended_ || owed_as_text_.size() >= kAnswersOwedMax) return;
+    reading_ = true;
+    socket_.async_read(buffer_, [self = Self()](const beast::error_code& error, size_t) {
+      self->reading_ = false;
+      if (error) return self->Finish();
+      self->OnFrame();
+    });
+  }
+
+  void OnFrame() {
+    const auto data = buffer_.data();
+    const std::span<const std::byte> bytes(static_cast<const std::byte*>(data.data()), data.size());
+    const absl::Status taken = inside_ == nullptr   ? Unavailable("the process closed")
+                               : socket_.got_text() ? TakeText(AsText(bytes))
+                                                    : TakeMessage(bytes);
+    buffer_.clear();
+    if (!taken.ok()) return End(websocket::close_code::protocol_error, Message(taken));
+    ReadFrame();
+  }
+
+  absl::Status TakeText(std::string_view text) {
+    owed_as_text_.push_back(true);
+    inside_->Send(EncodeMessage(MessageKind::kSync, Value::String(text)));
+    return absl::OkStatus();
+  }
+
+  // As c.js serialises it, an async message; its sender waits for an answer all the same.
+  absl::Status TakeMessage(std::span<const std::byte> bytes) {
+    if (bytes.size() < kHeaderBytes) return InvalidArgument("a frame of {} bytes", bytes.size());
+    TS_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes.first<kHeaderBytes>()));
+    if (header.total_bytes != bytes.size() || header.kind == MessageKind::kResponse) {
+      return InvalidArgument("expected one message in a frame of {} bytes, found one of {}",
+                             bytes.size(), header.total_bytes);
+    }
+    owed_as_text_.push_back(false);
+    ByteBuffer message(bytes);
+    message.data()[1] = static_cast<std::byte>(MessageKind::kSync);
+    inside_->Send(std::move(message));
+    return absl::OkStatus();
+  }
+
+  static Frame TextFrame(const ReceivedMessage& message) {
+    const absl::StatusOr<Value> answer = Decode(message.body);
+    if (!answer.ok()) return {true, "{\"error\":\"the answer could not be read\"}"};
+    if (!answer->is_error()) return {true, FormatJson(*answer)};
+    return {true, fmt::format("{{\"error\":{}}}", FormatJson(Value::String(answer->text())))};
+  }
+
+  // An error is a symbol behind a quote, as handlers of q's .z.ws send it: -8! knows no errors.
+  static Frame BinaryFrame(const ReceivedMessage& message) {
+    constexpr auto kError = std::byte{0x80};
+    if (!message.body.empty() && message.body[0] == kError) {
+      const absl::StatusOr<Value> error = Decode(message.body);
+      const Value quoted =
+          Value::Symbol(fmt::format("'{}", error.ok() ? error->text() : std::string_view("error")));
+      return {false, std::string(AsText(EncodeMessage(MessageKind::kAsync, quoted).span()))};
+    }
+    std::string frame(kHeaderBytes, '\0');
+    WriteHeader(reinterpret_cast<std::byte*>(frame.data()), message.kind,
+                kHeaderBytes + message.body.size());
+    frame += AsText(message.body);
+    return {false, std::move(frame)};
+  }
+
+  void Send(Frame frame) {
+    unsent_bytes_ += frame.bytes.size();
+    frames_.push_back(std::move(frame));
+    WriteNext();
+  }
+
+  void WriteNext() {
+    if (writing_ || !accepted_ || frames_.empty() || ended_) return;
+    writing_ = true;
+    socket_.text(frames_.front().text);
+    socket_.async_write(
+        asio::buffer(frames_.front().bytes),
+        [self = Self()](const beast::error_code& error, size_t) { self->OnWritten(error); });
+  }
+
+  void OnWritten(const beast::error_code& error) {
+    writing_ = false;
+    unsent_bytes_ -= frames_.front().bytes.size();
+    frames_.pop_front();
+    if (error) return Finish();
+    if (inside_ != nullptr && unsent_bytes_ < kResumeBytes) inside_->ResumeReading();
+    WriteNext();
+    if (closing_ && !writing_) Close();
+  }
+
+  // Says why and closes, behind what is being written.
+  void End(websocket::close_code code, std::string_view why) {
+    if (closing_ || !accepted_) return;
+    closing_ = true;
+    reason_ = websocket::close_reason(
+        code, beast::string_view(why.data(), std::min<size_t>(why.size(), 100)));
+    LeaveInside();
+    if (!writing_) Close();
+  }
+
+  void Close() {
+    ended_ = true;
+    socket_.async_close(reason_, [self = Self()](const beast::error_code&) { self->Finish(); });
+  }
+
+  websocket::stream<HttpStream> socket_;
+  HttpRequest request_;
+  HttpResponse refusal_;
+  const std::string peer_;
+  beast::flat_buffer buffer_;
+  // It waits for what the process publishes even while nothing is read or written here.
+  std::shared_ptr<WebSocketSession> alive_;
+  std::deque<bool> owed_as_text_;  // An answer for each that the process owes.
+  std::deque<Frame> frames_;
+  size_t unsent_bytes_ = 0;
+  bool accepted_ = false, reading_ = false, writing_ = false;
+  bool closing_ = false, ended_ = false;
+  websocket::close_reason reason_;
+};
+
+}  // namespace
+
+void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
+                         const std::string& peer) {
+  std::make_shared<WebSocketSession>(sessions, std::move(stream), std::move(request), peer)
+      ->Begin();
+}
+
+}  // namespace tickstack::wire
