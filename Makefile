@@ -23,7 +23,7 @@ help:
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
-	@echo "make test-browser  a load test's report in a headless Chromium (installs it, 290 MB)"
+	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the report's pictures in docs/pictures/, by the same browser"
 	@echo "make bench         every benchmark"
 	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
@@ -66,6 +66,7 @@ test-qpython: build
 
 test-browser: build deps-browser
 	tests/browser/report_test.py --program $(PROGRAM)
+	tests/browser/http_test.py --program $(PROGRAM)
 
 pictures: build deps-browser
 	tests/browser/pictures.py --program $(PROGRAM)
