@@ -5,12 +5,44 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <fstream>
 
 #include "base/status.h"
 
 namespace tickstack {
 namespace {
+
+// The counters order nothing but themselves.
+std::atomic<size_t> live_mappings = 0;
+std::atomic<size_t> process_max_set = 0;
+std::atomic<Mapping::LetGo> let_go_of_some = nullptr;
+thread_local MappingReserve* innermost_reserve = nullptr;
+
+size_t ProcessMax() {
+  static const size_t of_kernel = [] {
+    size_t mappings = 65'530;  // The kernel's own default, should it not tell.
+    std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
+    return mappings;
+  }();
+  const size_t set = process_max_set.load(std::memory_order_relaxed);
+  return set > 0 ? set : of_kernel;
+}
+
+size_t MaxOfThread() {
+  return innermost_reserve != nullptr ? ProcessMax() - ProcessMax() / 16 : Mapping::Max();
+}
+
+// Takes one of the mappings that there may be.
+bool ClaimMapping() {
+  const size_t max = MaxOfThread();
+  size_t live = live_mappings.load(std::memory_order_relaxed);
+  while (live < max) {
+    if (live_mappings.compare_exchange_weak(live, live + 1, std::memory_order_relaxed)) return true;
+  }
+  return false;
+}
 
 absl::Status MapError(int error_number, const std::string& path, size_t bytes) {
   if (error_number == ENOMEM) {
@@ -24,8 +56,49 @@ absl::Status MapError(int error_number, const std::string& path, size_t bytes) {
 }  // namespace
 
 Mapping::~Mapping() {
-  if (data_ != nullptr) ::munmap(data_, bytes_);
+  if (data_ == nullptr) return;
+  ::munmap(data_, bytes_);
+  live_mappings.fetch_sub(1, std::memory_order_relaxed);
 }
+
+size_t Mapping::Live() { return live_mappings.load(std::memory_order_relaxed); }
+
+size_t Mapping::Max() { return ProcessMax() - ProcessMax() / 8; }
+
+void Mapping::SetProcessMax(size_t mappings) {
+  process_max_set.store(mappings, std::memory_order_relaxed);
+}
+
+void Mapping::SetLetGo(LetGo let_go) { let_go_of_some.store(let_go, std::memory_order_release); }
+
+absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int protection,
+                                     int flags, int fd) {
+  absl::Status error;
+  const LetGo let_go = let_go_of_some.load(std::memory_order_acquire);  // Pairs with SetLetGo.
+  bool claimed = ClaimMapping();
+  while (!claimed && let_go != nullptr && let_go()) claimed = ClaimMapping();
+  if (!claimed) {
+    error = ResourceExhausted(
+        "{}: not mapped: {} mappings are in use of at most {}, which vm.max_map_count={} leaves",
+        name, Live(), MaxOfThread(), ProcessMax());
+  } else {
+    void* const data = ::mmap(nullptr, bytes, protection, flags, fd, 0);
+    if (data != MAP_FAILED) return Mapping(static_cast<std::byte*>(data), bytes);
+    error = MapError(errno, name, bytes);
+    live_mappings.fetch_sub(1, std::memory_order_relaxed);
+  }
+  // Memory that was refused for its size is no matter of how many mappings there are.
+  const bool is_scarce =
+      !claimed || (fd >= 0 && error.code() == absl::StatusCode::kResourceExhausted);
+  for (MappingReserve* each = innermost_reserve; each != nullptr && is_scarce;
+       each = each->outer_) {
+    if (each->refused_.ok()) each->refused_ = error;
+  }
+  return error;
+}
+
+MappingReserve::MappingReserve() : outer_(innermost_reserve) { innermost_reserve = this; }
+MappingReserve::~MappingReserve() { innermost_reserve = outer_; }
 
 absl::StatusOr<Mapping> Mapping::OfFile(const std::string& path) {
   int fd;
@@ -50,19 +123,14 @@ absl::StatusOr<Mapping> Mapping::OfFile(const std::string& path) {
     ::close(fd);
     return Mapping();
   }
-  void* const data = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, fd, 0);
-  const int error_number = errno;
+  absl::StatusOr<Mapping> mapping = Map(path, bytes, PROT_READ, MAP_SHARED, fd);
   ::close(fd);
-  if (data == MAP_FAILED) return MapError(error_number, path, bytes);
-  return Mapping(static_cast<std::byte*>(data), bytes);
+  return mapping;
 }
 
 absl::StatusOr<Mapping> Mapping::OfMemory(size_t bytes) {
   if (bytes == 0) return Mapping();
-  void* const data =
-      ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return MapError(errno, "memory", bytes);
-  return Mapping(static_cast<std::byte*>(data), bytes);
+  return Map("memory", bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
 }  // namespace tickstack

@@ -5,7 +5,13 @@
 // A mapped file must not be cut short while it is mapped: who then reads beyond its new end is
 // killed by SIGBUS. Files of a database are written once, renamed into their place and never
 // changed in it, so only a hand does that. Logs are cut on purpose: base/file.h reads those.
-
+//
+// The kernel lets a process have vm.max_map_count mappings, its stacks and large allocations among
+// them: who takes the last one ends whoever next begins a thread. So these here are counted and
+// leave some of them to others:
+//
+//   0 ........................ 7/8 ........ 15/16 ........ vm.max_map_count
+//   any Mapping ..............| MappingReserve | the rest of the process
 #include <cstddef>
 #include <span>
 #include <string>
@@ -32,22 +38,54 @@ class Mapping {
 
   // All bytes of a regular file, read-only; the descriptor is closed again. Never waits, as opening
   // a pipe would. kNotFound if there is none, kInvalidArgument if it is no regular file,
-  // kResourceExhausted if the process has as many mappings as the kernel lets it
-  // (vm.max_map_count). Cost: some system calls; pages are read when they are first touched.
+  // kResourceExhausted if there are Max() mappings and nobody lets go of one, or the kernel
+  // refuses. Cost: some system calls; pages are read when they are first touched.
   static absl::StatusOr<Mapping> OfFile(const std::string& path);
 
   // `bytes` zero bytes that are the caller's alone, neither malloc's nor a query's scratch memory.
-  // kResourceExhausted if the system refuses. Cost: pages come when they are first touched.
+  // kResourceExhausted as for OfFile. Cost: pages come when they are first touched.
   static absl::StatusOr<Mapping> OfMemory(size_t bytes);
+
+  // How many there are in this process, and how many there may be. Threads: any.
+  static size_t Live();
+  static size_t Max();
+  // In place of vm.max_map_count, of which Max() is a part; 0: that again. For tests.
+  static void SetProcessMax(size_t mappings);
+  // Whom to ask for room when there are Max() of them: true if some were let go. It is asked on any
+  // thread, and whoever maps a file holds no lock that it takes. Set once.
+  using LetGo = bool (*)();
+  static void SetLetGo(LetGo let_go);
 
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
   std::span<std::byte> writable_bytes() { return {data_, bytes_}; }  // Only of OfMemory.
 
  private:
+  friend class MappingReserve;
   Mapping(std::byte* data, size_t bytes) : data_(data), bytes_(bytes) {}
+  static absl::StatusOr<Mapping> Map(const std::string& name, size_t bytes, int protection,
+                                     int flags, int fd);
 
   std::byte* data_ = nullptr;
   size_t bytes_ = 0;
+};
+
+// While it lives, its thread may take mappings beyond Max(), from a part of their own: for work
+// that must not fail because others took all, and needs few.
+class MappingReserve {
+ public:
+  MappingReserve();
+  ~MappingReserve();
+  MappingReserve(const MappingReserve&) = delete;
+  MappingReserve& operator=(const MappingReserve&) = delete;
+
+  // OK, or the first error of a file that this thread could not map meanwhile for want of mappings:
+  // for who leaves out what it cannot read, so that damage is told from scarcity.
+  const absl::Status& refused() const { return refused_; }
+
+ private:
+  friend class Mapping;
+  MappingReserve* const outer_;
+  absl::Status refused_;
 };
 
 }  // namespace tickstack

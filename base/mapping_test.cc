@@ -1,5 +1,6 @@
 #include "base/mapping.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -7,8 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "base/byte_buffer.h"
+#include "base/status.h"
 
 namespace tickstack {
 namespace {
@@ -23,6 +26,46 @@ TEST(Mapping, ShowsAFilesBytes) {
   EXPECT_EQ(AsText(mapping->bytes()), "some bytes");
   std::filesystem::remove(path);
   EXPECT_EQ(AsText(mapping->bytes()), "some bytes");  // A removed file stays while it is mapped.
+}
+
+// Some must be left to the rest of the process, and some of those to who made a reserve.
+TEST(Mapping, LeavesSomeOfTheProcesssMappingsToOthers) {
+  const std::string path = Scratch("many");
+  std::ofstream(path) << "some bytes";
+  const size_t before = Mapping::Live();
+  Mapping::SetProcessMax(before + 32);
+  std::vector<Mapping> mappings;
+  const auto map_all = [&] {
+    absl::StatusOr<Mapping> mapping = Mapping::OfFile(path);
+    for (; mapping.ok(); mapping = Mapping::OfFile(path)) mappings.push_back(*std::move(mapping));
+    return mapping.status();
+  };
+  const absl::Status refused = map_all();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(
+      Message(refused).find(fmt::format("{}: not mapped: {} mappings are in use of at most {}",
+                                        path, Mapping::Max(), Mapping::Max())),
+      std::string_view::npos)
+      << refused;
+  EXPECT_EQ(Mapping::Live(), Mapping::Max());
+  EXPECT_FALSE(Mapping::OfMemory(1).ok());
+  {
+    MappingReserve reserve;
+    EXPECT_TRUE(Mapping::OfFile(path).ok());
+    EXPECT_TRUE(reserve.refused().ok());
+    EXPECT_FALSE(map_all().ok());
+    EXPECT_EQ(reserve.refused().code(), absl::StatusCode::kResourceExhausted);
+    EXPECT_GT(Mapping::Live(), Mapping::Max());
+    EXPECT_LT(Mapping::Live(), before + 32);
+    const MappingReserve inner;
+    EXPECT_TRUE(inner.refused().ok());
+  }
+  EXPECT_FALSE(Mapping::OfFile(path).ok());  // The reserve is gone.
+  mappings.clear();
+  EXPECT_EQ(Mapping::Live(), before);
+  EXPECT_TRUE(Mapping::OfFile(path).ok());
+  Mapping::SetProcessMax(0);
+  std::filesystem::remove(path);
 }
 
 TEST(Mapping, OfAnEmptyFileIsEmpty) {

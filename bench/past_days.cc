@@ -14,11 +14,12 @@ namespace {
 
 template <typename T>
 absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::span<const T>& out,
+                        std::vector<std::shared_ptr<const ColumnFile>>& files,
                         std::vector<HeldBytes>& held) {
   const int at = table.Find(name);
   if (at < 0) return absl::OkStatus();  // Of the other table.
-  TS_ASSIGN_OR_RETURN(const ColumnFile* const file, table.Column(static_cast<size_t>(at)));
-  TS_ASSIGN_OR_RETURN(held.emplace_back(), file->Elements());
+  TS_ASSIGN_OR_RETURN(files.emplace_back(), table.Column(static_cast<size_t>(at)));
+  TS_ASSIGN_OR_RETURN(held.emplace_back(), files.back()->Elements());
   out = {reinterpret_cast<const T*>(held.back().data()), held.back().size() / sizeof(T)};
   return absl::OkStatus();
 }
@@ -26,7 +27,8 @@ absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::s
 absl::StatusOr<std::vector<SymbolId>> ReadSymbols(const SplayedTable& table) {
   const int at = table.Find("sym");
   if (at < 0) return NotFound("{}: no column sym", table.directory());
-  TS_ASSIGN_OR_RETURN(const ColumnFile* const file, table.Column(static_cast<size_t>(at)));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ColumnFile> file,
+                      table.Column(static_cast<size_t>(at)));
   std::vector<SymbolId> ids(file->rows());
   TS_RETURN_IF_ERROR(file->ReadSymbols({0, file->rows()}, ids));
   return ids;
@@ -59,12 +61,12 @@ absl::Status PastDays::Read(std::string_view name, std::vector<PastRows>& days) 
     PastRows& rows = days.emplace_back();
     rows.date = static_cast<int32_t>(database_->partitions()[i].value);
     TS_ASSIGN_OR_RETURN(rows.sym, ReadSymbols(*day));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "time", rows.time, held_));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "ex", rows.ex, held_));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "bid", rows.bid, held_));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "ask", rows.ask, held_));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "price", rows.price, held_));
-    TS_RETURN_IF_ERROR(ReadColumn(*day, "bsize", rows.bsize, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "time", rows.time, files_, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "ex", rows.ex, files_, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "bid", rows.bid, files_, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "ask", rows.ask, files_, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "price", rows.price, files_, held_));
+    TS_RETURN_IF_ERROR(ReadColumn(*day, "bsize", rows.bsize, files_, held_));
   }
   return absl::OkStatus();
 }

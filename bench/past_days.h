@@ -67,7 +67,9 @@ class PastDays {
   absl::Status Read(std::string_view table, std::vector<PastRows>& days);
 
   std::shared_ptr<const Database> database_;
-  std::vector<HeldBytes> held_;  // Where the spans point to.
+  // Where the spans point to.
+  std::vector<std::shared_ptr<const ColumnFile>> files_;
+  std::vector<HeldBytes> held_;
   std::vector<PastRows> quotes_, trades_;
   size_t quote_rows_ = 0;
 };

@@ -5,6 +5,7 @@
 
 #include "base/byte_buffer.h"
 #include "base/logging.h"
+#include "base/mapping.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "table/stored_value.h"
@@ -67,17 +68,25 @@ Value LoadedDatabase::PartitionValues() const {
   return Value::Vector(type, std::move(values));
 }
 
+absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Hdb::Load() const {
+  const MappingReserve reserve;
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<const Database> database, Database::Open(root_));
+  auto loaded = std::make_shared<const LoadedDatabase>(std::move(database));
+  TS_RETURN_IF_ERROR(reserve.refused());  // It lacks what is not damaged.
+  return loaded;
+}
+
 absl::Status Hdb::Reload() {
   const std::lock_guard loading(loading_);
   const int64_t begin_ns = MonotonicNs();
-  absl::StatusOr<std::shared_ptr<const Database>> database = Database::Open(root_);
-  if (!database.ok()) {
+  absl::StatusOr<std::shared_ptr<const LoadedDatabase>> result = Load();
+  if (!result.ok()) {
     reloads_failed_.fetch_add(1, std::memory_order_relaxed);
     const std::lock_guard lock(mutex_);
-    load_error_ = fmt::format("not loaded: {}", Message(database.status()));
-    return database.status();
+    load_error_ = fmt::format("not loaded: {}", Message(result.status()));
+    return result.status();
   }
-  auto loaded = std::make_shared<const LoadedDatabase>(*std::move(database));
+  std::shared_ptr<const LoadedDatabase> loaded = *std::move(result);
   const int64_t took_ns = MonotonicNs() - begin_ns;
   load_ns_.store(took_ns, std::memory_order_relaxed);
   LogInfo("database loaded root={} tables={} partitions={} symbols={} problems={} us={}", root_,

@@ -58,8 +58,9 @@ class Hdb {
 
   const std::string& root() const { return root_; }
   // Loads the database as it is now, in place of what was loaded; of several callers one at a time.
-  // After an error everything is as before. kNotFound: there is no such directory, or a segment of
-  // it is not there. problems() has the error until a load succeeds. Cost: Database::Open.
+  // After an error everything is as before. Errors: Database::Open's; also kResourceExhausted if a
+  // flat file or a splayed table cannot be mapped for want of mappings. problems() has the error
+  // until a load succeeds. Cost: Database::Open.
   absl::Status Reload();
   // nullptr: nothing was loaded yet.
   std::shared_ptr<const LoadedDatabase> current() const;
@@ -71,6 +72,8 @@ class Hdb {
   int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }  // The last one.
 
  private:
+  absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Load() const;
+
   const std::string root_;
   std::mutex loading_;        // Of those who reload: the newest state is the one that stays.
   mutable std::mutex mutex_;  // Of the next two, for as long as they are copied.

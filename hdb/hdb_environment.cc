@@ -3,8 +3,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/mapping.h"
 #include "base/status.h"
 #include "table/decompressed_image.h"
+#include "table/open_tables.h"
 
 namespace tickstack::hdb {
 namespace {
@@ -78,6 +80,9 @@ Value HdbEnvironment::Stats() const {
   add("decompressed_bytes", DecompressedBytes());
   add("cache_max_bytes", DecompressedCache::Instance().max_bytes());
   add("cache_evictions", DecompressedCache::Instance().evictions());
+  add("mappings", Mapping::Live());
+  add("mappings_max", Mapping::Max());
+  add("columns_let_go", OpenTables::Instance().columns_let_go());
   for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::move(values)));

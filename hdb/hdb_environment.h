@@ -15,8 +15,8 @@ namespace tickstack::hdb {
 //   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
 //                           there: what kdb+'s rdb sends at the end of a day
 //   .hdb.stats[]            dictionary of longs: what is loaded, reloads, the memory of
-//   decompressed
-//                           columns (table/decompressed_image.h), QueryCounters
+//                           decompressed columns (table/decompressed_image.h), mappings
+//                           (base/mapping.h), QueryCounters
 //   .hdb.problems[]         strings: what the last load left out, and why
 // Threads: any.
 class HdbEnvironment : public query::Environment {

@@ -16,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/logging.h"
+#include "base/mapping.h"
 #include "hdb/hdb_environment.h"
 #include "mem/tier.h"
 #include "query/errors.h"
@@ -250,6 +251,73 @@ TEST_F(HdbTest, QueriesReadMoreThanTheCacheHasRoomFor) {
   EXPECT_EQ(AskLong(".hdb.stats[][`cache_max_bytes]"), 40'000);
   EXPECT_LE(AskLong(".hdb.stats[][`decompressed_bytes]"), 40'000);
   cache.SetMaxBytes(max_bytes);
+}
+
+// Goal: files of past queries make room for others; a query that alone needs more than there is is
+// refused, and nothing else is. Method: 12 days of three columns, and 14 mappings for all of them.
+TEST_F(HdbTest, QueriesReadMoreFilesThanMayBeMapped) {
+  for (int day = 0; day < 12; ++day) WriteDay(day, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  Mapping::SetProcessMax(16);
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong = 0;
+  for (int thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&] {
+      for (int day = 0; day < 24; ++day) {
+        const absl::StatusOr<Value> sum = Evaluate(fmt::format(
+            "exec sum size from trade where date=date {},sym=`aig,time<2000.01.01D00:00:01",
+            day % 12));
+        if (!sum.ok() || sum->as<int64_t>() != 2) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
+  EXPECT_EQ(AskLong("exec sum size from trade"), 12 * 4);
+  EXPECT_EQ(AskLong(".hdb.stats[][`mappings_max]"), 14);
+  EXPECT_LE(AskLong(".hdb.stats[][`mappings]"), 14);
+  EXPECT_GT(AskLong(".hdb.stats[][`columns_let_go]"), 30);
+
+  const absl::StatusOr<Value> both = Evaluate("exec sum size from trade where time>2000.01.01D00");
+  EXPECT_EQ(query::QErrorText(both.status()), "limit");
+  EXPECT_THAT(std::string(Message(both.status())),
+              HasSubstr(" mappings are in use of at most 14, which vm.max_map_count=16 leaves"));
+  EXPECT_EQ(AskLong("exec sum size from trade"), 12 * 4);
+  EXPECT_EQ(AskLong("count trade"), 12 * 4);
+  Mapping::SetProcessMax(0);
+}
+
+// Goal: a load that finds no mappings fails, and what was loaded before stays. Method: others have
+// all but the part that is kept for loads, then that part, too.
+TEST_F(HdbTest, ALoadHasMappingsOfItsOwn) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  WriteDay(1, 4);
+  Mapping::SetProcessMax(64);
+  std::vector<Mapping> others;
+  const std::string file = root_ + "/sym";
+  const auto take_all = [&] {
+    absl::StatusOr<Mapping> mapping = Mapping::OfFile(file);
+    for (; mapping.ok(); mapping = Mapping::OfFile(file)) others.push_back(*std::move(mapping));
+  };
+  take_all();
+  EXPECT_EQ(ErrorOf("exec sum size from trade"), "limit");
+  EXPECT_TRUE(Evaluate("\\l .").ok());
+  WriteDay(2, 4);
+  {
+    const MappingReserve reserve;
+    take_all();
+  }
+  EXPECT_THAT(ErrorOf("\\l ."), HasSubstr("not mapped"));
+  EXPECT_EQ(AskLong("count tables[]"), 1);
+  EXPECT_EQ(AskLong(".hdb.stats[][`reloads_failed]"), 1);
+  EXPECT_EQ(AskLong("count date"), 2);
+  others.clear();
+  EXPECT_EQ(AskLong("exec sum size from trade"), 8);
+  EXPECT_TRUE(Evaluate("\\l .").ok());
+  EXPECT_EQ(AskLong("count trade"), 12);
+  EXPECT_EQ(AskLong("count .hdb.problems[]"), 0);
+  Mapping::SetProcessMax(0);
 }
 
 TEST_F(HdbTest, AQueryGoesOnWithWhatItBegan) {

@@ -40,6 +40,13 @@ absl::Status NyiError(std::string_view token);
 // A name that stands for nothing: the name itself, as in q.
 absl::Status NameError(std::string_view name);
 
+// What a file gave, or why not: a bound of the process that it reached is then the query's `limit`.
+template <typename T>
+absl::StatusOr<T> OrLimit(absl::StatusOr<T> of_file) {
+  if (of_file.status().code() != absl::StatusCode::kResourceExhausted) return of_file;
+  return LimitError("{}", Message(of_file.status()));
+}
+
 // Runs f() with its large blocks in `scratch` (nullptr: malloc's). If that is full: `limit: scratch
 // memory NAME is full`.
 template <typename F>

@@ -40,13 +40,13 @@ SymbolId IdOf(const SymbolDomain& domain, int64_t position) {
 absl::Status StoredColumn::OpenIn(size_t part) {
   PartColumn& column = columns_[part];
   TS_ASSIGN_OR_RETURN(column.opened, OpenPart(parts_->table(), parts_->parts()[part], index_));
-  const ColumnFile* const file = column.opened.file;
+  const ColumnFile* const file = column.opened.file.get();
   if (file == nullptr) {
     column.constant = ElementOf(column.opened.constant);
     return absl::OkStatus();
   }
   // Decompressed here by many threads, not by the one that reads the first row.
-  TS_ASSIGN_OR_RETURN(column.held, file->Hold());
+  TS_ASSIGN_OR_RETURN(column.held, OrLimit(file->Hold()));
   switch (file->kind()) {
     case ColumnKind::kItems:
       return absl::OkStatus();

@@ -29,8 +29,9 @@ namespace tickstack::query {
 class StoredColumn {
  public:
   // Opens the column in every part, several at a time. Errors: of the first file that is damaged,
-  // or of another type. Cost: some system calls a part; a compressed file is decompressed, and what
-  // that makes is held as long as this lives, whatever else is wanted meanwhile.
+  // or of another type; `limit` if the process has no mappings left, or no memory for what it
+  // decompresses. Cost: some system calls a part; a compressed file is decompressed, and what that
+  // makes is held as long as this lives, whatever else is wanted meanwhile.
   static absl::StatusOr<std::shared_ptr<const StoredColumn>> Open(
       std::shared_ptr<const StoredParts> parts, size_t column, const Budget& budget);
 

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "query/elements.h"
+#include "query/errors.h"
 #include "query/parallel.h"
 
 namespace tickstack::query {
@@ -18,7 +19,7 @@ Value PartitionItem(Type type, int64_t value) {
 Schema SchemaOf(const SplayedTable& table, std::string_view name) {
   Schema schema{std::string(name), {}, 0};
   for (size_t i = 0; i < table.columns(); ++i) {
-    const absl::StatusOr<const ColumnFile*> file = table.Column(i);
+    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file = table.Column(i);
     schema.columns.push_back({table.column_names()[i], file.ok() ? (*file)->type() : Type::kList});
   }
   return schema;
@@ -69,7 +70,8 @@ Attribute StoredTable::AttributeOf(size_t column) const {
     if (!table.ok() || *table == nullptr) continue;
     const int at = (*table)->Find(schema_.columns[column].name);
     if (at < 0) return Attribute::kNone;
-    const absl::StatusOr<const ColumnFile*> file = (*table)->Column(static_cast<size_t>(at));
+    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
+        (*table)->Column(static_cast<size_t>(at));
     return file.ok() ? (*file)->attribute() : Attribute::kNone;
   }
   return Attribute::kNone;
@@ -84,10 +86,11 @@ absl::StatusOr<std::shared_ptr<const StoredParts>> StoredParts::Open(
   TS_RETURN_IF_ERROR(ParallelRanges(
       budget, partitions.size(), kParts, [&](size_t begin, size_t end) -> absl::Status {
         for (size_t i = begin; i < end; ++i) {
-          TS_ASSIGN_OR_RETURN(const SplayedTable* const in, opened->table().In(partitions[i]));
+          TS_ASSIGN_OR_RETURN(const SplayedTable* const in,
+                              OrLimit(opened->table().In(partitions[i])));
           uint64_t rows = 0;
           if (in != nullptr) {
-            TS_ASSIGN_OR_RETURN(rows, in->Rows());
+            TS_ASSIGN_OR_RETURN(rows, OrLimit(in->Rows()));
           }
           found[i] = {partitions[i], in, 0, static_cast<size_t>(rows)};
         }
@@ -122,7 +125,7 @@ absl::StatusOr<StoredColumnPart> OpenPart(const StoredTable& table, const Stored
     opened.constant = NullOf(spec.type);
     return opened;
   }
-  TS_ASSIGN_OR_RETURN(opened.file, part.table->Column(static_cast<size_t>(at)));
+  TS_ASSIGN_OR_RETURN(opened.file, OrLimit(part.table->Column(static_cast<size_t>(at))));
   if (opened.file->type() != spec.type) {
     return DataLoss("{}: a column of {}, expected {} as in the newest partition",
                     opened.file->path(), NameOf(opened.file->type()), NameOf(spec.type));

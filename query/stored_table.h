@@ -74,7 +74,8 @@ struct StoredPart {
 class StoredParts {
  public:
   // The partitions whose numbers ascend in `partitions`, those without the table and without rows
-  // left out. Cost: opens one column of each. Errors: of the file that cannot be counted.
+  // left out. Cost: opens one column of each, the first time. Errors: of the file that cannot be
+  // counted; `limit` if the process has no mappings left.
   static absl::StatusOr<std::shared_ptr<const StoredParts>> Open(
       std::shared_ptr<const StoredTable> table, std::span<const uint32_t> partitions,
       const Budget& budget);
@@ -103,10 +104,11 @@ class StoredParts {
 
 // A column in one part: its file, or a value that all rows have.
 struct StoredColumnPart {
-  const ColumnFile* file = nullptr;  // nullptr: none, every row has `constant`.
-  Value constant;                    // The partition's value; the null of what the part lacks.
+  std::shared_ptr<const ColumnFile> file;  // nullptr: none, every row has `constant`.
+  Value constant;  // The partition's value; the null of what the part lacks.
 };
-// Opens it. kDataLoss if the file is of another type than the table's column.
+// Opens it. kDataLoss if the file is of another type than the table's column; `limit` if the
+// process has no mappings left.
 absl::StatusOr<StoredColumnPart> OpenPart(const StoredTable& table, const StoredPart& part,
                                           size_t column);
 

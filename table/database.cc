@@ -11,6 +11,7 @@
 #include "base/byte_buffer.h"
 #include "base/directory.h"
 #include "base/file.h"
+#include "base/mapping.h"
 #include "base/status.h"
 #include "table/kdb_format.h"
 #include "table/segment_moves.h"
@@ -131,7 +132,8 @@ void PartitionedTable::ReadSchema() {
       ColumnSpec& spec = schema_.columns[i];
       const int at = (*part)->Find(spec.name);
       if (at < 0) return false;
-      const absl::StatusOr<const ColumnFile*> column = (*part)->Column(static_cast<size_t>(at));
+      const absl::StatusOr<std::shared_ptr<const ColumnFile>> column =
+          (*part)->Column(static_cast<size_t>(at));
       if (column.ok()) spec.type = (*column)->type();
       return column.ok();
     });
@@ -141,11 +143,14 @@ void PartitionedTable::ReadSchema() {
 
 absl::StatusOr<std::shared_ptr<const Database>> Database::Open(const std::string& root,
                                                                const Options& options) {
+  // What cannot be mapped is not damaged: a database without it would be another one.
+  const MappingReserve reserve;
   std::shared_ptr<Database> database(new Database());
   database->root_ = root;
   TS_RETURN_IF_ERROR(database->ReadRoot(options));
   TS_RETURN_IF_ERROR(database->ReadPartitions(options));
   database->ReadPartitionedTables();
+  TS_RETURN_IF_ERROR(reserve.refused());
   return database;
 }
 

@@ -79,8 +79,9 @@ class Database {
 
   // Lists directories and reads the domains, the newest partition's `.d` and the first page of its
   // columns. kNotFound if there is no such directory, segment or partition; kInvalidArgument if a
-  // segment is there twice. What is damaged or foreign inside does not stop it: problems() names
-  // it. An empty directory is an empty database. Cost: one listing per segment and of the newest
+  // segment is there twice; kResourceExhausted if the process has no mappings left, even of the
+  // MappingReserve. What is damaged or foreign inside does not stop it: problems() names it. An
+  // empty directory is an empty database. Cost: one listing per segment and of the newest
   // partition, about 50 ns a symbol.
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root,
                                                               const Options& options);

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "base/mapping.h"
 #include "base/status.h"
 #include "table/kdb_file_testing.h"
+#include "table/open_tables.h"
 
 namespace tickstack {
 namespace {
@@ -52,6 +54,66 @@ TEST_F(DatabaseTest, OfAnEmptyDirectoryIsEmpty) {
   EXPECT_THAT(database->partitions(), IsEmpty());
   EXPECT_THAT(database->problems(), IsEmpty());
   EXPECT_EQ(Database::Open(files_.PathOf("nothing")).status().code(), absl::StatusCode::kNotFound);
+}
+
+// Goal: what nobody holds is let go when there are no mappings left; what somebody holds stays.
+// Method: three days of two columns, and five mappings for them.
+TEST_F(DatabaseTest, ColumnsThatNobodyHoldsMakeRoomForOthers) {
+  files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
+  for (const char* day : {"2024.01.01", "2024.01.02", "2024.01.03"}) WriteTrade(day, {1, 2});
+  const auto database = Open();
+  const auto day = [&](size_t number) { return *database->FindPartitioned("trade")->In(number); };
+  const auto open = [&](size_t number, size_t column) { return *day(number)->Column(column); };
+  const uint64_t let_go = OpenTables::Instance().columns_let_go();
+  ASSERT_EQ(Mapping::Live(), 2u);  // Those of the newest day.
+  Mapping::SetProcessMax(5);
+  ASSERT_EQ(Mapping::Max(), 5u);
+
+  const std::shared_ptr<const ColumnFile> held = open(0, 1);
+  for (const size_t number : {1u, 2u, 1u}) EXPECT_EQ(open(number, 0)->rows(), 2u);
+  EXPECT_EQ(OpenTables::Instance().columns_let_go(), let_go);
+  for (size_t number = 0; number < 3; ++number) {
+    for (size_t column = 0; column < 2; ++column) EXPECT_EQ(open(number, column)->rows(), 2u);
+  }
+  EXPECT_GT(OpenTables::Instance().columns_let_go(), let_go);
+  EXPECT_LE(Mapping::Live(), Mapping::Max());
+  EXPECT_EQ(open(0, 1), held);
+  EXPECT_EQ(*held->ItemAt(1), Value::Long(2));
+
+  std::vector<std::shared_ptr<const ColumnFile>> all;
+  absl::Status refused;
+  for (size_t i = 0; i < 6 && refused.ok(); ++i) {
+    absl::StatusOr<std::shared_ptr<const ColumnFile>> column = day(i / 2)->Column(i % 2);
+    refused = column.status();
+    if (column.ok()) all.push_back(*std::move(column));
+  }
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  EXPECT_EQ(*day(2)->Rows(), 2u);  // It is known without a look at a file.
+  all.clear();
+  EXPECT_TRUE(day(2)->Column(1).ok());
+  Mapping::SetProcessMax(0);
+}
+
+// What cannot be mapped is not damaged: without its newest day the database would be another one.
+TEST_F(DatabaseTest, WantOfMappingsIsNoDamage) {
+  files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
+  WriteTrade("2024.01.01", {1, 2});
+  Mapping::SetProcessMax(Mapping::Live() + 16);
+  std::vector<Mapping> others;
+  while (Mapping::Live() < Mapping::Max()) {
+    others.push_back(*Mapping::OfFile(files_.PathOf("sym")));
+  }
+  EXPECT_NE(Open()->FindPartitioned("trade"), nullptr);  // By its reserve.
+  const MappingReserve reserve;
+  while (reserve.refused().ok()) {
+    absl::StatusOr<Mapping> other = Mapping::OfFile(files_.PathOf("sym"));
+    if (other.ok()) others.push_back(*std::move(other));
+  }
+  const absl::Status refused = Database::Open(files_.root()).status();
+  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
+  others.clear();
+  EXPECT_THAT(Open()->problems(), IsEmpty());
+  Mapping::SetProcessMax(0);
 }
 
 TEST_F(DatabaseTest, ReadsPartitionsInOrderAndTheirTables) {

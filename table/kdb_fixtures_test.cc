@@ -403,7 +403,7 @@ TEST_F(Fixtures, EveryDatabaseOpensAndItsColumnsCanBeRead) {
   size_t databases = 0, columns = 0;
   std::vector<std::string> errors;
   const auto read_last_row = [&](const SplayedTable& table, size_t i) -> absl::Status {
-    TS_ASSIGN_OR_RETURN(const ColumnFile* const column, table.Column(i));
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ColumnFile> column, table.Column(i));
     ++columns;
     return column->rows() == 0 ? absl::OkStatus() : column->ItemAt(column->rows() - 1).status();
   };

@@ -17,11 +17,13 @@
 
 #include "absl/status/statusor.h"
 #include "table/column_file.h"
+#include "table/open_tables.h"
 
 namespace tickstack {
 
-// Immutable; a column is opened when it is first asked for. Threads: any. A file that `.d` does not
-// name is no part of the table. Errors name the file.
+// Immutable; a column is opened when it is first asked for, and kept as long as the process has
+// mappings enough (open_tables.h). Threads: any. A file that `.d` does not name is no part of the
+// table. Errors name the file.
 class SplayedTable {
  public:
   // Reads `.d`. kNotFound if there is none. Cost: that file.
@@ -38,23 +40,31 @@ class SplayedTable {
   // column's error if none can. Cost: opens that column, once.
   absl::StatusOr<uint64_t> Rows() const;
 
-  // Column `i`, opened on the first call. Lives as long as the table. An error (no file, damage, a
-  // count of rows that is not the table's) is that column's alone, and found anew by every call.
-  absl::StatusOr<const ColumnFile*> Column(size_t i) const;
+  // Column `i`, opened if it is not open. Who holds it keeps its mapping. An error (no file,
+  // damage, a count of rows that is not the table's) is that column's alone, and found anew by
+  // every call. kResourceExhausted if the process has no mappings left.
+  absl::StatusOr<std::shared_ptr<const ColumnFile>> Column(size_t i) const;
+
+  // Moves columns that nobody holds to `gone`; if one was asked for since the last call, only with
+  // `used_too`.
+  void LetGo(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
 
  private:
   SplayedTable(std::string directory, std::vector<std::string> names,
                std::shared_ptr<const SymbolDomains> domains);
-  absl::StatusOr<const ColumnFile*> OpenOnce(size_t i) const;
+  std::shared_ptr<const ColumnFile> FindOpen(size_t i) const;
+  absl::StatusOr<std::shared_ptr<const ColumnFile>> OpenOnce(size_t i) const;
 
   const std::string directory_;
   const std::vector<std::string> names_;
   const std::shared_ptr<const SymbolDomains> domains_;
-  mutable std::mutex mutex_;                                      // Of threads that open a column.
-  mutable std::vector<std::shared_ptr<const ColumnFile>> files_;  // Guarded by mutex_.
-  // What files_ holds, for those who find it there: nullptr, then one store with release, which
-  // pairs with the acquire in OpenOnce.
-  const std::unique_ptr<std::atomic<const ColumnFile*>[]> opened_;
+  mutable std::mutex opening_;  // Of threads that open a column: before mutex_.
+  mutable std::mutex mutex_;  // Of files_, for as long as one is copied: never while one is opened.
+  mutable std::vector<std::shared_ptr<const ColumnFile>> files_;
+  mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Ordered with nothing.
+  mutable std::atomic<bool> used_{false};             // Since LetGo came by. Ordered with nothing.
+  static constexpr uint64_t kRowsUnknown = UINT64_MAX;
+  const OpenTables::Entry entry_;  // The last one: others may come by once it is there.
 };
 
 }  // namespace tickstack
