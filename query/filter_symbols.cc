@@ -18,6 +18,7 @@ class SymbolIdSet {
   void Add(std::string_view name) {
     if (name.empty()) null_ = true;
     const std::optional<SymbolId> id = symbols_.Find(name);
+    if (!id.has_value()) all_known_ = false;
     // A name that is newer than this set is in no row of the snapshot... nor can it be looked up.
     if (id.has_value() && *id >= 0 && static_cast<size_t>(*id) < ids_.size()) {
       ids_[static_cast<size_t>(*id)] = true;
@@ -25,11 +26,14 @@ class SymbolIdSet {
   }
   template <typename F>
   void AddIf(F passes) {
+    all_known_ = false;
     null_ = passes(std::string_view());
     for (size_t id = 0; id < ids_.size(); ++id) {
       ids_[id] = passes(symbols_.NameOf(static_cast<SymbolId>(id)));
     }
   }
+  // Whether no name without a number can pass.
+  bool all_known() const { return all_known_; }
   bool Contains(SymbolId id) const {
     return id < 0 ? null_ : static_cast<size_t>(id) < ids_.size() && ids_[static_cast<size_t>(id)];
   }
@@ -45,6 +49,7 @@ class SymbolIdSet {
   const SymbolTable& symbols_;
   ScratchVector<uint8_t> ids_;
   bool null_ = false;
+  bool all_known_ = true;
 };
 
 // nullopt: the condition is none on names.
@@ -74,6 +79,10 @@ bool Negates(const Condition& condition) {
 absl::StatusOr<std::optional<SymbolRows>> FromIndex(const Slice& slice, const Condition& condition,
                                                     const SymbolIdSet& set) {
   if (!slice.IsAll() || !slice.column.indexed() || Negates(condition)) return std::nullopt;
+  // Rows whose name is in no domain may be among those that are asked for.
+  if (slice.column.stored() != nullptr && !set.all_known()) {
+    TS_RETURN_IF_ERROR(slice.column.stored()->CheckNames());
+  }
   ScratchVector<SymbolId> ids;
   set.ForEach([&](SymbolId id) { ids.push_back(id); });
   return SymbolRows::Of(slice.column, ids);

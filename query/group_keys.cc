@@ -58,7 +58,8 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeStoredGroups(
   if (!keys.has_value()) return nullptr;
   if (keys->symbol.has_value() && !left_.symbols.has_value()) {
     if (!left_.rows->IsAllOf(view_.stored->rows())) return nullptr;
-    TS_ASSIGN_OR_RETURN(left_.symbols, SymbolRows::All(*keys->symbol, context_.budget));
+    TS_ASSIGN_OR_RETURN(left_.symbols,
+                        SymbolRows::All(*keys->symbol, *left_.rows, context_.budget));
   }
   const bool of_another_column = keys->symbol.has_value() && left_.symbols.has_value() &&
                                  left_.symbols->key().index() != keys->symbol->index();

@@ -27,7 +27,7 @@ size_t PlaceOf(SymbolId id) { return id == kNullSymbol ? 0 : static_cast<size_t>
 }  // namespace
 
 absl::Status IndexedSide::FindStoredRows(Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const SymbolRows all, SymbolRows::All(key_, budget));
+  TS_ASSIGN_OR_RETURN(const SymbolRows all, SymbolRows::All(key_, *rows_, budget));
   TS_RETURN_IF_ERROR(budget.Charge(static_cast<size_t>(symbols().size()) + 1,
                                    sizeof(std::shared_ptr<const RowSet>)));
   auto by_symbol = std::make_shared<std::vector<std::shared_ptr<const RowSet>>>(

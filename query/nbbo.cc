@@ -201,7 +201,7 @@ absl::StatusOr<std::optional<PartedNbboRun>> PartedNbboRun::Make(const Slice& sy
     return std::nullopt;
   }
   PartedNbboRun run(venues, sides, symbol.count(), budget);
-  TS_ASSIGN_OR_RETURN(const SymbolRows all, SymbolRows::All(symbol.column, budget));
+  TS_ASSIGN_OR_RETURN(const SymbolRows all, SymbolRows::All(symbol.column, *symbol.rows, budget));
   const uint64_t first = symbol.rows->begin_row(), last = symbol.rows->end_row();
   for (size_t i = 0; i < all.count(); ++i) {
     run.symbols_.push_back(run.pieces_.size());

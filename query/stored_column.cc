@@ -29,12 +29,6 @@ std::vector<std::byte> ElementOf(const Value& constant) {
   return element;
 }
 
-// The id that a position of an index has in its domain; kNullSymbol for the null.
-SymbolId IdOf(const SymbolDomain& domain, int64_t position) {
-  if (position < 0 || static_cast<uint64_t>(position) >= domain.ids().size()) return kNullSymbol;
-  return domain.ids()[static_cast<size_t>(position)];
-}
-
 }  // namespace
 
 absl::Status StoredColumn::OpenIn(size_t part) {
@@ -124,12 +118,27 @@ absl::StatusOr<Value> StoredColumn::At(size_t row) const {
   return part.opened.file->ItemAt(row - chunk.begin_row);
 }
 
+absl::Status StoredColumn::CheckNamesIn(size_t part) const {
+  const ColumnFile& file = *columns_[part].opened.file;
+  const PartedIndex& index = *columns_[part].index;
+  const std::optional<size_t> outside = index.FindOutside(file.domain()->ids().size());
+  if (!outside) return absl::OkStatus();
+  return file.OutsideOfDomain(index.rows(*outside).begin_row, index.key(*outside));
+}
+
+absl::Status StoredColumn::CheckNames() const {
+  TS_CHECK(indexed_);
+  for (size_t i = 0; i < columns_.size(); ++i) TS_RETURN_IF_ERROR(CheckNamesIn(i));
+  return absl::OkStatus();
+}
+
 absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) const {
   TS_CHECK(indexed_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     const PartColumn& part = columns_[i];
     const uint64_t begin_row = parts_->parts()[i].begin_row;
     const SymbolDomain& domain = *part.opened.file->domain();
+    const size_t first = ranges.size();
     const auto add = [&](int64_t position) -> absl::Status {
       TS_ASSIGN_OR_RETURN(const std::optional<RowRange> found, part.opened.file->RowsOf(position));
       if (found.has_value() && found->rows() > 0) {
@@ -138,22 +147,27 @@ absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) 
       return absl::OkStatus();
     };
     if (domain.positions_are_ids() && id != kNullSymbol) {
-      TS_RETURN_IF_ERROR(add(id));
-      continue;
+      if (static_cast<size_t>(id) < domain.ids().size()) TS_RETURN_IF_ERROR(add(id));
+    } else {
+      // Several positions may be of this name, and come in any order.
+      for (size_t key = 0; key < part.index->keys(); ++key) {
+        const int64_t position = part.index->key(key);
+        if (domain.IdAt(position) == id) TS_RETURN_IF_ERROR(add(position));
+      }
+      std::sort(ranges.begin() + static_cast<ptrdiff_t>(first), ranges.end(),
+                [](const RowRange& a, const RowRange& b) { return a.begin_row < b.begin_row; });
     }
-    // Several positions may be of this name, and come in any order.
-    const size_t first = ranges.size();
-    for (size_t key = 0; key < part.index->keys(); ++key) {
-      const int64_t position = part.index->key(key);
-      if (IdOf(domain, position) == id) TS_RETURN_IF_ERROR(add(position));
+    if (ranges.size() > first || id == kNullSymbol) continue;
+    if (const absl::Status named = CheckNamesIn(i); !named.ok()) {
+      const bool has_name = std::ranges::find(domain.ids(), id) != domain.ids().end();
+      if (!has_name) return named;
     }
-    std::sort(ranges.begin() + static_cast<ptrdiff_t>(first), ranges.end(),
-              [](const RowRange& a, const RowRange& b) { return a.begin_row < b.begin_row; });
   }
   return absl::OkStatus();
 }
 
-absl::Status StoredColumn::ForEachRange(absl::FunctionRef<void(SymbolId, RowRange)> f) const {
+absl::Status StoredColumn::ForEachRange(const RowSet& rows,
+                                        absl::FunctionRef<void(SymbolId, RowRange)> f) const {
   TS_CHECK(indexed_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     const PartColumn& part = columns_[i];
@@ -162,8 +176,17 @@ absl::Status StoredColumn::ForEachRange(absl::FunctionRef<void(SymbolId, RowRang
       const int64_t position = part.index->key(key);
       TS_ASSIGN_OR_RETURN(const std::optional<RowRange> found, part.opened.file->RowsOf(position));
       if (!found.has_value() || found->rows() == 0) continue;
-      f(IdOf(*part.opened.file->domain(), position),
-        {begin_row + found->begin_row, begin_row + found->end_row});
+      const RowRange range = {begin_row + found->begin_row, begin_row + found->end_row};
+      if (const std::optional<SymbolId> id = part.opened.file->domain()->IdAt(position)) {
+        f(*id, range);
+        continue;
+      }
+      std::optional<uint64_t> asked;
+      EachRangeOf(rows, [&](uint64_t begin, uint64_t end) {
+        const uint64_t row = std::max(begin, range.begin_row);
+        if (!asked && row < std::min(end, range.end_row)) asked = row;
+      });
+      if (asked) return part.opened.file->OutsideOfDomain(*asked - begin_row, position);
     }
   }
   return absl::OkStatus();

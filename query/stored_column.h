@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "query/budget.h"
+#include "query/rows.h"
 #include "query/stored_table.h"
 #include "table/held_bytes.h"
 #include "table/parted_index.h"
@@ -57,7 +58,8 @@ class StoredColumn {
   // part.
   bool indexed() const { return indexed_; }
   // Of an indexed column: the ranges of rows of a name, ascending; appended to `ranges`. kDataLoss
-  // if an index is not that of its rows.
+  // if an index is not that of its rows; also if a part's domain lacks the name, and rows of it
+  // have positions that it lacks as well: they may be of that name.
   absl::Status RangesOf(SymbolId id, std::vector<RowRange>& ranges) const;
   // The index of a part of an indexed column, whose rows count from the part's first one.
   const PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
@@ -65,8 +67,13 @@ class StoredColumn {
   AscendingRanges& AscendingIn(size_t part) const {
     return columns_[part].opened.file->ascending();
   }
-  // Calls f for each name and range of it, part by part.
-  absl::Status ForEachRange(absl::FunctionRef<void(SymbolId, RowRange)> f) const;
+  // Of an indexed column: kDataLoss if rows of it have positions that their domain lacks, so that
+  // nobody knows what names they have.
+  absl::Status CheckNames() const;
+  // Calls f for each name and range of it, part by part. kDataLoss as for RangesOf, and if one of
+  // `rows` has a position that its domain lacks.
+  absl::Status ForEachRange(const RowSet& rows,
+                            absl::FunctionRef<void(SymbolId, RowRange)> f) const;
 
  private:
   struct PartColumn {
@@ -80,6 +87,7 @@ class StoredColumn {
   StoredColumn(std::shared_ptr<const StoredParts> parts, size_t index)
       : parts_(std::move(parts)), index_(index), columns_(parts_->parts().size()) {}
   absl::Status OpenIn(size_t part);
+  absl::Status CheckNamesIn(size_t part) const;
 
   const std::shared_ptr<const StoredParts> parts_;
   const size_t index_;

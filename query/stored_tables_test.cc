@@ -286,6 +286,42 @@ TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
             tables.Ask("exec last venue from memory where date=2024.01.05"));
 }
 
+// Its index has it as well: the rows of all symbols are then a query's without a look at one. What
+// is not about those rows is answered as ever.
+TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
+  Tables tables(3, false, false);
+  const std::string path = tables.PathOf(1) + "/trade/sym", domain = tables.PathOf(1) + "/../sym";
+  // As if the last names had been cut off the domain: `s1`, which every day has, among them.
+  const uint64_t kept = 8 + sizeof("s0");
+  std::filesystem::resize_file(domain, kept);
+  Overwrite(domain, 4, std::string("\1\0\0\0", 4));
+  tables.Load();
+  for (const std::string_view query :
+       {"select n:count i by sym from disk where date=2024.01.02",
+        "select n:count i by date,sym from disk where date=2024.01.02",
+        "select from disk where date=2024.01.02,sym=`s1",
+        "select from disk where date=2024.01.02,sym in `s0`s1",
+        "select from disk where date=2024.01.02,sym like \"s*\"",
+        "select from disk where date=2024.01.02,sym<>`s0",
+        "exec distinct sym from disk where date=2024.01.02",
+        "select sym from disk where date=2024.01.02",
+        "aj[`sym`time;([]sym:`s0`s0;time:2#0D00:01);select sym,time,price from disk "
+        "where date=2024.01.02]"}) {
+    EXPECT_THAT(tables.Ask(query),
+                testing::AllOf(StartsWith("'"), HasSubstr(path + ": byte "), HasSubstr(": row "),
+                               HasSubstr(" has position "), HasSubstr("domain sym has 1 names")))
+        << query;
+  }
+  for (const std::string_view query :
+       {"select sum size by date from T", "select time,price,size from T where date=2024.01.02,sym=`s0",
+        "select count i by sym from T where sym=`s0",
+        "aj[`sym`time;([]sym:`s0`s0;time:2#0D00:01);select sym,time,price from T "
+        "where date=2024.01.02,sym=`s0]"}) {
+    EXPECT_EQ(tables.Ask(Over(query, "disk")), tables.Ask(Over(query, "memory"))) << query;
+  }
+  EXPECT_EQ(tables.Ask("count select from disk where date=2024.01.02,sym=`"), "0");
+}
+
 TEST(StoredTables, AColumnOfAnotherTypeThanTheNewestIsAnErrorByItsFile) {
   Tables tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/price";

@@ -29,14 +29,14 @@ absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const Sym
   return found;
 }
 
-absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, Budget& budget) {
+absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, const RowSet& rows, Budget& budget) {
   struct Range {
     SymbolId id;
     RowRange rows;
   };
   std::vector<Range> all;
-  TS_RETURN_IF_ERROR(
-      key.stored()->ForEachRange([&](SymbolId id, RowRange rows) { all.push_back({id, rows}); }));
+  TS_RETURN_IF_ERROR(key.stored()->ForEachRange(
+      rows, [&](SymbolId id, RowRange of_symbol) { all.push_back({id, of_symbol}); }));
   TS_RETURN_IF_ERROR(budget.Charge(all.size(), sizeof(Range) + sizeof(RowRange)));
   std::ranges::sort(all, [](const Range& a, const Range& b) {
     return a.id != b.id ? a.id < b.id : a.rows.begin_row < b.rows.begin_row;

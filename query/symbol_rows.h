@@ -23,10 +23,11 @@ namespace tickstack::query {
 class SymbolRows {
  public:
   // `key` is the indexed column of a captured or stored table; symbols without rows are left out.
-  // kDataLoss if the index of a stored part is damaged.
+  // kDataLoss if the index of a stored part is damaged; see StoredColumn::RangesOf.
   static absl::StatusOr<SymbolRows> Of(const Column& key, std::span<const SymbolId> ids);
-  // Of all symbols; of a stored table.
-  static absl::StatusOr<SymbolRows> All(const Column& key, Budget& budget);
+  // Of all symbols, of all rows of a stored table. `rows` are those that are asked about: kDataLoss
+  // if one of them has a position that its domain lacks.
+  static absl::StatusOr<SymbolRows> All(const Column& key, const RowSet& rows, Budget& budget);
 
   size_t count() const { return rows_.size(); }  // Symbols.
   SymbolId IdOf(size_t i) const { return ids_[i]; }

@@ -169,14 +169,17 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
     const uint64_t row = rows.begin_row + i;
     const int64_t position = PositionAt(positions, layout_.width, row);
     const std::optional<SymbolId> id = domain_->IdAt(position);
-    if (!id) [[unlikely]] {
-      return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
-                      layout_.data_offset + row * layout_.width, row, position, layout_.domain,
-                      domain_->ids().size());
-    }
+    if (!id) [[unlikely]]
+      return OutsideOfDomain(row, position);
     out[i] = *id;
   }
   return absl::OkStatus();
+}
+
+absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
+  return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
+                  layout_.data_offset + row * layout_.width, row, position, layout_.domain,
+                  domain_->ids().size());
 }
 
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {

@@ -73,6 +73,9 @@ class ColumnFile {
   // it: then `out` is partly filled. Cost: one pass.
   absl::Status ReadSymbols(RowRange rows, std::span<SymbolId> out) const;
 
+  // What is wrong with a row of kEnum whose position its domain does not have: kDataLoss.
+  absl::Status OutsideOfDomain(uint64_t row, int64_t position) const;
+
   // The index of attribute parted; nullptr if there is none or it contradicts itself. Whether the
   // rows agree is not looked at. Cost: PartedIndex::Parse once, then none.
   absl::StatusOr<const PartedIndex*> Parted() const;

@@ -88,6 +88,17 @@ std::optional<RowRange> PartedIndex::Find(int64_t key) const {
   return rows(*found);
 }
 
+std::optional<size_t> PartedIndex::FindOutside(uint64_t names) const {
+  if (keys_.empty()) return std::nullopt;
+  const uint32_t largest = by_key_.back();
+  if (keys_[largest] >= 0 && static_cast<uint64_t>(keys_[largest]) >= names) return largest;
+  const auto above_null =
+      std::partition_point(by_key_.begin(), by_key_.end(),
+                           [this](uint32_t number) { return keys_[number] <= kNullPosition; });
+  if (above_null == by_key_.end() || keys_[*above_null] >= 0) return std::nullopt;
+  return *above_null;
+}
+
 size_t PartedIndex::KeyOfRow(uint64_t row) const {
   return static_cast<size_t>(std::upper_bound(starts_.begin(), starts_.end(), row) -
                              starts_.begin()) -

@@ -52,6 +52,9 @@ class PartedIndex {
   RowRange rows(size_t i) const { return {starts_[i], starts_[i + 1]}; }
   // The rows of a position; nullopt if it has none. Cost: a binary search.
   std::optional<RowRange> Find(int64_t key) const;
+  // A key that is neither null nor below `names`: its number; nullopt: none is. Cost: a binary
+  // search.
+  std::optional<size_t> FindOutside(uint64_t names) const;
   // Which key a row is of: a number below keys(). `row` is one of the column's. Cost: as Find.
   size_t KeyOfRow(uint64_t row) const;
 
