@@ -4,53 +4,24 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <optional>
 #include <utility>
 
-#include "base/byte_buffer.h"
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/mapping.h"
 #include "base/status.h"
 #include "table/kdb_format.h"
+#include "table/segment_list.h"
 #include "table/segment_moves.h"
 
 namespace tickstack {
 namespace {
 
 constexpr std::string_view kSegmentList = "par.txt";
-constexpr uint64_t kSegmentListBytesMax = uint64_t{1} << 20;
 
 // kdb+ takes no notice of hidden entries, nor of names that end in $; programs keep theirs there.
 bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
-
-struct Line {
-  size_t number;  // From 1.
-  std::string text;
-};
-
-// Lines without their ends, trailing slashes and blanks; empty ones left out.
-std::vector<Line> LinesOf(std::string_view text) {
-  std::vector<Line> lines;
-  for (size_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-    while (line.size() > 1 && line.back() == '/') line.remove_suffix(1);
-    if (!line.empty()) lines.push_back({number, std::string(line)});
-  }
-  return lines;
-}
-
-// Which directory a path leads to, whatever it is called; nullopt: none.
-using DirectoryId = std::pair<dev_t, ino_t>;
-std::optional<DirectoryId> IdOfDirectory(const std::string& path) {
-  struct stat status{};
-  if (::stat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return std::nullopt;
-  return DirectoryId(status.st_dev, status.st_ino);
-}
 
 enum class RootFileKind { kDomain, kValue, kForeign };
 
@@ -165,7 +136,6 @@ absl::Status Database::ReadRoot(const Options& options) {
   const auto domains = std::make_shared<SymbolDomains>();
   std::vector<std::string> domain_paths;
   for (const DirectoryEntry& entry : entries) {
-    is_segmented_ = is_segmented_ || entry.name == kSegmentList;
     if (entry.is_directory || IsOfNoConcern(entry.name) || entry.name == kSegmentList ||
         entry.name.ends_with(kCompanionSuffix)) {
       continue;
@@ -205,8 +175,7 @@ absl::Status Database::ReadRoot(const Options& options) {
   }
   domains_ = domains;
 
-  if (is_segmented_) TS_RETURN_IF_ERROR(ReadSegments(options));
-  if (!is_segmented_) segments_ = {root_};
+  TS_RETURN_IF_ERROR(ReadSegments(options));
   for (const DirectoryEntry& entry : entries) {
     if (!entry.is_directory || IsOfNoConcern(entry.name)) continue;
     const std::string path = root_ + "/" + entry.name;
@@ -229,26 +198,12 @@ absl::Status Database::ReadRoot(const Options& options) {
 }
 
 absl::Status Database::ReadSegments(const Options& options) {
-  const std::string path = root_ + "/" + std::string(kSegmentList);
-  TS_ASSIGN_OR_RETURN(const ByteBuffer text, ReadWholeFile(path, kSegmentListBytesMax));
-  std::map<DirectoryId, Line> seen;
-  for (Line& line : LinesOf(AsText(text.span()))) {
-    std::string segment = line.text.starts_with('/') ? line.text : root_ + "/" + line.text;
-    const std::optional<DirectoryId> id = IdOfDirectory(segment);
-    if (!id) {
-      TS_RETURN_IF_ERROR(Missing(NotFound("{}: {}: no such directory", path, segment), options));
-      continue;
-    }
-    const auto [first, is_new] = seen.try_emplace(*id, line);
-    if (is_new) {
-      segments_.push_back(std::move(segment));
-      continue;
-    }
-    TS_RETURN_IF_ERROR(Missing(
-        InvalidArgument("{}: line {} ({}) and line {} ({}) are the same directory, whose rows "
-                        "would count twice",
-                        path, first->second.number, first->second.text, line.number, line.text),
-        options));
+  TS_ASSIGN_OR_RETURN(const std::optional<std::vector<SegmentLine>> lines, ReadSegmentList(root_));
+  is_segmented_ = lines.has_value();
+  if (!is_segmented_) segments_ = {root_};
+  for (const SegmentLine& line : lines.value_or(std::vector<SegmentLine>())) {
+    TS_RETURN_IF_ERROR(Missing(line.status, options));
+    if (line.status.ok()) segments_.push_back(line.path);
   }
   return absl::OkStatus();
 }

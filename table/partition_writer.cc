@@ -16,6 +16,7 @@
 #include "table/file_image.h"
 #include "table/row_order.h"
 #include "table/rows_of_date.h"
+#include "table/segment_list.h"
 #include "table/segment_moves.h"
 #include "table/symbol_file_writer.h"
 
@@ -23,7 +24,6 @@ namespace tickstack {
 namespace {
 
 constexpr std::string_view kUnfinished = "writing.";
-constexpr uint64_t kParTxtBytesMax = uint64_t{1} << 20;
 
 // Names come from the network and become names of files.
 absl::Status CheckName(std::string_view what, std::string_view name) {
@@ -54,24 +54,20 @@ absl::Status CheckNames(std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// Lines of par.txt as paths; the database itself if there is none.
+// The directories of partitions; the database itself if it has no par.txt. One that is not there is
+// among them: days are of lines by their number.
 absl::StatusOr<std::vector<std::string>> Segments(const std::string& database) {
-  const std::string path = database + "/par.txt";
-  if (!FileExists(path)) return std::vector<std::string>{database};
-  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path, kParTxtBytesMax));
+  TS_ASSIGN_OR_RETURN(const std::optional<std::vector<SegmentLine>> lines,
+                      ReadSegmentList(database));
+  if (!lines) return std::vector<std::string>{database};
   std::vector<std::string> segments;
-  std::string_view rest = AsText(bytes);
-  while (!rest.empty()) {
-    const size_t end = std::min(rest.find('\n'), rest.size());
-    std::string_view line = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ')) line.remove_suffix(1);
-    while (line.size() > 1 && line.back() == '/') line.remove_suffix(1);
-    if (line.empty()) continue;
-    segments.push_back(line.front() == '/' ? std::string(line)
-                                           : fmt::format("{}/{}", database, line));
+  for (const SegmentLine& line : *lines) {
+    if (!absl::IsNotFound(line.status)) TS_RETURN_IF_ERROR(line.status);
+    segments.push_back(line.path);
   }
-  if (segments.empty()) return InvalidArgument("{}: no lines, expected a folder a line", path);
+  if (segments.empty()) {
+    return InvalidArgument("{}/par.txt: no lines, expected a folder a line", database);
+  }
   return segments;
 }
 

@@ -314,6 +314,13 @@ TEST(PartitionWriter, GivesEachSegmentOfParTxtItsDates) {
   // Wherever a day is, it is not written twice.
   std::filesystem::rename(folder / "two/moved.2024.01.30$", folder / "db/one/2024.01.30");
   EXPECT_TRUE(absl::IsFailedPrecondition(process.Write(folder, kDate + 1).status()));
+  // What no hdb would load is not added to.
+  std::filesystem::create_symlink("one", folder / "db/again");
+  PutFile(folder / "db/par.txt", "one/\n" + (folder / "two") + "\nagain\n");
+  const absl::Status twice = process.Write(folder, kDate + 2).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(twice)) << twice;
+  EXPECT_THAT(std::string(Message(twice)),
+              HasSubstr("par.txt: line 1 (one) and line 3 (again) are the same directory"));
 }
 
 TEST(PartitionWriter, NumbersNamesThatTheDatabaseHasAsItDoes) {
