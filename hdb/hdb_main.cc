@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/directory.h"
+#include "base/file.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -18,14 +18,15 @@ namespace {
 absl::Status Run(HdbMainOptions options) {
   if (options.cache_bytes > 0) DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
   Hdb hdb(options.database);
-  if (IsDirectory(options.database)) {
-    // A segment that is not mounted yet, say: a reload finds it, and until then nobody gets answers
-    // that miss its days.
-    if (const absl::Status loaded = hdb.Reload(); !loaded.ok()) {
+  // A segment that is not mounted yet, say: a reload finds it, and until then nobody gets answers
+  // that miss its days.
+  if (const absl::Status loaded = hdb.Reload(); !loaded.ok()) {
+    if (FileExists(options.database)) {
       LogError("database not loaded root={} error=\"{}\"", options.database, Message(loaded));
+    } else {
+      // As before the first day's end; or the path is mistyped.
+      LogWarn("no database yet, there is no such directory root={}", options.database);
     }
-  } else {
-    LogWarn("no database yet root={}", options.database);
   }
   HdbEnvironment environment(&hdb, &SystemClock::Instance());
   wire::EventLoop loop;

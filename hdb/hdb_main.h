@@ -14,9 +14,9 @@ struct HdbMainOptions : serve::QuerySettings {
   std::string database;    // The directory; a stack's is DATA/hdb if it is not told another.
 };
 
-// Runs until SIGTERM or SIGINT: 0. 1 if it could not listen, or the database does not load. A
-// database that is not there yet is one without tables: the first reload after it came finds it.
-// Blocks.
+// Runs until SIGTERM or SIGINT: 0. 1 if it could not listen. A database that is not there yet, or
+// does not load, is one without tables, which .hdb.problems[] and the log say: the first reload
+// after it came finds it. Blocks.
 int RunHdb(const HdbMainOptions& options);
 
 }  // namespace tickstack::hdb

@@ -23,6 +23,17 @@ constexpr std::string_view kSegmentList = "par.txt";
 // kdb+ takes no notice of hidden entries, nor of names that end in $; programs keep theirs there.
 bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
 
+absl::Status CheckRoot(const std::string& root) {
+  struct stat status{};
+  if (::stat(root.c_str(), &status) != 0) {
+    const int error_number = errno;
+    if (error_number == ENOENT) return NotFound("{}: there is no such directory", root);
+    return Annotate(ErrnoStatus(error_number, "stat"), root);
+  }
+  if (S_ISDIR(status.st_mode)) return absl::OkStatus();
+  return InvalidArgument("{}: no directory, expected that of a database", root);
+}
+
 enum class RootFileKind { kDomain, kValue, kForeign };
 
 absl::StatusOr<RootFileKind> KindOf(const std::string& path) {
@@ -132,6 +143,7 @@ absl::Status Database::Missing(absl::Status status, const Options& options) {
 }
 
 absl::Status Database::ReadRoot(const Options& options) {
+  TS_RETURN_IF_ERROR(CheckRoot(root_));
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(root_));
   const auto domains = std::make_shared<SymbolDomains>();
   std::vector<std::string> domain_paths;
