@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "base/printable.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
 #include "table/database_check.h"
@@ -41,7 +42,7 @@ void PrintJson(const std::string& directory, const DatabaseCheck& check) {
 
 void PrintText(const std::string& directory, const DatabaseCheck& check) {
   for (const Finding& finding : check.findings) {
-    fmt::print("{}: {}{}\n", finding.path,
+    fmt::print("{}: {}{}\n", Printable(finding.path),
                finding.byte ? fmt::format("byte {}: ", *finding.byte) : "", finding.what);
   }
   if (check.findings_left_off > 0) {

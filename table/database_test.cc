@@ -364,6 +364,12 @@ TEST_F(DatabaseTest, NamesOfColumnsNeverLeaveTheirTable) {
   }
   files_.Write("t/.d", NamesFile({"a", "a"}));
   EXPECT_FALSE(SplayedTable::Open(files_.PathOf("t")).ok());
+  // Nor do the bytes of a damaged one reach a terminal as they are.
+  for (const std::string name : {"/\x1b[2J\n\xc3\\", "\x1b[2J\n\xc3\\"}) {
+    files_.Write("t/.d", NamesFile({name, name}));
+    EXPECT_THAT(std::string(Message(SplayedTable::Open(files_.PathOf("t")).status())),
+                HasSubstr(R"(\x1b[2J\x0a\xc3\\)"));
+  }
   files_.Write("t/.d", NamesFile({"a"}) + "b");
   EXPECT_FALSE(SplayedTable::Open(files_.PathOf("t")).ok());
 }

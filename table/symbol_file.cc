@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/byte_buffer.h"
+#include "base/printable.h"
 #include "base/status.h"
 #include "table/kdb_format.h"
 #include "table/stored_file.h"
@@ -54,10 +55,10 @@ absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path
     const std::string_view name = text.substr(0, text.find('\0'));
     const size_t offset = bytes.size() - text.size();
     if (name.empty() || name == "." || name == ".." || name.find('/') != std::string_view::npos) {
-      return DataLoss("{}: byte {}: '{}' is no name of a column", path, offset, name);
+      return DataLoss("{}: byte {}: '{}' is no name of a column", path, offset, Printable(name));
     }
     if (!seen.emplace(name).second) {
-      return DataLoss("{}: byte {}: column {} is there twice", path, offset, name);
+      return DataLoss("{}: byte {}: column {} is there twice", path, offset, Printable(name));
     }
     names.emplace_back(name);
     text.remove_prefix(name.size() + 1);
