@@ -14,7 +14,6 @@
 #include "rdb/day_logs.h"
 #include "table/partition_writer.h"
 #include "wire/client.h"
-#include "wire/tplog_check.h"
 
 namespace tickstack {
 namespace {
@@ -133,9 +132,9 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   return WaitForDay(rdb, date, before, options.timeout_s);
 }
 
-// Whether it is the log of that day, is over, and has nothing but what the configuration knows: a
-// partition that has a part of a day keeps the rest of it out.
-absl::Status CheckPastLog(const std::string& log, int32_t date, std::span<const Schema> schemas) {
+// Whether it is the log of that day, and is over: a partition that has a part of a day keeps the
+// rest of it out.
+absl::Status CheckPastLog(const std::string& log, int32_t date) {
   const std::optional<rdb::DayLog> named = rdb::ParseDayLog(log);
   if (named && named->date != date) {
     return InvalidArgument("--log {}: expected the log of {}, found a name that ends with {}", log,
@@ -149,14 +148,6 @@ absl::Status CheckPastLog(const std::string& log, int32_t date, std::span<const 
         "{}: a tickerplant has it open, its day is not over: `tickstack eod` without --date ends "
         "it",
         log);
-  }
-  TS_ASSIGN_OR_RETURN(const wire::TableRows logged, wire::CountTplogRows(log));
-  for (const auto& [table, rows] : logged) {
-    if (rows == 0 || std::ranges::find(schemas, table, &Schema::table) != schemas.end()) continue;
-    return FailedPrecondition(
-        "{}: {} rows of a table {} that [tables] does not have: nothing is "
-        "written",
-        log, rows, table);
   }
   return absl::OkStatus();
 }
@@ -172,7 +163,7 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   const std::string name = config.tickerplant ? config.tickerplant->log_name : "sym";
   const std::string log =
       options.log.empty() ? fmt::format("{}/{}{}", folder, name, FormatDate(date)) : options.log;
-  TS_RETURN_IF_ERROR(CheckPastLog(log, date, config.schemas));
+  TS_RETURN_IF_ERROR(CheckPastLog(log, date));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<rdb::LoggedDay> day,
                       rdb::LoggedDay::Replay(log, config.schemas, [] { return false; }));
   WorkerPool workers(static_cast<size_t>(how.threads - 1));

@@ -76,9 +76,15 @@ absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& 
     return ResourceExhausted("{}: memory does not hold {} of its rows", log,
                              counters.rows_refused.load());
   }
-  if (counters.upds_refused + counters.upds_unknown > 0) {
-    LogWarn("log has what the tables do not take log={} upds_refused={} upds_unknown={}", log,
-            counters.upds_refused.load(), counters.upds_unknown.load());
+  for (const auto& [table, rows] : day->rdb_->unknown_rows()) {
+    if (rows == 0) continue;
+    return InvalidArgument(
+        "{}: {} rows of a table {} that [tables] does not have: nothing is written", log, rows,
+        table);
+  }
+  if (counters.upds_refused > 0) {
+    LogWarn("log has what the tables do not take log={} upds_refused={}", log,
+            counters.upds_refused.load());
   }
   return day;
 }

@@ -35,8 +35,9 @@ absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::
 class LoggedDay {
  public:
   // Replays the whole log; asks `stop` several times a second, and gives up with kCancelled.
-  // kDataLoss: the log is damaged; kResourceExhausted: memory did not hold it. A torn tail, which
-  // nobody was told of, is its end.
+  // kDataLoss: the log is damaged; kResourceExhausted: memory did not hold it; kInvalidArgument: it
+  // has rows of a table that `schemas` lack, and a partition with a part of a day would keep the
+  // rest of it out. A torn tail, which nobody was told of, is its end.
   static absl::StatusOr<std::unique_ptr<LoggedDay>> Replay(const std::string& log,
                                                            std::span<const Schema> schemas,
                                                            absl::FunctionRef<bool()> stop);

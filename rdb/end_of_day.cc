@@ -94,6 +94,8 @@ void EndOfDay::Run() {
   std::unique_lock lock(mutex_);
   while (!stopping()) {
     if (came_live_) {
+      // A log that waited for a table may have it now.
+      if (logs_ && logs_->schemas != came_live_->schemas) given_up_.clear();
       logs_ = *std::exchange(came_live_, std::nullopt);
       look_for_logs_ = true;
     }
@@ -373,7 +375,9 @@ absl::Status EndOfDay::WritePastLogs() {
       compared_.insert(log.date);
       newest_ = std::max(newest_.value_or(log.date), log.date);
     } else if (absl::IsDataLoss(written) || IsFinal(written)) {
-      CountError("day not written, its log waits to be repaired", log.date, written);
+      CountError(absl::IsDataLoss(written) ? "day not written, its log waits to be repaired"
+                                           : "day not written, its log waits for its tables",
+                 log.date, written);
       given_up_.insert(log.date);
     } else {
       return Annotate(written, FormatDate(log.date));

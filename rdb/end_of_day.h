@@ -14,8 +14,9 @@
 //                     that starts later loads it anyway
 //
 // Days are written in order. A try that fails (a full disk) comes again after a pause, and the day
-// stays in memory and visible until then. A log that is damaged is not tried again: its day waits
-// for a person, and the days after it do not.
+// stays in memory and visible until then. A log that is damaged, or has rows of a table that the
+// tickerplant does not have any more, is not tried again: its day waits for a person, and the days
+// after it do not. The latter is tried again when the tickerplant has other tables.
 //
 // The hdb is told by the message that kdb+'s own rdb sends, the text `\l .`, and asked again until
 // it has answered; only then the tables are dropped.

@@ -67,6 +67,12 @@ class Logs {
     for (const ByteBuffer& body : bodies) bytes += AsText(body);
     PutFile(PathOf(date), bytes);
   }
+  // A day of one upd.
+  void WriteDay(int32_t date, int64_t first, int64_t rows) {
+    std::vector<ByteBuffer> bodies;
+    bodies.push_back(Upd(first, rows));
+    Write(date, bodies);
+  }
 
  private:
   const std::string folder_;
@@ -75,10 +81,11 @@ class Logs {
 // An RDB with an end of day, fed by hand.
 class Stack {
  public:
-  explicit Stack(const EndOfDayOptions& options, size_t capacity_bytes = SIZE_MAX)
+  explicit Stack(const EndOfDayOptions& options, size_t capacity_bytes = SIZE_MAX,
+                 const std::vector<Schema>& schemas = Schemas())
       : tier_(mem::MakeDramTier("dram", capacity_bytes)),
         rdb_({}, Placement(tier_.get()), &SystemClock::Instance()) {
-    rdb_.OnSchemas(Schemas());
+    rdb_.OnSchemas(schemas);
     end_of_day_ = std::make_unique<EndOfDay>(options, &rdb_);
     rdb_.KeepDays(end_of_day_.get());
   }
@@ -121,6 +128,19 @@ class EndOfDayTest : public testing::Test {
     std::vector<int64_t> sizes = FixedColumn<int64_t>(PartitionOf(date) + "/trade/size");
     std::ranges::sort(sizes);
     return sizes;
+  }
+  // A past day of ten rows, and today.
+  Logs LogsOfOnePastDay() const {
+    Logs logs(folder_ / "tplog");
+    logs.WriteDay(kDate, 0, 10);
+    logs.Write(kDate + 1, {});
+    return logs;
+  }
+  // Days of ten rows each, the last of them today.
+  Logs LogsOfDays(int32_t days) const {
+    Logs logs(folder_ / "tplog");
+    for (int32_t date = kDate; date < kDate + days; ++date) logs.WriteDay(date, date * 100, 10);
+    return logs;
   }
   static std::vector<int64_t> Numbers(int64_t begin, int64_t end) {
     std::vector<int64_t> numbers;
@@ -260,9 +280,7 @@ TEST_F(EndOfDayTest, WritesPastDaysFromTheirLogsInOrderAndNoneTwice) {
 
 TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   Logs logs(folder_ / "tplog");
-  std::vector<ByteBuffer> whole;
-  whole.push_back(Upd(0, 10));
-  logs.Write(kDate + 1, whole);
+  logs.WriteDay(kDate + 1, 0, 10);
   logs.Write(kDate + 2, {});
   PutFile(logs.PathOf(kDate), "this is no log");
   Stack stack(options_);
@@ -271,6 +289,24 @@ TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
   EXPECT_EQ(Written(kDate + 1), Numbers(0, 10));
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+}
+
+// Goal: a past day is written with all of its tables, or not: what is left out of a partition stays
+// out. Method: the tickerplant lost a table, and has it again later.
+TEST_F(EndOfDayTest, WritesNoPastDayWithoutATableOfItsLog) {
+  const Logs logs = LogsOfOnePastDay();
+  Stack stack(options_, SIZE_MAX, {Schemas()[1]});
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  stack.GoLive(logs.PathOf(kDate + 1));  // It is said once.
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
+  stack.rdb().OnSchemas(Schemas());
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_EQ(Written(kDate), Numbers(0, 10));
 }
 
 TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
@@ -340,11 +376,7 @@ TEST_F(EndOfDayTest, HandsOverADayThatSomebodyElseWroteWhole) {
 // Goal: a start says that a past day's partition lacks rows of its log, goes on, and writes the day
 // when the partition is moved away. Method: nine of ten rows are in it.
 TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
-  Logs logs(folder_ / "tplog");
-  std::vector<ByteBuffer> bodies;
-  bodies.push_back(Upd(0, 10));
-  logs.Write(kDate, bodies);
-  logs.Write(kDate + 1, {});
+  const Logs logs = LogsOfOnePastDay();
   {
     Stack before(options_);
     before.Take(Upd(0, 9));
@@ -370,11 +402,7 @@ TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
 
 // Who wrote the day may have died before it could tell the hdb.
 TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
-  Logs logs(folder_ / "tplog");
-  std::vector<ByteBuffer> bodies;
-  bodies.push_back(Upd(0, 10));
-  logs.Write(kDate, bodies);
-  logs.Write(kDate + 1, {});
+  const Logs logs = LogsOfOnePastDay();
   {
     Stack before(options_);
     before.GoLive(logs.PathOf(kDate + 1));
@@ -390,12 +418,7 @@ TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
 }
 
 TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
-  Logs logs(folder_ / "tplog");
-  for (int32_t date = kDate; date < kDate + 5; ++date) {
-    std::vector<ByteBuffer> bodies;
-    bodies.push_back(Upd(date * 100, 10));
-    logs.Write(date, bodies);
-  }
+  const Logs logs = LogsOfDays(5);
   options_.keep_logs_days = 2;
   {
     Stack stack(options_);
@@ -417,12 +440,7 @@ TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
 // are written, then a byte of one of them changes: in the middle of `sym`, which says what a row's
 // symbol is, and which no count covers.
 TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
-  Logs logs(folder_ / "tplog");
-  for (int32_t date = kDate; date < kDate + 3; ++date) {
-    std::vector<ByteBuffer> bodies;
-    bodies.push_back(Upd(date * 100, 10));
-    logs.Write(date, bodies);
-  }
+  const Logs logs = LogsOfDays(3);
   {
     Stack stack(options_);
     stack.GoLive(logs.PathOf(kDate + 2));

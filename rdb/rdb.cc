@@ -302,8 +302,10 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
     }
   }
   Add(counters_.upds_unknown, 1);
-  if (unknown_.size() < kUnknownTablesMax && !unknown_.contains(name)) {
-    unknown_.emplace(name);
+  if (const auto unknown = unknown_rows_.find(name); unknown != unknown_rows_.end()) {
+    unknown->second += upd.batch.rows;
+  } else if (unknown_rows_.size() < kUnknownTablesMax) {
+    unknown_rows_.emplace(name, upd.batch.rows);
     LogWarn("upd of an unknown table table={} rows={}", name, upd.batch.rows);
   }
   return nullptr;

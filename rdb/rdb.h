@@ -129,6 +129,8 @@ class Rdb final : public wire::SubscribedState {
   std::vector<std::string> TableNames() const;  // Sorted.
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
+  // Rows that came of tables that nobody announced, by table; of a bounded number of them.
+  const StringMap<uint64_t>& unknown_rows() const { return unknown_rows_; }
   const SymbolTable& symbols() const { return symbols_; }
   const Placement& placement() const { return placement_; }
   // nullptr: the tables end with the process.
@@ -185,8 +187,8 @@ class Rdb final : public wire::SubscribedState {
   uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the tables that are.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
-  StringSet unknown_;    // Tables that were reported as unknown, a bounded number.
-  StringSet misplaced_;  // Keys of the placement that were reported.
+  StringMap<uint64_t> unknown_rows_;  // Of tables that nobody announced, a bounded number of them.
+  StringSet misplaced_;               // Keys of the placement that were reported.
   LogLimit refused_limit_;
 
   mutable std::mutex tables_mutex_;
