@@ -74,14 +74,7 @@ absl::Status FileImage::Filled(size_t bytes) {
 }
 
 absl::Status FileImage::Append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const std::span<std::byte> room = Room();
-    const size_t part = std::min(room.size(), bytes.size());
-    std::memcpy(room.data(), bytes.data(), part);
-    TS_RETURN_IF_ERROR(Filled(part));
-    bytes = bytes.subspan(part);
-  }
-  return absl::OkStatus();
+  return AppendToRoom(*this, bytes);
 }
 
 ByteBuffer FileImage::Trailer() const {

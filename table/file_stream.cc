@@ -51,14 +51,7 @@ absl::Status FileStream::Filled(size_t bytes) {
 }
 
 absl::Status FileStream::Append(std::span<const std::byte> bytes) {
-  while (!bytes.empty()) {
-    const std::span<std::byte> room = Room();
-    const size_t part = std::min(room.size(), bytes.size());
-    std::memcpy(room.data(), bytes.data(), part);
-    TS_RETURN_IF_ERROR(Filled(part));
-    bytes = bytes.subspan(part);
-  }
-  return absl::OkStatus();
+  return AppendToRoom(*this, bytes);
 }
 
 absl::StatusOr<uint64_t> FileStream::Finish() {

@@ -16,8 +16,10 @@
 // Memory: 2 MiB, or what the caller has for it: then it is written when that is full. Threads: one
 // owner.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <span>
 #include <string>
@@ -25,9 +27,23 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/file.h"
+#include "base/status.h"
 #include "table/storage.h"
 
 namespace tickstack {
+
+// Append of whatever has Room() and Filled() as a FileStream has them.
+template <typename Sink>
+absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
+  while (!bytes.empty()) {
+    const std::span<std::byte> room = sink.Room();
+    const size_t part = std::min(room.size(), bytes.size());
+    std::memcpy(room.data(), bytes.data(), part);
+    TS_RETURN_IF_ERROR(sink.Filled(part));
+    bytes = bytes.subspan(part);
+  }
+  return absl::OkStatus();
+}
 
 class FileStream {
  public:
