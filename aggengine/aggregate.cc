@@ -118,17 +118,20 @@ absl::StatusOr<Type> ResultType(const Aggregate& aggregate, const Schema& source
   return Type::kFloat;
 }
 
-absl::Status CheckSource(const BarSpec& spec, const Schema& source) {
+// The type of the source's times.
+absl::StatusOr<Type> CheckSource(const BarSpec& spec, const Schema& source) {
   const auto has = [&](std::string_view name, Type type) {
     const int found = source.Find(name);
     return found >= 0 && source.columns[static_cast<size_t>(found)].type == type;
   };
-  if (has("time", Type::kTimestamp) && has("sym", Type::kSymbol) && source.key_columns == 0) {
-    return absl::OkStatus();
+  if (has("sym", Type::kSymbol) && source.key_columns == 0) {
+    for (const Type type : {Type::kTimestamp, Type::kTimespan}) {
+      if (has("time", type)) return type;
+    }
   }
   return InvalidArgument(
-      "bars {} of table {}: expected columns time p and sym s and no key, found {}", spec.name,
-      source.table, FormatSchema(source));
+      "bars {} of table {}: expected columns time p (or n) and sym s and no key, found {}",
+      spec.name, source.table, FormatSchema(source));
 }
 
 std::vector<Aggregate> Read(
@@ -162,15 +165,14 @@ absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source) {
 }
 
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source) {
-  TS_RETURN_IF_ERROR(CheckSource(spec, source));
+  TS_ASSIGN_OR_RETURN(const Type time, CheckSource(spec, source));
   Schema schema{spec.name, {{"sym", Type::kSymbol}}, 2};
-  if (spec.width_ns == kNsPerDay) {
+  if (spec.width_ns == kNsPerDay && time == Type::kTimestamp) {
     schema.columns.push_back({"date", Type::kDate});
   } else {
-    schema.columns.push_back(
-        {spec.width_ns == 60 * kNsPerSecond ? "minute" : "start", Type::kTimestamp});
+    schema.columns.push_back({spec.width_ns == 60 * kNsPerSecond ? "minute" : "start", time});
   }
-  schema.columns.push_back({"time", Type::kTimestamp});
+  schema.columns.push_back({"time", time});
   for (const Aggregate& aggregate : spec.aggregates) {
     if (schema.Find(aggregate.name) >= 0) {
       return InvalidArgument("{}: two columns of this name in {}", aggregate.name, spec.name);
@@ -203,17 +205,22 @@ std::vector<Aggregate> DefaultAggregates(std::string_view table) {
   return {};
 }
 
-std::vector<BarSpec> DefaultBars(std::span<const Schema> tables) {
+std::vector<BarSpec> DefaultBars(std::span<const Schema> tables,
+                                 std::vector<std::string>* left_out) {
   std::vector<BarSpec> bars;
   for (const std::string_view table : {"trade", "quote"}) {
     for (const auto& [kind, width_ns] :
          {std::pair{"minute", 60 * kNsPerSecond}, std::pair{"daily", kNsPerDay}}) {
       BarSpec spec{fmt::format("{}_{}", table, kind), std::string(table), width_ns,
                    DefaultAggregates(table)};
-      const bool is_possible = std::any_of(tables.begin(), tables.end(), [&](const Schema& source) {
-        return source.table == table && SchemaOf(spec, source).ok();
-      });
-      if (is_possible) bars.push_back(std::move(spec));
+      const auto source = std::find_if(tables.begin(), tables.end(),
+                                       [&](const Schema& each) { return each.table == table; });
+      if (source == tables.end()) continue;
+      const absl::Status possible = SchemaOf(spec, *source).status();
+      if (!possible.ok() && left_out != nullptr) {
+        left_out->push_back(fmt::format("no bars {}: {}", spec.name, Message(possible)));
+      }
+      if (possible.ok()) bars.push_back(std::move(spec));
     }
   }
   return bars;

@@ -49,7 +49,7 @@ struct Aggregate {
 
 struct BarSpec {
   std::string name;   // The table that is published.
-  std::string table;  // The source: has columns `time p` and `sym s`.
+  std::string table;  // The source: has columns `time p`, or `time n` since midnight, and `sym s`.
   int64_t width_ns = 0;
   std::vector<Aggregate> aggregates;
 };
@@ -65,15 +65,18 @@ absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view
 absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
 
 // The keyed table that the bars are published as: `sym`, when the bar begins (`date` for a day,
-// `minute` for a minute, `start` for other widths), `time` of its newest row, the aggregates.
-// kInvalidArgument, by column, if the source does not have what they need.
+// `minute` for a minute, `start` for other widths), `time` of its newest row, the aggregates. Both
+// times are of the source's type; a source with times of day does not say which day it is, so there
+// a day is `start`, too. kInvalidArgument, by column, if the source does not have what they need.
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
 
 // What bars of trade or of quote have unless they say otherwise; nothing for other tables.
 std::vector<Aggregate> DefaultAggregates(std::string_view table);
 
 // trade_minute and trade_daily, quote_minute and quote_daily, of those of trade and quote that are
-// there with the columns that they need.
-std::vector<BarSpec> DefaultBars(std::span<const Schema> tables);
+// there with the columns that they need. For each that lacks some, `left_out` (if it is there) gets
+// what was found and expected.
+std::vector<BarSpec> DefaultBars(std::span<const Schema> tables,
+                                 std::vector<std::string>* left_out = nullptr);
 
 }  // namespace tickstack::aggengine

@@ -62,6 +62,17 @@ TEST(Aggregate, HasTheTypeThatQGives) {
   EXPECT_EQ(SchemaText("quote", kNsPerDay, "twavg ask-bid"), "sym s, date d | time p, x f");
 }
 
+// As kdb+tick's classic tables have them.
+TEST(Aggregate, TimesOfDayStayTimesOfDay) {
+  const Schema source = *ParseSchema("trade", "time n, sym s, price f, size i");
+  std::vector<std::string> texts;
+  for (const BarSpec& spec : DefaultBars({&source, 1})) {
+    texts.push_back(FormatSchema(*SchemaOf(spec, source)));
+  }
+  const std::string rest = "time n, open f, high f, low f, close f, volume j, vwap f, trades j";
+  EXPECT_THAT(texts, testing::ElementsAre("sym s, minute n | " + rest, "sym s, start n | " + rest));
+}
+
 TEST(Aggregate, IsRefusedWhereTheColumnsAreNot) {
   EXPECT_THAT(SchemaText("trade", kNsPerDay, "first bid"), HasSubstr("x: no column bid"));
   EXPECT_THAT(SchemaText("trade", kNsPerDay, "first sym"), HasSubstr("x: column sym is a symbol"));
@@ -74,8 +85,9 @@ TEST(Aggregate, IsRefusedWhereTheColumnsAreNot) {
   EXPECT_THAT(std::string(Message(SchemaOf(twice, Table("trade")).status())),
               HasSubstr("two columns"));
   const BarSpec spec{"bars", "t", kNsPerDay, {*ParseAggregate("n", "count")}};
-  EXPECT_THAT(std::string(Message(SchemaOf(spec, *ParseSchema("t", "time n, sym s")).status())),
-              HasSubstr("expected columns time p and sym s"));
+  EXPECT_THAT(
+      std::string(Message(SchemaOf(spec, *ParseSchema("t", "time t, sym s")).status())),
+      HasSubstr("expected columns time p (or n) and sym s and no key, found time t, sym s"));
 }
 
 TEST(Aggregate, TheDefaultBarsAreThoseOfTheDesign) {
@@ -98,8 +110,13 @@ TEST(Aggregate, DefaultBarsNeedTheirColumns) {
   const std::vector<Schema> schemas = {*ParseSchema("trade", "time p, sym s, price f"),
                                        *ParseSchema("quote", "time p, sym s, bid f, ask e")};
   std::vector<std::string> names;
-  for (const BarSpec& spec : DefaultBars(schemas)) names.push_back(spec.name);
+  std::vector<std::string> left_out;
+  for (const BarSpec& spec : DefaultBars(schemas, &left_out)) names.push_back(spec.name);
   EXPECT_THAT(names, testing::ElementsAre("quote_minute", "quote_daily"));
+  EXPECT_THAT(left_out,
+              testing::ElementsAre(HasSubstr("no bars trade_minute: volume: no column size, "
+                                             "table trade has time p, sym s, price f"),
+                                   HasSubstr("no bars trade_daily: ")));
 }
 
 }  // namespace

@@ -120,7 +120,8 @@ class Engine final : public wire::SubscribedState {
   //   rows_waiting, messages_unanswered
   //   state_bytes              of the tier; state_index_bytes: of DRAM, what finds them
   //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
-  //                            last and the slowest message; null for days that are replayed
+  //                            last and the slowest message; null for days that are replayed,
+  //                            and for times of day
   Value Stats() const;
   const EngineCounters& counters() const { return counters_; }
 

@@ -24,7 +24,7 @@ class TickBatch {
   static constexpr int64_t kNoTime = kNullLong;
   static constexpr int64_t kTimeMaxNs = int64_t{1} << 62;  // Beyond it, either way, is no time.
 
-  // `source` has columns `time p` and `sym s`. Both outlive this.
+  // `source` has columns `time`, of type p or n, and `sym s`. Both outlive this.
   TickBatch(const Schema& source, SymbolTable* symbols) : source_(source), symbols_(symbols) {}
 
   // The operand's number here: the same operand has the same one. TypeOf accepts it.
@@ -35,7 +35,7 @@ class TickBatch {
   absl::Status Load(const BatchView& batch);
 
   size_t rows() const { return times_.size(); }
-  // SymbolSlot of each row's symbol, ns since 2000.
+  // SymbolSlot of each row's symbol; ns since 2000, or since midnight if the source has type n.
   std::span<const uint32_t> symbols() const { return slots_; }
   std::span<const int64_t> times() const { return times_; }
   // Symbols are numbered from 1 on in arrays; 0 is the row that has none.

@@ -26,6 +26,11 @@ absl::StatusOr<BarSpec> ReadBar(const ConfigTable& table) {
   }
   for (const std::string& key : table.Keys()) {
     if (key == "name" || key == "table" || key == "width") continue;
+    if (!IsSchemaName(key)) {
+      return table.ErrorAt(key, fmt::format("expected a column's name of letters, digits and _, a "
+                                            "letter first, found \"{}\"",
+                                            key));
+    }
     std::string text;
     TS_RETURN_IF_ERROR(table.Read(key, &text));
     absl::StatusOr<aggengine::Aggregate> aggregate = aggengine::ParseAggregate(key, text);
@@ -51,7 +56,10 @@ absl::Status AddBarTable(const ConfigTable& at, const BarSpec& spec,
   };
   const Schema* const source = find(sources, spec.table);
   if (source == nullptr) {
-    return at.ErrorAt("table", fmt::format("expected one of [tables], found \"{}\"", spec.table));
+    std::string known;
+    for (const Schema& each : sources) known += (known.empty() ? "" : ", ") + each.table;
+    return at.ErrorAt(
+        "table", fmt::format("expected one of the tables {}, found \"{}\"", known, spec.table));
   }
   absl::StatusOr<Schema> schema = aggengine::SchemaOf(spec, *source);
   if (!schema.ok()) return at.ErrorAt("table", Message(schema.status()));
@@ -71,12 +79,15 @@ absl::Status AddBarTable(const ConfigTable& at, const BarSpec& spec,
 }  // namespace
 
 absl::StatusOr<std::vector<BarSpec>> ReadBars(const ConfigTable& table,
-                                              std::vector<Schema>& schemas) {
+                                              std::vector<Schema>& schemas,
+                                              std::vector<std::string>& warnings) {
   std::vector<BarSpec> all;
   bool default_bars = true;
   TS_RETURN_IF_ERROR(table.Read("default_bars", &default_bars));
   const std::vector<Schema> sources = schemas;
-  if (default_bars) all = aggengine::DefaultBars(sources);
+  std::vector<std::string> left_out;
+  if (default_bars) all = aggengine::DefaultBars(sources, &left_out);
+  for (const std::string& why : left_out) warnings.emplace_back(Message(table.ErrorAt("default_bars", why)));
   for (const BarSpec& spec : all) {
     TS_RETURN_IF_ERROR(AddBarTable(table, spec, sources, schemas));
   }

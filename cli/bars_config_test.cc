@@ -85,6 +85,27 @@ n = "count"
   EXPECT_EQ(FormatSchema(config.schemas[3]), "sym s, start p | time p, mid f, n j");
 }
 
+TEST(BarsConfig, ATableOfTimesOfDayHasThemToo) {
+  const StackConfig config =
+      Parsed("[tables]\ntrade = 'time n, sym s, price f, size j'\n[tickerplant]\n[aggengine]\n");
+  EXPECT_THAT(TablesOf(config.schemas), ElementsAre("trade", "trade_minute", "trade_daily"));
+  EXPECT_THAT(config.warnings, ElementsAre());
+}
+
+TEST(BarsConfig, SaysWhichDefaultBarsThereAreNot) {
+  const StackConfig config = Parsed(
+      "[tables]\ntrade = 'time p, sym s, price f, size j'\nquote = 'time t, sym s, bid f, ask f'\n"
+      "[tickerplant]\n[aggengine]\n");
+  EXPECT_THAT(TablesOf(config.schemas),
+              ElementsAre("trade", "quote", "trade_minute", "trade_daily"));
+  EXPECT_THAT(config.warnings,
+              ElementsAre(testing::AllOf(
+                              HasSubstr("s.toml:5: aggengine.default_bars: no bars quote_minute"),
+                              HasSubstr("expected columns time p (or n) and sym s and no "
+                                        "key, found time t, sym s, bid f, ask f")),
+                          HasSubstr("no bars quote_daily")));
+}
+
 TEST(BarsConfig, ATableOfTheFileMayBeTheirs) {
   const StackConfig config = Parsed(R"(
 [tables]
@@ -112,7 +133,12 @@ TEST(BarsConfig, NamesKeyFoundAndExpected) {
   EXPECT_THAT(bar("name='b'\ntable='news'\nwidth='1m'\n"),
               HasSubstr("table: expected trade or quote, or columns such as"));
   EXPECT_THAT(bar("name='b'\ntable='news'\nwidth='1m'\nn='count'\n"),
-              HasSubstr("table: expected one of [tables], found \"news\""));
+              HasSubstr("table: expected one of the tables trade, quote, found \"news\""));
+  EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\n''='count'\n"),
+              HasSubstr("expected a column's name of letters, digits and _, a letter first, found "
+                        "\"\""));
+  EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\n'a b'='count'\n"),
+              HasSubstr("s.toml:7: aggengine.bars[0].a b: expected a column's name of letters"));
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\nm='median price'\n"),
               HasSubstr("s.toml:7: aggengine.bars[0].m: expected `count`"));
   EXPECT_THAT(bar("name='b'\ntable='trade'\nwidth='1m'\nm='sum bid'\n"),

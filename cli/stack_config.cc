@@ -268,7 +268,8 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   TS_ASSIGN_OR_RETURN(const ConfigTable aggengine, root.Table("aggengine"));
   if (root.Has("aggengine")) {
     config.aggengine.emplace();
-    TS_ASSIGN_OR_RETURN(config.aggengine->bars, ReadBars(aggengine, config.schemas));
+    TS_ASSIGN_OR_RETURN(config.aggengine->bars,
+                        ReadBars(aggengine, config.schemas, config.warnings));
   }
   if (root.Has("tickerplant")) {
     TS_ASSIGN_OR_RETURN(const ConfigTable table, root.Table("tickerplant"));

@@ -14,16 +14,6 @@ std::string_view Trim(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(kBlank) - begin + 1);
 }
 
-bool IsName(std::string_view text) {
-  if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text[0] == '_') return false;
-  for (const char c : text) {
-    const bool word =
-        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-    if (!word) return false;
-  }
-  return true;
-}
-
 absl::Status ParseColumns(std::string_view text, Schema& schema) {
   while (true) {
     const size_t comma = text.find(',');
@@ -32,7 +22,7 @@ absl::Status ParseColumns(std::string_view text, Schema& schema) {
     const std::string_view name = column.substr(0, blank);
     const std::string_view letter =
         blank == std::string_view::npos ? std::string_view() : Trim(column.substr(blank));
-    if (!IsName(name)) {
+    if (!IsSchemaName(name)) {
       return InvalidArgument(
           "table {}: column '{}': expected a name and a type letter, such as `price f`",
           schema.table, column);
@@ -58,6 +48,16 @@ absl::Status ParseColumns(std::string_view text, Schema& schema) {
 
 }  // namespace
 
+bool IsSchemaName(std::string_view text) {
+  if (text.empty() || (text[0] >= '0' && text[0] <= '9') || text[0] == '_') return false;
+  for (const char c : text) {
+    const bool word =
+        (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+    if (!word) return false;
+  }
+  return true;
+}
+
 int Schema::Find(std::string_view column) const {
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].name == column) return static_cast<int>(i);
@@ -67,7 +67,7 @@ int Schema::Find(std::string_view column) const {
 
 absl::StatusOr<Schema> ParseSchema(std::string_view table, std::string_view columns) {
   Schema schema{std::string(table), {}, 0};
-  if (!IsName(table))
+  if (!IsSchemaName(table))
     return InvalidArgument("table '{}': expected a name of letters, digits and _", table);
   const size_t bar = columns.find('|');
   if (bar != std::string_view::npos) {

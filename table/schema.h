@@ -29,6 +29,9 @@ struct Schema {
   friend bool operator==(const Schema&, const Schema&) = default;
 };
 
+// What a table or a column may be called: letters, digits and _, a letter first.
+bool IsSchemaName(std::string_view text);
+
 // `time p, sym s, price f`: one column a comma, name and type letter; `*` or `C` is a string or
 // other nested column. A name before `|` belongs to the key: `sym s, minute p | open f`.
 absl::StatusOr<Schema> ParseSchema(std::string_view table, std::string_view columns);
