@@ -69,7 +69,7 @@ class HdbCheckTest(stack.StackTest):
     def test_no_database_and_wrong_usage(self):
         done = self.check(str(self.folder / "nothing"))
         self.assertEqual((1, ""), (done.returncode, done.stdout))
-        self.assertIn("nothing: opendir: No such file or directory", done.stderr)
+        self.assertIn("nothing: there is no such directory", done.stderr)
         self.assertEqual(2, self.check().returncode)
         self.assertEqual(2, self.check("--threads", "0", str(self.database)).returncode)
 
