@@ -7,6 +7,7 @@
 #include "base/crc32c.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "wire/codec.h"
 
 namespace tickstack::wire {
@@ -18,6 +19,7 @@ using namespace std::chrono_literals;
 constexpr uint64_t kNearMessages = 5000;
 constexpr int kRoundsMax = 20;  // Then we subscribe however far it is.
 constexpr auto kSlice = 20ms;   // Of replaying, between two looks at the loop.
+constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 constexpr std::string_view kPositionText = ".u `i`L";
@@ -128,6 +130,7 @@ void Subscriber::OnConnected(Connection& connection) {
   file_rejected_ = false;
   identifying_ = false;
   Set(state_->subscription().connected, 1);
+  WarnOfLoss();  // It was gone, or cut us off, and is back.
   LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
   // Calls wait until the connection is started, which happens when we return.
   Later(&Subscriber::AskPosition);
@@ -155,11 +158,23 @@ void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
   stream_ = nullptr;
   Set(state_->subscription().connected, 0);
   Set(state_->subscription().live, 0);
-  LogWarn("tickerplant lost host={} seq={} reason=\"{}\"", connection.peer(),
-          state_->position().seq(), Message(why));
+  const std::string reason(Message(why));
+  LogInfo("connection to the tickerplant closed host={} seq={} reason=\"{}\"", connection.peer(),
+          state_->position().seq(), reason);
+  lost_ = {connection.peer(), reason, MonotonicNs()};
+}
+
+// A stack that stops in order stops the tickerplant first, and its subscribers soon after: nothing
+// was lost, and nobody is to look at a warning.
+void Subscriber::WarnOfLoss() {
+  if (!lost_) return;
+  LogWarn("tickerplant lost host={} seq={} ms={} reason=\"{}\"", lost_->tickerplant,
+          state_->position().seq(), (MonotonicNs() - lost_->since_ns) / 1'000'000, lost_->reason);
+  lost_.reset();
 }
 
 void Subscriber::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
+  if (lost_ && MonotonicNs() - lost_->since_ns >= kLossIsNoStopNs) WarnOfLoss();
   if (!waiting_limit_.Pass()) return;
   LogInfo("waiting for the tickerplant host={} reason=\"{}\" retry_ms={}",
           options_.tickerplant.ToString(), Message(why), pause.count());

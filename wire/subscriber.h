@@ -96,6 +96,7 @@ class Subscriber : public ClientHandler {
   // Asks on the current connection; an answer that comes after that connection has gone is dropped.
   void Ask(const Value& request, std::function<void(absl::StatusOr<Value>)> done);
   void Later(Next next);
+  void WarnOfLoss();
   void Restart(const absl::Status& why);  // Closes the connection; the client connects again.
 
   EventLoop& loop_;
@@ -108,6 +109,13 @@ class Subscriber : public ClientHandler {
   bool numbered_ = true;            // The tickerplant has `.u.subx`.
   bool was_live_plain_ = false;     // What is here came from unnumbered upds: start over.
   LogLimit waiting_limit_{10 * kNsPerSecond};
+  // A connection that was lost and of which nobody was warned yet.
+  struct Lost {
+    std::string tickerplant;
+    std::string reason;
+    int64_t since_ns;  // MonotonicNs.
+  };
+  std::optional<Lost> lost_;
   int rounds_ = 0;              // Replays before subscribing.
   bool schemas_known_ = false;  // The schemas of all tables were asked for on this connection.
   std::string log_path_;        // The log that the state stands in; empty: not known.

@@ -144,6 +144,9 @@ class UpTest(stack.StackTest):
                 ended = [line.rpartition("name=")[2] for line in running.log_text().splitlines()
                          if " ended name=" in line]
                 self.assertEqual(["feed", "monitor", "tickerplant", "rdb"], ended)
+                # Whose tickerplant stopped before it did has lost nothing.
+                after = running.log_text().partition(" ended name=feed")[2]
+                self.assertNotRegex(after, r"(?m)^\S+ [WE] (rdb|tickerplant) ", after)
 
     def test_every_row_that_was_sent_is_logged_when_it_stops(self):
         running = self.start_stack(CONFIG, "--date", DATE)
