@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/string_map.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
 #include "feed/source.h"
@@ -40,11 +41,17 @@ class DayMaker {
   DayMaker(const HdbGenerateOptions& options, PartitionWriterOptions writer)
       : options_(options), writer_(std::move(writer)), tier_(mem::MakeDramTier("day")) {}
 
-  absl::Status Make(int32_t date, int64_t number);
+  absl::Status Make(int32_t date);
 
  private:
-  // The rows of a day, as they come; `only`: those of one table.
-  absl::Status Fill(int32_t date, int64_t number, int64_t rows, std::string_view only,
+  // A simulated market and what of it past days had, by table: the next day goes on there.
+  struct Market {
+    int64_t updates = 0;
+    StringMap<int64_t> rows;
+  };
+
+  // The next `rows` updates of a market; `only`: those of one table.
+  absl::Status Fill(int32_t date, int64_t rows, std::string_view only, Market& market,
                     std::span<const std::shared_ptr<Table>> tables);
 
   const HdbGenerateOptions& options_;
@@ -52,26 +59,30 @@ class DayMaker {
   const std::unique_ptr<mem::Tier> tier_;
   SymbolTable symbols_;
   wire::UpdDecoder decoder_;
+  Market quoted_;  // Of both tables, if there are ten quotes to a trade.
+  Market traded_;
 };
 
-absl::Status DayMaker::Fill(int32_t date, int64_t number, int64_t rows, std::string_view only,
+absl::Status DayMaker::Fill(int32_t date, int64_t rows, std::string_view only, Market& market,
                             std::span<const std::shared_ptr<Table>> tables) {
   if (rows == 0) return absl::OkStatus();
+  market.updates += rows;
   feed::SourceOptions source_options;
-  source_options.rows = rows;
+  source_options.rows = market.updates;
   // Rows that are so few that it holds for them are in the same hours all the same.
   constexpr double kSlowestRate = 0.001;  // Of the simulated market, in updates a second.
-  source_options.rate =
-      std::max(kSlowestRate, static_cast<double>(source_options.rows) / kDaySeconds);
+  source_options.rate = std::max(kSlowestRate, static_cast<double>(rows) / kDaySeconds);
   source_options.symbols = options_.symbols;
-  source_options.seed = options_.seed * 1'000'003 + static_cast<uint64_t>(number);
+  source_options.seed = options_.seed;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, feed::MakeSource(source_options));
   const int64_t open_ns = int64_t{date} * kNsPerDay + kOpenNs;
-  TS_RETURN_IF_ERROR(source->Rewind({}));
+  TS_RETURN_IF_ERROR(source->Rewind(market.rows));
   source->Start(open_ns);
   while (source->next_due_ns() != feed::kNeverDue) {
     TS_ASSIGN_OR_RETURN(const feed::FeedBatch* const batch, source->Next(open_ns + kNsPerDay));
-    if (batch == nullptr || (!only.empty() && batch->table != only)) continue;
+    if (batch == nullptr) continue;
+    market.rows[std::string(batch->table)] = batch->first_row + batch->rows;
+    if (!only.empty() && batch->table != only) continue;
     const auto table = std::ranges::find_if(
         tables, [&](const auto& each) { return each->schema().table == batch->table; });
     if (table == tables.end()) return NotFound("{}: no such table", batch->table);
@@ -82,7 +93,7 @@ absl::Status DayMaker::Fill(int32_t date, int64_t number, int64_t rows, std::str
   return absl::OkStatus();
 }
 
-absl::Status DayMaker::Make(int32_t date, int64_t number) {
+absl::Status DayMaker::Make(int32_t date) {
   TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.directory, date));
   if (!there.empty()) return FailedPrecondition("{}: is there already", there);
   std::vector<std::shared_ptr<Table>> tables;
@@ -93,12 +104,12 @@ absl::Status DayMaker::Make(int32_t date, int64_t number) {
   }
   const int64_t quotes = options_.quotes, quoted = quotes + quotes / kQuotesPerTrade;
   if (options_.trades < 0) {
-    TS_RETURN_IF_ERROR(Fill(date, number, quoted, "", tables));
+    TS_RETURN_IF_ERROR(Fill(date, quoted, "", quoted_, tables));
   } else {
     // The market has ten quotes to a trade: any other number comes out of two markets.
-    TS_RETURN_IF_ERROR(Fill(date, number, quoted, "quote", tables));
+    TS_RETURN_IF_ERROR(Fill(date, quoted, "quote", quoted_, tables));
     TS_RETURN_IF_ERROR(
-        Fill(date, number, options_.trades * (kQuotesPerTrade + 1), "trade", tables));
+        Fill(date, options_.trades * (kQuotesPerTrade + 1), "trade", traded_, tables));
   }
   std::vector<Snapshot> snapshots;
   for (const auto& table : tables) snapshots.push_back(table->TakeSnapshot());
@@ -141,8 +152,7 @@ absl::Status Generate(const HdbGenerateOptions& options, const std::vector<int32
   writer.workers = &workers;
   writer.compression.Set("default", compression);
   DayMaker maker(options, writer);
-  int64_t number = 0;
-  for (const int32_t date : dates) TS_RETURN_IF_ERROR(maker.Make(date, number++));
+  for (const int32_t date : dates) TS_RETURN_IF_ERROR(maker.Make(date));
   return absl::OkStatus();
 }
 

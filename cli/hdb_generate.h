@@ -2,6 +2,7 @@
 
 // `tickstack hdb generate DIR`: a database of past days of the simulated market
 // (feed/sim_market.h), for examples, tests and measurements. The same options give the same files.
+// Days continue each other: prices begin where those of the day before closed.
 
 #include <cstdint>
 #include <string>

@@ -55,6 +55,20 @@ class HdbTest(stack.StackTest):
             said = self.generate(self.folder / str(trades), "--days", "2", "--trades", str(trades))
             self.assertEqual(2, said.count(f" trade={trades} quote={QUOTES} "), said)
 
+    def test_a_day_begins_where_the_one_before_it_closed(self):
+        for name, *flags in (("one",), ("two", "--trades", "500")):
+            database = self.folder / name
+            self.generate(database, "--days", "2", *flags)
+            port, _ = self.start_process("hdb", "--db", str(database))
+            with kdb_ipc.connect_within(port) as hdb:
+                closed, opened = (
+                    hdb.call(f"exec bid from select {which} bid by sym from quote where date=2024.01.0{day}")
+                    for which, day in (("last", 1), ("first", 2)))
+            self.assertEqual(50, len(closed))
+            self.assertEqual(50, len(opened))
+            for before, after in zip(closed, opened):
+                self.assertLess(abs(after - before), 0.02 * before)
+
     def test_the_same_options_give_the_same_days(self):
         for name in ("one", "two"):
             self.generate(self.folder / name, "--days", "2", "--seed", "7")
