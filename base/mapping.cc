@@ -76,7 +76,10 @@ absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int 
   absl::Status error;
   const LetGo let_go = let_go_of_some.load(std::memory_order_acquire);  // Pairs with SetLetGo.
   bool claimed = ClaimMapping();
-  while (!claimed && let_go != nullptr && let_go()) claimed = ClaimMapping();
+  for (bool some = let_go != nullptr; some && !claimed;) {
+    some = let_go();
+    claimed = ClaimMapping();  // Of those that another thread let go, if none were left for this.
+  }
   if (!claimed) {
     error = ResourceExhausted(
         "{}: not mapped: {} mappings are in use of at most {}, which vm.max_map_count={} leaves",

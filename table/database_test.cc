@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <atomic>
 #include <filesystem>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/mapping.h"
@@ -91,6 +93,36 @@ TEST_F(DatabaseTest, ColumnsThatNobodyHoldsMakeRoomForOthers) {
   EXPECT_EQ(*day(2)->Rows(), 2u);  // It is known without a look at a file.
   all.clear();
   EXPECT_TRUE(day(2)->Column(1).ok());
+  Mapping::SetProcessMax(0);
+}
+
+// Goal: columns come and go under threads that read them, and under tables that come and go.
+// Method: each thread holds one column at a time; five mappings are enough for all of them and the
+// two that a load has at a time.
+TEST_F(DatabaseTest, ThreadsShareFewMappings) {
+  files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
+  for (const char* day : {"2024.01.01", "2024.01.02", "2024.01.03"}) WriteTrade(day, {1, 2});
+  const auto database = Open();
+  Mapping::SetProcessMax(5);
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (size_t thread = 0; thread < 3; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (size_t i = 0; i < 300; ++i) {
+        const SplayedTable* const day =
+            *database->FindPartitioned("trade")->In((i * (thread + 1)) % 3);
+        const auto column = day->Column(i % 2);
+        const Value expected = i % 2 == 0 ? Value::Symbol("MSFT") : Value::Long(2);
+        if (!column.ok() || *(*column)->ItemAt(1) != expected) ++wrong;
+      }
+    });
+  }
+  for (int i = 0; i < 30; ++i) {
+    const auto other = Database::Open(files_.root());
+    if (!other.ok() || (*other)->FindPartitioned("trade") == nullptr) ++wrong;
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
   Mapping::SetProcessMax(0);
 }
 

@@ -7,6 +7,13 @@
 #include "table/splayed_table.h"
 
 namespace tickstack {
+namespace {
+
+// Of threads that let go, until what goes is unmapped: who waits for it finds room, or there is
+// none. Before OpenTables' own, which those that only come and go take.
+std::mutex letting_go;
+
+}  // namespace
 
 OpenTables::OpenTables() {
   Mapping::SetLetGo([] { return Instance().LetGo(); });
@@ -31,6 +38,7 @@ OpenTables::Entry::~Entry() {
 }
 
 bool OpenTables::LetGo() {
+  const std::lock_guard one_by_one(letting_go);
   std::vector<std::shared_ptr<const ColumnFile>> gone;
   {
     const std::lock_guard lock(mutex_);
@@ -42,7 +50,7 @@ bool OpenTables::LetGo() {
     }
   }
   columns_let_go_.fetch_add(gone.size(), std::memory_order_relaxed);
-  return !gone.empty();  // They are unmapped without the mutex.
+  return !gone.empty();
 }
 
 }  // namespace tickstack
