@@ -51,19 +51,23 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand("query", "Ask a process a question in q");
-  command.add_option("address", options.address, "HOST:PORT, :PORT or unix:PATH")->required();
-  command.add_option("q", options.query, "The expression, such as 'count trade'; -: from stdin")
+  CLI::App& command = *app.add_subcommand("query", "Ask processes in q: a question, or a shell");
+  command
+      .add_option("address", options.address,
+                  "HOST:PORT, :PORT or unix:PATH; several with commas between")
       ->required();
+  auto* question = command.add_option(
+      "q", options.query, "The expression, such as 'count trade'; -: from stdin; none: a shell");
+  command.add_option("--file", options.file, "A script: its statements, one after the other")
+      ->excludes(question);
   auto* json = command.add_flag_callback(
       "--json", [&] { options.format = OutputFormat::kJson; }, "Answer as JSON");
   command.add_flag_callback(
              "--csv", [&] { options.format = OutputFormat::kCsv; }, "Answer as CSV")
       ->excludes(json);
   command.add_option("--user", options.user, "User name; its password is in TICKSTACK_PASSWORD");
-  command.add_option("--timeout", options.timeout_s, "Seconds to wait for the answer")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
+  command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer; 30")
+      ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });
 }
 

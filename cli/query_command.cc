@@ -1,70 +1,103 @@
 #include "cli/query_command.h"
 
-#include <sys/ioctl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <iostream>
 #include <iterator>
-#include <string_view>
+#include <memory>
 
 #include "base/status.h"
-#include "table/format_value.h"
-#include "wire/client.h"
+#include "cli/query_servers.h"
+#include "cli/query_shell.h"
+#include "cli/query_words.h"
 
 namespace tickstack {
 namespace {
 
-// What stdout shows at once, if it is a terminal; the last line is left to the prompt.
-TextLimits TerminalLimits() {
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
-  if (size.ws_row < 4 || size.ws_col < 10) return {};
-  return {.lines = size.ws_row - size_t{1}, .columns = size.ws_col};
+constexpr double kTimeoutSeconds = 30, kShellTimeoutSeconds = 86'400;
+
+std::chrono::milliseconds TimeoutOf(const QueryOptions& options, double otherwise) {
+  return std::chrono::milliseconds(
+      static_cast<int64_t>(options.timeout_s.value_or(otherwise) * 1000));
 }
 
-std::string Formatted(const Value& value, OutputFormat format) {
-  switch (format) {
-    case OutputFormat::kJson:
-      return FormatJson(value) + "\n";
-    case OutputFormat::kCsv:
-      return FormatCsv(value);
-    case OutputFormat::kText:
-      break;
-  }
-  return FormatText(value, TerminalLimits());
-}
-
-absl::StatusOr<Value> AskOnce(const QueryOptions& options) {
-  TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(options.address));
-  std::string query = options.query;
-  if (query == "-") query.assign(std::istreambuf_iterator<char>(std::cin), {});
+absl::StatusOr<std::unique_ptr<QueryServers>> ConnectTo(const QueryOptions& options) {
   wire::ClientOptions client;
   client.user = options.user;
   if (const char* password = std::getenv("TICKSTACK_PASSWORD")) client.password = password;
-  const std::chrono::milliseconds timeout(static_cast<int64_t>(options.timeout_s * 1000));
-  return wire::Ask(address, Value::String(query), timeout, client);
+  return QueryServers::Connect(options.address, client);
+}
+
+bool Complain(std::string_view place, const absl::Status& why) {
+  std::fprintf(stderr, "%.*s%s\n", static_cast<int>(place.size()), place.data(),
+               ErrorText(why).c_str());
+  return false;
+}
+
+// false: it failed, and stderr says why, behind `place`.
+bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOptions& options,
+                 std::string_view place) {
+  const auto answers = servers.Ask(query, TimeoutOf(options, kTimeoutSeconds));
+  if (answers.size() == 1) {
+    if (!answers[0].answer.ok()) return Complain(place, answers[0].answer.status());
+    return WriteOut(Formatted(*answers[0].answer, options.format, TerminalLimits()));
+  }
+  bool ok = WriteOut(Formatted(answers, options.format, TerminalLimits()));
+  for (const QueryServers::Answered& answered : answers) {
+    if (!answered.answer.ok()) {
+      ok = Complain(fmt::format("{}{}: ", place, answered.address), answered.answer.status());
+    }
+  }
+  return ok;
+}
+
+std::string RestOfStdin() { return {std::istreambuf_iterator<char>(std::cin), {}}; }
+
+int RunScript(QueryServers& servers, const QueryOptions& options) {
+  std::string script, name = "stdin";
+  if (options.file.empty()) {
+    script = RestOfStdin();
+  } else {
+    name = options.file;
+    std::ifstream file(options.file, std::ios::binary);
+    if (!file) {
+      std::fprintf(stderr, "%s: %s\n", name.c_str(), std::strerror(errno));
+      return EXIT_FAILURE;
+    }
+    script.assign(std::istreambuf_iterator<char>(file), {});
+  }
+  for (const Statement& statement : StatementsOf(script)) {
+    const std::string place = fmt::format("{}:{}: ", name, statement.line);
+    if (!AskAndWrite(servers, statement.text, options, place)) return EXIT_FAILURE;
+  }
+  return EXIT_SUCCESS;
 }
 
 }  // namespace
 
 int RunQuery(const QueryOptions& options) {
-  const absl::StatusOr<Value> answer = AskOnce(options);
-  if (!answer.ok()) {
-    // kUnknown carries q's own error text, and q shows that behind a quote.
-    const bool from_q = answer.status().code() == absl::StatusCode::kUnknown;
-    const std::string_view message = Message(answer.status());
-    std::fprintf(stderr, "%s%.*s\n", from_q ? "'" : "", static_cast<int>(message.size()),
-                 message.data());
+  absl::StatusOr<std::unique_ptr<QueryServers>> servers = ConnectTo(options);
+  if (!servers.ok()) {
+    Complain("", servers.status());
     return EXIT_FAILURE;
   }
-  const std::string text = Formatted(*answer, options.format);
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written) std::perror("stdout");
-  return written ? EXIT_SUCCESS : EXIT_FAILURE;
+  if ((*servers)->size() > 1 && options.format == OutputFormat::kCsv) {
+    Complain("", InvalidArgument("CSV has no place for the names of several servers; --json has"));
+    return EXIT_FAILURE;
+  }
+  if (!options.query.empty()) {
+    const std::string query = options.query == "-" ? RestOfStdin() : options.query;
+    return AskAndWrite(**servers, query, options, "") ? EXIT_SUCCESS : EXIT_FAILURE;
+  }
+  if (!options.file.empty() || isatty(STDIN_FILENO) == 0) return RunScript(**servers, options);
+  return RunQueryShell(*std::move(servers), options, TimeoutOf(options, kShellTimeoutSeconds));
 }
 
 }  // namespace tickstack

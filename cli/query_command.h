@@ -1,23 +1,27 @@
 #pragma once
 
-#include <cstdint>
+#include <optional>
 #include <string>
+
+#include "cli/query_output.h"
 
 namespace tickstack {
 
-enum class OutputFormat { kText, kJson, kCsv };
-
 struct QueryOptions {
-  std::string address;  // `host:port`, `:port`, `unix:PATH`
-  std::string query;    // A q expression; `-`: what stdin holds.
+  std::string address;  // `host:port`, `:port`, `unix:PATH`; several with commas between.
+  std::string query;    // A q expression; `-`: what stdin holds; empty: a shell, or a script.
+  std::string file;     // Of a script: statements that are asked one after the other.
   OutputFormat format = OutputFormat::kText;
   std::string user;  // The password is the environment's TICKSTACK_PASSWORD.
-  double timeout_s = 30;
+  std::optional<double>
+      timeout_s;  // None: 30; of a shell, where Ctrl-C ends what takes too long, a day.
 };
 
-// Asks any process that speaks kdb+ IPC one question and writes the answer to stdout. On a terminal
-// a long table is cut at the screen's height. 0; 1 with the reason on stderr: q's error as `'type`,
-// or who does not answer.
+// Asks processes that speak kdb+ IPC and writes the answers to stdout: a question, the statements
+// of a script (also of stdin, if that is no terminal), or what is typed into a shell
+// (query_shell.h). On a terminal a long table is cut at the screen's height. 0; 1 with the reason
+// on stderr: q's error as `'type`, with file and line if it came from a script, or who does not
+// answer.
 int RunQuery(const QueryOptions& options);
 
 }  // namespace tickstack

@@ -18,6 +18,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip>=1.7)  # the LEAN tick archives
 add_library(libzip::zip ALIAS PkgConfig::libzip)
 
+pkg_check_modules(libedit REQUIRED IMPORTED_TARGET GLOBAL libedit>=3.1)  # the line that a shell reads
+add_library(libedit::libedit ALIAS PkgConfig::libedit)
+
 # The memory libraries come with pkg-config files only.
 pkg_check_modules(libmemkind REQUIRED IMPORTED_TARGET GLOBAL memkind>=1.14)  # memory of a file system
 add_library(memkind::memkind ALIAS PkgConfig::libmemkind)

@@ -45,7 +45,7 @@ class CommandLineTest(stack.StackTest):
     def test_wrong_usage_exits_2_and_says_what(self):
         for command, said in (([], "subcommand"), (["nothing"], "nothing"), (["up"], "config"),
                               (["rdb", "--prot", "1"], "--prot"), (["rdb", "--port", "70000"], "70000"),
-                              (["query", ":1"], "q is required"), (["up", "/no/file.toml"], "/no/file.toml"),
+                              (["query"], "address is required"), (["up", "/no/file.toml"], "/no/file.toml"),
                               (["feed", "--symbols", "few"], "few"), (["log", "check"], "file"),
                               (["tickerplant", "--date", "tomorrow"], "tomorrow"),
                               (["tickerplant", "--fsync", "often"], "fsync")):

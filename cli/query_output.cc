@@ -1,0 +1,82 @@
+#include "cli/query_output.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "base/status.h"
+
+namespace tickstack {
+
+TextLimits TerminalLimits() {
+  winsize size{};
+  if (isatty(STDOUT_FILENO) == 0 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0) return {};
+  if (size.ws_row < 4 || size.ws_col < 10) return {};
+  return {.lines = size.ws_row - size_t{1}, .columns = size.ws_col};
+}
+
+std::string Formatted(const Value& value, OutputFormat format, const TextLimits& limits) {
+  switch (format) {
+    case OutputFormat::kJson:
+      return FormatJson(value) + "\n";
+    case OutputFormat::kCsv:
+      return FormatCsv(value);
+    case OutputFormat::kText:
+      break;
+  }
+  return FormatText(value, limits);
+}
+
+std::string Formatted(const std::vector<QueryServers::Answered>& answers, OutputFormat format,
+                      const TextLimits& limits) {
+  std::string text;
+  for (const QueryServers::Answered& answered : answers) {
+    const bool ok = answered.answer.ok();
+    const std::string error = ok ? "" : ErrorText(answered.answer.status());
+    if (format == OutputFormat::kJson) {
+      text += fmt::format("{}{}:{}", text.empty() ? "{" : ",",
+                          FormatJson(Value::String(answered.address)),
+                          ok ? FormatJson(*answered.answer)
+                             : fmt::format("{{\"error\":{}}}", FormatJson(Value::String(error))));
+    } else {
+      text += fmt::format("{}:\n{}", answered.address,
+                          ok ? Formatted(*answered.answer, format, limits) : error + "\n");
+    }
+  }
+  return format == OutputFormat::kJson ? text + "}\n" : text;
+}
+
+std::string ErrorText(const absl::Status& error) {
+  const bool from_q = error.code() == absl::StatusCode::kUnknown;
+  return fmt::format("{}{}", from_q ? "'" : "", Message(error));
+}
+
+bool WriteOut(std::string_view text) {
+  const bool written =
+      std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!written) std::perror("stdout");
+  return written;
+}
+
+void ShowInPager(const std::string& text) {
+  const char* const asked = std::getenv("PAGER");
+  const std::string command =
+      fmt::format("{} 2>/dev/null || cat", asked != nullptr && *asked != 0 ? asked : "less -FRSX");
+  // A pager that is left before its end takes no more; that is no reason to die.
+  void (*const before)(int) = ::signal(SIGPIPE, SIG_IGN);
+  std::fflush(stdout);
+  FILE* const pager = ::popen(command.c_str(), "w");
+  if (pager == nullptr) {
+    WriteOut(text);
+  } else {
+    std::fwrite(text.data(), 1, text.size(), pager);
+    ::pclose(pager);
+  }
+  ::signal(SIGPIPE, before);
+}
+
+}  // namespace tickstack

@@ -1,0 +1,221 @@
+#include "cli/query_shell.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "cli/line_editor.h"
+#include "cli/query_words.h"
+
+namespace tickstack {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kAskForWords = 1s;  // A key that completes must not hang.
+constexpr int64_t kWordsLiveNs = 60 * kNsPerSecond;
+constexpr size_t kTablesCompleted = 100;
+
+constexpr const char* kHelp =
+    "  tab            completes tables, columns and functions; up, down, Ctrl-R: earlier lines\n"
+    "  Ctrl-C         drops a line, or ends the query that is waited for\n"
+    "  \\t            time of each answer, on or off;  \\t EXPRESSION  only its time\n"
+    "  \\m            the last answer whole, in a pager\n"
+    "  \\f FORMAT     text, csv or json\n"
+    "  \\s FILE       asks the statements of a file\n"
+    "  \\c ADDRESS    other servers, several with commas between\n"
+    "  \\h  \\q        this; leaves, as Ctrl-D does\n"
+    "Anything else goes to the server, other lines with a backslash too.\n";
+
+// Where what was typed is kept: not at all without a home.
+std::string HistoryFile() {
+  if (const char* file = std::getenv("TICKSTACK_HISTORY")) return file;
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state != 0) return fmt::format("{}/tickstack/query_history", state);
+  const char* const home = std::getenv("HOME");
+  return home == nullptr ? "" : fmt::format("{}/.local/state/tickstack/query_history", home);
+}
+
+class QueryShell {
+ public:
+  QueryShell(std::unique_ptr<QueryServers> servers, const QueryOptions& options,
+             std::chrono::milliseconds timeout)
+      : servers_(std::move(servers)),
+        options_(options),
+        timeout_(timeout),
+        editor_(HistoryFile(), [this](std::string_view text) { return Complete(text); }) {}
+
+  int Run() {
+    std::printf("tickstack query: \\h for help\n");
+    std::string entry;
+    for (;;) {
+      const std::string prompt = entry.empty() ? fmt::format("{} q)", servers_->names()) : "  ";
+      const std::optional<LineEditor::Line> line = editor_.Read(prompt);
+      if (!line) break;
+      if (line->cancelled) {
+        entry.clear();
+        continue;
+      }
+      entry += entry.empty() ? line->text : "\n" + line->text;
+      if (GoesOn(entry)) continue;
+      const std::string whole = std::exchange(entry, "");
+      if (whole.find_first_not_of(" \t\n") == std::string::npos) continue;
+      editor_.Remember(whole);
+      if (!Do(whole)) return EXIT_SUCCESS;
+    }
+    std::printf("\n");
+    return EXIT_SUCCESS;
+  }
+
+ private:
+  // false: leave.
+  bool Do(const std::string& entry) {
+    if (entry == "\\q" || entry == "\\\\" || entry == "exit") return false;
+    const size_t space = std::min(entry.find(' '), entry.size());
+    const std::string command = entry.substr(0, space);
+    const std::string rest = space < entry.size() ? entry.substr(space + 1) : "";
+    if (command == "\\h") {
+      std::printf("%s", kHelp);
+    } else if (command == "\\t" && rest.empty()) {
+      timing_ = !timing_;
+      std::printf("times are %s\n", timing_ ? "shown" : "not shown");
+    } else if (command == "\\t") {
+      Ask(rest, true);
+    } else if (command == "\\m") {
+      ShowInPager(last_.empty() ? "" : TextOf(last_, {}));
+    } else if (command == "\\f") {
+      SetFormat(rest);
+    } else if (command == "\\s") {
+      RunFile(rest);
+    } else if (command == "\\c") {
+      ConnectTo(rest);
+    } else {
+      Ask(entry, false);
+    }
+    return true;
+  }
+
+  std::string TextOf(const std::vector<QueryServers::Answered>& answers,
+                     const TextLimits& limits) const {
+    if (answers.size() > 1) return Formatted(answers, options_.format, limits);
+    if (!answers[0].answer.ok()) return ErrorText(answers[0].answer.status()) + "\n";
+    return Formatted(*answers[0].answer, options_.format, limits);
+  }
+
+  bool Ask(const std::string& query, bool only_time) {
+    last_ = servers_->Ask(query, timeout_);
+    bool ok = true;
+    for (const QueryServers::Answered& answered : last_) ok = ok && answered.answer.ok();
+    if (!only_time || !ok) WriteOut(TextOf(last_, TerminalLimits()));
+    if (only_time || timing_) {
+      for (const QueryServers::Answered& answered : last_) {
+        std::printf("%s%.3f ms\n", last_.size() > 1 ? (answered.address + ": ").c_str() : "",
+                    answered.ms);
+      }
+    }
+    return ok;
+  }
+
+  void SetFormat(const std::string& name) {
+    if (name == "csv" && servers_->size() > 1) {
+      std::printf("CSV has no place for the names of several servers; json has\n");
+    } else if (name == "text") {
+      options_.format = OutputFormat::kText;
+    } else if (name == "csv") {
+      options_.format = OutputFormat::kCsv;
+    } else if (name == "json") {
+      options_.format = OutputFormat::kJson;
+    } else {
+      std::printf("\\f %s: expected text, csv or json\n", name.c_str());
+    }
+  }
+
+  void RunFile(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) return void(std::printf("\\s %s: cannot be read\n", path.c_str()));
+    const std::string script{std::istreambuf_iterator<char>(file), {}};
+    for (const Statement& statement : StatementsOf(script)) {
+      if (Ask(statement.text, false)) continue;
+      std::printf("%s:%zu: ended here\n", path.c_str(), statement.line);
+      return;
+    }
+  }
+
+  void ConnectTo(const std::string& addresses) {
+    wire::ClientOptions client;
+    client.user = options_.user;
+    if (const char* password = std::getenv("TICKSTACK_PASSWORD")) client.password = password;
+    absl::StatusOr<std::unique_ptr<QueryServers>> servers =
+        QueryServers::Connect(addresses, client);
+    if (!servers.ok()) return void(std::printf("%s\n", ErrorText(servers.status()).c_str()));
+    if ((*servers)->size() > 1 && options_.format == OutputFormat::kCsv) {
+      options_.format = OutputFormat::kText;
+    }
+    servers_ = *std::move(servers);
+    words_.clear();
+  }
+
+  Completion Complete(std::string_view text) {
+    Completion found;
+    if (text.starts_with('\\')) {
+      if (text.find(' ') != std::string_view::npos) return found;
+      found.words = WordsThatBegin({"\\c", "\\f", "\\h", "\\m", "\\q", "\\s", "\\t"}, text);
+      return found;
+    }
+    found.begin = BeginOfWord(text);
+    if (found.begin == text.size()) return found;
+    if (words_.empty() || MonotonicNs() - words_ns_ > kWordsLiveNs) LookUpWords();
+    found.words = WordsThatBegin(words_, text.substr(found.begin));
+    return found;
+  }
+
+  void AddNames(const std::string& query) {
+    for (const QueryServers::Answered& answered : servers_->Ask(query, kAskForWords)) {
+      if (!answered.answer.ok() || !answered.answer->is(Type::kSymbol)) continue;
+      for (size_t i = 0; i < answered.answer->count(); ++i) {
+        words_.emplace_back(answered.answer->symbols()[i]);
+      }
+    }
+  }
+
+  void LookUpWords() {
+    words_.clear();
+    AddNames("tables[]");
+    const std::vector<std::string> tables(
+        words_.begin(),
+        words_.begin() + static_cast<ptrdiff_t>(std::min(words_.size(), kTablesCompleted)));
+    for (const std::string& table : tables) AddNames("cols " + table);
+    AddNames("key `.q");
+    for (const char* word : {"select", "exec", "from", "where", "by"}) words_.emplace_back(word);
+    std::sort(words_.begin(), words_.end());
+    words_.erase(std::unique(words_.begin(), words_.end()), words_.end());
+    words_ns_ = MonotonicNs();
+  }
+
+  std::unique_ptr<QueryServers> servers_;
+  QueryOptions options_;
+  const std::chrono::milliseconds timeout_;
+  bool timing_ = false;
+  std::vector<QueryServers::Answered> last_;
+  std::vector<std::string> words_;  // Sorted; of the servers that are asked.
+  int64_t words_ns_ = 0;            // When they were asked for.
+  LineEditor editor_;
+};
+
+}  // namespace
+
+int RunQueryShell(std::unique_ptr<QueryServers> servers, const QueryOptions& options,
+                  std::chrono::milliseconds timeout) {
+  return QueryShell(std::move(servers), options, timeout).Run();
+}
+
+}  // namespace tickstack
