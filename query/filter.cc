@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <type_traits>
 
 #include "query/atomic.h"
@@ -350,13 +351,21 @@ std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet&
           return RangeFilter([column, interval](size_t row, size_t n, uint32_t* passed) {
             const ChunkLayout layout = column.layout();
             size_t count = 0;
+            bool all = true;  // Of those before.
             EachPart(layout, row, row + n, [&](size_t begin_row, size_t end_row) {
               const size_t chunk = layout.NumberOf(begin_row);
               mem::MediumAccess access(column.medium());
               const std::span<const T> items = column.Chunk<T>(chunk).subspan(
                   begin_row - layout.BeginRow(chunk), end_row - begin_row);
-              count += Kernels<T>().select(items.data(), items.size(), interval,
-                                           static_cast<uint32_t>(begin_row), passed + count);
+              const size_t lead = all ? Kernels<T>().lead(items.data(), items.size(), interval) : 0;
+              count += lead;
+              if (lead < items.size()) {
+                if (all) std::iota(passed, passed + count, static_cast<uint32_t>(row));
+                all = false;
+                count +=
+                    Kernels<T>().select(items.data() + lead, items.size() - lead, interval,
+                                        static_cast<uint32_t>(begin_row + lead), passed + count);
+              }
               access.ReadInOrder(items.data(), items.size_bytes());
             });
             return count;

@@ -71,7 +71,7 @@ class RangeFilter {
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);
   // The numbers of the rows of [row, row + n) that pass: how many there are, written to `passed`,
-  // which has room for n + kSelectSlack.
+  // which has room for n + kSelectSlack. Nothing is written if all n do.
   size_t Select(size_t row, size_t n, std::span<uint32_t> passed) const {
     return select_(row, n, passed.data());
   }

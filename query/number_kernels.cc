@@ -77,6 +77,33 @@ TS_LOOP void AddLoop(const T* items, size_t n, std::array<Sum, kLanes>& sums,
   std::copy_n(null, kLanes, nulls.data());
 }
 
+template <typename T>
+TS_LOOP size_t LeadByOne(const T* items, size_t n, const Interval<T>& interval) {
+  size_t i = 0;
+  while (i < n && interval.Contains(items[i])) ++i;
+  return i;
+}
+
+template <typename T>
+TS_LOOP size_t LeadLoop(const T* items, size_t n, const Interval<T>& interval) {
+  constexpr size_t kStep = 64;  // Items between two looks at the flags.
+  const Interval<T> local = interval;
+  // Flags as wide as the items.
+  using Flag =
+      std::conditional_t<sizeof(T) == 8, uint64_t,
+                         std::conditional_t<sizeof(T) == 4, uint32_t,
+                                            std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
+  size_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    Flag outside = 0;
+    for (size_t at = i; at < i + kStep; ++at) {
+      outside |= local.Contains(items[at]) ? Flag{0} : static_cast<Flag>(~Flag{0});
+    }
+    if (outside != 0) break;
+  }
+  return i + LeadByOne(items + i, n - i, interval);
+}
+
 // Without a branch: every number is written, and kept by advancing.
 template <typename T>
 TS_LOOP size_t SelectLoop(const T* items, size_t n, const Interval<T>& interval, uint32_t first_row,
@@ -102,6 +129,9 @@ TS_LOOP size_t SelectLoop(const T* items, size_t n, const Interval<T>& interval,
     }                                                                                         \
     target static void AddAsFloats(const T* items, size_t n, Totals<T>& totals) {             \
       AddLoop(items, n, totals.float_sums, totals.nulls);                                     \
+    }                                                                                         \
+    target static size_t Lead(const T* items, size_t n, const Interval<T>& interval) {        \
+      return LeadLoop(items, n, interval);                                                    \
     }                                                                                         \
     target static size_t Select(const T* items, size_t n, const Interval<T>& interval,        \
                                 uint32_t first_row, uint32_t* rows) {                         \
@@ -139,6 +169,43 @@ TS_TARGET_AVX2 inline uint32_t Outside(const int64_t* items, __m256i lo, __m256i
   return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(outside)));
 }
 
+// Which of 4 items pass. `nulls` and `flip` are all four bits or none.
+TS_TARGET_AVX2 inline uint32_t Passing(const double* items, __m256d lo, __m256d hi, uint32_t nulls,
+                                       uint32_t flip) {
+  const __m256d item = _mm256_loadu_pd(items);
+  const __m256d inside =
+      _mm256_and_pd(_mm256_cmp_pd(lo, item, _CMP_LE_OQ), _mm256_cmp_pd(item, hi, _CMP_LE_OQ));
+  const auto null =
+      static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(item, item, _CMP_UNORD_Q)));
+  return (static_cast<uint32_t>(_mm256_movemask_pd(inside)) | (null & nulls)) ^ flip;
+}
+
+template <>
+TS_TARGET_AVX2 size_t Avx2<int64_t>::Lead(const int64_t* items, size_t n,
+                                          const Interval<int64_t>& interval) {
+  const __m256i lo = _mm256_set1_epi64x(interval.lo), hi = _mm256_set1_epi64x(interval.hi);
+  const uint32_t flip = interval.negated ? 15 : 0;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    if (((Outside(items + i, lo, hi) ^ flip) | (Outside(items + i + 4, lo, hi) ^ flip)) != 0) break;
+  }
+  return i + LeadByOne(items + i, n - i, interval);
+}
+
+template <>
+TS_TARGET_AVX2 size_t Avx2<double>::Lead(const double* items, size_t n,
+                                         const Interval<double>& interval) {
+  const __m256d lo = _mm256_set1_pd(interval.lo), hi = _mm256_set1_pd(interval.hi);
+  const uint32_t flip = interval.negated ? 15 : 0, nulls = interval.with_nulls ? 15 : 0;
+  size_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    const uint32_t both =
+        Passing(items + i, lo, hi, nulls, flip) & Passing(items + i + 4, lo, hi, nulls, flip);
+    if (both != 15) break;
+  }
+  return i + LeadByOne(items + i, n - i, interval);
+}
+
 TS_TARGET_AVX2 inline size_t KeepFlagged(uint32_t flags, uint32_t row, uint32_t* rows) {
   const __m128i numbers =
       _mm_add_epi32(_mm_set1_epi32(static_cast<int>(row)), _mm_setr_epi32(0, 1, 2, 3));
@@ -171,13 +238,7 @@ TS_TARGET_AVX2 size_t Avx2<double>::Select(const double* items, size_t n,
   const uint32_t flip = interval.negated ? 15 : 0, nulls = interval.with_nulls ? 15 : 0;
   size_t count = 0, i = 0;
   for (; i + 4 <= n; i += 4) {
-    const __m256d item = _mm256_loadu_pd(items + i);
-    const __m256d inside =
-        _mm256_and_pd(_mm256_cmp_pd(lo, item, _CMP_LE_OQ), _mm256_cmp_pd(item, hi, _CMP_LE_OQ));
-    const auto null =
-        static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(item, item, _CMP_UNORD_Q)));
-    const uint32_t flags =
-        (static_cast<uint32_t>(_mm256_movemask_pd(inside)) | (null & nulls)) ^ flip;
+    const uint32_t flags = Passing(items + i, lo, hi, nulls, flip);
     count += KeepFlagged(flags, first_row + static_cast<uint32_t>(i), rows + count);
   }
   return count +
@@ -214,6 +275,73 @@ TS_TARGET_AVX512 inline size_t KeepFlagged8(__mmask8 flags, uint32_t row, uint32
   return static_cast<size_t>(__builtin_popcount(flags));
 }
 
+// Which of 8 items pass; bit i for item i. `nulls` and `flip` are all eight bits or none.
+TS_TARGET_AVX512 inline unsigned Passing(const int64_t* items, __m512i lo, __m512i hi,
+                                         unsigned flip) {
+  const __m512i item = _mm512_loadu_si512(items);
+  return _mm512_mask_cmple_epi64_mask(_mm512_cmple_epi64_mask(lo, item), item, hi) ^ flip;
+}
+TS_TARGET_AVX512 inline unsigned Passing(const double* items, __m512d lo, __m512d hi,
+                                         unsigned nulls, unsigned flip) {
+  const __m512d item = _mm512_loadu_pd(items);
+  const unsigned inside =
+      _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(lo, item, _CMP_LE_OQ), item, hi, _CMP_LE_OQ);
+  return (inside | (_mm512_cmp_pd_mask(item, item, _CMP_UNORD_Q) & nulls)) ^ flip;
+}
+
+template <>
+TS_TARGET_AVX512 size_t Avx512<int64_t>::Lead(const int64_t* items, size_t n,
+                                              const Interval<int64_t>& interval) {
+  const __m512i lo = _mm512_set1_epi64(interval.lo), hi = _mm512_set1_epi64(interval.hi);
+  const unsigned flip = interval.negated ? 255 : 0;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    if ((Passing(items + i, lo, hi, flip) & Passing(items + i + 8, lo, hi, flip)) != 255) break;
+  }
+  return i + LeadByOne(items + i, n - i, interval);
+}
+
+template <>
+TS_TARGET_AVX512 size_t Avx512<double>::Lead(const double* items, size_t n,
+                                             const Interval<double>& interval) {
+  const __m512d lo = _mm512_set1_pd(interval.lo), hi = _mm512_set1_pd(interval.hi);
+  const unsigned flip = interval.negated ? 255 : 0, nulls = interval.with_nulls ? 255 : 0;
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    const unsigned both =
+        Passing(items + i, lo, hi, nulls, flip) & Passing(items + i + 8, lo, hi, nulls, flip);
+    if (both != 255) break;
+  }
+  return i + LeadByOne(items + i, n - i, interval);
+}
+
+// The lanes are those of two vectors, which do not wait for each other.
+template <>
+TS_TARGET_AVX512 void Avx512<int64_t>::Add(const int64_t* items, size_t n,
+                                           Totals<int64_t>& totals) {
+  const __m512i null = _mm512_set1_epi64(INT64_MIN), one = _mm512_set1_epi64(1);
+  __m512i sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  __m512i nulls[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (size_t half = 0; half < 2; ++half) {
+      const __m512i item = _mm512_loadu_si512(items + i + 8 * half);
+      const __mmask8 there = _mm512_cmpneq_epi64_mask(item, null);
+      sums[half] = _mm512_mask_add_epi64(sums[half], there, sums[half], item);
+      nulls[half] =
+          _mm512_mask_add_epi64(nulls[half], static_cast<__mmask8>(~there), nulls[half], one);
+    }
+  }
+  uint64_t lanes[2][kLanes];
+  _mm512_storeu_si512(lanes[0], _mm512_add_epi64(sums[0], sums[1]));
+  _mm512_storeu_si512(lanes[1], _mm512_add_epi64(nulls[0], nulls[1]));
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    totals.sums[lane] += lanes[0][lane];
+    totals.nulls[lane] += lanes[1][lane];
+  }
+  AddLoop(items + i, n - i, totals.sums, totals.nulls);
+}
+
 template <>
 TS_TARGET_AVX512 size_t Avx512<int64_t>::Select(const int64_t* items, size_t n,
                                                 const Interval<int64_t>& interval,
@@ -222,10 +350,7 @@ TS_TARGET_AVX512 size_t Avx512<int64_t>::Select(const int64_t* items, size_t n,
   const unsigned flip = interval.negated ? 255 : 0;
   size_t count = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m512i item = _mm512_loadu_si512(items + i);
-    const unsigned inside =
-        _mm512_mask_cmple_epi64_mask(_mm512_cmple_epi64_mask(lo, item), item, hi);
-    count += KeepFlagged8(static_cast<__mmask8>(inside ^ flip),
+    count += KeepFlagged8(static_cast<__mmask8>(Passing(items + i, lo, hi, flip)),
                           first_row + static_cast<uint32_t>(i), rows + count);
   }
   return count +
@@ -240,11 +365,7 @@ TS_TARGET_AVX512 size_t Avx512<double>::Select(const double* items, size_t n,
   const unsigned flip = interval.negated ? 255 : 0, nulls = interval.with_nulls ? 255 : 0;
   size_t count = 0, i = 0;
   for (; i + 8 <= n; i += 8) {
-    const __m512d item = _mm512_loadu_pd(items + i);
-    const unsigned inside =
-        _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(lo, item, _CMP_LE_OQ), item, hi, _CMP_LE_OQ);
-    const unsigned null = _mm512_cmp_pd_mask(item, item, _CMP_UNORD_Q);
-    count += KeepFlagged8(static_cast<__mmask8>((inside | (null & nulls)) ^ flip),
+    count += KeepFlagged8(static_cast<__mmask8>(Passing(items + i, lo, hi, nulls, flip)),
                           first_row + static_cast<uint32_t>(i), rows + count);
   }
   return count +
@@ -276,8 +397,9 @@ TS_TARGET_AVX512 size_t Avx512<int32_t>::Select(const int32_t* items, size_t n,
 #endif
 
 template <template <typename> typename Version, typename T>
-constexpr NumberKernels<T> kKernels = {Version<T>::Max, Version<T>::Min, Version<T>::Add,
-                                       Version<T>::AddAsFloats, Version<T>::Select};
+constexpr NumberKernels<T> kKernels = {Version<T>::Max,  Version<T>::Min,
+                                       Version<T>::Add,  Version<T>::AddAsFloats,
+                                       Version<T>::Lead, Version<T>::Select};
 
 }  // namespace
 

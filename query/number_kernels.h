@@ -59,6 +59,8 @@ struct NumberKernels {
   // Adds what is not null to `sums`, or to `float_sums`, and counts the nulls.
   void (*add)(const T* items, size_t n, Totals<T>& totals);
   void (*add_as_floats)(const T* items, size_t n, Totals<T>& totals);
+  // How many items from the first one on pass without a gap. Cost: a read of those.
+  size_t (*lead)(const T* items, size_t n, const Interval<T>& interval);
   // Writes first_row + i for each item i that passes to `rows`, which has room for n + kSelectSlack
   // of them, and returns how many.
   size_t (*select)(const T* items, size_t n, const Interval<T>& interval, uint32_t first_row,

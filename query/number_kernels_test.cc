@@ -126,6 +126,13 @@ void ExpectByDefinition(const NumberKernels<T>& kernels, std::mt19937_64& rng) {
   }
   rows.resize(kernels.select(items.data(), n, interval, first_row, rows.data()));
   ASSERT_EQ(rows, expected_rows);
+
+  // Some that mostly pass, and the same items behind them.
+  std::vector<T> many(rng() % 200, rng() % 2 == 0 ? interval.lo : interval.hi);
+  many.insert(many.end(), items.begin(), items.end());
+  size_t lead = 0;
+  while (lead < many.size() && interval.Contains(many[lead])) ++lead;
+  ASSERT_EQ(kernels.lead(many.data(), many.size(), interval), lead);
 }
 
 template <typename T>
