@@ -15,10 +15,11 @@ using mem::TierKind;
 
 constexpr size_t kFileTierBytesMin = size_t{16} << 20;
 
-constexpr Words<TierKind, 4> kKinds = {{{"dram", TierKind::kDram},
+constexpr Words<TierKind, 5> kKinds = {{{"dram", TierKind::kDram},
                                         {"filesystem", TierKind::kFilesystem},
                                         {"persistent", TierKind::kPersistent},
-                                        {"numa", TierKind::kNuma}}};
+                                        {"numa", TierKind::kNuma},
+                                        {"simulate", TierKind::kSimulate}}};
 constexpr Words<mem::HugePages, 3> kHugePages = {{{"transparent", mem::HugePages::kTransparent},
                                                   {"explicit", mem::HugePages::kExplicit},
                                                   {"none", mem::HugePages::kNone}}};
@@ -32,21 +33,30 @@ constexpr unsigned Bit(TierKind kind) { return 1U << static_cast<unsigned>(kind)
 constexpr unsigned kDram = Bit(TierKind::kDram), kNuma = Bit(TierKind::kNuma);
 constexpr unsigned kFilesystem = Bit(TierKind::kFilesystem);
 constexpr unsigned kPersistent = Bit(TierKind::kPersistent);
-constexpr unsigned kFiles = kFilesystem | kPersistent, kAll = kDram | kNuma | kFiles;
+constexpr unsigned kSimulate = Bit(TierKind::kSimulate);
+constexpr unsigned kFiles = kFilesystem | kPersistent, kAll = kDram | kNuma | kFiles | kSimulate;
 struct KeyRule {
   std::string_view key;
   unsigned takes;
   unsigned needs;
 };
-constexpr std::array<KeyRule, 9> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
-                                           {"path", kFiles, kFiles},
-                                           {"size", kAll, kFiles},
-                                           {"nodes", kDram | kNuma, kNuma},
-                                           {"huge_pages", kDram | kNuma, 0},
-                                           {"streaming", kAll, 0},
-                                           {"allocator", kFilesystem, 0},
-                                           {"touch_ahead", kAll, 0},
-                                           {"commit_ms", kPersistent, 0}}};
+constexpr std::array<KeyRule, 17> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
+                                            {"path", kFiles | kSimulate, kFiles},
+                                            {"size", kAll, kFiles},
+                                            {"nodes", kDram | kNuma, kNuma},
+                                            {"huge_pages", kDram | kNuma, 0},
+                                            {"streaming", kAll, 0},
+                                            {"allocator", kFilesystem, 0},
+                                            {"touch_ahead", kAll, 0},
+                                            {"commit_ms", kPersistent, 0},
+                                            {"model", kSimulate, kSimulate},
+                                            {"unit", kSimulate, 0},
+                                            {"read_ns", kSimulate, 0},
+                                            {"reads_at_once", kSimulate, 0},
+                                            {"thread_read_gb_per_s", kSimulate, 0},
+                                            {"thread_write_gb_per_s", kSimulate, 0},
+                                            {"read_gb_per_s", kSimulate, 0},
+                                            {"write_gb_per_s", kSimulate, 0}}};
 
 // A table of a process over the one of the stack: a key counts where the process has it, else where
 // the stack does.
@@ -110,7 +120,31 @@ absl::Status ReadKind(const Layers& tier, mem::TierOptions& options) {
                                             NameOf(options.kind)));
   }
   if (tier.Has("kind")) return absl::OkStatus();
-  return tier.ErrorAt("kind", "expected one of dram, filesystem, persistent, numa, found no kind");
+  return tier.ErrorAt(
+      "kind", "expected one of dram, filesystem, persistent, numa, simulate, found no kind");
+}
+
+// The figures of a model, and those of them that the file has instead.
+absl::Status ReadModel(const Layers& tier, mem::MediumModel& model) {
+  std::string name;
+  TS_RETURN_IF_ERROR(tier.Of("model").Read("model", &name));
+  if (tier.Has("model")) {
+    absl::StatusOr<mem::MediumModel> found = mem::FindMediumModel(name);
+    if (!found.ok()) return tier.ErrorAt("model", Message(found.status()));
+    model = *std::move(found);
+  }
+  TS_RETURN_IF_ERROR(tier.Of("unit").ReadBytes("unit", &model.unit_bytes));
+  const std::pair<const char*, double*> figures[] = {
+      {"read_ns", &model.read_ns},
+      {"reads_at_once", &model.reads_at_once},
+      {"thread_read_gb_per_s", &model.thread_read_gb_per_s},
+      {"thread_write_gb_per_s", &model.thread_write_gb_per_s},
+      {"read_gb_per_s", &model.read_gb_per_s},
+      {"write_gb_per_s", &model.write_gb_per_s}};
+  for (const auto& [key, figure] : figures) {
+    TS_RETURN_IF_ERROR(tier.Of(key).Read(key, figure));
+  }
+  return absl::OkStatus();
 }
 
 // Every value by itself; what goes together is CheckTier's.
@@ -124,7 +158,8 @@ absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("streaming"), "streaming", kStreaming, &options.streaming));
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("allocator"), "allocator", kAllocators, &options.allocator));
   TS_RETURN_IF_ERROR(tier.Of("touch_ahead").ReadBytes("touch_ahead", &options.touch_ahead_bytes));
-  return tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 0, 3'600'000);
+  TS_RETURN_IF_ERROR(tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 0, 3'600'000));
+  return ReadModel(tier, options.model);
 }
 
 absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
@@ -141,17 +176,23 @@ absl::Status CheckTier(const Layers& tier, const mem::TierOptions& options) {
           "kind");
     }
   }
-  if ((kind & kFiles) != 0 && options.path.empty()) {
+  if (tier.Has("path") && options.path.empty()) {
     return tier.ErrorAt("path", "expected a directory, found \"\"");
   }
-  if ((kind & kFiles) != 0 && options.capacity_bytes < kFileTierBytesMin) {
+  const bool in_files = !options.path.empty();
+  if (in_files && !tier.Has("size")) {
+    return tier.ErrorAt("size", "a tier in a directory needs it, found none", "path");
+  }
+  if (in_files && options.capacity_bytes < kFileTierBytesMin) {
     return tier.ErrorAt(
         "size", fmt::format("expected 16MiB at least, found {} bytes", options.capacity_bytes));
   }
   if (tier.Has("nodes") && options.nodes.empty()) {
     return tier.ErrorAt("nodes", "expected at least one node, such as [1], found none");
   }
-  return absl::OkStatus();
+  if (options.kind != TierKind::kSimulate) return absl::OkStatus();
+  const absl::Status model = mem::CheckMediumModel(options.model);
+  return model.ok() ? model : tier.ErrorAt("model", Message(model));
 }
 
 rdb::TierConfig* Find(std::vector<rdb::TierConfig>& tiers, std::string_view name) {
@@ -264,6 +305,16 @@ absl::Status CheckPersistent(const Layers& placement, const std::vector<Schema>*
                              rest, keyed->table, KeyNames(*keyed)));
 }
 
+// Rows and indexes say what is read of them; memory that anybody builds anything in does not.
+constexpr std::string_view kOnlyRowsAreCharged =
+    "is SIMULATED, which charges columns and indexes only: expected a tier of real memory";
+
+absl::Status CheckSimulated(const Layers& placement, rdb::RdbMainOptions& options) {
+  const std::string queries(options.placement.TierOfQueries());
+  if (Find(options.tiers, queries)->options.kind != TierKind::kSimulate) return absl::OkStatus();
+  return placement.ErrorAt("query", fmt::format("tier {} {}", queries, kOnlyRowsAreCharged));
+}
+
 void WarnOfUnused(const ConfigTable& tiers, std::string_view name,
                   std::vector<std::string>& warnings) {
   warnings.emplace_back(
@@ -281,6 +332,7 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
   TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
   TS_RETURN_IF_ERROR(ReadPlacement(placement, schemas, options));
   TS_RETURN_IF_ERROR(CheckPersistent(placement, schemas, options));
+  TS_RETURN_IF_ERROR(CheckSimulated(placement, options));
   TS_ASSIGN_OR_RETURN(const ConfigTable own, rdb.Table("tier"));
   TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
   for (const std::string& name : own.Keys()) {
@@ -308,6 +360,9 @@ absl::Status ReadStateTier(const ConfigTable& root, const ConfigTable& table,
         "state", fmt::format("tier {} is persistent: expected another kind, the state comes back "
                              "from the log",
                              name));
+  }
+  if (config->options.kind == TierKind::kSimulate) {
+    return placement.ErrorAt("state", fmt::format("tier {} {}", name, kOnlyRowsAreCharged));
   }
   state = config->options;
   TS_ASSIGN_OR_RETURN(const ConfigTable own, table.Table("tier"));

@@ -113,6 +113,30 @@ query = "dram"
   EXPECT_EQ(rdb.placement.TierOfQueries(), "dram");
 }
 
+TEST(TierConfig, ReadsAModelAndWhatTheFileHasInstead) {
+  const rdb::RdbMainOptions rdb = Parsed(File(R"(
+[rdb.tier.slow]
+kind = "simulate"
+model = "optane-dc"
+path = "/mnt/a"
+size = "1GiB"
+read_ns = 400
+write_gb_per_s = 2.5
+unit = 512
+[rdb.placement]
+default = "slow"
+)"))
+                                      .rdbs[0];
+  const mem::TierOptions& slow = rdb.tiers[1].options;
+  EXPECT_EQ(slow.kind, mem::TierKind::kSimulate);
+  EXPECT_EQ(slow.path, "/mnt/a");
+  EXPECT_EQ(slow.model.name, "optane-dc");
+  EXPECT_EQ(slow.model.read_ns, 400);
+  EXPECT_EQ(slow.model.read_gb_per_s, 39.4);
+  EXPECT_EQ(slow.model.write_gb_per_s, 2.5);
+  EXPECT_EQ(slow.model.unit_bytes, 512u);
+}
+
 TEST(TierConfig, InheritsTheStacksTiersKeyByKey) {
   const StackConfig config = Parsed(R"(
 [tier.files]
@@ -155,12 +179,14 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
   const std::vector<std::pair<std::string, std::string>> cases = {
       // kind
       {"",
-       "s.toml:3: rdb[0].tier.t.kind: expected one of dram, filesystem, persistent, numa, found "
-       "no kind"},
+       "s.toml:3: rdb[0].tier.t.kind: expected one of dram, filesystem, persistent, numa, "
+       "simulate, "
+       "found no kind"},
       {"kind = 1", at + "kind: expected a string, found integer 1"},
       {"kind = 'pmem'",
-       at + "kind: expected one of dram, filesystem, persistent, numa, found \"pmem\""},
-      {"kind = ''", at + "kind: expected one of dram, filesystem, persistent, numa, found \"\""},
+       at + "kind: expected one of dram, filesystem, persistent, numa, simulate, found \"pmem\""},
+      {"kind = ''",
+       at + "kind: expected one of dram, filesystem, persistent, numa, simulate, found \"\""},
       // path
       {"kind = 'filesystem'\nsize='1GiB'",
        at3 + "path: a tier of kind filesystem needs it, found none"},
@@ -228,6 +254,20 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       {file + "commit_ms = 5",
        at7 + "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
              "streaming, allocator, touch_ahead"},
+      // simulate
+      {"kind = 'simulate'", at3 + "model: a tier of kind simulate needs it, found none"},
+      {"model = 'optane'\nkind = 'simulate'",
+       at + "model: expected one of the models optane-dc, cxl, cxl-fast, cxl-slow, found "
+            "\"optane\""},
+      {"path = '/x'\nkind = 'simulate'\nmodel = 'cxl'",
+       at3 + "size: a tier in a directory needs it, found none"},
+      {"kind = 'simulate'\nmodel = 'cxl'\nunit = 48",
+       at5 + "model: model cxl: units of 48 bytes, expected a power of two up to 4096"},
+      {"kind = 'simulate'\nmodel = 'cxl'\nread_ns = 0",
+       at5 + "model: model cxl: read_ns 0, expected 0.001 to 1000000"},
+      {"read_ns = 300\nkind = 'dram'",
+       at + "read_ns: a tier of kind dram does not take it: expected kind, size, nodes, "
+            "huge_pages, streaming, touch_ahead"},
       // Keys that nobody knows, and what is no table.
       {file + "pathh = '/x'", at7 + "pathh: unknown key, did you mean path?"},
   };
@@ -261,9 +301,10 @@ TEST(TierConfig, NamesTheStacksKeyThatIsWrongForAnRdb) {
   EXPECT_EQ(ErrorOf("[placement]\nquoth='dram'\n[tickerplant]\n[[rdb]]\nname='r'"),
             "s.toml:2: placement.quoth: rdb r: no table \"quoth\": expected default, index, query, "
             "or one of trade, quote");
-  EXPECT_EQ(ErrorOf("[tier.t]\nkind='file'\n[tickerplant]"),
-            "s.toml:2: tier.t.kind: expected one of dram, filesystem, persistent, numa, found "
-            "\"file\"");
+  EXPECT_EQ(
+      ErrorOf("[tier.t]\nkind='file'\n[tickerplant]"),
+      "s.toml:2: tier.t.kind: expected one of dram, filesystem, persistent, numa, simulate, found "
+      "\"file\"");
 }
 
 TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
@@ -311,6 +352,9 @@ TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
   };
   for (const auto& [keys, error] : cases) EXPECT_EQ(PlacementError(keys), error) << keys;
   EXPECT_EQ(PlacementError("default='p'\nquery='d'\nquote='p'\nindex='p'"), "");
+  EXPECT_EQ(ErrorOf(File("[rdb.placement]\nquery='s'\n[tier.s]\nkind='simulate'\nmodel='cxl'")),
+            "s.toml:4: rdb[0].placement.query: tier s is SIMULATED, which charges columns and "
+            "indexes only: expected a tier of real memory");
   EXPECT_EQ(PlacementError("'quote.price' = 'f'", "[tables]\nquote = 'time p, price f'"), "");
   EXPECT_EQ(PlacementError("'t.index' = 'f'", "[tables]\nt = 'sym s, index j'"),
             at + "t.index: table t has a column index, so this may be that or its index: name the "

@@ -56,8 +56,13 @@ struct RdbReport {
   std::vector<PartReport> parts;
 };
 
-bool IsFileKind(mem::TierKind kind) {
-  return kind == mem::TierKind::kFilesystem || kind == mem::TierKind::kPersistent;
+// Whether it takes its size from a file system.
+bool IsInFiles(const mem::TierOptions& options) { return !options.path.empty(); }
+
+std::string KindText(const mem::TierOptions& options) {
+  const std::string kind(mem::NameOf(options.kind));
+  if (options.kind != mem::TierKind::kSimulate) return kind;
+  return fmt::format("{} {} (SIMULATED)", kind, options.model.name);
 }
 
 absl::StatusOr<size_t> FreeBytes(const std::string& path) {
@@ -77,7 +82,7 @@ size_t FileBytes(const std::string& path) {
 void Probe(const std::string& rdb, TierReport& report) {
   mem::TierOptions probe = report.options;
   probe.touch_ahead_bytes = 0;
-  if (IsFileKind(probe.kind)) {
+  if (IsInFiles(probe)) {
     const absl::StatusOr<size_t> free_bytes = FreeBytes(probe.path);
     if (free_bytes.ok()) {
       // A file of a persistent tier that is there is used again, or made anew in its own place.
@@ -152,9 +157,11 @@ using Json = nlohmann::ordered_json;
 Json JsonOf(const TierReport& tier) {
   const bool bounded = tier.options.capacity_bytes != SIZE_MAX;
   const bool found = tier.used && tier.status.ok();
+  const bool simulated = tier.options.kind == mem::TierKind::kSimulate;
   Json json = {{"tier", tier.options.name},
                {"kind", mem::NameOf(tier.options.kind)},
                {"used", tier.used},
+               {"simulated", simulated ? Json(tier.options.model.name) : Json()},
                {"path", tier.options.path},
                {"size_bytes", bounded ? Json(tier.options.capacity_bytes) : Json()},
                {"free_bytes", tier.free_bytes ? Json(*tier.free_bytes) : Json()},
@@ -225,7 +232,7 @@ std::string TiersText(const std::vector<TierReport>& tiers) {
   const auto found = [](Of t) { return t.used && t.status.ok(); };
   return TextTable(
       {{"tier", Cells(tiers, [](Of t) { return t.options.name; })},
-       {"kind", Cells(tiers, [](Of t) { return std::string(mem::NameOf(t.options.kind)); })},
+       {"kind", Cells(tiers, [](Of t) { return KindText(t.options); })},
        {"size", Cells(tiers,
                       [](Of t) {
                         const bool bounded = t.options.capacity_bytes != SIZE_MAX;
@@ -237,7 +244,7 @@ std::string TiersText(const std::vector<TierReport>& tiers) {
        {"filesystem", Cells(tiers, [&](Of t) { return found(t) ? t.found.filesystem : ""; })},
        {"dax", Cells(tiers,
                      [&](Of t) {
-                       if (!found(t) || !IsFileKind(t.options.kind)) return "";
+                       if (!found(t) || !IsInFiles(t.options)) return "";
                        return t.found.dax ? "yes" : "no";
                      })},
        {"nodes", Cells(tiers, [&](Of t) { return found(t) ? t.found.nodes : ""; })}});

@@ -94,7 +94,7 @@ int64_t LongOf(size_t bytes) {
 }
 
 Value TierStats(const Rdb& rdb) {
-  SymbolVector tier, kind, path, filesystem, nodes;
+  SymbolVector tier, kind, path, filesystem, nodes, model, figures;
   ByteBuffer capacity, used, high_water, refused, resident, dax, streaming;
   for (const mem::Tier* each : rdb.placement().tiers()) {
     const mem::TierStats stats = each->Stats();
@@ -110,17 +110,20 @@ Value TierStats(const Rdb& rdb) {
     dax.AppendLittle(static_cast<uint8_t>(stats.dax));
     nodes.push_back(stats.nodes);
     streaming.AppendLittle(static_cast<uint8_t>(stats.streaming));
+    model.push_back(stats.model);
+    figures.push_back(stats.figures);
   }
   const auto symbols = [](SymbolVector& names) { return Value::Symbols(std::move(names)); };
   const auto longs = [](ByteBuffer& bytes) { return Value::Vector(Type::kLong, std::move(bytes)); };
   const auto flags = [](ByteBuffer& bytes) {
     return Value::Vector(Type::kBoolean, std::move(bytes));
   };
-  return Value::Table({"tier", "kind", "capacity", "used", "high_water", "refused", "resident",
-                       "path", "filesystem", "dax", "nodes", "streaming"},
-                      {symbols(tier), symbols(kind), longs(capacity), longs(used),
-                       longs(high_water), longs(refused), longs(resident), symbols(path),
-                       symbols(filesystem), flags(dax), symbols(nodes), flags(streaming)});
+  return Value::Table(
+      {"tier", "kind", "capacity", "used", "high_water", "refused", "resident", "path",
+       "filesystem", "dax", "nodes", "streaming", "model", "figures"},
+      {symbols(tier), symbols(kind), longs(capacity), longs(used), longs(high_water),
+       longs(refused), longs(resident), symbols(path), symbols(filesystem), flags(dax),
+       symbols(nodes), flags(streaming), symbols(model), symbols(figures)});
 }
 
 // Calls visit(part, tier, bytes) for each column of a table, and for its index if it has one.

@@ -87,6 +87,7 @@ TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {
   EXPECT_EQ(*tiers.FindColumn("used"), Value::Longs({bytes[0] + bytes[3], bytes[1] + bytes[2]}));
   EXPECT_EQ(*tiers.FindColumn("refused"), Value::Longs({0, 0}));
   EXPECT_EQ(*tiers.FindColumn("path"), Value::Symbols({"", ""}));
+  EXPECT_EQ(*tiers.FindColumn("model"), Value::Symbols({"", ""}));
   EXPECT_EQ(tiers.FindColumn("dax")->type(), Type::kBoolean);
   EXPECT_GT(tiers.FindColumn("resident")->span<int64_t>()[0], 0);
 }

@@ -99,10 +99,11 @@ absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
     const mem::TierStats stats = tier->Stats();
     LogInfo(
         "tier open tier={} kind={} capacity_bytes={} path={} filesystem={} dax={} nodes={} "
-        "streaming={}",
+        "streaming={}{}",
         stats.name, stats.kind,
         stats.capacity_bytes == SIZE_MAX ? "unbounded" : std::to_string(stats.capacity_bytes),
-        stats.path, stats.filesystem, stats.dax, stats.nodes, stats.streaming);
+        stats.path, stats.filesystem, stats.dax, stats.nodes, stats.streaming,
+        stats.model.empty() ? "" : fmt::format(" SIMULATED model={}", stats.model));
     tiers.push_back(std::move(tier));
   }
   std::string keys;

@@ -88,6 +88,10 @@ class PlacementTest(stack.StackTest):
         self.assertEqual(0, done.returncode, done.stderr)
         self.assertRegex(done.stdout, r"(?m)^quote +bid +f +pmem +")
         self.assertRegex(done.stdout, r"(?m)^quote +index +dram +")
+        done = self.run_program("tiers", str(stack.ROOT / "examples" / "simulated.toml"))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertIn("simulate optane-dc (SIMULATED)", done.stdout)
+
         path = self.folder / "tiers.toml"
 
         def run(text):
