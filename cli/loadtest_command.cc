@@ -51,7 +51,8 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
       ->capture_default_str();
   command.add_option("--stack", options.stacks,
                      "dram[:COUNT], filesystem:PATH[:COUNT], persistent:PATH[:COUNT], "
-                     "numa:NODE[:COUNT], hybrid:FILE[:COUNT] or FILE.toml; any number of them");
+                     "numa:NODE[:COUNT], simulate:MODEL:PATH[:COUNT], hybrid:FILE[:COUNT] or "
+                     "FILE.toml; any number of them");
   command.add_option("--rate", options.rate, "Updates per second, instead of the profile's")
       ->check(CLI::Range(1.0, 1e8));
   command.add_option("--seconds", options.seconds, "How long, instead of the profile's")

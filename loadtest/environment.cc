@@ -17,9 +17,13 @@ std::string EnvironmentJson(const RunResult& run) {
   using Json = nlohmann::ordered_json;
   const Machine machine = ThisMachine();
   std::map<std::string, Json> file_systems;  // By path.
+  std::map<std::string, Json> simulated;     // By model.
   for (const TestResult& test : run.tests) {
     for (const StackResult& stack : test.stacks) {
       for (const auto& [name, tier] : stack.tiers) {
+        if (!tier.model.empty()) {
+          simulated[tier.model] = {{"model", tier.model}, {"figures", tier.figures}};
+        }
         if (tier.path.empty()) continue;
         file_systems[tier.path] = {
             {"path", tier.path}, {"type", tier.filesystem}, {"dax", tier.dax}};
@@ -28,6 +32,8 @@ std::string EnvironmentJson(const RunResult& run) {
   }
   Json list = Json::array();
   for (auto& [path, file_system] : file_systems) list.push_back(std::move(file_system));
+  Json models = Json::array();
+  for (auto& [name, model] : simulated) models.push_back(std::move(model));
   const Json json = {
       {"cpu", machine.cpu},
       {"cores", machine.cores},
@@ -35,6 +41,7 @@ std::string EnvironmentJson(const RunResult& run) {
       {"numa_nodes", machine.numa_nodes},
       {"kernel", machine.kernel},
       {"filesystems", std::move(list)},
+      {"simulated", std::move(models)},
       {"versions",
        {{"tickstack", kBuildFacts.version},
         {"compiler", __VERSION__},

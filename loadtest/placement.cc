@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "mem/medium_model.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -20,6 +21,7 @@ constexpr std::array kKinds = {
     std::pair<std::string_view, Kind>{"pmem", Kind::kFilesystem},
     std::pair<std::string_view, Kind>{"persistent", Kind::kPersistent},
     std::pair<std::string_view, Kind>{"numa", Kind::kNuma},
+    std::pair<std::string_view, Kind>{"simulate", Kind::kSimulate},
     std::pair<std::string_view, Kind>{"hybrid", Kind::kHybrid},
 };
 
@@ -61,8 +63,8 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
   if (known == kKinds.end()) {
     if (!text.ends_with(".toml")) {
       return Wrong(text,
-                   "dram, filesystem:PATH, persistent:PATH, numa:NODE, hybrid:FILE, each "
-                   "with :COUNT if wanted, or FILE.toml");
+                   "dram, filesystem:PATH, persistent:PATH, numa:NODE, simulate:MODEL:PATH, "
+                   "hybrid:FILE, each with :COUNT if wanted, or FILE.toml");
     }
     placement.kind = Kind::kFile;
     placement.path = text;
@@ -88,6 +90,16 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
       placement.node = *node;
       break;
     }
+    case Kind::kSimulate: {
+      const size_t colon = rest.find(':');
+      const absl::StatusOr<mem::MediumModel> model = mem::FindMediumModel(rest.substr(0, colon));
+      if (!model.ok()) return InvalidArgument("stack {}: {}", text, Message(model.status()));
+      placement.model = model->name;
+      rest = colon == std::string_view::npos ? std::string_view() : rest.substr(colon + 1);
+      if (rest.empty()) return Wrong(text, fmt::format("simulate:{}:PATH", placement.model));
+      placement.path = rest;
+      break;
+    }
     default:
       if (rest.empty()) return Wrong(text, fmt::format("{}:PATH", word));
       placement.path = rest;
@@ -96,11 +108,14 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
 }
 
 std::vector<StackSpec> NameStacks(const std::vector<Placement>& placements) {
-  std::map<Kind, int> numbers;
+  std::map<std::string, int> numbers;
   std::vector<StackSpec> stacks;
   for (const Placement& placement : placements) {
-    stacks.push_back(
-        {fmt::format("{}-{}", NameOf(placement.kind), ++numbers[placement.kind]), placement});
+    // The name is all that some outputs show: it says that it is simulated, and what.
+    const std::string kind = placement.kind == Kind::kSimulate
+                                 ? "sim-" + placement.model
+                                 : std::string(NameOf(placement.kind));
+    stacks.push_back({fmt::format("{}-{}", kind, ++numbers[kind]), placement});
   }
   return stacks;
 }

@@ -6,6 +6,8 @@
 //   filesystem:PATH[:COUNT]   files of a directory: a DAX mount, tmpfs, a disk
 //   persistent:PATH[:COUNT]   the same, rows that survive a restart
 //   numa:NODE[:COUNT]         memory of another node, CXL for example
+//   simulate:MODEL:PATH[:COUNT]   files of a directory, as slow as a model of other hardware
+//                             says (mem/medium_model.h): SIMULATED
 //   hybrid:FILE[:COUNT]       as [tier] and [placement] of a stack's file say
 //   FILE.toml                 the stack of a file, with its rdbs
 //
@@ -20,15 +22,18 @@
 namespace tickstack::loadtest {
 
 struct Placement {
-  enum class Kind { kDram, kFilesystem, kPersistent, kNuma, kHybrid, kFile };
+  enum class Kind { kDram, kFilesystem, kPersistent, kNuma, kSimulate, kHybrid, kFile };
   Kind kind = Kind::kDram;
-  std::string path;  // A directory, or a file.
+  std::string path;   // A directory, or a file.
+  std::string model;  // Of a kSimulate.
   int node = -1;
   int rdbs = 1;      // Of a kFile: as many as it has, which this does not know.
   std::string text;  // As it was given.
 
-  // Rows that are slowed down to what another memory would do. No kind is, so far.
-  bool simulated() const { return false; }
+  // Whether rows live in files of `path` that are made for the run.
+  bool in_directory() const {
+    return kind == Kind::kFilesystem || kind == Kind::kPersistent || kind == Kind::kSimulate;
+  }
 };
 
 inline constexpr int kRdbsMax = 100;  // Of a stack.
@@ -39,7 +44,7 @@ std::string_view NameOf(Placement::Kind kind);
 absl::StatusOr<Placement> ParsePlacement(std::string_view text);
 
 struct StackSpec {
-  std::string name;  // `dram-1`, `filesystem-2`: by kind, numbered.
+  std::string name;  // `dram-1`, `filesystem-2`, `sim-optane-dc-1`: by kind, numbered.
   Placement placement;
 };
 std::vector<StackSpec> NameStacks(const std::vector<Placement>& placements);

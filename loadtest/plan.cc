@@ -190,6 +190,7 @@ absl::StatusOr<PlanInput> LookAtMachine(const Profile& profile,
         break;
       case Placement::Kind::kFilesystem:
       case Placement::Kind::kPersistent:
+      case Placement::Kind::kSimulate:
         TS_RETURN_IF_ERROR(file_systems.Add(spec.placement.path, input.free, stack.rows));
         break;
       case Placement::Kind::kNuma: {

@@ -143,6 +143,9 @@ void ReadEnvironment(const Fields& fields, RunFiles& run) {
     add("File system of " + filesystem.TextOrEmpty("path"),
         filesystem.TextOrEmpty("type") + (filesystem.Flag("dax") ? ", DAX" : ", no DAX"));
   });
+  fields.EachObject("simulated", [&](const Fields& medium) {
+    add("SIMULATED memory, model " + medium.TextOrEmpty("model"), medium.TextOrEmpty("figures"));
+  });
   fields.EachText("versions", [&](const std::string& name, const std::string& version) {
     add("Version of " + name, version);
   });

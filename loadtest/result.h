@@ -49,7 +49,7 @@ struct TableResult {
 
 struct TierResult {
   std::string kind;
-  std::string path, filesystem;
+  std::string path, filesystem, model, figures;
   bool dax = false;
   std::optional<uint64_t> used, high_water, capacity, resident;  // Bytes, of all rdbs together.
 };
@@ -63,7 +63,8 @@ struct ProcessResult {
 struct StackResult {
   StackSpec spec;
   int rdbs = 0;
-  std::string failure;  // Empty: none.
+  bool simulated = false;  // Some of its memory is a model of other hardware.
+  std::string failure;     // Empty: none.
   std::map<std::string, TableResult> tables;
   std::array<Measured, kMetrics> measured;
   double queries_per_minute = 0;

@@ -165,15 +165,17 @@ class TestRun {
     settings.query_ms = spec_.query_ms;
     settings.whole_batches = !spec_.search;
     settings.prestress = spec_.prestress;
-    if (spec.placement.kind == Placement::Kind::kFilesystem ||
-        spec.placement.kind == Placement::Kind::kPersistent) {
-      stack.tier_folder =
-          fmt::format("{}/tickstack-loadtest-{}-{}", spec.placement.path, getpid(), spec.name);
+    if (spec.placement.in_directory()) {
+      // What simulates one medium shares its bandwidth, by a file of the folder.
+      const bool shares = spec.placement.kind == Placement::Kind::kSimulate;
+      stack.tier_folder = fmt::format("{}/tickstack-loadtest-{}-{}", spec.placement.path, getpid(),
+                                      shares ? "medium" : spec.name);
       TS_RETURN_IF_ERROR(CreateDirectories(stack.tier_folder));
       settings.tier_path = stack.tier_folder;
     }
     TS_ASSIGN_OR_RETURN(stack.toml, MakeStackToml(spec.placement, settings));
     stack.result.rdbs = static_cast<int>(stack.toml.rdbs.size());
+    stack.result.simulated = stack.toml.simulated;
     stack.run = std::make_unique<StackRun>(spec.name, context_.work + "/" + spec.name);
     return stack.run->Start(stack.toml.text);
   }
@@ -389,6 +391,8 @@ class TestRun {
     for (size_t row = 0; row < names->count(); ++row) {
       TierResult& tier = stack.result.tiers[std::string(names->symbols()[row])];
       tier.kind = text("kind", row);
+      tier.model = text("model", row);
+      tier.figures = text("figures", row);
       tier.path = text("path", row);
       // The folder is ours and will be gone; where it was is what people gave.
       if (tier.path.starts_with(stack.tier_folder)) tier.path = stack.result.spec.placement.path;

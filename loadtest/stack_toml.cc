@@ -92,6 +92,11 @@ std::optional<toml::table> TierTable(const Placement& placement, const StackSett
       return toml::table{{"kind", "filesystem"}, {"path", settings.tier_path}, {"size", bytes}};
     case Kind::kPersistent:
       return toml::table{{"kind", "persistent"}, {"path", settings.tier_path}, {"size", bytes}};
+    case Kind::kSimulate:
+      return toml::table{{"kind", "simulate"},
+                         {"model", placement.model},
+                         {"path", settings.tier_path},
+                         {"size", bytes}};
     case Kind::kNuma:
       return toml::table{{"kind", "numa"}, {"nodes", toml::array{placement.node}}, {"size", bytes}};
     default:
@@ -128,6 +133,13 @@ int64_t BytesOfABatch(const StackSettings& settings) {
   constexpr double kRowBytes = 256, kLeast = 1 << 20, kMost = 256 << 20;
   return static_cast<int64_t>(std::clamp(
       settings.profile.UpdatesPerSecond() * settings.batch_ms / 1e3 * kRowBytes, kLeast, kMost));
+}
+
+bool HasSimulatedTier(const toml::table* tiers) {
+  return tiers != nullptr && std::any_of(tiers->begin(), tiers->end(), [](const auto& entry) {
+           const toml::table* const tier = entry.second.as_table();
+           return tier != nullptr && (*tier)["kind"].value_or(std::string()) == "simulate";
+         });
 }
 
 toml::table& TableIn(toml::table& root, std::string_view key) {
@@ -179,10 +191,12 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
       rdbs.push_back(std::move(rdb));
     }
   }
+  made.simulated = HasSimulatedTier(root["tier"].as_table());
   toml::array monitors;
   for (toml::node& node : rdbs) {
     toml::table* const rdb = node.as_table();
     if (rdb == nullptr) return InvalidArgument("{}: rdb: expected a table", placement.path);
+    made.simulated = made.simulated || HasSimulatedTier((*rdb)["tier"].as_table());
     rdb->erase("replay");
     if (settings.prestress != RowCounts())
       rdb->insert_or_assign("prestress", PrestressTable(settings));

@@ -28,6 +28,8 @@ struct StackToml {
   std::string text;
   std::vector<std::string> rdbs;  // Their names; `monitor-NAME` watches each.
   bool has_bars = true;           // A stack with persistent tiers has no aggregation engine.
+  // A tier of it is of kind `simulate`: what is measured is a model's.
+  bool simulated = false;
 };
 
 // The symbol whose trades are joined with their quotes: of every stack, every run and every seed

@@ -73,12 +73,9 @@ Json ProfileJson(const Profile& profile) {
 }
 
 Json StackJson(const StackResult& stack) {
-  Json json = {{"name", stack.spec.name},
-               {"placement", stack.spec.placement.text},
-               {"simulated", stack.spec.placement.simulated()},
-               {"rdbs", stack.rdbs},
-               {"outcome", Outcome(stack.failure)},
-               {"reason", stack.failure}};
+  Json json = {{"name", stack.spec.name},           {"placement", stack.spec.placement.text},
+               {"simulated", stack.simulated},      {"rdbs", stack.rdbs},
+               {"outcome", Outcome(stack.failure)}, {"reason", stack.failure}};
   Json& rows = json["rows"] = Json::object();
   for (const auto& [table, counts] : stack.tables) {
     rows[table] = {{"offered", counts.offered},
@@ -98,6 +95,7 @@ Json StackJson(const StackResult& stack) {
   Json& tiers = json["tiers"] = Json::object();
   for (const auto& [name, tier] : stack.tiers) {
     tiers[name] = {{"kind", tier.kind},
+                   {"model", tier.model},
                    {"used", OrNull(tier.used)},
                    {"high_water", OrNull(tier.high_water)},
                    {"capacity", OrNull(tier.capacity)},
@@ -291,7 +289,7 @@ std::string SummaryCsv(const RunResult& run) {
       csv += fmt::format(",{}_{}_ms", metric, value);
     }
   }
-  csv += ",rdb_rss_bytes,rdb_dram_bytes,rdb_other_bytes\n";
+  csv += ",rdb_rss_bytes,rdb_dram_bytes,rdb_other_bytes,simulated\n";
   for (const TestResult& test : run.tests) {
     for (const StackResult& stack : test.stacks) {
       int64_t offered = 0, logged = 0, captured = 0;
@@ -313,8 +311,8 @@ std::string SummaryCsv(const RunResult& run) {
           csv += "," + MsCell(measured.whole, percentile);
         }
       }
-      csv += fmt::format(",{},{},{}\n", RdbMemory(stack), TierUsed(stack, true),
-                         TierUsed(stack, false));
+      csv += fmt::format(",{},{},{},{}\n", RdbMemory(stack), TierUsed(stack, true),
+                         TierUsed(stack, false), stack.simulated);
     }
   }
   return csv;
@@ -374,12 +372,21 @@ std::string EqualRows(const TestResult& test) {
 }
 
 std::string SideBySide(const TestResult& test) {
-  constexpr size_t kLabel = 18, kColumn = 14, kRatio = 8;
+  constexpr size_t kLabel = 18, kColumn = 16, kRatio = 8;
   std::string text = fmt::format("{:<{}}", test.spec.name, kLabel);
   for (size_t i = 0; i < test.stacks.size(); ++i) {
     text += fmt::format("{:>{}}{:>{}}", test.stacks[i].spec.name, kColumn, "", i == 0 ? 0 : kRatio);
   }
   text += '\n';
+  if (std::any_of(test.stacks.begin(), test.stacks.end(),
+                  [](const StackResult& stack) { return stack.simulated; })) {
+    text += fmt::format("{:<{}}", "", kLabel);
+    for (size_t i = 0; i < test.stacks.size(); ++i) {
+      text += fmt::format("{:>{}}{:>{}}", test.stacks[i].simulated ? "SIMULATED" : "", kColumn, "",
+                          i == 0 ? 0 : kRatio);
+    }
+    text += '\n';
+  }
   for (const Line& line : LinesOf(test)) {
     const bool any = std::any_of(line.values.begin(), line.values.end(),
                                  [](const auto& value) { return value && *value != 0; });

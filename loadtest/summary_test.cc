@@ -71,6 +71,12 @@ TEST(Summary, HasWhatTheReportReads) {
   EXPECT_EQ(stack["name"], "filesystem-1");
   EXPECT_EQ(stack["placement"], "filesystem:/mnt/a,b");
   EXPECT_EQ(stack["simulated"], false);
+  RunResult slow = MakeRun();
+  slow.tests[0].stacks[1].simulated = true;
+  EXPECT_EQ(nlohmann::json::parse(SummaryJson(slow))["tests"][0]["stacks"][1]["simulated"], true);
+  EXPECT_THAT(SummaryCsv(slow), HasSubstr(",true\n"));
+  EXPECT_THAT(SideBySide(slow.tests[0]), HasSubstr("SIMULATED"));
+  EXPECT_THAT(SideBySide(MakeRun().tests[0]), testing::Not(HasSubstr("SIMULATED")));
   EXPECT_EQ(stack["rows"]["quote"]["checksum"], "0000000000000abc");
   const auto& lag = stack["metrics"]["quote_lag"];
   EXPECT_EQ(lag["whole"]["count"], 100);
@@ -103,7 +109,7 @@ TEST(Summary, CsvHasALineForEachStack) {
   EXPECT_THAT(csv, HasSubstr("\n50/300,filesystem-1,\"filesystem:/mnt/a,b\",1,ok,"));
   const size_t columns = static_cast<size_t>(
       std::count(csv.begin(), csv.begin() + static_cast<ptrdiff_t>(csv.find('\n')), ','));
-  EXPECT_EQ(columns, 14u + 4 * kMetrics + 3);
+  EXPECT_EQ(columns, 14u + 4 * kMetrics + 4);
 }
 
 TEST(Summary, SamplesHaveAColumnForEachTier) {

@@ -83,9 +83,19 @@ class LoadTest(stack.StackTest):
         self.assertIn("tickerplant up", (self.out / "logs/50-40/dram-1/tickerplant.log").read_text())
 
         again = self.folder / "again"
-        done, second = self.run_load("--seconds", "1", "--stack", "dram", out=again, rate=11000)
-        self.assertEqual(0, done.returncode, done.stderr)
-        self.assertEqual(stacks[0]["rows"], second["tests"][0]["stacks"][0]["rows"])
+        done, second = self.run_load("--seconds", "1", "--stack", f"simulate:optane-dc:{self.tier}:2", out=again,
+                                     rate=11000)
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assert_nothing_is_left()
+        simulated = second["tests"][0]["stacks"][0]
+        self.assertEqual(stacks[0]["rows"], simulated["rows"])
+        self.assertEqual(("sim-optane-dc-1", True), (simulated["name"], simulated["simulated"]))
+        self.assertEqual(("simulate", "optane-dc"), tuple(simulated["tiers"]["second"][k] for k in ("kind", "model")))
+        self.assertEqual([False, False], [s["simulated"] for s in stacks])
+        self.assertEqual(["optane-dc"], [medium["model"] for medium in json.loads(
+            (again / "environment.json").read_text())["simulated"]])
+        for text in (done.stdout, (again / "report.html").read_text()):
+            self.assertIn("SIMULATED", text)
         done, other = self.run_load("--seconds", "2", "--seed", "2", "--stack", "dram", out=again)
         self.assertNotEqual(stacks[0]["rows"]["quote"]["checksum"],
                             other["tests"][0]["stacks"][0]["rows"]["quote"]["checksum"])
