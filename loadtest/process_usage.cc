@@ -7,8 +7,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/machine.h"
 
@@ -57,6 +60,25 @@ std::optional<ProcessUsage> UsageOf(pid_t pid) {
     usage.involuntary_switches += CountOf(status, "nonvoluntary_ctxt_switches");
   }
   return usage;
+}
+
+std::optional<ProcessShare> ShareOf(pid_t pid) {
+  std::ifstream file(fmt::format("/proc/{}/smaps_rollup", pid));
+  ProcessShare share;
+  const std::pair<std::string_view, uint64_t*> fields[] = {{"Pss:", &share.bytes},
+                                                           {"Pss_Anon:", &share.anonymous_bytes},
+                                                           {"Pss_File:", &share.file_bytes},
+                                                           {"Pss_Shmem:", &share.shared_bytes}};
+  size_t found = 0;
+  for (std::string line; std::getline(file, line);) {
+    for (const auto& [name, bytes] : fields) {
+      if (!line.starts_with(name)) continue;
+      *bytes = std::strtoull(line.c_str() + name.size(), nullptr, 10) * 1024;
+      ++found;
+    }
+  }
+  if (found != std::size(fields)) return std::nullopt;
+  return share;
 }
 
 }  // namespace tickstack::loadtest

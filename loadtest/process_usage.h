@@ -24,4 +24,18 @@ struct ProcessUsage {
 // nullopt: there is no such process. Cost: some 20 us a thread.
 std::optional<ProcessUsage> UsageOf(pid_t pid);
 
+// What a process has of the machine's memory where pages that several have are divided among them
+// (the kernel's PSS): that of all processes together adds up to what they take.
+struct ProcessShare {
+  uint64_t bytes = 0;  // The sum of these:
+  uint64_t anonymous_bytes = 0;
+  uint64_t file_bytes = 0;    // Of the page cache, for it has them mapped: its tiers on disks.
+  uint64_t shared_bytes = 0;  // tmpfs and shared memory.
+};
+
+// nullopt: there is no such process, or it is somebody else's. Cost: the kernel looks at every page
+// that is mapped, 0.1 s a GB in pages of 4 KiB, and who maps or unmaps memory there waits: not for
+// while something is measured.
+std::optional<ProcessShare> ShareOf(pid_t pid);
+
 }  // namespace tickstack::loadtest

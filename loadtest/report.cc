@@ -145,7 +145,8 @@ std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series)
   html += "<h3>Where the limits are</h3>\n" + LimitList(Limits(run, test, series));
   html += TierTable(test, i);
   html += "<details class=\"full\"><summary>All times, rows and processes of this test</summary>\n";
-  html += PercentileTable(test, i) + RowsTable(test, i) + ProcessTable(test, i);
+  html +=
+      PercentileTable(test, i) + RowsTable(test, i) + ProcessTable(test, i) + ShareTable(test, i);
   return html + "</details>\n</section>\n";
 }
 

@@ -59,6 +59,14 @@ std::optional<double> WorstOf(const Group& group, const Figure& figure) {
 std::optional<double> DramUsed(const StackResult& stack) { return UsedOfKind(stack, true); }
 std::optional<double> OtherTiersUsed(const StackResult& stack) { return UsedOfKind(stack, false); }
 
+std::optional<double> ProcessesShare(const StackResult& stack) {
+  std::optional<double> bytes;
+  for (const ProcessUse& process : stack.processes) {
+    if (process.pss_max) bytes = bytes.value_or(0) + *process.pss_max;
+  }
+  return bytes;
+}
+
 std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack) {
   std::optional<double> seconds;
   for (const ProcessUse& process : stack.processes) {

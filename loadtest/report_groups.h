@@ -35,6 +35,10 @@ std::optional<double> WorstOf(const Group& group, const Figure& figure);  // The
 std::optional<double> DramUsed(const StackResult& stack);
 std::optional<double> OtherTiersUsed(const StackResult& stack);
 
+// Memory of a stack's processes, in which pages that several have count once; nullopt if it was not
+// looked at.
+std::optional<double> ProcessesShare(const StackResult& stack);
+
 // Cores that a stack's processes kept busy; nullopt if none said how long it ran.
 std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack);
 

@@ -397,6 +397,20 @@ TEST(Report, FailuresComeFirstAndSimulationIsMarked) {
   EXPECT_THAT(*page, HasSubstr("second-1 <span class=\"simulated\">SIMULATED</span>"));
 }
 
+// Runs of before have no figures of it, and no table.
+TEST(Report, ShowsWhatProcessesShareIfItWasLookedAt) {
+  const Directory directory;
+  EXPECT_THAT(*ReportPage(directory.path()), Not(HasSubstr("each page once")));
+  directory.Replace("summary.json", "\"feed\":{",
+                    "\"feed\":{\"pss_max\":7340032,\"pss_anonymous\":1048576,"
+                    "\"pss_file\":2097152,\"pss_shared\":null,");
+  const absl::StatusOr<std::string> page = ReportPage(directory.path());
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_THAT(*page, HasSubstr("Memory of the processes, each page once"));
+  EXPECT_THAT(*page, HasSubstr("all processes, each page once"));
+  EXPECT_THAT(*page, HasSubstr("7.00 MiB"));
+}
+
 TEST(Report, ADamagedFileLeavesTheOldPage) {
   const Directory directory;
   ASSERT_TRUE(WriteReport(directory.path()).ok());

@@ -86,7 +86,11 @@ StackResult ReadStack(const Fields& fields) {
                                .voluntary_switches = process.NumberOrNull("voluntary_switches"),
                                .involuntary_switches = process.NumberOrNull("involuntary_switches"),
                                .read_bytes = process.NumberOrNull("read_bytes"),
-                               .written_bytes = process.NumberOrNull("written_bytes")});
+                               .written_bytes = process.NumberOrNull("written_bytes"),
+                               .pss_max = process.NumberOrNull("pss_max"),
+                               .pss_anonymous = process.NumberOrNull("pss_anonymous"),
+                               .pss_file = process.NumberOrNull("pss_file"),
+                               .pss_shared = process.NumberOrNull("pss_shared")});
   });
   return stack;
 }

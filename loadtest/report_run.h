@@ -54,6 +54,8 @@ struct ProcessUse {
   std::string name;
   std::optional<double> rss_max, cpu_s, voluntary_switches, involuntary_switches, read_bytes,
       written_bytes;
+  // Bytes, pages that several processes have being divided among them.
+  std::optional<double> pss_max, pss_anonymous, pss_file, pss_shared;
 };
 
 struct StackResult {

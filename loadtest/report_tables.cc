@@ -70,6 +70,7 @@ std::vector<LineGroup> SideBySideLines(const TestResult& test) {
   groups.push_back({"Memory and CPU",
                     {{"rows in DRAM", DramUsed, BytesText},
                      {"rows in other tiers", OtherTiersUsed, BytesText},
+                     {"all processes, each page once", ProcessesShare, BytesText},
                      {"cores busy", cores, [](std::optional<double> value) {
                         return value ? fmt::format("{:.2f}", *value) : std::string(kNotMeasured);
                       }}}});
@@ -262,6 +263,24 @@ std::string ProcessTable(const TestResult& test, size_t number) {
                                BytesText(process.rss_max), CountText(process.voluntary_switches),
                                CountText(process.involuntary_switches),
                                BytesText(process.read_bytes), BytesText(process.written_bytes)});
+    }
+  }
+  return table.Finish();
+}
+
+std::string ShareTable(const TestResult& test, size_t number) {
+  if (std::none_of(test.stacks.begin(), test.stacks.end(),
+                   [](const StackResult& stack) { return ProcessesShare(stack).has_value(); })) {
+    return "";
+  }
+  HtmlTable table(fmt::format("shares-{}", number), "Memory of the processes, each page once");
+  table.Head({"", "together", "their own", "of the page cache", "tmpfs and shared"});
+  for (const StackResult& stack : test.stacks) {
+    if (!ProcessesShare(stack)) continue;
+    table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
+    for (const ProcessUse& process : stack.processes) {
+      table.Row(process.name, {BytesText(process.pss_max), BytesText(process.pss_anonymous),
+                               BytesText(process.pss_file), BytesText(process.pss_shared)});
     }
   }
   return table.Finish();

@@ -50,6 +50,8 @@ std::string RowsTable(const TestResult& test, size_t number);
 // Bytes by tier, as bars too.
 std::string TierTable(const TestResult& test, size_t number);
 std::string ProcessTable(const TestResult& test, size_t number);
+// "" if no stack's processes were looked at.
+std::string ShareTable(const TestResult& test, size_t number);
 // The search for a stack's highest rate, step by step.
 std::string MaximumTable(const Maximum& maximum, size_t number);
 std::string EnvironmentTable(const RunFiles& run);

@@ -58,6 +58,8 @@ struct ProcessResult {
   std::string role;
   uint64_t rss_bytes_max = 0;
   ProcessUsage used;  // While the run was under way.
+  // The larger one of before the load and after it.
+  std::optional<ProcessShare> share;
 };
 
 struct StackResult {

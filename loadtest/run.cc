@@ -75,6 +75,7 @@ class TestRun {
     absl::Status status = Start();
     if (status.ok()) status = Load();
     if (status.ok()) status = WaitUntilLive();
+    if (status.ok()) status = EachStack([this](LiveStack& stack) { return TakeShares(stack); });
     if (status.ok()) status = StartRelay();
     if (status.ok()) status = Begin();
     result.begin_ns = begin_wall_ns_;
@@ -211,6 +212,18 @@ class TestRun {
   absl::Status StartRelay() {
     if (spec_.search) return absl::OkStatus();
     TS_ASSIGN_OR_RETURN(relay_, BareRelay::Start(context_.work + "/bare_relay"));
+    return absl::OkStatus();
+  }
+
+  // Pages of mapped memory are counted one by one: before the load and after it.
+  absl::Status TakeShares(LiveStack& stack) const {
+    if (context_.is_probe) return absl::OkStatus();
+    for (const StackProcess& process : stack.run->processes()) {
+      const std::optional<ProcessShare> share = ShareOf(process.pid);
+      ProcessResult& result = stack.result.processes[process.name];
+      result.role = process.role;
+      if (share && (!result.share || share->bytes > result.share->bytes)) result.share = share;
+    }
     return absl::OkStatus();
   }
 
@@ -365,6 +378,7 @@ class TestRun {
   absl::Status LookAtAll() {
     return EachStack([this](LiveStack& stack) -> absl::Status {
       TakeUsage(stack);
+      TS_RETURN_IF_ERROR(TakeShares(stack));
       for (const std::string& rdb : stack.toml.rdbs) {
         TS_RETURN_IF_ERROR(LookAtTiers(stack, rdb));
         if (!context_.is_probe) TS_RETURN_IF_ERROR(LookAtRows(stack, rdb));

@@ -103,7 +103,14 @@ Json StackJson(const StackResult& stack) {
   }
   Json& processes = json["processes"] = Json::object();
   for (const auto& [name, process] : stack.processes) {
+    const auto share = [&process](uint64_t ProcessShare::* bytes) {
+      return process.share ? Json((*process.share).*bytes) : Json();
+    };
     processes[name] = {{"rss_max", process.rss_bytes_max},
+                       {"pss_max", share(&ProcessShare::bytes)},
+                       {"pss_anonymous", share(&ProcessShare::anonymous_bytes)},
+                       {"pss_file", share(&ProcessShare::file_bytes)},
+                       {"pss_shared", share(&ProcessShare::shared_bytes)},
                        {"cpu_s", process.used.cpu_s},
                        {"voluntary_switches", process.used.voluntary_switches},
                        {"involuntary_switches", process.used.involuntary_switches},

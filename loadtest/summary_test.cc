@@ -40,6 +40,8 @@ StackResult MakeStack(const std::string& placement, int64_t lag_ms) {
   rdb.role = "rdb";
   rdb.rss_bytes_max = 5 << 20;
   rdb.used.cpu_s = 2;
+  rdb.share = ProcessShare{6 << 20, 1 << 20, 2 << 20, 3 << 20};
+  stack.processes["feed"].role = "feed";
   SampleRow row;
   row.rdb = "rdb-1";
   row.time_s = 1.5;
@@ -89,6 +91,9 @@ TEST(Summary, HasWhatTheReportReads) {
   EXPECT_EQ(stack["tiers"]["second"]["used"], 3 << 20);
   EXPECT_TRUE(stack["tiers"]["second"]["capacity"].is_null());
   EXPECT_EQ(stack["processes"]["rdb-1"]["rss_max"], 5 << 20);
+  EXPECT_EQ(stack["processes"]["rdb-1"]["pss_max"], 6 << 20);
+  EXPECT_EQ(stack["processes"]["rdb-1"]["pss_file"], 2 << 20);
+  EXPECT_TRUE(stack["processes"]["feed"]["pss_max"].is_null());
   EXPECT_FALSE(json.contains("find_max"));
 }
 
