@@ -44,6 +44,7 @@ class MediumClock {
   virtual ~MediumClock() = default;
   virtual int64_t NowNs() const = 0;  // CLOCK_MONOTONIC.
   virtual void WaitUntil(int64_t ns) = 0;
+  virtual int64_t CallNs() const { return 0; }  // What NowNs takes.
   static MediumClock& System();
 };
 
@@ -74,6 +75,7 @@ class Medium {
   const MediumModel model_;
   const std::unique_ptr<MediumTimeline> timeline_;
   MediumClock& clock_;
+  const int64_t asking_ns_;  // The part of an access that is the clock's.
   std::atomic<uint64_t> read_bytes_ = 0;
   std::atomic<uint64_t> written_bytes_ = 0;
   std::atomic<int64_t> waited_ns_ = 0;
