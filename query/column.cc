@@ -57,15 +57,17 @@ absl::StatusOr<Value> Column::At(size_t row) const {
   mem::MediumAccess access(medium());
   if (type() == Type::kList) {
     const std::span<const std::byte> item = snapshot_->Item(index_, row);
+    absl::StatusOr<Value> decoded = DecodeItem(item);
     access.ReadChained(1);  // Where it is.
     access.ReadInOrder(item.data(), item.size());
-    return DecodeItem(item);
+    return decoded;
   }
   const size_t width = WidthOf(type());
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   const std::span<const std::byte> bytes = snapshot_->ChunkBytes(index_, chunk.number);
-  access.ReadChained(1);
-  return Value::AtomFromBytes(type(), bytes.subspan((row - chunk.begin_row) * width, width));
+  Value atom = Value::AtomFromBytes(type(), bytes.subspan((row - chunk.begin_row) * width, width));
+  access.ReadChained(1);  // When it has been read, or the real read comes on top of it.
+  return atom;
 }
 
 Slice Slice::Of(Value vector) {
