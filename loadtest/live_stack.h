@@ -1,0 +1,105 @@
+#pragma once
+
+// A stack of a test, from its start to its result: what is asked of its processes and when, and
+// what is made of the answers. Which stacks go on together, and for how long, is the test's
+// (run.h).
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "loadtest/result.h"
+#include "loadtest/run.h"
+#include "loadtest/stack_run.h"
+#include "loadtest/stack_toml.h"
+
+namespace tickstack::loadtest {
+
+// Threads: one owner. Statuses are as StackRun's; who gets one of them tells Failed.
+class LiveStack {
+ public:
+  // `test` and `context` outlive it.
+  LiveStack(const StackSpec& spec, const TestSpec& test, const RunContext& context)
+      : test_(test), context_(context) {
+    result_.spec = spec;
+  }
+
+  // In the order of a test. Start returns at once; the next two say whether it is so by now.
+  absl::Status Start();
+  absl::StatusOr<bool> IsLoaded(double waited_s);  // All of its processes answer.
+  absl::StatusOr<bool> IsLive();                   // Who subscribes is subscribed.
+  // Pages of mapped memory are counted one by one: before the load and after it.
+  absl::Status TakeShares();
+  absl::Status BeginMonitors();
+  absl::Status StartFeeds(int64_t begin_ns);  // Which is what times count from; monotonic.
+  // Asks how far the feed is, and if that is done or with `whole`, which a look once a second is,
+  // how far the rdbs are.
+  absl::Status LookAt(bool whole);
+  // What can be asked only while it runs: tiers, checksums.
+  absl::Status LookAtAll();
+  void Stop();          // Tells it to stop in order;
+  absl::Status Wait();  // waits until it has, keeps its logs, and removes what is left.
+  // What its monitors measured. Of a stack that failed, too.
+  absl::Status CollectMonitors(int64_t begin_wall_ns);
+  absl::Status CountLog();
+  // What is known of offered and captured rows, also of a run that failed.
+  void FillRows();
+  void FillRates();
+  // kDataLoss, with what differs, if not all that was offered was logged and captured; if its rows
+  // are not those of another stack.
+  absl::Status CompareRows();
+  absl::Status CompareSums(const StackResult& other);
+
+  // Notes that it failed, with the reason that it gives, and returns that.
+  absl::Status Failed(absl::Status why);
+  // The feed is not done, and nobody waits any longer.
+  absl::Status Late();
+
+  bool feed_done() const { return feed_done_; }
+  bool is_captured() const { return captured_ns_ > 0; }  // By all rdbs, all that was offered.
+  double seconds() const;                                // Until the feed was done; 0: it is not.
+  const std::string& line() const { return line_; }      // Of the progress.
+  StackResult& result() { return result_; }
+
+ private:
+  // An rdb's memory and CPU time at one moment of the run.
+  struct UsageAt {
+    double time_s;
+    ProcessUsage usage;
+  };
+
+  absl::Status LookAtFeed();
+  absl::Status LookAtTiers(const std::string& rdb);
+  absl::Status LookAtRows(const std::string& rdb);
+  absl::Status DescribeProgress();
+  void TakeUsage();
+  void AddUsage();
+  void KeepLogs() const;
+  bool all_captured() const;
+  int64_t PrestressOf(std::string_view table) const {
+    return table == "trade" ? test_.prestress.trades : test_.prestress.quotes;
+  }
+
+  const TestSpec& test_;
+  const RunContext& context_;
+  StackToml toml_;
+  std::string tier_folder_;  // Made for it, "" if none was.
+  std::unique_ptr<StackRun> run_;
+  StackResult result_;
+  int64_t begin_ns_ = 0;
+  bool feed_done_ = false;
+  int64_t done_ns_ = 0;      // When it was,
+  int64_t captured_ns_ = 0;  // and when everything was captured. Monotonic.
+  RowsByTable offered_;
+  std::map<std::string, RowsByTable> captured_;        // By rdb.
+  std::map<std::string, ProcessUsage> before_;         // By process: when the run began.
+  std::map<std::string, std::vector<UsageAt>> usage_;  // By rdb.
+  std::string line_;
+};
+
+}  // namespace tickstack::loadtest
