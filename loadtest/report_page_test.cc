@@ -304,8 +304,9 @@ TEST(ReportLimits, SayThatThereWasRoom) {
     EXPECT_FALSE(limit.reached) << limit.text;
     all += limit.text + "\n";
   }
-  EXPECT_THAT(all, HasSubstr("a bare relay beside the stacks took 80.0 us in the median, 99 % within "
-                             "400 us, 8.00 ms at the most"));
+  EXPECT_THAT(all,
+              HasSubstr("a bare relay beside the stacks took 80.0 us in the median, 99 % within "
+                        "400 us, 8.00 ms at the most"));
 }
 
 TEST(ReportCharts, ACurveEndsWithTheLongest) {
