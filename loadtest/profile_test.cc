@@ -37,6 +37,13 @@ TEST(Profile, ReadsAFile) {
   EXPECT_DOUBLE_EQ(profile->UpdatesPerSecond(), (1'000 + 8'000 + 1'000) / 4.0);
 }
 
+TEST(Profile, ReadsTheExample) {
+  const absl::StatusOr<Profile> close = LoadProfile("examples/close.toml");
+  ASSERT_TRUE(close.ok()) << close.status();
+  EXPECT_EQ(close->name, "close");
+  EXPECT_NEAR(close->UpdatesPerSecond(), (1'200 * 30 + 480 * 60 + 110 * 120 + 10 * 400) / 1.8, 1);
+}
+
 TEST(Profile, KeepsItsShapeAtAnotherRate) {
   Profile profile = *LoadProfile("bursts");
   profile.SetUpdatesPerSecond(4'800);

@@ -32,7 +32,7 @@ class ReportTest(stack.StackTest):
         self.assertIn("march2020", page)
         self.assertLess(len(page), 1_000_000)
 
-    def test_half_an_hour_of_the_papers_matrix_stays_below_1_mb(self):
+    def test_ten_minutes_of_the_papers_matrix_stay_below_1_mb(self):
         run = self.make_run("long", "--seconds", "600", "--rdbs")
         self.assertEqual(0, self.run_program("report", run).returncode)
         self.assertLess((self.folder / "long/report.html").stat().st_size, 1_000_000)
