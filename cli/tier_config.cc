@@ -266,44 +266,88 @@ std::string KeyNames(const Schema& schema) {
   return names;
 }
 
-// A persistent tier brings an RDB's rows back after a restart, so it has to have them all: columns
-// and index of every table. Only what queries build is elsewhere, for that is not to come back. And
-// so no table may be one that cannot be in it.
-absl::Status CheckPersistent(const Layers& placement, const std::vector<Schema>* schemas,
-                             rdb::RdbMainOptions& options) {
-  const auto is_persistent = [&](std::string_view tier) {
-    return Find(options.tiers, tier)->options.kind == TierKind::kPersistent;
-  };
-  const std::string_view rest = options.placement.TierOfTheRest();
-  for (const auto& [key, tier] : options.placement.keys()) {
-    if (key == "query") {
-      if (!is_persistent(tier)) continue;
-      return placement.ErrorAt(
-          key, fmt::format("tier {} is persistent: expected another kind, what queries build does "
-                           "not outlive them",
-                           tier));
+// A persistent tier brings an RDB's rows back after a restart: so it holds a table with all of its
+// columns and its index, or nothing of it. A table of another tier is filled from the log again.
+// What queries build is elsewhere, for that is not to come back; and so is a table that cannot be
+// there.
+class PersistentCheck {
+ public:
+  PersistentCheck(const Layers& placement, const std::vector<Schema>* schemas,
+                  rdb::RdbMainOptions& options)
+      : placement_(placement), schemas_(schemas), options_(options), rules_(options.placement) {}
+
+  absl::Status Check() {
+    const std::string_view rest = rules_.TierOfTheRest();
+    for (const auto& [key, tier] : rules_.keys()) {
+      if (key == "query") {
+        if (!IsPersistent(tier)) continue;
+        return placement_.ErrorAt(
+            key, fmt::format("tier {} is persistent: expected another kind, what queries build "
+                             "does not outlive them",
+                             tier));
+      }
+      const bool is_part = key == "index" || key.find('.') != std::string::npos;
+      const std::string_view whole = key == "index" || !is_part
+                                         ? rest
+                                         : rules_.TierOfColumn(rdb::TableOfPlacementKey(key), "");
+      if (tier == whole || (!IsPersistent(tier) && !IsPersistent(whole))) continue;
+      if (IsPersistent(rest) && !is_part && !IsPersistent(tier)) {
+        TS_RETURN_IF_ERROR(CheckIndexOf(key));
+        continue;
+      }
+      return WrongTier(key, tier, whole, rest);
     }
-    if (tier == rest || (!is_persistent(tier) && !is_persistent(rest))) continue;
-    if (is_persistent(rest)) {
-      return placement.ErrorAt(
-          key, fmt::format("expected \"{}\", found \"{}\": default is a persistent tier, which "
-                           "holds all columns and indexes of an rdb or none",
-                           rest, tier));
+    return CheckKeyedTables(rest);
+  }
+
+ private:
+  bool IsPersistent(std::string_view tier) const {
+    return Find(options_.tiers, tier)->options.kind == TierKind::kPersistent;
+  }
+
+  absl::Status WrongTier(std::string_view key, std::string_view tier, std::string_view whole,
+                         std::string_view rest) const {
+    if (IsPersistent(rest)) {
+      return placement_.ErrorAt(
+          key, fmt::format("expected \"{}\", found \"{}\": a persistent tier holds all columns and "
+                           "the index of a table or none",
+                           whole, tier));
     }
-    return placement.ErrorAt(
-        key, fmt::format("tier {} is persistent, which holds all columns and indexes of an rdb or "
-                         "none: expected default = {} as well, found {}",
+    return placement_.ErrorAt(
+        key, fmt::format("tier {} is persistent, which holds all of an rdb but tables that are "
+                         "placed elsewhere: expected default = {} as well, found {}",
                          tier, InQuotes(tier), InQuotes(rest)));
   }
-  if (schemas == nullptr || !is_persistent(rest)) return absl::OkStatus();
-  const auto keyed = std::find_if(schemas->begin(), schemas->end(),
-                                  [](const Schema& schema) { return schema.key_columns > 0; });
-  if (keyed == schemas->end()) return absl::OkStatus();
-  return placement.ErrorAt(
-      "default", fmt::format("tier {} is persistent, and table {} has the key {}: expected another "
-                             "kind of tier, or the table without a key",
-                             rest, keyed->table, KeyNames(*keyed)));
-}
+
+  // Of a table elsewhere, the key `index` may have taken the index back.
+  absl::Status CheckIndexOf(std::string_view table) const {
+    const std::string_view index = rules_.TierOfIndex(table);
+    if (!IsPersistent(index)) return absl::OkStatus();
+    return placement_.ErrorAt(
+        table,
+        fmt::format("its index is in the persistent tier {}, for index = {} says so: expected "
+                    "\"{}.index\" elsewhere as well",
+                    index, InQuotes(index), table));
+  }
+
+  absl::Status CheckKeyedTables(std::string_view rest) const {
+    if (schemas_ == nullptr) return absl::OkStatus();
+    for (const Schema& schema : *schemas_) {
+      if (schema.key_columns == 0 || !IsPersistent(rules_.TierOfColumn(schema.table, ""))) continue;
+      return placement_.ErrorAt(
+          "default",
+          fmt::format("tier {} is persistent, and table {} has the key {}: expected {} = "
+                      "\"dram\" or another kind of tier, or the table without a key",
+                      rest, schema.table, KeyNames(schema), schema.table));
+    }
+    return absl::OkStatus();
+  }
+
+  const Layers& placement_;
+  const std::vector<Schema>* const schemas_;
+  rdb::RdbMainOptions& options_;
+  const rdb::PlacementRules& rules_;
+};
 
 // Rows and indexes say what is read of them; memory that anybody builds anything in does not.
 constexpr std::string_view kOnlyRowsAreCharged =
@@ -331,8 +375,8 @@ absl::Status ReadTiers(const ConfigTable& root, const ConfigTable& rdb,
   TS_RETURN_IF_ERROR(ReadAllTiers(tiers, options.tiers));
   TS_ASSIGN_OR_RETURN(const Layers placement, both.Table("placement"));
   TS_RETURN_IF_ERROR(ReadPlacement(placement, schemas, options));
-  TS_RETURN_IF_ERROR(CheckPersistent(placement, schemas, options));
   TS_RETURN_IF_ERROR(CheckSimulated(placement, options));
+  TS_RETURN_IF_ERROR(PersistentCheck(placement, schemas, options).Check());
   TS_ASSIGN_OR_RETURN(const ConfigTable own, rdb.Table("tier"));
   TS_ASSIGN_OR_RETURN(const ConfigTable stack, root.Table("tier"));
   for (const std::string& name : own.Keys()) {

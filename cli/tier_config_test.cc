@@ -309,7 +309,8 @@ TEST(TierConfig, NamesTheStacksKeyThatIsWrongForAnRdb) {
 
 TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
   const std::string at = "s.toml:4: rdb[0].placement.";
-  const std::string whole = "which holds all columns and indexes of an rdb or none";
+  const std::string whole = "which holds all of an rdb but tables that are placed elsewhere";
+  const std::string part = ": a persistent tier holds all columns and the index of a table or none";
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"default = 'x'", at + "default: expected one of the tiers dram, d, f, p, q, found \"x\""},
       {"default = 1", at + "default: expected a string, found integer 1"},
@@ -328,7 +329,7 @@ TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
       // persistent
       {"default = 'p'\n[tables]\nbars = 'sym s, minute p | high f'",
        at + "default: tier p is persistent, and table bars has the key sym, minute: expected "
-            "another kind of tier, or the table without a key"},
+            "bars = \"dram\" or another kind of tier, or the table without a key"},
       {"query = 'p'", at + "query: tier p is persistent: expected another kind, what queries build "
                            "does not outlive them"},
       {"quote = 'p'", at + "quote: tier p is persistent, " + whole +
@@ -337,24 +338,25 @@ TEST(TierConfig, NamesTheKeyOfThePlacementThatIsWrong) {
                                 ": expected default = \"p\" as well, found \"dram\""},
       {"index = 'p'", at + "index: tier p is persistent, " + whole +
                           ": expected default = \"p\" as well, found \"dram\""},
-      {"index = 'dram'\ndefault = 'p'", at +
-                                            "index: expected \"p\", found \"dram\": default is a "
-                                            "persistent tier, " +
-                                            whole},
-      {"'quote.index' = 'f'\ndefault = 'p'", at +
-                                                 "quote.index: expected \"p\", found \"f\": "
-                                                 "default is a persistent tier, " +
-                                                 whole},
-      {"'quote.time' = 'q'\ndefault = 'p'", at +
-                                                "quote.time: expected \"p\", found \"q\": default "
-                                                "is a persistent tier, " +
-                                                whole},
+      {"index = 'dram'\ndefault = 'p'", at + "index: expected \"p\", found \"dram\"" + part},
+      {"'quote.index' = 'f'\ndefault = 'p'",
+       at + "quote.index: expected \"p\", found \"f\"" + part},
+      {"'quote.time' = 'q'\ndefault = 'p'", at + "quote.time: expected \"p\", found \"q\"" + part},
+      {"quote = 'q'\ndefault = 'p'", at + "quote: expected \"p\", found \"q\"" + part},
+      {"'quote.time' = 'p'\ndefault = 'p'\nquote = 'f'",
+       at + "quote.time: expected \"f\", found \"p\"" + part},
+      {"quote = 'f'\ndefault = 'p'\nindex = 'p'",
+       at + "quote: its index is in the persistent tier p, for index = \"p\" says so: expected "
+            "\"quote.index\" elsewhere as well"},
   };
   for (const auto& [keys, error] : cases) EXPECT_EQ(PlacementError(keys), error) << keys;
   EXPECT_EQ(PlacementError("default='p'\nquery='d'\nquote='p'\nindex='p'"), "");
   EXPECT_EQ(ErrorOf(File("[rdb.placement]\nquery='s'\n[tier.s]\nkind='simulate'\nmodel='cxl'")),
             "s.toml:4: rdb[0].placement.query: tier s is SIMULATED, which charges columns and "
             "indexes only: expected a tier of real memory");
+  EXPECT_EQ(PlacementError("default='p'\nquote='f'\n'quote.time'='d'"), "");
+  EXPECT_EQ(PlacementError("default='p'\nbars='d'\n[tables]\nbars = 'sym s, minute p | high f'"),
+            "");
   EXPECT_EQ(PlacementError("'quote.price' = 'f'", "[tables]\nquote = 'time p, price f'"), "");
   EXPECT_EQ(PlacementError("'t.index' = 'f'", "[tables]\nt = 'sym s, index j'"),
             at + "t.index: table t has a column index, so this may be that or its index: name the "

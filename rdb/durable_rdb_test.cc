@@ -15,6 +15,7 @@
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "mem/power_cut.h"
+#include "mem/tier.h"
 #include "rdb/rdb.h"
 #include "table/value.h"
 #include "wire/codec.h"
@@ -107,9 +108,17 @@ class DurableRdbTest : public testing::Test {
     auto tier = mem::PersistentTier::Open(options, std::move(persistence));
     EXPECT_TRUE(tier.ok()) << tier.status();
     process.tier = *std::move(tier);
-    process.rdb = std::make_unique<Rdb>(options_, Placement(process.tier.get()), &clock_);
+    process.rdb = std::make_unique<Rdb>(options_, PlacementIn(process.tier.get()), &clock_);
     process.rdb->Reopen();
     return process;
+  }
+  // Everything in the persistent tier, or all but the tables of `elsewhere_`.
+  Placement PlacementIn(mem::PersistentTier* tier) {
+    if (elsewhere_.empty()) return Placement(tier);
+    PlacementRules rules;
+    rules.Set("default", "pmem");
+    for (const std::string& table : elsewhere_) rules.Set(table, "dram");
+    return Placement(std::move(rules), {tier, dram_.get()});
   }
   static void Announce(Rdb& rdb) {
     std::vector<Schema> schemas;
@@ -147,6 +156,11 @@ class DurableRdbTest : public testing::Test {
     return published;
   }
 
+  // Goal and method: at the tests that call it.
+  void CutThePowerAnywhere(int steps, int opened_min);
+
+  std::unique_ptr<mem::Tier> dram_ = mem::MakeDramTier("dram");
+  std::vector<std::string> elsewhere_;
   std::string path_ = "/dev/shm/tickstack-durable-rdb-test-XXXXXX";
   mem::TierOptions tier_options_;
   RdbOptions options_;
@@ -170,6 +184,76 @@ TEST_F(DurableRdbTest, ReplaysOnlyWhatTheLastProcessDidNotCommit) {
   EXPECT_EQ(RowsOf(*process.rdb), RowsIn({log.begin(), log.begin() + 60}));
   ExpectCatchesUp(*process.rdb, log);
   EXPECT_EQ(process.rdb->counters().messages_replayed, 40u);
+}
+
+// Goal: a table that is not in the persistent tier is whole again after a restart, and the others
+// are neither replayed nor doubled. Method: restarts in the middle of a publication and of a
+// refill.
+TEST_F(DurableRdbTest, FillsTablesOfAnotherTierFromTheLog) {
+  elsewhere_ = {"quote"};
+  std::mt19937_64 rng(2);
+  std::vector<Message> log;
+  for (int i = 0; i < 100; ++i) log.push_back(RandomMessage(rng));
+  const auto rows_of = [](const std::vector<Message>& messages, const std::string& table) {
+    return RowsIn(messages)[table];
+  };
+  {
+    Process process = Start(tier_options_);
+    Announce(*process.rdb);
+    for (size_t i = 0; i < 60; ++i) process.rdb->OnLogged(Body(log[i]));
+    process.rdb->SetLog({"sym2020.03.09", 77});
+    ASSERT_TRUE(process.rdb->position().OnCaughtUp(60));
+    // Of the publication that follows, both tables have come, but it has not ended.
+    for (const Message& message : Publication(std::span(log).subspan(60, 10))) {
+      ASSERT_EQ(process.rdb->OnLive(Body(message, 70)), LiveOutcome::kTaken);
+    }
+    process.rdb->MakeDurable();
+  }
+  for (const size_t replayed : {0u, 30u, 75u}) {
+    SCOPED_TRACE(replayed);
+    Process process = Start(tier_options_);
+    Rdb& rdb = *process.rdb;
+    EXPECT_EQ(rdb.position().seq(), 0u);
+    EXPECT_GE(rdb.LeastLogSeq(), 60u);  // A shorter log is another one.
+    EXPECT_EQ(rdb.log(), (LogIdentity{"sym2020.03.09", 77}));
+    Announce(rdb);
+    EXPECT_EQ(RowsOf(rdb)["quote"].size(), 0u);
+    EXPECT_GE(RowsOf(rdb)["trade"].size(),
+              rows_of({log.begin(), log.begin() + 70}, "trade").size());
+    for (size_t i = 0; i < replayed; ++i) rdb.OnLogged(Body(log[i]));
+    process.rdb->MakeDurable();
+  }
+  Process process = Start(tier_options_);
+  Announce(*process.rdb);
+  ExpectCatchesUp(*process.rdb, log);
+  // Another log: the table that was filled begins anew with the others.
+  process.rdb->StartOver();
+  EXPECT_EQ(process.rdb->LeastLogSeq(), 0u);
+  EXPECT_EQ(RowsOf(*process.rdb), RowsIn({}));
+}
+
+// The log cannot be read to where the reopened tables stand: what is published counts from there.
+TEST_F(DurableRdbTest, GoesOnWhenALogCannotBeHadForATableOfAnotherTier) {
+  elsewhere_ = {"quote"};
+  const Message trade{"trade", {{kNow, "A", 1}}}, quote{"quote", {{kNow, "A", 2}}};
+  {
+    Process process = Start(tier_options_);
+    Announce(*process.rdb);
+    for (int i = 0; i < 10; ++i) process.rdb->OnLogged(Body(i % 2 == 0 ? trade : quote));
+    process.rdb->MakeDurable();
+  }
+  {
+    Process process = Start(tier_options_);
+    Announce(*process.rdb);
+    for (int i = 0; i < 4; ++i) process.rdb->OnLogged(Body(i % 2 == 0 ? trade : quote));
+    process.rdb->position().OnCaughtUp(12);
+    ASSERT_EQ(process.rdb->OnLive(Body(trade, 13)), LiveOutcome::kTaken);
+    ASSERT_EQ(process.rdb->OnLive(Body(quote, 13)), LiveOutcome::kTaken);
+    EXPECT_EQ(RowsOf(*process.rdb)["trade"].size(), 6u);
+    EXPECT_EQ(RowsOf(*process.rdb)["quote"].size(), 3u);
+    EXPECT_EQ(process.rdb->LeastLogSeq(), 12u);
+  }
+  EXPECT_EQ(RowsOf(*Start(tier_options_).rdb)["trade"].size(), 6u);
 }
 
 // A tickerplant may announce what a persistent tier does not take; the other tables go on.
@@ -290,7 +374,15 @@ TEST_F(DurableRdbTest, BeginsAnewWhenASchemaChangedAndDropsWhatIsNotAnnounced) {
 // has everything once the rest was replayed. Method: random log messages, published in groups as a
 // tickerplant does, with losses of the connection that replay from the log; at flushes and fences a
 // second Rdb is started on what the medium would hold, and catches up.
-TEST_F(DurableRdbTest, HasAPrefixOfTheLogWhereverThePowerGoes) {
+TEST_F(DurableRdbTest, HasAPrefixOfTheLogWhereverThePowerGoes) { CutThePowerAnywhere(60, 40); }
+
+// The same with a table that ends with the process, and is filled from the log's beginning.
+TEST_F(DurableRdbTest, HasAPrefixAndFillsTheTableOfAnotherTier) {
+  elsewhere_ = {"quote"};
+  CutThePowerAnywhere(45, 10);
+}
+
+void DurableRdbTest::CutThePowerAnywhere(int steps, int opened_min) {
   mem::TierOptions copy = tier_options_;
   copy.file = "copy";
   std::mt19937_64 rng(23);
@@ -314,7 +406,7 @@ TEST_F(DurableRdbTest, HasAPrefixOfTheLogWhereverThePowerGoes) {
   Rdb& rdb = *process.rdb;
   Announce(rdb);
   announced = true;
-  for (int step = 0; step < 60 && !HasFailure(); ++step) {
+  for (int step = 0; step < steps && !HasFailure(); ++step) {
     const size_t begin = log.size();
     for (size_t i = 0; i < 1 + rng() % 4; ++i) log.push_back(RandomMessage(rng));
     const std::vector<Message> published = Publication(std::span(log).subspan(begin));
@@ -329,7 +421,7 @@ TEST_F(DurableRdbTest, HasAPrefixOfTheLogWhereverThePowerGoes) {
     }
   }
   EXPECT_EQ(RowsOf(rdb), RowsIn(log));
-  EXPECT_GT(opened, 40);
+  EXPECT_GT(opened, opened_min);
 }
 
 }  // namespace

@@ -62,6 +62,14 @@ std::string_view TableOfPlacementKey(std::string_view key) {
   return IsWord(key) ? std::string_view() : key.substr(0, key.find('.'));
 }
 
+std::vector<std::string_view> TablesWithAKey(const PlacementRules& rules) {
+  std::vector<std::string_view> tables;
+  for (const auto& [key, tier] : rules.keys()) {
+    if (!IsWord(key) && key.find('.') == std::string::npos) tables.emplace_back(key);
+  }
+  return tables;
+}
+
 absl::Status CheckPlacementKey(std::string_view key, std::span<const Schema> schemas) {
   const size_t dot = key.find('.');
   const std::string_view table = key.substr(0, dot);
@@ -108,6 +116,11 @@ mem::Tier* Placement::Named(std::string_view tier) const {
   const auto at = std::find(names_.begin(), names_.end(), tier);
   TS_CHECK(at != names_.end());
   return tiers_[static_cast<size_t>(at - names_.begin())];
+}
+
+bool Placement::IsDurable(std::string_view table) const {
+  // No column is called so: what a column without a key of its own follows.
+  return Named(rules_.TierOfColumn(table, ""))->persistent() != nullptr;
 }
 
 TablePlacement Placement::Of(const Schema& schema) const {

@@ -60,6 +60,9 @@ absl::Status CheckPlacementKey(std::string_view key, std::span<const Schema> sch
 // The table that a key names, `quote` of `quote.time`; empty for default, index and query.
 std::string_view TableOfPlacementKey(std::string_view key);
 
+// The tables that have a key of their own, such as `quote`, without columns and indexes.
+std::vector<std::string_view> TablesWithAKey(const PlacementRules& rules);
+
 // Rules and the open tiers that they name. Cheap to copy; the tiers outlive it. Threads: any.
 class Placement {
  public:
@@ -69,6 +72,9 @@ class Placement {
 
   TablePlacement Of(const Schema& schema) const;
   mem::Tier* rows() const { return Named(rules_.TierOfTheRest()); }  // What no other key names.
+  // Whether the table of this name outlives the process: its columns are in a persistent tier. A
+  // table is there as a whole or not at all; whoever reads a configuration checks that.
+  bool IsDurable(std::string_view table) const;
   mem::Tier* queries() const { return Named(rules_.TierOfQueries()); }
   const PlacementRules& rules() const { return rules_; }
   std::span<mem::Tier* const> tiers() const { return tiers_; }

@@ -67,14 +67,31 @@ void Rdb::Reopen() {
   position_ = std::move(found.position);
   log_ = std::move(found.log);
   reopened_ = !entries_.empty();
+  if (reopened_) RefillVolatileTables();
   CountSeq();
+}
+
+// Tables in another tier ended with the last process, and only the log has their rows: all of it is
+// replayed, and what the reopened tables have is passed over.
+void Rdb::RefillVolatileTables() {
+  bool any = false;
+  for (const std::string_view table : TablesWithAKey(placement_.rules())) {
+    if (placement_.IsDurable(table)) continue;
+    position_.Forget(table);  // Those are gone as well, and come again with the log.
+    any = true;
+  }
+  if (!any || position_.seq() == 0) return;
+  refilling_ = std::exchange(position_, Position());
 }
 
 void Rdb::Commit(DurableTables::Index index) {
   if (durable_ == nullptr) return;
   std::vector<Table*> tables;
-  for (const auto& [name, entry] : entries_) tables.push_back(entry->table.get());
-  durable_->Commit({&symbols_, tables, &position_, &log_, tables_refused_rows_}, index);
+  for (const auto& [name, entry] : entries_) {
+    if (entry->durable) tables.push_back(entry->table.get());
+  }
+  const Position& position = refilling_ ? *refilling_ : position_;
+  durable_->Commit({&symbols_, tables, &position, &log_, tables_refused_rows_}, index);
   uncommitted_ = false;
 }
 
@@ -102,6 +119,7 @@ void Rdb::AddTable(std::shared_ptr<Table> table) {
   auto entry = std::make_unique<Entry>();
   entry->name = schema.table;
   entry->table = table;
+  entry->durable = durable_ != nullptr && placement_.IsDurable(schema.table);
   const int time = schema.Find("time");
   // Bars say when the newest row that they are made of was, which may be long ago: no lateness.
   if (schema.key_columns == 0 && time >= 0 &&
@@ -138,7 +156,7 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
       // What was there has another shape; and a table that cannot be is no reason to begin anew.
       if (!is_new) DropTable(schema.table);
       LogError("no table table={} error=\"{}\"", schema.table, Message(made));
-    } else if (is_new && reopened) {
+    } else if (is_new && reopened && entries_.find(schema.table)->second->durable) {
       // The log may have rows of it from before: it was dropped, or an earlier log had it.
       changed = true;
       LogWarn("table is new to reopened tables, all begin anew table={}", schema.table);
@@ -194,6 +212,7 @@ void Rdb::StartOver() {
     }
   }
   position_.Reset();
+  refilling_.reset();
   log_ = {};
   tables_refused_rows_ = 0;
   missing_before_ = counters_.messages_missing.load(std::memory_order_relaxed);
@@ -267,6 +286,7 @@ LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
     return LiveOutcome::kTaken;
   }
   Add(counters_.messages, 1);
+  refilling_.reset();  // Set no more, unless the log could not be had to that point.
   const std::optional<Taken> taken = TakeUpd(body, Source::kPublished);
   if (!taken) return LiveOutcome::kOutOfOrder;
   Add(counters_.rows, taken->added);
@@ -276,16 +296,21 @@ LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
 
 void Rdb::OnLogged(std::span<const std::byte> body) {
   Add(counters_.messages_replayed, 1);
-  if (!wire::PeekUpdTable(body)) {
+  const std::optional<std::string_view> table = wire::PeekUpdTable(body);
+  if (!table) {
     Add(counters_.messages_other, 1);
-  } else {
+  } else if (!refilling_ || !placement_.IsDurable(*table)) {
     const std::optional<Taken> taken = TakeUpd(body, Source::kLog);
     Add(counters_.rows_replayed, taken->added);
     Add(counters_.rows_known, taken->known);
   }
   position_.OnReplayed();
+  if (refilling_ && position_.seq() >= refilling_->seq()) {
+    position_ = *std::exchange(refilling_, std::nullopt);
+  }
   CountSeq();
-  CommitIfDue(kReplayCommitNs);
+  // While tables are filled again, nothing that outlives the process changes.
+  if (!refilling_) CommitIfDue(kReplayCommitNs);
 }
 
 Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {

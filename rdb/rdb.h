@@ -82,7 +82,9 @@ class Rdb final : public wire::SubscribedState {
   // of a table that there is. They are no message, and late for nobody. Errors: kNotFound, and
   // Table::Append's.
   absl::Status Prestress(std::string_view table, std::span<const std::byte> x);
-  // Of tables in a persistent tier: takes over what the last process committed. First of all.
+  // Of tables in a persistent tier: takes over what the last process committed. First of all. If
+  // other tables are placed elsewhere, position() is the log's beginning again, for those: what is
+  // here of the others is passed over until the log is where it was committed.
   void Reopen();
   // Commits what is not durable yet, with the index: before the process ends.
   void MakeDurable();
@@ -104,6 +106,7 @@ class Rdb final : public wire::SubscribedState {
   void StartOver() override;
   Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
+  uint64_t LeastLogSeq() override { return refilling_ ? refilling_->seq() : position_.seq(); }
   bool OutlivesProcess() const override { return durable_ != nullptr; }
   // The log that position() belongs to, as far as it is known.
   const LogIdentity& log() const override { return log_; }
@@ -146,6 +149,7 @@ class Rdb final : public wire::SubscribedState {
     std::shared_ptr<Table> table;
     int time_column = -1;
     size_t prestressed = 0;  // Rows that were there before the first message.
+    bool durable = false;    // In a persistent tier.
   };
   struct Taken {
     std::string_view table;
@@ -160,6 +164,7 @@ class Rdb final : public wire::SubscribedState {
   absl::Status MakeTable(const Schema& schema);
   void AddTable(std::shared_ptr<Table> table);
   void EndDay(std::span<const std::byte> body);
+  void RefillVolatileTables();
   void Commit(DurableTables::Index index);
   void CommitIfDue(int64_t at_least_ns);
   void DropTable(std::string_view name);
@@ -181,6 +186,9 @@ class Rdb final : public wire::SubscribedState {
   Position position_;
   LogIdentity log_;
   std::unique_ptr<DurableState> durable_;
+  // Where the reopened tables stand, while the log before it is replayed for tables that end with a
+  // process.
+  std::optional<Position> refilling_;
   bool reopened_ = false;        // Tables are from the last process, and none was announced yet.
   bool uncommitted_ = false;     // Something was taken since the last commit.
   uint64_t missing_before_ = 0;  // messages_missing when the tables began.

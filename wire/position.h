@@ -51,6 +51,10 @@ class Position {
   bool OnCaughtUp(uint64_t seq);
 
   void Reset() { *this = Position(); }
+  // Rows of this table that came ahead are not here any more.
+  void Forget(std::string_view table) {
+    if (const auto at = rows_ahead_.find(table); at != rows_ahead_.end()) rows_ahead_.erase(at);
+  }
 
   // As it is kept with durable tables. Load: false if the record is not one.
   void Save(ByteBuffer& record) const;

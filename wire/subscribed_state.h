@@ -57,6 +57,9 @@ class SubscribedState {
   // The log that position() belongs to, as far as it is known.
   virtual const LogIdentity& log() const = 0;
   virtual void SetLog(LogIdentity log) = 0;
+  // Messages that a log has at least if position() belongs to it: more than position().seq() where
+  // a part of the state has to be filled again from the log's beginning.
+  virtual uint64_t LeastLogSeq() { return position().seq(); }
   // Whether position() and log() may come from the process before this one. Then the subscriber
   // asks what the log begins with, to know it again.
   virtual bool OutlivesProcess() const { return false; }

@@ -303,12 +303,12 @@ void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_
   const bool another = first_crc != state_->log().first_message_crc &&
                        (reopened_ || (first_crc && state_->log().first_message_crc));
   const bool same =
-      log_known_ && log.path == log_path_ && log.seq >= state_->position().seq() && !another;
+      log_known_ && log.path == log_path_ && log.seq >= state_->LeastLogSeq() && !another;
   reopened_ = false;
   if (!same || was_live_plain_) {
-    if (log_known_ || state_->position().seq() > 0 || was_live_plain_) {
+    if (log_known_ || state_->LeastLogSeq() > 0 || was_live_plain_) {
       LogInfo("starting over log={} seq={} was={} seq_was={}", log.path, log.seq, log_path_,
-              state_->position().seq());
+              state_->LeastLogSeq());
       Set(state_->subscription().starts_over,
           state_->subscription().starts_over.load(std::memory_order_relaxed) + 1);
     }

@@ -89,6 +89,31 @@ class PersistentTest(stack.StackTest):
         self.check_same(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
+    def test_tables_of_another_tier_are_whole_again_after_a_kill(self):
+        rows = 40_000
+        bars = ("trade_minute", "trade_daily", "quote_minute", "quote_daily")
+        elsewhere = "".join(f'{table} = "dram"\n' for table in bars)
+        config = self.config(self.tier_folder("/dev/shm"), rows, rate=20_000, size="128MiB").replace(
+            'default = "pmem"\n', f'default = "pmem"\n{elsewhere}[aggengine]\n')
+        running = self.start_stack(config)
+        self.wait_for_durable_rows(running, rows // 2)
+        running.kill("rdb")
+        self.assertGreaterEqual(running.ask("rdb", ".rdb.stats[]")["rows_reopened"], rows // 2, running.log_text())
+        for rdb in ("rdb", "dram"):
+            self.wait_for_rows(running, rows, rdb)
+
+        def same_bars():
+            return all(running.ask("dram", f"(count {t};exec sum {c} from {t};exec max time from {t})")
+                       == running.ask("rdb", f"(count {t};exec sum {c} from {t};exec max time from {t})")
+                       for t, c in zip(bars, ("trades", "volume", "quotes", "quotes"))) and \
+                running.ask("rdb", "exec sum trades from trade_daily") == running.count("trade", "rdb")
+
+        stack.wait_until(same_bars, what="bars that are the same")
+        self.check_same(running)
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((0, 0), (stats["starts_over"], stats["messages_missing"]))
+        self.assertEqual(0, running.stop(), running.log_text())
+
     def test_killed_on_tmpfs_it_comes_back_with_every_row_once(self):
         self.check_survives_kills("/dev/shm", 400_000, 100_000)
 
