@@ -408,6 +408,12 @@ void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->capture_default_str();
   command.add_option("--symbol", options.asof_symbol,
                      "For the asof join; empty: that of the newest trade");
+  command
+      .add_option("--queries", options.queries,
+                  "What clients ask besides: monitor (nobody asks), paper, heavy or a file")
+      ->capture_default_str();
+  command.add_option("--symbols", options.symbols,
+                     "A file of SYMBOL,WEIGHT that clients ask for; empty: the symbols of the rdb");
   command.add_option("--progress-s", options.progress_s, "A line every so often; 0: none")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();

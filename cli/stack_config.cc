@@ -14,6 +14,7 @@
 #include "cli/prestress_config.h"
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
+#include "monitor/query_set.h"
 #include "table/keyed_table.h"
 
 namespace tickstack {
@@ -233,6 +234,12 @@ absl::Status ReadMonitor(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadFromZero(table, "spread_ms", &options.spread_ms));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "seconds", &options.seconds));
   TS_RETURN_IF_ERROR(table.Read("symbol", &options.asof_symbol));
+  TS_RETURN_IF_ERROR(table.Read("queries", &options.queries));
+  if (const absl::Status set = monitor::LoadQuerySet(options.queries).status(); !set.ok()) {
+    return table.ErrorAt("queries", Message(set));
+  }
+  TS_RETURN_IF_ERROR(table.Read("symbols", &options.symbols));
+  TS_RETURN_IF_ERROR(table.Read("queries_wait", &options.queries_wait));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "progress_s", &options.progress_s));
   config.monitors.push_back(std::move(options));
   return absl::OkStatus();

@@ -163,6 +163,9 @@ TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
       ErrorOf("[tables]\nnotes = 'sym s | note *'"),
       "stack.toml:2: tables.notes: table notes: column note is of strings or other nested "
       "values, expected types of one width each: rows of a keyed table are replaced in place");
+  EXPECT_EQ(ErrorOf("[monitor]\nqueries = 'light'"),
+            "stack.toml:2: monitor.queries: queries light: expected monitor, paper, heavy, or a "
+            "file such as desk.toml");
   EXPECT_EQ(ErrorOf("[tables]"), "stack.toml:1: tables: expected at least one table");
 }
 
@@ -244,6 +247,8 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(bars_of.state.name, bare_bars.state.name);
   EXPECT_EQ(stack->monitors.front().query_ms, bare.monitors.front().query_ms);
   EXPECT_EQ(stack->monitors.front().progress_s, bare.monitors.front().progress_s);
+  EXPECT_EQ(stack->monitors.front().queries, bare.monitors.front().queries);
+  EXPECT_EQ(stack->monitors.front().queries_wait, bare.monitors.front().queries_wait);
 }
 
 TEST(StackConfig, GivesTheEndOfDayToOneRdb) {

@@ -9,6 +9,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "monitor/question_text.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -67,17 +68,6 @@ std::string AsofQuery(std::string_view symbol) {
 double NumberOf(const Sample& sample, std::string_view name) {
   const auto at = sample.rdb.find(std::string(name));
   return at == sample.rdb.end() ? 0 : at->second;
-}
-
-// What may stand behind a backtick in a query: another text would be another query.
-bool IsPlainSymbol(std::string_view text) {
-  if (text.empty()) return false;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       c == '.' || c == '_';
-    if (!plain) return false;
-  }
-  return true;
 }
 
 }  // namespace

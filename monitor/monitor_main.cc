@@ -12,7 +12,9 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "monitor/client_report.h"
 #include "monitor/monitor_service.h"
+#include "monitor/query_clients.h"
 #include "monitor/report.h"
 #include "wire/address.h"
 #include "wire/event_loop.h"
@@ -69,11 +71,14 @@ class Progress {
         period_ns_(static_cast<int64_t>((live_ ? 0.2 : period_s) * 1e9)) {}
   ~Progress() { EndLine(); }
 
-  void Show(const Monitor& monitor, int64_t now_ns) {
+  void Show(const Monitor& monitor, const QueryClients* clients, int64_t now_ns) {
     if (period_ns_ <= 0 || now_ns < next_ns_) return;
     next_ns_ = now_ns + period_ns_;
-    if (!live_) return LogInfo("{}", ProgressLine(monitor));
-    fmt::print(stderr, "\r{}\033[K", ProgressLine(monitor));
+    std::optional<ClientCounts> counts;
+    if (clients != nullptr) counts = ClientCounts{clients->answers(), clients->errors()};
+    const std::string line = ProgressLine(monitor, counts);
+    if (!live_) return LogInfo("{}", line);
+    fmt::print(stderr, "\r{}\033[K", line);
     std::fflush(stderr);
     open_ = true;
   }
@@ -108,9 +113,28 @@ absl::Status CheckOptions(const MonitorOptions& options) {
   return absl::OkStatus();
 }
 
+// nullptr: nobody asks but the monitor.
+absl::StatusOr<std::unique_ptr<QueryClients>> MakeClients(const MonitorOptions& options,
+                                                          const wire::Address& rdb,
+                                                          int64_t query_ns) {
+  QueryClientsOptions made;
+  TS_ASSIGN_OR_RETURN(made.set, LoadQuerySet(options.queries));
+  if (made.set.clients.empty()) return nullptr;
+  if (!options.symbols.empty()) {
+    TS_ASSIGN_OR_RETURN(made.symbols, LoadSymbols(options.symbols));
+  }
+  made.rdb = rdb;
+  made.query_ns = query_ns;
+  made.wait = options.queries_wait;
+  return std::make_unique<QueryClients>(std::move(made));
+}
+
 absl::Status WriteSummary(const std::filesystem::path& stem, const Summary& summary) {
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.csv", SummaryCsv(summary)));
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.json", SummaryJson(summary)));
+  if (!summary.clients.empty()) {
+    TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".queries.csv", SlicesCsv(summary.clients)));
+  }
   const std::string text = SummaryText(summary);
   TS_RETURN_IF_ERROR(WriteFile(stem.string() + ".summary.txt", text));
   fmt::print(stderr, "{}", text);
@@ -140,15 +164,18 @@ absl::Status Run(MonitorOptions options) {
                               .bars = options.bars,
                               .asof_symbol = options.asof_symbol};
   settings.tables.insert(settings.tables.end(), options.bars.begin(), options.bars.end());
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<QueryClients> clients,
+                      MakeClients(options, rdb, settings.query_ns));
   Progress progress(options.progress_s);
   std::optional<SampleCsv> csv;
   const MonitorService* running = nullptr;
-  MonitorService service(loop, rdb, feed, settings, [&](const Sample& sample) {
+  const auto on_sample = [&](const Sample& sample) {
     if (!csv) samples.Write(csv.emplace(settings, sample).Header());
     samples.Write(csv->Row(sample));
-    progress.Show(running->monitor(), sample.end_ns);
+    progress.Show(running->monitor(), clients.get(), sample.end_ns);
     stop |= !samples.status().ok();
-  });
+  };
+  MonitorService service(loop, rdb, feed, settings, on_sample, clients.get());
   running = &service;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, {}, &service));
@@ -169,6 +196,8 @@ absl::Status Run(MonitorOptions options) {
   wire::ReportReady(options.listener);
   loop.RunUntil([&] { return stop; }, false);
   service.Stop();
+  std::vector<ClientResult> client_results;
+  if (clients != nullptr) client_results = clients->Stop();
   progress.EndLine();
   TS_RETURN_IF_ERROR(samples.status());
   if (service.monitor().samples() == 0) {
@@ -180,7 +209,8 @@ absl::Status Run(MonitorOptions options) {
                              .rdb = rdb.ToString(),
                              .begin_ns = service.monitor().begin_ns(),
                              .end_ns = SystemClock::Instance().NowNs(),
-                             .monitor = &service.monitor()});
+                             .monitor = &service.monitor(),
+                             .clients = std::move(client_results)});
 }
 
 }  // namespace

@@ -97,14 +97,26 @@ class MonitorService::Queries final : public query::Environment {
     if (name == ".monitor.begin") {
       LogInfo("measuring begins samples_before={}", service_.monitor_.samples());
       service_.monitor_.BeginAnew(service_.clock_.NowNs());
+      if (service_.clients_ != nullptr) service_.clients_->Begin();
       service_.Pump();
+      return Value();
+    }
+    QueryClients* const clients = service_.clients_;
+    if (name == ".monitor.end") {
+      if (clients != nullptr) clients->End();
       return Value();
     }
     if (name != ".monitor.stats") return std::nullopt;
     const Monitor& monitor = service_.monitor_;
-    return Value::Dict(Value::Symbols({"samples", "missed", "errors", "reconnects"}),
-                       Value::Longs({monitor.samples(), monitor.missed(), monitor.errors(),
-                                     monitor.reconnects()}));
+    const auto counted = [clients](uint64_t (QueryClients::*count)() const) {
+      return clients == nullptr ? 0 : static_cast<int64_t>((clients->*count)());
+    };
+    return Value::Dict(
+        Value::Symbols({"samples", "missed", "errors", "reconnects", "answers", "client_errors",
+                        "clients_idle"}),
+        Value::Longs({monitor.samples(), monitor.missed(), monitor.errors(), monitor.reconnects(),
+                      counted(&QueryClients::answers), counted(&QueryClients::errors),
+                      clients == nullptr || clients->is_idle() ? 1 : 0}));
   }
 
  private:
@@ -113,9 +125,10 @@ class MonitorService::Queries final : public query::Environment {
 
 MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
                                std::optional<wire::Address> feed, MonitorSettings settings,
-                               Monitor::OnSample on_sample)
+                               Monitor::OnSample on_sample, QueryClients* clients)
     : loop_(loop),
       monitor_(std::move(settings), std::move(on_sample)),
+      clients_(clients),
       timer_(loop),
       feed_address_(std::move(feed)),
       rdb_(std::make_unique<RdbLink>(*this, std::move(rdb))) {}

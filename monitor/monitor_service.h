@@ -10,20 +10,24 @@
 
 #include "base/time.h"
 #include "monitor/monitor.h"
+#include "monitor/query_clients.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
 
 namespace tickstack::monitor {
 
-// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects; and
-// `.monitor.begin[]`: measuring begins anew, see Monitor::BeginAnew.
+// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects, and of
+// clients answers client_errors clients_idle; `.monitor.begin[]`: measuring begins anew, see
+// Monitor::BeginAnew, and clients begin to ask; `.monitor.end[]`: they ask no more.
 class MonitorService final : public wire::ServerHandler {
  public:
   // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start, on
   // every connection anew: a feed that was restarted goes on, one that has started does nothing.
+  // `clients`, if any, outlive this.
   MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
-                 MonitorSettings settings, Monitor::OnSample on_sample);
+                 MonitorSettings settings, Monitor::OnSample on_sample,
+                 QueryClients* clients = nullptr);
   ~MonitorService() override;
 
   const Monitor& monitor() const { return monitor_; }
@@ -41,6 +45,7 @@ class MonitorService final : public wire::ServerHandler {
   const Clock& clock_ = SystemClock::Instance();
   wire::EventLoop& loop_;
   Monitor monitor_;
+  QueryClients* const clients_;
   wire::Timer timer_;
   bool stopped_ = false;
   std::optional<wire::Address> feed_address_;

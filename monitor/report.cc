@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/time.h"
+#include "monitor/client_report.h"
+#include "monitor/words.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -17,23 +19,6 @@ std::string MsCell(int64_t ns) { return fmt::format("{:.6f}", Ms(ns)); }
 std::string MsCell(const std::optional<int64_t>& ns) { return ns ? MsCell(*ns) : ""; }
 std::string Cell(const std::optional<int64_t>& number) {
   return number ? std::to_string(*number) : "";
-}
-
-// For a person: three digits are enough.
-std::string Duration(int64_t ns) {
-  const auto value = static_cast<double>(ns);
-  if (value < 1e3) return fmt::format("{} ns", ns);
-  if (value < 1e6) return fmt::format("{:.3g} us", value / 1e3);
-  if (value < 1e9) return fmt::format("{:.3g} ms", value / 1e6);
-  return fmt::format("{:.4g} s", value / 1e9);
-}
-
-std::string Thousands(int64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<int>(digits.size()) - 3; at > (number < 0 ? 1 : 0); at -= 3) {
-    digits.insert(static_cast<size_t>(at), ",");
-  }
-  return digits;
 }
 
 std::string Bytes(double bytes) {
@@ -92,24 +77,28 @@ std::string SampleCsv::Row(const Sample& sample) const {
   return row + "\n";
 }
 
-std::string ProgressLine(const Monitor& monitor) {
+std::string ProgressLine(const Monitor& monitor, std::optional<ClientCounts> clients) {
   const Sample& last = monitor.last();
   std::string line;
   for (size_t i = 0; i < last.tables.size(); ++i) {
     const TableSample& table = last.tables[i];
     line +=
         fmt::format("{} {} rows", monitor.settings().tables[i], Thousands(table.rows.value_or(0)));
-    if (table.lag_ns) line += fmt::format(" lag {}", Duration(*table.lag_ns));
+    if (table.lag_ns) line += fmt::format(" lag {}", DurationText(*table.lag_ns));
     line += " | ";
   }
   if (last.asof_ns) {
     line += fmt::format("asof {} {} rows {} | ", last.asof_symbol,
-                        Thousands(last.asof_rows.value_or(0)), Duration(*last.asof_ns));
+                        Thousands(last.asof_rows.value_or(0)), DurationText(*last.asof_ns));
   }
-  line += fmt::format("query {}", Duration(last.end_ns - last.due_ns));
+  line += fmt::format("query {}", DurationText(last.end_ns - last.due_ns));
   for (const TierMemory& tier : TiersOf(last)) {
     line += fmt::format(" | {} {}", NameCell(tier.name), Bytes(tier.used));
     if (tier.capacity > 0) line += fmt::format(" of {}", Bytes(tier.capacity));
+  }
+  if (clients) {
+    line += fmt::format(" | clients {} answers", Thousands(static_cast<int64_t>(clients->answers)));
+    if (clients->errors > 0) line += fmt::format(" {} errors", clients->errors);
   }
   return line;
 }
@@ -128,8 +117,8 @@ std::string SummaryText(const Summary& summary) {
   };
   const auto line = [&cells](std::string_view name, const Distribution& d) {
     if (d.count == 0) return cells(name, {"0", "-", "-", "-", "-", "-"});
-    cells(name, {Thousands(static_cast<int64_t>(d.count)), Duration(d.p50), Duration(d.p90),
-                 Duration(d.p99), Duration(d.p999), Duration(d.max)});
+    cells(name, {Thousands(static_cast<int64_t>(d.count)), DurationText(d.p50), DurationText(d.p90),
+                 DurationText(d.p99), DurationText(d.p999), DurationText(d.max)});
   };
   cells("", {"count", "p50", "p90", "p99", "p99.9", "max"});
   for (const Metric& metric : monitor.metrics())
@@ -137,6 +126,7 @@ std::string SummaryText(const Summary& summary) {
   for (const Metric& metric : monitor.metrics()) {
     line(metric.name() + ", last minute", DistributionOf(metric.LastMinute(summary.end_ns)));
   }
+  text += ClientsText(summary.clients);
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
     cells(monitor.settings().tables[i] + " rows", {Thousands(last.tables[i].rows.value_or(0))});
@@ -169,21 +159,16 @@ std::string SummaryCsv(const Summary& summary) {
   return csv;
 }
 
+nlohmann::ordered_json DistributionJson(const Histogram& histogram) {
+  const Distribution d = DistributionOf(histogram);
+  return {
+      {"count", d.count},    {"min_ms", Ms(d.min)},          {"p50_ms", Ms(d.p50)},
+      {"p90_ms", Ms(d.p90)}, {"p99_ms", Ms(d.p99)},          {"p999_ms", Ms(d.p999)},
+      {"max_ms", Ms(d.max)}, {"mean_ms", d.mean / kNsPerMs}, {"counters_ns", histogram.Counters()}};
+}
+
 std::string SummaryJson(const Summary& summary) {
   const Monitor& monitor = *summary.monitor;
-  // With its counters, so that who has several monitors can put their distributions together.
-  const auto distribution = [](const Histogram& histogram) {
-    const Distribution d = DistributionOf(histogram);
-    return nlohmann::ordered_json{{"count", d.count},
-                                  {"min_ms", Ms(d.min)},
-                                  {"p50_ms", Ms(d.p50)},
-                                  {"p90_ms", Ms(d.p90)},
-                                  {"p99_ms", Ms(d.p99)},
-                                  {"p999_ms", Ms(d.p999)},
-                                  {"max_ms", Ms(d.max)},
-                                  {"mean_ms", d.mean / kNsPerMs},
-                                  {"counters_ns", histogram.Counters()}};
-  };
   nlohmann::ordered_json json = {
       {"name", summary.name},
       {"rdb", summary.rdb},
@@ -196,8 +181,8 @@ std::string SummaryJson(const Summary& summary) {
       {"reconnects", monitor.reconnects()}};
   for (const Metric& metric : monitor.metrics()) {
     json["metrics"][metric.name()] = {
-        {"whole", distribution(metric.Whole())},
-        {"last_minute", distribution(metric.LastMinute(summary.end_ns))}};
+        {"whole", DistributionJson(metric.Whole())},
+        {"last_minute", DistributionJson(metric.LastMinute(summary.end_ns))}};
   }
   const Sample& last = monitor.last();
   for (size_t i = 0; i < last.tables.size(); ++i) {
@@ -205,6 +190,7 @@ std::string SummaryJson(const Summary& summary) {
     json["rows"][monitor.settings().tables[i]] = rows ? nlohmann::json(*rows) : nlohmann::json();
   }
   json["asof_symbol"] = last.asof_symbol;
+  AddClients(summary.clients, json);
   json["rdb_says"] = nlohmann::json::object();
   for (const auto& [name, number] : last.rdb) json["rdb_says"][NameCell(name)] = number;
   return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

@@ -3,9 +3,13 @@
 // What the monitor writes: a CSV row per sample, a line for whoever watches, and the summary in
 // three forms. Times in files are in ms with six decimals, which keeps the ns.
 
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "monitor/client_group.h"
 #include "monitor/monitor.h"
 
 namespace tickstack::monitor {
@@ -24,8 +28,12 @@ class SampleCsv {
 };
 
 // `trade 1,234,567 rows lag 1.2 ms | quote ... | asof SPY 812 rows 0.4 ms | query 0.9 ms |
-// dram 1.5 GiB | pmem 20 GiB of 64 GiB`.
-std::string ProgressLine(const Monitor& monitor);
+// dram 1.5 GiB | pmem 20 GiB of 64 GiB | clients 1,234 answers`.
+struct ClientCounts {
+  uint64_t answers = 0, errors = 0;
+};
+std::string ProgressLine(const Monitor& monitor,
+                         std::optional<ClientCounts> clients = std::nullopt);
 
 struct Summary {
   std::string name;
@@ -33,9 +41,12 @@ struct Summary {
   int64_t begin_ns = 0;
   int64_t end_ns = 0;
   const Monitor* monitor = nullptr;
+  std::vector<ClientResult> clients = {};
 };
 std::string SummaryText(const Summary& summary);
 std::string SummaryCsv(const Summary& summary);  // A line per metric and span: whole, last_minute.
 std::string SummaryJson(const Summary& summary);
+// With its counters, so that who has several monitors can put their distributions together.
+nlohmann::ordered_json DistributionJson(const Histogram& histogram);
 
 }  // namespace tickstack::monitor

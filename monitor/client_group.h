@@ -1,0 +1,139 @@
+#pragma once
+
+// A class of clients: some connections to the rdb, what they ask, and how long it takes.
+//
+// kdb+ IPC answers a connection's questions in their order, so a second question on a connection
+// waits for the first one's answer whatever the server does. Each connection has therefore one
+// question under way at most, and a class as many as connections.
+//
+//   closed   each connection asks, waits for the answer, thinks, asks again. A slow server is asked
+//            less often, as it is by people who wait for it. Measured from when it was asked.
+//   open     questions are due by a plan (open_schedule.h), whatever became of those before. The
+//            next one goes to the first connection that is free; while none is, questions wait, and
+//            none is left out. Measured from when it was due, so what it waited for is in it.
+//
+// A question whose connection ends is asked again on the next one, and its time runs on. An answer
+// that is an error counts as such, and its time too.
+//
+// After End nothing more becomes due; what was due by then is still asked and measured. What has no
+// answer when the result is taken counts with the time that it has waited, and as unanswered.
+//
+// This is the state machine: no socket, no clock of its own. Threads: one owner.
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "monitor/metric.h"
+#include "monitor/open_schedule.h"
+#include "monitor/query_set.h"
+#include "monitor/question_text.h"
+#include "table/value.h"
+
+namespace tickstack::monitor {
+
+// Some seconds of one query's answers, by when they came.
+struct QuerySlice {
+  int64_t begin_ns = 0;
+  uint64_t errors = 0;
+  Distribution times;
+};
+
+// What one class found of one query.
+struct QueryResult {
+  std::string query;
+  bool errors_allowed = false;
+  uint64_t errors = 0;      // Of the answers; empty ones that were not to be empty among them.
+  uint64_t unanswered = 0;  // They are among the times.
+  std::string first_error;
+  Histogram whole, last_minute;  // ns.
+  std::vector<QuerySlice> slices;
+};
+struct ClientResult {
+  ClientSpec spec;     // With every_ms of an open loop.
+  double seconds = 0;  // From the beginning to End.
+  uint64_t lost = 0;   // Connections that ended.
+  uint64_t asked = 0;
+  std::vector<QueryResult> queries;
+};
+
+// How a group reaches the rdb.
+class Asker {
+ public:
+  virtual ~Asker() = default;
+  // The answer goes to ClientGroup::OnAnswer of that connection.
+  virtual void Ask(size_t connection, std::string_view text) = 0;
+};
+
+class ClientGroup {
+ public:
+  static constexpr int64_t kSliceNs = 10'000'000'000;
+  static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+
+  // `every_ns` is for an open loop that does not say how often. All but `every_ns` outlive this.
+  ClientGroup(const QuerySet& set, size_t client, const SymbolActivity& symbols, int64_t every_ns,
+              Asker* asker);
+
+  // Each takes the time of the call, ns since 2000.
+  // Forgets what was measured, and asks from now on. Answers to what was asked before do not count.
+  void Begin(int64_t now_ns);
+  void End(int64_t now_ns);
+  void OnConnected(size_t connection, int64_t now_ns);
+  void OnDisconnected(size_t connection);
+  void OnAnswer(size_t connection, const absl::StatusOr<Value>& answer, int64_t now_ns);
+  // Asks what is due; returns when to call next, kNever: after the next answer or connection.
+  int64_t Poll(int64_t now_ns);
+
+  // Nothing waits for an answer, or for being asked.
+  bool is_idle() const;
+  const ClientSpec& spec() const { return spec_; }
+  uint64_t answers() const { return answers_; }
+  uint64_t errors() const { return errors_; }  // Those that are allowed are not among them.
+  ClientResult Result(int64_t now_ns) const;
+
+ private:
+  struct Connection {
+    bool connected = false;
+    bool asking = false;   // There is a question, though its connection may have gone.
+    bool counts = false;   // It is of the run that is measured.
+    size_t place = 0;      // Of its query.
+    int64_t since_ns = 0;  // From when on it is measured.
+    std::string text;
+    int64_t next_ns = 0;  // Closed: when it has thought.
+  };
+  struct Measured {
+    explicit Measured(std::string name) : times(std::move(name)) {}
+    Metric times;
+    uint64_t errors = 0;
+    std::string first_error;
+    std::vector<QuerySlice> slices;
+    Histogram slice{int64_t{1} << 42, 2};  // The current one.
+    int64_t slice_begin_ns = 0;
+    uint64_t slice_errors = 0;
+  };
+
+  bool is_open() const { return spec_.mode == ClientSpec::Mode::kOpen; }
+  void Ask(size_t connection, int64_t since_ns, int64_t now_ns);
+  void Count(Connection& connection, const absl::StatusOr<Value>& answer, int64_t now_ns);
+  static void CloseSlice(Measured& measured, int64_t next_begin_ns);
+
+  const QuerySet& set_;
+  ClientSpec spec_;
+  Asker* const asker_;
+  QuestionTexts texts_;
+  OpenSchedule schedule_;
+  std::vector<Connection> connections_;
+  std::deque<size_t> free_;         // Open: connected, and not asking. The longest free first.
+  std::vector<Measured> measured_;  // By place.
+  bool running_ = false;
+  int64_t begin_ns_ = 0;
+  int64_t end_ns_ = kNever;
+  uint64_t asked_ = 0, answers_ = 0, errors_ = 0, lost_ = 0;
+};
+
+}  // namespace tickstack::monitor
