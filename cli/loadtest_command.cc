@@ -73,6 +73,12 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
       .add_option("--query-ms", options.query_ms,
                   "The monitors query so often; 300, with --find-max 20")
       ->check(CLI::Range(1.0, 3'600'000.0));
+  command
+      .add_option(
+          "--queries", options.queries,
+          "What clients ask besides the monitors: monitor (nobody asks), paper, heavy, or a "
+          "file such as desk.toml")
+      ->capture_default_str();
   command.add_option("--matrix", options.matrix, "paper-test1 or paper-test2, instead of stacks");
   command.add_option("--second-tier", options.second_tier,
                      "A directory or placement for the matrix; /dev/shm if not given");

@@ -71,6 +71,25 @@ TEST(StackToml, PutsEverythingIntoTheTierOfItsPlacement) {
   EXPECT_EQ(Made("numa:0").rdbs.front().tiers.back().options.nodes, std::vector<int>{0});
 }
 
+TEST(StackToml, GivesTheMonitorsTheirClients) {
+  StackSettings settings = Settings();
+  EXPECT_EQ(Made("dram", settings).monitors.front().queries, "monitor");
+  settings.queries_file = "examples/queries.toml";
+  settings.symbols_file = "/tmp/symbols.csv";
+  const StackConfig config = Made("dram:2", settings);
+  for (const monitor::MonitorOptions& monitor : config.monitors) {
+    EXPECT_EQ(monitor.queries, "examples/queries.toml");
+    EXPECT_EQ(monitor.symbols, "/tmp/symbols.csv");
+    EXPECT_TRUE(monitor.queries_wait);
+  }
+  Profile profile;
+  profile.symbols = 3;
+  const std::string weights = SymbolWeights(profile);
+  EXPECT_THAT(weights, HasSubstr(",1\n"));
+  EXPECT_THAT(weights, HasSubstr(",0.5\n"));
+  EXPECT_THAT(weights, testing::EndsWith(",0.333333333\n"));
+}
+
 TEST(StackToml, KeepsTheShapeOfTheProfile) {
   StackSettings settings = Settings();
   settings.profile = *LoadProfile("bursts");

@@ -68,7 +68,7 @@ void SimMarket::NameSymbols(size_t count) {
 // Walker's method: slots of equal probability, each shared by at most two symbols.
 void SimMarket::BuildAlias(size_t count) {
   double total = 0;
-  for (size_t rank = 0; rank < count; ++rank) total += 1.0 / static_cast<double>(rank + 1);
+  for (size_t rank = 0; rank < count; ++rank) total += ActivityOf(rank);
   std::vector<double> share(count);  // In slots: 1 fills one.
   for (size_t rank = 0; rank < count; ++rank) {
     share[rank] = static_cast<double>(count) / (static_cast<double>(rank + 1) * total);

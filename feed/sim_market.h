@@ -38,6 +38,10 @@ inline uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+// How often the symbol of this rank comes, where the busiest, of rank 0, comes once: Zipf's law
+// with exponent 1.
+inline double ActivityOf(size_t rank) { return 1 / static_cast<double>(rank + 1); }
+
 // Threads: const after construction. Cost of construction: about 1 ms for 8,000 symbols.
 class SimMarket {
  public:

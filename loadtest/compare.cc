@@ -6,10 +6,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 
 #include "base/status.h"
 #include "loadtest/compare_spread.h"
+#include "loadtest/report_clients.h"
 #include "loadtest/report_groups.h"
 #include "loadtest/report_samples.h"
 
@@ -26,26 +29,58 @@ struct FigureKind {
   std::optional<Metric> metric;
   double quantile = 0;  // 0: the largest value.
   Figure other;         // Without a metric.
+  // Of a median with neither: where its slices are.
+  std::string client, query;
 };
 
-const std::vector<FigureKind>& FigureKinds() {
-  static const std::vector<FigureKind> kinds = [] {
-    std::vector<FigureKind> made;
-    for (size_t i = 0; i < kMetrics; ++i) {
-      const auto metric = static_cast<Metric>(i);
-      const std::string name(kMetricNames[i]);
-      made.push_back({name, "p50_ms", metric, 0.5, nullptr});
-      made.push_back({name, "p99_ms", metric, 0.99, nullptr});
-      made.push_back({name, "max_ms", metric, 0, nullptr});
+void AddQueryKinds(const std::string& client, const std::string& query,
+                   std::vector<FigureKind>& kinds) {
+  const std::string quantity = client + "/" + query;
+  const auto of = [client, query](auto field) -> Figure {
+    return [=](const StackResult& stack) -> std::optional<double> {
+      const QueryResult* const found = FindQuery(stack, client, query);
+      return found == nullptr ? std::nullopt : field(*found);
+    };
+  };
+  const auto time = [&of](std::optional<double> Distribution::* field) {
+    return of([field](const QueryResult& found) { return found.times.whole.*field; });
+  };
+  kinds.push_back(
+      {quantity, "p50_ms", std::nullopt, 0, time(&Distribution::p50_ms), client, query});
+  kinds.push_back({quantity, "p99_ms", std::nullopt, 0, time(&Distribution::p99_ms), "", ""});
+  kinds.push_back({quantity, "max_ms", std::nullopt, 0, time(&Distribution::max_ms), "", ""});
+  kinds.push_back({quantity, "per_minute", std::nullopt, 0,
+                   of([](const QueryResult& found) { return found.per_minute; }), "", ""});
+}
+
+// Those of every stack, and of what clients asked in either run.
+std::vector<FigureKind> FigureKinds(const RunFiles& a, const RunFiles& b) {
+  std::vector<FigureKind> made;
+  for (size_t i = 0; i < kMetrics; ++i) {
+    const auto metric = static_cast<Metric>(i);
+    const std::string name(kMetricNames[i]);
+    made.push_back({name, "p50_ms", metric, 0.5, nullptr, "", ""});
+    made.push_back({name, "p99_ms", metric, 0.99, nullptr, "", ""});
+    made.push_back({name, "max_ms", metric, 0, nullptr, "", ""});
+  }
+  made.push_back({"samples", "per_minute", std::nullopt, 0,
+                  [](const StackResult& stack) { return stack.queries_per_minute; }, "", ""});
+  made.push_back({"rows_captured", "per_second", std::nullopt, 0,
+                  [](const StackResult& stack) { return stack.captured_per_s; }, "", ""});
+  made.push_back({"dram", "bytes", std::nullopt, 0, DramUsed, "", ""});
+  std::set<std::pair<std::string, std::string>> known;
+  for (const RunFiles* run : {&a, &b}) {
+    for (const TestResult& test : run->tests) {
+      for (const ClientNames& client : ClientsOf(test)) {
+        for (const std::string& query : client.queries) {
+          if (known.emplace(client.client->name, query).second) {
+            AddQueryKinds(client.client->name, query, made);
+          }
+        }
+      }
     }
-    made.push_back({"samples", "per_minute", std::nullopt, 0,
-                    [](const StackResult& stack) { return stack.queries_per_minute; }});
-    made.push_back({"rows_captured", "per_second", std::nullopt, 0,
-                    [](const StackResult& stack) { return stack.captured_per_s; }});
-    made.push_back({"dram", "bytes", std::nullopt, 0, DramUsed});
-    return made;
-  }();
-  return kinds;
+  }
+  return made;
 }
 
 std::optional<double> ValueOf(const FigureKind& kind, const StackResult& stack) {
@@ -136,7 +171,9 @@ struct Estimate {
 };
 
 std::optional<Spread> WithinSpread(const FigureKind& kind, const Measured& one) {
-  if (kind.statistic == "per_minute") return one.rate;
+  if (!kind.query.empty())
+    return MedianSpread(FindQuery(*one.stack, kind.client, kind.query)->slices);
+  if (kind.quantity == "samples") return one.rate;
   if (!kind.metric || kind.quantile == 0) return std::nullopt;
   const auto which = std::find(kQuantiles.begin(), kQuantiles.end(), kind.quantile);
   return one.quantiles[static_cast<size_t>(*kind.metric)]
@@ -246,6 +283,10 @@ void NoteUnlike(Comparison& comparison) {
   note("updates per second", a.updates_per_s, b.updates_per_s);
   note("symbols", a.symbols.value_or(0), b.symbols.value_or(0));
   note("seed", a.seed.value_or(0), b.seed.value_or(0));
+  const auto set = [](const RunFiles& run) {
+    return run.query_set.empty() ? std::string("monitor") : run.query_set;
+  };
+  note("queries of clients", set(a), set(b));
   for (const TestResult& test : a.tests) {
     for (const TestResult& other : b.tests) {
       if (test.batch_ms != other.batch_ms || test.query_ms != other.query_ms) continue;
@@ -264,16 +305,17 @@ void NoteUnlike(Comparison& comparison) {
   if (b.failed) comparison.unlike.push_back("the second run FAILED: " + b.reason);
 }
 
-StackComparison Empty(const Key& key, size_t stacks_a, size_t stacks_b) {
+StackComparison Empty(const Key& key, size_t stacks_a, size_t stacks_b, size_t figures) {
   StackComparison made;
   std::tie(made.batch_ms, made.query_ms, made.placement, made.simulated, made.rdbs) = key;
   made.stacks_a = stacks_a;
   made.stacks_b = stacks_b;
-  made.figures.resize(FigureKinds().size());
+  made.figures.resize(figures);
   return made;
 }
 
 void JudgeAll(const Side& a, const Side& b, Comparison& comparison) {
+  const std::vector<FigureKind> figures = FigureKinds(comparison.a, comparison.b);
   const auto kinds_a = a.ByKey(), kinds_b = b.ByKey();
   for (const auto& [key, stacks] : kinds_b) {
     if (!kinds_a.contains(key))
@@ -288,11 +330,11 @@ void JudgeAll(const Side& a, const Side& b, Comparison& comparison) {
       continue;
     }
     matches.emplace_back(&stacks, &found->second);
-    comparison.stacks.push_back(Empty(key, stacks.size(), found->second.size()));
+    comparison.stacks.push_back(Empty(key, stacks.size(), found->second.size(), figures.size()));
   }
   std::vector<Pair> pairs;
-  for (size_t k = 0; k < FigureKinds().size(); ++k) {
-    const FigureKind& kind = FigureKinds()[k];
+  for (size_t k = 0; k < figures.size(); ++k) {
+    const FigureKind& kind = figures[k];
     const size_t first = pairs.size();
     Scatter pooled;
     for (size_t i = 0; i < matches.size(); ++i) {

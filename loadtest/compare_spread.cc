@@ -138,6 +138,17 @@ std::optional<Spread> RateSpread(const SlicedValues& values) {
   return Spread{.variance = VarianceOf(numbers) / (mean * mean) / slices, .degrees = slices - 1};
 }
 
+std::optional<Spread> MedianSpread(const std::vector<std::pair<double, int64_t>>& medians) {
+  constexpr int64_t kCountMin = 10;
+  std::vector<double> logs;
+  for (const auto& [median, count] : medians) {
+    if (count >= kCountMin && median > 0) logs.push_back(std::log(median));
+  }
+  if (logs.size() < kSlicesMin) return std::nullopt;
+  const auto slices = static_cast<double>(logs.size());
+  return Spread{.variance = VarianceOf(logs) / slices, .degrees = slices - 1};
+}
+
 double TwoSidedT(double probability, double degrees) {
   const auto beyond = [degrees](double t) {
     return IncompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t));

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 namespace tickstack::loadtest::report {
@@ -42,6 +43,11 @@ std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& values,
 // Of the logarithm of the number of values per slice, over the slices from the first with a value
 // to the one before the last.
 std::optional<Spread> RateSpread(const SlicedValues& values);
+
+// Of the logarithm of a run's median, from the medians of its slices: means of batches, which say
+// how far the mean of all of them would move. nullopt if there are less than 6 of 10 values and
+// more.
+std::optional<Spread> MedianSpread(const std::vector<std::pair<double, int64_t>>& medians);
 
 // The t that Student's distribution with so many degrees of freedom exceeds, in either direction,
 // with this probability (0 < probability < 1, degrees > 0).

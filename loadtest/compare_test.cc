@@ -156,6 +156,29 @@ TEST(RateSpread, IsThatOfItsSlices) {
 
 // Goal: chance is not called a difference. Method: 100 pairs drawn alike; at 1 % of the comparisons
 // that may name one, more than 4 have a probability of 0.3 %.
+// Goal: the spread of a median is what repeating would show. Method: 400 runs of 30 slices whose
+// levels differ by 10 %.
+TEST(MedianSpread, IsThatOfTheMeanOfItsSlices) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  double said = 0, squares = 0;
+  constexpr int kRuns = 400, kSlices = 30;
+  for (int run = 0; run < kRuns; ++run) {
+    std::vector<std::pair<double, int64_t>> medians;
+    double mean = 0;
+    for (int i = 0; i < kSlices; ++i) {
+      const double log = 0.1 * normal(random);
+      medians.emplace_back(5 * std::exp(log), 100);
+      mean += log / kSlices;
+    }
+    squares += mean * mean / kRuns;
+    said += MedianSpread(medians)->variance / kRuns;
+  }
+  EXPECT_NEAR(said / squares, 1, 0.2);
+  EXPECT_FALSE(MedianSpread({{1, 100}, {2, 100}, {3, 100}, {4, 100}, {5, 100}, {6, 9}}));
+  EXPECT_FALSE(MedianSpread({}));
+}
+
 TEST_F(Runs, DrawnAlikeDoNotDiffer) {
   int named = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {

@@ -13,6 +13,8 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "loadtest/answers.h"
+#include "loadtest/client_summary.h"
+#include "loadtest/monitor_clients.h"
 #include "loadtest/monitor_files.h"
 #include "loadtest/words.h"
 
@@ -55,6 +57,8 @@ absl::Status LiveStack::Start() {
   settings.query_ms = test_.query_ms;
   settings.whole_batches = !test_.search;
   settings.prestress = test_.prestress;
+  settings.queries_file = test_.queries.file;
+  settings.symbols_file = test_.queries.symbols;
   if (spec.placement.in_directory()) {
     // What simulates one medium shares its bandwidth, by a file of the folder.
     const bool shares = spec.placement.kind == Placement::Kind::kSimulate;
@@ -208,7 +212,35 @@ absl::Status LiveStack::DescribeProgress() {
       "{:>8}",
       run_->name(), SecondsOf(MonotonicNs() - begin_ns_), Thousands(offered), Thousands(captured),
       ms("p50"), ms("p99"));
+  return test_.queries.file.empty() ? absl::OkStatus() : DescribeClients();
+}
+
+absl::Status LiveStack::DescribeClients() {
+  int64_t answers = 0, errors = 0;
+  for (const std::string& monitor : run_->ProcessesOf("monitor")) {
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(monitor, ".monitor.stats[]"));
+    std::map<std::string, int64_t> counts = LongsOf(stats);
+    answers += counts["answers"];
+    errors += counts["client_errors"];
+  }
+  line_ += fmt::format("  {:>9} answers", Thousands(answers));
+  if (errors > 0) line_ += fmt::format(" {} errors", Thousands(errors));
   return absl::OkStatus();
+}
+
+absl::Status LiveStack::EndClients() {
+  for (const std::string& monitor : run_->ProcessesOf("monitor")) {
+    TS_RETURN_IF_ERROR(run_->Ask(monitor, ".monitor.end[]").status());
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> LiveStack::AreClientsIdle() {
+  for (const std::string& monitor : run_->ProcessesOf("monitor")) {
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(monitor, ".monitor.stats[]"));
+    if (LongsOf(stats)["clients_idle"] != 1) return false;
+  }
+  return true;
 }
 
 absl::Status LiveStack::LookAtAll() {
@@ -311,9 +343,15 @@ absl::Status LiveStack::CollectMonitors(int64_t begin_wall_ns) {
       read = AddMonitorSamples(stem + ".csv", rdb, begin_wall_ns,
                                test_.prestress.quotes + test_.prestress.trades, rows_max, result_);
     }
+    if (read.ok() && !test_.queries.file.empty()) {
+      read = AddMonitorClients(stem, rdb, begin_wall_ns, result_);
+    }
     if (all.ok()) all = read;
   }
   AddUsage();
+  if (const std::string wrong = WrongAnswers(result_); !wrong.empty() && all.ok()) {
+    all = DataLoss("{}: clients were not answered:{}", run_->name(), wrong);
+  }
   return all;
 }
 

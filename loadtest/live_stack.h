@@ -40,11 +40,15 @@ class LiveStack {
   // Asks how far the feed is, and if that is done or with `whole`, which a look once a second is,
   // how far the rdbs are.
   absl::Status LookAt(bool whole);
+  // Clients ask no more: what follows is not what they would have met.
+  absl::Status EndClients();
+  absl::StatusOr<bool> AreClientsIdle();  // What they asked has its answers.
   // What can be asked only while it runs: tiers, checksums.
   absl::Status LookAtAll();
   void Stop();          // Tells it to stop in order;
   absl::Status Wait();  // waits until it has, keeps its logs, and removes what is left.
-  // What its monitors measured. Of a stack that failed, too.
+  // What its monitors and their clients measured. Of a stack that failed, too. kDataLoss if clients
+  // got wrong answers, or none.
   absl::Status CollectMonitors(int64_t begin_wall_ns);
   absl::Status CountLog();
   // What is known of offered and captured rows, also of a run that failed.
@@ -77,6 +81,7 @@ class LiveStack {
   absl::Status LookAtTiers(const std::string& rdb);
   absl::Status LookAtRows(const std::string& rdb);
   absl::Status DescribeProgress();
+  absl::Status DescribeClients();
   void TakeUsage();
   void AddUsage();
   void KeepLogs() const;

@@ -15,6 +15,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "loadtest/client_summary.h"
 #include "loadtest/environment.h"
 #include "loadtest/find_max.h"
 #include "loadtest/matrix.h"
@@ -22,8 +23,10 @@
 #include "loadtest/progress.h"
 #include "loadtest/report.h"
 #include "loadtest/run.h"
+#include "loadtest/stack_toml.h"
 #include "loadtest/summary.h"
 #include "loadtest/words.h"
+#include "monitor/query_set.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -150,6 +153,7 @@ class LoadTest {
   absl::Status Prepare() {
     TS_ASSIGN_OR_RETURN(result_.profile, ProfileOf(options_));
     TS_ASSIGN_OR_RETURN(tests_, TestsOf(options_, result_.profile));
+    TS_ASSIGN_OR_RETURN(const monitor::QuerySet queries, monitor::LoadQuerySet(options_.queries));
     result_.command = options_.command;
     result_.begin_ns = SystemClock::Instance().NowNs();
     out_ = options_.out.empty() ? DefaultFolder() : options_.out;
@@ -160,7 +164,22 @@ class LoadTest {
     work_ = fmt::format("{}/tickstack-loadtest-{}", options_.work.empty() ? out_ : options_.work,
                         getpid());
     TS_RETURN_IF_ERROR(CreateDirectories(work_));
+    TS_RETURN_IF_ERROR(PrepareQueries(queries));
     for (TestSpec& test : tests_) TS_RETURN_IF_ERROR(PlanTest(test));
+    return absl::OkStatus();
+  }
+
+  // What clients ask lies beside the results: a built-in set can be changed and asked again.
+  absl::Status PrepareQueries(const monitor::QuerySet& set) {
+    TestQueries queries;
+    queries.name = result_.queries = set.name;
+    if (!set.clients.empty()) {
+      queries.file = out_ + "/queries.toml";
+      queries.symbols = work_ + "/symbols.csv";
+      TS_RETURN_IF_ERROR(WriteText(queries.file, set.text));
+      TS_RETURN_IF_ERROR(WriteText(queries.symbols, SymbolWeights(result_.profile)));
+    }
+    for (TestSpec& test : tests_) test.queries = queries;
     return absl::OkStatus();
   }
 
@@ -252,6 +271,9 @@ class LoadTest {
     TS_RETURN_IF_ERROR(WriteText(out_ + "/summary.json", SummaryJson(result_)));
     TS_RETURN_IF_ERROR(WriteText(out_ + "/summary.csv", SummaryCsv(result_)));
     TS_RETURN_IF_ERROR(WriteText(out_ + "/samples.csv", SamplesCsv(result_)));
+    if (result_.queries != kNoClients) {
+      TS_RETURN_IF_ERROR(WriteText(out_ + "/queries.csv", QueriesCsv(result_)));
+    }
     return WriteText(out_ + "/environment.json", EnvironmentJson(result_));
   }
 

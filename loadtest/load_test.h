@@ -18,6 +18,7 @@ struct LoadTestOptions {
   std::optional<int64_t> prestress_quotes, prestress_trades;  // Instead of what fits.
   double batch_ms = 50;
   std::optional<double> query_ms;   // None: 300; with find_max 20, for enough values of short runs.
+  std::string queries = "monitor";  // What clients ask: monitor/query_set.h.
   std::vector<std::string> stacks;  // placement.h. None: DRAM beside the second tier.
   std::string matrix;               // matrix.h, instead of stacks.
   // Where the matrix has its second tier, and a run without stacks too: a directory or a placement;

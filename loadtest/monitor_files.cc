@@ -19,35 +19,6 @@ constexpr std::array<std::string_view, kMetrics> kMonitorColumns = {
     "trade_lag_ms",       "quote_lag_ms", "trade_daily_lag_ms",
     "quote_daily_lag_ms", "asof_ms",      "query_ms"};
 
-std::vector<std::string_view> Cells(std::string_view line) {
-  std::vector<std::string_view> cells;
-  for (size_t begin = 0; begin <= line.size();) {
-    const size_t comma = std::min(line.find(',', begin), line.size());
-    cells.push_back(line.substr(begin, comma - begin));
-    begin = comma + 1;
-  }
-  return cells;
-}
-
-std::optional<double> NumberOf(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-bool AddCounters(const nlohmann::json& span, Histogram& to) {
-  if (!span.is_object() || !span.contains("counters_ns")) return false;
-  for (const auto& counter : span["counters_ns"]) {
-    if (!counter.is_array() || counter.size() != 2 || !counter[0].is_number_integer() ||
-        !counter[1].is_number_integer()) {
-      return false;
-    }
-    to.RecordMany(counter[0].get<int64_t>(), counter[1].get<uint64_t>());
-  }
-  return true;
-}
-
 // Which table's newest row the lag is that of; "" of what is no lag.
 constexpr std::array<std::string_view, kMetrics> kNewestColumns = {
     "trade_time", "quote_time", "trade_daily_time", "quote_daily_time", "", ""};
@@ -92,18 +63,18 @@ struct Columns {
   SampleRow RowOf(const std::vector<std::string_view>& cells, int64_t prestress) const {
     SampleRow row;
     for (size_t metric = 0; metric < kMetrics; ++metric) {
-      if (metrics[metric]) row.ms[metric] = NumberOf(cells[*metrics[metric]]);
+      if (metrics[metric]) row.ms[metric] = CellNumber(cells[*metrics[metric]]);
     }
     double sum = 0;
     bool known = !rows.empty();
     for (const size_t column : rows) {
-      const std::optional<double> number = NumberOf(cells[column]);
+      const std::optional<double> number = CellNumber(cells[column]);
       known = known && number.has_value();
       sum += number.value_or(0);
     }
     if (known) row.rows_captured = static_cast<int64_t>(sum) - prestress;
     for (const auto& [tier, column] : tiers) {
-      if (const auto used = NumberOf(cells[column])) row.tier_used[tier] = *used;
+      if (const auto used = CellNumber(cells[column])) row.tier_used[tier] = *used;
     }
     return row;
   }
@@ -134,6 +105,35 @@ SampleRow WorstOf(const SampleRow& before, SampleRow row) {
 
 }  // namespace
 
+std::vector<std::string_view> CsvCells(std::string_view line) {
+  std::vector<std::string_view> cells;
+  for (size_t begin = 0; begin <= line.size();) {
+    const size_t comma = std::min(line.find(',', begin), line.size());
+    cells.push_back(line.substr(begin, comma - begin));
+    begin = comma + 1;
+  }
+  return cells;
+}
+
+std::optional<double> CellNumber(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool AddCounters(const nlohmann::ordered_json& span, Histogram& to) {
+  if (!span.is_object() || !span.contains("counters_ns")) return false;
+  for (const auto& counter : span["counters_ns"]) {
+    if (!counter.is_array() || counter.size() != 2 || !counter[0].is_number_integer() ||
+        !counter[1].is_number_integer()) {
+      return false;
+    }
+    to.RecordMany(counter[0].get<int64_t>(), counter[1].get<uint64_t>());
+  }
+  return true;
+}
+
 std::optional<int64_t> ParseTimestamp(std::string_view text) {
   // 2020.03.09D15:30:00.123456789
   constexpr size_t kDate = 10, kAll = 29;
@@ -154,7 +154,7 @@ std::optional<int64_t> ParseTimestamp(std::string_view text) {
 absl::Status AddMonitorSummary(const std::string& path, StackResult& stack) {
   std::ifstream file(path);
   if (!file) return NotFound("{}: no such file: the monitor has not measured", path);
-  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const auto json = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!json.is_object() || !json.contains("metrics") || !json["metrics"].is_object()) {
     return DataLoss("{}: expected an object with metrics", path);
   }
@@ -178,11 +178,11 @@ absl::Status AddMonitorSamples(const std::string& path, const std::string& rdb, 
   std::ifstream file(path);
   std::string line;
   if (!std::getline(file, line)) return NotFound("{}: no samples", path);
-  const Columns columns(Cells(line));
+  const Columns columns(CsvCells(line));
   std::vector<SampleRow> rows;
   std::vector<Newest> newest;
   while (std::getline(file, line)) {
-    const std::vector<std::string_view> cells = Cells(line);
+    const std::vector<std::string_view> cells = CsvCells(line);
     const std::optional<int64_t> time_ns = ParseTimestamp(cells[0]);
     // The last line may have been cut off with the monitor.
     if (cells.size() != columns.count || !time_ns || *time_ns < begin_ns) continue;

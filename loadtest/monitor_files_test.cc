@@ -10,6 +10,9 @@
 
 #include "base/status.h"
 #include "base/time.h"
+#include "loadtest/client_summary.h"
+#include "loadtest/monitor_clients.h"
+#include "loadtest/summary.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -101,6 +104,115 @@ TEST_F(MonitorFilesTest, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(Message(AddMonitorSummary(path_, stack_)), HasSubstr("expected an object"));
   Write(R"({"metrics": {"asof": {"whole": {}, "last_minute": {}}}})");
   EXPECT_THAT(Message(AddMonitorSummary(path_, stack_)), HasSubstr("asof: expected counters"));
+}
+
+// What clients have left, beside a stem.
+class MonitorClientsTest : public MonitorFilesTest {
+ protected:
+  MonitorClientsTest() {
+    summary_ = R"({"clients": {"desk": {"connections": 3, "mode": "open", "every_ms": 20,
+        "arrivals": "poisson", "connections_lost": 1}, "a": {"mode": "closed", "think_ms": 5}},
+      "queries": {"desk": {"last": {"errors": 2, "errors_allowed": true, "first_error": "nyi",
+        "unanswered": 1, "per_minute": 30, "whole": {"counters_ns": [[1000, 4], [5000, 1]]},
+        "last_minute": {"counters_ns": [[1000, 4]]}}}}})";
+    slices_ = "client,query,time,count,errors,p50_ms,p99_ms,p999_ms,max_ms\n";
+  }
+  ~MonitorClientsTest() override {
+    std::filesystem::remove(path_ + ".summary.json");
+    std::filesystem::remove(path_ + ".queries.csv");
+  }
+  absl::Status Add(const std::string& rdb = "rdb-1") {
+    std::ofstream(path_ + ".summary.json") << summary_;
+    std::ofstream(path_ + ".queries.csv") << slices_;
+    return AddMonitorClients(path_, rdb, kBegin, stack_);
+  }
+  void Change(const std::string& from, const std::string& to) {
+    const size_t at = summary_.find(from);
+    ASSERT_NE(at, std::string::npos);
+    summary_.replace(at, from.size(), to);
+  }
+  std::string summary_, slices_;
+};
+
+TEST_F(MonitorClientsTest, PutsTheMonitorsOfAStackTogether) {
+  slices_ += "desk,last," + Line(-0.01, "4,0,1,2,3,4") + "desk,last," + Line(10, "5,2,1.5,2,3,4");
+  ASSERT_TRUE(Add("rdb-1").ok());
+  ASSERT_TRUE(Add("rdb-2").ok());
+  ASSERT_EQ(stack_.clients.size(), 2u);
+  const ClientResult& desk = stack_.clients[0];
+  EXPECT_EQ(desk.name, "desk");
+  EXPECT_TRUE(desk.open_loop);
+  EXPECT_EQ(desk.connections, 3);
+  EXPECT_EQ(desk.every_ms, 20);
+  EXPECT_EQ(desk.arrivals, "poisson");
+  EXPECT_EQ(desk.connections_lost, 2u);
+  EXPECT_EQ(stack_.clients[1].think_ms, 5);
+  const QueryResult* const last = FindQuery(stack_, "desk", "last");
+  ASSERT_NE(last, nullptr);
+  EXPECT_EQ(last->errors, 4u);
+  EXPECT_EQ(last->unanswered, 2u);
+  EXPECT_EQ(last->per_minute, 60);
+  EXPECT_EQ(last->times.whole.Count(), 10u);
+  EXPECT_EQ(last->times.last_minute.Count(), 8u);
+  ASSERT_EQ(stack_.query_slices.size(), 4u);
+  EXPECT_EQ(stack_.query_slices[0].time_s, 0);
+  EXPECT_EQ(stack_.query_slices[3].rdb, "rdb-2");
+  EXPECT_EQ(stack_.query_slices[3].time_s, 10);
+  EXPECT_EQ(stack_.query_slices[3].count, 5u);
+  EXPECT_EQ(stack_.query_slices[3].ms[0], 1.5);
+  EXPECT_EQ(FindQuery(stack_, "desk", "first"), nullptr);
+  EXPECT_EQ(FindQuery(stack_, "nobody", "last"), nullptr);
+}
+
+TEST_F(MonitorClientsTest, SaysWhatIsWrong) {
+  const auto error = [this] { return std::string(Message(Add())); };
+  slices_ += "desk,last,soon,4,0,1,2,3,4\n";
+  EXPECT_THAT(error(), HasSubstr("queries.csv: desk,last,soon,4,0,1,2,3,4: expected a row of 9"));
+  slices_ = "";
+  EXPECT_THAT(error(), HasSubstr("queries.csv: no answers of clients"));
+  Change("counters_ns", "counters");
+  EXPECT_THAT(error(), HasSubstr("queries.desk.last: expected counters"));
+  Change("\"queries\"", "\"answers\"");
+  EXPECT_THAT(error(), HasSubstr("queries: expected an object"));
+  summary_ = "[]";
+  EXPECT_THAT(error(), HasSubstr("clients: expected an object"));
+  std::filesystem::remove(path_ + ".summary.json");
+  EXPECT_EQ(AddMonitorClients(path_ + ".none", "rdb-1", 0, stack_).code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(MonitorClientsTest, ErrorsAreWrongUnlessTheyAreAllowedAndSoIsSilence) {
+  ASSERT_TRUE(Add().ok());
+  EXPECT_EQ(WrongAnswers(stack_), "\n  client a: no question was answered");
+  stack_.clients[1].open_loop = true;
+  stack_.clients[1].has_begun = true;
+  EXPECT_EQ(WrongAnswers(stack_), "") << "nothing was due";
+  stack_.clients[1].has_begun = false;
+  EXPECT_EQ(WrongAnswers(stack_), "\n  client a: no question was answered");
+  stack_.clients.pop_back();
+  stack_.clients[0].queries[0].second.errors_allowed = false;
+  EXPECT_EQ(WrongAnswers(stack_), "\n  client desk, query last: 2 of 5 failed, the first: nyi");
+}
+
+TEST_F(MonitorClientsTest, AreInEveryFileOfTheRun) {
+  slices_ += "desk,last," + Line(10, "5,2,1.5,2,3,4");
+  ASSERT_TRUE(Add().ok());
+  RunResult run;
+  run.queries = "desk";
+  TestResult& test = run.tests.emplace_back();
+  test.spec.name = "50/300";
+  stack_.spec = NameStacks({*ParsePlacement("dram")}).front();
+  test.stacks = {stack_};
+  const std::string json = SummaryJson(run);
+  EXPECT_THAT(json, HasSubstr("\"query_set\": \"desk\""));
+  EXPECT_THAT(json, HasSubstr("\"first_error\": \"nyi\""));
+  EXPECT_THAT(SummaryCsv(run), HasSubstr(",30.0,2,1,0.001000,0.005000,0.005000,0.005000\n"));
+  EXPECT_THAT(QueriesCsv(run),
+              HasSubstr("\n50/300,dram-1,rdb-1,desk,last,10.000,5,2,1.500000,2.000000,"));
+  EXPECT_THAT(SideBySide(test), HasSubstr("desk answers/min"));
+  EXPECT_THAT(SideBySide(test), HasSubstr("  last p99"));
+  test.stacks[0].clients.clear();
+  EXPECT_THAT(SummaryCsv(run), testing::EndsWith(",,,,,,,\n"));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/status.h"
 #include "loadtest/report_assets.h"
 #include "loadtest/report_charts.h"
+#include "loadtest/report_clients.h"
 #include "loadtest/report_groups.h"
 #include "loadtest/report_run.h"
 #include "loadtest/report_series.h"
@@ -81,6 +82,10 @@ std::string Header(const RunFiles& run) {
   if (run.quotes_per_trade) add("Quotes to a trade", fmt::format("{:g}", *run.quotes_per_trade));
   if (run.symbols) add("Symbols", CountText(static_cast<double>(*run.symbols)));
   if (run.seed) add("Seed", std::to_string(*run.seed));
+  // Without clients there is nothing to say, and older files do not.
+  const bool clients = std::any_of(run.tests.begin(), run.tests.end(),
+                                   [](const TestResult& test) { return !ClientsOf(test).empty(); });
+  if (clients) add("Clients ask", run.query_set);
   std::string html = fmt::format(
       "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", EscapeHtml(run.name));
   html += FailureSection(Failures(run));
@@ -141,7 +146,7 @@ std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series)
                         CountText(static_cast<double>(test.prestress_trades.value_or(0))))
           : "");
   html += ChartFigures(test, series, i);
-  html += SideBySideTable(test, i);
+  html += SideBySideTable(test, i) + ClientTable(test, i);
   html += "<h3>Where the limits are</h3>\n" + LimitList(Limits(run, test, series));
   html += TierTable(test, i);
   html += "<details class=\"full\"><summary>All times, rows and processes of this test</summary>\n";

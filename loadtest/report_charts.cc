@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "loadtest/report_clients.h"
 #include "loadtest/report_groups.h"
 #include "loadtest/report_tables.h"
 #include "loadtest/report_text.h"
@@ -60,8 +61,14 @@ size_t UsedSlices(const TestSeries& series) {
   return used;
 }
 
+Json CurveJson(const MetricResult& result) {
+  Json curve = Json::array();
+  for (const double value : QuantileCurve(result)) curve.push_back(Short(value));
+  return curve;
+}
+
 Json MetricJson(const Series& series, const MetricResult& result, size_t slices) {
-  Json least = Json::array(), most = Json::array(), curve = Json::array();
+  Json least = Json::array(), most = Json::array(), curve = CurveJson(result);
   bool any = false;
   for (size_t i = 0; i < slices && i < series.size(); ++i) {
     const bool empty = series[i].empty();
@@ -69,7 +76,6 @@ Json MetricJson(const Series& series, const MetricResult& result, size_t slices)
     least.push_back(empty ? Json() : Short(series[i].least));
     most.push_back(empty ? Json() : Short(series[i].most));
   }
-  for (const double value : QuantileCurve(result)) curve.push_back(Short(value));
   Json json = Json::object();
   if (any) json = {{"least", std::move(least)}, {"most", std::move(most)}};
   if (!curve.empty()) json["curve"] = std::move(curve);
@@ -81,6 +87,13 @@ Json StackJson(const Place& place, const StackSeries& series, size_t slices) {
   for (size_t i = 0; i < kMetrics; ++i) {
     Json metric = MetricJson(series.metrics[i], place.stack->metrics[i], slices);
     if (!metric.empty()) metrics[std::string(kMetricNames[i])] = std::move(metric);
+  }
+  for (const ClientResult& client : place.stack->clients) {
+    for (const QueryResult& query : client.queries) {
+      Json curve = CurveJson(query.times);
+      if (curve.empty()) continue;
+      metrics[ChartName(client.name, query.name)] = {{"curve", std::move(curve)}};
+    }
   }
   Json tiers = Json::object();
   for (const auto& [tier, rdbs] : series.tiers) {
@@ -157,6 +170,33 @@ std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart
       chart.title, EscapeHtml(chart.label));
 }
 
+// A chart for each class of clients; which query it shows is chosen on the page.
+std::string ClientFigures(const TestResult& test, size_t number) {
+  std::string html;
+  for (const ClientNames& client : ClientsOf(test)) {
+    const std::string& name = client.client->name;
+    std::string metrics, label;
+    for (const std::string& query : client.queries) {
+      metrics += (metrics.empty() ? "" : " ") + ChartName(name, query);
+      for (const StackResult& stack : test.stacks) {
+        const QueryResult* const found = FindQuery(stack, name, query);
+        if (found == nullptr || found->times.whole.count == 0) continue;
+        label += fmt::format("; {} of {}: median {}, 99 % within {}", query, stack.name,
+                             DurationText(found->times.whole.p50_ms),
+                             DurationText(found->times.whole.p99_ms));
+      }
+    }
+    const std::string title = fmt::format("Answers to {}, distribution", name);
+    html += FigureHtml(test, number,
+                       {.kind = "curve",
+                        .title = title,
+                        .explanation = EscapeHtml(ClientText(*client.client)),
+                        .metrics = metrics,
+                        .label = label});
+  }
+  return html;
+}
+
 }  // namespace
 
 std::vector<double> QuantileCurve(const MetricResult& metric) {
@@ -224,6 +264,7 @@ std::string ChartFigures(const TestResult& test, const TestSeries& series, size_
                         .metrics = names(queries),
                         .label = LabelOfMetric(test, queries[0])});
   }
+  html += ClientFigures(test, number);
   html += FigureHtml(test, number,
                      {.kind = "tiers",
                       .title = "Memory by tier",
@@ -237,6 +278,13 @@ std::string ChartData(const RunFiles& run, const std::vector<TestSeries>& series
   Json titles = Json::object();
   for (size_t i = 0; i < kMetrics; ++i) {
     titles[std::string(kMetricNames[i])] = std::string(kMetricTitles[i]);
+  }
+  for (const TestResult& test : run.tests) {
+    for (const ClientNames& client : ClientsOf(test)) {
+      for (const std::string& query : client.queries) {
+        titles[ChartName(client.client->name, query)] = query;
+      }
+    }
   }
   Json tests = Json::array();
   for (size_t i = 0; i < run.tests.size(); ++i) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "base/status.h"
+#include "loadtest/report_clients.h"
 #include "loadtest/report_run.h"
 #include "loadtest/report_samples.h"
 #include "loadtest/report_series.h"
@@ -76,6 +77,39 @@ TEST(ReportRun, ReadsWhatTheFormatHas) {
   EXPECT_EQ(std::nullopt, asof.whole.p99_ms);
   EXPECT_EQ(2u, asof.histogram.size());
   EXPECT_EQ(0, run->tests[0].stacks[1].metric(Metric::kQuery).whole.count);
+}
+
+TEST(ReportRun, ReadsWhatClientsAsked) {
+  const std::string clients =
+      R"("clients":{"desk":{"mode":"open","connections":3,"every_ms":20,"arrivals":"poisson"}},
+      "queries":{"desk":{"last":{"whole":{"count":5,"p50_ms":2},"errors":1,"first_error":"nyi",
+      "slices":[[1.5,3],[0.5,2]]}}},"placement":"dram")";
+  absl::StatusOr<RunFiles> run = Parse(kSummary, "\"placement\":\"dram\"", clients);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const StackResult& stack = run->tests[0].stacks[0];
+  const QueryResult* const last = FindQuery(stack, "desk", "last");
+  ASSERT_NE(nullptr, last);
+  EXPECT_EQ(2, last->times.whole.p50_ms);
+  EXPECT_EQ(1, last->errors);
+  EXPECT_EQ(2u, last->slices.size());
+  EXPECT_EQ("3 connections, one question due every 20 ms on the mean, at random times",
+            ClientText(stack.clients[0]));
+  EXPECT_EQ(nullptr, FindQuery(stack, "desk", "first"));
+  EXPECT_EQ(nullptr, FindQuery(run->tests[0].stacks[1], "desk", "last"));
+  const std::string table = ClientTable(run->tests[0], 0);
+  EXPECT_THAT(table, HasSubstr("<span class=\"failed\">1: nyi</span>"));
+  EXPECT_EQ("", ClientTable(TestResult(), 0));
+
+  // Names become parts of attributes, and of lists that spaces divide.
+  for (const char* name : {"de sk", "", "\\\"><script>"}) {
+    std::string wrong = clients;
+    for (size_t at = 0; (at = wrong.find("desk", at)) != std::string::npos;)
+      wrong.replace(at, 4, name);
+    run = Parse(kSummary, "\"placement\":\"dram\"", wrong);
+    EXPECT_THAT(std::string(Message(run.status())),
+                HasSubstr("expected a name of up to 64 letters, digits, - and _"))
+        << name;
+  }
 }
 
 TEST(ReportRun, ReadsTheRunInTheTestData) {

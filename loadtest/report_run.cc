@@ -17,6 +17,8 @@ namespace {
 constexpr uint64_t kSummaryBytesMax = 64 << 20;
 constexpr uint64_t kEnvironmentBytesMax = 1 << 20;
 constexpr int64_t kFormat = 1;
+constexpr size_t kClientNameMax = 64, kClientNamesMax = 400;
+constexpr size_t kQuerySlicesMax = 1'000'000;  // A day of a hundred rdbs.
 
 bool Failed(const Fields& fields) {
   const std::string outcome = fields.Text("outcome");
@@ -46,6 +48,55 @@ MetricResult ReadMetric(const Fields& fields) {
     return true;
   });
   return read;
+}
+
+// Names of clients and queries are parts of the page's attributes.
+bool IsPlainName(std::string_view name) {
+  return !name.empty() && name.size() <= kClientNameMax &&
+         name.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") ==
+             std::string_view::npos;
+}
+
+void ReadClients(const Fields& fields, StackResult& stack) {
+  const Fields queries = fields.ObjectOrEmpty("queries");
+  size_t pairs = 0;
+  const auto check = [&](const Fields& place, const std::string& name) {
+    if (!IsPlainName(name)) {
+      place.Fail(name, fmt::format("expected a name of up to {} letters, digits, - and _",
+                                   kClientNameMax));
+    } else if (++pairs > kClientNamesMax) {
+      place.Fail(name, fmt::format("expected up to {} clients and queries", kClientNamesMax));
+    } else {
+      return true;
+    }
+    return false;
+  };
+  fields.EachEntry("clients", [&](const std::string& name, const Fields& spec) {
+    if (!check(fields, name)) return;
+    ClientResult& client = stack.clients.emplace_back();
+    client.name = name;
+    client.mode = spec.TextOrEmpty("mode");
+    client.arrivals = spec.TextOrEmpty("arrivals");
+    client.connections = spec.NumberOrNull("connections");
+    client.every_ms = spec.NumberOrNull("every_ms");
+    client.think_ms = spec.NumberOrNull("think_ms");
+    queries.EachEntry(name, [&](const std::string& query_name, const Fields& query) {
+      if (!check(queries, query_name)) return;
+      QueryResult& read = client.queries.emplace_back();
+      read.name = query_name;
+      read.times = ReadMetric(query);
+      read.per_minute = query.NumberOrNull("per_minute");
+      read.errors = query.CountOrNull("errors").value_or(0);
+      read.unanswered = query.CountOrNull("unanswered").value_or(0);
+      read.errors_allowed = query.Flag("errors_allowed");
+      read.first_error = query.TextOrEmpty("first_error");
+      query.EachPair("slices", [&read](double median_ms, int64_t count) {
+        read.slices.emplace_back(median_ms, count);
+        return read.slices.size() <= kQuerySlicesMax;
+      });
+    });
+  });
 }
 
 StackResult ReadStack(const Fields& fields) {
@@ -92,6 +143,7 @@ StackResult ReadStack(const Fields& fields) {
                                .pss_file = process.NumberOrNull("pss_file"),
                                .pss_shared = process.NumberOrNull("pss_shared")});
   });
+  ReadClients(fields, stack);
   return stack;
 }
 
@@ -168,6 +220,7 @@ absl::Status ReadSummary(std::string_view text, RunFiles& run) {
   run.name = fields.Text("name");
   run.command = fields.TextOrEmpty("command");
   run.begin = fields.TextOrEmpty("begin");
+  run.query_set = fields.TextOrEmpty("query_set");
   run.seed = fields.CountOrNull("seed");
   run.failed = Failed(fields);
   run.reason = fields.TextOrEmpty("reason");

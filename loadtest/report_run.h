@@ -58,6 +58,23 @@ struct ProcessUse {
   std::optional<double> pss_max, pss_anonymous, pss_file, pss_shared;
 };
 
+// What a class of clients asked, and its answers.
+struct QueryResult {
+  std::string name;
+  MetricResult times;
+  std::optional<double> per_minute;
+  int64_t errors = 0, unanswered = 0;
+  bool errors_allowed = false;
+  std::string first_error;
+  // The median in ms, and of how many answers, in each ten seconds.
+  std::vector<std::pair<double, int64_t>> slices;
+};
+struct ClientResult {
+  std::string name, mode, arrivals;
+  std::optional<double> connections, every_ms, think_ms;
+  std::vector<QueryResult> queries;
+};
+
 struct StackResult {
   std::string name, placement;
   bool simulated = false;
@@ -69,6 +86,7 @@ struct StackResult {
   std::optional<double> queries_per_minute, offered_per_s, logged_per_s, captured_per_s;
   std::vector<TierUse> tiers;
   std::vector<ProcessUse> processes;
+  std::vector<ClientResult> clients;
 
   const MetricResult& metric(Metric metric) const { return metrics[static_cast<size_t>(metric)]; }
 };
@@ -100,6 +118,7 @@ struct Maximum {
 struct RunFiles {
   std::string directory;
   std::string name, command, begin, reason;
+  std::string query_set;  // What clients asked, by its name; empty: an older file.
   std::optional<int64_t> seed;
   bool failed = false;
   double updates_per_s = 0, seconds = 0;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "loadtest/report_clients.h"
 #include "loadtest/report_groups.h"
 #include "loadtest/report_text.h"
 
@@ -37,6 +38,36 @@ struct LineGroup {
   std::vector<Line> lines;
 };
 
+LineGroup ClientLines(const ClientNames& client) {
+  LineGroup group{"Answers to " + client.client->name, {}};
+  const std::string& of = client.client->name;
+  for (const std::string& name : client.queries) {
+    for (const auto& [words, field] : {std::pair{"median", &Distribution::p50_ms},
+                                       std::pair{"99 % within", &Distribution::p99_ms}}) {
+      const MetricField which = field;
+      group.lines.push_back({fmt::format("{}, {}", name, words),
+                             [of, name, which](const StackResult& stack) -> std::optional<double> {
+                               const QueryResult* const query = FindQuery(stack, of, name);
+                               return query == nullptr ? std::nullopt : query->times.whole.*which;
+                             },
+                             DurationText});
+    }
+  }
+  group.lines.push_back({"answers per minute",
+                         [of](const StackResult& stack) -> std::optional<double> {
+                           std::optional<double> sum;
+                           for (const ClientResult& one : stack.clients) {
+                             if (one.name != of) continue;
+                             for (const QueryResult& query : one.queries) {
+                               if (query.per_minute) sum = sum.value_or(0) + *query.per_minute;
+                             }
+                           }
+                           return sum;
+                         },
+                         CountText});
+  return group;
+}
+
 std::vector<LineGroup> SideBySideLines(const TestResult& test) {
   const auto field = [](auto member) {
     return [member](const StackResult& stack) { return stack.*member; };
@@ -64,6 +95,7 @@ std::vector<LineGroup> SideBySideLines(const TestResult& test) {
         MetricLine("all of a sample, median", Metric::kQuery, &Distribution::p50_ms),
         MetricLine("all of a sample, 99 % within", Metric::kQuery, &Distribution::p99_ms),
         {"samples per minute", field(&StackResult::queries_per_minute), CountText}}});
+  for (const ClientNames& client : ClientsOf(test)) groups.push_back(ClientLines(client));
   groups.push_back({"Rows per second",
                     {{"offered", field(&StackResult::offered_per_s), CountText},
                      {"captured", field(&StackResult::captured_per_s), CountText}}});

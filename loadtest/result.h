@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/histogram.h"
@@ -62,6 +63,35 @@ struct ProcessResult {
   std::optional<ProcessShare> share;
 };
 
+// What a class of clients found of one query; of all of the stack's monitors.
+struct QueryResult {
+  uint64_t errors = 0;
+  bool errors_allowed = false;
+  std::string first_error;
+  uint64_t unanswered = 0;  // They are among the times, with what they had waited.
+  double per_minute = 0;    // Answers.
+  Measured times;
+};
+struct ClientResult {
+  std::string name;
+  bool open_loop = false;
+  int64_t connections = 0;  // Of each monitor.
+  double every_ms = 0;      // Open: the mean between two questions of a monitor's class,
+  std::string arrivals;     // as `poisson` or `even`.
+  double think_ms = 0;      // Closed.
+  bool has_begun = true;    // To ask, of every monitor.
+  uint64_t connections_lost = 0;
+  std::vector<std::pair<std::string, QueryResult>> queries;  // By name, as the file has them.
+};
+
+// Some seconds of a query's answers, as one monitor saw them.
+struct QuerySliceRow {
+  std::string rdb, client, query;
+  double time_s = 0;  // When they began.
+  uint64_t count = 0, errors = 0;
+  std::array<double, 4> ms{};  // p50, p99, p99.9, max.
+};
+
 struct StackResult {
   StackSpec spec;
   int rdbs = 0;
@@ -74,6 +104,16 @@ struct StackResult {
   std::map<std::string, TierResult> tiers;
   std::map<std::string, ProcessResult> processes;  // By name.
   std::vector<SampleRow> samples;
+  std::vector<ClientResult> clients;
+  std::vector<QuerySliceRow> query_slices;
+};
+
+// What clients ask in a test.
+inline constexpr std::string_view kNoClients = "monitor";  // A set: nobody asks but the monitors.
+struct TestQueries {
+  std::string name{kNoClients};
+  std::string file;     // "": no clients. Files are absolute.
+  std::string symbols;  // The profile's, with their activity.
 };
 
 struct TestSpec {
@@ -82,6 +122,7 @@ struct TestSpec {
   double query_ms = 300;
   Profile profile;
   RowCounts prestress;
+  TestQueries queries;
   std::vector<StackSpec> stacks;
   // Of the search for the highest rate: batches leave as they do by default, at 1 MiB too, and no
   // relay runs beside the stack.

@@ -41,6 +41,7 @@ class TestRun {
     if (status.ok()) status = Watch();
     if (relay_ != nullptr) result.relay = relay_->Stop();
     relay_.reset();
+    if (status.ok()) status = EndClients();
     if (status.ok()) status = LookAtAll();
     const absl::Status stopped = Stop();
     if (status.ok()) status = stopped;
@@ -158,6 +159,25 @@ class TestRun {
     const auto late = std::find_if(stacks_.begin(), stacks_.end(),
                                    [](const LiveStack& stack) { return !stack.feed_done(); });
     return late == stacks_.end() ? absl::OkStatus() : late->Late();
+  }
+
+  // Waits for answers that are under way, but not for ever: what has none by then counts with the
+  // time that it has waited.
+  absl::Status EndClients() {
+    if (spec_.queries.file.empty()) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(EachStack([](LiveStack& stack) { return stack.EndClients(); }));
+    const int64_t give_up_ns = MonotonicNs() + kDrainNs;
+    bool idle = false;
+    while (!idle && MonotonicNs() < give_up_ns) {
+      idle = true;
+      TS_RETURN_IF_ERROR(EachStack([&idle](LiveStack& stack) -> absl::Status {
+        TS_ASSIGN_OR_RETURN(const bool are_idle, stack.AreClientsIdle());
+        idle = idle && are_idle;
+        return absl::OkStatus();
+      }));
+      if (!idle) std::this_thread::sleep_for(kPause);
+    }
+    return absl::OkStatus();
   }
 
   absl::Status LookAtAll() {

@@ -84,6 +84,22 @@ toml::table PrestressTable(const StackSettings& settings) {
                      {"seed", static_cast<int64_t>(settings.profile.seed)}};
 }
 
+toml::table MonitorTable(const std::string& rdb, const StackSettings& settings) {
+  toml::table monitor{{"name", "monitor-" + rdb},
+                      {"rdb", rdb},
+                      {"feed", ""},
+                      {"query_ms", settings.query_ms},
+                      {"spread_ms", std::min(settings.query_ms, settings.batch_ms)},
+                      {"symbol", AsofSymbol(settings.profile)},
+                      {"progress_s", 0}};
+  if (!settings.queries_file.empty()) {
+    monitor.insert("queries", settings.queries_file);
+    monitor.insert("symbols", settings.symbols_file);
+    monitor.insert("queries_wait", true);
+  }
+  return monitor;
+}
+
 // The tier of an rdb that says itself where it is; nullopt: DRAM.
 std::optional<toml::table> TierTable(const Placement& placement, const StackSettings& settings) {
   const auto bytes = static_cast<int64_t>(TierBytes(settings.prestress, settings.profile));
@@ -154,6 +170,15 @@ std::string AsofSymbol(const Profile& profile) {
   return std::string(market.name(std::min(kAsofRank, market.symbols() - 1)));
 }
 
+std::string SymbolWeights(const Profile& profile) {
+  const feed::SimMarket market(profile.symbols, profile.seed);
+  std::string lines;
+  for (size_t i = 0; i < market.symbols(); ++i) {
+    lines += fmt::format("{},{:.9g}\n", market.name(i), feed::ActivityOf(i));
+  }
+  return lines;
+}
+
 absl::StatusOr<StackFile> ReadStackFile(const std::string& path) {
   TS_ASSIGN_OR_RETURN(toml::table root, ParseFile(path));
   StackFile file;
@@ -202,13 +227,7 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
       rdb->insert_or_assign("prestress", PrestressTable(settings));
     const std::string name = (*rdb)["name"].value_or(std::string("rdb"));
     made.rdbs.push_back(name);
-    monitors.push_back(toml::table{{"name", "monitor-" + name},
-                                   {"rdb", name},
-                                   {"feed", ""},
-                                   {"query_ms", settings.query_ms},
-                                   {"spread_ms", std::min(settings.query_ms, settings.batch_ms)},
-                                   {"symbol", AsofSymbol(settings.profile)},
-                                   {"progress_s", 0}});
+    monitors.push_back(MonitorTable(name, settings));
   }
   if (made.rdbs.empty())
     return InvalidArgument("{}: expected an [[rdb]], found none", placement.path);

@@ -21,6 +21,8 @@ struct StackSettings {
   // Only the timer ends a batch, however large it becomes; else also a tickerplant's usual bound.
   bool whole_batches = true;
   RowCounts prestress;
+  std::string queries_file;  // Of the monitors' clients; "": none.
+  std::string symbols_file;
   std::string tier_path;  // Of a file tier that is made for this stack.
 };
 
@@ -35,6 +37,9 @@ struct StackToml {
 // The symbol whose trades are joined with their quotes: of every stack, every run and every seed
 // the same, neither the busiest nor a quiet one.
 std::string AsofSymbol(const Profile& profile);
+
+// `SYMBOL,WEIGHT` of each symbol of the profile, for clients that ask for them as they are active.
+std::string SymbolWeights(const Profile& profile);
 
 // Of a placement that names a file, that file's stack with our feed, monitors and prestress, or its
 // tiers and placement in a stack of ours. kNotFound, kInvalidArgument: as reading it says.

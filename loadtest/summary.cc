@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/time.h"
+#include "loadtest/client_summary.h"
+#include "loadtest/measured_json.h"
 #include "loadtest/words.h"
 
 namespace tickstack::loadtest {
@@ -15,7 +17,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr double kNsPerMs = 1e6;
-constexpr int kFileDigits = 2;  // Of the histograms in the file: counters of 1 % are enough there.
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / kNsPerMs; }
 
@@ -28,31 +29,6 @@ std::string IsoTime(int64_t ns) {
 }
 
 std::string_view Outcome(const std::string& failure) { return failure.empty() ? "ok" : "failed"; }
-
-Json SpanJson(const Histogram& histogram) {
-  if (histogram.Count() == 0) {
-    return {{"count", 0},
-            {"p50_ms", nullptr},
-            {"p99_ms", nullptr},
-            {"p999_ms", nullptr},
-            {"max_ms", nullptr}};
-  }
-  return {{"count", histogram.Count()},
-          {"p50_ms", Ms(histogram.ValueAtPercentile(50))},
-          {"p99_ms", Ms(histogram.ValueAtPercentile(99))},
-          {"p999_ms", Ms(histogram.ValueAtPercentile(99.9))},
-          {"max_ms", Ms(histogram.Max())}};
-}
-
-Json MeasuredJson(const Measured& measured) {
-  Histogram coarse(int64_t{1} << 42, kFileDigits);
-  coarse.Merge(measured.whole);
-  Json counters = Json::array();
-  for (const auto& [upper_ns, count] : coarse.Counters()) counters.push_back({Ms(upper_ns), count});
-  return {{"whole", SpanJson(measured.whole)},
-          {"last_minute", SpanJson(measured.last_minute)},
-          {"histogram", std::move(counters)}};
-}
 
 template <typename T>
 Json OrNull(const std::optional<T>& value) {
@@ -89,6 +65,7 @@ Json StackJson(const StackResult& stack) {
     metrics[std::string(kMetricNames[metric])] = MeasuredJson(stack.measured[metric]);
   }
   json["queries_per_minute"] = stack.queries_per_minute;
+  AddClients(stack, json);
   json["rates"] = {{"offered_per_s", stack.offered_per_s},
                    {"logged_per_s", stack.logged_per_s},
                    {"captured_per_s", stack.captured_per_s}};
@@ -202,6 +179,34 @@ std::optional<double> AtPercentile(const Histogram& histogram, double percentile
   return Ms(histogram.ValueAtPercentile(percentile));
 }
 
+// What clients asked, by client and query: of the stacks of a test the same.
+void AddClientLines(const TestResult& test, std::vector<Line>& lines) {
+  using Value = std::optional<double>;
+  for (const ClientResult& client : test.stacks.front().clients) {
+    const std::string name = client.name;
+    lines.push_back(
+        LineOf(test, name + " answers/min", CountText, [name](const StackResult& s) -> Value {
+          const ClientResult* const found = FindClient(s, name);
+          if (found == nullptr) return std::nullopt;
+          double per_minute = 0;
+          for (const auto& [query, result] : found->queries) per_minute += result.per_minute;
+          return per_minute;
+        }));
+    for (const auto& named : client.queries) {
+      const std::string query = named.first;
+      for (const auto& [percentile, word] : {std::pair{50.0, "p50"}, std::pair{99.0, "p99"}}) {
+        const double at = percentile;
+        lines.push_back(LineOf(test, fmt::format("  {} {}", query, word), MsText,
+                               [name, query, at](const StackResult& s) -> Value {
+                                 const QueryResult* const found = FindQuery(s, name, query);
+                                 if (found == nullptr) return std::nullopt;
+                                 return AtPercentile(found->times.whole, at);
+                               }));
+      }
+    }
+  }
+}
+
 std::vector<Line> LinesOf(const TestResult& test) {
   std::vector<Line> lines;
   using Value = std::optional<double>;
@@ -232,6 +237,7 @@ std::vector<Line> LinesOf(const TestResult& test) {
   }
   lines.push_back(LineOf(test, "queries a minute", CountText,
                          [](const StackResult& s) -> Value { return s.queries_per_minute; }));
+  AddClientLines(test, lines);
   lines.push_back(LineOf(test, "rows in DRAM", BytesCell, [](const StackResult& s) -> Value {
     return static_cast<double>(TierUsed(s, true));
   }));
@@ -263,7 +269,8 @@ std::string SummaryJson(const RunResult& run) {
                {"begin", IsoTime(run.begin_ns)},
                {"outcome", Outcome(run.failure)},
                {"reason", run.failure},
-               {"profile", ProfileJson(run.profile)}};
+               {"profile", ProfileJson(run.profile)},
+               {"query_set", run.queries}};
   Json& tests = json["tests"] = Json::array();
   for (const TestResult& test : run.tests) {
     Json stacks = Json::array();
@@ -296,7 +303,8 @@ std::string SummaryCsv(const RunResult& run) {
       csv += fmt::format(",{}_{}_ms", metric, value);
     }
   }
-  csv += ",rdb_rss_bytes,rdb_dram_bytes,rdb_other_bytes,simulated\n";
+  csv += ",rdb_rss_bytes,rdb_dram_bytes,rdb_other_bytes,simulated";
+  csv += std::string(kClientColumns) + "\n";
   for (const TestResult& test : run.tests) {
     for (const StackResult& stack : test.stacks) {
       int64_t offered = 0, logged = 0, captured = 0;
@@ -318,8 +326,8 @@ std::string SummaryCsv(const RunResult& run) {
           csv += "," + MsCell(measured.whole, percentile);
         }
       }
-      csv += fmt::format(",{},{},{},{}\n", RdbMemory(stack), TierUsed(stack, true),
-                         TierUsed(stack, false), stack.simulated);
+      csv += fmt::format(",{},{},{},{}{}\n", RdbMemory(stack), TierUsed(stack, true),
+                         TierUsed(stack, false), stack.simulated, ClientCells(stack));
     }
   }
   return csv;
@@ -379,26 +387,29 @@ std::string EqualRows(const TestResult& test) {
 }
 
 std::string SideBySide(const TestResult& test) {
-  constexpr size_t kLabel = 18, kColumn = 16, kRatio = 8;
-  std::string text = fmt::format("{:<{}}", test.spec.name, kLabel);
+  constexpr size_t kLabelMin = 18, kColumn = 16, kRatio = 8;
+  const std::vector<Line> lines = LinesOf(test);
+  size_t label = kLabelMin;
+  for (const Line& line : lines) label = std::max(label, line.label.size() + 1);
+  std::string text = fmt::format("{:<{}}", test.spec.name, label);
   for (size_t i = 0; i < test.stacks.size(); ++i) {
     text += fmt::format("{:>{}}{:>{}}", test.stacks[i].spec.name, kColumn, "", i == 0 ? 0 : kRatio);
   }
   text += '\n';
   if (std::any_of(test.stacks.begin(), test.stacks.end(),
                   [](const StackResult& stack) { return stack.simulated; })) {
-    text += fmt::format("{:<{}}", "", kLabel);
+    text += fmt::format("{:<{}}", "", label);
     for (size_t i = 0; i < test.stacks.size(); ++i) {
       text += fmt::format("{:>{}}{:>{}}", test.stacks[i].simulated ? "SIMULATED" : "", kColumn, "",
                           i == 0 ? 0 : kRatio);
     }
     text += '\n';
   }
-  for (const Line& line : LinesOf(test)) {
+  for (const Line& line : lines) {
     const bool any = std::any_of(line.values.begin(), line.values.end(),
                                  [](const auto& value) { return value && *value != 0; });
     if (!any) continue;
-    text += fmt::format("{:<{}}", line.label, kLabel);
+    text += fmt::format("{:<{}}", line.label, label);
     for (size_t i = 0; i < line.values.size(); ++i) {
       text += fmt::format("{:>{}}", line.values[i] ? line.text(*line.values[i]) : "-", kColumn);
       if (i > 0) text += fmt::format("{:>{}}", RatioText(line.values[i], line.values[0]), kRatio);

@@ -32,6 +32,7 @@ struct FoundMaximum {
 struct RunResult {
   Profile profile;
   std::string command;
+  std::string queries{kNoClients};  // The name of the set that clients ask.
   int64_t begin_ns = 0;
   std::string failure;  // Empty: none.
   std::vector<TestResult> tests;

@@ -114,7 +114,7 @@ TEST(Summary, CsvHasALineForEachStack) {
   EXPECT_THAT(csv, HasSubstr("\n50/300,filesystem-1,\"filesystem:/mnt/a,b\",1,ok,"));
   const size_t columns = static_cast<size_t>(
       std::count(csv.begin(), csv.begin() + static_cast<ptrdiff_t>(csv.find('\n')), ','));
-  EXPECT_EQ(columns, 14u + 4 * kMetrics + 4);
+  EXPECT_EQ(columns, 14u + 4 * kMetrics + 4 + 7);
 }
 
 TEST(Summary, SamplesHaveAColumnForEachTier) {

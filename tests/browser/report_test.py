@@ -63,12 +63,13 @@ class ReportTest(unittest.TestCase):
         root = pathlib.Path(cls.folder.name)
         make_run(root / "plain")
         make_run(root / "hard", "--failed", "--simulated", "--rdbs", "--seconds", "12")
+        make_run(root / "clients", "--clients", "--seconds", "30")
         evil = root / "evil"
         make_run(evil)
         for name in ("summary.json", "samples.csv"):
             text = (evil / name).read_text(encoding="utf-8").replace("second-1", EVIL)
             (evil / name).write_text(text, encoding="utf-8")
-        cls.urls = {name: make_report(root / name) for name in ("plain", "hard", "evil")}
+        cls.urls = {name: make_report(root / name) for name in ("plain", "hard", "clients", "evil")}
         browser = Browser()
         cls.browser = browser.__enter__()
         cls.addClassCleanup(browser.__exit__, None, None, None)
@@ -93,6 +94,25 @@ class ReportTest(unittest.TestCase):
         page = self.open()
         self.assert_charts_drawn(page, 8)
         self.assert_fits(page, 1200)
+
+    def test_clients_have_a_chart_each_and_every_query_of_theirs_can_be_chosen(self):
+        page = self.open("clients")
+        self.assert_charts_drawn(page, 12)
+        self.assert_fits(page, 1200)
+        chosen = page.evaluate("""[...document.querySelectorAll('figure.chart')]
+          .filter(f => f.dataset.metrics.startsWith('client:analysts:'))
+          .map(f => [...f.querySelector('select').options].map(o => o.text))""")
+        self.assertEqual([["column_scan", "top_trades", "by_symbol"]] * 2, chosen)
+        drawn = page.evaluate("""[...document.querySelectorAll('figure.chart')]
+          .filter(f => f.dataset.metrics.startsWith('client:')).map(f => {
+            const select = f.querySelector('select');
+            return [...select.options].map(o => {
+              select.value = o.value;
+              select.dispatchEvent(new Event('change'));
+              return Number(f.dataset.drawn);
+            });
+          })""")
+        self.assertEqual([[4, 4, 4], [4, 4], [4, 4, 4], [4, 4]], drawn)
 
     def test_a_phone_shows_it_without_scrolling_sideways(self):
         for name in self.urls:

@@ -2,7 +2,7 @@
 """Writes a small load test's run, with invented but plausible figures, into a directory: what the report's tests read.
 The same seed gives the same bytes.
 
-    make_loadtest_run.py DIR [--seed N] [--slower FACTOR] [--failed] [--simulated] [--seconds S] [--rdbs]
+    make_loadtest_run.py DIR [--seed N] [--slower FACTOR] [--failed] [--simulated] [--seconds S] [--rdbs] [--clients]
 """
 
 import argparse
@@ -106,6 +106,34 @@ def run_stack(rng, lines, test, name, placement, factor, options, rdbs=1):
             "tiers": tiers, "processes": processes(rng, seconds, factor)}
 
 
+CLIENTS = {"analysts": ({"mode": "closed", "connections": 2, "think_ms": 100, "connections_lost": 0},
+                        {"column_scan": 30.0, "top_trades": 55.0, "by_symbol": 90.0}),
+           "dashboards": ({"mode": "open", "connections": 8, "every_ms": 50, "arrivals": "poisson", "connections_lost": 0},
+                          {"last_price": 0.3, "minute": 0.9})}
+
+
+def add_clients(rng, slices, test, stack, factor):
+    """What clients asked of a stack, and rows of queries.csv."""
+    stack["clients"] = {name: spec for name, (spec, _) in CLIENTS.items()}
+    stack["queries"] = {}
+    for client, (_, queries) in CLIENTS.items():
+        for query, median in queries.items():
+            values, medians = [], []
+            for begin in range(0, int(test["seconds"]), 10):
+                level = median * factor * math.exp(rng.gauss(0, 0.05))
+                part = [level * math.exp(rng.gauss(0, 0.3)) for _ in range(100)]
+                times = distribution(part)
+                medians.append([times["p50_ms"], len(part)])
+                slices.append(",".join(map(str, [test["name"], stack["name"], "rdb-1", client, query, f"{begin:.3f}", len(part), 0,
+                                                 *(times[k] for k in ("p50_ms", "p99_ms", "p999_ms", "max_ms"))])))
+                values += part
+            errors = 3 if query == "by_symbol" else 0
+            stack["queries"].setdefault(client, {})[query] = {
+                "whole": distribution(values), "last_minute": distribution(values[-600:]), "histogram": histogram(values),
+                "errors": errors, "errors_allowed": True, "first_error": "'limit: <b>1 GiB</b>" if errors else "",
+                "slices": medians, "unanswered": 0, "per_minute": rounded(60 * len(values) / test["seconds"])}
+
+
 def fail(tests):
     stack = tests[-1]["stacks"][-1]
     stack["outcome"] = "failed"
@@ -138,6 +166,12 @@ def make(options):
         test["stacks"] = [run_stack(rng, lines, test, "dram-2-rdbs", "dram", 1.0, options, 2),
                           run_stack(rng, lines, test, "second-10-rdbs", second, 1.4, options, 10)]
         tests.append(test)
+    slices = ["test,stack,rdb,client,query,time_s,count,errors,p50_ms,p99_ms,p999_ms,max_ms"]
+    if options.clients:
+        for test in tests:
+            for stack in test["stacks"]:
+                add_clients(rng, slices, test, stack, (1.0 if stack["placement"] == "dram" else 1.5) * options.slower)
+        (directory / "queries.csv").write_text("\n".join(slices) + "\n", encoding="utf-8")
     if options.failed:
         fail(tests)
     summary = {"format": 1, "name": "march2020",
@@ -147,6 +181,8 @@ def make(options):
                "profile": {"name": "march2020", "updates_per_s": RATE, "seconds": options.seconds, "symbols": 8000,
                            "quotes_per_trade": 10},
                "tests": tests}
+    if options.clients:
+        summary["query_set"] = "heavy"
     environment = {"cpu": "Invented CPU 2.5 GHz", "cores": 4, "memory_bytes": 32 * GIB, "numa_nodes": 1,
                    "kernel": "Linux 6.1.0", "filesystems": [{"path": "/mnt/second", "type": "tmpfs", "dax": False}],
                    "versions": {"tickstack": "0.1.0", "memkind": "1.14"}, "build_flags": "Release -O3",
@@ -165,6 +201,7 @@ def main():
     parser.add_argument("--failed", action="store_true")
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--rdbs", action="store_true", help="a third test, of 2 against 10 RDBs")
+    parser.add_argument("--clients", action="store_true", help="stacks have clients that ask queries")
     make(parser.parse_args())
 
 

@@ -103,6 +103,46 @@ class LoadTest(stack.StackTest):
         self.assertNotEqual(stacks[0]["rows"]["quote"]["checksum"],
                             other["tests"][0]["stacks"][0]["rows"]["quote"]["checksum"])
 
+    def test_clients_ask_in_closed_and_open_loops_and_a_wrong_question_fails_the_run(self):
+        queries = self.folder / "desk.toml"
+        client = '[[client]]\nname = "{}"\nqueries = ["{}"]\n{}\n'
+        query = "[[query]]\nname = '{}'\ntext = '{}'\n"
+        queries.write_text(
+            client.format("screens", "last", 'mode = "open"\nrate_per_s = 100\ncount = 3')
+            + client.format("report", "top", "think_ms = 5")
+            + query.format("last", "exec last price from trade where sym=`{symbol}")
+            + query.format("top", "select[5;>size] from trade") + 'check = "not_empty"\n')
+        done, summary = self.run_load("--seconds", "2", "--stack", f"filesystem:{self.tier}", "--queries", str(queries))
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assert_nothing_is_left()
+        self.assertIn("screens answers/min", done.stdout)
+        self.assertEqual("desk", summary["query_set"])
+        of_stack = summary["tests"][0]["stacks"][0]
+        for metric in ("trade_bar_lag", "quote_bar_lag"):
+            self.assertGreater(of_stack["metrics"][metric]["whole"]["count"], 5, metric)
+        self.assertEqual("open", of_stack["clients"]["screens"]["mode"])
+        last, top = of_stack["queries"]["screens"]["last"], of_stack["queries"]["report"]["top"]
+        # 200 were due, give or take what chance does, and more until every row was captured.
+        self.assertGreater(last["whole"]["count"], 140)
+        self.assertGreater(top["whole"]["count"], 20)
+        for found in (last, top):
+            self.assertEqual((0, 0), (found["errors"], found["unanswered"]))
+            self.assertGreater(found["whole"]["p50_ms"], 0)
+        with (self.out / "queries.csv").open() as file:
+            slices = list(csv.DictReader(file))
+        self.assertEqual({("screens", "last"), ("report", "top")}, {(s["client"], s["query"]) for s in slices})
+        self.assertEqual(last["whole"]["count"], sum(int(s["count"]) for s in slices if s["query"] == "last"))
+        with (self.out / "summary.csv").open() as file:
+            self.assertEqual("0", next(csv.DictReader(file))["client_errors"])
+        self.assertEqual(queries.read_text(), (self.out / "queries.toml").read_text())
+        self.assertIn("Answers to screens", (self.out / "report.html").read_text())
+
+        queries.write_text(client.format("report", "wrong", "think_ms = 50") + query.format("wrong", "select from nothing"))
+        done, summary = self.run_load("--seconds", "1", "--stack", "dram", "--queries", str(queries))
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertRegex(summary["reason"], r"client report, query wrong: \d+ of \d+ failed, the first: .*nothing")
+        self.assert_nothing_is_left()
+
     def test_a_stack_whose_rdb_is_killed_fails_the_run_by_name(self):
         running, pids = self.start_load("--seconds", "60", "--stack", "dram", "--stack", f"filesystem:{self.tier}")
         os.kill(pids["filesystem-1"]["rdb-1"], signal.SIGKILL)
@@ -138,6 +178,7 @@ class LoadTest(stack.StackTest):
                                 (["--matrix", "paper-test1", "--stack", "dram"], "no --stack"),
                                 (["busy"], "expected march2020,"),
                                 ([str(profile)], "wrong.toml:2: speed: unknown key"),
+                                (["--queries", "light"], "expected monitor, paper, heavy,"),
                                 (["--prestress-quotes", "4000000000"], "has room for")):
             with self.subTest(arguments=arguments):
                 done = self.run_program("loadtest", "--out", str(self.out), "--seconds", "1", *arguments)

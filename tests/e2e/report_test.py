@@ -66,6 +66,16 @@ class ReportTest(stack.StackTest):
         self.assertIn("SLOWER", done.stdout)
         self.assertNotIn("FASTER", done.stdout)
 
+    def test_answers_to_clients_that_are_slower_are_found(self):
+        first = self.make_run("first", "--seconds", "120", "--clients")
+        alike = self.make_run("alike", "--seconds", "120", "--clients", "--seed", "2")
+        slower = self.make_run("slower", "--seconds", "120", "--clients", "--seed", "3", "--slower", "1.6")
+        for other, found in ((alike, set()), (slower, {"analysts/top_trades", "dashboards/last_price"})):
+            compared = json.loads(self.run_program("compare", "--json", first, other).stdout)
+            differ = {f["quantity"] for s in compared["stacks"] for f in s["figures"]
+                      if f["verdict"] == "more" and f["statistic"] == "p50_ms" and "/" in f["quantity"]}
+            self.assertEqual(found, differ & {"analysts/top_trades", "dashboards/last_price"})
+
     def test_one_run_is_wrong_usage(self):
         self.assertEqual(2, self.run_program("compare", str(self.folder)).returncode)
 
