@@ -67,7 +67,11 @@ TEST(StackToml, PutsEverythingIntoTheTierOfItsPlacement) {
   EXPECT_EQ(rdb.tiers.back().options.kind, mem::TierKind::kFilesystem);
   EXPECT_EQ(rdb.placement.TierOfTheRest(), rdb.tiers.back().options.name);
   EXPECT_GT(rdb.tiers.back().options.capacity_bytes, BytesOfRows(Settings().prestress));
-  EXPECT_FALSE(Made("persistent:/dev/shm").aggengine.has_value());
+  const StackConfig persistent = Made("persistent:/dev/shm");
+  EXPECT_TRUE(persistent.aggengine.has_value());
+  EXPECT_EQ(persistent.rdbs.front().placement.TierOfColumn("trade_daily", "high"), "dram");
+  EXPECT_EQ(persistent.rdbs.front().placement.TierOfColumn("quote", "bid"),
+            persistent.rdbs.front().placement.TierOfTheRest());
   EXPECT_EQ(Made("numa:0").rdbs.front().tiers.back().options.nodes, std::vector<int>{0});
 }
 

@@ -19,6 +19,8 @@ using Kind = Placement::Kind;
 
 constexpr size_t kAsofRank = 9;  // The tenth busiest symbol.
 constexpr const char* kTier = "second";
+// The tables of the aggregation engine's default bars.
+constexpr const char* kBars[] = {"trade_minute", "trade_daily", "quote_minute", "quote_daily"};
 
 absl::StatusOr<toml::table> ParseFile(const std::string& path) {
   std::error_code ignored;
@@ -193,8 +195,7 @@ absl::StatusOr<StackFile> ReadStackFile(const std::string& path) {
 absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings) {
   TS_ASSIGN_OR_RETURN(toml::table root, RootOf(placement));
   StackToml made;
-  made.has_bars = placement.kind == Kind::kFile ? root.contains("aggengine")
-                                                : placement.kind != Kind::kPersistent;
+  made.has_bars = placement.kind != Kind::kFile || root.contains("aggengine");
   toml::table& stack = TableIn(root, "stack");
   stack.insert_or_assign("name", settings.name);
   stack.insert_or_assign("log_level", "info");
@@ -211,7 +212,12 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
       toml::table rdb{{"name", fmt::format("rdb-{}", i)}};
       if (std::optional<toml::table> tier = TierTable(placement, settings)) {
         rdb.insert("tier", toml::table{{kTier, *std::move(tier)}});
-        rdb.insert("placement", toml::table{{"default", kTier}});
+        toml::table rules{{"default", kTier}};
+        // Such a tier takes no table with a key; those of bars are small.
+        if (placement.kind == Kind::kPersistent) {
+          for (const char* bars : kBars) rules.insert(bars, "dram");
+        }
+        rdb.insert("placement", std::move(rules));
       }
       rdbs.push_back(std::move(rdb));
     }

@@ -29,7 +29,7 @@ struct StackSettings {
 struct StackToml {
   std::string text;
   std::vector<std::string> rdbs;  // Their names; `monitor-NAME` watches each.
-  bool has_bars = true;           // A stack with persistent tiers has no aggregation engine.
+  bool has_bars = true;           // A stack of a file may have no aggregation engine.
   // A tier of it is of kind `simulate`: what is measured is a model's.
   bool simulated = false;
 };
