@@ -1,0 +1,155 @@
+// The phrases of a query, and table literals: what has columns with names.
+
+#include <algorithm>
+
+#include "query/errors.h"
+#include "query/parser_state.h"
+#include "query/table_view.h"
+
+namespace tickstack::query {
+namespace {
+
+// Of a query or a table literal. Names are compared with each other, so their number must not be
+// the sender's choice.
+constexpr size_t kColumnsMax = 4096;
+
+absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
+
+// How q names a column that has no name: after the first argument of the outermost function, and of
+// that one's, down to a name; weighted averages after what they average. `x` if that ends at no
+// name, or at the virtual column.
+std::string NameOfColumn(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kName: {
+      const std::string name = node.name.substr(node.name.rfind('.') + 1);
+      return name == "i" || name.empty() ? "x" : name;
+    }
+    case Node::Kind::kApply: {
+      const Builtin* function = node.children[0]->function;
+      const bool last = function != nullptr && function->names_by_last;
+      return NameOfColumn(last ? *node.children.back() : *node.children[1]);
+    }
+    default:
+      return "x";
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<NamedNode> Parser::NamedExpression() {
+  NamedNode named;
+  if (Peek().kind == TokenKind::kName && Peek(1).Is(TokenKind::kOperator, ":")) {
+    named.name = Take().text;
+    named.named = true;
+    Take();
+  }
+  TS_ASSIGN_OR_RETURN(named.node, RequiredExpression(","));
+  if (!named.named) named.name = NameOfColumn(*named.node);
+  return named;
+}
+
+// ([key:x] a:y;b:z), behind its opening parenthesis.
+Parser::Result Parser::TableLiteral(const Token& open) {
+  auto table = std::make_unique<Node>();
+  table->kind = Node::Kind::kTable;
+  UniqueNames names;
+  for (const std::string_view close : {"]", ")"}) {
+    if (close == "]") Take();
+    while (Peek().kind != TokenKind::kClose) {
+      TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
+      if (table->names.size() == kColumnsMax) return TooManyColumns();
+      table->names.push_back(names.Next(column.name));
+      table->children.push_back(std::move(column.node));
+      if (Peek().kind != TokenKind::kSemicolon) break;
+      Take();
+    }
+    TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, close, open));
+    if (close == "]") table->key_columns = table->children.size();
+  }
+  if (table->children.size() == table->key_columns) {
+    return ParseError("(", open.position, "a table without columns");
+  }
+  return Checked(std::move(table));
+}
+
+absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {
+  const Saved<bool> comma(comma_ends_, true);
+  if (AtEndOfExpression() && !AtOperator(",")) return absl::OkStatus();
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
+    if (columns.size() == kColumnsMax) return TooManyColumns();
+    columns.push_back(std::move(column));
+    if (!AtOperator(",")) return absl::OkStatus();
+    Take();
+  }
+}
+
+absl::Status Parser::QueryConditions(Query& query) {
+  const Saved<bool> comma(comma_ends_, true);
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(NodePtr condition, RequiredExpression("where"));
+    query.conditions.push_back(std::move(condition));
+    if (!AtOperator(",")) return absl::OkStatus();
+    Take();
+  }
+}
+
+// [n], [>column], [n;<column], of a select.
+absl::Status Parser::QueryLimit(Query& query) {
+  const Token open = Take();
+  const Saved<bool> comma(comma_ends_, false);
+  const auto at_order = [&] { return AtOperator("<") || AtOperator(">"); };
+  if (!at_order()) {
+    TS_ASSIGN_OR_RETURN(query.limit, RequiredExpression("select[]"));
+    if (Peek().kind != TokenKind::kSemicolon) return Expect(TokenKind::kClose, "]", open);
+    Take();
+    if (!at_order()) return NyiError("select[;]");
+  }
+  const Token direction = Take();
+  query.descending = direction.text == ">";
+  TS_ASSIGN_OR_RETURN(query.order, RequiredExpression(direction.text));
+  return Expect(TokenKind::kClose, "]", open);
+}
+
+Parser::Result Parser::QueryExpression(bool exec) {
+  auto query = std::make_unique<Query>();
+  query->exec = exec;
+  if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
+    if (exec) return NyiError("exec[");
+    TS_RETURN_IF_ERROR(QueryLimit(*query));
+  }
+  if (AtName("distinct") && !exec) {  // Behind exec it is the function.
+    Take();
+    query->distinct = true;
+  }
+  TS_RETURN_IF_ERROR(QueryColumns(query->columns));
+  if (AtName("by")) {
+    Take();
+    query->grouped = true;
+    TS_RETURN_IF_ERROR(QueryColumns(query->groups));
+    if (query->groups.empty()) return NyiError("by");
+  }
+  if (!AtName("from")) return ParseError("from", Peek().position, "a query without its from");
+  Take();
+  TS_ASSIGN_OR_RETURN(query->source, RequiredExpression("from"));
+  if (AtName("where")) {
+    Take();
+    TS_RETURN_IF_ERROR(QueryConditions(*query));
+  }
+
+  auto node = std::make_unique<Node>();
+  node->kind = Node::Kind::kQuery;
+  int below = query->source->depth;
+  for (const NamedNode& column : query->columns) below = std::max(below, column.node->depth);
+  for (const NamedNode& group : query->groups) below = std::max(below, group.node->depth);
+  for (const NodePtr& condition : query->conditions) below = std::max(below, condition->depth);
+  for (const NodePtr* part : {&query->limit, &query->order}) {
+    if (*part != nullptr) below = std::max(below, (*part)->depth);
+  }
+  node->query = std::move(query);
+  node->depth = below + 1;
+  if (node->depth > max_depth_) return StackError("more than {} levels", max_depth_);
+  return node;
+}
+
+}  // namespace tickstack::query
