@@ -53,7 +53,7 @@ ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positio
 
 absl::StatusOr<Term> AggregateRunner::EvaluateAt(const Node& node, const SharedRows& rows) {
   const Scope scope{scope_.view, rows};
-  Context inner{context_.environment, budget_, &scope};
+  Context inner = context_.Inside(scope);
   return EvaluateNode(inner, node);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "query/function.h"
 #include "query/term.h"
 #include "table/value.h"
 
@@ -16,18 +17,31 @@ struct Node {
   enum class Kind {
     kConstant,  // `value`
     kName,      // `name`
-    kFunction,  // `function`
-    kApply,     // children[0] applied to the others, which are evaluated from the right
-    kList,      // (a;b;c)
-    kTable,     // ([a:x] b:y): children are the columns, `names` theirs, `key_columns` of them keys
-    kCond,      // $[c;a;b]: children
-    kQuery,     // `query`
+    kFunction,  // `function`, a built-in
+    kClosure,   // `closure`, a function of another kind: a lambda, or one out of a parse tree
+    kApply,    // children[0] applied to the others, which are evaluated from the right; nullptr for
+               // one that is missing: a projection, or all of a level of an index
+    kDerived,  // `iterator` on children[0]
+    kList,     // (a;b;c)
+    kTable,    // ([a:x] b:y): children are the columns, `names` theirs, `key_columns` of them keys
+    kCond,     // $[c;a;b]: children
+    kBlock,    // [a;b;c]: statements, the last one's value
+    kIf,       // if[c;...], do[n;...], while[c;...]: children
+    kDo,
+    kWhile,
+    kAssign,  // name:x, name[i;j]+:x: children[0] is x, the others the indices; `function` the
+              // operator or nullptr
+    kReturn,  // :x
+    kSignal,  // 'x
+    kQuery,   // `query`
   };
   Kind kind = Kind::kConstant;
   int depth = 1;
   Value value;
   std::string name;
   const Builtin* function = nullptr;
+  Function closure = static_cast<const Builtin*>(nullptr);
+  Iterator iterator = Iterator::kEach;
   std::vector<std::unique_ptr<Node>> children;
   std::vector<std::string> names;
   size_t key_columns = 0;
@@ -43,9 +57,13 @@ struct NamedNode {
   NodePtr node;
 };
 
-// select|exec [limit;>order] distinct columns by groups from source where conditions
+// select|exec [limit;>order] distinct columns by groups from source where conditions;
+// update columns by groups from source where conditions; delete columns|from source where
+// conditions
 struct Query {
-  bool exec = false;
+  enum class Verb { kSelect, kExec, kUpdate, kDelete };
+  Verb verb = Verb::kSelect;
+  bool is_exec() const { return verb == Verb::kExec; }
   bool distinct = false;
   NodePtr limit;
   NodePtr order;  // With `descending`: of select[>order].

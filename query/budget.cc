@@ -1,16 +1,60 @@
 #include "query/budget.h"
 
+#include <pthread.h>
+
+#include "base/check.h"
 #include "query/errors.h"
 
 namespace tickstack::query {
 
+namespace {
+
+size_t Left(size_t limit, size_t charged, size_t held) {
+  // What is held may have been charged before it was kept: both together may be more than the
+  // limit.
+  const size_t used = charged + held;
+  return used < limit ? limit - used : 0;
+}
+
+// What a function that calls no other expression may need, with lists in lists.
+constexpr size_t kStackReserve = size_t{512} << 10;
+
+// The bytes between here and the end of the thread's stack. Cost: once a thread some microseconds.
+size_t StackLeft() {
+  thread_local const auto end = [] {
+    pthread_attr_t attributes;
+    void* lowest = nullptr;
+    size_t bytes = 0;
+    TS_CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0);
+    TS_CHECK(pthread_attr_getstack(&attributes, &lowest, &bytes) == 0);
+    pthread_attr_destroy(&attributes);
+    return reinterpret_cast<uintptr_t>(lowest);
+  }();
+  const auto here = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+  return here > end ? here - end : 0;
+}
+
+}  // namespace
+
+size_t Budget::LeftBytes() const {
+  return Left(limits_.max_result_bytes, charged_.bytes, held_.bytes);
+}
+
+size_t Budget::LeftDramBytes() const {
+  return Left(limits_.max_dram_bytes, charged_.dram_bytes, held_.dram_bytes);
+}
+
 absl::Status Budget::Charge(size_t bytes) {
-  if (bytes > limits_.max_result_bytes - charged_.bytes) {
-    return LimitError("{} more bytes after {}, at most {} for a query{}", bytes, charged_.bytes,
-                      limits_.max_result_bytes, ScratchNote());
+  return Charge(Amount{bytes, bytes < kLargeBlockBytes ? bytes : 0});
+}
+
+absl::Status Budget::Charge(Amount amount) {
+  if (amount.bytes > LeftBytes()) {
+    return LimitError("{} more bytes after {}, at most {} for a query{}", amount.bytes,
+                      charged_.bytes + held_.bytes, limits_.max_result_bytes, ScratchNote());
   }
-  if (bytes < kLargeBlockBytes) TS_RETURN_IF_ERROR(ChargeDram(bytes));
-  charged_.bytes += bytes;
+  if (amount.dram_bytes > 0) TS_RETURN_IF_ERROR(ChargeDram(amount.dram_bytes));
+  charged_.bytes += amount.bytes;
   return absl::OkStatus();
 }
 
@@ -28,11 +72,34 @@ absl::Status Budget::ChargeItems(size_t count) {
                                                   : ChargeDram(count * sizeof(Value));
 }
 
+// It is there already and was charged by who built it, so that only what is held counts here.
+absl::Status Budget::Hold(Amount amount) {
+  const size_t left = Left(limits_.max_result_bytes, 0, held_.bytes);
+  const size_t left_dram = Left(limits_.max_dram_bytes, 0, held_.dram_bytes);
+  if (amount.bytes > left || (limits_.scratch != nullptr && amount.dram_bytes > left_dram)) {
+    return LimitError("{} more bytes kept after {}, at most {} for a query{}", amount.bytes,
+                      held_.bytes, limits_.max_result_bytes, ScratchNote());
+  }
+  held_.bytes += amount.bytes;
+  held_.dram_bytes += amount.dram_bytes;
+  return absl::OkStatus();
+}
+
+absl::Status Budget::Level::Check() const {
+  if (budget_.levels_ > budget_.limits_.max_levels) {
+    return StackError("more than {} levels of evaluation", budget_.limits_.max_levels);
+  }
+  // Frames differ in size, and so do stacks: what the levels are worth is not known beforehand.
+  if (StackLeft() >= kStackReserve) return absl::OkStatus();
+  return StackError("{} levels of evaluation fill the thread's stack", budget_.levels_);
+}
+
 absl::Status Budget::ChargeDram(size_t bytes) {
   if (limits_.scratch == nullptr) return absl::OkStatus();
-  if (bytes > limits_.max_dram_bytes - charged_.dram_bytes) {
+  if (bytes > LeftDramBytes()) {
     return LimitError("{} more bytes after {} that stay in DRAM, at most {}{}", bytes,
-                      charged_.dram_bytes, limits_.max_dram_bytes, ScratchNote());
+                      charged_.dram_bytes + held_.dram_bytes, limits_.max_dram_bytes,
+                      ScratchNote());
   }
   charged_.dram_bytes += bytes;
   return absl::OkStatus();

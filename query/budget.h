@@ -21,12 +21,13 @@ namespace tickstack::query {
 // and have a bound of their own, so that a large scratch memory does not let a query take all of
 // the DRAM.
 class Budget {
-  struct Charged {
+ public:
+  // So many bytes, and how many of them stay in DRAM even with a scratch memory.
+  struct Amount {
     size_t bytes = 0;
     size_t dram_bytes = 0;
   };
 
- public:
   // Gives back on its end what was charged since it began: for a step whose temporaries are gone
   // when it ends, as in a loop over groups or blocks of rows.
   class Temporaries {
@@ -38,7 +39,21 @@ class Budget {
 
    private:
     Budget& budget_;
-    const Charged before_;
+    const Amount before_;
+  };
+
+  // One level of evaluation: an expression in another, or the call of a function. They take the
+  // thread's stack, which ends without warning.
+  class Level {
+   public:
+    explicit Level(Budget& budget) : budget_(budget) { ++budget_.levels_; }
+    ~Level() { --budget_.levels_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    absl::Status Check() const;  // `stack` if it is one too many.
+
+   private:
+    Budget& budget_;
   };
 
   explicit Budget(const Limits& limits) : limits_(limits) {}
@@ -49,13 +64,24 @@ class Budget {
   absl::Status Charge(size_t bytes);
   // `limit` as well if count * width does not fit.
   absl::Status Charge(size_t count, size_t width);
+  // What has been built already, of several blocks.
+  absl::Status Charge(Amount amount);
   // The items of a list, `count` Values, which stay in DRAM.
   absl::Status ChargeItems(size_t count);
+
+  // The same for what is kept from step to step and let go when it is replaced, such as a variable:
+  // Temporaries do not give it back.
+  absl::Status Hold(Amount amount);
+  void LetGo(Amount amount) {
+    held_.bytes -= amount.bytes;
+    held_.dram_bytes -= amount.dram_bytes;
+  }
 
   // `stop` when the deadline is over or the request was cancelled.
   absl::Status CheckTime() const;
 
   int max_depth() const { return limits_.max_depth; }
+  size_t max_text_bytes() const { return limits_.max_text_bytes; }
   WorkerPool* workers() const { return limits_.workers; }  // nullptr: run alone.
   ScratchMemory* scratch() const { return limits_.scratch; }
 
@@ -63,8 +89,13 @@ class Budget {
   absl::Status ChargeDram(size_t bytes);
   std::string ScratchNote() const;  // For errors: which memory the bounds are about.
 
+  size_t LeftBytes() const;
+  size_t LeftDramBytes() const;
+
   const Limits& limits_;
-  Charged charged_;
+  Amount charged_;
+  Amount held_;
+  int levels_ = 0;
 };
 
 }  // namespace tickstack::query

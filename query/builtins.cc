@@ -8,9 +8,9 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 6> AllTables() {
-  return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),
-          builtins::Takes(),     builtins::Sorts(),      builtins::Tables()};
+std::array<std::span<const Builtin>, 8> AllTables() {
+  return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
+          builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).

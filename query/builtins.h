@@ -26,6 +26,8 @@ std::span<const Builtin> Lists();
 std::span<const Builtin> Takes();
 std::span<const Builtin> Sorts();
 std::span<const Builtin> Tables();
+std::span<const Builtin> Applies();
+std::span<const Builtin> Queries();
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());

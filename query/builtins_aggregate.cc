@@ -62,7 +62,7 @@ Result Count(Context& context, Args args) {
   const auto answer = [](size_t n) -> Result { return Value::Long(static_cast<int64_t>(n)); };
   if (const auto* slice = std::get_if<Slice>(&args[0])) return answer(slice->count());
   if (const auto* view = std::get_if<TableView>(&args[0])) return answer(view->count());
-  if (std::holds_alternative<const Builtin*>(args[0])) return answer(1);
+  if (std::holds_alternative<Function>(args[0])) return answer(1);
   Value& value = std::get<Value>(args[0]);
   if (!IsTableValue(value)) return answer(value.count());
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));

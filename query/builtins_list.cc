@@ -4,6 +4,7 @@
 
 #include "query/builtins.h"
 #include "query/distinct_rows.h"
+#include "query/parse_tree.h"
 #include "query/search.h"
 
 namespace tickstack::query::builtins {
@@ -27,10 +28,9 @@ Result Key(Context& context, Args args) {
   return value.keys();
 }
 
-Result Values(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
-  if (!value.is_dict()) return NyiError("value");
-  return value.values();
+Result RazeTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  return FromValue(Raze(std::move(x), context.budget));
 }
 
 // A table's distinct rows stay where they are.
@@ -46,7 +46,7 @@ Result AttributeOf(Context& context, Args args) {
   return Value::Symbol(LetterOfAttribute(value.attribute()));
 }
 
-Result TypeOf(Context&, Args args) {
+Result TypeOf(Context& context, Args args) {
   const auto answer = [](int code) -> Result { return Value::Short(static_cast<int16_t>(code)); };
   if (const auto* slice = std::get_if<Slice>(&args[0])) {
     return answer(static_cast<int>(slice->type()));
@@ -54,7 +54,8 @@ Result TypeOf(Context&, Args args) {
   if (const auto* view = std::get_if<TableView>(&args[0]))
     return answer(view->key_columns > 0 ? 99 : 98);
   if (const auto* value = std::get_if<Value>(&args[0])) return answer(value->code());
-  return NyiError("type of a function");
+  TS_ASSIGN_OR_RETURN(const Value function, Take(context, args[0]));
+  return answer(function.code());
 }
 
 Result EnlistTerm(Context& context, Args args) {
@@ -82,6 +83,8 @@ Result Til(Context& context, Args args) {
 
 // Keys and values to a dictionary; n!t gives a table its first n columns as keys.
 Result MakeDict(Context& context, Args args) {
+  if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
+  if (args.size() == 3) return RankError("3 arguments for !");
   if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && IsTableTerm(args[1])) {
     if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
     if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
@@ -98,14 +101,14 @@ Result MakeDict(Context& context, Args args) {
 
 constexpr std::array kListTable = {
     Builtin{",", 2, 2, true, OfValues<Join>},
-    Builtin{"!", 2, 2, true, MakeDict},
+    Builtin{"!", 2, 4, true, MakeDict},
     Builtin{"distinct", 1, 1, false, DistinctTerm},
     Builtin{"attr", 1, 1, false, AttributeOf},
     Builtin{"til", 1, 1, false, Til},
     Builtin{"enlist", 1, 8, false, EnlistTerm},
     Builtin{"type", 1, 1, false, TypeOf},
     Builtin{"key", 1, 1, false, Key},
-    Builtin{"value", 1, 1, false, Values},
+    Builtin{"raze", 1, 1, false, RazeTerm},
 };
 
 }  // namespace

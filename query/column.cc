@@ -6,7 +6,9 @@
 
 namespace tickstack::query {
 
-Column::Column(Value vector) : value_(std::make_shared<Value>(std::move(vector))) {
+Column::Column(Value vector) : Column(std::make_shared<Value>(std::move(vector))) {}
+
+Column::Column(std::shared_ptr<Value> vector) : value_(std::move(vector)) {
   TS_CHECK(value_->is_vector() || value_->is_list());
 }
 

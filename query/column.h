@@ -38,6 +38,8 @@ class Column {
  public:
   // `vector` is a vector or a list.
   explicit Column(Value vector);
+  // One that somebody else has too, such as an item of a list.
+  explicit Column(std::shared_ptr<Value> vector);
   Column(std::shared_ptr<const Snapshot> snapshot, size_t index);
   explicit Column(std::shared_ptr<const StoredColumn> stored);
 
@@ -48,6 +50,7 @@ class Column {
   size_t index() const { return index_; }  // In the table, of a captured or stored column.
   const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is another one.
   const Value* value() const { return value_.get(); }           // nullptr: captured or stored.
+  const std::shared_ptr<Value>& shared_value() const { return value_; }
   // Whether symbols are numbers in symbols(): of a captured or stored column.
   bool has_ids() const { return value_ == nullptr; }
   const SymbolTable& symbols() const {

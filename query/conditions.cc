@@ -25,16 +25,19 @@ std::optional<Condition> ConditionOf(const Node& function) {
   return std::nullopt;
 }
 
-// Made of constants and functions alone, so that it is the same whichever rows are in scope.
-bool IsOfNoRows(const Node& node) {
+bool IsOfNoRows(const Node& node, const TableView& view) {
   switch (node.kind) {
     case Node::Kind::kConstant:
     case Node::Kind::kFunction:
+    case Node::Kind::kClosure:  // A lambda does not see the columns around it.
       return true;
+    case Node::Kind::kName:
+      return node.name != "i" && view.Find(node.name) < 0 &&
+             view.Find(std::string_view(node.name).substr(0, node.name.find('.'))) < 0;
     case Node::Kind::kApply:
     case Node::Kind::kList:
-      return std::ranges::all_of(node.children, [](const NodePtr& child) {
-        return child == nullptr || IsOfNoRows(*child);
+      return std::ranges::all_of(node.children, [&](const NodePtr& child) {
+        return child == nullptr || IsOfNoRows(*child, view);
       });
     default:
       return false;
@@ -49,7 +52,7 @@ std::optional<TimeOfDayCondition> TimeOfDayConditionOf(const Node& node, const T
   }
   const std::optional<Condition> condition = ConditionOf(*node.children[0]);
   const Node &left = *node.children[1], &right = *node.children[2];
-  if (!condition.has_value() || left.kind != Node::Kind::kName || !IsOfNoRows(right)) {
+  if (!condition.has_value() || left.kind != Node::Kind::kName || !IsOfNoRows(right, view)) {
     return std::nullopt;
   }
   const std::string_view name = left.name;

@@ -15,8 +15,8 @@ namespace tickstack::query {
 // The condition that a function makes between a column and a constant; nullopt: none.
 std::optional<Condition> ConditionOf(const Node& function);
 
-// Made of constants and functions alone, so that it is the same whichever rows are in scope.
-bool IsOfNoRows(const Node& node);
+// Names no column, so that it is the same whichever rows are in scope.
+bool IsOfNoRows(const Node& node, const TableView& view);
 
 // `time.minute op right`: a condition on the time of day of a column. `right` is of no rows.
 struct TimeOfDayCondition {

@@ -169,6 +169,7 @@ size_t ApproximateBytes(const Value& value) {
   size_t bytes = sizeof(Value);
   if (value.is(Type::kSymbol)) return bytes + value.symbols().text().size() + 8 * value.count();
   if (value.is_vector()) return bytes + value.elements().size();
+  if (value.is_function()) return bytes + value.function_bytes().size();
   if (value.is_list()) {
     for (const Value& item : value.items()) bytes += ApproximateBytes(item);
   } else if (value.is_dict() || value.is_table()) {

@@ -103,6 +103,13 @@ Value ItemAt(const Value& list, size_t i);
 Value Collapse(std::vector<Value> items);
 Value Collapse(ScratchVector<Value> items);  // What stays a list moves into DRAM.
 
+// The bytes of a fixed-width vector that the caller alone holds, to be written in place.
+inline std::span<std::byte> MutableElements(Value& vector) {
+  TS_CHECK(vector.is_vector());
+  const std::span<const std::byte> bytes = vector.elements();
+  return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // They are the vector's own.
+}
+
 // A vector of one item; a list of one item for what is not an atom.
 Value Enlist(Value item);
 

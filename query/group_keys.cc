@@ -23,7 +23,7 @@ class GroupMaker {
  private:
   absl::StatusOr<Term> EvaluateAt(const Node& node, const std::shared_ptr<const RowSet>& rows) {
     const Scope scope{&view_, rows};
-    Context inner{context_.environment, context_.budget, &scope};
+    Context inner = context_.Inside(scope);
     return EvaluateNode(inner, node);
   }
   absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);

@@ -71,7 +71,7 @@ absl::StatusOr<Value> EvaluateEachGroup(Context& context, const Scope& scope, Gr
   Budget& budget = context.budget;
   const auto evaluate = [&](SharedRows rows) -> absl::StatusOr<Value> {
     const Scope of_group{scope.view, std::move(rows)};
-    Context inner{context.environment, budget, &of_group};
+    Context inner = context.Inside(of_group);
     return EvaluateToValue(inner, node);
   };
   TS_RETURN_IF_ERROR(groups.PrepareRows(budget));

@@ -46,7 +46,6 @@ class Lexer {
   size_t EndOfSymbols() const;
   size_t EndOfOperator() const;
   std::optional<size_t> EndOfString(size_t begin) const;
-  std::optional<size_t> EndOfLambda() const;
 
   std::string_view source_;
   size_t at_ = 0;
@@ -138,22 +137,6 @@ std::optional<size_t> Lexer::EndOfString(size_t begin) const {
   return std::nullopt;
 }
 
-std::optional<size_t> Lexer::EndOfLambda() const {
-  size_t open = 0;
-  for (size_t end = at_; end < source_.size(); ++end) {
-    if (source_[end] == '"') {
-      const std::optional<size_t> string_end = EndOfString(end);
-      if (!string_end.has_value()) return std::nullopt;
-      end = *string_end - 1;
-    } else if (source_[end] == '{') {
-      ++open;
-    } else if (source_[end] == '}' && --open == 0) {
-      return end + 1;
-    }
-  }
-  return std::nullopt;
-}
-
 absl::Status Lexer::Next() {
   const char c = Peek();
   if (StartsNumber()) {
@@ -166,16 +149,12 @@ absl::Status Lexer::Next() {
     const std::optional<size_t> end = EndOfString(at_);
     if (!end.has_value()) return ParseError("\"", at_, "a string that never ends");
     Add(TokenKind::kString, *end);
-  } else if (c == '(' || c == '[') {
+  } else if (c == '(' || c == '[' || c == '{') {
     Add(TokenKind::kOpen, at_ + 1);
-  } else if (c == ')' || c == ']') {
+  } else if (c == ')' || c == ']' || c == '}') {
     Add(TokenKind::kClose, at_ + 1);
   } else if (c == ';') {
     Add(TokenKind::kSemicolon, at_ + 1);
-  } else if (c == '{') {
-    const std::optional<size_t> end = EndOfLambda();
-    if (!end.has_value()) return ParseError("{", at_, "a lambda that never ends");
-    Add(TokenKind::kLambda, *end);
   } else if (const size_t end = EndOfOperator(); end > at_) {
     Add(TokenKind::kOperator, end);
   } else {

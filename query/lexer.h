@@ -15,10 +15,9 @@ enum class TokenKind {
   kName,      // x, max, .u.sub
   kOperator,  // + - * % = <> < > <= >= , ~ ! # _ @ . ? $ & | ^ : :: and the iterators ' / \ ': /:
               // \:
-  kOpen,      // ( [
-  kClose,     // ) ]
+  kOpen,      // ( [ {
+  kClose,     // ) ] }
   kSemicolon,
-  kLambda,  // { to its }, unparsed.
   kEnd,
 };
 
@@ -35,7 +34,7 @@ struct Token {
 // it so: not after something that has a value, unless a blank stands before it (`1 -1` is a vector,
 // `x-1` a subtraction). `/` after a blank or at the start comments out the rest of the line.
 //
-// Errors: as q's: `char` for one that starts no token, `"` and `{` for what never ends.
+// Errors: as q's: `char` for one that starts no token, `"` for what never ends.
 // Cost:   one pass; tokens point into `source`.
 absl::StatusOr<std::vector<Token>> Tokenise(std::string_view source);
 

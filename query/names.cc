@@ -11,6 +11,7 @@
 #include "query/partitions.h"
 #include "query/term.h"
 #include "query/type_rules.h"
+#include "query/variables.h"
 
 namespace tickstack::query {
 namespace {
@@ -58,12 +59,17 @@ absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size
   return CastColumn(slice, *target, budget);
 }
 
-// `x.minute` of a value of the process.
+// `x.minute` of a variable, or of a value of the process.
 absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
   if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
-  const std::optional<Value> value = context.environment.FindValue(name.substr(0, dot));
+  const std::string_view base = name.substr(0, dot);
+  TS_ASSIGN_OR_RETURN(std::optional<Term> variable, context.variables.Find(base, context.budget));
+  std::optional<Value> value = context.environment.FindValue(base);
+  if (variable.has_value()) {
+    TS_ASSIGN_OR_RETURN(value, ToValue(*std::move(variable), context.budget));
+  }
   if (!value.has_value() || !(value->is_atom() || value->is_vector())) return std::nullopt;
   const Slice slice = Slice::Of(value->is_atom() ? Enlist(*value) : *value);
   TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
@@ -98,6 +104,11 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
 absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
   TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindInScope(context, name));
   if (found.has_value()) return *std::move(found);
+  TS_ASSIGN_OR_RETURN(found, context.variables.Find(name, context.budget));
+  if (found.has_value()) return *std::move(found);
+  if (name == ".z.s" && context.variables.locals() != nullptr) {
+    return Term(Function(*context.variables.locals()->lambda()));
+  }
   if (std::optional<Value> clock = FindClock(context, name)) return *std::move(clock);
   if (std::optional<Snapshot> table = context.environment.FindTable(name)) return ViewOf(*table);
   if (const std::shared_ptr<const StoredTable> stored = context.environment.FindStored(name)) {
@@ -105,7 +116,8 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
     return ViewOf(std::move(parts));
   }
   if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
-  if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr) return builtin;
+  if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr)
+    return Term(Function(builtin));
   TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
   if (found.has_value()) return *std::move(found);
   return NameError(name);
@@ -115,7 +127,7 @@ absl::StatusOr<TableView> ToView(Context& context, Term term) {
   if (auto* view = std::get_if<TableView>(&term)) return std::move(*view);
   if (auto* value = std::get_if<Value>(&term)) {
     if (value->is_atom_of(Type::kSymbol)) {
-      Context global{context.environment, context.budget};
+      Context global = context.Outside();
       TS_ASSIGN_OR_RETURN(Term named, FindName(global, value->symbol()));
       if (const auto* again = std::get_if<Value>(&named);
           again != nullptr && again->is_atom_of(Type::kSymbol)) {

@@ -5,7 +5,6 @@
 
 #include "query/errors.h"
 #include "query/lexer.h"
-#include "query/literal.h"
 #include "query/parser_state.h"
 
 namespace tickstack::query {
@@ -23,14 +22,6 @@ bool Parser::AtEndOfExpression() const {
     default:
       return false;
   }
-}
-
-// The function that stands between its arguments at this token, if one does.
-const Builtin* Parser::InfixAt() const {
-  if (Peek().kind != TokenKind::kOperator && Peek().kind != TokenKind::kName) return nullptr;
-  const Builtin* builtin = FindBuiltin(Peek().text);
-  if (builtin == nullptr) return nullptr;
-  return Peek().kind == TokenKind::kOperator || builtin->infix ? builtin : nullptr;
 }
 
 absl::Status Parser::Unexpected(const Token& token) const {
@@ -52,6 +43,13 @@ absl::Status Parser::Expect(TokenKind kind, std::string_view text, const Token& 
   return Unexpected(Peek());
 }
 
+NodePtr Parser::NewNode(Node::Kind kind) {
+  ++nodes_;
+  auto node = std::make_unique<Node>();
+  node->kind = kind;
+  return node;
+}
+
 absl::StatusOr<NodePtr> Parser::Checked(NodePtr node) const {
   int below = 0;
   for (const NodePtr& child : node->children) {
@@ -62,22 +60,20 @@ absl::StatusOr<NodePtr> Parser::Checked(NodePtr node) const {
   return node;
 }
 
-Parser::Result Parser::Constant(Value value) const {
-  auto node = std::make_unique<Node>();
+Parser::Result Parser::Constant(Value value) {
+  NodePtr node = NewNode(Node::Kind::kConstant);
   node->value = std::move(value);
   return node;
 }
 
-NodePtr Parser::Function(const Builtin& builtin) {
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kFunction;
+NodePtr Parser::FunctionNode(const Builtin& builtin) {
+  NodePtr node = NewNode(Node::Kind::kFunction);
   node->function = &builtin;
   return node;
 }
 
-Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) const {
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kApply;
+Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) {
+  NodePtr node = NewNode(Node::Kind::kApply);
   node->children.push_back(std::move(function));
   for (NodePtr& arg : args) node->children.push_back(std::move(arg));
   return Checked(std::move(node));
@@ -103,186 +99,110 @@ Parser::Result Parser::Expression() {
   if (AtEndOfExpression()) return NodePtr();
   const Saved<int> level(depth_, depth_ + 1);
   if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
-  return ExpressionUnguarded();
+  TS_ASSIGN_OR_RETURN(Parsed left, Term());
+  return AfterTerm(std::move(left));
 }
 
 Parser::Result Parser::RequiredExpression(std::string_view after) {
   TS_ASSIGN_OR_RETURN(NodePtr node, Expression());
-  // `1+` is a projection.
   if (node == nullptr) return NyiError(after);
   return node;
 }
 
-Parser::Result Parser::ExpressionUnguarded() {
-  TS_ASSIGN_OR_RETURN(NodePtr left, Term());
-  return AfterTerm(std::move(left));
-}
-
-Parser::Result Parser::AfterTerm(NodePtr left) {
-  if (AtEndOfExpression()) return left;
-  std::vector<NodePtr> args;
-  if (const Builtin* infix = InfixAt(); infix != nullptr) {
-    const Token token = Take();
-    if (Peek().kind == TokenKind::kOpen && Peek().text == "[" && !Peek().after_blank) {
-      return NyiError(token.text);  // `x +[1;2]` applies x to a result: nobody writes it.
-    }
-    TS_ASSIGN_OR_RETURN(NodePtr right, RequiredExpression(token.text));
-    args.push_back(std::move(left));
+// What stands behind a term decides what the term is: an argument of a verb, a function, a name
+// that is assigned.
+Parser::Result Parser::AfterTerm(Parsed left) {
+  if (AtEndOfExpression()) return std::move(left.node);
+  if (AtAssignment(*left.node)) return Assignment(std::move(left.node));
+  if (left.verb) {
+    // An operator needs something on its left: q's functions of one argument have names.
+    if (left.node->kind == Node::Kind::kFunction) return NyiError(left.node->function->name);
+    TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
+    std::vector<NodePtr> args;
     args.push_back(std::move(right));
-    return MakeApply(Function(*infix), std::move(args));
+    return MakeApply(std::move(left.node), std::move(args));
   }
-  if (Peek().kind == TokenKind::kOperator) return NyiError(Peek().text);
-  TS_ASSIGN_OR_RETURN(NodePtr right, RequiredExpression(Peek().text));
+  TS_ASSIGN_OR_RETURN(Parsed next, Term());
+  if (next.verb) return Infix(std::move(left.node), std::move(next.node));
+  return AppliedTo(std::move(left.node), std::move(next));
+}
+
+// x + y; with nothing on the right a projection.
+Parser::Result Parser::Infix(NodePtr left, NodePtr verb) {
+  TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
+  std::vector<NodePtr> args;
+  args.push_back(std::move(left));
   args.push_back(std::move(right));
-  return MakeApply(std::move(left), std::move(args));
+  return MakeApply(std::move(verb), std::move(args));
 }
 
-// A primary with the brackets behind it.
-Parser::Result Parser::Term() {
-  TS_ASSIGN_OR_RETURN(NodePtr node, Primary());
-  while (Peek().Is(TokenKind::kOpen, "[")) {
-    TS_ASSIGN_OR_RETURN(std::vector<NodePtr> args, Bracketed());
-    if (args.size() == 1 && args.front() == nullptr) {
-      TS_ASSIGN_OR_RETURN(args.front(), Constant(Value()));  // f[] passes the generic null.
-    }
-    for (const NodePtr& arg : args) {
-      if (arg == nullptr) return NyiError("[;]");  // A projection.
-    }
-    TS_ASSIGN_OR_RETURN(node, MakeApply(std::move(node), std::move(args)));
+// f x, where x goes on to the end of the expression.
+Parser::Result Parser::AppliedTo(NodePtr function, Parsed right) {
+  const Saved<int> level(depth_, depth_ + 1);
+  if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
+  TS_ASSIGN_OR_RETURN(NodePtr argument, AfterTerm(std::move(right)));
+  std::vector<NodePtr> args;
+  args.push_back(std::move(argument));
+  return MakeApply(std::move(function), std::move(args));
+}
+
+// A name, or items of what it names.
+bool Parser::IsAssignable(const Node& left) const {
+  if (left.kind == Node::Kind::kName) return true;
+  return left.kind == Node::Kind::kApply && left.children[0]->kind == Node::Kind::kName;
+}
+
+bool Parser::AtAssignment(const Node& left) const {
+  if (Peek().kind != TokenKind::kOperator) return false;
+  if (Peek().text == ":") return true;
+  if (!IsAssignable(left)) return false;
+  if (Peek().text == "::") return true;
+  const Token& next = Peek(1);
+  return FindBuiltin(Peek().text) != nullptr && next.Is(TokenKind::kOperator, ":") &&
+         !next.after_blank;
+}
+
+// name:x, name+:x, name[i]:x, name::x
+Parser::Result Parser::Assignment(NodePtr left) {
+  if (!IsAssignable(*left)) {
+    return QError(absl::StatusCode::kInvalidArgument, "assign", "only names are assigned");
   }
-  return node;
-}
-
-Parser::Result Parser::Primary() {
-  switch (Peek().kind) {
-    case TokenKind::kNumber:
-      return Numbers();
-    case TokenKind::kString: {
-      const std::string_view quoted = Take().text;
-      TS_ASSIGN_OR_RETURN(Value text, ParseString(quoted.substr(1, quoted.size() - 2)));
-      return Constant(std::move(text));
-    }
-    case TokenKind::kSymbol:
-      return Symbols();
-    case TokenKind::kName:
-      return NamePrimary();
-    case TokenKind::kOperator:
-      return OperatorPrimary();
-    case TokenKind::kOpen:
-      return Parenthesised();
-    case TokenKind::kLambda:
-      return NyiError("{");
-    default:
-      return Unexpected(Peek());
-  }
-}
-
-// Words of digits side by side are one vector.
-Parser::Result Parser::Numbers() {
-  std::vector<std::string_view> words;
-  do {
-    words.push_back(Take().text);
-  } while (Peek().kind == TokenKind::kNumber && Peek().after_blank);
-  TS_ASSIGN_OR_RETURN(Value value, ParseNumbers(words));
-  return Constant(std::move(value));
-}
-
-Parser::Result Parser::Symbols() {
-  std::string_view text = Take().text.substr(1);
-  SymbolVector names;
-  for (;;) {
-    const size_t end = text.find('`');
-    names.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) break;
-    text.remove_prefix(end + 1);
-  }
-  if (names.size() == 1) return Constant(Value::Symbol(names[0]));
-  return Constant(Value::Symbols(std::move(names)));
-}
-
-Parser::Result Parser::NamePrimary() {
-  const Token token = Take();
-  if (token.text == "select" || token.text == "exec") return QueryExpression(token.text == "exec");
-  if (const Builtin* builtin = FindBuiltin(token.text)) return Function(*builtin);
-  if (IsReservedWord(token.text)) return NyiError(token.text);
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kName;
-  node->name = token.text;
-  return node;
-}
-
-// An operator where a value may stand: `+[1;2]`, `(+)`.
-Parser::Result Parser::OperatorPrimary() {
-  const Token token = Take();
-  if (token.text == "$" && Peek().Is(TokenKind::kOpen, "[")) return Cond(token);
-  if (token.text == "::" && AtEndOfExpression()) return Constant(Value());
-  const Builtin* builtin = FindBuiltin(token.text);
-  const bool noun = Peek().Is(TokenKind::kOpen, "[") || AtEndOfExpression();
-  if (builtin == nullptr || !noun) return NyiError(token.text);
-  return Function(*builtin);
-}
-
-// The items between [ and ]; a null pointer where there is nothing.
-absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
-  const Token open = Take();
-  const Saved<bool> comma(comma_ends_, false);
-  std::vector<NodePtr> items;
-  for (;;) {
-    TS_ASSIGN_OR_RETURN(NodePtr item, Expression());
-    items.push_back(std::move(item));
-    if (Peek().kind != TokenKind::kSemicolon) break;
+  NodePtr node = NewNode(Node::Kind::kAssign);
+  const Token how = Take();
+  if (how.text != ":" && how.text != "::") {
+    node->function = FindBuiltin(how.text);
     Take();
   }
-  TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, "]", open));
-  return items;
-}
-
-// $[test;a;b], or $[x;y], which is the cast x$y.
-Parser::Result Parser::Cond(const Token& dollar) {
-  TS_ASSIGN_OR_RETURN(std::vector<NodePtr> items, Bracketed());
-  if (items.size() == 2 && items[0] != nullptr && items[1] != nullptr) {
-    return MakeApply(Function(*FindBuiltin(dollar.text)), std::move(items));
-  }
-  if (items.size() < 3) return NyiError("$[;]");
-  if (items.size() % 2 == 0) return NyiError("$[;;;]");
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kCond;
-  for (NodePtr& item : items) {
-    if (item == nullptr) {
-      TS_ASSIGN_OR_RETURN(item, Constant(Value()));
+  // Outside of a lambda q would make a view of it.
+  if (how.text == "::" && lambda_ == nullptr) return NyiError("::");
+  const bool indexed = left->kind == Node::Kind::kApply;
+  node->name = indexed ? left->children[0]->name : left->name;
+  if (how.text != "::" && lambda_ != nullptr && !indexed) lambda_->locals.push_back(node->name);
+  TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
+  node->children.push_back(std::move(value));
+  for (size_t i = 1; indexed && i < left->children.size(); ++i) {
+    NodePtr& index = left->children[i];
+    if (index == nullptr) {
+      TS_ASSIGN_OR_RETURN(index, Constant(Value()));
     }
-    node->children.push_back(std::move(item));
+    node->children.push_back(std::move(index));
   }
   return Checked(std::move(node));
-}
-
-// (), (x), (x;y) or a table.
-Parser::Result Parser::Parenthesised() {
-  const Token open = Take();
-  if (open.text == "[") return NyiError("[");  // A block of expressions.
-  const Saved<bool> comma(comma_ends_, false);
-  if (Peek().Is(TokenKind::kOpen, "[")) return TableLiteral(open);
-  if (Peek().Is(TokenKind::kClose, ")")) {
-    Take();
-    return Constant(Value::List({}));
-  }
-  auto list = std::make_unique<Node>();
-  list->kind = Node::Kind::kList;
-  for (;;) {
-    TS_ASSIGN_OR_RETURN(NodePtr item, Expression());
-    if (item == nullptr && Peek().kind != TokenKind::kEnd) return NyiError("(;)");  // A projection.
-    if (item != nullptr) list->children.push_back(std::move(item));
-    if (Peek().kind != TokenKind::kSemicolon) break;
-    Take();
-  }
-  TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, ")", open));
-  if (list->children.size() == 1) return std::move(list->children.front());
-  return Checked(std::move(list));
 }
 
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth) {
   TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
   return Parser(std::move(tokens), max_depth).Program();
+}
+
+absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget) {
+  if (text.size() > budget.max_text_bytes()) {
+    return LimitError("a text of {} bytes, at most {}", text.size(), budget.max_text_bytes());
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(text.size(), sizeof(Token)));
+  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
+  TS_RETURN_IF_ERROR(budget.Charge(tokens.size(), sizeof(Node)));
+  return Parser(std::move(tokens), budget.max_depth()).Program();
 }
 
 }  // namespace tickstack::query

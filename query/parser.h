@@ -1,10 +1,12 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "query/ast.h"
+#include "query/budget.h"
 
 namespace tickstack::query {
 
@@ -15,5 +17,11 @@ namespace tickstack::query {
 // nyi with its token; what q has not either is q's parse error (the token, or the open bracket).
 // `stack` beyond max_depth levels, of brackets or of operators in a row.
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth);
+
+// The same of a text that an evaluation came upon, or made: within its limits, and charged.
+absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget);
+
+// The name of a column that an expression without one gives it.
+std::string NameOfColumn(const Node& node);
 
 }  // namespace tickstack::query

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "query/errors.h"
+#include "query/parser.h"
 #include "query/parser_state.h"
 #include "query/table_view.h"
 
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t kColumnsMax = 4096;
 
 absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
+
+}  // namespace
 
 // How q names a column that has no name: after the first argument of the outermost function, and of
 // that one's, down to a name; weighted averages after what they average. `x` if that ends at no
@@ -27,14 +30,13 @@ std::string NameOfColumn(const Node& node) {
     case Node::Kind::kApply: {
       const Builtin* function = node.children[0]->function;
       const bool last = function != nullptr && function->names_by_last;
-      return NameOfColumn(last ? *node.children.back() : *node.children[1]);
+      const NodePtr& named = last ? node.children.back() : node.children[1];
+      return named == nullptr ? "x" : NameOfColumn(*named);
     }
     default:
       return "x";
   }
 }
-
-}  // namespace
 
 absl::StatusOr<NamedNode> Parser::NamedExpression() {
   NamedNode named;
@@ -50,8 +52,7 @@ absl::StatusOr<NamedNode> Parser::NamedExpression() {
 
 // ([key:x] a:y;b:z), behind its opening parenthesis.
 Parser::Result Parser::TableLiteral(const Token& open) {
-  auto table = std::make_unique<Node>();
-  table->kind = Node::Kind::kTable;
+  NodePtr table = NewNode(Node::Kind::kTable);
   UniqueNames names;
   for (const std::string_view close : {"]", ")"}) {
     if (close == "]") Take();
@@ -111,14 +112,28 @@ absl::Status Parser::QueryLimit(Query& query) {
   return Expect(TokenKind::kClose, "]", open);
 }
 
-Parser::Result Parser::QueryExpression(bool exec) {
+// What each verb must have, and must not.
+static absl::Status CheckPhrases(const Query& query) {
+  if (query.verb == Query::Verb::kUpdate && query.columns.empty()) {
+    return QError(absl::StatusCode::kInvalidArgument, "update", "no columns to update");
+  }
+  if (query.verb != Query::Verb::kDelete) return absl::OkStatus();
+  if (query.grouped) return NyiError("delete by");
+  const bool names = std::ranges::all_of(query.columns, [](const NamedNode& column) {
+    return !column.named && column.node->kind == Node::Kind::kName;
+  });
+  return names ? absl::OkStatus() : TypeError("delete of what is no column");
+}
+
+Parser::Result Parser::QueryExpression(Query::Verb verb) {
   auto query = std::make_unique<Query>();
-  query->exec = exec;
+  query->verb = verb;
+  const bool exec = verb == Query::Verb::kExec;
   if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
-    if (exec) return NyiError("exec[");
+    if (verb != Query::Verb::kSelect) return NyiError(exec ? "exec[" : "update[");
     TS_RETURN_IF_ERROR(QueryLimit(*query));
   }
-  if (AtName("distinct") && !exec) {  // Behind exec it is the function.
+  if (AtName("distinct") && verb == Query::Verb::kSelect) {  // Elsewhere it is the function.
     Take();
     query->distinct = true;
   }
@@ -129,6 +144,7 @@ Parser::Result Parser::QueryExpression(bool exec) {
     TS_RETURN_IF_ERROR(QueryColumns(query->groups));
     if (query->groups.empty()) return NyiError("by");
   }
+  TS_RETURN_IF_ERROR(CheckPhrases(*query));
   if (!AtName("from")) return ParseError("from", Peek().position, "a query without its from");
   Take();
   TS_ASSIGN_OR_RETURN(query->source, RequiredExpression("from"));
@@ -137,8 +153,7 @@ Parser::Result Parser::QueryExpression(bool exec) {
     TS_RETURN_IF_ERROR(QueryConditions(*query));
   }
 
-  auto node = std::make_unique<Node>();
-  node->kind = Node::Kind::kQuery;
+  NodePtr node = NewNode(Node::Kind::kQuery);
   int below = query->source->depth;
   for (const NamedNode& column : query->columns) below = std::max(below, column.node->depth);
   for (const NamedNode& group : query->groups) below = std::max(below, group.node->depth);

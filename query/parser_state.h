@@ -1,9 +1,12 @@
 #pragma once
 
-// The parser's state, and which of its files has what: parser.cc expressions, parser_query.cc the
-// phrases of queries and table literals. For those files alone.
+// The parser's state, and which of its files has what: parser.cc expressions, parser_terms.cc what
+// they are made of, parser_query.cc the phrases of queries and table literals. For those files
+// alone.
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -13,6 +16,13 @@
 #include "query/lexer.h"
 
 namespace tickstack::query {
+
+// The lambda that is being parsed.
+struct LambdaScope {
+  std::vector<std::string> parameters;
+  bool named_parameters = false;  // [a;b], not x, y and z.
+  std::vector<std::string> locals;
+};
 
 class Parser {
  public:
@@ -31,29 +41,50 @@ class Parser {
   bool AtName(std::string_view name) const { return Peek().Is(TokenKind::kName, name); }
   bool AtOperator(std::string_view text) const { return Peek().Is(TokenKind::kOperator, text); }
   bool AtEndOfExpression() const;
-  const Builtin* InfixAt() const;
   absl::Status Unexpected(const Token& token) const;
   absl::Status Expect(TokenKind kind, std::string_view text, const Token& opened);
 
+  NodePtr NewNode(Node::Kind kind);
   absl::StatusOr<NodePtr> Checked(NodePtr node) const;
-  Result Constant(Value value) const;
-  static NodePtr Function(const Builtin& builtin);
-  Result MakeApply(NodePtr function, std::vector<NodePtr> args) const;
+  Result Constant(Value value);
+  NodePtr FunctionNode(const Builtin& builtin);
+  Result MakeApply(NodePtr function, std::vector<NodePtr> args);
 
+  // A term, and whether it stands between its arguments: an operator, a keyword such as `in`, or an
+  // iterator on something.
+  struct Parsed {
+    NodePtr node;
+    bool verb = false;
+  };
   Result Expression();
   Result RequiredExpression(std::string_view after);
-  Result ExpressionUnguarded();
-  Result AfterTerm(NodePtr left);
-  Result Term();
-  Result Primary();
-  Result OperatorPrimary();
-  Result NamePrimary();
+  Result AfterTerm(Parsed left);
+  Result Infix(NodePtr left, NodePtr verb);
+  Result AppliedTo(NodePtr function, Parsed right);
+  absl::StatusOr<Parsed> Term();
+  absl::StatusOr<Parsed> Primary();
+  absl::StatusOr<Parsed> OperatorPrimary();
+  absl::StatusOr<Parsed> NamePrimary();
+  Result Brackets(NodePtr node);
+  std::optional<Iterator> IteratorAt() const;
+
+  bool IsAssignable(const Node& left) const;
+  bool AtAssignment(const Node& left) const;
+  Result Assignment(NodePtr left);
+
   Result Numbers();
   Result Symbols();
   Result Parenthesised();
+  Result Name(const Token& token);
+  Result Return();
+  absl::StatusOr<Parsed> Signal(const Token& quote);
+  Result Control(Node::Kind kind);
+  Result LambdaExpression();
+  absl::Status Parameters(LambdaScope& scope);
+  Result Statements(Node::Kind kind, std::vector<NodePtr> statements);
   Result TableLiteral(const Token& open);
   Result Cond(const Token& dollar);
-  Result QueryExpression(bool exec);
+  Result QueryExpression(Query::Verb verb);
   absl::Status QueryLimit(Query& query);
   absl::Status QueryColumns(std::vector<NamedNode>& columns);
   absl::Status QueryConditions(Query& query);
@@ -64,6 +95,8 @@ class Parser {
   size_t at_ = 0;
   int max_depth_;
   int depth_ = 0;
+  size_t nodes_ = 0;
+  LambdaScope* lambda_ = nullptr;  // nullptr: not in one.
   bool comma_ends_ = false;  // Inside a phrase of a query: a comma separates, it does not join.
 };
 

@@ -8,6 +8,7 @@
 #include "query/evaluator.h"
 #include "query/filter.h"
 #include "query/table_view.h"
+#include "query/variables.h"
 
 namespace tickstack::query {
 namespace {
@@ -62,6 +63,7 @@ void EachPiece(const StoredParts& parts, const RowSet& rows, F f) {
 std::shared_ptr<const StoredTable> StoredSource(Context& context, const Node& source) {
   if (source.kind != Node::Kind::kName) return nullptr;
   if (context.scope != nullptr && context.scope->view->Find(source.name) >= 0) return nullptr;
+  if (context.variables.Has(source.name)) return nullptr;
   if (context.environment.FindTable(source.name).has_value()) return nullptr;
   return context.environment.FindStored(source.name);
 }
@@ -86,7 +88,7 @@ absl::StatusOr<PrunedParts> PruneParts(Context& context,
       Look(*condition, table->schema(), mentions);
       if (!mentions.partition || mentions.others) break;
       const Scope scope{&partitions, kept};
-      Context inner{context.environment, context.budget, &scope};
+      Context inner = context.Inside(scope);
       TS_ASSIGN_OR_RETURN(const Value flags, EvaluateToValue(inner, *condition));
       TS_ASSIGN_OR_RETURN(RowSet passed, Keep(*kept, flags));
       kept = std::make_shared<const RowSet>(std::move(passed));

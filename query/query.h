@@ -28,8 +28,8 @@ namespace tickstack::query {
 
 class StoredTable;
 
-// What an expression can reach. Nothing else is reachable: no files, no processes, no network, no
-// assignment. Each process that answers queries implements it.
+// What an expression can reach. Nothing else is reachable: no files, no processes, no network. Names
+// that it assigns are the request's own. Each process that answers queries implements it.
 //
 // Threads: one evaluation calls it from one thread; an implementation that is shared between
 // threads does its own locking.
@@ -58,7 +58,10 @@ class Environment {
 // Bounds on one evaluation. They hold against hostile text: what would pass one is an error before
 // the memory or the stack is used.
 struct Limits {
-  int max_depth = 200;                        // Of nesting, and of operators in a row: `stack`.
+  int max_depth = 200;  // Of nesting, and of operators in a row: `stack`.
+  // Of evaluation: expressions within expressions, over all calls of lambdas that are under way.
+  // `stack`.
+  int max_levels = 2000;
   size_t max_text_bytes = size_t{1} << 20;    // `limit`.
   size_t max_result_bytes = size_t{1} << 30;  // Of the result and of each step of it: `limit`.
   // Where the large blocks of results and temporaries live; nullptr: malloc's. The result's may be
@@ -92,7 +95,7 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 // Evaluates a request as it came off the wire:
 //   "text"                   Evaluate()
 //   (f; x; y...)             f applied to the values: f is a string or char (text of an expression,
-//                            often a name), a symbol (a name) or a lambda's text that is known here
+//                            often a name or a lambda), a symbol (a name) or a function
 //   `f`x`y                   the same: a list of symbols collapses to a vector on its way here
 //   `name                    the value of that name
 //   anything else            itself

@@ -2,6 +2,7 @@
 // Method: the values that node-q, kola, PyKX, qPython, kdbgo and Grafana's plug-in were seen to
 // send.
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "query/query.h"
@@ -36,6 +37,48 @@ TEST_F(Request, AFunctionInFrontOfAListIsCalled) {
             "`time`sym`bid`ask`bsize");
 }
 
+TEST_F(Request, ALambdaInFrontOfAListIsCalled) {
+  EXPECT_EQ(Ask(ListOf({Value::String("{x+y}"), Value::Long(2), Value::Long(3)})), "5");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("{x+y}"), Value::Long(2), Value::Long(3)})), "5");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("{[t;s] exec price from t where sym=s}"),
+                        Value::Symbol("trade"), Value::Symbol("bac")})),
+            "13.75 14");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("{x}"), Value::Symbol("a")})), "`a");
+}
+
+// What a query answers as a function comes back as one.
+TEST_F(Request, FunctionsTravel) {
+  for (const std::string_view text :
+       {"{x+1}", "(1+)", "{x+y}[1]", "+/", "sums", "max", "neg", "-[;1]", "{x,y}\\:[;3]",
+        "'[neg;{x-1}]", "(+/')", "{x+y}/", "(2#)", "enlist"}) {
+    const absl::StatusOr<Value> function = Evaluate(text, environment_);
+    ASSERT_TRUE(function.ok()) << text << function.status();
+    EXPECT_TRUE(function->is_function()) << text;
+    const Value request = ListOf({*function, Value::Longs({1, 2})});
+    EXPECT_EQ(Ask(request), environment_.Ask("(" + std::string(text) + ") 1 2")) << text;
+  }
+}
+
+// The bytes are those of kdb+ (docs/q.md).
+TEST_F(Request, PrimitivesTravelByNumber) {
+  const auto bytes_of = [&](std::string_view text) {
+    std::string hex;
+    const absl::StatusOr<Value> function = Evaluate(text, environment_);
+    for (const std::byte byte : function->function_bytes()) {
+      hex += fmt::format("{:02x}", static_cast<int>(byte));
+    }
+    return hex;
+  };
+  EXPECT_EQ(bytes_of("::"), "6500");
+  EXPECT_EQ(bytes_of("(+)"), "6601");
+  EXPECT_EQ(bytes_of("neg"), "6502");
+  EXPECT_EQ(bytes_of("enlist"), "6529");
+  EXPECT_EQ(bytes_of("within"), "6618");
+  EXPECT_EQ(bytes_of("+/"), "6b6601");
+  EXPECT_EQ(bytes_of("+[;1]"), "6803000000660165fff90100000000000000");
+  EXPECT_EQ(bytes_of("{x+y}"), "64000a00050000007b782b797d");
+}
+
 TEST_F(Request, SymbolsThatCollapsedIntoAVectorAreACall) {
   EXPECT_EQ(Ask(Value::Symbols({".t.echo", "trade", ""})), "(`trade;`)");
   EXPECT_EQ(Ask(Value::Symbols({".t.echo"})), ",::");
@@ -49,8 +92,9 @@ TEST_F(Request, ASymbolIsTheValueOfItsName) {
 TEST_F(Request, WhatCannotBeCalledIsAnError) {
   EXPECT_EQ(Ask(ListOf({Value::Long(1), Value::Long(2)})), "'type");
   EXPECT_EQ(Ask(ListOf({Value::String("nope"), Value::Long(2)})), "'nope");
-  EXPECT_EQ(Ask(ListOf({Value::String("{x+y}"), Value::Long(2)})), "'nyi: {");
-  EXPECT_EQ(Ask(ListOf({Value::Lambda("{x+y}"), Value::Long(2)})), "'nyi: {");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("{x"), Value::Long(2)})), "'{");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("x+1"), Value::Long(2)})), "'type");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("system"), Value::String("ls")})), "'nyi: system");
   EXPECT_EQ(Ask(ListOf({Value::String(""), Value::Long(2)})), "'type");
   EXPECT_EQ(Ask(Value::List({})), "()");
   EXPECT_EQ(Ask(Value::List(std::vector<Value>(10, Value::String("max")))), "'rank");

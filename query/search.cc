@@ -175,6 +175,37 @@ std::vector<Value> ItemsOf(const Value& x) {
   return items;
 }
 
+// x and y have one type. A hash an item of either.
+template <typename KeyAt, typename Key>
+Value FindKeys(size_t known, size_t wanted, KeyAt of_x, KeyAt of_y, Key) {
+  KeyTable<Key> keys;
+  ScratchVector<int64_t> first;
+  for (size_t i = 0; i < known; ++i) {
+    if (keys.NumberOf(of_x(i)) == first.size()) first.push_back(static_cast<int64_t>(i));
+  }
+  VectorWriter<int64_t> out(Type::kLong, wanted);
+  for (size_t i = 0; i < wanted; ++i) {
+    const Key key = of_y(i);
+    out.data()[i] = keys.Contains(key) ? first[keys.NumberOf(key)] : static_cast<int64_t>(known);
+  }
+  return std::move(out).Finish();
+}
+
+Value FindInVector(const Value& x, const Value& y) {
+  if (x.type() == Type::kSymbol) {
+    const auto names = [](const Value& value) {
+      return [&value](size_t i) { return value.is_atom() ? value.symbol() : value.symbols()[i]; };
+    };
+    return FindKeys(x.count(), y.count(), names(x), names(y), std::string_view());
+  }
+  return VisitElementType(x.type(), [&]<typename T>(std::type_identity<T>) {
+    const auto keys = [](std::span<const T> elements) {
+      return [elements](size_t i) { return KeyOf(elements[i]); };
+    };
+    return FindKeys(x.count(), y.count(), keys(x.span<T>()), keys(y.span<T>()), KeyOf(T{}));
+  });
+}
+
 Value JoinSymbols(const Value& x, const Value& y) {
   SymbolVector names;
   names.reserve(x.count() + y.count(), 0);
@@ -192,6 +223,40 @@ absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
   if (y.is_list()) return InList(x, y.items(), budget, 0);
   if (!IsAtomOrVector(y)) return TypeError("in a {}", NameOf(y.type()));
   return InNested(x, y, budget, 0);
+}
+
+absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
+  if (x.is_dict() && (x.keys().is_vector() || x.keys().is_list())) {
+    TS_ASSIGN_OR_RETURN(const Value at, Find(x.values(), y, budget));
+    ScratchVector<uint32_t> positions;
+    for (const int64_t position : at.span<int64_t>()) {
+      const bool found = static_cast<size_t>(position) < x.keys().count();
+      positions.push_back(found ? static_cast<uint32_t>(position) : kNoItem);
+    }
+    Value keys = TakeItems(x.keys(), positions);
+    return at.is_atom() ? ItemAt(keys, 0) : keys;
+  }
+  if (x.is_vector()) {
+    if (!IsAtomOrVector(y)) return TypeError("{} in a vector", NameOf(y.type()));
+    if (x.type() != y.type()) return TypeError("{} among {}s", NameOf(y.type()), NameOf(x.type()));
+    TS_RETURN_IF_ERROR(budget.Charge(x.count() + y.count(), 32));
+    Value positions = FindInVector(x, y);
+    return y.is_atom() ? ItemAt(positions, 0) : positions;
+  }
+  if (!x.is_list()) return TypeError("find in a {}", NameOf(x.type()));
+  const bool one =
+      x.count() == 0 || !(y.is_vector() || y.is_list()) || DepthOf(y) <= DepthOf(x.items().front());
+  TS_RETURN_IF_ERROR(budget.Charge(y.count(), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, one ? 1 : y.count());
+  for (size_t i = 0; i < (one ? 1 : y.count()); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Value item = one ? y : ItemAt(y, i);
+    const auto found =
+        std::ranges::find_if(x.items(), [&](const Value& z) { return Match(z, item); });
+    out.data()[i] = found - x.items().begin();
+  }
+  const Value positions = std::move(out).Finish();
+  return one ? ItemAt(positions, 0) : positions;
 }
 
 absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
@@ -266,6 +331,40 @@ absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.ChargeItems(items.size()));
   // An empty list takes the type of what is joined to it.
   if (x.is_list() && x.count() == 0 && !y.is_atom()) return y;
+  return Collapse(std::move(items));
+}
+
+absl::StatusOr<Value> Raze(Value x, Budget& budget) {
+  if (x.is_dict() && !x.is_keyed_table()) return Raze(x.values(), budget);
+  if (!x.is_list() || x.count() == 0) return x;
+  const std::vector<Value>& parts = x.items();
+  const auto simple = [](const Value& part) { return IsAtomOrVector(part) || part.is_list(); };
+  if (!std::ranges::all_of(parts, simple)) {  // Tables and dictionaries join as `,` has it.
+    Value joined = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) {
+      TS_ASSIGN_OR_RETURN(joined, Join(joined, parts[i], budget));
+    }
+    return joined;
+  }
+  if (parts.size() == 1) return parts[0].is_atom() ? Enlist(parts[0]) : parts[0];
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x)));
+  const Type type = parts[0].type();
+  const auto alike = [&](const Value& part) { return IsAtomOrVector(part) && part.type() == type; };
+  if (IsFixedWidth(type) && std::ranges::all_of(parts, alike)) {
+    size_t bytes = 0;
+    for (const Value& part : parts) bytes += part.elements().size();
+    ByteBuffer all;
+    all.reserve(bytes);
+    for (const Value& part : parts) all.Append(part.elements());
+    return Value::Vector(type, std::move(all));
+  }
+  std::vector<Value> items;
+  for (const Value& part : parts) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_RETURN_IF_ERROR(budget.ChargeItems(part.count()));
+    for (Value& item : ItemsOf(part)) items.push_back(std::move(item));
+  }
+  if (items.empty()) return parts.back();
   return Collapse(std::move(items));
 }
 

@@ -11,6 +11,10 @@ namespace tickstack::query {
 // `x in y`: for each item of x, is it an item of y; for a list y, is x itself one of its items.
 absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget);
 
+// `x?y`: where in x each item of y is, count x for those that are not there; in a list x, y itself
+// if it is of the kind of x's first item. Of a dictionary, the key of the value.
+absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
+
 // `x within y`: for each item of x, is it between y's two items, both included.
 absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget);
 
@@ -21,6 +25,9 @@ bool MatchesPattern(std::string_view text, std::string_view pattern);
 
 // The items of a vector or list without repetition, in order of first appearance.
 absl::StatusOr<Value> Distinct(const Value& x, Budget& budget);
+
+// All items of a list's items, one behind the other: what `,/` makes of it. Cost: that of the copy.
+absl::StatusOr<Value> Raze(Value x, Budget& budget);
 
 // x,y
 absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget);

@@ -17,6 +17,8 @@
 #include "query/grouped.h"
 #include "query/partitions.h"
 #include "query/sort.h"
+#include "query/update.h"
+#include "query/variables.h"
 
 namespace tickstack::query {
 namespace {
@@ -38,25 +40,29 @@ class QueryEvaluator {
 
   absl::StatusOr<Term> Run() {
     TS_RETURN_IF_ERROR(CheckRows(view_));
+    const bool reads = query_.verb == Query::Verb::kSelect || query_.is_exec();
     for (size_t i = 0; i < conditions_.size(); ++i) {
-      if (i + 1 == conditions_.size()) {
+      if (reads && i + 1 == conditions_.size()) {
         TS_ASSIGN_OR_RETURN(std::optional<Term> done, AggregateFiltered(*conditions_[i]));
         if (done.has_value()) return *std::move(done);
       }
       TS_RETURN_IF_ERROR(Apply(*conditions_[i]));
     }
+    const LeftRows left{rows_, symbols_};
+    if (query_.verb == Query::Verb::kUpdate) return UpdateTable(context_, query_, view_, left);
+    if (query_.verb == Query::Verb::kDelete) return DeleteFromTable(context_, query_, view_, left);
     if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
     TS_RETURN_IF_ERROR(MergeSymbols());
     TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
     if (query_.grouped) return Grouped();
-    return query_.exec ? Exec() : query_.distinct ? SelectDistinct() : Select();
+    return query_.is_exec() ? Exec() : query_.distinct ? SelectDistinct() : Select();
   }
 
  private:
   // Evaluates a node with the columns at `rows` in scope.
   absl::StatusOr<Term> EvaluateAt(const Node& node, const SharedRows& rows) {
     const Scope scope{&view_, rows};
-    Context inner{context_.environment, context_.budget, &scope};
+    Context inner = context_.Inside(scope);
     return EvaluateNode(inner, node);
   }
 
@@ -127,11 +133,15 @@ absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition cond
 // `column op right` by a kernel where there is one: the right side is evaluated once, and as long
 // as it does not go with the rows one by one it is a constant. false: it is of another form.
 absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
-  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3) return false;
+  const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
+  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3 ||
+      std::ranges::any_of(condition.children, is_missing)) {
+    return false;
+  }
   const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
   const std::optional<size_t> column = PlainColumn(*condition.children[1]);
   if (!kind.has_value() || !column.has_value()) return false;
-  if (!IsOfNoRows(*condition.children[2])) TS_RETURN_IF_ERROR(MergeSymbols());
+  if (!IsOfNoRows(*condition.children[2], view_)) TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Term right, EvaluateAt(*condition.children[2], rows_));
   if (auto* slice = std::get_if<Slice>(&right);
       slice != nullptr && kind->kind == Condition::Kind::kIn) {
@@ -198,7 +208,7 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
   }
   const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
   const std::optional<size_t> column = PlainColumn(*condition.children[1]);
-  if (!kind.has_value() || !column.has_value() || !IsOfNoRows(*condition.children[2]) ||
+  if (!kind.has_value() || !column.has_value() || !IsOfNoRows(*condition.children[2], view_) ||
       !IsFixedWidth(view_.columns[*column].type())) {
     return std::nullopt;
   }
@@ -214,7 +224,7 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
   TS_ASSIGN_OR_RETURN(std::optional<std::vector<Value>> values,
                       EvaluateOverFiltered(context_, Scope{&view_, rows_}, *filter, nodes));
   if (!values.has_value()) return std::nullopt;
-  if (query_.exec) return ExecOf(*std::move(values));
+  if (query_.is_exec()) return ExecOf(*std::move(values));
   TS_ASSIGN_OR_RETURN(Term table, SelectOf(*std::move(values)));
   return table;
 }
@@ -430,7 +440,7 @@ absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups,
                       MakeGroups(context_, query_.groups, view_, LeftRows{rows_, symbols_}, names));
-  if (query_.exec) return GroupedExec(*groups, names);
+  if (query_.is_exec()) return GroupedExec(*groups, names);
   if (query_.distinct) return NyiError("select distinct by");
   if (query_.columns.empty()) return LastRows(*groups, std::move(names));
 
@@ -456,8 +466,20 @@ absl::StatusOr<Term> QueryEvaluator::Grouped() {
 
 }  // namespace
 
+absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source) {
+  return QueryEvaluator(context, query, std::move(source), query.conditions).Run();
+}
+
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
-  if (const std::shared_ptr<const StoredTable> stored = StoredSource(context, *query.source)) {
+  std::optional<std::string> variable;
+  const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
+  if (changes) {
+    TS_ASSIGN_OR_RETURN(variable, VariableToChange(context, *query.source));
+  }
+  // What is changed has all its rows, whichever partitions the conditions leave.
+  const std::shared_ptr<const StoredTable> stored =
+      changes ? nullptr : StoredSource(context, *query.source);
+  if (stored != nullptr) {
     TS_ASSIGN_OR_RETURN(PrunedParts pruned, PruneParts(context, stored, query.conditions));
     return QueryEvaluator(context, query, ViewOf(std::move(pruned.parts)),
                           std::span(query.conditions).subspan(pruned.conditions))
@@ -465,7 +487,10 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
   }
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(source)));
-  return QueryEvaluator(context, query, std::move(view), query.conditions).Run();
+  TS_ASSIGN_OR_RETURN(Term result, EvaluateQueryOver(context, query, std::move(view)));
+  if (!variable.has_value()) return result;
+  TS_RETURN_IF_ERROR(AssignName(context, *variable, std::move(result)));
+  return Term(Value::Symbol(*variable));
 }
 
 }  // namespace tickstack::query

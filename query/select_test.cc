@@ -71,7 +71,7 @@ TEST(Select, GroupsBySeveralColumnsAndExpressions) {
       {"select sum size by sym from trade where price>20", "([sym:,`aig]size:,400i)"},
       {"select max size from select sum size by sym from trade", "([]size:,600i)"},
       {"select from (select sum size by sym from trade) where size>500", "([sym:,`bac]size:,600i)"},
-      {"select sym from trade where size=(max;size)1", "'nyi: max"},
+      {"select sym from trade where size=(max;size)1", "([]sym:`aig`bac`aig`bac)"},
       {"select size from trade where price=(max price)-0.25", "([]size:,300i)"},
       {"select size from trade where i=last i", "([]size:,400i)"},
       {"select size from trade where sym in exec distinct sym from quote where bid>20",

@@ -6,19 +6,21 @@
 #include "absl/status/statusor.h"
 #include "query/budget.h"
 #include "query/column.h"
+#include "query/function.h"
 #include "query/query.h"
 #include "query/table_view.h"
 #include "table/value.h"
 
 namespace tickstack::query {
 
-struct Builtin;
+class Variables;
 
 // What an expression evaluates to: a value; a column or table that nobody has copied yet; or a
-// built-in function.
-using Term = std::variant<Value, Slice, TableView, const Builtin*>;
+// function.
+using Term = std::variant<Value, Slice, TableView, Function>;
 
-// Copies out what is not a value yet. A function is the error nyi: no client can use one.
+// Copies out what is not a value yet. A function becomes the bytes that stand for it on the wire
+// (function_value.h).
 absl::StatusOr<Value> ToValue(Term term, Budget& budget);
 
 // The names that stand for columns inside a query, and the rows that it still looks at.
@@ -31,10 +33,16 @@ struct Scope {
 struct Context {
   Environment& environment;
   Budget& budget;
+  Variables& variables;          // Names that the request and its lambdas assigned.
   const Scope* scope = nullptr;  // nullptr: not inside a query.
+
+  // The same inside a query, outside of any.
+  Context Inside(const Scope& of) const { return {environment, budget, variables, &of}; }
+  Context Outside() const { return {environment, budget, variables, nullptr}; }
 };
 
-// A function of the subset. A later one is an entry in a table of the files builtins_*.cc.
+// A function of the subset. A later one is an entry in a table of the files builtins_*.cc. Given
+// fewer than `min_args` arguments it is a projection, and `apply` is not called.
 struct Builtin {
   std::string_view name;
   size_t min_args;
@@ -53,13 +61,19 @@ SymbolVector BuiltinNames();
 // Checks the count of arguments and applies.
 absl::StatusOr<Term> Apply(Context& context, const Builtin& builtin, std::span<Term> args);
 
-// x[i], x[i;j]: indexes a vector, list, dictionary or table; calls what a symbol names.
+// Applies anything that can be applied: a function, a value that stands for one, the name of one as
+// a symbol; or indexes a vector, list, dictionary or table, at depth if there are several
+// arguments. The generic null as an index stands for all of that level, as in x[;1].
+//
+// Errors: `rank` for too many arguments, `stack` when calls are nested too deeply, `type` for what
+// cannot be applied, and what the function says.
 absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args);
 
-// The value, table or function that a name stands for; columns of the scope first.
+// The value, table or function that a name stands for: a column of the scope, a variable of the
+// lambda or of the request, a clock, a table, a value of the process, a built-in.
 absl::StatusOr<Term> FindName(Context& context, std::string_view name);
 
-// Calls a function by name: a built-in, a function of the process, or indexes a table or value.
+// Calls a function by name: one of those, or a function of the process.
 absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span<Term> args);
 
 // A table by value, or by name as a symbol.

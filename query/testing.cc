@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "base/time.h"
 #include "query/elements.h"
+#include "query/function_value.h"
 
 namespace tickstack::query {
 namespace {
@@ -190,6 +191,7 @@ std::string Show(const Value& value) {
   if (value.is_atom_of(Type::kSymbol)) return fmt::format("`{}", value.symbol());
   if (value.is_atom()) return ShowFixedWidth(value);
   if (value.is_vector()) return ShowVector(value);
+  if (value.is_function()) return FunctionText(value);
   return fmt::format("<{}>", NameOf(value.type()));
 }
 

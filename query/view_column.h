@@ -63,6 +63,10 @@ class ViewColumn {
   static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
   // The column, if nothing is left to gather or open; nullptr otherwise.
   const Column* gathered() const;
+  // It will be gathered when somebody needs its elements.
+  bool is_deferred() const {
+    return !column_.has_value() && deferred_ != nullptr && gathered() == nullptr;
+  }
   // Opens the files of a stored column. Who means to look at gathered() calls it before.
   absl::Status Open(Budget& budget) const;
   // The attribute that `meta` tells.

@@ -251,7 +251,9 @@ TEST_F(QueryClientsTest, SlowQueriesAreLoggedOnceASecond) {
   Start(options);
   testing::internal::CaptureStderr();
   EXPECT_TRUE(Ask("sum til 100000").ok());
-  EXPECT_TRUE(wire::Ask(address_, Value::List({Value::String("{x+y}"), Value::Long(1)}), 20s)
+  EXPECT_TRUE(wire::Ask(address_,
+                        Value::List({Value::String("{x+y}"), Value::Symbol("a"), Value::Long(1)}),
+                        20s)
                   .status()
                   .message()
                   .size() > 0);

@@ -1,0 +1,1 @@
+select max price by 0D00:05 xbar from trade where price=

@@ -1,0 +1,1 @@
+delete time,cond from trade

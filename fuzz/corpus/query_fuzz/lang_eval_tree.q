@@ -1,0 +1,1 @@
+eval(+;1;(max;(enlist;1;2)))

@@ -1,0 +1,1 @@
+select from trade where price=(max;price)fby sym

@@ -1,0 +1,1 @@
+![trade;();0b;`time`cond]

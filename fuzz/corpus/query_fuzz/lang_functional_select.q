@@ -1,0 +1,1 @@
+?[trade;enlist(=;`sym;enlist`aig);(enlist`sym)!enlist`sym;`a`b!((max;`price);(count;`i))]

@@ -1,0 +1,1 @@
+![trade;enlist(>;`size;150);0b;(enlist`price)!enlist(*;2;`price)]

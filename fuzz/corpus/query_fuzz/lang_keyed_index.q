@@ -1,0 +1,1 @@
+(select sum size by sym from trade)[`bac;`size]

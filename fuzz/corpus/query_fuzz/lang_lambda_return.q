@@ -1,0 +1,1 @@
+{[a;b] if[a>b;:`more];while[a<b;a+:1];a}[1;5]

@@ -1,0 +1,1 @@
+update m:max price,p:price-avg price by sym from trade where size>100

@@ -1,0 +1,1 @@
+update sym:`x,size:1i from trade where price>20

@@ -1,0 +1,1 @@
+value"a:1;a+1";value(`max;1 2)

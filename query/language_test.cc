@@ -1,0 +1,654 @@
+// Goal: functions as values, statements and what goes with them mean what the public reference
+// (code.kx.com/q/ref, code.kx.com/q/basics) says.
+// Method: pairs of an expression and its result, a table per chapter.
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "query/pair_testing.h"
+#include "query/testing.h"
+
+namespace tickstack::query {
+namespace {
+
+TEST(Language, LambdasTakeArguments) {
+  constexpr Pair kPairs[] = {
+      {"{x+y}[1;2]", "3"},
+      {"{x}[5]", "5"},
+      {"{x*x} 3", "9"},
+      {"{x*x} 1 2 3", "1 4 9"},
+      {"{[a;b] a-b}[5;3]", "2"},
+      {"{[a] a:a+1; a*2}[4]", "10"},
+      {"{z}[1;2;3]", "3"},
+      {"{1}[]", "1"},
+      {"{[]7}[]", "7"},
+      {"{x;}[1]", "::"},
+      {"{}[1]", "::"},
+      {"{[a;b;c;d;e;f;g;h] a+h}[1;2;3;4;5;6;7;8]", "9"},
+      {"{[a;b;c;d;e;f;g;h;i] a}[1]", "'params"},
+      {"{x+y}[1;2;3]", "'rank"},
+      {"{x}[1;2]", "'rank"},
+      {"{:x+1;100}[1]", "2"},
+      {"{if[x>2;:`big];`small} each 1 2 3", "`small`small`big"},
+      {"{$[x>0;:`up;x<0;:`down;()];`flat} each 5 -5 0", "`up`down`flat"},
+      {"{a:x;b:a*2;a+b}[3]", "9"},
+      {"{a}[]", "'a"},
+      {"{if[x;a:1];a}[0b]", "()"},
+      {"{[a] {x+a}[1]}[5]", "'a"},
+      {"{{x*2}[x]+1}[5]", "11"},
+      {"{$[x<2;1;x*.z.s x-1]}[5]", "120"},
+      {"f:{x+1};f f 1", "3"},
+      {"f:{$[x<2;x;f[x-1]+f[x-2]]};f 10", "55"},
+      {"{max}[][1 5 2]", "5"},
+      {"type {x}", "100h"},
+      {"type (+)", "102h"},
+      {"type max", "101h"},
+      {"type {x+y}[1]", "104h"},
+      {"type (+/)", "107h"},
+      {"type each ({x};+;max;+[1];'[neg;+];neg';+/;+\\;-':;+/:;+\\:)",
+       "100 102 101 104 105 106 107 108 109 110 111h"},
+      {"{x", "'{"},
+      {"{x]", "']"},
+      {"{[a;b a}", "'a"},
+      {"{[max] 1}", "'assign: max"},
+      {"{\"}\"}[]", "\"}\""},
+      {"{x} 1 / a comment }", "1"},
+      {"{[x]\n  y:x*2;\n  y+1}[4]", "9"},
+      {"(neg;{x*2})[1] 4", "8"},
+      {"(`a`b!({x+1};{x+2}))[`b] 5", "7"},
+      {"(`a`b!({x+1};{x+2}))[`b;5]", "7"},
+      {"count (max;min)", "2"},
+      {"count {x}", "1"},
+      {"{x}~{x}", "1b"},
+      {"{x}~{x+0}", "0b"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, AFunctionIsAResult) {
+  constexpr Pair kPairs[] = {
+      {"{x+y}", "{x+y}"},     {"max", "max"},
+      {"(+)", "+"},           {"+[1]", "+[..;]"},
+      {"+[;1]", "+[;..]"},    {"{x+y}[;2]", "{x+y}[;..]"},
+      {"+/", "+/"},           {"neg'", "neg'"},
+      {"{x+y}/:", "{x+y}/:"}, {"'[neg;+]", "'[neg;+]"},
+      {"(<>)", "'[not;=]"},   {"and", "&"},
+      {"deltas", "deltas"},   {"::", "::"},
+      {"(::)", "::"},         {"(1;::;2)", "(1;::;2)"},
+      {"(+;-)", "(+;-)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, MissingArgumentsMakeAProjection) {
+  constexpr Pair kPairs[] = {
+      {"+[1] 2", "3"},
+      {"(+[1]) 2 3", "3 4"},
+      {"(1+) 2", "3"},
+      {"(-[;1]) 5", "4"},
+      {"{x-y}[;1] 5", "4"},
+      {"{x-y}[10] 3", "7"},
+      {"{x+y+z}[1;;3] 2", "6"},
+      {"{x+y+z}[1][2][3]", "6"},
+      {"{x+y+z}[1;2] 3", "6"},
+      {"{x+y+z}[;;3][1] 2", "6"},
+      {"{x+y}[1][2;3]", "'rank"},
+      {"f:10*;f 5", "50"},
+      {"within[;2 4] 1 2 3 4 5", "01110b"},
+      {"(2#) each (1 2 3;4 5 6)", "(1 2;4 5)"},
+      {"(max each) (1 2;3 4)", "2 4"},
+      {"5 mavg 1 2", "'nyi: mavg"},
+      {"$[\"j\"] 1.5", "2"},
+      {"(`a`b!)1 2", "`a`b!1 2"},
+      {"aj[`sym`time] 1", "aj[..;..;]"},
+      {"select from trade where price=", "'type"},
+      {"exec max price from trade where price=", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, EachGoesItemByItem) {
+  constexpr Pair kPairs[] = {
+      {"neg each 1 2 3", "-1 -2 -3"},
+      {"{x*2} each 1 2 3", "2 4 6"},
+      {"count each (1 2;3;())", "2 1 0"},
+      {"count each (\"ab\";\"c\";\"\")", "2 1 0"},
+      {"sum each (1 2;3 4 5)", "3 12"},
+      {"max each (1 2;5 4)", "2 5"},
+      {"first each (1 2;5 4)", "1 5"},
+      {"{x} each ()", "()"},
+      {"{x+1} each `long$()", "()"},
+      {"{x} each 5", "5"},
+      {"neg each (1 2;3)", "(-1 -2;-3)"},
+      {"{x*10} each `a`b!1 2", "`a`b!10 20"},
+      {"{x`sym} each select sym from trade", "`aig`bac`aig`bac"},
+      {"{enlist[`s]!enlist x`sym} each 2#trade", "([]s:`aig`bac)"},
+      {"count each exec cond from trade", "2 0 1 2"},
+      {"select n:count each cond from trade", "([]n:2 0 1 2)"},
+      {"select count each cond from trade", "([]cond:2 0 1 2)"},
+      {"1 2+'3 4", "4 6"},
+      {"1 2,'3 4", "(1 3;2 4)"},
+      {"1,'3 4", "(1 3;1 4)"},
+      {"1 2,'3 4 5", "'length"},
+      {",'[1 2;3 4]", "(1 3;2 4)"},
+      {"{x+y+z}'[1 2;3 4;5 6]", "9 12"},
+      {"{x+y+z}'[1 2;3;5 6]", "9 11"},
+      {"{x+1}'[1 2]", "2 3"},
+      {"neg'[1 2]", "-1 -2"},
+      {"{x} peach 1 2", "1 2"},
+      {"1 2,\\:3 4", "(1 3 4;2 3 4)"},
+      {"1 2,/:3 4", "(1 2 3;1 2 4)"},
+      {"1 2 3+/:10 20", "(11 12 13;21 22 23)"},
+      {"1 2 3+\\:10 20", "(11 21;12 22;13 23)"},
+      {"(1 2 3+/:10 20)~flip 1", "'nyi: flip"},
+      {"10+/:1 2", "11 12"},
+      {"10 20+/:5", "15 25"},
+      {"{x-y}\\:[1 2;10]", "-9 -8"},
+      {"{x,y}/:\\:[`a`b;`c`d]", "((`a`c;`a`d);(`b`c;`b`d))"},
+      {"`a`b=/:`a`b", "(10b;01b)"},
+      {"\"abc\" in/: (\"ax\";\"bc\")", "(100b;011b)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, OverAndScanAccumulate) {
+  constexpr Pair kPairs[] = {
+      {"+/1 2 3", "6"},
+      {"+/ 1 2 3", "6"},
+      {"(+/)1 2 3", "6"},
+      {"+/[1 2 3]", "6"},
+      {"+/[10;1 2 3]", "16"},
+      {"10+/1 2 3", "16"},
+      {"+/5", "5"},
+      {"+/`long$()", "0"},
+      {"+/()", "()"},
+      {"+/1 0N 2", "3"},
+      {"*/1 2 3 4", "24"},
+      {"-/10 1 2", "7"},
+      {"|/1 5 2", "5"},
+      {"&/4 1 2", "1"},
+      {",/(1 2;3;4 5)", "1 2 3 4 5"},
+      {",/(`a;`b`c)", "`a`b`c"},
+      {",/(1 2;`a)", "(1;2;`a)"},
+      {",/(\"ab\";\"c\")", "\"abc\""},
+      {",/()", "()"},
+      {"raze (1 2;3 4)", "1 2 3 4"},
+      {"raze ((1;`a);(2;`b))", "(1;`a;2;`b)"},
+      {"raze 1 2", "1 2"},
+      {"raze (();1 2)", "1 2"},
+      {"{x+y}/[1 2 3]", "6"},
+      {"{x+y}/[0;1 2 3]", "6"},
+      {"0{x+y}/1 2 3", "6"},
+      {"{x,y}/[();1 2 3]", "1 2 3"},
+      {"{x+y*z}/[1;2 3;4 5]", "24"},
+      {"{x+y} over 1 2 3", "6"},
+      {"+ over 1 2 3", "'nyi: +"},
+      {"(+) over 1 2 3", "6"},
+      {"max over (1 2;5 3)", "5"},
+      {"+\\1 2 3", "1 3 6"},
+      {"+\\[10;1 2 3]", "11 13 16"},
+      {"10+\\1 2 3", "11 13 16"},
+      {"{x+y}\\[1 2 3]", "1 3 6"},
+      {"(+) scan 1 2 3", "1 3 6"},
+      {",\\[1 2 3]", "(1;1 2;1 2 3)"},
+      {"*\\1 2 3 4", "1 2 6 24"},
+      {"|\\1 3 2", "1 3 3"},
+      {"3{x*2}/1", "8"},
+      {"{x*2}/[3;1]", "8"},
+      {"{x*2}\\[3;1]", "1 2 4 8"},
+      {"0{x*2}/1", "1"},
+      {"0N{x*2}/1", "1"},
+      {"-3{x*2}/1", "1"},
+      {"{x<100}{x*2}/1", "128"},
+      {"{x*2}/[{x<100};1]", "128"},
+      {"{x*2}\\[{x<10};1]", "1 2 4 8 16"},
+      {"{x div 2}/100", "0"},
+      {"{x div 2}\\20", "20 10 5 2 1 0"},
+      {"{0.5*x+2%x}/1", "1.414213562"},
+      {"(1 2 0)\\0", "0 1 2"},
+      {"{(x+y)%2}\\[0f;8 8]", "4 6f"},
+      {"-':1 4 9 16", "1 3 5 7"},
+      {"-':[10;11 12]", "1 1"},
+      {"(-) prior 1 4 9", "1 3 5"},
+      {"{x-y}':[1 4 9]", "0N 3 5"},
+      {"{x,y}':[0;1 2]", "(1 0;2 1)"},
+      {"%':[2 4 8f]", "2 2 2f"},
+      {"+/(1 2;3 4)", "4 6"},
+      {"+\\(1 2;3 4)", "(1 2;4 6)"},
+      {"+/(1;2.5)", "3.5"},
+      {"{x+y}/[`a`b!1 2]", "3"},
+      {"+\\[`a`b!1 2]", "`a`b!1 3"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, NamesAreAssignedForTheRequest) {
+  constexpr Pair kPairs[] = {
+      {"a:1", "::"},
+      {"a:1;a", "1"},
+      {"a:1;b:a+1;a,b", "1 2"},
+      {"a:b:2;a+b", "4"},
+      {"1+a:2", "3"},
+      {"a:1;a+:5;a", "6"},
+      {"a:1 2;a,:3;a", "1 2 3"},
+      {"a:10;a-:3;a*:2;a", "14"},
+      {"a:1 2 3;a[1]:9;a", "1 9 3"},
+      {"a:1 2 3;a[0 2]:7 8;a", "7 2 8"},
+      {"a:1 2 3;a[0 2]:0;a", "0 2 0"},
+      {"a:1 2 3;a[1]+:10;a", "1 12 3"},
+      {"a:1 2 3;a[0 0]+:1;a", "3 2 3"},
+      {"a:1 2 3;a[]:0;a", "0 0 0"},
+      {"a:1 2 3;a[1]:`x;a", "'type"},
+      {"a:1 2 3;a[5]:1", "'length"},
+      {"a:1 2 3;a[0 1]:1 2 3", "'length"},
+      {"a:1 2 3;@[{a[0 1]:(5;`x)};0;0];a", "1 2 3"},
+      {"a:1 2 3;b:a;a[0]:9;b", "1 2 3"},
+      {"a:`a`b`c;a[1]:`z;a", "`a`z`c"},
+      {"a:(1;`b;2);a[1]:3;a", "1 3 2"},
+      {"a:(1 2;3 4);a[1;0]:9;a", "(1 2;9 4)"},
+      {"a:(1 2;3 4);a[;0]:9;a", "(9 2;9 4)"},
+      {"d:`a`b!1 2;d[`a]:9;d", "`a`b!9 2"},
+      {"d:`a`b!1 2;d[`c]:3;d", "`a`b`c!1 2 3"},
+      {"d:`a`b!1 2;d[`c]+:3;d[`a]+:3;d", "`a`b`c!4 2 3"},
+      {"d:()!();d[`a]:1;d", ",`a!,1"},
+      {"t:([]a:1 2);t[`b]:3 4;t", "([]a:1 2;b:3 4)"},
+      {"t:([]a:1 2);t[1;`a]:9;t", "([]a:1 9)"},
+      {"a[0]:1", "'a"},
+      {"{a::x};{a::x}[5];a", "5"},
+      {"{a:1;a::2;a}[]", "2"},
+      {"a:1;{a:2}[];a", "1"},
+      {"a:1;{a+x}[2]", "3"},
+      {"a::1", "'nyi: ::"},
+      {"trade:1", "'assign: trade"},
+      {"vtrade:1", "'assign: vtrade"},
+      {"trade[`price]:1", "'assign: trade"},
+      {"{trade::1}[]", "'assign: trade"},
+      {"max:1", "'assign"},
+      {".a.b:1", "'nyi: .a.b:"},
+      {".u.i:1", "'nyi: .u.i:"},
+      {"wj:1", "'nyi: wj"},
+      {"(1):2", "'assign"},
+      {"{[trade] count trade}[1 2 3]", "3"},
+      {"{[trade] select from trade}([]a:1 2)", "([]a:1 2)"},
+      {"t:select from trade;exec last price from t", "14f"},
+      {"s:`aig;exec price from trade where sym=s", "48.5 48.25"},
+      {"w:09:31 09:32;exec price from trade where sym in`aig`bac,time within w", "13.75 48.25"},
+      {"f:2;exec f*price from trade where i<2", "97 27.5"},
+      {"price:1;exec max price from trade", "48.5"},
+      {"exec {x-avg x} size from trade where sym=`aig", "-100 100f"},
+      {"select {max[x]-min x} price by sym from trade", "([sym:`aig`bac]price:0.25 0.25)"},
+      {"x:asc 3 1 2;attr x", "`s"},
+      {"d:2013.10.07D09:30:15;d.minute", "09:30"},
+      {"do[3;a:1];a", "1"},
+      {"a:0;do[5;a+:2];a", "10"},
+      {"a:1;while[a<100;a*:2];a", "128"},
+      {"a:0;if[1b;a:5;a+:1];a", "6"},
+      {"a:0;if[0b;a:5];a", "0"},
+      {"if[`a;1]", "'type"},
+      {"do[`a;1]", "'type"},
+      {"if[1b;1]", "::"},
+      {"$[1b;[a:1;a+1];0]", "2"},
+      {"$[0b;1;0b;2;3]", "3"},
+      {"$[0b;1;1b;2;3]", "2"},
+      {"[1;2]", "2"},
+      {"s:0;i:0;while[i<1000;s+:i;i+:1];s", "499500"},
+      {"x:til 1000;s:0;i:0;while[i<1000;s+:x i;i+:1];s", "499500"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, AtAndDotIndexAndApply) {
+  constexpr Pair kPairs[] = {
+      {"1 2 3@1", "2"},
+      {"neg@5", "-5"},
+      {"@[1 2 3;1]", "2"},
+      {"(1 2 3;4 5 6) . 1 2", "6"},
+      {"(1 2 3;4 5 6) . (0;1 2)", "2 3"},
+      {"{x+y} . 1 2", "3"},
+      {"{x} . enlist 5", "5"},
+      {"+ . 3 4", "'nyi: +"},
+      {"(+) . 3 4", "7"},
+      {"max . enlist 1 2", "2"},
+      {"1 2 3 . ()", "1 2 3"},
+      {"`max@1 2", "2"},
+      {"(`a`b!1 2)@`b", "2"},
+      {"(1 2 3;4 5 6)[1;2]", "6"},
+      {"(1 2 3;4 5 6)[;1]", "2 5"},
+      {"(1 2 3;4 5 6)[1;]", "4 5 6"},
+      {"(1 2 3;4 5 6)[0 1;1 2]", "(2 3;5 6)"},
+      {"(1 2 3;4 5 6)[;0 2]", "(1 3;4 6)"},
+      {"(1 2 3;4 5 6)[]", "(1 2 3;4 5 6)"},
+      {"(1 2 3;4 5 6)[5;1]", "0N"},
+      {"(`a`b!(1 2;3 4))[`b;0]", "3"},
+      {"(`a`b!(1 2;3 4))[;0]", "`a`b!1 3"},
+      {"(`a`b!(`x`y!1 2;`x`y!3 4))[`b;`x]", "3"},
+      {"trade[1;`price]", "13.75"},
+      {"trade[0 1;`price]", "48.5 13.75"},
+      {"trade[;`size]", "100 200 300 400i"},
+      {"(select sym,size from trade)[1]", "`sym`size!(`bac;200i)"},
+      {"(select sym,size from trade)[1 0]", "([]sym:`bac`aig;size:200 100i)"},
+      {"(select sum size by sym from trade)`bac", ",`size!,600i"},
+      {"(select sum size by sym from trade)[`bac;`size]", "600i"},
+      {"(select sum size by sym from trade)[`nope;`size]", "0Ni"},
+      {"(select sum size by sym from trade)`bac`aig", "([]size:600 400i)"},
+      {"(select sum size by sym from trade)([]sym:`bac`x)", "([]size:600 0Ni)"},
+      {"([a:1 1;b:`x`y]c:10 20)[(1;`y);`c]", "20"},
+      {"([a:1 1;b:`x`y]c:10 20)(1;`z)", ",`c!,0N"},
+      {"@[1 2 3;1;neg]", "1 -2 3"},
+      {"@[1 2 3;0 2;{x*10}]", "10 2 30"},
+      {"@[1 2 3;1;+;5]", "1 7 3"},
+      {"@[1 2 3;0 1;+;5 6]", "6 8 3"},
+      {"@[1 2 3;0 1;:;9]", "9 9 3"},
+      {"@[1 2 3;::;neg]", "-1 -2 -3"},
+      {"@[`a`b!1 2;`b;:;5]", "`a`b!1 5"},
+      {"@[`a`b!1 2;`c;:;5]", "`a`b`c!1 2 5"},
+      {"@[([]a:1 2;b:3 4);`a;neg]", "([]a:-1 -2;b:3 4)"},
+      {"@[1 2 3;0;:;`a]", "'type"},
+      {"@[1 2 3;7;neg]", "'length"},
+      {"@[\"abc\";1;:;\"X\"]", "\"aXc\""},
+      {"@[0#0;();:;1]", "`long$()"},
+      {".[(1 2;3 4);1 0;neg]", "(1 2;-3 4)"},
+      {".[(1 2;3 4);1 0;+;10]", "(1 2;13 4)"},
+      {".[(1 2;3 4);(::;0);:;9]", "(9 2;9 4)"},
+      {".[(1 2;3 4);(1;0 1);:;7 8]", "(1 2;7 8)"},
+      {".[1 2;();:;5]", "5"},
+      {".[`a`b!(1 2;3 4);(`b;1);:;9]", "`a`b!(1 2;3 9)"},
+      {"a:1 2;@[`a;0;:;5];a", "5 2"},
+      {"@[`trade;`price;:;1]", "'assign: trade"},
+      {".[`trade;();:;1]", "'assign: trade"},
+      {"(5) 1", "'type"},
+      {"1 . 2 3", "'type"},
+      {"{x} . 5", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, ErrorsAreSignalledAndTrapped) {
+  constexpr Pair kPairs[] = {
+      {"'oops", "'oops"},
+      {"'`oops", "'oops"},
+      {"'\"no such thing\"", "'no such thing"},
+      {"'1", "'stype"},
+      {"{'`bad}[]", "'bad"},
+      {"@[{1+`a};0;`caught]", "`caught"},
+      {"@[{1+`a};0;{x}]", "\"type\""},
+      {"@[{x*2};4;`caught]", "8"},
+      {"@[{'x};`mine;{\"got \",x}]", "\"got mine\""},
+      {".[{x+y};(1;`a);{x}]", "\"type\""},
+      {".[{x+y};1 2;{x}]", "3"},
+      {"@[nope;1;2]", "'nope"},
+      {"@[value;\"nope\";{x}]", "\"nope\""},
+      {"@[value;\"1+\";{x}]", "+[..;]"},
+      {"@[value;\"(1\";{x}]", ",\"(\""},
+      {"@[{til x};1000000000000;{x}]", "\"limit\""},
+      {"@[{2<count .s};(::);{0b}]", "0b"},
+      {"@[.t.fail;1;{x}]", "'.t.fail"},
+      {"@[{.t.fail x};1;{x}]", "\"no such luck\""},
+      {"{@[{'`a};x;{:`b}]}[1]", "`b"},
+      {"@[@[{'`a};;{'`b}];1;{x}]", ",\"b\""},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, ValueEvaluatesWithinTheSameBounds) {
+  constexpr Pair kPairs[] = {
+      {"value \"1+1\"", "2"},
+      {"value \"a:5\";a", "5"},
+      {"{a:1;value \"a\"}[]", "'a"},
+      {"value (+;1;2)", "3"},
+      {"value (`max;1 2)", "2"},
+      {"value (\"{x+y}\";1;2)", "3"},
+      {"value `a`b!1 2", "1 2"},
+      {"count value `vtrade", "4"},
+      {"value \"count trade\"", "4"},
+      {"value \"\"", "::"},
+      {"(value \"{x+1}\") 2", "3"},
+      {"value {x}", "'nyi: value of a function"},
+      {"value \"value \\\"1\\\"\"", "1"},
+      // Nothing that reaches out has a spelling.
+      {"value \"system \\\"ls\\\"\"", "'nyi: system"},
+      {"value \"\\\\ls\"", "'nyi: \\ls"},
+      {"value (`system;\"ls\")", "'system"},
+      {"`system \"ls\"", "'system"},
+      {"system \"ls\"", "'nyi: system"},
+      {"@[system;\"ls\";0]", "'nyi: system"},
+      {".[`system;enlist \"ls\"]", "'system"},
+      {"{system x} \"ls\"", "'nyi: system"},
+      {"value \"hopen 5010\"", "'nyi: hopen"},
+      {"(`hopen) 5010", "'hopen"},
+      {"value (`read0;`:x)", "'read0"},
+      {"`:x 1", "':x"},
+      {"0 \"1+1\"", "'type"},
+      {"5010 \"1+1\"", "'type"},
+      {"`:localhost:5010 \"1+1\"", "':localhost:5010"},
+      {"k)1", "')"},
+      {"q)1", "')"},
+      {".Q.s 1", "'.Q.s"},
+      {"`x set 1", "'nyi: set"},
+      {"exit 0", "'nyi: exit"},
+      {"getenv `HOME", "'nyi: getenv"},
+      {"-11!`:x", "'nyi: !"},
+      {"-9!0x01", "'nyi: !"},
+      {"(-8)!1", "'nyi: !"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, UpdateAndDeleteAnswerAChangedCopy) {
+  constexpr Pair kPairs[] = {
+      {"update a:a*2 from ([]a:1 2)", "([]a:2 4)"},
+      {"update a:`x from ([]a:1 2)", "([]a:`x`x)"},
+      {"update b:a+1,c:5 from ([]a:1 2)", "([]a:1 2;b:2 3;c:5 5)"},
+      {"update a:0 from ([]a:1 2 3) where a>1", "([]a:1 0 0)"},
+      {"update a:`x from ([]a:1 2 3) where a>1", "'type"},
+      {"update a:5i from ([]a:1 2 3) where a>1", "'type"},
+      {"update a:`x from ([]a:`a`b`c) where a<>`b", "([]a:`x`b`x)"},
+      {"update a:enlist 1 2 from ([]a:(1 2;3 4)) where i=1", "([]a:(1 2;1 2))"},
+      {"update b:1 from ([]a:1 2 3) where a=2", "([]a:1 2 3;b:0N 1 0N)"},
+      {"update b:`x from ([]a:1 2) where a=2", "([]a:1 2;b:``x)"},
+      {"update a:0 from ([]a:1 2) where a>5", "([]a:1 2)"},
+      {"update a:10 20 from ([]a:1 2 3) where a<3", "([]a:10 20 3)"},
+      {"update a:1 2 3 from ([]a:1 2)", "'length"},
+      {"update a:1 2 3 from ([]a:1 2) where a=1", "'length"},
+      {"update a:a*2 from ([]a:0#0)", "([]a:`long$())"},
+      {"update m:max a by b from ([]a:1 2 3;b:`x`y`x)", "([]a:1 2 3;b:`x`y`x;m:3 2 3)"},
+      {"update a:a-first a by b from ([]a:1 2 5;b:`x`y`x)", "([]a:0 0 4;b:`x`y`x)"},
+      {"update m:sums a by b from ([]a:1 2 5;b:`x`y`x) where a<3", "([]a:1 2 5;b:`x`y`x;m:1 2 0N)"},
+      {"update v:v+1 from ([k:`a`b]v:1 2)", "([k:`a`b]v:2 3)"},
+      {"update price:0f from `trade", "'assign: trade"},
+      {"update price:0f from `vtrade", "'assign: vtrade"},
+      {"update price:0f from `nope", "'nope"},
+      {"delete from `trade", "'assign: trade"},
+      {"t:([]a:1 2);update a:5 from `t", "`t"},
+      {"t:([]a:1 2);delete from `t where a=1;t", "([]a:,2)"},
+      {"{t:([]a:1 2);update a:5 from `t;t}[]", "([]a:5 5)"},
+      {"exec price from update price:0f from trade where sym=`aig", "0 13.75 0 14"},
+      {"exec price from trade", "48.5 13.75 48.25 14"},
+      {"count update x:1 from trade", "4"},
+      {"cols update x:1 from trade", "`time`sym`price`size`cond`x"},
+      {"exec cond from update cond:enlist \"zz\" from trade where i=0",
+       "(\"zz\";\"\";,\"C\";\"AB\")"},
+      {"exec sym from update sym:`z from trade where price>48.3", "`z`bac`aig`bac"},
+      {"update from trade", "'update"},
+      {"delete from ([]a:1 2)", "([]a:`long$())"},
+      {"delete from ([]a:1 2 3) where a=2", "([]a:1 3)"},
+      {"delete a from ([]a:1 2;b:3 4)", "([]b:3 4)"},
+      {"delete nope from ([]a:1 2)", "'nope"},
+      {"delete a from ([]a:1 2)", "'length"},
+      {"delete a from ([]a:1 2;b:1 2) where b=1", "'nyi: delete of columns where"},
+      {"count delete from trade where sym=`aig,size>100", "3"},
+      {"select from (update p:2*price from trade where sym=`aig) where p>96.9",
+       "([]time:,2013.10.07D09:30:00.000000000;sym:,`aig;price:,48.5;size:,100i;cond:,\"AB\";p:,"
+       "97f)"},
+      {"select sum p by sym from update p:1 from trade", "([sym:`aig`bac]p:2 2)"},
+      {"2#update p:til 4 from select sym from trade where size>0", "([]sym:`aig`bac;p:0 1)"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Language, FunctionalFormsAreTheQueriesThatTheyDescribe) {
+  constexpr std::pair<std::string_view, std::string_view> kSame[] = {
+      {"?[trade;();0b;()]", "select from trade"},
+      {"?[`trade;();0b;()]", "select from trade"},
+      {"?[trade;enlist (=;`sym;enlist `aig);0b;()]", "select from trade where sym=`aig"},
+      {"?[trade;((>;`size;100);(in;`sym;enlist `aig`bac));0b;()]",
+       "select from trade where size>100,sym in `aig`bac"},
+      {"?[trade;();0b;`a`b!(`price;(*;2;`size))]", "select a:price,b:2*size from trade"},
+      {"?[trade;();1b;(enlist `sym)!enlist `sym]", "select distinct sym from trade"},
+      {"?[trade;();(enlist `sym)!enlist `sym;`m`n!((max;`price);(count;`i))]",
+       "select m:max price,n:count i by sym from trade"},
+      {"?[trade;();(enlist `m)!enlist ($;enlist `minute;`time);(enlist `s)!enlist (sum;`size)]",
+       "select s:sum size by m:`minute$time from trade"},
+      {"?[trade;();();`price]", "exec price from trade"},
+      {"?[trade;();();(max;`price)]", "exec max price from trade"},
+      {"?[trade;();();`a`b!((max;`price);(min;`price))]",
+       "exec a:max price,b:min price from trade"},
+      {"?[trade;();`sym;`price]", "exec price by sym from trade"},
+      {"?[trade;();`sym;(sum;`size)]", "exec sum size by sym from trade"},
+      {"?[trade;();0b;();2]", "select[2] from trade"},
+      {"?[trade;();0b;();-1]", "select[-1] from trade"},
+      {"?[trade;enlist (within;`time;09:31 09:32);0b;()]",
+       "select from trade where time within 09:31 09:32"},
+      {"?[trade;enlist ({x>100};`size);0b;()]", "select from trade where size>100"},
+      {"?[trade;();0b;(enlist `n)!enlist (each;count;`cond)]",
+       "select n:count each cond from trade"},
+      {"?[trade;();0b;(enlist `v)!enlist (wavg;`size;`price)]",
+       "select v:size wavg price from trade"},
+      {"![vtrade;();0b;(enlist `price)!enlist (*;2;`price)]", "update price:2*price from vtrade"},
+      {"![trade;enlist (=;`sym;enlist `aig);0b;(enlist `price)!enlist 0f]",
+       "update price:0f from trade where sym=`aig"},
+      {"![trade;();(enlist `sym)!enlist `sym;(enlist `m)!enlist (max;`price)]",
+       "update m:max price by sym from trade"},
+      {"![trade;enlist (>;`size;150);0b;`symbol$()]", "delete from trade where size>150"},
+      {"![trade;();0b;`time`cond]", "delete time,cond from trade"},
+      {"?[trade;0 2;`price]", "trade[0 2;`price]"},
+  };
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  environment.SetValue("vtrade", *Evaluate("select from trade", environment));
+  for (const auto& [functional, text] : kSame) {
+    const std::string expected = environment.Ask(text);
+    EXPECT_NE(expected[0], '\'') << text << " " << expected;
+    EXPECT_EQ(environment.Ask(functional), expected) << functional;
+  }
+  constexpr Pair kPairs[] = {
+      {"eval (+;1;2)", "3"},
+      {"eval (max;(enlist;1;5;2))", "5"},
+      {"eval enlist `a", "`a"},
+      {"eval enlist `a`b", "`a`b"},
+      {"a:5;eval `a", "5"},
+      {"eval (`max;1 2)", "2"},
+      {"eval ($;1b;2;3)", "2"},
+      {"eval 5", "5"},
+      {"eval ({x+y};1;2)", "3"},
+      {"eval (`system;\"ls\")", "'nyi: system"},
+      {"eval (value;\"system\")", "'nyi: system"},
+      {"![`trade;();0b;(enlist `price)!enlist 0f]", "'assign: trade"},
+      {"![`trade;();0b;`symbol$()]", "'assign: trade"},
+      {"t:([]a:1 2);![`t;();0b;(enlist `a)!enlist 5];t", "([]a:5 5)"},
+      {"?[`nope;();0b;()]", "'nope"},
+      {"?[trade;();0b;5]", "'type"},
+      {"?[trade;1;0b;()]", "'type"},
+      {"![trade;();0b;5]", "'type"},
+      {"![1;2;3]", "'rank"},
+      {"10 20 30?20", "1"},
+      {"10 20 30?20 99", "1 3"},
+      {"`a`b?`b", "1"},
+      {"\"abc\"?\"c\"", "2"},
+      {"(1 2;3 4)?3 4", "1"},
+      {"(\"ab\";\"cd\")?(\"cd\";\"x\")", "1 2"},
+      {"(1;`a)?`a", "1"},
+      {"(`a`b!1 2)?2", "`b"},
+      {"(`a`b!1 2)?5", "`"},
+      {"1 2 0N?0N", "2"},
+      {"1 2?`a", "'type"},
+      {"1 2.5?2.5", "1"},
+      {"(0#0)?1", "0"},
+      {"?[101b;1 2 3;4 5 6]", "1 5 3"},
+      {"?[10b;1;2]", "1 2"},
+      {"?[1b;1;2]", "1"},
+      {"?[10b;1 2 3;2]", "'length"},
+      {"(max;1 5 2 7) fby `a`a`b`b", "5 5 7 7"},
+      {"({x-min x};1 5 2 7) fby `a`b`a`b", "0 0 1 2"},
+      {"(sum;1 2 3) fby ([]a:`x`x`y;b:1 1 1)", "3 3 3"},
+      {"(max;1 2) fby `a`b`c", "'length"},
+      {"select sym,price from trade where price=(max;price) fby sym",
+       "([]sym:`aig`bac;price:48.5 14)"},
+      {"exec sym from trade where 1<(count;i) fby sym", "`aig`bac`aig`bac"},
+  };
+  ExpectAll(kPairs);
+}
+
+class LanguageLimits : public testing::Test {
+ protected:
+  LanguageLimits() { AddSampleTables(environment_); }
+  std::string Ask(std::string_view text, Limits limits = {}) {
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    return environment_.Ask(text, limits);
+  }
+  TestEnvironment environment_;
+};
+
+TEST_F(LanguageLimits, RecursionEndsInStack) {
+  EXPECT_EQ(Ask("{.z.s x} 1"), "'stack");
+  EXPECT_EQ(Ask("f:{1+f x};f 1"), "'stack");
+  EXPECT_EQ(Ask("f:{g x};g:{f x};f 1"), "'stack");
+  EXPECT_EQ(Ask("f:{f each x};f 1 2"), "'stack");
+  EXPECT_EQ(Ask("f:{[a;b]f/[a;1 2]};f[1;2]"), "'stack");
+  EXPECT_EQ(Ask("f:{value \"f 1\"};f 1"), "'stack");
+  EXPECT_EQ(Ask("f:{f[enlist x]};f 1"), "'stack");
+  EXPECT_EQ(Ask("{$[x=0;0;1+.z.s x-1]} 100"), "100");
+  std::string deep = "1";
+  for (int i = 0; i < 5000; ++i) deep = "{" + deep + "}";
+  EXPECT_EQ(Ask(deep), "'stack");
+  EXPECT_EQ(Ask("(" + std::string(5000, '{')), "'stack");
+  std::string iterators = "x";
+  for (int i = 0; i < 5000; ++i) iterators += "'";
+  EXPECT_EQ(Ask(iterators), "'stack");
+}
+
+TEST_F(LanguageLimits, NoLoopBuildsWhatIsTooDeepToDestroy) {
+  EXPECT_EQ(Ask("x:1;do[1000000;x:enlist (x;1)];1"), "'stack");
+  EXPECT_EQ(Ask("{enlist (x;1)}/[1000000;1];1"), "'stack");
+  EXPECT_EQ(Ask("f:neg;do[1000000;f:'[f;neg]];1"), "'stack");
+  EXPECT_EQ(Ask("f:{x+y};do[1000000;f:{[g;a]g a}[f]];1"), "'stack");
+  EXPECT_EQ(Ask("{{x}[x;]}/[1000000;neg];1"), "'rank");
+  EXPECT_EQ(Ask("d:1;do[1000;d:(enlist `a)!enlist (d;1)];1"), "'stack");
+}
+
+TEST_F(LanguageLimits, ALoopKeepsNoMoreThanItHolds) {
+  const Limits small = {.max_result_bytes = size_t{1} << 20};
+  // Each step builds 8 KB: together 24 MB.
+  EXPECT_EQ(Ask("i:0;do[3000;x:til 1000;i+:1];i", small), "3000");
+  EXPECT_EQ(Ask("{last til 1000}/[3000;1]", small), "999");
+  EXPECT_EQ(Ask("sum {sum til 1000} each til 3000", small), "1498500000");
+  EXPECT_EQ(Ask("{[a;b]a+sum til 1000}/[0;til 3000]", small), "1498500000");
+  EXPECT_EQ(Ask("i:0;while[i<3000;@[{til 1000};0;0];i+:1];i", small), "3000");
+  EXPECT_EQ(Ask("i:0;do[3000;@[{til x};300000;0];i+:1];i", small), "3000");
+  // What is held is bounded.
+  EXPECT_EQ(Ask("x:();do[10000;x,:til 1000];count x", small), "'limit");
+  EXPECT_EQ(Ask("x:();do[10000;x,:enlist til 1000];count x", small), "'limit");
+  EXPECT_EQ(Ask("{til 1000} each til 10000", small), "'limit");
+  EXPECT_EQ(Ask("{x,til 1000}\\[10000;0]", small), "'limit");
+  EXPECT_EQ(Ask("{x,x}/[64;1]", small), "'limit");
+  EXPECT_EQ(Ask("a:til 50000;b:til 50000;c:til 50000;1", small), "'limit");
+  EXPECT_EQ(Ask("a:til 50000;a:til 50000;a:til 50000;count a", small), "50000");
+  EXPECT_EQ(Ask("f:{x:til 50000;g x};g:{[x]y:til 50000;h x};h:{til 50000};count f 1", small),
+            "'limit");
+}
+
+TEST_F(LanguageLimits, EndlessLoopsStopInTime) {
+  for (const std::string_view text :
+       {"while[1b;1]", "while[1b;@[{'`a};0;0]]", "{x+1}/[{1b};0]", "{1-x}/[{1b};0]",
+        "do[1000000000000;1]", "{x}/[1000000000000;1]", "@[{while[1b;1]};0;0]",
+        "{while[1b;1]} each 1 2", "f:{while[1b;0]};f 1", "{1+x}/1"}) {
+    Limits limits;
+    limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(30);
+    EXPECT_EQ(environment_.Ask(text, limits), "'stop") << text;
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::query
