@@ -3,8 +3,10 @@
 #include <histedit.h>
 
 #include <algorithm>
+#include <clocale>
 #include <cstdio>
 #include <filesystem>
+#include <string_view>
 #include <utility>
 
 namespace tickstack {
@@ -62,6 +64,9 @@ LineEditor::LineEditor(std::string history_file, Complete complete)
   impl.history_file = std::move(history_file);
   impl.complete = std::move(complete);
   HistEvent event;
+  // Without a locale of its own a terminal's bytes beyond ASCII would be dropped, and other text
+  // asked than was typed.
+  if (std::string_view(std::setlocale(LC_CTYPE, "")) == "C") std::setlocale(LC_CTYPE, "C.UTF-8");
   impl.history = history_init();
   history(impl.history, &event, H_SETSIZE, kHistoryLines);
   history(impl.history, &event, H_SETUNIQUE, 1);

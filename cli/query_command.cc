@@ -66,12 +66,12 @@ int RunScript(QueryServers& servers, const QueryOptions& options) {
     script = RestOfStdin();
   } else {
     name = options.file;
-    std::ifstream file(options.file, std::ios::binary);
-    if (!file) {
-      std::fprintf(stderr, "%s: %s\n", name.c_str(), std::strerror(errno));
+    absl::StatusOr<std::string> read = ReadScript(options.file);
+    if (!read.ok()) {
+      Complain("", read.status());
       return EXIT_FAILURE;
     }
-    script.assign(std::istreambuf_iterator<char>(file), {});
+    script = *std::move(read);
   }
   for (const Statement& statement : StatementsOf(script)) {
     const std::string place = fmt::format("{}:{}: ", name, statement.line);

@@ -36,6 +36,10 @@ struct QueryServers::Impl {
   wire::EventLoop loop;
   std::vector<std::unique_ptr<QueryServer>> servers;
   bool interrupted = false;
+
+  // The first `count` of them.
+  std::vector<Answered> Ask(const std::string& query, std::chrono::milliseconds timeout,
+                            size_t count);
 };
 
 QueryServers::QueryServers(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -58,16 +62,27 @@ absl::StatusOr<std::unique_ptr<QueryServers>> QueryServers::Connect(
 
 std::vector<QueryServers::Answered> QueryServers::Ask(const std::string& query,
                                                       std::chrono::milliseconds timeout) {
-  Impl& impl = *impl_;
+  return impl_->Ask(query, timeout, impl_->servers.size());
+}
+
+QueryServers::Answered QueryServers::AskFirst(const std::string& query,
+                                              std::chrono::milliseconds timeout) {
+  return std::move(impl_->Ask(query, timeout, 1).front());
+}
+
+std::vector<QueryServers::Answered> QueryServers::Impl::Ask(const std::string& query,
+                                                            std::chrono::milliseconds timeout,
+                                                            size_t count) {
+  Impl& impl = *this;
   impl.interrupted = false;
   const int64_t begin_ns = MonotonicNs();
   // Shared with the callbacks: one may come when nobody waits any more.
-  auto answers = std::make_shared<std::vector<std::optional<Answered>>>(impl.servers.size());
-  std::vector<bool> asked(impl.servers.size());
+  auto answers = std::make_shared<std::vector<std::optional<Answered>>>(count);
+  std::vector<bool> asked(count);
   for (const std::unique_ptr<QueryServer>& server : impl.servers) server->failed.reset();
   const auto advance = [&] {
     bool done = true;
-    for (size_t i = 0; i < impl.servers.size(); ++i) {
+    for (size_t i = 0; i < count; ++i) {
       QueryServer& server = *impl.servers[i];
       wire::Connection* const connection = server.client.connection();
       // One that was just closed is there until the loop has said so.
@@ -88,7 +103,7 @@ std::vector<QueryServers::Answered> QueryServers::Ask(const std::string& query,
   };
   impl.loop.RunUntil(advance, timeout);
   std::vector<Answered> all;
-  for (size_t i = 0; i < impl.servers.size(); ++i) {
+  for (size_t i = 0; i < count; ++i) {
     if ((*answers)[i]) {
       all.push_back(*std::move((*answers)[i]));
       continue;

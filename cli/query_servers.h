@@ -34,6 +34,9 @@ class QueryServers {
   // question at the server too.
   std::vector<Answered> Ask(const std::string& query, std::chrono::milliseconds timeout);
 
+  // The same of the first one alone.
+  Answered AskFirst(const std::string& query, std::chrono::milliseconds timeout);
+
   size_t size() const;
   const std::string& names() const;  // As they were given.
 

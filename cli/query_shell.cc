@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,9 +17,7 @@
 namespace tickstack {
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto kAskForWords = 1s;  // A key that completes must not hang.
+constexpr int64_t kAskForWordsNs = kNsPerSecond;  // A key that completes must not hang.
 constexpr int64_t kWordsLiveNs = 60 * kNsPerSecond;
 constexpr size_t kTablesCompleted = 100;
 
@@ -140,10 +136,9 @@ class QueryShell {
   }
 
   void RunFile(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return void(std::printf("\\s %s: cannot be read\n", path.c_str()));
-    const std::string script{std::istreambuf_iterator<char>(file), {}};
-    for (const Statement& statement : StatementsOf(script)) {
+    const absl::StatusOr<std::string> script = ReadScript(path);
+    if (!script.ok()) return void(std::printf("%s\n", ErrorText(script.status()).c_str()));
+    for (const Statement& statement : StatementsOf(*script)) {
       if (Ask(statement.text, false)) continue;
       std::printf("%s:%zu: ended here\n", path.c_str(), statement.line);
       return;
@@ -178,23 +173,28 @@ class QueryShell {
     return found;
   }
 
-  void AddNames(const std::string& query) {
-    for (const QueryServers::Answered& answered : servers_->Ask(query, kAskForWords)) {
-      if (!answered.answer.ok() || !answered.answer->is(Type::kSymbol)) continue;
-      for (size_t i = 0; i < answered.answer->count(); ++i) {
-        words_.emplace_back(answered.answer->symbols()[i]);
-      }
+  // Of the first server: who asks several wants the same of all. One that does not answer in time
+  // is not asked again.
+  void AddNames(const std::string& query, int64_t give_up_ns) {
+    const int64_t left_ns = give_up_ns - MonotonicNs();
+    if (left_ns <= 0) return;
+    const auto answers =
+        servers_->AskFirst(query, std::chrono::milliseconds(left_ns / 1'000'000 + 1));
+    if (!answers.answer.ok() || !answers.answer->is(Type::kSymbol)) return;
+    for (size_t i = 0; i < answers.answer->count(); ++i) {
+      words_.emplace_back(answers.answer->symbols()[i]);
     }
   }
 
   void LookUpWords() {
     words_.clear();
-    AddNames("tables[]");
+    const int64_t give_up_ns = MonotonicNs() + kAskForWordsNs;
+    AddNames("tables[]", give_up_ns);
     const std::vector<std::string> tables(
         words_.begin(),
         words_.begin() + static_cast<ptrdiff_t>(std::min(words_.size(), kTablesCompleted)));
-    for (const std::string& table : tables) AddNames("cols " + table);
-    AddNames("key `.q");
+    for (const std::string& table : tables) AddNames("cols " + table, give_up_ns);
+    AddNames("key `.q", give_up_ns);
     for (const char* word : {"select", "exec", "from", "where", "by"}) words_.emplace_back(word);
     std::sort(words_.begin(), words_.end());
     words_.erase(std::unique(words_.begin(), words_.end()), words_.end());

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/file.h"
+#include "base/status.h"
+
 namespace tickstack {
 
 size_t BeginOfWord(std::string_view text) {
@@ -65,6 +68,20 @@ std::vector<Statement> StatementsOf(std::string_view script) {
     }
   }
   return statements;
+}
+
+absl::StatusOr<std::string> ReadScript(const std::string& path) {
+  constexpr uint64_t kBytesMax = uint64_t{16} << 20;
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
+  TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
+  if (bytes > kBytesMax) {
+    return ResourceExhausted("{}: a script of {} bytes, at most {}", path, bytes, kBytesMax);
+  }
+  std::string text(bytes, '\0');
+  TS_ASSIGN_OR_RETURN(const size_t got,
+                      file.ReadAt(0, std::as_writable_bytes(std::span(text.data(), text.size()))));
+  text.resize(got);
+  return text;
 }
 
 std::vector<std::string> WordsThatBegin(const std::vector<std::string>& sorted,

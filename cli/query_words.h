@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/statusor.h"
+
 namespace tickstack {
 
 // The name that ends at the end of `text` begins here: letters, digits, `_` and `.`. Behind a
@@ -24,6 +26,10 @@ struct Statement {
   std::string text;
 };
 std::vector<Statement> StatementsOf(std::string_view script);
+
+// The text of a script's file. kInvalidArgument for what is no file, kResourceExhausted beyond 16
+// MiB; each with the path.
+absl::StatusOr<std::string> ReadScript(const std::string& path);
 
 // Of sorted words those that begin with `begin`.
 std::vector<std::string> WordsThatBegin(const std::vector<std::string>& sorted,

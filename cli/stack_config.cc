@@ -48,7 +48,7 @@ absl::Status ReadName(const ConfigTable& table, std::string* name) {
 absl::Status ReadListener(const ConfigTable& table, wire::ListenerOptions& listener) {
   TS_RETURN_IF_ERROR(table.Read("host", &listener.host));
   TS_RETURN_IF_ERROR(table.Read("port", &listener.port, 0, 65535));
-  TS_RETURN_IF_ERROR(table.Read("http", &listener.http));
+  if (table.Has("http")) TS_RETURN_IF_ERROR(table.Read("http", &listener.http.emplace()));
   return table.Read("unix_socket", &listener.unix_socket);
 }
 

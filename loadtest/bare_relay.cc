@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<BareRelay>> BareRelay::Start(const std::string& p
   TS_ASSIGN_OR_RETURN(relay->file_, File::Create(path));
   TS_RETURN_IF_ERROR(Connect(relay->send_, relay->relay_in_));
   TS_RETURN_IF_ERROR(Connect(relay->relay_out_, relay->receive_));
+  relay->first_due_ns_ = MonotonicNs();
   relay->receiver_ = std::thread([at = relay.get()] { at->Receive(); });
   relay->relay_ = std::thread([at = relay.get()] { at->Relay(); });
   relay->sender_ = std::thread([at = relay.get()] { at->Send(); });
@@ -104,7 +105,7 @@ Histogram BareRelay::Stop() {
 // out: what waits behind it has its own due time.
 void BareRelay::Send() {
   Tick message = {};
-  int64_t due_ns = MonotonicNs();
+  int64_t due_ns = first_due_ns_;
   while (due_ns <= end_ns_.load(std::memory_order_relaxed)) {
     const int64_t wait_ns = due_ns - MonotonicNs();
     if (wait_ns > 0) std::this_thread::sleep_for(std::chrono::nanoseconds(wait_ns));

@@ -44,6 +44,7 @@ class BareRelay {
   // Loopback connections: sender to relay, relay to receiver. Each thread closes the ends that it
   // alone uses, which ends the thread behind it.
   OwnedFd send_, relay_in_, relay_out_, receive_;
+  int64_t first_due_ns_ = 0;
   std::atomic<int64_t> end_ns_ = INT64_MAX;  // Nothing is due after it: set by the owner.
   Histogram latency_;                        // The receiver's until it has ended.
   std::thread sender_, relay_, receiver_;

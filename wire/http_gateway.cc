@@ -1,5 +1,7 @@
 #include "wire/http_gateway.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -41,6 +43,11 @@ void HttpGateway::Take(HttpNewcomer newcomer) {
     if (impl->sessions.count() < impl->sessions.options.max_sessions) {
       return RunHttpSession(impl->sessions, std::move(*shared));
     }
+    constexpr std::string_view kBusy =
+        "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+    // As far as the socket takes it: nobody waits for this client.
+    static_cast<void>(
+        ::send(shared->socket.get(), kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
       LogWarn("http session refused host={} sessions={} withheld={}", shared->peer,

@@ -48,8 +48,11 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
 
 // `name:port`, `[::1]:port` or either without its port.
 std::string_view NameOfHost(std::string_view host) {
-  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
-  return host.substr(0, host.find(':'));
+  if (!host.starts_with('[')) return host.substr(0, host.find(':'));
+  const size_t end = host.find(']');
+  const bool whole =
+      end != std::string_view::npos && (end + 1 == host.size() || host[end + 1] == ':');
+  return whole ? host.substr(1, end - 1) : host;
 }
 
 bool IsOfThisMachine(std::string_view name, std::string_view own_name) {
@@ -57,8 +60,8 @@ bool IsOfThisMachine(std::string_view name, std::string_view own_name) {
   boost::asio::ip::make_address(std::string(name), error);
   if (!error) return true;  // Nobody can make an address point somewhere else.
   if (name.ends_with('.')) name.remove_suffix(1);
-  return EqualsIgnoringCase(name, "localhost") || EqualsIgnoringCase(name, own_name) ||
-         EqualsIgnoringCase(name.substr(0, name.find('.')), own_name);
+  // Not by its first label alone: `vm.evil.example` is for its owner to point somewhere.
+  return EqualsIgnoringCase(name, "localhost") || EqualsIgnoringCase(name, own_name);
 }
 
 std::string UnescapeForm(std::string_view text) {
@@ -175,10 +178,14 @@ std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_th
       request.fetch_site != "none") {
     return "a page from elsewhere made the browser ask; open the address itself";
   }
-  if (request.origin.empty()) return std::nullopt;
-  const size_t scheme = request.origin.find("://");
-  if (scheme == std::string_view::npos ||
-      !EqualsIgnoringCase(request.origin.substr(scheme + 3), request.host)) {
+  // What a page says that it is, and, of browsers that do not say that, where it was.
+  for (const std::string_view from : {request.origin, request.referer}) {
+    if (from.empty()) continue;
+    const size_t scheme = from.find("://");
+    const std::string_view rest =
+        scheme == std::string_view::npos ? std::string_view() : from.substr(scheme + 3);
+    const std::string_view host = rest.substr(0, rest.find('/'));
+    if (!host.empty() && EqualsIgnoringCase(host, request.host)) continue;
     return "a page from elsewhere made the browser ask";
   }
   return std::nullopt;

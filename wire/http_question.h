@@ -47,9 +47,10 @@ std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header)
 
 // What a browser says of who made it send a request. Empty: the header was not there.
 struct RequestOrigin {
-  std::string_view host;        // Host
-  std::string_view origin;      // Origin
-  std::string_view fetch_site;  // Sec-Fetch-Site
+  std::string_view host;          // Host
+  std::string_view origin;        // Origin
+  std::string_view fetch_site;    // Sec-Fetch-Site
+  std::string_view referer = {};  // Referer
 };
 
 // Why a request is refused, nullopt if it is not. A page from elsewhere must not ask: it could not

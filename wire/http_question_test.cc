@@ -85,15 +85,19 @@ TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
   EXPECT_TRUE(refused("http://localhost:3000", ""));
   EXPECT_TRUE(refused("http://evil.example", ""));
   EXPECT_TRUE(refused("null", ""));
+  EXPECT_NE(Why({"", "http://", ""}), "");
+  EXPECT_NE(Why({"localhost:5010", "", "", "http://evil.example/localhost:5010"}), "");
+  EXPECT_EQ(Why({"localhost:5010", "", "", "http://localhost:5010/?1"}), "");
 }
 
 TEST(HttpOrigin, NamesThatPointHereForAWhileAreRefused) {
   for (const char* host : {"127.0.0.1", "127.0.0.1:5010", "[::1]:5010", "localhost", "LOCALHOST:1",
-                           "localhost.:1", "tick1:5010", "tick1.corp.example:5010", ""}) {
+                           "localhost.:1", "tick1:5010", "Tick1", ""}) {
     EXPECT_EQ(Why({host, "", ""}), "") << host;
   }
-  for (const char* host : {"evil.example", "evil.example:5010", "localhost.evil.example",
-                           "127.0.0.1.evil.example", "tick10"}) {
+  for (const char* host :
+       {"evil.example", "evil.example:5010", "localhost.evil.example", "127.0.0.1.evil.example",
+        "tick10", "tick1.evil.example", "[::1].evil.example", "[::1", "[", "]"}) {
     EXPECT_NE(Why({host, "", ""}), "") << host;
     EXPECT_EQ(Why({host, "", ""}, false), "") << "from elsewhere, any name may be ours";
   }

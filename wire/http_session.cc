@@ -14,6 +14,7 @@
 
 #include "base/status.h"
 #include "table/format_value.h"
+#include "wire/codec.h"
 #include "wire/http_page.h"
 #include "wire/http_question.h"
 #include "wire/http_sessions.h"
@@ -28,7 +29,6 @@ namespace http = boost::beast::http;
 constexpr uint32_t kHeadBytesMax = 64 << 10;
 constexpr std::chrono::seconds kLinger{2};
 constexpr size_t kLingerBytes = size_t{64} << 20;
-constexpr int64_t kLeastBytesPerSecond = 100'000;  // A slower reader of an answer is left.
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -92,9 +92,9 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Handle() {
-    const RequestOrigin origin{View(request_[http::field::host]),
-                               View(request_[http::field::origin]),
-                               View(request_["Sec-Fetch-Site"])};
+    const RequestOrigin origin{
+        View(request_[http::field::host]), View(request_[http::field::origin]),
+        View(request_["Sec-Fetch-Site"]), View(request_[http::field::referer])};
     if (const auto why = WhyRefused(origin, local_, sessions_.own_name)) {
       return Refuse(http::status::forbidden, *why);
     }
@@ -112,7 +112,9 @@ class HttpSession final : public HttpClientSession {
                     "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY and NAME.csv");
     }
     if (method == http::verb::post) {
-      question->query = QuestionInBody(View(request_[http::field::content_type]), request_.body());
+      std::string asked =
+          QuestionInBody(View(request_[http::field::content_type]), request_.body());
+      if (!asked.empty()) question->query = std::move(asked);
     }
     question_ = *std::move(question);
     is_index_ = question_.query.empty();
@@ -147,10 +149,7 @@ class HttpSession final : public HttpClientSession {
     stream_.socket().async_wait(asio::generic::stream_protocol::socket::wait_read,
                                 [self = Self()](const boost::system::error_code& error) {
                                   if (error || !self->asking_) return;
-                                  char byte;
-                                  const ssize_t got = ::recv(self->stream_.socket().native_handle(),
-                                                             &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-                                  if (got > 0) return;  // It sends its next request already.
+                                  if (!self->HasLeft()) return;  // Its next request is here.
                                   self->left_ = true;
                                   self->LeaveInside();
                                 });
@@ -179,7 +178,17 @@ class HttpSession final : public HttpClientSession {
     }
   }
 
+  // Whether the client has closed its side meanwhile.
+  bool HasLeft() {
+    char byte;
+    return ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+  }
+
   void Answer(const Value& answer) {
+    // Before any work is done: rendering takes the time of everybody who waits here.
+    if (HasLeft()) return;
+    const size_t bytes = question_.form == HttpForm::kPage ? 0 : EncodedBytes(answer).value_or(0);
+    if (sessions_.unsent_bytes + bytes > sessions_.options.max_unsent_bytes) return RefuseForNow();
     std::string text;
     if (is_index_) {
       text = IndexText(answer);
@@ -200,10 +209,14 @@ class HttpSession final : public HttpClientSession {
       }
     }
     if (sessions_.unsent_bytes + text.size() > sessions_.options.max_unsent_bytes) {
-      return Respond(http::status::service_unavailable,
-                     ErrorText("too many answers wait for slow readers; try again"));
+      return RefuseForNow();
     }
     Respond(http::status::ok, std::move(text));
+  }
+
+  void RefuseForNow() {
+    Respond(http::status::service_unavailable,
+            ErrorText("too many answers wait for slow readers; try again"));
   }
 
   std::string IndexText(const Value& answer) const {
@@ -255,9 +268,7 @@ class HttpSession final : public HttpClientSession {
     response_.body() = std::move(text);
     response_.keep_alive(request_.keep_alive());
     FinishResponse(request_, response_);
-    stream_.expires_after(
-        sessions_.options.idle_timeout +
-        std::chrono::seconds(static_cast<int64_t>(unsent_bytes_) / kLeastBytesPerSecond));
+    stream_.expires_after(sessions_.TimeToTake(unsent_bytes_));
     http::async_write(stream_, response_, [self = Self()](const beast::error_code& error, size_t) {
       self->OnSentAll(error);
     });

@@ -8,6 +8,7 @@
 #include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -60,6 +61,11 @@ class HttpSessions {
   // it.
   void Open(const Credentials& credentials, const std::string& peer, ConnectionHandler* handler,
             Opened opened);
+
+  // How long a client may take to read so many bytes: 100 kB/s are the least, behind a pause.
+  std::chrono::milliseconds TimeToTake(size_t bytes) const {
+    return options.idle_timeout + std::chrono::milliseconds(bytes / 100);
+  }
 
   // Ends everything; runs until nothing is left, but for a second.
   void Close();

@@ -8,12 +8,19 @@
 #include "base/status.h"
 
 namespace tickstack::wire {
+namespace {
+
+bool IsLoopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& server_options,
                                                ServerHandler* handler) {
   ServerOptions options = server_options;
-  options.http = options.http && listener.http;
+  options.http = options.http && listener.http.value_or(IsLoopback(listener.host));
   std::unique_ptr<Server> server;
   if (listener.listen_fd >= 0) {
     TS_ASSIGN_OR_RETURN(server, Server::Adopt(loop, listener.listen_fd, options, handler));

@@ -3,6 +3,7 @@
 // What every process does to be found: listen where it was told to, and say when it answers.
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -16,8 +17,10 @@ struct ListenerOptions {
   int port = 0;              // 0: the kernel chooses.
   int listen_fd = -1;        // An inherited listening socket, instead of host and port.
   bool unix_socket = false;  // Also kdb+'s abstract socket @/tmp/kx.PORT.
-  bool http = true;          // Pages, files and WebSockets on the same port.
-  int ready_fd = -1;         // Gets "ready\n" from ReportReady.
+  // Pages, files and WebSockets on the same port. Not said: where only this machine can connect. A
+  // page from elsewhere can make browsers send requests, and not all say who made them.
+  std::optional<bool> http = std::nullopt;
+  int ready_fd = -1;  // Gets "ready\n" from ReportReady.
 };
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,

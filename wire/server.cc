@@ -122,6 +122,11 @@ void Server::Impl::Accept(Listener& listener) {
         if (self == nullptr || error == asio::error::operation_aborted) return;
         if (error) {
           // Out of descriptors, most likely: try again when some may have been closed.
+          static LogLimit limit;
+          if (const std::optional<uint64_t> withheld = limit.Pass()) {
+            LogWarn("no connection can be accepted reason=\"{}\" connections={} withheld={}",
+                    error.message(), self->connections.size(), *withheld);
+          }
           listener.retry.expires_after(std::chrono::milliseconds(100));
           listener.retry.async_wait([weak, &listener](const boost::system::error_code& cancelled) {
             const std::shared_ptr<Impl> again = weak.lock();

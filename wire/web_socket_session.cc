@@ -4,6 +4,7 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/write.hpp>
 #include <boost/beast/websocket/stream.hpp>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <utility>
@@ -21,7 +22,8 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 
-constexpr size_t kAnswersOwedMax = 64;  // Then its next frame waits in its own socket.
+constexpr std::chrono::seconds kLastFrame{5};  // Of a session that ends: for what is being sent.
+constexpr size_t kAnswersOwedMax = 64;         // Then its next frame waits in its own socket.
 // What a slow reader has not taken: reading from the process pauses above the first and goes on
 // below the second, and the process's own bound on slow readers holds from then on.
 constexpr size_t kPauseBytes = size_t{16} << 20, kResumeBytes = size_t{4} << 20;
@@ -32,8 +34,11 @@ class WebSocketSession final : public HttpClientSession {
                    const std::string& peer)
       : HttpClientSession(sessions),
         socket_(std::move(stream)),
+        write_timer_(sessions.loop),
         request_(std::move(request)),
         peer_(peer) {}
+
+  ~WebSocketSession() override { sessions_.unsent_bytes -= unsent_bytes_; }
 
   void Begin() {
     sessions_.Open(CredentialsOf(request_), peer_, this,
@@ -57,6 +62,10 @@ class WebSocketSession final : public HttpClientSession {
       if (owed_as_text_.empty()) return;
       as_text = owed_as_text_.front();
       owed_as_text_.pop_front();
+    }
+    // What all clients have not read is bounded together: whose answer would pass it has to go.
+    if (sessions_.unsent_bytes + message.body.size() > sessions_.options.max_unsent_bytes) {
+      return End(websocket::close_code::try_again_later, "too much is unread, here or by others");
     }
     Send(as_text ? TextFrame(message) : BinaryFrame(message));
     if (unsent_bytes_ > kPauseBytes) connection.PauseReading();
@@ -106,6 +115,7 @@ class WebSocketSession final : public HttpClientSession {
   // The client is gone, or is to go: with what is still under way ends the session.
   void Finish() {
     ended_ = true;
+    write_timer_.Cancel();
     LeaveInside();
     alive_.reset();
   }
@@ -141,7 +151,10 @@ class WebSocketSession final : public HttpClientSession {
   absl::Status TakeMessage(std::span<const std::byte> bytes) {
     if (bytes.size() < kHeaderBytes) return InvalidArgument("a frame of {} bytes", bytes.size());
     TS_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes.first<kHeaderBytes>()));
-    if (header.total_bytes != bytes.size() || header.kind == MessageKind::kResponse) {
+    if (header.kind == MessageKind::kResponse) {
+      return InvalidArgument("expected an async or sync message, found a response");
+    }
+    if (header.total_bytes != bytes.size()) {
       return InvalidArgument("expected one message in a frame of {} bytes, found one of {}",
                              bytes.size(), header.total_bytes);
     }
@@ -177,6 +190,7 @@ class WebSocketSession final : public HttpClientSession {
 
   void Send(Frame frame) {
     unsent_bytes_ += frame.bytes.size();
+    sessions_.unsent_bytes += frame.bytes.size();
     frames_.push_back(std::move(frame));
     WriteNext();
   }
@@ -184,6 +198,9 @@ class WebSocketSession final : public HttpClientSession {
   void WriteNext() {
     if (writing_ || !accepted_ || frames_.empty() || ended_) return;
     writing_ = true;
+    // Pings are answered by who reads nothing, too. Whom this ends is a subscriber that the process
+    // has given up, as a rule, or a program that stands still.
+    write_timer_.Once(sessions_.TimeToTake(frames_.front().bytes.size()), [this] { Abort(); });
     socket_.text(frames_.front().text);
     socket_.async_write(
         asio::buffer(frames_.front().bytes),
@@ -192,7 +209,8 @@ class WebSocketSession final : public HttpClientSession {
 
   void OnWritten(const beast::error_code& error) {
     writing_ = false;
-    unsent_bytes_ -= frames_.front().bytes.size();
+    write_timer_.Cancel();
+    Forget(frames_.front());
     frames_.pop_front();
     if (error) return Finish();
     if (inside_ != nullptr && unsent_bytes_ < kResumeBytes) inside_->ResumeReading();
@@ -207,7 +225,18 @@ class WebSocketSession final : public HttpClientSession {
     reason_ = websocket::close_reason(
         code, beast::string_view(why.data(), std::min<size_t>(why.size(), 100)));
     LeaveInside();
-    if (!writing_) Close();
+    // What nobody will read is not kept, but for the frame that is being written.
+    while (frames_.size() > (writing_ ? 1u : 0u)) {
+      Forget(frames_.back());
+      frames_.pop_back();
+    }
+    if (!writing_) return Close();
+    write_timer_.Once(kLastFrame, [this] { Abort(); });
+  }
+
+  void Forget(const Frame& frame) {
+    unsent_bytes_ -= frame.bytes.size();
+    sessions_.unsent_bytes -= frame.bytes.size();
   }
 
   void Close() {
@@ -216,6 +245,7 @@ class WebSocketSession final : public HttpClientSession {
   }
 
   websocket::stream<HttpStream> socket_;
+  Timer write_timer_;
   HttpRequest request_;
   HttpResponse refusal_;
   const std::string peer_;
