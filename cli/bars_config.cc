@@ -87,7 +87,8 @@ absl::StatusOr<std::vector<BarSpec>> ReadBars(const ConfigTable& table,
   const std::vector<Schema> sources = schemas;
   std::vector<std::string> left_out;
   if (default_bars) all = aggengine::DefaultBars(sources, &left_out);
-  for (const std::string& why : left_out) warnings.emplace_back(Message(table.ErrorAt("default_bars", why)));
+  for (const std::string& why : left_out)
+    warnings.emplace_back(Message(table.ErrorAt("default_bars", why)));
   for (const BarSpec& spec : all) {
     TS_RETURN_IF_ERROR(AddBarTable(table, spec, sources, schemas));
   }

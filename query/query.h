@@ -28,8 +28,8 @@ namespace tickstack::query {
 
 class StoredTable;
 
-// What an expression can reach. Nothing else is reachable: no files, no processes, no network. Names
-// that it assigns are the request's own. Each process that answers queries implements it.
+// What an expression can reach. Nothing else is reachable: no files, no processes, no network.
+// Names that it assigns are the request's own. Each process that answers queries implements it.
 //
 // Threads: one evaluation calls it from one thread; an implementation that is shared between
 // threads does its own locking.

@@ -317,7 +317,8 @@ TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
         << query;
   }
   for (const std::string_view query :
-       {"select sum size by date from T", "select time,price,size from T where date=2024.01.02,sym=`s0",
+       {"select sum size by date from T",
+        "select time,price,size from T where date=2024.01.02,sym=`s0",
         "select count i by sym from T where sym=`s0",
         "aj[`sym`time;([]sym:`s0`s0;time:2#0D00:01);select sym,time,price from T "
         "where date=2024.01.02,sym=`s0]"}) {
