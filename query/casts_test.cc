@@ -35,7 +35,7 @@ TEST(Casts, NamesLettersAndNumbersMeanTheSame) {
       {"20h$1", "'type"},
       {"3h$1", "'type"},
       {"1$1", "'type"},
-      {"$[1]", "'nyi: $[;]"},
+      {"$[`long][2.6]", "3"},  // A cast that waits for its second argument.
   };
   ExpectAll(kPairs);
 }

@@ -178,7 +178,7 @@ class ConfiguredBarsTest(stack.StackTest):
         for line, what in (("bids = \"median bid\"", "aggengine.bars.bids: expected `count`"),
                            ("bids = \"sum price\"", "no column price, table quote has"),
                            ("width = \"2d\"", "aggengine.bars.width: expected 1ms to 1d"),
-                           ("table = \"news\"", "aggengine.bars.table: expected one of [tables], found \"news\"")):
+                           ("table = \"news\"", "aggengine.bars.table: expected one of the tables trade, quote, found \"news\"")):
             lines = {"table": 'table = "quote"', "width": 'width = "1m"', "bids": 'bids = "sum bid"'}
             lines[line.split()[0]] = line
             path = self.folder / "stack.toml"
