@@ -207,7 +207,11 @@ absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args) {
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(x, context.budget));
   if (function.has_value()) return ApplyFunction(context, *function, args);
   if (const auto* value = std::get_if<Value>(&x)) {
-    if (value->is_atom_of(Type::kSymbol)) return CallName(context, value->symbol(), args);
+    if (value->is_atom_of(Type::kSymbol)) {
+      const Budget::Level level(context.budget);  // A name may stand for itself, as a symbol.
+      TS_RETURN_IF_ERROR(level.Check());
+      return CallName(context, value->symbol(), args);
+    }
     if (value->is_null() && args.size() == 1) return std::move(args[0]);  // The identity.
   }
   std::vector<Value> indices;

@@ -12,6 +12,7 @@
 namespace tickstack::query {
 
 std::optional<int64_t> IndexOf(const Value& atom) {
+  if (!atom.is_atom()) return std::nullopt;
   switch (atom.type()) {
     case Type::kBoolean:
     case Type::kByte:

@@ -593,6 +593,8 @@ class LanguageLimits : public testing::Test {
 
 TEST_F(LanguageLimits, RecursionEndsInStack) {
   EXPECT_EQ(Ask("{.z.s x} 1"), "'stack");
+  EXPECT_EQ(Ask("{x 1}[`x]"), "'stack") << "x stands for itself";
+  EXPECT_EQ(Ask("a:(1 2;3 4);a[1;0\\:]:9;a"), "'type") << "an index that is a list of lists";
   EXPECT_EQ(Ask("f:{1+f x};f 1"), "'stack");
   EXPECT_EQ(Ask("f:{g x};g:{f x};f 1"), "'stack");
   EXPECT_EQ(Ask("f:{f each x};f 1 2"), "'stack");
