@@ -43,7 +43,7 @@
 #include "base/worker_pool.h"
 #include "bench/day_batches.h"
 #include "mem/tier.h"
-#include "query/asof_match.h"
+#include "query/joins/asof_match.h"
 #include "query/query.h"
 #include "table/table.h"
 

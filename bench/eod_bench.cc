@@ -6,7 +6,7 @@
 //
 // The estimate: a quote has 50 bytes in its partition (8 columns, the symbol as 8 bytes), a trade
 // 31, so 30 million quotes and 3 million trades are 1.59 GB. 228 million elements are gathered by
-// row number, at 3 to 4 ns (table/row_gather.h) 0.8 s of one core, and copied once, 0.2 s; the disk
+// row number, at 3 to 4 ns (disk/row_gather.h) 0.8 s of one core, and copied once, 0.2 s; the disk
 // takes them out of that memory. So with two cores the disk is what it waits for, and dd, which has
 // a copy into the page cache before its disk begins, is about as fast.
 //

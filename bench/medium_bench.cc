@@ -37,9 +37,9 @@
 #include "base/time.h"
 #include "bench/machine.h"
 #include "mem/medium.h"
-#include "query/budget.h"
-#include "query/column.h"
-#include "query/gather.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "query/columns/gather.h"
 #include "table/table.h"
 
 namespace tickstack::bench {

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "table/database.h"
-#include "table/held_bytes.h"
+#include "disk/database.h"
+#include "disk/held_bytes.h"
 #include "table/symbols.h"
 
 namespace tickstack::bench {

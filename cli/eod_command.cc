@@ -11,8 +11,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
-#include "table/partition_writer.h"
 #include "wire/client.h"
 
 namespace tickstack {

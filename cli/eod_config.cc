@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "table/compression.h"
+#include "disk/compression.h"
 
 namespace tickstack {
 namespace {

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "table/database.h"
-#include "table/segment_moves.h"
-#include "table/storage.h"
+#include "disk/database.h"
+#include "disk/segment_moves.h"
+#include "disk/storage.h"
 
 namespace tickstack {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // `tickstack hdb balance DIR [--move]`: how full each segment of a database is, and moving whole
-// partitions until they are about even (table/segment_moves.h).
+// partitions until they are about even (disk/segment_moves.h).
 
 #include <string>
 

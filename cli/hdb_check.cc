@@ -10,7 +10,7 @@
 #include "base/printable.h"
 #include "base/status.h"
 #include "base/worker_pool.h"
-#include "table/database_check.h"
+#include "disk/database_check.h"
 
 namespace tickstack {
 namespace {

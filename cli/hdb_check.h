@@ -1,7 +1,7 @@
 #pragma once
 
 // `tickstack hdb check DIR [--json]`: reads every file of a database and says what is damaged, and
-// where (table/database_check.h).
+// where (disk/database_check.h).
 
 #include <cstddef>
 #include <string>

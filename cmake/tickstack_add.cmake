@@ -3,6 +3,7 @@
 # The one function that declares what is built, so that a folder's CMakeLists.txt is a list.
 #   library    tickstack_NAME, used as tickstack::NAME
 #   test       a GoogleTest program; joins ctest and the target `unit_tests`. SRCS defaults to NAME.cc.
+#              NAME may begin with the folder of its source, as in kernels/sort_test
 #              OPTIMISED: its own code runs long enough to be worth compiling so in debug builds
 #   benchmark  a google-benchmark program, built by the target `benchmarks` and not by default
 #   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, built by the target `fuzzers`;
@@ -60,6 +61,7 @@ function(tickstack_add kind name)
   if(NOT ARG_SRCS)
     set(ARG_SRCS ${name}.cc)
   endif()
+  get_filename_component(name ${name} NAME)
 
   if(kind STREQUAL "library")
     add_library(tickstack_${name} STATIC ${ARG_SRCS})

@@ -5,6 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "query/columns/errors.h"
 #include "query/query.h"
 #include "wire/codec.h"
 

@@ -13,11 +13,11 @@
 
 #include "base/byte_buffer.h"
 #include "base/check.h"
+#include "disk/column_check.h"
+#include "disk/column_file.h"
+#include "disk/decompressed_image.h"
+#include "disk/stored_value.h"
 #include "fuzz/scratch_folder.h"
-#include "table/column_check.h"
-#include "table/column_file.h"
-#include "table/decompressed_image.h"
-#include "table/stored_value.h"
 
 namespace tickstack {
 namespace {

@@ -8,7 +8,7 @@
 #include "base/mapping.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "table/stored_value.h"
+#include "disk/stored_value.h"
 
 namespace tickstack::hdb {
 

@@ -20,8 +20,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "query/stored_table.h"
-#include "table/database.h"
+#include "disk/database.h"
+#include "query/columns/stored_table.h"
 #include "table/value.h"
 
 namespace tickstack::hdb {

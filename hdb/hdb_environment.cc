@@ -5,8 +5,8 @@
 
 #include "base/mapping.h"
 #include "base/status.h"
-#include "table/decompressed_image.h"
-#include "table/open_tables.h"
+#include "disk/decompressed_image.h"
+#include "disk/open_tables.h"
 
 namespace tickstack::hdb {
 namespace {

@@ -15,7 +15,7 @@ namespace tickstack::hdb {
 //   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
 //                           there: what kdb+'s rdb sends at the end of a day
 //   .hdb.stats[]            dictionary of longs: what is loaded, reloads, the memory of
-//                           decompressed columns (table/decompressed_image.h), mappings
+//                           decompressed columns (disk/decompressed_image.h), mappings
 //                           (base/mapping.h), QueryCounters
 //   .hdb.problems[]         strings: what the last load left out, and why
 // Threads: any.

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "disk/partition_name.h"
 #include "hdb/hdb.h"
 #include "hdb/hdb_environment.h"
-#include "table/partition_name.h"
 #include "tests/support/fixtures.h"
 
 namespace tickstack::hdb {

@@ -6,10 +6,10 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "disk/decompressed_image.h"
 #include "hdb/hdb.h"
 #include "hdb/hdb_environment.h"
 #include "serve/query_service.h"
-#include "table/decompressed_image.h"
 #include "wire/event_loop.h"
 
 namespace tickstack::hdb {

@@ -17,13 +17,13 @@
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/mapping.h"
+#include "disk/decompressed_image.h"
+#include "disk/partition_writer.h"
 #include "hdb/hdb_environment.h"
 #include "mem/tier.h"
-#include "query/errors.h"
+#include "query/columns/errors.h"
 #include "table/batch_testing.h"
 #include "table/codec.h"
-#include "table/decompressed_image.h"
-#include "table/partition_writer.h"
 
 namespace tickstack::hdb {
 namespace {

@@ -1,10 +1,10 @@
 #include "query/query.h"
 
-#include "query/budget.h"
-#include "query/errors.h"
-#include "query/evaluator.h"
-#include "query/parser.h"
-#include "query/variables.h"
+#include "query/columns/budget.h"
+#include "query/columns/errors.h"
+#include "query/language/evaluator.h"
+#include "query/language/parser.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query {
 namespace {

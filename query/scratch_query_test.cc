@@ -15,7 +15,8 @@
 
 #include "base/status.h"
 #include "mem/tier_scratch.h"
-#include "query/elements.h"
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
 #include "query/testing.h"
 
 namespace tickstack::query {

@@ -7,8 +7,9 @@
 
 #include "base/check.h"
 #include "base/time.h"
-#include "query/elements.h"
-#include "query/function_value.h"
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/function_value.h"
 
 namespace tickstack::query {
 namespace {

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "mem/tier.h"
+#include "query/columns/stored_table.h"
 #include "query/query.h"
-#include "query/stored_table.h"
 #include "table/symbols.h"
 #include "table/table.h"
 #include "table/value.h"

@@ -7,8 +7,8 @@
 #include "base/directory.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "table/rows_of_date.h"
-#include "table/splayed_table.h"
+#include "disk/rows_of_date.h"
+#include "disk/splayed_table.h"
 #include "wire/log_replay.h"
 #include "wire/tplog_check.h"
 

@@ -13,9 +13,9 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "disk/partition_writer.h"
 #include "mem/tier.h"
 #include "rdb/rdb.h"
-#include "table/partition_writer.h"
 #include "table/schema.h"
 #include "table/table.h"
 

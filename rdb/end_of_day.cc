@@ -9,9 +9,9 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
-#include "table/database_check.h"
-#include "table/rows_of_date.h"
-#include "table/splayed_table.h"
+#include "disk/database_check.h"
+#include "disk/rows_of_date.h"
+#include "disk/splayed_table.h"
 #include "wire/client.h"
 
 namespace tickstack::rdb {

@@ -46,10 +46,10 @@
 #include "absl/status/statusor.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
+#include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
 #include "rdb/ended_day.h"
 #include "rdb/rdb.h"
-#include "table/partition_writer.h"
 
 namespace tickstack::rdb {
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "table/partition_testing.h"
+#include "disk/partition_testing.h"
 #include "table/value.h"
 #include "wire/codec.h"
 #include "wire/listener_options.h"

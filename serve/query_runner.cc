@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "query/errors.h"
+#include "query/columns/errors.h"
 #include "wire/codec.h"
 
 namespace tickstack::serve {

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- loadtest <- cli
+    base <- mem <- table <- disk <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- loadtest <- cli
 
-An include only looks left; query and wire do not include each other, and the processes never include
-one another: they meet on the wire. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
+An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
+one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- language, and only
+tests of these use the whole of it. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
 use tests/support/.
 """
 
@@ -16,19 +17,21 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-LIBRARIES = ["base", "mem", "table", "query", "wire", "serve"]
+LIBRARIES = ["base", "mem", "table", "disk", "query", "wire", "serve"]
 PROCESSES = ["feed", "tickerplant", "aggengine", "rdb", "hdb", "monitor"]
 MAY_INCLUDE = {
     "base": set(),
     "mem": {"base"},
     "table": {"base", "mem"},
-    "query": {"base", "mem", "table"},
+    "disk": {"base", "mem", "table"},
+    "query": {"base", "mem", "table", "disk"},
     "wire": {"base", "mem", "table"},
-    "serve": {"base", "mem", "table", "query", "wire"},
+    "serve": {"base", "mem", "table", "disk", "query", "wire"},
     **{process: set(LIBRARIES) for process in PROCESSES},
     "loadtest": set(LIBRARIES + PROCESSES),
     "cli": set(LIBRARIES + PROCESSES + ["loadtest"]),
 }
+PARTS = {"query": ["columns", "kernels", "joins", "language"]}  # Subfolders that are layers as well.
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 
@@ -43,6 +46,19 @@ def sources(root):
             yield relative
 
 
+def part_complaint(source, target):
+    """What is wrong with a file of a subfolder including `target` of the same folder, or None."""
+    parts = PARTS.get(source.parts[0], [])
+    if len(source.parts) == 2 or source.name.endswith("_test.cc") or not parts:
+        return None
+    if source.parts[1] not in parts:
+        return f"{source.parent}/ has no layer: give it one in tests/layers_test.py"
+    lower = parts[: parts.index(source.parts[1]) + 1]
+    if len(target.parts) > 2 and target.parts[1] in lower:
+        return None
+    return f"{source.parent} may include {', '.join(lower)} of {source.parts[0]}/"
+
+
 def complaint(root, source, target):
     """What is wrong with `source` including `target`, or None."""
     folder, included = source.parts[0], target.parts[0]
@@ -50,7 +66,9 @@ def complaint(root, source, target):
         if len(target.parts) > 1 and not (root / included).is_dir():
             return None  # A library's header.
         return "no such file: includes are written from the root of the repository"
-    if folder == included or folder in USE_EVERYTHING:
+    if folder == included:
+        return part_complaint(source, target)
+    if folder in USE_EVERYTHING:
         return None
     if source.name.endswith("_test.cc") and target.parts[:2] == ("tests", "support"):
         return None
@@ -102,6 +120,14 @@ class LayersTest(unittest.TestCase):
         files = {"rdb/a.h": '#include "wire/a.h"\n#include "query/a.h"', "wire/a.h": "",
                  "query/a.h": '#include "base/a.h"', "base/a.h": "", "cli/a.cc": '#include "rdb/a.h"'}
         self.assertEqual([], self.violations_of(files))
+
+    def test_parts_of_query_include_only_downwards(self):
+        files = {"query/columns/a.h": '#include "query/kernels/b.h"', "query/kernels/b.h": '#include "query/columns/a.h"',
+                 "query/query.h": '#include "query/kernels/b.h"', "query/kernels/b_test.cc": '#include "query/query.h"'}
+        found = self.violations_of(files)
+        self.assertEqual(['query/columns/a.h:1: "query/kernels/b.h": query/columns may include columns of query/'], found)
+        self.assertEqual(1, len(self.violations_of({"query/joins/a.h": '#include "query/query.h"', "query/query.h": ""})))
+        self.assertIn("has no layer", self.violations_of({"query/a/a.h": '#include "query/a/b.h"', "query/a/b.h": ""})[0])
 
     def test_only_tests_use_test_support(self):
         files = {"base/a_test.cc": '#include "tests/support/a.h"', "base/a.cc": '#include "tests/support/a.h"',

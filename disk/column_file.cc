@@ -1,0 +1,263 @@
+#include "disk/column_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "disk/kdb_format.h"
+#include "disk/stored_value.h"
+
+namespace tickstack {
+namespace {
+
+int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t row) {
+  if (width == sizeof(int64_t)) return LoadLittle<int64_t>(positions.data() + row * width);
+  const auto position = LoadLittle<int32_t>(positions.data() + row * width);
+  return position == kNullInt ? kNullPosition : position;
+}
+
+// Copies positions that are ids. false: one is null or not below `names`, and `out` is of no use.
+// Without a jump, so that it becomes vector code.
+template <typename Position>
+bool CopyBelow(const std::byte* positions, uint64_t names, std::span<SymbolId> out) {
+  using Unsigned = std::make_unsigned_t<Position>;
+  Unsigned largest = 0;
+  for (size_t i = 0; i < out.size(); ++i) {
+    const auto position =
+        static_cast<Unsigned>(LoadLittle<Position>(positions + i * sizeof(Position)));
+    largest = std::max(largest, position);
+    out[i] = static_cast<SymbolId>(position);
+  }
+  return out.empty() || largest < names;
+}
+
+bool PositionsAsIds(std::span<const std::byte> positions, size_t width, uint64_t names,
+                    std::span<SymbolId> out) {
+  if (width == sizeof(int64_t)) return CopyBelow<int64_t>(positions.data(), names, out);
+  return CopyBelow<int32_t>(positions.data(), names, out);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const ColumnFile>> ColumnFile::Open(
+    const std::string& path, std::shared_ptr<const SymbolDomains> domains) {
+  std::shared_ptr<ColumnFile> column(new ColumnFile());
+  column->domains_ = std::move(domains);
+  TS_RETURN_IF_ERROR(column->Read(path));
+  return column;
+}
+
+absl::Status ColumnFile::Read(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(file_, StoredFile::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file_->Head());
+  absl::StatusOr<ColumnLayout> layout = ParseColumnLayout(head, file_->bytes());
+  if (!layout.ok()) return Annotate(layout.status(), path);
+  layout_ = *std::move(layout);
+  type_ = layout_.type;
+  rows_ = layout_.rows;
+  switch (layout_.form) {
+    case ColumnForm::kVector:
+      kind_ = ColumnKind::kFixed;
+      element_bytes_ = layout_.width;
+      return absl::OkStatus();
+    case ColumnForm::kEnum:
+      kind_ = ColumnKind::kEnum;
+      element_bytes_ = layout_.width;
+      if (domains_ != nullptr) domain_ = domains_->Find(layout_.domain);
+      return absl::OkStatus();
+    case ColumnForm::kOldNested: {
+      kind_ = ColumnKind::kItems;
+      type_ = Type::kList;
+      TS_ASSIGN_OR_RETURN(items_, OpenOldNested(*file_, layout_));
+      return absl::OkStatus();
+    }
+    case ColumnForm::kAnymap: {
+      kind_ = ColumnKind::kItems;
+      TS_ASSIGN_OR_RETURN(items_, OpenAnymap(*file_, layout_, domains_));
+      return absl::OkStatus();
+    }
+    case ColumnForm::kSerialised:
+      return ReadSerialised();
+  }
+  return Internal("{}: form {}", path, static_cast<int>(layout_.form));
+}
+
+absl::Status ColumnFile::ReadSerialised() {
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, file_->All());
+  const std::span<const std::byte> bytes = held.span();
+  if (bytes.size() < kSerialisedVectorBytes) {
+    return DataLoss("{}: byte {}: the file ends here, in a header of {} bytes", path(),
+                    bytes.size(), kSerialisedVectorBytes);
+  }
+  type_ = static_cast<Type>(bytes[2]);
+  layout_.attribute = static_cast<Attribute>(bytes[3]);
+  layout_.header_rows = LoadLittle<int32_t>(bytes.data() + 4);
+  layout_.header_rows_offset = 4;
+  layout_.data_offset = kSerialisedVectorBytes;
+  if (type_ == Type::kList) {
+    kind_ = ColumnKind::kItems;
+    TS_ASSIGN_OR_RETURN(items_, OpenSerialisedList(*file_, domains_, &rows_));
+  } else if (type_ == Type::kSymbol) {
+    kind_ = ColumnKind::kSymbols;
+    TS_RETURN_IF_ERROR(Annotate(ReadNames(bytes), path()));
+  } else if (IsFixedWidth(type_)) {
+    kind_ = ColumnKind::kFixed;
+    layout_.width = element_bytes_ = WidthOf(type_);
+    rows_ = (bytes.size() - layout_.data_offset) / layout_.width;
+  } else {
+    return InvalidArgument("{}: byte 2: a value of type {}, which is no column", path(),
+                           static_cast<int>(type_));
+  }
+  layout_.type = type_;
+  layout_.rows = rows_;
+  if (layout_.attribute > Attribute::kGrouped) {
+    return DataLoss("{}: byte 3: attribute {}, expected 0 to 4", path(),
+                    static_cast<int>(layout_.attribute));
+  }
+  if (layout_.header_rows < 0 || static_cast<uint64_t>(layout_.header_rows) > rows_) {
+    return DataLoss("{}: byte 4: {} rows, but the file has {}", path(), layout_.header_rows, rows_);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
+  TS_ASSIGN_OR_RETURN(const StoredNames names, ParseStoredNames(bytes));
+  rows_ = names.count;
+  name_starts_.reserve(names.count);
+  for (size_t at = 0; at < names.text.size();) {
+    name_starts_.push_back(kSerialisedVectorBytes + at);
+    at = AsText(names.text).find('\0', at) + 1;  // Every name has its NUL.
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<HeldBytes>> ColumnFile::Hold() const {
+  std::vector<HeldBytes> held;
+  TS_ASSIGN_OR_RETURN(held.emplace_back(), file_->All());
+  if (items_ != nullptr) TS_RETURN_IF_ERROR(items_->Hold(held));
+  return held;
+}
+
+absl::StatusOr<HeldBytes> ColumnFile::Elements() const {
+  if (element_bytes_ == 0) {
+    return InvalidArgument("{}: has no elements of one width", path());
+  }
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
+  return bytes.subspan(layout_.data_offset, layout_.data_bytes());
+}
+
+absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) const {
+  if (kind_ != ColumnKind::kEnum) return InvalidArgument("{}: is no enum", path());
+  if (domain_ == nullptr) {
+    return NotFound("{}: its domain {} is not in the database", path(), layout_.domain);
+  }
+  if (rows.begin_row > rows.end_row || rows.end_row > rows_ || out.size() != rows.rows()) {
+    return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
+                           out.size(), rows_);
+  }
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  const std::span<const std::byte> positions = held.span();
+  if (domain_->positions_are_ids() &&
+      PositionsAsIds(positions.subspan(rows.begin_row * layout_.width, rows.rows() * layout_.width),
+                     layout_.width, domain_->ids().size(), out)) {
+    return absl::OkStatus();
+  }
+  for (size_t i = 0; i < out.size(); ++i) {
+    const uint64_t row = rows.begin_row + i;
+    const int64_t position = PositionAt(positions, layout_.width, row);
+    const std::optional<SymbolId> id = domain_->IdAt(position);
+    if (!id) [[unlikely]]
+      return OutsideOfDomain(row, position);
+    out[i] = *id;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
+  return DataLoss("{}: byte {}: row {} has position {}, domain {} has {} names", path(),
+                  layout_.data_offset + row * layout_.width, row, position, layout_.domain,
+                  domain_->ids().size());
+}
+
+absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
+  if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
+  std::call_once(parted_once_, [this] {
+    const absl::StatusOr<HeldBytes> bytes = file_->All();
+    parted_status_ = bytes.status();
+    if (bytes.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
+  });
+  TS_RETURN_IF_ERROR(parted_status_);
+  return parted_ ? &*parted_ : nullptr;
+}
+
+absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) const {
+  TS_ASSIGN_OR_RETURN(const PartedIndex* const parted, Parted());
+  if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
+  const std::optional<RowRange> rows = parted->Find(position);
+  if (!rows) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  const std::span<const std::byte> positions = held.span();
+  for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
+    const int64_t found = PositionAt(positions, layout_.width, row);
+    if (found != position) {
+      return DataLoss("{}: row {} has position {}, its index says {}", path(), row, found,
+                      position);
+    }
+  }
+  return rows;
+}
+
+absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
+  if (kind_ == ColumnKind::kEnum) {
+    SymbolId id = kNullSymbol;
+    TS_RETURN_IF_ERROR(ReadSymbols({row, row + 1}, std::span(&id, 1)));
+    return Value::Symbol(domains_->symbols().NameOf(id));
+  }
+  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
+  // Ends at the name's own NUL, which is there.
+  return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
+}
+
+absl::StatusOr<Value> ColumnFile::AllRows() const {
+  if (kind_ == ColumnKind::kFixed) {
+    TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+    return Value::Vector(type_, ByteBuffer(elements.span()), attribute());
+  }
+  TS_ASSIGN_OR_RETURN(const std::vector<HeldBytes> held, Hold());
+  SymbolVector symbols;
+  std::vector<Value> items;
+  uint64_t bytes_left = kStoredValueBytesMax;
+  for (uint64_t row = 0; row < rows_; ++row) {
+    TS_ASSIGN_OR_RETURN(Value item, ItemAt(row));
+    TS_RETURN_IF_ERROR(Annotate(Spend(item, &bytes_left), path()));
+    if (kind_ == ColumnKind::kItems) {
+      items.push_back(std::move(item));
+    } else {
+      symbols.push_back(item.symbol());
+    }
+  }
+  if (kind_ == ColumnKind::kItems) return Value::List(std::move(items), attribute());
+  return Value::Symbols(std::move(symbols), attribute());
+}
+
+absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
+  if (row >= rows_) return InvalidArgument("{}: row {} of {}", path(), row, rows_);
+  switch (kind_) {
+    case ColumnKind::kFixed: {
+      TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+      return Value::AtomFromBytes(type_,
+                                  elements.span().subspan(row * element_bytes_, element_bytes_));
+    }
+    case ColumnKind::kItems:
+      return items_->At(row);
+    case ColumnKind::kEnum:
+    case ColumnKind::kSymbols:
+      break;
+  }
+  return SymbolAt(row);
+}
+
+}  // namespace tickstack

@@ -1,0 +1,179 @@
+#include "disk/compressed_file.h"
+
+#include <algorithm>
+#include <bit>
+#include <mutex>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/scratch.h"
+#include "base/status.h"
+#include "disk/decompressed_image.h"
+#include "disk/decompression.h"
+
+namespace tickstack {
+namespace {
+
+constexpr uint32_t kVersionMin = 2;  // Of 2015.
+constexpr uint32_t kVersionMax = 3;  // Since.
+
+class CompressedFile : public StoredFile {
+ public:
+  CompressedFile(std::string path, Mapping mapping, CompressedLayout layout)
+      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes().size()),
+        mapping_(std::move(mapping)),
+        layout_(std::move(layout)) {}
+
+  ~CompressedFile() override {
+    if (const std::shared_ptr<DecompressedImage> image = image_.lock()) {
+      DecompressedCache::Instance().Remove(image.get());
+    }
+  }
+
+  absl::StatusOr<std::span<const std::byte>> Head() const override {
+    std::call_once(head_once_, [this] { head_status_ = ReadHead(); });
+    TS_RETURN_IF_ERROR(head_status_);
+    return head_.span();
+  }
+
+  absl::StatusOr<HeldBytes> All() const override {
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
+    TS_RETURN_IF_ERROR(
+        image->Fill([this](size_t i, std::span<std::byte> out) { return Decompress(i, out); }));
+    DecompressedCache::Instance().Use(image);
+    return HeldBytes(image->bytes(), image);
+  }
+
+  absl::Status Visit(Visitor visitor) const override {
+    ByteBuffer block;
+    for (size_t i = 0; i < layout_.blocks.size(); ++i) {
+      block.resize(layout_.bytes_of_block(i));
+      TS_RETURN_IF_ERROR(Decompress(i, block.span()));
+      TS_RETURN_IF_ERROR(visitor(i * layout_.block_bytes, block.span()));
+    }
+    return absl::OkStatus();
+  }
+
+  bool is_compressed() const override { return true; }
+
+ private:
+  size_t HeadBytes() const { return std::min<uint64_t>(kPageBytes, bytes()); }
+
+  absl::Status Decompress(size_t i, std::span<std::byte> out) const {
+    const CompressedBlock& block = layout_.blocks[i];
+    const absl::Status status =
+        DecompressBlock(block.algorithm, mapping_.bytes().subspan(block.offset, block.bytes), out);
+    return Annotate(status, fmt::format("{}: byte {}: block {}", path(), block.offset, i));
+  }
+
+  // The smallest block has a page.
+  absl::Status ReadHead() const {
+    if (layout_.blocks.empty()) return absl::OkStatus();
+    const internal::ScratchScope outside_of_queries(nullptr);
+    ByteBuffer block;
+    block.resize(layout_.bytes_of_block(0));
+    TS_RETURN_IF_ERROR(Decompress(0, block.span()));
+    head_ = ByteBuffer(block.span().first(HeadBytes()));
+    return absl::OkStatus();
+  }
+
+  // The one that somebody has, or a new one.
+  absl::StatusOr<std::shared_ptr<DecompressedImage>> Image() const {
+    const std::lock_guard lock(mutex_);
+    if (std::shared_ptr<DecompressedImage> image = image_.lock()) return image;
+    absl::StatusOr<std::shared_ptr<DecompressedImage>> image =
+        DecompressedImage::Make(bytes(), layout_.block_bytes, layout_.blocks.size());
+    if (!image.ok()) return Annotate(image.status(), path());
+    image_ = *image;
+    return image;
+  }
+
+  const Mapping mapping_;
+  const CompressedLayout layout_;
+
+  mutable std::once_flag head_once_;
+  mutable ByteBuffer head_;
+  mutable absl::Status head_status_;
+
+  mutable std::mutex mutex_;
+  mutable std::weak_ptr<DecompressedImage> image_;  // Guarded by mutex_.
+};
+
+}  // namespace
+
+absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file) {
+  constexpr size_t kTagBytes = kCompressedTag.size();
+  constexpr size_t kFixedBytes = kTagBytes + kTrailerBytes + 8;
+  if (file.size() < kFixedBytes) {
+    return DataLoss("byte {}: the file ends here, a compressed one has {} bytes or more",
+                    file.size(), kFixedBytes);
+  }
+  const uint64_t count_at = file.size() - 8;
+  const auto blocks = LoadLittle<uint64_t>(file.data() + count_at);
+  const uint64_t blocks_max = (file.size() - kFixedBytes) / kBlockEntryBytes;
+  if (blocks > blocks_max) {
+    return DataLoss("byte {}: {} blocks, but the file has room for {}", count_at, blocks,
+                    blocks_max);
+  }
+  const uint64_t entries_at = count_at - blocks * kBlockEntryBytes;
+  const uint64_t trailer_at = entries_at - kTrailerBytes;
+  const std::byte* const trailer = file.data() + trailer_at;
+
+  CompressedLayout layout;
+  const auto version = LoadLittle<uint32_t>(trailer);
+  if (version < kVersionMin || version > kVersionMax) {
+    return DataLoss("byte {}: version {}, expected 2 or 3", trailer_at, version);
+  }
+  layout.algorithm = static_cast<Compression>(LoadLittle<uint8_t>(trailer + 4));
+  layout.level = LoadLittle<uint8_t>(trailer + 5);
+  layout.image_bytes = LoadLittle<uint64_t>(trailer + 8);
+  if (const auto place = LoadLittle<uint64_t>(trailer + 16); place != trailer_at) {
+    return DataLoss("byte {}: the trailer says that it is at byte {}", trailer_at, place);
+  }
+  layout.block_bytes = LoadLittle<uint64_t>(trailer + 24);
+  if (!std::has_single_bit(layout.block_bytes) || layout.block_bytes < kBlockBytesMin ||
+      layout.block_bytes > kBlockBytesMax) {
+    return DataLoss("byte {}: blocks of {} bytes, expected a power of two from {} to {}",
+                    trailer_at + 24, layout.block_bytes, kBlockBytesMin, kBlockBytesMax);
+  }
+  // No overflow: the file has room for the blocks' entries, so they are far fewer than 2^44.
+  const bool right = layout.image_bytes <= blocks * layout.block_bytes &&
+                     layout.image_bytes > (std::max<uint64_t>(blocks, 1) - 1) * layout.block_bytes;
+  if (!right && (blocks != 0 || layout.image_bytes != 0)) {
+    return DataLoss("byte {}: {} bytes in {} blocks of {}", trailer_at + 8, layout.image_bytes,
+                    blocks, layout.block_bytes);
+  }
+
+  layout.blocks.resize(blocks);
+  uint64_t at = kTagBytes;
+  for (uint64_t i = 0; i < blocks; ++i) {
+    const std::byte* const entry = file.data() + entries_at + i * kBlockEntryBytes;
+    CompressedBlock& block = layout.blocks[i];
+    block.offset = at;
+    block.bytes = LoadLittle<uint32_t>(entry);
+    const auto algorithm = LoadLittle<uint32_t>(entry + 4);
+    if (algorithm > static_cast<uint32_t>(Compression::kZstd)) {
+      return DataLoss("byte {}: block {} is compressed by algorithm {}, expected 0 to 5",
+                      entries_at + i * kBlockEntryBytes + 4, i, algorithm);
+    }
+    block.algorithm = static_cast<Compression>(algorithm);
+    at += block.bytes;
+    if (at > trailer_at) {
+      return DataLoss("byte {}: block {} ends at byte {}, the trailer begins at {}",
+                      entries_at + i * kBlockEntryBytes, i, at, trailer_at);
+    }
+  }
+  if (at != trailer_at) {
+    return DataLoss("byte {}: the blocks end here, the trailer begins at {}", at, trailer_at);
+  }
+  return layout;
+}
+
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path,
+                                                                 Mapping mapping) {
+  absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(mapping.bytes());
+  if (!layout.ok()) return Annotate(layout.status(), path);
+  return std::make_unique<CompressedFile>(std::move(path), std::move(mapping), *std::move(layout));
+}
+
+}  // namespace tickstack

@@ -1,0 +1,50 @@
+#pragma once
+
+// Where the blocks of a compressed file are.
+//
+//   kxzipped | block | block | ... | trailer | (u32 bytes, u32 algorithm) a block | i64 blocks
+//
+// Blocks are independent of each other; all but the last hold block_bytes of the uncompressed file.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/mapping.h"
+#include "disk/kdb_format.h"
+#include "disk/stored_file.h"
+
+namespace tickstack {
+
+struct CompressedBlock {
+  uint64_t offset = 0;  // In the file.
+  uint32_t bytes = 0;
+  Compression algorithm = Compression::kNone;
+};
+
+struct CompressedLayout {
+  uint64_t image_bytes = 0;  // Of the uncompressed file.
+  uint64_t block_bytes = 0;
+  Compression algorithm = Compression::kNone;  // What was asked for; a block may be stored as is.
+  int level = 0;
+  std::vector<CompressedBlock> blocks;
+
+  uint64_t bytes_of_block(size_t i) const {  // Uncompressed.
+    return i + 1 < blocks.size() ? block_bytes : image_bytes - i * block_bytes;
+  }
+};
+
+// `file` is all of a file that begins with kCompressedTag. kDataLoss, with the byte, if its parts
+// do not fill it exactly. The caller adds the path. Cost and memory: O(blocks), which the file's
+// length bounds.
+absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file);
+
+// Opens what StoredFile::Open found to be compressed.
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path, Mapping mapping);
+
+}  // namespace tickstack

@@ -1,0 +1,318 @@
+#include "disk/database.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <optional>
+#include <utility>
+
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/mapping.h"
+#include "base/status.h"
+#include "disk/kdb_format.h"
+#include "disk/segment_list.h"
+#include "disk/segment_moves.h"
+
+namespace tickstack {
+namespace {
+
+constexpr std::string_view kSegmentList = "par.txt";
+
+// kdb+ takes no notice of hidden entries, nor of names that end in $; programs keep theirs there.
+bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
+
+absl::Status CheckRoot(const std::string& root) {
+  struct stat status{};
+  if (::stat(root.c_str(), &status) != 0) {
+    const int error_number = errno;
+    if (error_number == ENOENT) return NotFound("{}: there is no such directory", root);
+    return Annotate(ErrnoStatus(error_number, "stat"), root);
+  }
+  if (S_ISDIR(status.st_mode)) return absl::OkStatus();
+  return InvalidArgument("{}: no directory, expected that of a database", root);
+}
+
+enum class RootFileKind { kDomain, kValue, kForeign };
+
+absl::StatusOr<RootFileKind> KindOf(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file->Head());
+  if (HoldsNames(head)) return RootFileKind::kDomain;
+  const absl::StatusOr<ColumnLayout> layout = ParseColumnLayout(head, file->bytes());
+  return layout.ok() ? RootFileKind::kValue : RootFileKind::kForeign;
+}
+
+}  // namespace
+
+struct PartitionedTable::Part {
+  enum State : uint8_t { kUnknown, kAbsent, kOpen };
+  std::atomic<State> state = kUnknown;
+  std::shared_ptr<const SplayedTable> table;
+};
+
+PartitionedTable::PartitionedTable(std::string name, std::span<const Partition> partitions,
+                                   std::shared_ptr<const SymbolDomains> domains)
+    : partitions_(partitions),
+      domains_(std::move(domains)),
+      schema_{std::move(name), {}, 0},
+      parts_(std::make_unique<Part[]>(partitions.size())) {}
+
+PartitionedTable::~PartitionedTable() = default;
+
+absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const {
+  if (partition >= partitions_.size()) {
+    return InvalidArgument("{}: partition {} of {}", name(), partition, partitions_.size());
+  }
+  Part& part = parts_[partition];
+  const auto known = [&part](Part::State state) {
+    return state == Part::kOpen ? part.table.get() : nullptr;
+  };
+  Part::State state = part.state.load(std::memory_order_acquire);  // Pairs with the stores below.
+  if (state != Part::kUnknown) return known(state);
+
+  const std::lock_guard lock(mutex_);
+  state = part.state.load(std::memory_order_relaxed);
+  if (state != Part::kUnknown) return known(state);
+  const std::string directory = partitions_[partition].directory + "/" + name();
+  absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
+      SplayedTable::Open(directory, domains_);
+  if (!table.ok()) {
+    // Absent is what has no entry in a partition that is still there: a link to an unmounted disk
+    // has one, and a partition may have been moved since.
+    struct stat status{};
+    const bool has_entry = ::lstat(directory.c_str(), &status) == 0 || errno != ENOENT;
+    if (has_entry) TS_RETURN_IF_ERROR(CheckReachable(directory));
+    if (has_entry || table.status().code() != absl::StatusCode::kNotFound) return table.status();
+    if (!IsDirectory(partitions_[partition].directory)) {
+      return NotFound("{}: not there any more: moved or unmounted since the database was loaded",
+                      partitions_[partition].directory);
+    }
+    part.state.store(Part::kAbsent, std::memory_order_release);
+    return nullptr;
+  }
+  part.table = *std::move(table);
+  part.state.store(Part::kOpen, std::memory_order_release);
+  return part.table.get();
+}
+
+// The newest partition whose `.d` can be read names the columns; the newest one whose column can be
+// opened tells its type. So what is damaged in the newest costs the queries that read it there.
+void PartitionedTable::ReadSchema() {
+  std::vector<size_t> untyped;  // Numbers of columns.
+  for (size_t p = partitions_.size(); p-- > 0;) {
+    const absl::StatusOr<const SplayedTable*> part = In(p);
+    if (!part.ok() || *part == nullptr) continue;
+    if (schema_.columns.empty()) {
+      for (const std::string& column : (*part)->column_names()) {
+        untyped.push_back(schema_.columns.size());
+        schema_.columns.push_back({column, Type::kList});
+      }
+    }
+    std::erase_if(untyped, [this, part](size_t i) {
+      ColumnSpec& spec = schema_.columns[i];
+      const int at = (*part)->Find(spec.name);
+      if (at < 0) return false;
+      const absl::StatusOr<std::shared_ptr<const ColumnFile>> column =
+          (*part)->Column(static_cast<size_t>(at));
+      if (column.ok()) spec.type = (*column)->type();
+      return column.ok();
+    });
+    if (untyped.empty()) return;
+  }
+}
+
+absl::StatusOr<std::shared_ptr<const Database>> Database::Open(const std::string& root,
+                                                               const Options& options) {
+  // What cannot be mapped is not damaged: a database without it would be another one.
+  const MappingReserve reserve;
+  std::shared_ptr<Database> database(new Database());
+  database->root_ = root;
+  TS_RETURN_IF_ERROR(database->ReadRoot(options));
+  TS_RETURN_IF_ERROR(database->ReadPartitions(options));
+  database->ReadPartitionedTables();
+  TS_RETURN_IF_ERROR(reserve.refused());
+  return database;
+}
+
+absl::Status Database::Missing(absl::Status status, const Options& options) {
+  if (status.ok() || !options.allow_missing_segments) return status;
+  problems_.emplace_back(Message(status));
+  return absl::OkStatus();
+}
+
+absl::Status Database::ReadRoot(const Options& options) {
+  TS_RETURN_IF_ERROR(CheckRoot(root_));
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(root_));
+  const auto domains = std::make_shared<SymbolDomains>();
+  std::vector<std::string> domain_paths;
+  for (const DirectoryEntry& entry : entries) {
+    if (entry.is_directory || IsOfNoConcern(entry.name) || entry.name == kSegmentList ||
+        entry.name.ends_with(kCompanionSuffix)) {
+      continue;
+    }
+    const std::string path = root_ + "/" + entry.name;
+    if (!entry.is_file) {
+      // A partition's link is ReadPartitions' to judge.
+      const absl::Status reachable = CheckReachable(path);
+      if (!reachable.ok() && !ParsePartitionName(entry.name)) {
+        problems_.emplace_back(Message(reachable));
+      }
+      continue;
+    }
+    const absl::StatusOr<RootFileKind> kind = KindOf(path);
+    if (!kind.ok()) {
+      problems_.emplace_back(Message(kind.status()));
+    } else if (*kind == RootFileKind::kDomain) {
+      domain_paths.push_back(path);
+    } else if (*kind == RootFileKind::kValue) {
+      flat_.push_back({entry.name, path});
+    } else {
+      problems_.push_back(path + ": no file of kdb+");
+    }
+  }
+
+  // First `sym`, so that its positions are the numbers of its names.
+  std::ranges::stable_partition(domain_paths,
+                                [this](const std::string& path) { return path == root_ + "/sym"; });
+  for (const std::string& path : domain_paths) {
+    const absl::StatusOr<size_t> torn_bytes = domains->Add(path);
+    if (!torn_bytes.ok()) {
+      problems_.emplace_back(Message(torn_bytes.status()));
+    } else if (*torn_bytes > 0) {
+      problems_.push_back(
+          fmt::format("{}: the last {} bytes are no whole name: left out", path, *torn_bytes));
+    }
+  }
+  domains_ = domains;
+
+  TS_RETURN_IF_ERROR(ReadSegments(options));
+  for (const DirectoryEntry& entry : entries) {
+    if (!entry.is_directory || IsOfNoConcern(entry.name)) continue;
+    const std::string path = root_ + "/" + entry.name;
+    if (std::ranges::find(segments_, path) != segments_.end()) continue;
+    if (FileExists(path + "/.d")) {
+      absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
+          SplayedTable::Open(path, domains_);
+      if (table.ok()) {
+        splayed_.push_back({entry.name, *std::move(table)});
+      } else {
+        problems_.emplace_back(Message(table.status()));
+      }
+    } else if (!ParsePartitionName(entry.name)) {
+      problems_.push_back(path + ": neither a partition nor a table: it has no .d");
+    } else if (is_segmented_) {
+      problems_.push_back(path + ": a partition beside par.txt, which says where partitions are");
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Database::ReadSegments(const Options& options) {
+  TS_ASSIGN_OR_RETURN(const std::optional<std::vector<SegmentLine>> lines, ReadSegmentList(root_));
+  is_segmented_ = lines.has_value();
+  if (!is_segmented_) segments_ = {root_};
+  for (const SegmentLine& line : lines.value_or(std::vector<SegmentLine>())) {
+    TS_RETURN_IF_ERROR(Missing(line.status, options));
+    if (line.status.ok()) segments_.push_back(line.path);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Database::ReadPartitions(const Options& options) {
+  struct Found {
+    PartitionName name;
+    std::string directory;
+  };
+  std::vector<Found> found;
+  for (const std::string& segment : segments_) {
+    TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+    for (const DirectoryEntry& entry : entries) {
+      const std::string path = segment + "/" + entry.name;
+      if (IsOfMove(entry.name)) {
+        problems_.push_back(path +
+                            ": of a move between segments that runs, or that died: "
+                            "`tickstack hdb balance --move` ends it");
+      }
+      const std::optional<PartitionName> name = ParsePartitionName(entry.name);
+      if (!name || entry.is_file) continue;
+      if (entry.is_directory) {
+        found.push_back({*name, path});
+      } else {
+        TS_RETURN_IF_ERROR(Missing(CheckReachable(path), options));
+      }
+    }
+  }
+
+  // Numbers of four digits are years unless there are numbers of other lengths. Of several kinds
+  // the most particular one is meant: nobody names a directory 2024.01.29 by chance.
+  const auto has = [&found](PartitionKind kind) {
+    return std::ranges::any_of(found, [kind](const Found& f) { return f.name.kind == kind; });
+  };
+  if (has(PartitionKind::kInt)) {
+    for (Found& f : found) {
+      if (f.name.kind == PartitionKind::kYear) f.name.kind = PartitionKind::kInt;
+    }
+  }
+  for (const PartitionKind kind :
+       {PartitionKind::kInt, PartitionKind::kYear, PartitionKind::kMonth, PartitionKind::kDate}) {
+    if (has(kind)) partition_kind_ = kind;
+  }
+  for (Found& f : found) {
+    if (f.name.kind == partition_kind_) {
+      partitions_.push_back({f.name.value, std::move(f.directory)});
+    } else {
+      problems_.push_back(fmt::format("{}: a partition by {}, where the others are by {}",
+                                      f.directory, NameOf(f.name.kind), NameOf(partition_kind_)));
+    }
+  }
+  std::ranges::stable_sort(partitions_, {}, &Partition::value);
+  return absl::OkStatus();
+}
+
+void Database::ReadPartitionedTables() {
+  if (partitions_.empty()) return;
+  std::vector<std::string> names;
+  for (const Partition& partition : partitions_) {
+    if (partition.value != partitions_.back().value) continue;
+    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
+    if (!entries.ok()) {
+      problems_.emplace_back(Message(entries.status()));
+      continue;
+    }
+    for (const DirectoryEntry& entry : *entries) {
+      if (!entry.is_file && !IsOfNoConcern(entry.name)) names.push_back(entry.name);
+    }
+  }
+  std::ranges::sort(names);
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  for (std::string& name : names) {
+    auto table = std::make_unique<PartitionedTable>(std::move(name), partitions_, domains_);
+    table->ReadSchema();
+    if (!table->schema().columns.empty()) {
+      partitioned_.push_back(std::move(table));
+    } else {
+      problems_.push_back(
+          fmt::format("{}/{}: no table: no partition has a .d for it that can be "
+                      "read",
+                      partitions_.back().directory, table->name()));
+    }
+  }
+}
+
+const PartitionedTable* Database::FindPartitioned(std::string_view name) const {
+  for (const std::unique_ptr<PartitionedTable>& table : partitioned_) {
+    if (table->name() == name) return table.get();
+  }
+  return nullptr;
+}
+
+const SplayedTable* Database::FindSplayed(std::string_view name) const {
+  for (const RootTable& table : splayed_) {
+    if (table.name == name) return table.table.get();
+  }
+  return nullptr;
+}
+
+}  // namespace tickstack

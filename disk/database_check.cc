@@ -1,0 +1,227 @@
+#include "disk/database_check.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <tuple>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/directory.h"
+#include "base/status.h"
+#include "base/string_map.h"
+#include "disk/database.h"
+#include "disk/stored_value.h"
+
+namespace tickstack {
+namespace {
+
+void AddFinding(Finding finding, DatabaseCheck& check) {
+  if (check.findings.size() < DatabaseCheck::kFindingsMax) {
+    check.findings.push_back(std::move(finding));
+  } else {
+    ++check.findings_left_off;
+  }
+}
+
+// Adds `part` to the whole.
+void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
+  whole.tables += part.tables;
+  whole.columns += part.columns;
+  whole.rows += part.rows;
+  whole.disk_bytes += part.disk_bytes;
+  whole.findings_left_off += part.findings_left_off;
+  for (Finding& finding : part.findings) AddFinding(std::move(finding), whole);
+}
+
+// A name twice: rows may have either position, and a query by name finds those of one.
+void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const std::string& path,
+                 DatabaseCheck& check) {
+  std::vector<SymbolId> sorted(domain.ids().begin(), domain.ids().end());
+  std::ranges::sort(sorted);
+  for (auto at = std::ranges::adjacent_find(sorted); at != sorted.end();
+       at = std::adjacent_find(std::upper_bound(at, sorted.end(), *at), sorted.end())) {
+    AddFinding({path, std::nullopt,
+                fmt::format("name '{}' is there {} times", domains.symbols().NameOf(*at),
+                            std::upper_bound(at, sorted.end(), *at) - at)},
+               check);
+  }
+}
+
+// The directories of a partition's tables, whether the newest partition has such a table or not;
+// links that lead nowhere among them.
+absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& partition) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(partition));
+  std::vector<std::string> directories;
+  for (const DirectoryEntry& entry : entries) {
+    const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
+    if (!entry.is_file && !ignored) directories.push_back(partition + "/" + entry.name);
+  }
+  return directories;
+}
+
+struct TableToCheck {
+  std::string directory;
+  std::string name;                                 // Of a partitioned table; or empty.
+  std::vector<std::pair<std::string, Type>> types;  // Found: of columns that can be opened.
+};
+
+// `domains` as for SplayedTable.
+absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
+                                         std::shared_ptr<const SymbolDomains> domains,
+                                         WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  const std::string& directory = table.directory;
+  DatabaseCheck check;
+  if (const absl::Status reachable = CheckReachable(directory); !reachable.ok()) {
+    AddFinding(FindingOf(directory, reachable), check);
+    return check;
+  }
+  check.tables = 1;
+  const std::string names_path = directory + "/.d";
+  const absl::StatusOr<std::vector<std::string>> names = ReadColumnNames(names_path);
+  if (!names.ok()) {
+    AddFinding(FindingOf(names_path, names.status()), check);
+    return check;
+  }
+  std::vector<ColumnCheck> columns(names->size());
+  const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
+  // What they find is in `columns`.
+  TS_RETURN_IF_ERROR(workers.ParallelFor(columns.size(), [&](size_t i) -> absl::Status {
+    if (stop()) return absl::CancelledError("stopped");
+    columns[i] = CheckColumn(path_of(i), domains);
+    return absl::OkStatus();
+  }));
+
+  const auto first =
+      std::ranges::find_if(columns, [](const ColumnCheck& c) { return c.rows.has_value(); });
+  const auto parted =
+      std::ranges::find_if(columns, [](const ColumnCheck& c) { return !c.group_starts.empty(); });
+  for (size_t i = 0; i < columns.size(); ++i) {
+    ColumnCheck& column = columns[i];
+    check.columns += 1;
+    check.disk_bytes += column.disk_bytes;
+    check.findings_left_off += column.findings_left_off;
+    for (Finding& finding : column.findings) AddFinding(std::move(finding), check);
+    if (column.rows && *column.rows != *first->rows) {
+      AddFinding(
+          {path_of(i), std::nullopt,
+           fmt::format("{} rows, column {} has {}", *column.rows,
+                       (*names)[static_cast<size_t>(first - columns.begin())], *first->rows)},
+          check);
+    }
+    if (column.type) table.types.emplace_back((*names)[i], *column.type);
+  }
+  if (first != columns.end()) check.rows = *first->rows;
+  const auto time = std::ranges::find(*names, "time");
+  if (parted != columns.end() && time != names->end()) {
+    std::optional<Finding> back = FindTimeGoingBack(directory + "/time", parted->group_starts);
+    if (back) AddFinding(*std::move(back), check);
+  }
+  return check;
+}
+
+absl::Status CheckTables(std::span<TableToCheck> tables,
+                         const std::shared_ptr<const SymbolDomains>& domains, WorkerPool& workers,
+                         absl::FunctionRef<bool()> stop, DatabaseCheck& check) {
+  std::mutex mutex;  // Of `check`, while the tasks run.
+  return workers.ParallelFor(tables.size(), [&](size_t i) -> absl::Status {
+    TS_ASSIGN_OR_RETURN(DatabaseCheck table, CheckTable(tables[i], domains, workers, stop));
+    const std::lock_guard lock(mutex);
+    MergeTable(std::move(table), check);
+    return absl::OkStatus();
+  });
+}
+
+// A query refuses a column of another type than the newest partition has. `tables` are in order of
+// their partitions.
+void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
+  std::map<std::pair<std::string_view, std::string_view>, Type> newest;  // By table and column.
+  for (size_t i = tables.size(); i-- > 0;) {
+    if (tables[i].name.empty()) continue;
+    for (const auto& [column, type] : tables[i].types) {
+      const Type expected = newest.try_emplace({tables[i].name, column}, type).first->second;
+      if (type == expected) continue;
+      AddFinding({tables[i].directory + "/" + column, std::nullopt,
+                  fmt::format("a column of {}, expected {} as in the newest partition",
+                              NameOf(type), NameOf(expected))},
+                 check);
+    }
+  }
+}
+
+void SortFindings(DatabaseCheck& check) {
+  std::ranges::sort(check.findings, [](const Finding& a, const Finding& b) {
+    return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
+                                             WorkerPool& workers, absl::FunctionRef<bool()> stop) {
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                      Database::Open(root, {.allow_missing_segments = true}));
+  TS_ASSIGN_OR_RETURN(const std::vector<std::string> directories, TableDirectories(directory));
+  DatabaseCheck check;
+  check.partitions = 1;
+  std::vector<TableToCheck> tables;
+  for (const std::string& each : directories) tables.push_back({each, {}, {}});
+  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, stop, check));
+  SortFindings(check);
+  return check;
+}
+
+absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers) {
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
+                      Database::Open(root, {.allow_missing_segments = true}));
+  DatabaseCheck check;
+  check.partitions = database->partitions().size();
+  for (const std::string& problem : database->problems()) {
+    // `path: what`; a path in it has no blank before its end in any database that kdb+ loads.
+    const std::string path = problem.substr(0, problem.find(": "));
+    AddFinding(FindingOf(path, absl::DataLossError(problem)), check);
+  }
+  const SymbolDomains& domains = *database->domains();
+  for (const std::unique_ptr<SymbolDomain>& domain : domains.all()) {
+    CheckDomain(domains, *domain, root + "/" + domain->name(), check);
+  }
+
+  std::vector<TableToCheck> tables;
+  for (const Partition& partition : database->partitions()) {
+    const absl::StatusOr<std::vector<std::string>> directories =
+        TableDirectories(partition.directory);
+    if (!directories.ok()) {
+      AddFinding(FindingOf(partition.directory, directories.status()), check);
+      continue;
+    }
+    for (const std::string& directory : *directories) {
+      std::string name = directory.substr(partition.directory.size() + 1);
+      if (database->FindPartitioned(name) == nullptr) name.clear();  // Nobody can ask for it.
+      tables.push_back({directory, std::move(name), {}});
+    }
+  }
+  for (const Database::RootTable& table : database->splayed_tables()) {
+    tables.push_back({table.table->directory(), {}, {}});
+  }
+
+  const auto never = [] { return false; };
+  TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, never, check));
+  CheckTypes(tables, check);
+  std::mutex mutex;  // Of `check`, while the tasks run.
+  workers
+      .ParallelFor(database->flat_files().size(),
+                   [&](size_t i) {
+                     const std::string& path = database->flat_files()[i].path;
+                     const absl::Status read = ReadStoredValue(path, database->domains()).status();
+                     const std::lock_guard lock(mutex);
+                     if (!read.ok()) AddFinding(FindingOf(path, read), check);
+                     return absl::OkStatus();
+                   })
+      .IgnoreError();
+
+  SortFindings(check);
+  return check;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,45 @@
+#pragma once
+
+// A verdict on all files of a database.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "base/worker_pool.h"
+#include "disk/column_check.h"
+
+namespace tickstack {
+
+struct DatabaseCheck {
+  uint64_t partitions = 0;
+  uint64_t tables = 0;  // Splayed ones: one for each partition that has it.
+  uint64_t columns = 0;
+  uint64_t rows = 0;
+  uint64_t disk_bytes = 0;        // Of columns.
+  std::vector<Finding> findings;  // By path. At most kFindingsMax.
+  uint64_t findings_left_off = 0;
+
+  static constexpr size_t kFindingsMax = 10'000;
+  bool is_sound() const { return findings.empty(); }
+};
+
+// Checks every file that kdb+ would load from `root`: par.txt and its segments, what is left there
+// of moves that died, and links that lead nowhere; domains (torn and
+// repeated names); of every table of every partition its `.d`, that each column is there and whole
+// (CheckColumn) and has as many rows as the others, and that times ascend for each symbol where the
+// symbols are parted, and that its columns are of the newest partition's types; splayed tables in
+// the root; flat files in the root. Tables and columns that older partitions lack are no findings,
+// since queries answer them as empty and null. kNotFound if there is no such directory. Cost: reads
+// everything once. Memory: that of CheckColumn for each thread. Threads: the caller's and those of
+// `workers`.
+absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);
+
+// The same of one partition, by its directory, of the database in `root`. kCancelled once `stop`
+// says so, which any thread asks before each column.
+absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
+                                             WorkerPool& workers, absl::FunctionRef<bool()> stop);
+
+}  // namespace tickstack

@@ -1,0 +1,72 @@
+#pragma once
+
+// One file of a partition, written from front to back: as it is, or in kdb+'s compressed form, its
+// blocks compressed on several threads.
+//
+//   as it is     what is appended
+//   compressed   kxzipped | block | block | .. | trailer with the length of each block
+//
+// Memory: that of FileStream; compressed 4 MiB more, and 8 bytes a block for the trailer.
+//
+// Threads: one owner, helped by the pool.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/byte_buffer.h"
+#include "base/worker_pool.h"
+#include "disk/compression.h"
+#include "disk/file_stream.h"
+#include "disk/storage.h"
+
+namespace tickstack {
+
+class FileImage {
+ public:
+  // A new file. `workers` may be nullptr; it and the storage outlive the image, and so does
+  // `window`: memory as FileStream takes it, or empty. If the file is written as it is, that is
+  // what Room() is of, so that what is put in order there is written from there.
+  static absl::StatusOr<FileImage> Create(const std::string& path,
+                                          const CompressionOptions& compression,
+                                          WorkerPool* workers, const Storage* storage,
+                                          std::span<std::byte> window = {});
+
+  absl::Status Append(std::span<const std::byte> bytes);
+  // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
+  static constexpr size_t kRoomMin = FileStream::kRoomMin;
+  std::span<std::byte> Room();
+  absl::Status Filled(size_t bytes);
+
+  // Writes the rest and syncs. Returns the bytes of the file.
+  absl::StatusOr<uint64_t> Finish();
+
+  uint64_t bytes() const { return image_bytes_; }  // Appended so far.
+
+ private:
+  FileImage(FileStream stream, const CompressionOptions& compression, WorkerPool* workers);
+  bool compressed() const { return compression_.algorithm != Compression::kNone; }
+  absl::Status WriteBlocks(size_t bytes);
+  ByteBuffer Trailer() const;
+
+  struct StoredBlock {
+    uint32_t bytes;
+    uint32_t algorithm;  // 0: as it is.
+  };
+
+  FileStream stream_;
+  CompressionOptions compression_;
+  WorkerPool* workers_;
+  uint64_t image_bytes_ = 0;
+
+  // Compressed.
+  ByteBuffer pending_;  // Memory; the first used_ bytes of it wait to be compressed.
+  size_t used_ = 0;
+  std::vector<StoredBlock> blocks_;
+};
+
+}  // namespace tickstack

@@ -1,0 +1,46 @@
+#pragma once
+
+// The rows of a nested column: strings, lists, dictionaries.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "disk/column_layout.h"
+#include "disk/held_bytes.h"
+#include "disk/stored_file.h"
+#include "disk/symbol_file.h"
+#include "table/value.h"
+
+namespace tickstack {
+
+// Immutable. Threads: any.
+class NestedItems {
+ public:
+  virtual ~NestedItems() = default;
+  // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes cannot be.
+  virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
+  // Adds what rows are read from, the column's own file apart: as ColumnFile::Hold.
+  virtual absl::Status Hold(std::vector<HeldBytes>& held) const = 0;
+};
+
+// The form before 3.6: the column holds the number of elements up to the end of each row, and
+// `column#` the elements. Opens that file. The column outlives the items.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
+                                                                 const ColumnLayout& layout);
+
+// The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if there is one. A row
+// takes at most kStoredValueBytesMax, else it is kResourceExhausted.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
+    const StoredFile& column, const ColumnLayout& layout,
+    std::shared_ptr<const SymbolDomains> domains);
+
+// The form of small lists, and of all before 3.6: ff 01 and the encoded items. Sets `rows`, for
+// which it walks the file once.
+absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
+    const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows);
+
+}  // namespace tickstack

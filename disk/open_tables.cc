@@ -1,0 +1,56 @@
+#include "disk/open_tables.h"
+
+#include <memory>
+#include <vector>
+
+#include "base/mapping.h"
+#include "disk/splayed_table.h"
+
+namespace tickstack {
+namespace {
+
+// Of threads that let go, until what goes is unmapped: who waits for it finds room, or there is
+// none. Before OpenTables' own, which those that only come and go take.
+std::mutex letting_go;
+
+}  // namespace
+
+OpenTables::OpenTables() {
+  Mapping::SetLetGo([] { return Instance().LetGo(); });
+}
+
+// Never destroyed: tables may outlive what is static.
+OpenTables& OpenTables::Instance() {
+  static auto* const tables = new OpenTables();
+  return *tables;
+}
+
+OpenTables::Entry::Entry(const SplayedTable* table) {
+  OpenTables& all = Instance();
+  const std::lock_guard lock(all.mutex_);
+  at_ = all.tables_.insert(all.tables_.end(), table);
+}
+
+OpenTables::Entry::~Entry() {
+  OpenTables& all = Instance();
+  const std::lock_guard lock(all.mutex_);
+  all.tables_.erase(at_);
+}
+
+bool OpenTables::LetGo() {
+  const std::lock_guard one_by_one(letting_go);
+  std::vector<std::shared_ptr<const ColumnFile>> gone;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const bool used_too : {false, true}) {
+      for (size_t left = tables_.size(); left > 0 && gone.empty(); --left) {
+        tables_.front()->LetGo(used_too, gone);
+        tables_.splice(tables_.end(), tables_, tables_.begin());
+      }
+    }
+  }
+  columns_let_go_.fetch_add(gone.size(), std::memory_order_relaxed);
+  return !gone.empty();
+}
+
+}  // namespace tickstack

@@ -1,0 +1,259 @@
+#include "disk/segment_moves.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/byte_buffer.h"
+#include "base/crc32c.h"
+#include "base/directory.h"
+#include "base/file.h"
+#include "base/status.h"
+#include "disk/partition_name.h"
+
+namespace tickstack {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMoving = "moving.";
+constexpr std::string_view kMoved = "moved.";
+constexpr size_t kCopyBytes = size_t{4} << 20;
+
+std::string Marked(const std::string& segment, std::string_view mark, std::string_view name) {
+  return fmt::format("{}/{}{}$", segment, mark, name);
+}
+
+// The partition that a name of ours is about; empty: it is another name.
+std::string_view Unmarked(std::string_view name, std::string_view mark) {
+  if (!name.starts_with(mark) || !name.ends_with('$')) return {};
+  name = name.substr(mark.size(), name.size() - mark.size() - 1);
+  return ParsePartitionName(name).has_value() ? name : std::string_view();
+}
+
+// Calls f(path below `directory`, whether it is a directory) for everything in it, a directory
+// before what it has.
+template <typename F>
+absl::Status EachEntry(const std::string& directory, const std::string& below, F f) {
+  TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory + below));
+  for (const DirectoryEntry& entry : entries) {
+    const std::string path = below + "/" + entry.name;
+    if (!entry.is_directory && !entry.is_file) {
+      return InvalidArgument("{}{}: neither a file nor a directory", directory, path);
+    }
+    TS_RETURN_IF_ERROR(f(path, entry.is_directory));
+    if (entry.is_directory) TS_RETURN_IF_ERROR(EachEntry(directory, path, f));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint64_t> BytesUnder(const std::string& directory) {
+  uint64_t bytes = 0;
+  const absl::Status status =
+      EachEntry(directory, "", [&](const std::string& path, bool is_directory) -> absl::Status {
+        if (is_directory) return absl::OkStatus();
+        std::error_code error;
+        const uintmax_t size = fs::file_size(directory + path, error);
+        if (error) return ErrnoStatus(error.value(), directory + path);
+        bytes += size;
+        return absl::OkStatus();
+      });
+  TS_RETURN_IF_ERROR(status);
+  return bytes;
+}
+
+// Calls f(bytes, offset) for all of a file, piece by piece.
+template <typename F>
+absl::Status EachPiece(const File& file, F f) {
+  ByteBuffer piece;
+  piece.resize(kCopyBytes);
+  for (uint64_t offset = 0;;) {
+    TS_ASSIGN_OR_RETURN(const size_t read, file.ReadAt(offset, piece.span()));
+    if (read == 0) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(f(std::span<const std::byte>(piece.data(), read), offset));
+    offset += read;
+  }
+}
+
+absl::StatusOr<uint32_t> ChecksumOf(const std::string& path) {
+  TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
+  uint32_t crc = 0;
+  TS_RETURN_IF_ERROR(EachPiece(file, [&](std::span<const std::byte> bytes, uint64_t) {
+    crc = ExtendCrc32c(crc, bytes);
+    return absl::OkStatus();
+  }));
+  return crc;
+}
+
+absl::Status CopyFile(const std::string& from, const std::string& to, const Storage& storage) {
+  TS_ASSIGN_OR_RETURN(const File source, File::OpenForReading(from));
+  TS_ASSIGN_OR_RETURN(File copy, storage.Create(to));
+  uint32_t crc = 0;
+  TS_RETURN_IF_ERROR(EachPiece(source, [&](std::span<const std::byte> bytes, uint64_t offset) {
+    crc = ExtendCrc32c(crc, bytes);
+    return storage.Write(copy, offset, bytes);
+  }));
+  TS_RETURN_IF_ERROR(storage.Sync(copy));
+  TS_ASSIGN_OR_RETURN(const uint32_t found, ChecksumOf(to));
+  if (found == crc) return absl::OkStatus();
+  return DataLoss("{}: checksum {:08x}, expected {:08x} as of {}", to, found, crc, from);
+}
+
+absl::Status CopyDirectory(const std::string& from, const std::string& to, const Storage& storage) {
+  TS_RETURN_IF_ERROR(storage.MakeDirectory(to));
+  std::vector<std::string> directories = {to};
+  TS_RETURN_IF_ERROR(EachEntry(from, "", [&](const std::string& path, bool is_directory) {
+    if (!is_directory) return CopyFile(from + path, to + path, storage);
+    directories.push_back(to + path);
+    return storage.MakeDirectory(to + path);
+  }));
+  for (const std::string& directory : directories) {
+    TS_RETURN_IF_ERROR(storage.SyncDirectory(directory));
+  }
+  return absl::OkStatus();
+}
+
+bool Has(const SegmentLoad& segment, std::string_view name) {
+  return std::ranges::any_of(segment.partitions,
+                             [&](const PartitionLoad& each) { return each.name == name; });
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<SegmentLoad>> MeasureSegments(const Database& database) {
+  std::vector<SegmentLoad> segments;
+  for (const std::string& path : database.segments()) {
+    SegmentLoad segment{path, {}, 0};
+    TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(path));
+    for (const DirectoryEntry& entry : entries) {
+      if (!entry.is_directory || !ParsePartitionName(entry.name).has_value()) continue;
+      TS_ASSIGN_OR_RETURN(const uint64_t bytes, BytesUnder(path + "/" + entry.name));
+      segment.partitions.push_back({entry.name, bytes});
+      segment.bytes += bytes;
+    }
+    segments.push_back(std::move(segment));
+  }
+  return segments;
+}
+
+double Skew(std::span<const SegmentLoad> segments) {
+  uint64_t all = 0, most = 0;
+  for (const SegmentLoad& segment : segments) {
+    all += segment.bytes;
+    most = std::max(most, segment.bytes);
+  }
+  if (all == 0) return 1;
+  return static_cast<double>(most) * static_cast<double>(segments.size()) /
+         static_cast<double>(all);
+}
+
+std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments) {
+  std::vector<PartitionMove> moves;
+  if (segments.size() < 2) return moves;
+  while (true) {
+    const auto by_bytes = [](const SegmentLoad& a, const SegmentLoad& b) {
+      return a.bytes < b.bytes;
+    };
+    SegmentLoad& full = *std::ranges::max_element(segments, by_bytes);
+    SegmentLoad& empty = *std::ranges::min_element(segments, by_bytes);
+    // Of those that leave the emptier one below what the fuller one had, the largest; each move
+    // makes the sum of the squares smaller, so there is an end.
+    PartitionLoad* best = nullptr;
+    for (PartitionLoad& each : full.partitions) {
+      const bool fits = each.bytes > 0 && empty.bytes + each.bytes < full.bytes;
+      if (!fits || Has(empty, each.name)) continue;
+      if (best == nullptr || each.bytes > best->bytes) best = &each;
+    }
+    if (best == nullptr) return moves;
+    moves.push_back({best->name, full.path, empty.path, best->bytes});
+    full.bytes -= best->bytes;
+    empty.bytes += best->bytes;
+    empty.partitions.push_back(*best);
+    full.partitions.erase(full.partitions.begin() + (best - full.partitions.data()));
+  }
+}
+
+absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
+  const std::string from = move.from + "/" + move.name, to = move.to + "/" + move.name;
+  if (FileExists(to)) return FailedPrecondition("{}: there is one already", to);
+  const std::string moving = Marked(move.to, kMoving, move.name);
+  const std::string moved = Marked(move.from, kMoved, move.name);
+  TS_RETURN_IF_ERROR(storage.Remove(moving));
+  if (const absl::Status copied = CopyDirectory(from, moving, storage); !copied.ok()) {
+    (void)storage.Remove(moving);  // A full disk is what it may be about.
+    return copied;
+  }
+  TS_RETURN_IF_ERROR(storage.SyncDirectory(move.to));
+  TS_RETURN_IF_ERROR(storage.Rename(from, moved));
+  TS_RETURN_IF_ERROR(storage.SyncDirectory(move.from));
+  TS_RETURN_IF_ERROR(storage.Rename(moving, to));
+  TS_RETURN_IF_ERROR(storage.SyncDirectory(move.to));
+  return storage.Remove(moved);
+}
+
+std::string NameOfTakenAway(std::string_view partition) {
+  return fmt::format("{}{}$", kMoved, partition);
+}
+
+bool IsOfMove(std::string_view name) {
+  return !Unmarked(name, kMoved).empty() || !Unmarked(name, kMoving).empty();
+}
+
+absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments) {
+  std::vector<std::string> paths;
+  for (const std::string& segment : segments) {
+    TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+    for (const DirectoryEntry& entry : entries) {
+      if (IsOfMove(entry.name)) paths.push_back(segment + "/" + entry.name);
+    }
+  }
+  return paths;
+}
+
+absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage) {
+  size_t finished = 0;
+  const auto each_marked = [&](std::string_view mark, auto f) -> absl::Status {
+    for (const std::string& segment : segments) {
+      TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
+      for (const DirectoryEntry& entry : entries) {
+        const std::string name(Unmarked(entry.name, mark));
+        if (name.empty()) continue;
+        ++finished;
+        TS_RETURN_IF_ERROR(f(segment, name));
+      }
+    }
+    return absl::OkStatus();
+  };
+  // What was taken away had been copied whole before: as long as the copy waits for its name it is
+  // all that there is, whatever other segments have of the same partition.
+  const absl::Status ended =
+      each_marked(kMoved, [&](const std::string& from, const std::string& name) -> absl::Status {
+        const std::string moved = Marked(from, kMoved, name);
+        const auto to = std::ranges::find_if(segments, [&](const std::string& segment) {
+          return FileExists(Marked(segment, kMoving, name));
+        });
+        if (to == segments.end()) return storage.Remove(moved);  // The copy has its name.
+        const std::string moving = Marked(*to, kMoving, name);
+        for (const std::string& segment : {*to, from}) {
+          const std::string again = segment + "/" + name;
+          if (!FileExists(again)) continue;
+          return FailedPrecondition(
+              "{}: written again while a move of it waited to be ended; keep this one: remove {} "
+              "and {}; or keep the moved one: remove this one, and balance with --move again",
+              again, moved, moving);
+        }
+        TS_RETURN_IF_ERROR(storage.Rename(moving, *to + "/" + name));
+        TS_RETURN_IF_ERROR(storage.SyncDirectory(*to));
+        return storage.Remove(moved);
+      });
+  TS_RETURN_IF_ERROR(ended);
+  TS_RETURN_IF_ERROR(each_marked(kMoving, [&](const std::string& to, const std::string& name) {
+    return storage.Remove(Marked(to, kMoving, name));
+  }));
+  return finished;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,63 @@
+#include "disk/storage.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+
+#include "base/status.h"
+
+namespace tickstack {
+
+absl::Status Storage::MakeDirectory(const std::string& path) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
+  return CreateDirectories(path);
+}
+
+absl::StatusOr<File> Storage::Create(const std::string& path) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kCreate, path));
+  return File::Create(path);
+}
+
+absl::Status Storage::Write(File& file, uint64_t offset, std::span<const std::byte> bytes) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kWrite, file.path(), bytes.size()));
+  return file.WriteAt(offset, bytes);
+}
+
+absl::Status Storage::Truncate(File& file, uint64_t bytes) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kTruncate, file.path()));
+  return file.Truncate(bytes);
+}
+
+absl::Status Storage::Sync(File& file) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kSync, file.path()));
+  return file.SyncData();
+}
+
+absl::Status Storage::SyncDirectory(const std::string& path) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kSyncDirectory, path));
+  return tickstack::SyncDirectory(path);
+}
+
+absl::Status Storage::Rename(const std::string& from, const std::string& to) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kRename, to));
+  if (std::rename(from.c_str(), to.c_str()) == 0) return absl::OkStatus();
+  return Annotate(ErrnoStatus(errno, "rename"), to);
+}
+
+absl::Status Storage::Remove(const std::string& path) const {
+  TS_RETURN_IF_ERROR(Before(StorageStep::kRemove, path));
+  std::error_code error;
+  std::filesystem::remove_all(path, error);
+  if (error) return Annotate(ErrnoStatus(error.value(), "remove"), path);
+  return absl::OkStatus();
+}
+
+absl::Status WriteNewFile(const Storage& storage, const std::string& path,
+                          std::span<const std::byte> bytes) {
+  TS_ASSIGN_OR_RETURN(File file, storage.Create(path));
+  TS_RETURN_IF_ERROR(storage.Write(file, 0, bytes));
+  return storage.Sync(file);
+}
+
+}  // namespace tickstack

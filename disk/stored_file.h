@@ -1,0 +1,57 @@
+#pragma once
+
+// A file of a kdb+ database as its readers see it: its bytes, whether it is compressed on the disk
+// or not.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "disk/held_bytes.h"
+
+namespace tickstack {
+
+// Immutable. Threads: any, at the same time. What Head() returns lives as long as the StoredFile,
+// and so does what HeldBytes of it hold nothing for. A file that is cut short while it is open ends
+// the process (base/mapping.h).
+class StoredFile {
+ public:
+  // Maps the file; of a compressed one also checks where its blocks are. Errors name the path.
+  static absl::StatusOr<std::unique_ptr<const StoredFile>> Open(const std::string& path);
+
+  virtual ~StoredFile() = default;
+  const std::string& path() const { return path_; }
+  uint64_t bytes() const { return bytes_; }  // Uncompressed.
+  uint64_t disk_bytes() const { return disk_bytes_; }
+
+  // The first kPageBytes, or all of a shorter file. Cost: none, or decompressing one block once.
+  virtual absl::StatusOr<std::span<const std::byte>> Head() const = 0;
+  // All bytes. Cost: none; or the first call decompresses all blocks (threads that ask meanwhile
+  // share the work), and what it made is kept as long as there is room for it or somebody holds it
+  // (decompressed_image.h): memory of bytes(), outside of any query's scratch memory. Who reads
+  // many rows holds what he got, so that it is made once. kDataLoss names path and byte;
+  // kResourceExhausted if DecompressedBytesMax() does not allow it now.
+  virtual absl::StatusOr<HeldBytes> All() const = 0;
+  // Hands all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
+  // size or are the only one, until it returns an error, which is then returned. Keeps nothing: the
+  // way through a file that is looked at once. Memory: one block of a compressed file.
+  using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
+  virtual absl::Status Visit(Visitor visitor) const = 0;
+  virtual bool is_compressed() const { return false; }
+
+ protected:
+  StoredFile(std::string path, uint64_t bytes, uint64_t disk_bytes)
+      : path_(std::move(path)), bytes_(bytes), disk_bytes_(disk_bytes) {}
+
+ private:
+  const std::string path_;
+  const uint64_t bytes_;
+  const uint64_t disk_bytes_;
+};
+
+}  // namespace tickstack

@@ -1,0 +1,115 @@
+#include "disk/symbol_file_writer.h"
+
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/status.h"
+#include "disk/symbol_file.h"
+#include "table/types.h"
+
+namespace tickstack {
+namespace {
+
+constexpr size_t kHeaderBytes = 8;
+constexpr std::string_view kNames("\xff\x01\x0b", 3);  // kSerialisedTag, then the type.
+
+}  // namespace
+
+ByteBuffer SymbolListFile(std::span<const std::string_view> names) {
+  ByteBuffer out;
+  out.Append(kNames);
+  out.AppendLittle(uint8_t{0});
+  out.AppendLittle(static_cast<int32_t>(names.size()));
+  for (const std::string_view name : names) {
+    out.Append(name);
+    out.AppendLittle(uint8_t{0});
+  }
+  return out;
+}
+
+absl::StatusOr<std::unique_ptr<SymbolFileWriter>> SymbolFileWriter::Open(
+    const std::string& database, const Storage& storage) {
+  TS_ASSIGN_OR_RETURN(File lock, File::OpenOrCreate(database + "/tickstack.lock$"));
+  TS_RETURN_IF_ERROR(lock.TryLock());
+  std::unique_ptr<SymbolFileWriter> file(
+      new SymbolFileWriter(fmt::format("{}/{}", database, kDomain), storage, std::move(lock)));
+  TS_RETURN_IF_ERROR(file->Read());
+  return file;
+}
+
+absl::Status SymbolFileWriter::Read() {
+  if (!FileExists(path_)) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path_, kBytesMax));
+  const absl::StatusOr<StoredNames> names = ParseStoredNames(bytes);
+  if (!names.ok()) return Annotate(names.status(), path_);
+  // An empty list that is not known to be one of names: the first ones replace it.
+  if (!AsText(bytes).starts_with(kNames)) return absl::OkStatus();
+  std::string_view rest = AsText(names->text);
+  while (!rest.empty()) {
+    const size_t end = rest.find('\0');
+    numbers_.try_emplace(rest.substr(0, end), count_++);  // The first of equal names counts.
+    rest.remove_prefix(end + 1);
+  }
+  exists_ = true;
+  torn_bytes_ = names->torn_bytes;
+  bytes_ = bytes.size() - torn_bytes_;
+  if (torn_bytes_ == 0) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(path_));
+  TS_RETURN_IF_ERROR(storage_.Truncate(file, bytes_));
+  return storage_.Sync(file);
+}
+
+absl::Status SymbolFileWriter::Append(std::span<const std::string_view> fresh) {
+  ByteBuffer all = SymbolListFile(fresh);
+  if (!exists_) {
+    const std::string made = path_ + ".new$";
+    TS_RETURN_IF_ERROR(storage_.Remove(made));
+    TS_RETURN_IF_ERROR(WriteNewFile(storage_, made, all));
+    TS_RETURN_IF_ERROR(storage_.Rename(made, path_));
+    TS_RETURN_IF_ERROR(storage_.SyncDirectory(DirectoryOf(path_)));
+    exists_ = true;
+    bytes_ = all.size();
+    return absl::OkStatus();
+  }
+  const std::span<const std::byte> names = all.span().subspan(kHeaderBytes);
+  if (bytes_ + names.size() > kBytesMax) {
+    return ResourceExhausted("{}: {} bytes of names, and {} more, expected {} at most", path_,
+                             bytes_, names.size(), kBytesMax);
+  }
+  TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(path_));
+  absl::Status appended = storage_.Write(file, bytes_, names);
+  if (appended.ok()) appended = storage_.Sync(file);
+  if (!appended.ok()) {
+    // A part of the names may be there. Whole ones do no harm; opening would cut a torn one.
+    (void)storage_.Truncate(file, bytes_);
+    return appended;
+  }
+  bytes_ += names.size();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<int64_t>> SymbolFileWriter::Numbers(
+    std::span<const std::string_view> names) {
+  std::vector<int64_t> numbers;
+  std::vector<std::string_view> fresh;
+  for (const std::string_view name : names) {
+    if (name.empty()) {
+      numbers.push_back(kNullLong);
+      continue;
+    }
+    const auto [at, is_new] =
+        numbers_.try_emplace(name, count_ + static_cast<int64_t>(fresh.size()));
+    if (is_new) fresh.push_back(name);
+    numbers.push_back(at->second);
+  }
+  if (fresh.empty()) return numbers;
+  if (absl::Status appended = Append(fresh); !appended.ok()) {
+    for (const std::string_view name : fresh) numbers_.erase(numbers_.find(name));
+    return appended;
+  }
+  count_ += static_cast<int64_t>(fresh.size());
+  appended_ += static_cast<int64_t>(fresh.size());
+  return numbers;
+}
+
+}  // namespace tickstack

@@ -1,0 +1,70 @@
+#pragma once
+
+// Writes the file `sym` of a database (symbol_file.h reads it): names, and by their order the
+// numbers that columns store. It only ever grows, since old partitions hold old numbers.
+//
+//   ff 01 0b 00 | i32 n | name \0 name \0 ...      n: names when it was made; nobody trusts it
+//
+// A name is appended and synced before any column uses its number. So a name that a crash tore has
+// never been used: it is cut off when the file is opened. A new file appears whole, by a rename.
+//
+// One writer at a time, by a lock on a file beside it whose name ends in `$`, which kdb+ ignores
+// when it loads the folder. A q process that appends to the same file meanwhile is not seen.
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/file.h"
+#include "base/string_map.h"
+#include "disk/storage.h"
+
+namespace tickstack {
+
+class SymbolFileWriter {
+ public:
+  static constexpr std::string_view kDomain = "sym";
+  static constexpr uint64_t kBytesMax = uint64_t{1} << 30;
+
+  // Of the database in this folder, which is there; makes no file yet if there is none. Holds the
+  // lock until it is destroyed. kUnavailable: another process writes; kDataLoss: not a list of
+  // names, or a compressed one; kResourceExhausted: beyond kBytesMax.
+  static absl::StatusOr<std::unique_ptr<SymbolFileWriter>> Open(const std::string& database,
+                                                                const Storage& storage);
+
+  // The number of each name; null for "". New names are appended and durable when this returns.
+  // After an error the numbers are what they were; Open once more before the next try.
+  absl::StatusOr<std::vector<int64_t>> Numbers(std::span<const std::string_view> names);
+
+  int64_t size() const { return count_; }
+  int64_t appended() const { return appended_; }       // Since it was opened.
+  uint64_t torn_bytes() const { return torn_bytes_; }  // That opening cut off.
+
+ private:
+  SymbolFileWriter(std::string path, const Storage& storage, File lock)
+      : path_(std::move(path)), storage_(storage), lock_(std::move(lock)) {}
+  absl::Status Read();
+  absl::Status Append(std::span<const std::string_view> fresh);
+
+  const std::string path_;
+  const Storage storage_;
+  const File lock_;
+  bool exists_ = false;  // As a file that names can be appended to.
+  uint64_t bytes_ = 0;   // Up to the end of the last whole name.
+  int64_t count_ = 0;
+  int64_t appended_ = 0;
+  uint64_t torn_bytes_ = 0;
+  StringMap<int64_t> numbers_;
+};
+
+// The bytes of a list of names as kdb+ stores one: what `sym` begins as, and every `.d`.
+ByteBuffer SymbolListFile(std::span<const std::string_view> names);
+
+}  // namespace tickstack

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/status.h"
+#include "base/worker_pool.h"
+#include "query/columns/limits.h"
+
+namespace tickstack::query {
+
+// What one evaluation may still use. Whoever is about to build a value charges its bytes first, and
+// whoever scans a column asks between chunks whether to go on. Charges are given back only by
+// Temporaries: what an evaluation built counts like its result, so that no expression can hold more
+// than the limit.
+//
+// Threads: charges are the evaluation's own thread's. The const members may be called from the
+// tasks of a parallel step (parallel.h), during which nobody charges.
+//
+// With a scratch memory a charge is one block: those below kLargeBlockBytes and lists stay in DRAM
+// and have a bound of their own, so that a large scratch memory does not let a query take all of
+// the DRAM.
+class Budget {
+ public:
+  // So many bytes, and how many of them stay in DRAM even with a scratch memory.
+  struct Amount {
+    size_t bytes = 0;
+    size_t dram_bytes = 0;
+  };
+
+  // Gives back on its end what was charged since it began: for a step whose temporaries are gone
+  // when it ends, as in a loop over groups or blocks of rows.
+  class Temporaries {
+   public:
+    explicit Temporaries(Budget& budget) : budget_(budget), before_(budget.charged_) {}
+    ~Temporaries() { budget_.charged_ = before_; }
+    Temporaries(const Temporaries&) = delete;
+    Temporaries& operator=(const Temporaries&) = delete;
+
+   private:
+    Budget& budget_;
+    const Amount before_;
+  };
+
+  // One level of evaluation: an expression in another, or the call of a function. They take the
+  // thread's stack, which ends without warning.
+  class Level {
+   public:
+    explicit Level(Budget& budget) : budget_(budget) { ++budget_.levels_; }
+    ~Level() { --budget_.levels_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    absl::Status Check() const;  // `stack` if it is one too many.
+
+   private:
+    Budget& budget_;
+  };
+
+  explicit Budget(const Limits& limits) : limits_(limits) {}
+  Budget(const Budget&) = delete;
+  Budget& operator=(const Budget&) = delete;
+
+  // `limit` if `bytes` more than all that was charged so far would pass the bound.
+  absl::Status Charge(size_t bytes);
+  // `limit` as well if count * width does not fit.
+  absl::Status Charge(size_t count, size_t width);
+  // What has been built already, of several blocks.
+  absl::Status Charge(Amount amount);
+  // The items of a list, `count` Values, which stay in DRAM.
+  absl::Status ChargeItems(size_t count);
+
+  // The same for what is kept from step to step and let go when it is replaced, such as a variable:
+  // Temporaries do not give it back.
+  absl::Status Hold(Amount amount);
+  void LetGo(Amount amount) {
+    held_.bytes -= amount.bytes;
+    held_.dram_bytes -= amount.dram_bytes;
+  }
+
+  // `stop` when the deadline is over or the request was cancelled.
+  absl::Status CheckTime() const;
+
+  int max_depth() const { return limits_.max_depth; }
+  size_t max_text_bytes() const { return limits_.max_text_bytes; }
+  WorkerPool* workers() const { return limits_.workers; }  // nullptr: run alone.
+  ScratchMemory* scratch() const { return limits_.scratch; }
+
+ private:
+  absl::Status ChargeDram(size_t bytes);
+  std::string ScratchNote() const;  // For errors: which memory the bounds are about.
+
+  size_t LeftBytes() const;
+  size_t LeftDramBytes() const;
+
+  const Limits& limits_;
+  Amount charged_;
+  Amount held_;
+  int levels_ = 0;
+};
+
+}  // namespace tickstack::query

@@ -1,0 +1,31 @@
+#pragma once
+
+// Items of a slice whose rows are a range, in the pieces that lie together: for kernels that read
+// several direct columns side by side, each with chunks of its own.
+
+#include <cstddef>
+#include <span>
+
+#include "query/columns/column.h"
+#include "table/chunk_layout.h"
+
+namespace tickstack::query {
+
+// Calls f(elements, offset) for pieces of items [begin, end); `offset` counts from `begin`. T as in
+// Column::Chunk.
+template <typename T, typename F>
+void EachSpan(const Slice& slice, size_t begin, size_t end, F f) {
+  const size_t first_row = slice.rows->begin_row() + begin;
+  const ChunkLayout layout = slice.column.layout();
+  mem::Medium* const medium = slice.column.medium();
+  EachPart(layout, first_row, first_row + (end - begin), [&](size_t row, size_t part_end) {
+    const size_t chunk = layout.NumberOf(row);
+    mem::MediumAccess access(medium);
+    const std::span<const T> elements =
+        slice.column.Chunk<T>(chunk).subspan(row - layout.BeginRow(chunk), part_end - row);
+    f(elements, row - first_row);
+    access.ReadInOrder(elements.data(), elements.size_bytes());
+  });
+}
+
+}  // namespace tickstack::query

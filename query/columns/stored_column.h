@@ -1,0 +1,100 @@
+#pragma once
+
+// A column of a stored table over the parts that a query looks at: a chunk a part, each the
+// elements of a mapped file where they lie, or what is made of them a block at a time:
+//
+//   names          positions in a domain of the database become numbers in its symbol table, which
+//                  all domains share: 8 bytes a row are read, and nothing is kept
+//   partition      the same value for every row of a part
+//   nulls          of a column that a part does not have
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "disk/held_bytes.h"
+#include "disk/parted_index.h"
+#include "query/columns/budget.h"
+#include "query/columns/rows.h"
+#include "query/columns/stored_table.h"
+#include "table/symbols.h"
+
+namespace tickstack::query {
+
+// Immutable; any thread. Elements are those of Column::Chunk: SymbolId for names.
+class StoredColumn {
+ public:
+  // Opens the column in every part, several at a time. Errors: of the first file that is damaged,
+  // or of another type; `limit` if the process has no mappings left, or no memory for what it
+  // decompresses. Cost: some system calls a part; a compressed file is decompressed, and what that
+  // makes is held as long as this lives, whatever else is wanted meanwhile.
+  static absl::StatusOr<std::shared_ptr<const StoredColumn>> Open(
+      std::shared_ptr<const StoredParts> parts, size_t column, const Budget& budget);
+
+  const StoredParts& parts() const { return *parts_; }
+  size_t index() const { return index_; }
+  Type type() const { return parts_->table().schema().columns[index_].type; }
+  size_t rows() const { return parts_->rows(); }
+  ChunkLayout layout() const { return parts_->layout(); }
+  const SymbolTable& symbols() const { return parts_->table().symbols(); }
+
+  // Whether the elements of every part lie in memory.
+  bool direct() const { return direct_; }
+  // Those of a part; of a direct column.
+  std::span<const std::byte> Elements(size_t part) const { return columns_[part].elements; }
+
+  // Elements of rows [row, row + n), and of rows that need not ascend; of names and fixed-width
+  // columns. kDataLoss for a position outside of its domain.
+  absl::Status Read(size_t row, size_t n, void* out) const;
+  absl::Status ReadAt(std::span<const uint32_t> rows, void* out) const;
+  absl::StatusOr<Value> At(size_t row) const;
+
+  // Whether all parts have the index of attribute parted: rows of a name are ranges, at most one a
+  // part.
+  bool indexed() const { return indexed_; }
+  // Of an indexed column: the ranges of rows of a name, ascending; appended to `ranges`. kDataLoss
+  // if an index is not that of its rows; also if a part's domain lacks the name, and rows of it
+  // have positions that it lacks as well: they may be of that name.
+  absl::Status RangesOf(SymbolId id, std::vector<RowRange>& ranges) const;
+  // The index of a part of an indexed column, whose rows count from the part's first one.
+  const PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
+  // What is known of the order of a part's elements; of a direct column.
+  AscendingRanges& AscendingIn(size_t part) const {
+    return columns_[part].opened.file->ascending();
+  }
+  // Of an indexed column: kDataLoss if rows of it have positions that their domain lacks, so that
+  // nobody knows what names they have.
+  absl::Status CheckNames() const;
+  // Calls f for each name and range of it, part by part. kDataLoss as for RangesOf, and if one of
+  // `rows` has a position that its domain lacks.
+  absl::Status ForEachRange(const RowSet& rows,
+                            absl::FunctionRef<void(SymbolId, RowRange)> f) const;
+
+ private:
+  struct PartColumn {
+    StoredColumnPart opened;
+    std::vector<HeldBytes> held;          // What the files' rows are read from.
+    std::span<const std::byte> elements;  // Empty for names, and where there is no file.
+    const PartedIndex* index = nullptr;   // nullptr: there is none.
+    std::vector<std::byte> constant;      // An element, where there is no file.
+  };
+
+  StoredColumn(std::shared_ptr<const StoredParts> parts, size_t index)
+      : parts_(std::move(parts)), index_(index), columns_(parts_->parts().size()) {}
+  absl::Status OpenIn(size_t part);
+  absl::Status CheckNamesIn(size_t part) const;
+
+  const std::shared_ptr<const StoredParts> parts_;
+  const size_t index_;
+  size_t width_ = 0;  // Of an element; 0 of lists.
+  bool direct_ = true;
+  bool indexed_ = true;
+  std::vector<PartColumn> columns_;  // By part.
+};
+
+}  // namespace tickstack::query

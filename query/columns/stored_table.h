@@ -1,0 +1,115 @@
+#pragma once
+
+// A stored table as queries see it: the partitions of a table of a database on disk, or a splayed
+// table of its root, which is then the only part.
+//
+//   trade    date       time ...          date is in no file: it is the same for all rows of a part
+//            2024.01.29 | db/2024.01.29/trade
+//            2024.01.30 | db/2024.01.30/trade
+//
+// Conditions on the partition column choose among partitions before any file is opened
+// (partition_conditions.h). What is left is a StoredParts: row numbers run through all of its
+// parts, and columns are opened one by one by whoever needs them (stored_column.h).
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "disk/database.h"
+#include "disk/splayed_table.h"
+#include "query/columns/budget.h"
+#include "table/chunk_layout.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// Immutable; any thread. Keeps its database.
+class StoredTable {
+ public:
+  // nullptr: the database has no table of that name. Opens the columns of a splayed one, for their
+  // types: a column whose file is damaged is a list until it is asked for, and then an error.
+  static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const Database> database,
+                                                 std::string_view name);
+
+  // The partition column first, if there is one.
+  const Schema& schema() const { return schema_; }
+  const SymbolTable& symbols() const { return database_->domains()->symbols(); }
+  bool is_partitioned() const { return partitioned_ != nullptr; }
+  size_t partitions() const { return is_partitioned() ? database_->partitions().size() : 1; }
+  // By partition: what stands in the partition column. Of a partitioned table.
+  Value PartitionValues() const;
+  int64_t PartitionValue(size_t partition) const {
+    return database_->partitions()[partition].value;
+  }
+  // nullptr: it has no such table.
+  absl::StatusOr<const SplayedTable*> In(size_t partition) const;
+  // What the newest partition's file claims; none if that cannot be told.
+  Attribute AttributeOf(size_t column) const;
+
+ private:
+  StoredTable() = default;
+
+  std::shared_ptr<const Database> database_;
+  const PartitionedTable* partitioned_ = nullptr;  // One of these two.
+  const SplayedTable* splayed_ = nullptr;
+  Schema schema_;
+};
+
+// A table's part in one partition; it has rows.
+struct StoredPart {
+  size_t partition;
+  const SplayedTable* table;
+  size_t begin_row;  // In the numbers that run through all parts.
+  size_t rows;
+};
+
+// The parts of a stored table that a query looks at. Immutable; any thread.
+class StoredParts {
+ public:
+  // The partitions whose numbers ascend in `partitions`, those without the table and without rows
+  // left out. Cost: opens one column of each, the first time. Errors: of the file that cannot be
+  // counted; `limit` if the process has no mappings left.
+  static absl::StatusOr<std::shared_ptr<const StoredParts>> Open(
+      std::shared_ptr<const StoredTable> table, std::span<const uint32_t> partitions,
+      const Budget& budget);
+  StoredParts(const StoredParts&) = delete;
+  StoredParts& operator=(const StoredParts&) = delete;
+
+  const StoredTable& table() const { return *table_; }
+  std::span<const StoredPart> parts() const { return parts_; }
+  size_t rows() const { return begins_.back(); }
+  // A chunk a part.
+  ChunkLayout layout() const {
+    return parts_.empty() ? ChunkLayout::OneChunk() : ChunkLayout::OfBegins(begins_);
+  }
+  const StoredPart& PartOf(size_t row) const { return parts_[layout().NumberOf(row)]; }
+
+  // An item of a column, without opening it in other parts than the row's.
+  absl::StatusOr<Value> At(size_t column, size_t row) const;
+
+ private:
+  explicit StoredParts(std::shared_ptr<const StoredTable> table) : table_(std::move(table)) {}
+
+  const std::shared_ptr<const StoredTable> table_;
+  std::vector<StoredPart> parts_;
+  std::vector<size_t> begins_ = {0};  // As ChunkLayout::OfBegins wants them.
+};
+
+// A column in one part: its file, or a value that all rows have.
+struct StoredColumnPart {
+  std::shared_ptr<const ColumnFile> file;  // nullptr: none, every row has `constant`.
+  Value constant;  // The partition's value; the null of what the part lacks.
+};
+// Opens it. kDataLoss if the file is of another type than the table's column; `limit` if the
+// process has no mappings left.
+absl::StatusOr<StoredColumnPart> OpenPart(const StoredTable& table, const StoredPart& part,
+                                          size_t column);
+
+}  // namespace tickstack::query

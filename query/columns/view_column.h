@@ -1,0 +1,87 @@
+#pragma once
+
+// A column of a TableView: one that is there; a stored one whose files are opened when somebody
+// first needs it; or a deferred one, which is gathered from another
+// column when somebody first needs it. A join of tables with twenty columns each then costs what
+// the three that its query names cost.
+//
+//   deferred   base column, and for each row the position there, or a position that means null
+//              (or: the item that `otherwise` has in this row)
+//
+// Invariants. A deferred column has one item a position. Its type is known without gathering and
+// does not change by it; since the items of a list can decide its type, whoever defers a list
+// gathers it at once. Gathering charges the budget of whoever asks, once: the result is kept, and
+// copies of the column share it. Who gathers inside of Budget::Temporaries keeps more than was
+// charged, so it is done before (query/language/select.cc does for groups).
+//
+// Threads: one evaluation, one thread, as a budget.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "base/scratch.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+
+namespace tickstack::query {
+
+using SharedPositions = std::shared_ptr<const ScratchVector<uint32_t>>;
+
+// Cheap to copy.
+class ViewColumn {
+ public:
+  ViewColumn(Column column);  // NOLINT(google-explicit-constructor): a column is one of a view.
+  explicit ViewColumn(Value vector) : ViewColumn(Column(std::move(vector))) {}
+  // A stored column, not open yet.
+  ViewColumn(std::shared_ptr<const StoredParts> parts, size_t column);
+
+  // The items of `base` at `rows`; `base` itself if those are its first rows.
+  static ViewColumn AtRows(ViewColumn base, std::shared_ptr<const RowSet> rows);
+  // The items of `base` at `positions`, its type's null for kNoItem.
+  static ViewColumn AtPositions(ViewColumn base, SharedPositions positions);
+  // The same, and where a position is kNoItem the item of `otherwise`, which has the type of `base`
+  // and a row of `otherwise_rows` for each position.
+  static ViewColumn AtPositionsOr(ViewColumn base, SharedPositions positions, ViewColumn otherwise,
+                                  std::shared_ptr<const RowSet> otherwise_rows);
+
+  Type type() const;    // As Column::type.
+  size_t rows() const;  // As Column::rows.
+
+  // The column, gathered if it was deferred, its files opened if it is stored. Cost: the first time
+  // a gather of its rows, or the opening.
+  absl::StatusOr<Column> Get(Budget& budget) const;
+  // The column's items at rows `at`. If these are few of a deferred column, only they are gathered,
+  // and are not kept; the slice is then one of a column of their own.
+  absl::StatusOr<Slice> SliceAt(const std::shared_ptr<const RowSet>& at, Budget& budget) const;
+  // Both for who is done with this one: what only it holds, the caller alone holds afterwards.
+  absl::StatusOr<Column> Take(Budget& budget) &&;
+  absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
+  // Gathers all that are deferred, together: all threads help with all columns.
+  static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
+  // The column, if nothing is left to gather or open; nullptr otherwise.
+  const Column* gathered() const;
+  // It will be gathered when somebody needs its elements.
+  bool is_deferred() const {
+    return !column_.has_value() && deferred_ != nullptr && gathered() == nullptr;
+  }
+  // Opens the files of a stored column. Who means to look at gathered() calls it before.
+  absl::Status Open(Budget& budget) const;
+  // The attribute that `meta` tells.
+  Attribute attribute() const;
+  // One item, without gathering the others. As Column::At.
+  absl::StatusOr<Value> At(size_t row) const;
+
+ private:
+  struct Deferred;
+  struct Stored;
+  explicit ViewColumn(std::shared_ptr<Deferred> deferred) : deferred_(std::move(deferred)) {}
+
+  std::optional<Column> column_;        // One that is there.
+  std::shared_ptr<Deferred> deferred_;  // nullptr: column_ or stored_.
+  std::shared_ptr<Stored> stored_;
+};
+
+}  // namespace tickstack::query

@@ -1,0 +1,43 @@
+#pragma once
+
+// One side of the market as nbbo reads and writes it: columns of prices and sizes as quotes, and
+// best quotes as columns.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "absl/status/status.h"
+#include "base/byte_buffer.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "query/joins/best_quotes.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// One side of the market: its columns, and the vectors that its best quotes become.
+class NbboSide {
+ public:
+  NbboSide(bool ask, Slice price, std::optional<Slice> size);
+
+  SizeKind sizes() const { return sizes_; }
+  absl::Status Reserve(size_t rows, Budget& budget);
+  // The quotes of rows [begin, begin + quotes.size()).
+  void Read(size_t begin, std::span<BestQuotes::Quote> quotes) const;
+  // The best quotes of those rows. Any thread, several at a time if their rows are not the same.
+  void Write(size_t begin, std::span<const BestQuotes::Quote> best);
+  Value TakePrices() { return Value::Vector(price_.type(), std::move(best_price_)); }
+  Value TakeSizes() { return Value::Vector(size_type_, std::move(best_size_)); }
+
+ private:
+  bool ask_;
+  Slice price_;
+  std::optional<Slice> size_;
+  Type size_type_ = Type::kLong;
+  SizeKind sizes_ = SizeKind::kNone;
+  ByteBuffer best_price_, best_size_;
+};
+
+}  // namespace tickstack::query

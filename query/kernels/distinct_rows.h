@@ -1,0 +1,16 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "query/columns/table_view.h"
+
+namespace tickstack::query {
+
+// The view at the first of each set of equal rows, in their order; no column is copied. Floats are
+// compared exactly.
+//
+// Cost:   a hash a row and column.
+// Errors: `nyi` for keyed tables and columns of lists.
+absl::StatusOr<TableView> DistinctRows(const TableView& view, Budget& budget);
+
+}  // namespace tickstack::query

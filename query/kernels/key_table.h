@@ -1,0 +1,84 @@
+#pragma once
+
+// A hash table from keys to their numbers 0, 1, 2... in order of first appearance, in scratch
+// memory: what grouping, joining, `in` and `distinct` hash with.
+//
+// Open addressing with linear probing: a slot is a key and its number plus one, 0 being an empty
+// slot. At most two slots in three are taken. abseil's tables are not used, since they do not
+// survive an allocator that throws (their capacity changes before the allocation), and a full
+// scratch memory does (base/scratch.h).
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "absl/hash/hash.h"
+#include "base/scratch.h"
+#include "query/columns/elements.h"
+
+namespace tickstack::query {
+
+using GuidKey = std::array<uint64_t, 2>;
+
+// An element as bits that are equal exactly where the elements are; all NaNs are one null.
+template <typename T>
+auto KeyOf(const T& element) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const double wide = std::isnan(element) ? NullElement<double>(Type::kFloat) : element + 0.0;
+    return std::bit_cast<uint64_t>(wide);
+  } else if constexpr (std::is_same_v<T, Guid>) {
+    return std::bit_cast<GuidKey>(element);
+  } else {
+    return static_cast<uint64_t>(element);
+  }
+}
+
+// Key: uint64_t, GuidKey, or a string_view, whose text the caller keeps as long as the table.
+template <typename Key>
+class KeyTable {
+ public:
+  uint32_t size() const { return size_; }
+
+  // The key's number; the next one, which is size(), for a key that is new.
+  uint32_t NumberOf(const Key& key) {
+    if (size_t{size_} * 3 >= slots_.size() * 2) Grow();
+    Slot& slot = slots_[Find(slots_, key)];
+    if (slot.number_plus_one == 0) slot = {key, ++size_};
+    return slot.number_plus_one - 1;
+  }
+  bool Contains(const Key& key) const {
+    return size_ > 0 && slots_[Find(slots_, key)].number_plus_one != 0;
+  }
+
+ private:
+  struct Slot {
+    Key key{};
+    uint32_t number_plus_one = 0;
+  };
+  using Slots = ScratchVector<Slot>;
+
+  // The slot of the key, or the empty one where it belongs.
+  static size_t Find(const Slots& slots, const Key& key) {
+    const size_t mask = slots.size() - 1;
+    size_t at = absl::HashOf(key) & mask;
+    while (slots[at].number_plus_one != 0 && !(slots[at].key == key)) at = (at + 1) & mask;
+    return at;
+  }
+  void Grow() {
+    Slots larger(slots_.empty() ? 16 : 2 * slots_.size());
+    for (const Slot& slot : slots_) {
+      if (slot.number_plus_one != 0) larger[Find(larger, slot.key)] = slot;
+    }
+    slots_ = std::move(larger);
+  }
+
+  Slots slots_;  // A power of two, or none.
+  uint32_t size_ = 0;
+};
+
+}  // namespace tickstack::query

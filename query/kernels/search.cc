@@ -1,0 +1,297 @@
+#include "query/kernels/search.h"
+
+#include <algorithm>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/kernels/atomic.h"
+#include "query/kernels/key_table.h"
+
+namespace tickstack::query {
+namespace {
+
+KeyTable<std::string_view> NamesOf(const Value& names) {
+  KeyTable<std::string_view> table;
+  if (names.is_atom()) {
+    table.NumberOf(names.symbol());
+    return table;
+  }
+  for (size_t i = 0; i < names.count(); ++i) table.NumberOf(names.symbols()[i]);
+  return table;
+}
+
+// Exact, as `in` and `distinct` are.
+template <typename T>
+KeyTable<decltype(KeyOf(T{}))> KeysOf(std::span<const T> elements) {
+  KeyTable<decltype(KeyOf(T{}))> table;
+  for (const T& element : elements) table.NumberOf(KeyOf(element));
+  return table;
+}
+
+// x and y are atoms or vectors of one type.
+Value InVector(const Value& x, const Value& y) {
+  const size_t n = x.count();
+  VectorWriter<uint8_t> out(Type::kBoolean, n);
+  if (x.type() == Type::kSymbol) {
+    const KeyTable<std::string_view> names = NamesOf(y);
+    for (size_t i = 0; i < n; ++i) {
+      out.data()[i] = names.Contains(x.is_atom() ? x.symbol() : x.symbols()[i]);
+    }
+  } else {
+    VisitElementType(x.type(), [&]<typename T>(std::type_identity<T>) {
+      const auto keys = KeysOf(y.span<T>());
+      std::ranges::transform(x.span<T>(), out.data(), [&](const T& element) {
+        return uint8_t{keys.Contains(KeyOf(element))};
+      });
+    });
+  }
+  Value flags = std::move(out).Finish();
+  return x.is_atom() ? ItemAt(flags, 0) : flags;
+}
+
+absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  TS_RETURN_IF_ERROR(budget.Charge(x.count(), 1));
+  if (IsAtomOrVector(x)) {
+    if (x.type() == y.type()) return InVector(x, y);
+    // One item on the right compares like `=`, whatever the types.
+    if (y.count() == 1)
+      return ApplyAtomic(AtomicOp::kEqual, x, y.is_atom() ? y : ItemAt(y, 0), budget);
+    return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
+  }
+  if (!x.is_list()) return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
+  std::vector<Value> items;
+  for (const Value& item : x.items()) {
+    TS_ASSIGN_OR_RETURN(Value flags, InNested(item, y, budget, depth + 1));
+    items.push_back(std::move(flags));
+  }
+  return Collapse(std::move(items));
+}
+
+// How deep the lists go, by their first items: 0 for an atom, 1 for a vector.
+int DepthOf(const Value& value) {
+  int depth = 0;
+  for (const Value* inner = &value; !inner->is_atom(); inner = &inner->items().front()) {
+    ++depth;
+    if (!inner->is_list() || inner->count() == 0) break;
+  }
+  return depth;
+}
+
+// A list is searched for values as deep as its first item; x is one of these, or a list of them.
+absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Budget& budget,
+                             int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  TS_RETURN_IF_ERROR(budget.CheckTime());
+  const int wanted = list.empty() ? 0 : DepthOf(list.front()), found = DepthOf(x);
+  if (found <= wanted || !(x.is_vector() || x.is_list())) {
+    const auto same = [&](const Value& item) { return Match(x, item); };
+    return Value::Boolean(found == wanted && std::ranges::any_of(list, same));
+  }
+  if (x.count() == 0) return EmptyVector(Type::kBoolean);
+  TS_RETURN_IF_ERROR(budget.ChargeItems(x.count()));
+  std::vector<Value> flags;
+  for (size_t i = 0; i < x.count(); ++i) {
+    TS_ASSIGN_OR_RETURN(Value flag, InList(ItemAt(x, i), list, budget, depth + 1));
+    flags.push_back(std::move(flag));
+  }
+  return Collapse(std::move(flags));
+}
+
+// One element of a pattern: how many pattern characters it takes and whether it takes `c`.
+struct PatternItem {
+  size_t length;
+  bool matches;
+};
+
+PatternItem MatchOne(std::string_view pattern, char c) {
+  if (pattern[0] == '?') return {1, true};
+  if (pattern[0] != '[') return {1, pattern[0] == c};
+  const bool negated = pattern.size() > 1 && pattern[1] == '^';
+  size_t at = negated ? 2 : 1;
+  const size_t first = at;
+  bool found = false;
+  for (; at < pattern.size() && (pattern[at] != ']' || at == first); ++at) {
+    if (at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
+      found = found || (pattern[at] <= c && c <= pattern[at + 2]);
+      at += 2;
+    } else {
+      found = found || pattern[at] == c;
+    }
+  }
+  return {std::min(at + 1, pattern.size()), found != negated};
+}
+
+absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budget& budget,
+                                 int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (x.is_atom_of(Type::kSymbol) || x.type() == Type::kChar) {
+    return Value::Boolean(MatchesPattern(x.text(), pattern));
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(x.count()));
+  if (x.is(Type::kSymbol)) {
+    VectorWriter<uint8_t> out(Type::kBoolean, x.count());
+    for (size_t i = 0; i < x.count(); ++i) {
+      out.data()[i] = MatchesPattern(x.symbols()[i], pattern);
+    }
+    return std::move(out).Finish();
+  }
+  if (!x.is_list()) return TypeError("{} like a pattern", NameOf(x.type()));
+  if (x.count() == 0) return EmptyVector(Type::kBoolean);
+  std::vector<Value> items;
+  for (const Value& item : x.items()) {
+    TS_ASSIGN_OR_RETURN(Value flags, LikeNested(item, pattern, budget, depth + 1));
+    items.push_back(std::move(flags));
+  }
+  return Collapse(std::move(items));
+}
+
+ScratchVector<uint32_t> FirstAppearances(const Value& vector) {
+  ScratchVector<uint32_t> kept;
+  if (vector.is(Type::kSymbol)) {
+    KeyTable<std::string_view> seen;
+    for (uint32_t i = 0; i < vector.count(); ++i) {
+      if (seen.NumberOf(vector.symbols()[i]) == kept.size()) kept.push_back(i);
+    }
+    return kept;
+  }
+  VisitElementType(vector.type(), [&]<typename T>(std::type_identity<T>) {
+    KeyTable<decltype(KeyOf(T{}))> seen;
+    const std::span<const T> elements = vector.span<T>();
+    for (uint32_t i = 0; i < elements.size(); ++i) {
+      if (seen.NumberOf(KeyOf(elements[i])) == kept.size()) kept.push_back(i);
+    }
+  });
+  return kept;
+}
+
+// x and y have one type. A hash an item of either.
+template <typename KeyAt, typename Key>
+Value FindKeys(size_t known, size_t wanted, KeyAt of_x, KeyAt of_y, Key) {
+  KeyTable<Key> keys;
+  ScratchVector<int64_t> first;
+  for (size_t i = 0; i < known; ++i) {
+    if (keys.NumberOf(of_x(i)) == first.size()) first.push_back(static_cast<int64_t>(i));
+  }
+  VectorWriter<int64_t> out(Type::kLong, wanted);
+  for (size_t i = 0; i < wanted; ++i) {
+    const Key key = of_y(i);
+    out.data()[i] = keys.Contains(key) ? first[keys.NumberOf(key)] : static_cast<int64_t>(known);
+  }
+  return std::move(out).Finish();
+}
+
+Value FindInVector(const Value& x, const Value& y) {
+  if (x.type() == Type::kSymbol) {
+    const auto names = [](const Value& value) {
+      return [&value](size_t i) { return value.is_atom() ? value.symbol() : value.symbols()[i]; };
+    };
+    return FindKeys(x.count(), y.count(), names(x), names(y), std::string_view());
+  }
+  return VisitElementType(x.type(), [&]<typename T>(std::type_identity<T>) {
+    const auto keys = [](std::span<const T> elements) {
+      return [elements](size_t i) { return KeyOf(elements[i]); };
+    };
+    return FindKeys(x.count(), y.count(), keys(x.span<T>()), keys(y.span<T>()), KeyOf(T{}));
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
+  if (y.is_list()) return InList(x, y.items(), budget, 0);
+  if (!IsAtomOrVector(y)) return TypeError("in a {}", NameOf(y.type()));
+  return InNested(x, y, budget, 0);
+}
+
+absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
+  if (x.is_dict() && (x.keys().is_vector() || x.keys().is_list())) {
+    TS_ASSIGN_OR_RETURN(const Value at, Find(x.values(), y, budget));
+    ScratchVector<uint32_t> positions;
+    for (const int64_t position : at.span<int64_t>()) {
+      const bool found = static_cast<size_t>(position) < x.keys().count();
+      positions.push_back(found ? static_cast<uint32_t>(position) : kNoItem);
+    }
+    Value keys = TakeItems(x.keys(), positions);
+    return at.is_atom() ? ItemAt(keys, 0) : keys;
+  }
+  if (x.is_vector()) {
+    if (!IsAtomOrVector(y)) return TypeError("{} in a vector", NameOf(y.type()));
+    if (x.type() != y.type()) return TypeError("{} among {}s", NameOf(y.type()), NameOf(x.type()));
+    TS_RETURN_IF_ERROR(budget.Charge(x.count() + y.count(), 32));
+    Value positions = FindInVector(x, y);
+    return y.is_atom() ? ItemAt(positions, 0) : positions;
+  }
+  if (!x.is_list()) return TypeError("find in a {}", NameOf(x.type()));
+  const bool one =
+      x.count() == 0 || !(y.is_vector() || y.is_list()) || DepthOf(y) <= DepthOf(x.items().front());
+  TS_RETURN_IF_ERROR(budget.Charge(y.count(), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, one ? 1 : y.count());
+  for (size_t i = 0; i < (one ? 1 : y.count()); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Value item = one ? y : ItemAt(y, i);
+    const auto found =
+        std::ranges::find_if(x.items(), [&](const Value& z) { return Match(z, item); });
+    out.data()[i] = found - x.items().begin();
+  }
+  const Value positions = std::move(out).Finish();
+  return one ? ItemAt(positions, 0) : positions;
+}
+
+absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
+  if (!(y.is_vector() || y.is_list())) return TypeError("within a {}", NameOf(y.type()));
+  if (y.count() != 2) return LengthError("within {} items, not 2", y.count());
+  TS_ASSIGN_OR_RETURN(const Value above,
+                      ApplyAtomic(AtomicOp::kGreaterOrEqual, x, ItemAt(y, 0), budget));
+  TS_ASSIGN_OR_RETURN(const Value below,
+                      ApplyAtomic(AtomicOp::kLessOrEqual, x, ItemAt(y, 1), budget));
+  return ApplyAtomic(AtomicOp::kLesser, above, below, budget);
+}
+
+bool MatchesPattern(std::string_view text, std::string_view pattern) {
+  size_t at = 0, p = 0;
+  // Where to go on when the last star takes one character more.
+  size_t star = std::string_view::npos, star_at = 0;
+  while (at < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = ++p;
+      star_at = at;
+      continue;
+    }
+    const PatternItem item =
+        p < pattern.size() ? MatchOne(pattern.substr(p), text[at]) : PatternItem{0, false};
+    if (item.matches) {
+      p += item.length;
+      ++at;
+    } else if (star != std::string_view::npos) {
+      p = star;
+      at = ++star_at;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget) {
+  if (y.type() != Type::kChar) return TypeError("a pattern of {}", NameOf(y.type()));
+  return LikeNested(x, y.text(), budget, 0);
+}
+
+absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
+  if (x.is_vector()) {
+    TS_RETURN_IF_ERROR(budget.Charge(x.count(), 16));
+    return TakeItems(x, FirstAppearances(x));
+  }
+  if (!x.is_list()) return TypeError("distinct of a {}", NameOf(x.type()));
+  std::vector<Value> kept;
+  for (const Value& item : x.items()) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const auto same = [&](const Value& other) { return Match(item, other); };
+    if (std::ranges::none_of(kept, same)) kept.push_back(item);
+  }
+  return Collapse(std::move(kept));
+}
+
+}  // namespace tickstack::query

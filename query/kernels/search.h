@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// `x in y`: for each item of x, is it an item of y; for a list y, is x itself one of its items.
+absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget);
+
+// `x?y`: where in x each item of y is, count x for those that are not there; in a list x, y itself
+// if it is of the kind of x's first item. Of a dictionary, the key of the value.
+absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
+
+// `x within y`: for each item of x, is it between y's two items, both included.
+absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget);
+
+// `x like y`: symbols or strings against a pattern of * ? [a-z] [^x].
+absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget);
+// Cost: O(text * pattern), no recursion, whatever the pattern.
+bool MatchesPattern(std::string_view text, std::string_view pattern);
+
+// The items of a vector or list without repetition, in order of first appearance.
+absl::StatusOr<Value> Distinct(const Value& x, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "absl/status/statusor.h"
+#include "base/scratch.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "query/columns/rows.h"
+#include "query/columns/table_view.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+enum class Direction { kAscending, kDescending };
+
+// The positions of the columns' rows in order: by the first column, equal ones by the second, and
+// so on; equal rows keep their order in either direction. Order of items: sort_keys.h. With
+// `wanted` only that many of the first positions are answered.
+//
+// Cost: 24 bytes a row while it runs. A radix sort on the bits in which keys differ, columns packed
+//       into 64 bits as far as they fit: a pass over the rows for every 10 bits; what is sorted
+//       already takes one pass. A few wanted of many rows take a selection.
+// Errors: `length` if the columns' counts differ, and those of SortKeys().
+absl::StatusOr<ScratchVector<uint32_t>> Grade(std::span<const Slice> columns, Direction direction,
+                                              Budget& budget, size_t wanted = SIZE_MAX);
+
+// The items of a vector or list in order, with the attribute sorted if they ascend.
+absl::StatusOr<Value> Sorted(const Slice& slice, Direction direction, Budget& budget);
+
+// The view's rows at positions among them, deferred: its columns are gathered by who needs them.
+absl::StatusOr<TableView> RowsInOrder(const TableView& view, ScratchVector<uint32_t> positions,
+                                      Budget& budget);
+
+// The row numbers of the set at positions in it.
+absl::StatusOr<ScratchVector<uint32_t>> RowsAt(const RowSet& rows,
+                                               ScratchVector<uint32_t> positions, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,100 @@
+#include "query/kernels/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "query/columns/errors.h"
+#include "query/kernels/domain_blocks.h"
+#include "query/kernels/type_rules.h"
+
+namespace tickstack::query {
+namespace {
+
+absl::Status CheckNumbers(std::string_view name, const Slice& slice) {
+  if (slice.type() == Type::kList && slice.count() > 0) {
+    return NyiError(fmt::format("{} of a list", name));
+  }
+  if (slice.type() == Type::kList || SumType(slice.type()).has_value()) return absl::OkStatus();
+  return TypeError("{} of {}", name, NameOf(slice.type()));
+}
+
+// Of the items that are not null.
+struct Moments {
+  double count = 0;
+  double squares = 0;  // Of the differences to the mean.
+};
+
+absl::StatusOr<Moments> MomentsOf(std::string_view name, const Slice& slice, Budget& budget) {
+  TS_RETURN_IF_ERROR(CheckNumbers(name, slice));
+  Moments moments;
+  double sum = 0;
+  TS_RETURN_IF_ERROR(ForEachDomainBlock<double>(slice, budget, [&](std::span<double> block) {
+    for (double item : block) {
+      if (std::isnan(item)) continue;
+      sum += item;
+      ++moments.count;
+    }
+  }));
+  const double mean = sum / moments.count;
+  TS_RETURN_IF_ERROR(ForEachDomainBlock<double>(slice, budget, [&](std::span<double> block) {
+    for (double item : block) {
+      if (!std::isnan(item)) moments.squares += (item - mean) * (item - mean);
+    }
+  }));
+  return moments;
+}
+
+// Of one item there is no deviation of a sample, and of none it would be -0.
+double SampleVarianceOf(const Moments& moments) {
+  return moments.count > 1 ? moments.squares / (moments.count - 1) : std::nan("");
+}
+
+Value FloatOrNull(double value) {
+  return std::isnan(value) ? NullOf(Type::kFloat) : Value::Float(value);
+}
+
+}  // namespace
+
+absl::StatusOr<Value> Variance(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("var", slice, budget));
+  return FloatOrNull(moments.squares / moments.count);
+}
+
+absl::StatusOr<Value> Deviation(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("dev", slice, budget));
+  return FloatOrNull(std::sqrt(moments.squares / moments.count));
+}
+
+absl::StatusOr<Value> SampleVariance(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("svar", slice, budget));
+  return FloatOrNull(SampleVarianceOf(moments));
+}
+
+absl::StatusOr<Value> SampleDeviation(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("sdev", slice, budget));
+  return FloatOrNull(std::sqrt(SampleVarianceOf(moments)));
+}
+
+absl::StatusOr<Value> Median(const Slice& slice, Budget& budget) {
+  TS_RETURN_IF_ERROR(CheckNumbers("med", slice));
+  const size_t n = slice.count();
+  if (n == 0) return NullOf(Type::kFloat);
+  const Budget::Temporaries temporaries(budget);
+  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(double)));
+  ScratchVector<double> items;
+  items.reserve(n);
+  TS_RETURN_IF_ERROR(ForEachDomainBlock<double>(slice, budget, [&](std::span<double> block) {
+    items.insert(items.end(), block.begin(), block.end());
+  }));
+  const auto nulls_first = [](double a, double b) {
+    return std::isnan(a) ? !std::isnan(b) : a < b;
+  };
+  const auto upper = items.begin() + static_cast<ptrdiff_t>(n / 2);
+  std::ranges::nth_element(items, upper, nulls_first);
+  if (n % 2 == 1) return FloatOrNull(*upper);
+  const double lower = *std::ranges::max_element(items.begin(), upper, nulls_first);
+  // The mean of two leaves nulls out.
+  return FloatOrNull(std::isnan(lower) ? *upper : lower + (*upper - lower) / 2);
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,69 @@
+#pragma once
+
+// The rows of some symbols as a table's index has them, symbol by symbol: what a condition on the
+// indexed column leaves, as long as nobody needs all rows in one ascending order. A condition on
+// time then cuts each symbol's rows by binary search, and groups by symbol are there already. Of a
+// stored table the index is that of attribute parted, and a symbol's rows are ranges, one a part.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "query/columns/rows.h"
+
+namespace tickstack::query {
+
+class SymbolRows {
+ public:
+  // `key` is the indexed column of a captured or stored table; symbols without rows are left out.
+  // kDataLoss if the index of a stored part is damaged; see StoredColumn::RangesOf.
+  static absl::StatusOr<SymbolRows> Of(const Column& key, std::span<const SymbolId> ids);
+  // Of all symbols, of all rows of a stored table. `rows` are those that are asked about: kDataLoss
+  // if one of them has a position that its domain lacks.
+  static absl::StatusOr<SymbolRows> All(const Column& key, const RowSet& rows, Budget& budget);
+
+  size_t count() const { return rows_.size(); }  // Symbols.
+  SymbolId IdOf(size_t i) const { return ids_[i]; }
+  std::string_view NameOf(size_t i) const { return key_.symbols().NameOf(ids_[i]); }
+  const std::shared_ptr<const RowSet>& RowsOf(size_t i) const { return rows_[i]; }
+  // The column, in the table that the rows are of.
+  const Column& key() const { return key_; }
+
+  // The rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not ascend.
+  std::optional<SymbolRows> WithTimes(int64_t first_ns, int64_t last_ns) const;
+  // The same for a stored table, whose times are a direct column of int32_t or int64_t; all threads
+  // help. Cost: the first time a read of the symbols' times in all parts, since nothing but their
+  // sight says that they ascend; it is remembered as long as the file is open, and afterwards two
+  // searches a symbol and part.
+  template <typename T>
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const Column& times, T first, T last,
+                                                        Budget& budget) const;
+  // The same by the time of day of timestamps: those whose time since midnight is in
+  // [first_ns, last_ns]. nullopt also if some symbol's rows of a part are not all of one day.
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOfDay(const Column& times, int64_t first_ns,
+                                                           int64_t last_ns, Budget& budget) const;
+
+  // All rows, ascending. Cost: nothing for one symbol; of a captured table a sort if the rows are
+  // few, else a bit for each row of the table; of a stored one a sort of the ranges.
+  absl::StatusOr<RowSet> Merge(Budget& budget) const;
+
+ private:
+  explicit SymbolRows(Column key) : key_(std::move(key)) {}
+  // `cut` makes the rows that are left out of one symbol's; it is called on several threads.
+  absl::StatusOr<std::optional<SymbolRows>> CutEach(
+      Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const;
+  void Add(SymbolId id, RowSet rows);
+
+  Column key_;
+  std::vector<SymbolId> ids_;
+  std::vector<std::shared_ptr<const RowSet>> rows_;  // Of each of them.
+};
+
+}  // namespace tickstack::query

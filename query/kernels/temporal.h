@@ -1,0 +1,49 @@
+#pragma once
+
+// Temporal values in one unit: nanoseconds, since 2000.01.01 for instants. Nulls stay null, what
+// does not fit becomes an infinity.
+
+#include <cmath>
+#include <cstdint>
+
+#include "base/time.h"
+#include "query/kernels/type_rules.h"
+#include "table/types.h"
+
+namespace tickstack::query {
+
+inline int64_t SaturatingMultiply(int64_t value, int64_t factor) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(value, factor, &product)) return product;
+  return value < 0 ? -kInfinityLong : kInfinityLong;
+}
+
+// The nearest integer; NaN is the null.
+inline int64_t LongOf(double value) {
+  if (std::isnan(value)) return kNullLong;
+  if (value >= 0x1p63) return kInfinityLong;
+  if (value <= -0x1p63) return -kInfinityLong;
+  return std::llrint(value);
+}
+
+// Rounds down. `divisor` > 0.
+inline int64_t FloorDivide(int64_t value, int64_t divisor) {
+  return value / divisor - (value % divisor < 0 ? 1 : 0);
+}
+
+inline int64_t TimeOfDayNs(int64_t ns) {
+  const int64_t of_day = ns % kNsPerDay;
+  return of_day < 0 ? of_day + kNsPerDay : of_day;
+}
+
+// The first nanosecond of a month that is counted from 2000.01.
+int64_t NsOfMonth(int64_t month);
+
+// A value of a temporal type other than datetime.
+inline int64_t ToNs(Type type, int64_t value) {
+  if (value == kNullLong) return value;
+  if (type == Type::kMonth) return NsOfMonth(value);
+  return SaturatingMultiply(value, UnitNs(type));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,20 @@
+#pragma once
+
+// Temporal columns block by block as nanoseconds.
+
+#include <cstdint>
+#include <span>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+
+namespace tickstack::query {
+
+// Calls f with blocks of the slice's items in ns, as ToNs() has them; a datetime to the nearest
+// one. The slice is temporal. Cost: a call a block of 1,024 items.
+absl::Status ForEachTimeBlock(const Slice& slice, Budget& budget,
+                              absl::FunctionRef<void(std::span<const int64_t>)> f);
+
+}  // namespace tickstack::query

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// Parts of a time as q names them: `year`, `mm` (month), `dd`, `hh`, `uu` (minute), `ss` are ints,
+// `week` is the date of its Monday.
+enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
+
+std::optional<TimePart> FindTimePart(std::string_view name);
+
+// The part of each item. `type` where a type has no such part: a date no hour, a time of day no
+// year. Hours of a timespan go on beyond 24.
+absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,346 @@
+#include "query/language/aggregate_runner.h"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "query/columns/gather.h"
+#include "query/columns/parallel.h"
+#include "query/kernels/number_kernels.h"
+#include "query/language/evaluator.h"
+
+namespace tickstack::query {
+namespace {
+
+using SharedRows = std::shared_ptr<const RowSet>;
+
+// Groups of which each may have its own part of accumulators for every so many rows. The cuts are
+// the same on every machine, so that sums of floats are.
+constexpr uint32_t kSlotsForParts = 65'536;
+constexpr size_t kRowsPerPart = size_t{1} << 22;
+
+// Groups with more rows are added up in parts, by several threads.
+constexpr size_t kRowsPerGroupPart = size_t{1} << 19;
+
+// Rows of which an expression is evaluated at a time.
+constexpr size_t kRowsPerBlock = 65'536;
+
+// Rows that a filter looks at at a time: what is left of them is added up while it is in the
+// second-level cache. The tasks are the same on every machine, as the parts above.
+constexpr size_t kRowsPerFilterBlock = 8'192;
+constexpr size_t kRowsPerFilterTask = size_t{1} << 18;
+
+bool IsEnd(AggregateKind kind) {
+  return kind == AggregateKind::kFirst || kind == AggregateKind::kLast;
+}
+
+}  // namespace
+
+ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions) {
+  ScratchVector<uint32_t> at(positions.count());
+  const std::span<const int64_t> position = positions.span<int64_t>();
+  if (rows.is_range()) {
+    std::ranges::transform(position, at.begin(), [&](int64_t p) {
+      return static_cast<uint32_t>(rows.begin_row() + static_cast<size_t>(p));
+    });
+  } else {
+    const ScratchVector<uint32_t> numbers = rows.ToVector();
+    std::ranges::transform(position, at.begin(),
+                           [&](int64_t p) { return numbers[static_cast<size_t>(p)]; });
+  }
+  return at;
+}
+
+absl::StatusOr<Term> AggregateRunner::EvaluateAt(const Node& node, const SharedRows& rows) {
+  const Scope scope{scope_.view, rows};
+  Context inner = context_.Inside(scope);
+  return EvaluateNode(inner, node);
+}
+
+bool AggregateRunner::IsPlain(const AggregateCall& call) const {
+  const auto plain = [this](const Node* node) {
+    return node == nullptr || IsPlainColumn(*node, *scope_.view);
+  };
+  // Counts and ends read no items here.
+  return call.kind == AggregateKind::kCount || (plain(call.weights) && plain(call.values));
+}
+
+std::unique_ptr<GroupAccumulator> AggregateRunner::Make(size_t call, uint32_t slots) const {
+  const auto type = [](const std::optional<Slice>& slice) {
+    return slice.has_value() ? slice->type() : Type::kList;
+  };
+  return MakeAccumulator(calls_[call].kind, type(inputs_[call].weights), type(inputs_[call].values),
+                         slots);
+}
+
+absl::Status AggregateRunner::FindInputs(size_t call) {
+  const auto find = [&](const Node* node, std::optional<Slice>& slice) -> absl::Status {
+    if (node == nullptr || calls_[call].kind == AggregateKind::kCount) return absl::OkStatus();
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, scope_.rows));
+    slice = std::get<Slice>(std::move(term));
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(find(calls_[call].values, inputs_[call].values));
+  return find(calls_[call].weights, inputs_[call].weights);
+}
+
+absl::Status AggregateRunner::FromEnds(size_t call, const GroupEnds& ends) {
+  if (calls_[call].kind == AggregateKind::kCount) {
+    TS_RETURN_IF_ERROR(budget_.Charge(ends.rows.size(), sizeof(int64_t)));
+    results_[call] = Value::Vector(Type::kLong, std::span<const int64_t>(ends.rows));
+    return absl::OkStatus();
+  }
+  const bool first = calls_[call].kind == AggregateKind::kFirst;
+  TS_ASSIGN_OR_RETURN(
+      results_[call],
+      GatherRows(inputs_[call].values->column, first ? ends.first_rows : ends.last_rows, budget_));
+  return absl::OkStatus();
+}
+
+// Whole columns: a task for each call and, if groups are few, each part of the rows.
+absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
+                                        const GroupNumbers& numbers) {
+  const size_t rows = numbers.of_row.size();
+  const size_t parts = numbers.slots > kSlotsForParts
+                           ? 1
+                           : std::max<size_t>(1, (rows + kRowsPerPart - 1) / kRowsPerPart);
+  TS_RETURN_IF_ERROR(
+      budget_.Charge(plain.size() * (parts * numbers.slots + groups_.count()), kAccumulatorBytes));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators(plain.size() * parts);
+  TS_RETURN_IF_ERROR(ParallelTasks(budget_, accumulators.size(), [&](size_t task) -> absl::Status {
+    const size_t call = plain[task / parts], begin = task % parts * kRowsPerPart;
+    const size_t n = parts == 1 ? rows : std::min(kRowsPerPart, rows - begin);
+    accumulators[task] = Make(call, numbers.slots);
+    if (accumulators[task] == nullptr) return absl::OkStatus();
+    AggregateInput input = inputs_[call];
+    if (parts > 1) {
+      const auto of_part = std::make_shared<const RowSet>(scope_.rows->Slice(begin, n));
+      if (input.values.has_value()) input.values->rows = of_part;
+      if (input.weights.has_value()) input.weights->rows = of_part;
+    }
+    return accumulators[task]->AddRows(begin, std::span(numbers.of_row).subspan(begin, n), input,
+                                       budget_);
+  }));
+  return ParallelTasks(budget_, plain.size(), [&](size_t i) {
+    GroupAccumulator* const first = accumulators[i * parts].get();
+    if (first == nullptr) return absl::OkStatus();
+    for (size_t part = 1; part < parts; ++part) first->Merge(*accumulators[i * parts + part]);
+    results_[plain[i]] = first->Finish(numbers.order);
+    return absl::OkStatus();
+  });
+}
+
+// Evaluates the expressions of a call at some rows, into its inputs. false: one is no vector, and
+// it is the definition's to say what this means.
+absl::StatusOr<bool> AggregateRunner::EvaluateBlock(size_t call, const SharedRows& rows) {
+  const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::StatusOr<bool> {
+    slice.reset();
+    if (node == nullptr) return true;
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, rows));
+    if (auto* whole = std::get_if<Slice>(&term)) {
+      slice = std::move(*whole);
+    } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
+      slice = Slice::Of(std::move(*value));
+    }
+    return slice.has_value() && slice->count() == rows->count();
+  };
+  TS_ASSIGN_OR_RETURN(const bool values, evaluate(calls_[call].values, inputs_[call].values));
+  TS_ASSIGN_OR_RETURN(const bool weights, evaluate(calls_[call].weights, inputs_[call].weights));
+  return values && weights;
+}
+
+// Expressions: evaluated for a block of rows at a time, so that what they build stays small.
+absl::Status AggregateRunner::ByBlocks(size_t call, const GroupNumbers& numbers) {
+  TS_RETURN_IF_ERROR(budget_.Charge(numbers.slots + groups_.count(), kAccumulatorBytes));
+  std::unique_ptr<GroupAccumulator> accumulator;
+  const size_t rows = numbers.of_row.size();
+  for (size_t at = 0; at < rows; at += kRowsPerBlock) {
+    const Budget::Temporaries temporaries(budget_);
+    const auto of_block = std::make_shared<const RowSet>(scope_.rows->Slice(at, kRowsPerBlock));
+    TS_ASSIGN_OR_RETURN(const bool usable, EvaluateBlock(call, of_block));
+    if (!usable) return absl::OkStatus();
+    if (accumulator == nullptr) accumulator = Make(call, numbers.slots);
+    if (accumulator == nullptr) return absl::OkStatus();
+    TS_RETURN_IF_ERROR(accumulator->AddRows(
+        at, std::span(numbers.of_row).subspan(at, of_block->count()), inputs_[call], budget_));
+  }
+  if (accumulator != nullptr) results_[call] = accumulator->Finish(numbers.order);
+  return absl::OkStatus();
+}
+
+// The same group by group.
+absl::Status AggregateRunner::BlocksByGroup(size_t call) {
+  const auto groups = static_cast<uint32_t>(groups_.count());
+  TS_RETURN_IF_ERROR(budget_.Charge(2 * size_t{groups}, kAccumulatorBytes));
+  std::unique_ptr<GroupAccumulator> accumulator;
+  for (uint32_t group = 0; group < groups; ++group) {
+    const SharedRows rows = groups_.RowsOf(group);
+    for (size_t at = 0; at < rows->count(); at += kRowsPerBlock) {
+      const Budget::Temporaries temporaries(budget_);
+      TS_ASSIGN_OR_RETURN(
+          const bool usable,
+          EvaluateBlock(call, std::make_shared<const RowSet>(rows->Slice(at, kRowsPerBlock))));
+      if (!usable) return absl::OkStatus();
+      if (accumulator == nullptr) accumulator = Make(call, groups);
+      if (accumulator == nullptr) return absl::OkStatus();
+      TS_RETURN_IF_ERROR(accumulator->AddGroup(group, inputs_[call], budget_));
+    }
+  }
+  ScratchVector<uint32_t> order(groups);
+  std::iota(order.begin(), order.end(), 0u);
+  if (accumulator != nullptr) results_[call] = accumulator->Finish(order);
+  return absl::OkStatus();
+}
+
+// Groups whose rows are at hand: a task for some of them, or for a part of a large one.
+absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
+  struct Part {
+    uint32_t group;
+    size_t begin, rows;
+  };
+  TS_RETURN_IF_ERROR(groups_.PrepareRows(budget_));
+  std::vector<Part> parts;
+  ScratchVector<uint32_t> order;  // The first part of each group.
+  for (uint32_t group = 0; group < groups_.count(); ++group) {
+    order.push_back(static_cast<uint32_t>(parts.size()));
+    const size_t rows = groups_.ends() != nullptr ? static_cast<size_t>(groups_.ends()->rows[group])
+                                                  : groups_.RowsOf(group)->count();
+    for (size_t begin = 0; begin < rows; begin += kRowsPerGroupPart) {
+      parts.push_back({group, begin, std::min(kRowsPerGroupPart, rows - begin)});
+    }
+  }
+  TS_RETURN_IF_ERROR(budget_.Charge(parts.size(), sizeof(Part) + sizeof(uint32_t)));
+  TS_RETURN_IF_ERROR(
+      budget_.Charge(plain.size() * (parts.size() + groups_.count()), kAccumulatorBytes));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators;
+  for (size_t call : plain) accumulators.push_back(Make(call, static_cast<uint32_t>(parts.size())));
+  const auto add = [&](size_t number) -> absl::Status {
+    const Part& part = parts[number];
+    SharedRows rows = groups_.RowsOf(part.group);
+    if (part.rows != rows->count()) {
+      rows = std::make_shared<const RowSet>(rows->Slice(part.begin, part.rows));
+    }
+    for (size_t i = 0; i < plain.size(); ++i) {
+      if (accumulators[i] == nullptr) continue;
+      AggregateInput input = inputs_[plain[i]];
+      if (input.values.has_value()) input.values->rows = rows;
+      if (input.weights.has_value()) input.weights->rows = rows;
+      TS_RETURN_IF_ERROR(accumulators[i]->AddGroup(static_cast<uint32_t>(number), input, budget_));
+    }
+    return absl::OkStatus();
+  };
+  // Few parts may be large ones.
+  constexpr size_t kFewParts = 256, kPartsPerTask = 8;
+  const size_t step = parts.size() < kFewParts ? 1 : kPartsPerTask;
+  const auto add_range = [&](size_t begin, size_t end) -> absl::Status {
+    for (size_t number = begin; number < end; ++number) TS_RETURN_IF_ERROR(add(number));
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(ParallelRanges(budget_, parts.size(), step, add_range));
+  for (size_t i = 0; i < plain.size(); ++i) {
+    if (accumulators[i] == nullptr) continue;
+    for (uint32_t number = 0; number < parts.size(); ++number) {
+      const uint32_t first = order[parts[number].group];
+      if (number != first) accumulators[i]->Join(first, number);
+    }
+    results_[plain[i]] = accumulators[i]->Finish(order);
+  }
+  return absl::OkStatus();
+}
+
+// One pass over the rows: a block passes the filter, and those that are left are added up while
+// they are in the cache.
+absl::StatusOr<bool> AggregateRunner::RunFiltered(const RangeFilter& filter) {
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsPlain(calls_[call]) || IsEnd(calls_[call].kind)) return false;
+    TS_RETURN_IF_ERROR(FindInputs(call));
+  }
+  const size_t begin_row = scope_.rows->begin_row(), rows = scope_.rows->count();
+  const size_t tasks = (rows + kRowsPerFilterTask - 1) / kRowsPerFilterTask;
+  TS_RETURN_IF_ERROR(budget_.Charge(tasks * (calls_.size() * kAccumulatorBytes + sizeof(int64_t))));
+  std::vector<std::unique_ptr<GroupAccumulator>> accumulators(calls_.size());
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (calls_[call].kind == AggregateKind::kCount) continue;
+    accumulators[call] = Make(call, static_cast<uint32_t>(tasks));
+    if (accumulators[call] == nullptr) return false;
+  }
+  std::vector<int64_t> counts(tasks);
+  const auto run = [&](size_t task) -> absl::Status {
+    ScratchVector<uint32_t> kept(kRowsPerFilterBlock + kSelectSlack);
+    const size_t end = std::min(rows, (task + 1) * kRowsPerFilterTask);
+    int64_t count = 0;
+    for (size_t at = task * kRowsPerFilterTask; at < end; at += kRowsPerFilterBlock) {
+      const size_t n = filter.Select(begin_row + at, std::min(kRowsPerFilterBlock, end - at), kept);
+      count += static_cast<int64_t>(n);
+      const bool all = n == std::min(kRowsPerFilterBlock, end - at);
+      const auto left = std::make_shared<const RowSet>(
+          all ? RowSet::Range(begin_row + at, begin_row + at + n)
+              : RowSet::Borrow(std::span<const uint32_t>(kept).first(n), nullptr));
+      for (size_t call = 0; n > 0 && call < calls_.size(); ++call) {
+        if (accumulators[call] == nullptr) continue;
+        AggregateInput input = inputs_[call];
+        if (input.values.has_value()) input.values->rows = left;
+        if (input.weights.has_value()) input.weights->rows = left;
+        TS_RETURN_IF_ERROR(
+            accumulators[call]->AddGroup(static_cast<uint32_t>(task), input, budget_));
+      }
+    }
+    counts[task] = count;
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(ParallelTasks(budget_, tasks, run));
+  const int64_t count = std::accumulate(counts.begin(), counts.end(), int64_t{0});
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (accumulators[call] == nullptr) {
+      results_[call] = Value::Vector(Type::kLong, std::span(&count, 1));
+      continue;
+    }
+    for (uint32_t task = 1; task < tasks; ++task) accumulators[call]->Join(0, task);
+    const uint32_t only = 0;
+    results_[call] = accumulators[call]->Finish(std::span(&only, 1));
+  }
+  return count > 0;
+}
+
+// The positions of the ends become their items.
+absl::Status AggregateRunner::GatherEnds() {
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsEnd(calls_[call].kind) || !results_[call].has_value()) continue;
+    TS_RETURN_IF_ERROR(budget_.Charge(groups_.count(), sizeof(uint32_t)));
+    if (!scope_.rows->is_range()) {
+      TS_RETURN_IF_ERROR(budget_.Charge(scope_.rows->count(), sizeof(uint32_t)));
+    }
+    const ScratchVector<uint32_t> rows = RowsAtPositions(*scope_.rows, *results_[call]);
+    TS_ASSIGN_OR_RETURN(results_[call], GatherRows(inputs_[call].values->column, rows, budget_));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AggregateRunner::Run() {
+  std::vector<size_t> plain, expressions;
+  for (size_t call = 0; call < calls_.size(); ++call) {
+    if (!IsPlain(calls_[call])) {
+      expressions.push_back(call);
+      continue;
+    }
+    TS_RETURN_IF_ERROR(FindInputs(call));
+    const bool by_ends = calls_[call].kind == AggregateKind::kCount || IsEnd(calls_[call].kind);
+    if (by_ends && groups_.ends() != nullptr) {
+      TS_RETURN_IF_ERROR(FromEnds(call, *groups_.ends()));
+    } else {
+      plain.push_back(call);
+    }
+  }
+  if (plain.empty() && expressions.empty()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const GroupNumbers* numbers, groups_.Numbers(budget_));
+  if (numbers == nullptr) {
+    TS_RETURN_IF_ERROR(ByGroup(plain));
+    for (size_t call : expressions) TS_RETURN_IF_ERROR(BlocksByGroup(call));
+    return absl::OkStatus();
+  }
+  TS_RETURN_IF_ERROR(ByNumbers(plain, *numbers));
+  for (size_t call : expressions) TS_RETURN_IF_ERROR(ByBlocks(call, *numbers));
+  return groups_.ends() == nullptr ? GatherEnds() : absl::OkStatus();
+}
+
+}  // namespace tickstack::query

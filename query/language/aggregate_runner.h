@@ -1,0 +1,67 @@
+#pragma once
+
+// Runs the aggregates that expressions over groups need, side by side on the workers; what
+// grouped.h is made of.
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "query/kernels/filter.h"
+#include "query/kernels/group.h"
+#include "query/kernels/group_aggregates.h"
+#include "query/language/ast.h"
+#include "query/language/grouped_expression.h"
+#include "query/language/term.h"
+
+namespace tickstack::query {
+
+// One evaluation, one thread. `scope`, `groups` and `calls` outlive it.
+class AggregateRunner {
+ public:
+  AggregateRunner(Context& context, const Scope& scope, Groups& groups,
+                  std::span<const AggregateCall> calls)
+      : context_(context),
+        budget_(context.budget),
+        scope_(scope),
+        groups_(groups),
+        calls_(calls),
+        inputs_(calls.size()),
+        results_(calls.size()) {}
+
+  absl::Status Run();
+  // The same for all rows that a filter leaves of the scope's, which are a range: one group. false:
+  // it leaves none, or an aggregate needs more than to see them once.
+  absl::StatusOr<bool> RunFiltered(const RangeFilter& filter);
+  // By call; nullopt: its columns are of types that have no accumulator.
+  std::vector<std::optional<Value>> Finish() && { return std::move(results_); }
+
+ private:
+  absl::StatusOr<Term> EvaluateAt(const Node& node, const std::shared_ptr<const RowSet>& rows);
+  bool IsPlain(const AggregateCall& call) const;
+  absl::Status FindInputs(size_t call);
+  std::unique_ptr<GroupAccumulator> Make(size_t call, uint32_t slots) const;
+  absl::Status FromEnds(size_t call, const GroupEnds& ends);
+  absl::Status ByNumbers(std::span<const size_t> plain, const GroupNumbers& numbers);
+  absl::Status ByBlocks(size_t call, const GroupNumbers& numbers);
+  absl::StatusOr<bool> EvaluateBlock(size_t call, const std::shared_ptr<const RowSet>& rows);
+  absl::Status ByGroup(std::span<const size_t> plain);
+  absl::Status BlocksByGroup(size_t call);
+  absl::Status GatherEnds();
+
+  Context& context_;
+  Budget& budget_;
+  const Scope& scope_;
+  Groups& groups_;
+  const std::span<const AggregateCall> calls_;
+  std::vector<AggregateInput> inputs_;  // Of plain calls: whole columns.
+  std::vector<std::optional<Value>> results_;
+};
+
+// The row numbers of the rows at some positions, a vector of longs, among `rows`.
+ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions);
+
+}  // namespace tickstack::query

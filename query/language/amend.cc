@@ -1,0 +1,265 @@
+#include "query/language/amend.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "query/columns/concatenate.h"
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/functions.h"
+#include "query/language/indexing.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+bool HasItems(const Value& value) { return value.is_vector() || value.is_list(); }
+
+// What an item becomes; nullopt stands for one that is not there yet.
+using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(std::optional<Value> old,
+                                                         const std::optional<Value>& y)>;
+
+absl::StatusOr<Value> Changed(Context& context, std::optional<Value> old,
+                              const std::optional<Value>& y, const Term* f) {
+  if (f == nullptr) return *y;
+  // To what is not there yet, y is added as it is: counts[`new]+:1.
+  if (!old.has_value() && y.has_value()) return *y;
+  std::vector<Term> args;
+  args.emplace_back(old.has_value() ? *std::move(old) : Value());
+  if (y.has_value()) args.emplace_back(*y);
+  TS_ASSIGN_OR_RETURN(Term changed, ApplyTerm(context, *f, args));
+  return ToValue(std::move(changed), context.budget);
+}
+
+// Of several indices each has an item of y, unless y goes with all of them.
+absl::StatusOr<std::optional<Value>> PartOf(const std::optional<Value>& y, bool one, size_t i,
+                                            size_t n) {
+  if (!y.has_value() || one || !HasItems(*y)) return y;
+  if (y->count() != n) return LengthError("{} items for {} indices", y->count(), n);
+  return std::optional<Value>(ItemAt(*y, i));
+}
+
+// Changes items of a vector or list in place, and takes that back if one of them cannot be.
+class ItemsInPlace {
+ public:
+  ItemsInPlace(Value& x, Budget& budget) : x_(x), budget_(budget) {}
+
+  absl::Status Begin(size_t changes) {
+    TS_RETURN_IF_ERROR(budget_.ChargeItems(changes));
+    type_ = x_.type();
+    if (!x_.is(Type::kSymbol)) return absl::OkStatus();
+    // Names lie back to back: to change some is to write all anew.
+    TS_RETURN_IF_ERROR(budget_.Charge(ApproximateBytes(x_)));
+    TS_RETURN_IF_ERROR(budget_.ChargeItems(x_.count()));
+    names_ = std::exchange(x_, Value::List({}));
+    std::vector<Value> items;
+    for (size_t i = 0; i < names_->count(); ++i) items.push_back(ItemAt(*names_, i));
+    x_ = Value::List(std::move(items));
+    return absl::OkStatus();
+  }
+
+  absl::Status Set(size_t i, Value item) {
+    const bool fits = type_ == Type::kList || item.is_atom_of(type_);
+    if (!fits) return TypeError("a {} among {}s", NameOf(item.type()), NameOf(type_));
+    if (!names_.has_value()) before_.emplace_back(i, ItemAt(x_, i));
+    Put(i, std::move(item));
+    return absl::OkStatus();
+  }
+
+  absl::Status End(absl::Status status) {
+    if (names_.has_value()) {
+      x_ = status.ok() ? Collapsed() : *std::move(names_);
+      return status;
+    }
+    if (status.ok()) {
+      x_.set_attribute(Attribute::kNone);
+      if (x_.is_list()) x_ = Collapsed();
+      return status;
+    }
+    for (; !before_.empty(); before_.pop_back()) {
+      Put(before_.back().first, std::move(before_.back().second));
+    }
+    return status;
+  }
+
+ private:
+  Value Collapsed() {
+    if (x_.count() == 0) return names_.has_value() ? *std::move(names_) : std::move(x_);
+    return Collapse(std::move(x_.mutable_items()));
+  }
+  void Put(size_t i, Value item) {
+    if (x_.is_list()) {
+      x_.mutable_items()[i] = std::move(item);
+      return;
+    }
+    const std::span<const std::byte> element = item.elements();
+    std::memcpy(MutableElements(x_).data() + i * element.size(), element.data(), element.size());
+  }
+
+  Value& x_;
+  Budget& budget_;
+  Type type_ = Type::kList;
+  std::optional<Value> names_;  // Of a vector of names: what it was.
+  std::vector<std::pair<size_t, Value>> before_;
+};
+
+absl::Status AmendList(Context& context, Value& x, const Value& index,
+                       const std::optional<Value>& y, MakeItem make) {
+  const bool all = index.is_null(), one = index.is_atom();
+  if (!all && !one && !HasItems(index)) return TypeError("an index of {}", NameOf(index.type()));
+  const size_t n = all ? x.count() : index.count();
+  ItemsInPlace items(x, context.budget);
+  TS_RETURN_IF_ERROR(items.Begin(n));
+  const auto change = [&](size_t i) -> absl::Status {
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    size_t at = i;
+    if (!all) {
+      const std::optional<int64_t> number = IndexOf(one ? index : ItemAt(index, i));
+      if (!number.has_value()) return TypeError("an index that is no number");
+      if (*number < 0 || static_cast<size_t>(*number) >= x.count()) {
+        return LengthError("index {} of {} items", *number, x.count());
+      }
+      at = static_cast<size_t>(*number);
+    }
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, one, i, n));
+    TS_ASSIGN_OR_RETURN(Value item, make(ItemAt(x, at), part));
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(item)));
+    return items.Set(at, std::move(item));
+  };
+  absl::Status status;
+  for (size_t i = 0; i < n && status.ok(); ++i) status = change(i);
+  return items.End(status);
+}
+
+// A key that is new stands behind the others.
+absl::Status AmendDict(Context& context, Value& x, const Value& index,
+                       const std::optional<Value>& y, MakeItem make) {
+  Budget& budget = context.budget;
+  if (!HasItems(x.keys()) || !HasItems(x.values())) return NyiError("amend of a keyed table");
+  TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(x)));
+  Value keys = x.keys(), values = x.values();
+  const bool all = index.is_null(), one = !all && (index.is_atom() || !keys.is_vector());
+  const size_t n = all ? keys.count() : one ? 1 : index.count();
+  for (size_t i = 0; i < n; ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Value key = all ? ItemAt(keys, i) : one ? index : ItemAt(index, i);
+    size_t at = 0;
+    while (at < keys.count() && !Match(ItemAt(keys, at), key)) ++at;
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, one, i, n));
+    const bool known = at < keys.count();
+    TS_ASSIGN_OR_RETURN(
+        Value item, make(known ? std::optional<Value>(ItemAt(values, at)) : std::nullopt, part));
+    if (known) {
+      ItemsInPlace items(values, budget);
+      TS_RETURN_IF_ERROR(items.Begin(1));
+      TS_RETURN_IF_ERROR(items.End(items.Set(at, std::move(item))));
+    } else {
+      if (keys.is_vector() && !key.is_atom_of(keys.type())) {
+        return TypeError("a key of {} among {}s", NameOf(key.type()), NameOf(keys.type()));
+      }
+      TS_ASSIGN_OR_RETURN(keys, Join(keys, Enlist(key), budget));
+      TS_ASSIGN_OR_RETURN(values, Join(values, Enlist(std::move(item)), budget));
+    }
+  }
+  x = Value::Pair(Type::kDict, Attribute::kNone, std::move(keys), std::move(values));
+  return absl::OkStatus();
+}
+
+// Columns as a whole; a new one stands behind the others.
+absl::Status AmendTable(Context& context, Value& x, const Value& index,
+                        const std::optional<Value>& y, MakeItem make) {
+  if (index.type() != Type::kSymbol) return NyiError("amend of a table's rows");
+  SymbolVector names = x.column_names();
+  std::vector<Value> columns = x.columns();
+  const size_t rows = x.count(), n = index.count();
+  for (size_t i = 0; i < n; ++i) {
+    const std::string_view name = index.is_atom() ? index.symbol() : index.symbols()[i];
+    size_t at = 0;
+    while (at < names.size() && names[at] != name) ++at;
+    const bool known = at < names.size();
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, index.is_atom(), i, n));
+    TS_ASSIGN_OR_RETURN(Value column,
+                        make(known ? std::optional<Value>(columns[at]) : std::nullopt, part));
+    if (!HasItems(column)) {
+      TS_RETURN_IF_ERROR(context.budget.Charge(rows, 16));
+      column = Repeat(column, rows);
+    }
+    if (column.count() != rows) {
+      return LengthError("column {} of {} items, others {}", name, column.count(), rows);
+    }
+    if (known) {
+      columns[at] = std::move(column);
+    } else {
+      names.push_back(name);
+      columns.push_back(std::move(column));
+    }
+  }
+  x = Value::Table(std::move(names), std::move(columns));
+  return absl::OkStatus();
+}
+
+absl::Status AmendLevel(Context& context, Value& x, const Value& index,
+                        const std::optional<Value>& y, MakeItem make) {
+  if (HasItems(x)) return AmendList(context, x, index, y, make);
+  if (x.is_table()) {
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(x)));
+    return AmendTable(context, x, index, y, make);
+  }
+  if (x.is_dict()) return AmendDict(context, x, index, y, make);
+  return TypeError("an item of a {}", NameOf(x.type()));
+}
+
+absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
+                   const std::optional<Value>& y, const Term* f) {
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  if (indices.empty()) {
+    TS_ASSIGN_OR_RETURN(x, Changed(context, x, y, f));
+    return absl::OkStatus();
+  }
+  const bool by_row = x.is_table() && indices.size() == 2 && indices[0].type() != Type::kSymbol &&
+                      indices[1].is_atom_of(Type::kSymbol);
+  if (by_row) {  // t[i;`c] is a part of a column.
+    const Value turned[] = {indices[1], indices[0]};
+    return Amend(context, x, turned, y, f);
+  }
+  return AmendLevel(
+      context, x, indices[0], y,
+      [&](std::optional<Value> old, const std::optional<Value>& part) -> absl::StatusOr<Value> {
+        if (indices.size() == 1) return Changed(context, std::move(old), part, f);
+        if (!old.has_value()) return LengthError("an index into what is not there");
+        Value inner = *std::move(old);
+        TS_RETURN_IF_ERROR(Amend(context, inner, indices.subspan(1), part, f));
+        return inner;
+      });
+}
+
+}  // namespace
+
+absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indices,
+                       const Change& change) {
+  if (x.is_table()) TS_RETURN_IF_ERROR(ViewOf(x).status());  // One off the wire may be anything.
+  return Amend(context, x, indices, change.y, change.f);
+}
+
+absl::Status AmendVariable(Context& context, std::string_view name, std::span<const Value> indices,
+                           const Change& change) {
+  if (!context.variables.Has(name)) {
+    // Whatever the process has by that name cannot be changed; or there is none.
+    TS_RETURN_IF_ERROR(FindName(context, name).status());
+    return CannotAssign(name);
+  }
+  Frame& frame = context.variables.FrameOf(name);
+  std::optional<Term> term = frame.Take(name);
+  if (!term.has_value()) return NameError(name);
+  // Only now may the vector be changed where it is: nobody else has it.
+  TS_ASSIGN_OR_RETURN(Value value, ToValue(*std::move(term), context.budget));
+  const absl::Status amended = AmendDeep(context, value, indices, change);
+  TS_RETURN_IF_ERROR(frame.Assign(name, std::move(value)));
+  return amended;
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,67 @@
+// The functions of the subset: the tables of the files builtins_*.cc, found by name.
+
+#include "query/language/builtins.h"
+
+#include <algorithm>
+#include <array>
+
+namespace tickstack::query {
+namespace {
+
+std::array<std::span<const Builtin>, 8> AllTables() {
+  return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
+          builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries()};
+}
+
+// The words of q that name functions or parts of expressions (code.kx.com/q/ref).
+constexpr std::string_view kReserved[] = {
+    "abs",    "acos",     "aj",     "aj0",     "ajf",    "ajf0",       "all",     "and",
+    "any",    "asc",      "asin",   "asof",    "atan",   "attr",       "avg",     "avgs",
+    "bin",    "binr",     "by",     "ceiling", "cols",   "cor",        "cos",     "count",
+    "cov",    "cross",    "csv",    "cut",     "delete", "deltas",     "desc",    "dev",
+    "differ", "distinct", "div",    "do",      "dsave",  "each",       "ej",      "ema",
+    "enlist", "eval",     "except", "exec",    "exit",   "exp",        "fby",     "fills",
+    "first",  "fkeys",    "flip",   "floor",   "from",   "get",        "getenv",  "group",
+    "gtime",  "hclose",   "hcount", "hdel",    "hopen",  "hsym",       "iasc",    "idesc",
+    "if",     "ij",       "ijf",    "in",      "insert", "inter",      "inv",     "key",
+    "keys",   "last",     "like",   "lj",      "ljf",    "load",       "log",     "lower",
+    "lsq",    "ltime",    "ltrim",  "mavg",    "max",    "maxs",       "mcount",  "md5",
+    "mdev",   "med",      "meta",   "min",     "mins",   "mmax",       "mmin",    "mmu",
+    "mod",    "msum",     "neg",    "next",    "not",    "null",       "or",      "over",
+    "parse",  "peach",    "pj",     "prd",     "prds",   "prev",       "prior",   "rand",
+    "rank",   "ratios",   "raze",   "read0",   "read1",  "reciprocal", "reval",   "reverse",
+    "rload",  "rotate",   "rsave",  "rtrim",   "save",   "scan",       "scov",    "sdev",
+    "select", "set",      "show",   "signum",  "sin",    "sqrt",       "ss",      "ssr",
+    "string", "sublist",  "sum",    "sums",    "sv",     "svar",       "system",  "tables",
+    "tan",    "til",      "trim",   "type",    "uj",     "ujf",        "ungroup", "union",
+    "update", "upper",    "upsert", "value",   "var",    "view",       "views",   "vs",
+    "wavg",   "where",    "while",  "within",  "wj",     "wj1",        "wsum",    "xasc",
+    "xbar",   "xcol",     "xcols",  "xdesc",   "xexp",   "xgroup",     "xkey",    "xlog",
+    "xprev",  "xrank",
+};
+
+}  // namespace
+
+const Builtin* FindBuiltin(std::string_view name) {
+  for (const std::span<const Builtin> table : AllTables()) {
+    const auto found = std::ranges::find(table, name, &Builtin::name);
+    if (found != table.end()) return &*found;
+  }
+  return nullptr;
+}
+
+bool IsReservedWord(std::string_view name) {
+  return std::ranges::find(kReserved, name) != std::end(kReserved);
+}
+
+SymbolVector BuiltinNames() {
+  SymbolVector names;
+  for (const std::span<const Builtin> table : AllTables()) {
+    for (const Builtin& builtin : table) {
+      if (builtin.name[0] >= 'a' && builtin.name[0] <= 'z') names.push_back(builtin.name);
+    }
+  }
+  return names;
+}
+
+}  // namespace tickstack::query

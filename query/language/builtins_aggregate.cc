@@ -1,0 +1,116 @@
+// Functions that make one item of many.
+
+#include <array>
+
+#include "query/kernels/aggregate.h"
+#include "query/kernels/running.h"
+#include "query/kernels/statistics.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+bool IsAtom(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom();
+}
+
+// An atom is a vector of one here, so that each aggregate's rules about types hold for it, except
+// that max, min and sum keep its type.
+template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool keeps_atom>
+Result Aggregate(Context& context, Args args) {
+  if (IsAtom(args[0])) {
+    Value atom = std::get<Value>(std::move(args[0]));
+    TS_ASSIGN_OR_RETURN(Value result, f(Slice::Of(Enlist(atom)), context.budget));
+    return keeps_atom ? std::move(atom) : std::move(result);
+  }
+  return OverItems("aggregate", args[0],
+                   [&](const Slice& slice) { return f(slice, context.budget); });
+}
+
+absl::StatusOr<Slice> ToSlice(Context& context, Term& term) {
+  if (auto* slice = std::get_if<Slice>(&term)) return std::move(*slice);
+  TS_ASSIGN_OR_RETURN(Value value, Take(context, term));
+  if (!value.is_vector() && !value.is_list()) {
+    return TypeError("a {} where a list is expected", NameOf(value.type()));
+  }
+  return Slice::Of(std::move(value));
+}
+
+template <absl::StatusOr<Value> (*f)(const Slice&, const Slice&, Budget&)>
+Result Weighted(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Slice values, ToSlice(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Slice weights, ToSlice(context, args[0]));
+  return FromValue(f(weights, values, context.budget));
+}
+
+template <bool last>
+Result EndItem(Context& context, Args args) {
+  auto* value = std::get_if<Value>(&args[0]);
+  if (std::holds_alternative<TableView>(args[0]) || (value != nullptr && IsTableValue(*value))) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+    const size_t n = view.count();
+    return FromValue(RowAt(view, n == 0 ? kNoItem : last ? n - 1 : 0));
+  }
+  if (value != nullptr && !value->is_vector() && !value->is_list() && !value->is_dict()) {
+    return std::move(args[0]);
+  }
+  return OverItems(last ? "last" : "first", args[0], last ? Last : First);
+}
+
+Result Count(Context& context, Args args) {
+  const auto answer = [](size_t n) -> Result { return Value::Long(static_cast<int64_t>(n)); };
+  if (const auto* slice = std::get_if<Slice>(&args[0])) return answer(slice->count());
+  if (const auto* view = std::get_if<TableView>(&args[0])) return answer(view->count());
+  if (std::holds_alternative<Function>(args[0])) return answer(1);
+  Value& value = std::get<Value>(args[0]);
+  if (!IsTableValue(value)) return answer(value.count());
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  return answer(view.count());
+}
+
+// An item for each item. A dictionary keeps its keys; an atom is its own result, if it may be one.
+template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool takes_atom>
+Result Uniform(Context& context, Args args) {
+  auto* value = std::get_if<Value>(&args[0]);
+  if (value != nullptr && value->is_atom() && takes_atom) {
+    TS_RETURN_IF_ERROR(
+        f(Slice::Of(Enlist(*value)), context.budget).status());  // Its type's errors.
+    return std::move(args[0]);
+  }
+  Result items =
+      OverItems("function", args[0], [&](const Slice& slice) { return f(slice, context.budget); });
+  if (!items.ok() || value == nullptr || !value->is_dict()) return items;
+  return Value::Dict(value->keys(), std::get<Value>(*std::move(items)));
+}
+
+constexpr std::array kAggregateTable = {
+    Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
+    Builtin{"wsum", 2, 2, true, Weighted<WeightedSum>, true},
+    Builtin{"max", 1, 1, false, Aggregate<Max, true>},
+    Builtin{"min", 1, 1, false, Aggregate<Min, true>},
+    Builtin{"sum", 1, 1, false, Aggregate<Sum, true>},
+    Builtin{"avg", 1, 1, false, Aggregate<Avg, false>},
+    Builtin{"med", 1, 1, false, Aggregate<Median, false>},
+    Builtin{"var", 1, 1, false, Aggregate<Variance, false>},
+    Builtin{"dev", 1, 1, false, Aggregate<Deviation, false>},
+    Builtin{"svar", 1, 1, false, Aggregate<SampleVariance, false>},
+    Builtin{"sdev", 1, 1, false, Aggregate<SampleDeviation, false>},
+    Builtin{"sums", 1, 1, false, Uniform<Sums, true>},
+    Builtin{"prds", 1, 1, false, Uniform<Products, true>},
+    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, true>},
+    Builtin{"mins", 1, 1, false, Uniform<RunningMin, true>},
+    Builtin{"deltas", 1, 1, false, Uniform<Deltas, true>},
+    Builtin{"ratios", 1, 1, false, Uniform<Ratios, true>},
+    Builtin{"prev", 1, 1, false, Uniform<Previous, false>},
+    Builtin{"next", 1, 1, false, Uniform<Next, false>},
+    Builtin{"first", 1, 1, false, EndItem<false>},
+    Builtin{"last", 1, 1, false, EndItem<true>},
+    Builtin{"count", 1, 1, false, Count},
+};
+
+}  // namespace
+
+std::span<const Builtin> Aggregates() { return kAggregateTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,180 @@
+// Functions that apply functions: @ and . with their traps and amends, the iterators as words,
+// value.
+
+#include <array>
+#include <optional>
+#include <vector>
+
+#include "query/language/amend.h"
+#include "query/language/builtins.h"
+#include "query/language/evaluator.h"
+#include "query/language/functions.h"
+#include "query/language/iterators.h"
+#include "query/language/parser.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+bool IsSymbol(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom_of(Type::kSymbol);
+}
+
+absl::StatusOr<bool> IsFunctionTerm(const Term& term, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(term, budget));
+  return function.has_value();
+}
+
+bool IsAssignment(const Term& f) {
+  const auto* function = std::get_if<Function>(&f);
+  const auto* builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
+  return builtin != nullptr && (*builtin)->name == ":";
+}
+
+// The items of an argument list.
+absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list) {
+  if (!list.is_vector() && !list.is_list()) {
+    return TypeError("a {} where a list of arguments is expected", NameOf(list.type()));
+  }
+  std::vector<Value> items;
+  for (size_t i = 0; i < list.count(); ++i) items.push_back(ItemAt(list, i));
+  return items;
+}
+
+absl::StatusOr<std::vector<Term>> ArgumentsOf(const Value& list) {
+  TS_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOfList(list));
+  if (items.empty()) return std::vector<Term>{Value()};  // f[]
+  if (items.size() > kMaxParameters) return RankError("{} arguments", items.size());
+  return std::vector<Term>(std::make_move_iterator(items.begin()),
+                           std::make_move_iterator(items.end()));
+}
+
+// f of args; if that is an error, `otherwise` of its text, or `otherwise` itself. That the time is
+// over is nobody's to catch.
+Result Trap(Context& context, const Term& f, std::span<Term> args, Term otherwise) {
+  Result result = KeepingResult(context.budget, [&] { return ApplyTerm(context, f, args); });
+  if (result.ok() || QErrorText(result.status()) == "stop") return result;
+  TS_ASSIGN_OR_RETURN(const bool handler, IsFunctionTerm(otherwise, context.budget));
+  if (!handler) return otherwise;
+  Term text = Value::String(QErrorText(result.status()));
+  return ApplyTerm(context, std::move(otherwise), std::span(&text, 1));
+}
+
+// x with items changed; x may be the name of a variable, which then is.
+Result AmendTerm(Context& context, Term& x, std::span<const Value> indices, Args how) {
+  TS_ASSIGN_OR_RETURN(const Term f, Shared(std::move(how[0]), context.budget));
+  Change change;
+  if (how.size() == 2) {
+    TS_ASSIGN_OR_RETURN(change.y, Take(context, how[1]));
+  }
+  if (how.size() == 1 || !IsAssignment(f)) change.f = &f;
+  if (IsSymbol(x)) {
+    TS_RETURN_IF_ERROR(AmendVariable(context, std::get<Value>(x).symbol(), indices, change));
+    return std::move(x);
+  }
+  TS_ASSIGN_OR_RETURN(Value value, Take(context, x));
+  TS_RETURN_IF_ERROR(AmendDeep(context, value, indices, change));
+  return value;
+}
+
+Result At(Context& context, Args args) {
+  if (args.size() == 2) return ApplyTerm(context, std::move(args[0]), args.subspan(1));
+  TS_ASSIGN_OR_RETURN(const bool function, IsFunctionTerm(args[0], context.budget));
+  if (function && args.size() == 3) {
+    return Trap(context, args[0], args.subspan(1, 1), std::move(args[2]));
+  }
+  TS_ASSIGN_OR_RETURN(const Value index, Take(context, args[1]));
+  return AmendTerm(context, args[0], std::span(&index, 1), args.subspan(2));
+}
+
+Result Dot(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value list, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const bool function, IsFunctionTerm(args[0], context.budget));
+  if (args.size() == 2) {
+    if (!function && list.count() == 0) return std::move(args[0]);
+    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list));
+    return ApplyTerm(context, std::move(args[0]), arguments);
+  }
+  if (function && args.size() == 3) {
+    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list));
+    return Trap(context, args[0], arguments, std::move(args[2]));
+  }
+  TS_ASSIGN_OR_RETURN(const std::vector<Value> indices, ItemsOfList(list));
+  return AmendTerm(context, args[0], indices, args.subspan(2));
+}
+
+// What `:` is as a function: its right argument. Amending by it replaces.
+Result Right(Context&, Args args) { return std::move(args[1]); }
+
+Result Compose(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(std::optional<Function> inner, AsFunction(args[1], context.budget));
+  if (!inner.has_value()) return TypeError("a composition with what is no function");
+  TS_ASSIGN_OR_RETURN(Term outer, Shared(std::move(args[0]), context.budget));
+  TS_ASSIGN_OR_RETURN(Function composed, MakeComposition(std::move(outer), *std::move(inner)));
+  return Term(std::move(composed));
+}
+
+// f each x and its like are the iterators by their names.
+template <Iterator iterator>
+Result Iterated(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Term f, Shared(std::move(args[0]), context.budget));
+  if (iterator == Iterator::kEach) return ApplyEach(context, f, args.subspan(1));
+  TS_ASSIGN_OR_RETURN(const Function derived, MakeDerived(iterator, std::move(f)));
+  return ApplyFunction(context, derived, args.subspan(1));
+}
+
+// A text, evaluated as one that a client sent, with the request's variables but no lambda's.
+Result ValueOfText(Context& context, std::string_view text) {
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  return KeepingResult(context.budget, [&]() -> Result {
+    TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, ParseInside(text, context.budget));
+    Variables variables(context.variables.request());
+    Context inner{context.environment, context.budget, variables};
+    return EvaluateStatements(inner, statements);
+  });
+}
+
+// What something stands for: a text its value, a name what it names, a list its first item applied
+// to the others, a dictionary its values.
+Result ValueOfTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (value.is_dict()) return value.values();
+  if (value.type() == Type::kChar) return ValueOfText(context, value.text());
+  if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
+  if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
+    TS_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOfList(value));
+    Term f = std::move(items[0]);
+    if (std::get<Value>(f).type() == Type::kChar) {
+      TS_ASSIGN_OR_RETURN(f, ValueOfText(context, std::get<Value>(f).text()));
+    }
+    items.erase(items.begin());
+    if (items.empty()) items.emplace_back();
+    if (items.size() > kMaxParameters) return RankError("{} arguments", items.size());
+    std::vector<Term> arguments(std::make_move_iterator(items.begin()),
+                                std::make_move_iterator(items.end()));
+    return ApplyTerm(context, std::move(f), arguments);
+  }
+  if (value.is_function() && !value.is_null()) return NyiError("value of a function");
+  return NyiError("value");
+}
+
+constexpr std::array kApplyTable = {
+    Builtin{"@", 2, 4, true, At},
+    Builtin{".", 2, 4, true, Dot},
+    Builtin{":", 2, 2, true, Right},
+    Builtin{"'", 2, 2, false, Compose},
+    Builtin{"each", 2, 2, true, Iterated<Iterator::kEach>, true},
+    Builtin{"peach", 2, 2, true, Iterated<Iterator::kEach>, true},
+    Builtin{"over", 2, 2, true, Iterated<Iterator::kOver>, true},
+    Builtin{"scan", 2, 2, true, Iterated<Iterator::kScan>, true},
+    Builtin{"prior", 2, 2, true, Iterated<Iterator::kPrior>, true},
+    Builtin{"value", 1, 1, false, ValueOfTerm},
+};
+
+}  // namespace
+
+std::span<const Builtin> Applies() { return kApplyTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,119 @@
+// Functions of lists and dictionaries.
+
+#include <array>
+
+#include "query/columns/concatenate.h"
+#include "query/kernels/distinct_rows.h"
+#include "query/kernels/search.h"
+#include "query/language/builtins.h"
+#include "query/language/parse_tree.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+bool IsTableTerm(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return std::holds_alternative<TableView>(term) || (value != nullptr && IsTableValue(*value));
+}
+
+// The keys of a dictionary or keyed table; of a namespace by its name. `.q` is the namespace of q's
+// own functions, for which clients ask when they connect.
+Result Key(Context& context, Args args) {
+  if (const auto* value = std::get_if<Value>(&args[0]);
+      value != nullptr && value->is_atom_of(Type::kSymbol)) {
+    if (value->symbol() == ".q") return Value::Symbols(BuiltinNames());
+    TS_ASSIGN_OR_RETURN(args[0], FindName(context, value->symbol()));
+  }
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (!value.is_dict()) return NyiError("key");
+  return value.keys();
+}
+
+Result RazeTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  return FromValue(Raze(std::move(x), context.budget));
+}
+
+// A table's distinct rows stay where they are.
+Result DistinctTerm(Context& context, Args args) {
+  if (!IsTableTerm(args[0])) return OfValue<Distinct>(context, args);
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(view, context.budget));
+  return rows;
+}
+
+Result AttributeOf(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  return Value::Symbol(LetterOfAttribute(value.attribute()));
+}
+
+Result TypeOf(Context& context, Args args) {
+  const auto answer = [](int code) -> Result { return Value::Short(static_cast<int16_t>(code)); };
+  if (const auto* slice = std::get_if<Slice>(&args[0])) {
+    return answer(static_cast<int>(slice->type()));
+  }
+  if (const auto* view = std::get_if<TableView>(&args[0]))
+    return answer(view->key_columns > 0 ? 99 : 98);
+  if (const auto* value = std::get_if<Value>(&args[0])) return answer(value->code());
+  TS_ASSIGN_OR_RETURN(const Value function, Take(context, args[0]));
+  return answer(function.code());
+}
+
+Result EnlistTerm(Context& context, Args args) {
+  std::vector<Value> items;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(Value item, Take(context, arg));
+    items.push_back(std::move(item));
+  }
+  if (items.size() == 1 && items[0].is_dict()) return NyiError("enlist of a dictionary");
+  return Collapse(std::move(items));
+}
+
+Result Til(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value n, Take(context, args[0]));
+  if (!n.is_atom_of(Type::kLong) && !n.is_atom_of(Type::kInt)) {
+    return TypeError("til of a {}", NameOf(n.type()));
+  }
+  const int64_t count = n.is_atom_of(Type::kLong) ? n.as<int64_t>() : n.as<int32_t>();
+  if (count < 0) return DomainError("til {}", count);
+  TS_RETURN_IF_ERROR(context.budget.Charge(static_cast<size_t>(count), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) out.data()[i] = i;
+  return std::move(out).Finish();
+}
+
+// Keys and values to a dictionary; n!t gives a table its first n columns as keys.
+Result MakeDict(Context& context, Args args) {
+  if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
+  if (args.size() == 3) return RankError("3 arguments for !");
+  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && IsTableTerm(args[1])) {
+    if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
+    if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
+  }
+  TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  for (const Value* side : {&x, &y}) {
+    // With an atom on the left it is a function of the system, or keys a table in place.
+    if (!side->is_vector() && !side->is_list()) return NyiError("!");
+  }
+  if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
+  return Value::Dict(std::move(x), std::move(y));
+}
+
+constexpr std::array kListTable = {
+    Builtin{",", 2, 2, true, OfValues<Join>},
+    Builtin{"!", 2, 4, true, MakeDict},
+    Builtin{"distinct", 1, 1, false, DistinctTerm},
+    Builtin{"attr", 1, 1, false, AttributeOf},
+    Builtin{"til", 1, 1, false, Til},
+    Builtin{"enlist", 1, 8, false, EnlistTerm},
+    Builtin{"type", 1, 1, false, TypeOf},
+    Builtin{"key", 1, 1, false, Key},
+    Builtin{"raze", 1, 1, false, RazeTerm},
+};
+
+}  // namespace
+
+std::span<const Builtin> Lists() { return kListTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,69 @@
+// Functions that work item by item, and searches.
+
+#include <array>
+
+#include "query/kernels/atomic.h"
+#include "query/kernels/casts.h"
+#include "query/kernels/search.h"
+#include "query/kernels/unary.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+template <AtomicOp op>
+Result Atomic(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return FromValue(ApplyAtomic(op, x, y, context.budget));
+}
+
+Result CastTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (const auto* slice = std::get_if<Slice>(&args[1])) {
+    return FromValue(Cast(x, *slice, context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  return FromValue(Cast(x, y, context.budget));
+}
+
+Result MatchTerms(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return Value::Boolean(Match(x, y));
+}
+
+constexpr std::array kOperatorTable = {
+    Builtin{"+", 2, 2, true, Atomic<AtomicOp::kAdd>},
+    Builtin{"-", 2, 2, true, Atomic<AtomicOp::kSubtract>},
+    Builtin{"*", 2, 2, true, Atomic<AtomicOp::kMultiply>},
+    Builtin{"%", 2, 2, true, Atomic<AtomicOp::kDivide>},
+    Builtin{"&", 2, 2, true, Atomic<AtomicOp::kLesser>},
+    Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>},
+    Builtin{"=", 2, 2, true, Atomic<AtomicOp::kEqual>},
+    Builtin{"<>", 2, 2, true, Atomic<AtomicOp::kNotEqual>},
+    Builtin{"<", 2, 2, true, Atomic<AtomicOp::kLess>},
+    Builtin{">", 2, 2, true, Atomic<AtomicOp::kGreaterThan>},
+    Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>},
+    Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>},
+    Builtin{"~", 2, 2, true, MatchTerms},
+    Builtin{"$", 2, 2, true, CastTerm, true},
+    Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>},
+    Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>},
+    Builtin{"div", 2, 2, true, Atomic<AtomicOp::kFloorDivide>},
+    Builtin{"mod", 2, 2, true, Atomic<AtomicOp::kModulo>},
+    Builtin{"xbar", 2, 2, true, Atomic<AtomicOp::kRoundDown>, true},
+    Builtin{"in", 2, 2, true, OfValues<In>},
+    Builtin{"within", 2, 2, true, OfValues<Within>},
+    Builtin{"like", 2, 2, true, OfValues<Like>},
+    Builtin{"not", 1, 1, false, OfValue<NotFlags>},
+    Builtin{"null", 1, 1, false, OfValue<NullFlags>},
+    Builtin{"neg", 1, 1, false, OfValue<Negate>},
+    Builtin{"abs", 1, 1, false, OfValue<Absolute>},
+};
+
+}  // namespace
+
+std::span<const Builtin> Operators() { return kOperatorTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,92 @@
+// Functions of expressions as values, and of what queries are made of: ?, eval, fby.
+
+#include <array>
+
+#include "query/kernels/search.h"
+#include "query/language/builtins.h"
+#include "query/language/evaluator.h"
+#include "query/language/filter_by.h"
+#include "query/language/indexing.h"
+#include "query/language/parse_tree.h"
+#include "query/language/select.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+// ?[flags;x;y]: of each item x's or y's, whole ones or items.
+Result Choose(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[2]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value flags, Take(context, args[0]));
+  if (flags.type() != Type::kBoolean) return TypeError("a choice by a {}", NameOf(flags.type()));
+  const size_t n = flags.count();
+  for (const Value* side : {&x, &y}) {
+    if (!IsSequence(*side) && !side->is_atom())
+      return TypeError("a choice of a {}", NameOf(side->type()));
+    if (IsSequence(*side) && (flags.is_atom() || side->count() != n)) {
+      return LengthError("{} items by {} flags", side->count(), n);
+    }
+  }
+  if (n == 0) return EmptyVector(x.type());
+  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
+  std::vector<Value> chosen;
+  for (size_t i = 0; i < n; ++i) {
+    const Value& from = flags.span<uint8_t>()[i] != 0 ? x : y;
+    chosen.push_back(from.is_atom() ? from : ItemAt(from, i));
+  }
+  if (flags.is_atom()) return std::move(chosen[0]);
+  return Collapse(std::move(chosen));
+}
+
+// ?[t;i;p]: the expression p over the rows i.
+Result ExecOfRows(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[2]));
+  TS_ASSIGN_OR_RETURN(const Value rows, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const TableView table, ToView(context, std::move(args[0])));
+  if (!rows.is_vector()) return TypeError("rows that are no vector");
+  TS_ASSIGN_OR_RETURN(Term taken, IndexTerm(context, Term(table), rows));
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(taken)));
+  Query query;
+  query.verb = Query::Verb::kExec;
+  query.columns.resize(1);
+  TS_ASSIGN_OR_RETURN(query.columns[0].node, NodeOfTree(tree, context.budget));
+  return EvaluateQueryOver(context, query, std::move(view));
+}
+
+bool IsTableOrName(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return std::holds_alternative<TableView>(term) ||
+         (value != nullptr && (IsTableValue(*value) || value->is_atom_of(Type::kSymbol)));
+}
+
+Result Question(Context& context, Args args) {
+  if (args.size() == 2) return OfValues<Find>(context, args);
+  if (args.size() > 3) return FunctionalSelect(context, args);
+  return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);
+}
+
+Result Eval(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const NodePtr node, NodeOfTree(tree, context.budget));
+  Context outside = context.Outside();
+  return EvaluateNode(outside, *node);
+}
+
+Result Fby(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value by, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value pair, Take(context, args[0]));
+  return FromValue(FilterBy(context, pair, by));
+}
+
+constexpr std::array kQueryTable = {
+    Builtin{"?", 2, 5, true, Question},
+    Builtin{"eval", 1, 1, false, Eval},
+    Builtin{"fby", 2, 2, true, Fby},
+};
+
+}  // namespace
+
+std::span<const Builtin> Queries() { return kQueryTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,178 @@
+// Functions that order: lists, dictionaries by their values, tables by columns.
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <vector>
+
+#include "query/columns/gather.h"
+#include "query/kernels/sort.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+bool IsItems(const Value& value) { return value.is_vector() || value.is_list(); }
+
+// A vector, list or column; nullopt: something else.
+std::optional<Slice> AsSlice(const Term& term) {
+  if (const auto* slice = std::get_if<Slice>(&term)) return *slice;
+  const auto* value = std::get_if<Value>(&term);
+  if (value == nullptr || !IsItems(*value)) return std::nullopt;
+  return Slice::Of(*value);
+}
+
+// A dictionary of lists that is no keyed table.
+const Value* AsDict(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  const bool dict = value != nullptr && value->is_dict() && IsItems(value->keys()) &&
+                    IsItems(value->values()) && value->keys().count() == value->values().count();
+  return dict ? value : nullptr;
+}
+
+bool IsTable(const Term& term) {
+  if (std::holds_alternative<TableView>(term)) return true;
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && IsTableValue(*value);
+}
+
+absl::Status NotSortable(std::string_view name, const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  if (value == nullptr) return NyiError(fmt::format("{} of a function", name));
+  return TypeError("{} of a {}", name, NameOf(value->type()));
+}
+
+// Gathers one column of an ordered view and gives it an attribute.
+absl::Status SetAttribute(TableView& view, size_t column, Attribute attribute, Budget& budget) {
+  if (view.columns[column].type() == Type::kList) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(Column ordered, std::move(view.columns[column]).Take(budget));
+  const Slice slice{std::move(ordered), view.rows};
+  TS_ASSIGN_OR_RETURN(Value value, Release(slice, budget));
+  value.set_attribute(attribute);
+  view.columns[column] = ViewColumn(std::move(value));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TableView> SortView(const TableView& view, std::span<const size_t> columns,
+                                   Direction direction, Budget& budget) {
+  std::vector<Slice> slices;
+  for (size_t column : columns) {
+    TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(column, budget));
+    slices.push_back(std::move(slice));
+  }
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> order, Grade(slices, direction, budget));
+  return RowsInOrder(view, std::move(order), budget);
+}
+
+// A table is sorted by its first column that is no key. With others beside it asc promises parted,
+// not sorted: so q does it.
+template <Direction direction>
+Result SortTable(Context& context, Term term) {
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
+  const size_t column = view.key_columns;
+  if (column >= view.columns.size()) return TypeError("a table without columns to sort by");
+  TS_ASSIGN_OR_RETURN(TableView sorted,
+                      SortView(view, std::span(&column, 1), direction, context.budget));
+  if (direction == Direction::kAscending) {
+    const bool only = column + 1 == view.columns.size();
+    TS_RETURN_IF_ERROR(SetAttribute(sorted, column, only ? Attribute::kSorted : Attribute::kParted,
+                                    context.budget));
+  }
+  return sorted;
+}
+
+template <Direction direction>
+Result Sort(Context& context, Args args) {
+  constexpr std::string_view kName = direction == Direction::kAscending ? "asc" : "desc";
+  if (const std::optional<Slice> slice = AsSlice(args[0])) {
+    return FromValue(Sorted(*slice, direction, context.budget));
+  }
+  if (const Value* dict = AsDict(args[0])) {
+    const Slice values = Slice::Of(dict->values());
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
+                        Grade(std::span(&values, 1), direction, context.budget));
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(*dict)));
+    return Value::Dict(TakeItems(dict->keys(), order), TakeItems(dict->values(), order));
+  }
+  if (IsTable(args[0])) return SortTable<direction>(context, std::move(args[0]));
+  return NotSortable(kName, args[0]);
+}
+
+// Positions; of a dictionary the keys in the order of their values.
+template <Direction direction>
+Result GradeItems(Context& context, Args args) {
+  constexpr std::string_view kName = direction == Direction::kAscending ? "iasc" : "idesc";
+  const Value* dict = AsDict(args[0]);
+  const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : AsSlice(args[0]);
+  if (!slice.has_value()) return NotSortable(kName, args[0]);
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
+                      Grade(std::span(&*slice, 1), direction, context.budget));
+  if (dict != nullptr) {
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(dict->keys())));
+    return TakeItems(dict->keys(), order);
+  }
+  TS_RETURN_IF_ERROR(context.budget.Charge(order.size(), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, order.size());
+  std::ranges::copy(order, out.data());
+  return std::move(out).Finish();
+}
+
+// xasc gives its first column the attribute sorted.
+template <Direction direction>
+Result SortByColumns(Context& context, Args args) {
+  constexpr std::string_view kName = direction == Direction::kAscending ? "xasc" : "xdesc";
+  if (const auto* name = std::get_if<Value>(&args[1]); name != nullptr && name->is_atom()) {
+    if (name->type() != Type::kSymbol) return NotSortable(kName, args[1]);
+    return NyiError(fmt::format("{} of a table in place", kName));
+  }
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(view, names));
+  if (columns.empty()) return view;
+  TS_ASSIGN_OR_RETURN(TableView sorted, SortView(view, columns, direction, context.budget));
+  if (direction == Direction::kAscending) {
+    TS_RETURN_IF_ERROR(SetAttribute(sorted, columns.front(), Attribute::kSorted, context.budget));
+  }
+  return sorted;
+}
+
+Result Reverse(Context& context, Args args) {
+  const auto backwards = [&](size_t n) -> absl::StatusOr<ScratchVector<uint32_t>> {
+    TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(uint32_t)));
+    ScratchVector<uint32_t> positions(n);
+    std::iota(positions.rbegin(), positions.rend(), 0u);
+    return positions;
+  };
+  if (const std::optional<Slice> slice = AsSlice(args[0])) {
+    TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, backwards(slice->count()));
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
+                        RowsAt(*slice->rows, std::move(positions), context.budget));
+    return FromValue(GatherRows(slice->column, rows, context.budget));
+  }
+  if (const Value* dict = AsDict(args[0])) {
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order, backwards(dict->keys().count()));
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(*dict)));
+    return Value::Dict(TakeItems(dict->keys(), order), TakeItems(dict->values(), order));
+  }
+  if (!IsTable(args[0])) return std::move(args[0]);  // An atom is its own reverse.
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> order, backwards(view.count()));
+  TS_ASSIGN_OR_RETURN(TableView reversed, RowsInOrder(view, std::move(order), context.budget));
+  return reversed;
+}
+
+constexpr std::array kSortTable = {
+    Builtin{"asc", 1, 1, false, Sort<Direction::kAscending>},
+    Builtin{"desc", 1, 1, false, Sort<Direction::kDescending>},
+    Builtin{"iasc", 1, 1, false, GradeItems<Direction::kAscending>},
+    Builtin{"idesc", 1, 1, false, GradeItems<Direction::kDescending>},
+    Builtin{"xasc", 2, 2, true, SortByColumns<Direction::kAscending>, true},
+    Builtin{"xdesc", 2, 2, true, SortByColumns<Direction::kDescending>, true},
+    Builtin{"reverse", 1, 1, false, Reverse},
+};
+
+}  // namespace
+
+std::span<const Builtin> Sorts() { return kSortTable; }
+
+}  // namespace tickstack::query::builtins

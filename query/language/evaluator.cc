@@ -1,0 +1,268 @@
+#include "query/language/evaluator.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/language/amend.h"
+#include "query/language/function_value.h"
+#include "query/language/functions.h"
+#include "query/language/indexing.h"
+#include "query/language/select.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+template <typename... Fs>
+struct Overloaded : Fs... {
+  using Fs::operator()...;
+};
+
+absl::StatusOr<Term> EvaluateProjection(Context& context, const Node& node) {
+  std::vector<std::optional<Term>> args(node.children.size() - 1);
+  for (size_t i = args.size(); i > 0; --i) {
+    if (node.children[i] == nullptr) continue;
+    TS_ASSIGN_OR_RETURN(args[i - 1], EvaluateNode(context, *node.children[i]));
+  }
+  TS_ASSIGN_OR_RETURN(Term x, EvaluateNode(context, *node.children[0]));
+  return Project(context, std::move(x), std::move(args));
+}
+
+absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
+  const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
+  if (std::ranges::any_of(node.children, is_missing)) return EvaluateProjection(context, node);
+  std::vector<Term> args(node.children.size() - 1);
+  for (size_t i = args.size(); i > 0; --i) {
+    TS_ASSIGN_OR_RETURN(args[i - 1], EvaluateNode(context, *node.children[i]));
+  }
+  const Node& function = *node.children[0];
+  if (function.kind == Node::Kind::kFunction) return Apply(context, *function.function, args);
+  if (function.kind == Node::Kind::kName) return CallName(context, function.name, args);
+  TS_ASSIGN_OR_RETURN(Term x, EvaluateNode(context, function));
+  return ApplyTerm(context, std::move(x), args);
+}
+
+absl::StatusOr<Term> EvaluateDerived(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(Term inner, EvaluateNode(context, *node.children[0]));
+  TS_ASSIGN_OR_RETURN(inner, Shared(std::move(inner), context.budget));
+  TS_ASSIGN_OR_RETURN(query::Function derived, MakeDerived(node.iterator, std::move(inner)));
+  return Term(std::move(derived));
+}
+
+absl::StatusOr<Term> EvaluateList(Context& context, const Node& node) {
+  std::vector<Value> items(node.children.size());
+  for (size_t i = items.size(); i > 0; --i) {
+    TS_ASSIGN_OR_RETURN(items[i - 1], EvaluateToValue(context, *node.children[i - 1]));
+  }
+  return Collapse(std::move(items));
+}
+
+// Columns of one table literal: vectors of one count; atoms are repeated.
+absl::StatusOr<Term> EvaluateTable(Context& context, const Node& node) {
+  std::vector<Value> columns;
+  std::optional<size_t> rows;
+  for (const NodePtr& child : node.children) {
+    TS_ASSIGN_OR_RETURN(Value column, EvaluateToValue(context, *child));
+    const bool vector = column.is_vector() || column.is_list();
+    if (!vector && !column.is_atom()) return TypeError("a column of {}", NameOf(column.type()));
+    if (vector && rows.has_value() && *rows != column.count()) {
+      return LengthError("columns of {} and {} rows", *rows, column.count());
+    }
+    if (vector) rows = column.count();
+    columns.push_back(std::move(column));
+  }
+  if (!rows.has_value()) return RankError("a table of atoms; enlist one of them");
+  for (Value& column : columns) {
+    if (!column.is_atom()) continue;
+    TS_RETURN_IF_ERROR(context.budget.Charge(*rows, 16));
+    column = Repeat(column, *rows);
+  }
+  TableView view = ViewOf(node.names, std::move(columns));
+  view.key_columns = node.key_columns;
+  return view;
+}
+
+absl::StatusOr<bool> EvaluateTest(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(const Value test, EvaluateToValue(context, node));
+  return IsTrue(test);
+}
+
+absl::StatusOr<Term> EvaluateCond(Context& context, const Node& node) {
+  size_t at = 0;
+  for (; at + 1 < node.children.size(); at += 2) {
+    TS_ASSIGN_OR_RETURN(const bool test, EvaluateTest(context, *node.children[at]));
+    if (test) return EvaluateNode(context, *node.children[at + 1]);
+  }
+  return EvaluateNode(context, *node.children[at]);
+}
+
+// The statements of a block or loop in turn; the last one's value.
+absl::StatusOr<Term> EvaluateInTurn(Context& context, std::span<const NodePtr> statements) {
+  TS_RETURN_IF_ERROR(context.budget.CheckTime());
+  for (const NodePtr& statement : statements) {
+    if (statement == nullptr) continue;
+    if (&statement == &statements.back()) return EvaluateNode(context, *statement);
+    const Budget::Temporaries temporaries(context.budget);
+    TS_RETURN_IF_ERROR(EvaluateNode(context, *statement).status());
+  }
+  return Term(Value());
+}
+
+// if, do and while: their statements' values are nobody's.
+absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
+  const std::span<const NodePtr> statements = std::span(node.children).subspan(1);
+  const auto run = [&]() -> absl::Status {
+    const Budget::Temporaries temporaries(context.budget);
+    return EvaluateInTurn(context, statements).status();
+  };
+  const Node& head = *node.children[0];
+  if (node.kind == Node::Kind::kDo) {
+    TS_ASSIGN_OR_RETURN(const Value count, EvaluateToValue(context, head));
+    const std::optional<int64_t> n = count.is_atom() ? IndexOf(count) : std::nullopt;
+    if (!n.has_value()) return TypeError("do of a {}", NameOf(count.type()));
+    for (int64_t i = 0; i < *n; ++i) TS_RETURN_IF_ERROR(run());
+    return Term(Value());
+  }
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(const bool test, [&] {
+      const Budget::Temporaries temporaries(context.budget);
+      return EvaluateTest(context, head);
+    }());
+    if (!test) return Term(Value());
+    TS_RETURN_IF_ERROR(run());
+    if (node.kind == Node::Kind::kIf) return Term(Value());
+  }
+}
+
+absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
+  if (node.children.size() == 1) {
+    if (node.function != nullptr) {
+      TS_ASSIGN_OR_RETURN(Term before, FindName(context, node.name));
+      Term args[] = {std::move(before), std::move(value)};
+      TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
+    }
+    // Who reads the assignment's value shares it with the variable.
+    TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
+    TS_RETURN_IF_ERROR(AssignName(context, node.name, value));
+    return value;
+  }
+  std::vector<Value> indices(node.children.size() - 1);
+  for (size_t i = indices.size(); i > 0; --i) {
+    TS_ASSIGN_OR_RETURN(indices[i - 1], EvaluateToValue(context, *node.children[i]));
+  }
+  const Term op = query::Function(node.function);
+  Change change{node.function == nullptr ? nullptr : &op, std::nullopt};
+  TS_ASSIGN_OR_RETURN(change.y, ToValue(value, context.budget));
+  TS_RETURN_IF_ERROR(AmendVariable(context, node.name, indices, change));
+  return value;
+}
+
+// On its way out of the lambda the value waits in the frame.
+absl::StatusOr<Term> EvaluateReturn(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
+  context.variables.innermost().returned = std::move(value);
+  return absl::CancelledError("returned");
+}
+
+absl::StatusOr<Term> EvaluateSignal(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(const Value text, EvaluateToValue(context, *node.children[0]));
+  if (!text.is_atom_of(Type::kSymbol) && text.type() != Type::kChar) {
+    return QError(absl::StatusCode::kInvalidArgument, "stype", "a signal that is no text");
+  }
+  return QError(absl::StatusCode::kInvalidArgument, text.text(), "signalled by the request");
+}
+
+}  // namespace
+
+absl::StatusOr<Value> ToValue(Term term, Budget& budget) {
+  return std::visit(
+      Overloaded{[](Value& value) -> absl::StatusOr<Value> { return std::move(value); },
+                 [&](Slice& slice) -> absl::StatusOr<Value> {
+                   // A vector that is copied whole keeps its attribute.
+                   const Value* const whole = slice.IsAll() ? slice.column.value() : nullptr;
+                   const Attribute attribute =
+                       whole == nullptr ? Attribute::kNone : whole->attribute();
+                   TS_ASSIGN_OR_RETURN(Value value, Release(std::move(slice), budget));
+                   value.set_attribute(attribute);
+                   return value;
+                 },
+                 [&](TableView& view) { return Release(std::move(view), budget); },
+                 [&](query::Function& function) { return ValueOf(function, budget); }},
+      term);
+}
+
+absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span<Term> args) {
+  absl::StatusOr<Term> found = FindName(context, name);
+  if (found.ok()) return ApplyTerm(context, *std::move(found), args);
+  if (found.status().code() != absl::StatusCode::kNotFound) return found;
+  std::vector<Value> values;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(arg), context.budget));
+    values.push_back(std::move(value));
+  }
+  std::optional<absl::StatusOr<Value>> result = context.environment.Call(name, values);
+  if (!result.has_value()) return found;
+  TS_RETURN_IF_ERROR(result->status());
+  return *std::move(*result);
+}
+
+absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
+  if (node.kind == Node::Kind::kConstant) return node.value;
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  switch (node.kind) {
+    case Node::Kind::kConstant:
+      return node.value;
+    case Node::Kind::kName:
+      return FindName(context, node.name);
+    case Node::Kind::kFunction:
+      return Term(query::Function(node.function));
+    case Node::Kind::kClosure:
+      return Term(node.closure);
+    case Node::Kind::kApply:
+      return EvaluateApply(context, node);
+    case Node::Kind::kDerived:
+      return EvaluateDerived(context, node);
+    case Node::Kind::kList:
+      return EvaluateList(context, node);
+    case Node::Kind::kTable:
+      return EvaluateTable(context, node);
+    case Node::Kind::kCond:
+      return EvaluateCond(context, node);
+    case Node::Kind::kBlock:
+      return EvaluateInTurn(context, node.children);
+    case Node::Kind::kIf:
+    case Node::Kind::kDo:
+    case Node::Kind::kWhile:
+      return EvaluateControl(context, node);
+    case Node::Kind::kAssign:
+      return EvaluateAssign(context, node);
+    case Node::Kind::kReturn:
+      return EvaluateReturn(context, node);
+    case Node::Kind::kSignal:
+      return EvaluateSignal(context, node);
+    case Node::Kind::kQuery:
+      return EvaluateQuery(context, *node.query);
+  }
+  return NyiError("expression");
+}
+
+absl::StatusOr<Term> EvaluateStatements(Context& context, std::span<const NodePtr> statements) {
+  absl::StatusOr<Term> last = EvaluateInTurn(context, statements);
+  std::optional<Term>& returned = context.variables.innermost().returned;
+  if (last.ok() || !returned.has_value()) return last;
+  return *std::exchange(returned, std::nullopt);
+}
+
+absl::StatusOr<Value> EvaluateToValue(Context& context, const Node& node) {
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateNode(context, node));
+  return ToValue(std::move(term), context.budget);
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,72 @@
+#include "query/language/filter_by.h"
+
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/kernels/keys.h"
+#include "query/language/functions.h"
+
+namespace tickstack::query {
+namespace {
+
+bool IsSequenceOf(const Value& value, size_t count) {
+  return (value.is_vector() || value.is_list()) && value.count() == count;
+}
+
+absl::StatusOr<std::vector<Slice>> ColumnsOf(const Value& by, Budget& budget) {
+  std::vector<Slice> columns;
+  if (by.is_vector()) {
+    columns.push_back(Slice::Of(by));
+    return columns;
+  }
+  if (!by.is_table()) return TypeError("fby of a {}", NameOf(by.type()));
+  TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(by));
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, budget));
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+}  // namespace
+
+absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value& by) {
+  Budget& budget = context.budget;
+  if (!pair.is_list() || pair.count() != 2) return TypeError("fby without a function and a list");
+  const Term f = pair.items()[0];
+  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(f, budget));
+  if (!function.has_value()) return TypeError("fby of no function");
+  TS_ASSIGN_OR_RETURN(const std::vector<Slice> keys, ColumnsOf(by, budget));
+  const size_t n = keys.empty() ? 0 : keys.front().count();
+  if (!IsSequenceOf(pair.items()[1], n)) {
+    return LengthError("fby of {} items by {}", pair.items()[1].count(), n);
+  }
+  const Slice data = Slice::Of(pair.items()[1]);
+  KeyNumbers numbers(keys.size());
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> group_of, numbers.Number(keys, budget));
+  TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
+  const Grouping grouping(group_of, numbers.size());
+  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
+  std::vector<Value> items(n);
+  for (uint32_t group = 0; group < grouping.groups(); ++group) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Budget::Temporaries temporaries(budget);
+    const std::span<const uint32_t> rows = grouping.PositionsOf(group);
+    TS_ASSIGN_OR_RETURN(Value of_group, GatherRows(data.column, rows, budget));
+    Term arg = std::move(of_group);
+    TS_ASSIGN_OR_RETURN(Term term, ApplyFunction(context, *function, std::span(&arg, 1)));
+    TS_ASSIGN_OR_RETURN(const Value result, ToValue(std::move(term), budget));
+    if (!result.is_atom() && !IsSequenceOf(result, rows.size())) {
+      return LengthError("{} items for a group of {}", result.count(), rows.size());
+    }
+    for (size_t i = 0; i < rows.size(); ++i) {
+      items[rows[i]] = result.is_atom() ? result : ItemAt(result, i);
+    }
+  }
+  if (n == 0) return pair.items()[1];
+  return Collapse(std::move(items));
+}
+
+}  // namespace tickstack::query

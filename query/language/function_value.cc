@@ -1,0 +1,266 @@
+#include "query/language/function_value.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "query/columns/errors.h"
+#include "query/language/ast.h"
+#include "query/language/functions.h"
+#include "query/language/parser.h"
+#include "query/language/variables.h"
+#include "table/codec.h"
+
+namespace tickstack::query {
+namespace {
+
+constexpr auto kMissing = std::byte{0xff};
+
+// By number; what q calls them. The empty ones have no name in q.
+constexpr std::array<std::string_view, 45> kUnary = {
+    "::",   "flip",  "neg",    "first",  "reciprocal", "where",  "reverse", "null", "group",
+    "iasc", "idesc", "string", "",       "count",      "floor",  "not",     "key",  "distinct",
+    "type", "value", "read0",  "read1",  "",           "avg",    "last",    "sum",  "prd",
+    "min",  "max",   "exit",   "getenv", "abs",        "sqrt",   "log",     "exp",  "sin",
+    "asin", "cos",   "acos",   "tan",    "atan",       "enlist", "var",     "dev",  "hopen"};
+constexpr size_t kEnlistItem = 12;  // ,: is enlist, too.
+constexpr std::array<std::string_view, 37> kOperators = {
+    ":",    "+",   "-",    "*",      "%",      "&",    "|",   "^",  "=",      "<",
+    ">",    "$",   ",",    "#",      "_",      "~",    "!",   "?",  "@",      ".",
+    "0:",   "1:",  "2:",   "in",     "within", "like", "bin", "ss", "insert", "wsum",
+    "wavg", "div", "xexp", "setenv", "binr",   "cov",  "cor"};
+// Words for operators, and comparisons that are made of two primitives.
+constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"and", "&"}, {"or", "|"}};
+constexpr std::pair<std::string_view, std::string_view> kNegated[] = {
+    {"<>", "="}, {"<=", ">"}, {">=", "<"}};
+
+constexpr int8_t kUnaryCode = 101, kOperatorCode = 102, kProjectionCode = 104,
+                 kCompositionCode = 105, kFirstDerivedCode = 106;
+
+template <size_t n>
+std::optional<uint8_t> NumberIn(const std::array<std::string_view, n>& names,
+                                std::string_view name) {
+  const auto found = std::ranges::find(names, name);
+  if (name.empty() || found == names.end()) return std::nullopt;
+  return static_cast<uint8_t>(found - names.begin());
+}
+
+Value Primitive(int8_t code, uint8_t number) {
+  ByteBuffer bytes;
+  bytes.AppendLittle(code);
+  bytes.AppendLittle(number);
+  return Value::Function(std::move(bytes));
+}
+
+// Charged as the parts were: it holds their bytes once more.
+absl::StatusOr<Value> Composite(int8_t code, bool counted, std::span<const Value> parts,
+                                Budget& budget) {
+  ByteBuffer bytes;
+  bytes.AppendLittle(code);
+  if (counted) bytes.AppendLittle(static_cast<int32_t>(parts.size()));
+  for (const Value& part : parts) {
+    TS_ASSIGN_OR_RETURN(const size_t size, EncodedBytes(part));
+    TS_RETURN_IF_ERROR(budget.Charge(size));
+    Encode(part, bytes);
+  }
+  return Value::Function(std::move(bytes));
+}
+
+absl::StatusOr<Value> ValueOfBuiltin(const Builtin& builtin, Budget& budget) {
+  std::string_view name = builtin.name;
+  for (const auto& [word, primitive] : kSame) {
+    if (name == word) name = primitive;
+  }
+  if (const std::optional<uint8_t> number = NumberIn(kOperators, name)) {
+    return Primitive(kOperatorCode, *number);
+  }
+  if (const std::optional<uint8_t> number = NumberIn(kUnary, name)) {
+    return Primitive(kUnaryCode, *number);
+  }
+  for (const auto& [word, primitive] : kNegated) {
+    if (name != word) continue;
+    const Value parts[] = {Primitive(kUnaryCode, *NumberIn(kUnary, "not")),
+                           Primitive(kOperatorCode, *NumberIn(kOperators, primitive))};
+    return Composite(kCompositionCode, true, parts, budget);
+  }
+  return Value::Lambda(name);
+}
+
+// The values inside of a function's bytes behind its head.
+absl::StatusOr<std::vector<Value>> PartsOf(std::span<const std::byte> rest, size_t count,
+                                           Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(rest.size()));
+  std::vector<Value> parts;
+  for (size_t i = 0; i < count; ++i) {
+    size_t used = 0;
+    TS_ASSIGN_OR_RETURN(Value part, DecodePrefix(rest, &used));
+    parts.push_back(std::move(part));
+    rest = rest.subspan(used);
+  }
+  return parts;
+}
+
+template <size_t n>
+absl::StatusOr<Function> BuiltinAt(const std::array<std::string_view, n>& names, uint8_t number) {
+  const std::string_view name = number < n ? names[number] : "";
+  const Builtin* const builtin = FindBuiltin(name);
+  if (builtin == nullptr) return NyiError(name.empty() ? "a primitive" : name);
+  return Function(builtin);
+}
+
+bool IsMissing(const Value& value) {
+  return value.code() == kUnaryCode && value.function_bytes()[1] == kMissing;
+}
+
+absl::StatusOr<Function> ProjectionOf(std::vector<Value> parts, Budget& budget) {
+  if (parts.empty() || !parts[0].is_function() || parts[0].is_null()) {
+    return TypeError("a projection of no function");
+  }
+  TS_ASSIGN_OR_RETURN(Function function, FunctionOf(parts[0], budget));
+  std::vector<std::optional<Term>> args;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    if (IsMissing(parts[i])) {
+      args.emplace_back();
+      continue;
+    }
+    TS_ASSIGN_OR_RETURN(args.emplace_back(), Shared(std::move(parts[i]), budget));
+  }
+  // Those at the end are not told.
+  if (args.size() > kMaxParameters) return RankError("a projection of {} arguments", args.size());
+  if (args.size() < RankOf(function)) args.resize(RankOf(function));
+  return MakeProjection(std::move(function), std::move(args));
+}
+
+absl::StatusOr<Function> CompositionOf(std::vector<Value> parts, Budget& budget) {
+  if (parts.size() < 2 || !parts.back().is_function() || parts.back().is_null()) {
+    return TypeError("a composition of no functions");
+  }
+  TS_ASSIGN_OR_RETURN(Function composed, FunctionOf(parts.back(), budget));
+  for (size_t i = parts.size() - 1; i > 0; --i) {
+    TS_ASSIGN_OR_RETURN(Term outer, Shared(std::move(parts[i - 1]), budget));
+    TS_ASSIGN_OR_RETURN(composed, MakeComposition(std::move(outer), std::move(composed)));
+  }
+  return composed;
+}
+
+size_t CountOf(std::span<const std::byte> bytes) {
+  int32_t count = 0;
+  std::memcpy(&count, bytes.data() + 1, sizeof(count));
+  return static_cast<size_t>(count);  // The codec accepts none below zero.
+}
+
+std::string PartText(const Value& value) {
+  return value.is_function() ? FunctionText(value) : std::string("..");
+}
+
+}  // namespace
+
+absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget) {
+  if (const auto* builtin = std::get_if<const Builtin*>(&function)) {
+    return ValueOfBuiltin(**builtin, budget);
+  }
+  if (const auto* lambda = std::get_if<std::shared_ptr<const Lambda>>(&function)) {
+    TS_RETURN_IF_ERROR(budget.Charge((*lambda)->source.size()));
+    return Value::Lambda((*lambda)->source);
+  }
+  std::vector<Value> parts;
+  const auto add = [&](const Term& term) -> absl::Status {
+    TS_ASSIGN_OR_RETURN(parts.emplace_back(), ToValue(term, budget));
+    return absl::OkStatus();
+  };
+  if (const auto* projection = std::get_if<std::shared_ptr<const Projection>>(&function)) {
+    TS_RETURN_IF_ERROR(add((*projection)->function));
+    for (const std::optional<Term>& arg : (*projection)->args) {
+      if (arg.has_value()) {
+        TS_RETURN_IF_ERROR(add(*arg));
+      } else {
+        parts.push_back(Primitive(kUnaryCode, static_cast<uint8_t>(kMissing)));
+      }
+    }
+    return Composite(kProjectionCode, true, parts, budget);
+  }
+  if (const auto* derived = std::get_if<std::shared_ptr<const Derived>>(&function)) {
+    TS_RETURN_IF_ERROR(add((*derived)->inner));
+    const auto number = static_cast<int8_t>((*derived)->iterator);
+    return Composite(static_cast<int8_t>(kFirstDerivedCode + number), false, parts, budget);
+  }
+  const Composition& composition = *std::get<std::shared_ptr<const Composition>>(function);
+  TS_RETURN_IF_ERROR(add(composition.outer));
+  TS_RETURN_IF_ERROR(add(composition.inner));
+  return Composite(kCompositionCode, true, parts, budget);
+}
+
+absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget) {
+  if (const Builtin* const builtin = FindBuiltin(source)) return Function(builtin);
+  if (IsReservedWord(source)) return NyiError(source);
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> parsed, ParseInside(source, budget));
+  if (parsed.size() != 1 || parsed[0] == nullptr || parsed[0]->kind != Node::Kind::kClosure) {
+    return TypeError("a function whose source is no lambda");
+  }
+  return parsed[0]->closure;
+}
+
+absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget) {
+  const Budget::Level level(budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  const std::span<const std::byte> bytes = value.function_bytes();
+  const int8_t code = value.code();
+  if (value.is(Type::kLambda)) return FunctionFromSource(SourceOf(value), budget);
+  if (code == kUnaryCode) {
+    const auto number = static_cast<uint8_t>(bytes[1]);
+    return number == kEnlistItem ? Function(FindBuiltin("enlist")) : BuiltinAt(kUnary, number);
+  }
+  if (code == kOperatorCode) return BuiltinAt(kOperators, static_cast<uint8_t>(bytes[1]));
+  if (code == kProjectionCode || code == kCompositionCode) {
+    constexpr size_t kHead = 5;
+    TS_ASSIGN_OR_RETURN(std::vector<Value> parts,
+                        PartsOf(bytes.subspan(kHead), CountOf(bytes), budget));
+    return code == kProjectionCode ? ProjectionOf(std::move(parts), budget)
+                                   : CompositionOf(std::move(parts), budget);
+  }
+  if (code >= kFirstDerivedCode && code <= kFirstDerivedCode + 5) {
+    TS_ASSIGN_OR_RETURN(std::vector<Value> parts, PartsOf(bytes.subspan(1), 1, budget));
+    TS_ASSIGN_OR_RETURN(Term inner, Shared(std::move(parts[0]), budget));
+    return MakeDerived(static_cast<Iterator>(code - kFirstDerivedCode), std::move(inner));
+  }
+  return NyiError(fmt::format("a function of type {}", code));
+}
+
+std::string_view SourceOf(const Value& lambda) {
+  const std::string_view bytes = AsText(lambda.function_bytes());
+  // Type byte, name of the namespace and its NUL, then a char vector: type, attribute, count.
+  const size_t name_end = bytes.find('\0', 1);
+  constexpr size_t kVectorHead = 6;
+  if (name_end == std::string_view::npos || bytes.size() < name_end + 1 + kVectorHead) return "";
+  return bytes.substr(name_end + 1 + kVectorHead);
+}
+
+std::string FunctionText(const Value& function) {
+  if (function.is_null()) return "::";
+  const std::span<const std::byte> bytes = function.function_bytes();
+  const int8_t code = function.code();
+  if (function.is(Type::kLambda)) return std::string(SourceOf(function));
+  const auto number = static_cast<uint8_t>(bytes[1]);
+  if (code == kUnaryCode) return std::string(number < kUnary.size() ? kUnary[number] : "");
+  if (code == kOperatorCode)
+    return std::string(number < kOperators.size() ? kOperators[number] : "");
+  const Limits limits;
+  Budget budget(limits);
+  const bool counted = code == kProjectionCode || code == kCompositionCode;
+  const absl::StatusOr<std::vector<Value>> parts =
+      PartsOf(bytes.subspan(counted ? 5 : 1), counted ? CountOf(bytes) : 1, budget);
+  if (!parts.ok() || parts->empty()) return "";
+  if (!counted && code < kFirstDerivedCode + 6) {
+    return PartText((*parts)[0]) +
+           std::string(TextOf(static_cast<Iterator>(code - kFirstDerivedCode)));
+  }
+  std::string text = code == kProjectionCode ? PartText((*parts)[0]) + "[" : "'[";
+  for (size_t i = code == kProjectionCode ? 1 : 0; i < parts->size(); ++i) {
+    if (text.back() != '[' || i > 1) text += ';';
+    if (!IsMissing((*parts)[i])) text += PartText((*parts)[i]);
+  }
+  return text + "]";
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,161 @@
+#include "query/language/group_keys.h"
+
+#include <utility>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/evaluator.h"
+#include "query/language/partitions.h"
+#include "query/language/stored_groups.h"
+#include "query/language/time_buckets.h"
+
+namespace tickstack::query {
+namespace {
+
+class GroupMaker {
+ public:
+  GroupMaker(Context& context, std::span<const NamedNode> phrase, const TableView& view,
+             LeftRows left)
+      : context_(context), phrase_(phrase), view_(view), left_(left) {}
+
+  absl::StatusOr<std::unique_ptr<Groups>> Make(std::vector<std::string>& names);
+
+ private:
+  absl::StatusOr<Term> EvaluateAt(const Node& node, const std::shared_ptr<const RowSet>& rows) {
+    const Scope scope{&view_, rows};
+    Context inner = context_.Inside(scope);
+    return EvaluateNode(inner, node);
+  }
+  absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
+  absl::StatusOr<std::unique_ptr<Groups>> MakeStoredGroups(std::vector<std::string>& names);
+  absl::StatusOr<std::optional<KeyColumn>> PartitionKey(const Node& node);
+  absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
+
+  Context& context_;
+  const std::span<const NamedNode> phrase_;
+  const TableView& view_;
+  const LeftRows left_;
+};
+
+// Groups of symbols whose rows a condition took out of the index: `left_.rows` are not needed.
+absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeSymbolGroups(
+    std::vector<std::string>& names) {
+  if (!left_.symbols.has_value() || phrase_.size() != 1) return nullptr;
+  const std::optional<size_t> column = ColumnNamed(*phrase_[0].node, view_);
+  const Column* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
+  if (key == nullptr || !key->has_ids() || key->index() != left_.symbols->key().index())
+    return nullptr;
+  names.push_back(phrase_[0].name);
+  return GroupsOfSymbols(*left_.symbols, context_.budget);
+}
+
+// By the partition column and the parted one of a stored table: its parts and their indexes have
+// the groups. nullptr: they do not.
+absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeStoredGroups(
+    std::vector<std::string>& names) {
+  TS_ASSIGN_OR_RETURN(const std::optional<StoredKeys> keys,
+                      StoredKeysOf(phrase_, view_, context_.budget));
+  if (!keys.has_value()) return nullptr;
+  if (keys->symbol.has_value() && !left_.symbols.has_value()) {
+    if (!left_.rows->IsAllOf(view_.stored->rows())) return nullptr;
+    TS_ASSIGN_OR_RETURN(left_.symbols,
+                        SymbolRows::All(*keys->symbol, *left_.rows, context_.budget));
+  }
+  const bool of_another_column = keys->symbol.has_value() && left_.symbols.has_value() &&
+                                 left_.symbols->key().index() != keys->symbol->index();
+  if (of_another_column) return nullptr;
+  TS_ASSIGN_OR_RETURN(
+      std::unique_ptr<Groups> groups,
+      GroupsOfParts(*view_.stored, keys->kinds, *left_.rows, left_.symbols, context_.budget));
+  if (groups == nullptr) return nullptr;
+  UniqueNames unique;
+  for (const NamedNode& group : phrase_) names.push_back(unique.Next(group.name));
+  return groups;
+}
+
+// By the partition column, which is the same for all rows of a part; nullopt: by another one.
+absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& node) {
+  if (view_.stored == nullptr || !view_.stored->table().is_partitioned() ||
+      left_.rows->count() == 0 || ColumnNamed(node, view_) != std::optional<size_t>(0)) {
+    return std::nullopt;
+  }
+  PartRuns runs = RunsOfParts(*view_.stored, *left_.rows);
+  TS_RETURN_IF_ERROR(context_.budget.Charge(runs.ends.size(), 2 * sizeof(uint32_t)));
+  TS_ASSIGN_OR_RETURN(Column values, view_.columns[0].Get(context_.budget));
+  return KeyColumn{Slice{std::move(values),
+                         std::make_shared<const RowSet>(RowSet::Of(std::move(runs.first_rows)))},
+                   std::move(runs.ends)};
+}
+
+// One item a run where the expression is known to stay the same for runs of rows, else one a row.
+absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
+  TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> by_part, PartitionKey(node));
+  if (by_part.has_value()) return *std::move(by_part);
+  KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
+  std::shared_ptr<const RowSet> rows = left_.rows;
+  if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {
+    TS_ASSIGN_OR_RETURN(Column times, view_.columns[bucket->column].Get(context_.budget));
+    TS_ASSIGN_OR_RETURN(
+        std::optional<TimeRuns> runs,
+        FindTimeRuns(Slice{std::move(times), left_.rows}, bucket->bucket_ns, context_.budget));
+    if (runs.has_value() && !runs->ends.empty()) {
+      key.run_ends = std::move(runs->ends);
+      rows = std::make_shared<const RowSet>(RowSet::Of(std::move(runs->first_rows)));
+    }
+  }
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));
+  if (auto* slice = std::get_if<Slice>(&term)) {
+    key.items = std::move(*slice);
+    return key;
+  }
+  TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+  if (!value.is_vector()) return NyiError("by an expression that is no vector");
+  key.items = Slice::Of(std::move(value));
+  return key;
+}
+
+absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::Make(std::vector<std::string>& names) {
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_parts, MakeStoredGroups(names));
+  if (of_parts != nullptr) return of_parts;
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> of_symbols, MakeSymbolGroups(names));
+  if (of_symbols != nullptr) return of_symbols;
+  TS_RETURN_IF_ERROR(left_.Merge(context_.budget));
+  std::vector<KeyColumn> keys;
+  UniqueNames unique;
+  for (const NamedNode& group : phrase_) {
+    names.push_back(unique.Next(group.name));
+    TS_ASSIGN_OR_RETURN(KeyColumn key, EvaluateKey(*group.node));
+    keys.push_back(std::move(key));
+  }
+  if (keys.size() == 1 && keys[0].run_ends.empty()) {
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Groups> indexed,
+                        GroupsFromIndex(keys[0].items, context_.budget));
+    if (indexed != nullptr) return indexed;
+  }
+  return GroupByValues(keys, left_.rows, context_.budget);
+}
+
+}  // namespace
+
+absl::Status LeftRows::Merge(Budget& budget) const {
+  if (!symbols.has_value()) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(RowSet merged, symbols->Merge(budget));
+  rows = std::make_shared<const RowSet>(std::move(merged));
+  symbols.reset();
+  return absl::OkStatus();
+}
+
+std::optional<size_t> ColumnNamed(const Node& node, const TableView& view) {
+  if (node.kind != Node::Kind::kName) return std::nullopt;
+  const int column = view.Find(node.name);
+  return column < 0 ? std::nullopt : std::optional(static_cast<size_t>(column));
+}
+
+absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(Context& context,
+                                                   std::span<const NamedNode> phrase,
+                                                   const TableView& view, LeftRows left,
+                                                   std::vector<std::string>& names) {
+  return GroupMaker(context, phrase, view, left).Make(names);
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,345 @@
+// Goal: a query with `by` gives what its expressions give for each group alone.
+// Method: random tables, captured and as values, random keys, conditions and expressions; each item
+// of the result against `exec expression from t where key=...`. Floats are few bits wide, so that
+// their sums are exact and the order of addition does not show.
+
+#include "query/language/grouped.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/testing.h"
+
+namespace tickstack::query {
+namespace {
+
+template <typename T, size_t n>
+const T& OneOf(const T (&all)[n], std::mt19937_64& rng) {
+  return all[rng() % n];
+}
+
+template <typename T>
+Value RandomVector(Type type, size_t rows, std::mt19937_64& rng) {
+  std::vector<T> values(rows);
+  for (T& value : values) {
+    value = static_cast<T>(static_cast<int64_t>(rng() % 9) - (std::is_unsigned_v<T> ? 0 : 4));
+    if (std::is_signed_v<T> && rng() % 10 == 0) value = NullElement<T>(type);
+    if (std::is_floating_point_v<T>) {
+      value /= 4;
+      if (rng() % 10 == 0) value = NullElement<T>(type);
+      if (rng() % 40 == 0) value = std::numeric_limits<T>::infinity();
+    }
+  }
+  return Value::Vector(type, std::span<const T>(values));
+}
+
+// `m` comes in runs, nearly: what minutes are.
+Value RandomTable(size_t rows, std::mt19937_64& rng) {
+  static constexpr const char* kNames[] = {"a", "b", "c", "longername1", "longername2", ""};
+  SymbolVector sym, name;
+  std::vector<int64_t> time;
+  std::vector<int32_t> minute;
+  std::vector<Value> text;
+  for (size_t i = 0; i < rows; ++i) {
+    sym.push_back(OneOf(kNames, rng));
+    name.push_back(OneOf(kNames, rng));
+    time.push_back(static_cast<int64_t>(i / 2) * 1'000);
+    minute.push_back(static_cast<int32_t>(i / 40));
+    if (rng() % 30 == 0 && minute.back() > 0) --minute.back();
+    text.push_back(Value::String(i % 2 == 0 ? "x" : "yz"));
+  }
+  if (rng() % 3 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is not always sorted.
+  std::vector<Value> columns;
+  columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(time)));
+  columns.push_back(Value::Symbols(std::move(sym)));
+  columns.push_back(Value::Vector(Type::kMinute, std::span<const int32_t>(minute)));
+  columns.push_back(RandomVector<uint8_t>(Type::kByte, rows, rng));
+  columns.push_back(RandomVector<int16_t>(Type::kShort, rows, rng));
+  columns.push_back(RandomVector<int32_t>(Type::kInt, rows, rng));
+  columns.push_back(RandomVector<int64_t>(Type::kLong, rows, rng));
+  columns.push_back(RandomVector<float>(Type::kReal, rows, rng));
+  columns.push_back(RandomVector<double>(Type::kFloat, rows, rng));
+  columns.push_back(Value::Symbols(std::move(name)));
+  columns.push_back(Value::List(std::move(text)));
+  return Value::Table({"time", "sym", "m", "x", "h", "i", "j", "e", "f", "name", "text"},
+                      std::move(columns));
+}
+
+constexpr std::string_view kKeys[] = {"sym",
+                                      "sym",
+                                      "m",
+                                      "sym,m",
+                                      "m,sym",
+                                      "h",
+                                      "name,m",
+                                      "f",
+                                      "sym,h",
+                                      "h,x",
+                                      "j,i",
+                                      "m,name,h",
+                                      "time",
+                                      "time.second,sym",
+                                      "sym,0D00:00:00.000010000 xbar time",
+                                      "10000 xbar time",
+                                      "time,m",
+                                      "x,sym,m",
+                                      "sym,sym"};
+constexpr std::string_view kConditions[] = {
+    "",
+    "",
+    " where sym in `a`c",
+    " where sym in `a`longername1`nosuch,time within 2000.01.01D00:00 2000.01.01D00:00:00.000100",
+    " where sym=`b,time>2000.01.01D00:00:00.000020",
+    " where sym in `a`b`,time<2000.01.01D00:00:00.000080,h>0",
+    " where sym in `nosuch`other",
+    " where sym like \"longer*\",f<0.5",
+    " where f>0",
+    " where sym in `a`b,time>=min time",
+    " where time>2000.01.01D00:00:00.000050",
+};
+constexpr std::string_view kExpressions[] = {"count i",
+                                             "count text",
+                                             "first f",
+                                             "last sym",
+                                             "last text",
+                                             "first time",
+                                             "sum x",
+                                             "sum h",
+                                             "sum i",
+                                             "sum j",
+                                             "sum e",
+                                             "sum f",
+                                             "avg x",
+                                             "avg i",
+                                             "avg f",
+                                             "avg e",
+                                             "min x",
+                                             "min h",
+                                             "min f",
+                                             "max time",
+                                             "max i",
+                                             "max e",
+                                             "i wavg f",
+                                             "j wsum e",
+                                             "h wavg x",
+                                             "f wavg f",
+                                             "dev f",
+                                             "var i",
+                                             "sdev x",
+                                             "svar e",
+                                             "dev i-f",
+                                             "sum 2*f",
+                                             "max j-i",
+                                             "avg f>0",
+                                             "(max f)-min f",
+                                             "(sum i)%count i",
+                                             "neg sum j",
+                                             "1+max i-min h",
+                                             "f",
+                                             "distinct h",
+                                             "sum f*i*2",
+                                             "max abs f",
+                                             "count i>1",
+                                             "last m",
+                                             "2*(first j)+last j",
+                                             "sum 1+til count i",
+                                             "sum null f",
+                                             "max sum f",
+                                             "min m",
+                                             "sum sym=`a",
+                                             "last name",
+                                             "sum not x"};
+
+// The rows of a vector as q's `=` names them: `k=literal`.
+std::string IsKey(std::string_view column, const Value& key) {
+  const bool name = column.find(' ') == std::string_view::npos;
+  return fmt::format(fmt::runtime(name ? "{}={}" : "({})={}"), column, Show(key));
+}
+
+std::vector<std::string> Split(std::string_view names) {
+  std::vector<std::string> split(1);
+  for (char c : names) {
+    if (c == ',') {
+      split.emplace_back();
+    } else {
+      split.back() += c;
+    }
+  }
+  return split;
+}
+
+class Grouped {
+ public:
+  Grouped(uint64_t seed, size_t rows_max) : rng_(seed) {
+    environment_.SetValue("v", RandomTable(rng_() % rows_max, rng_));
+    environment_.CaptureTable("t", "v", 64);
+  }
+
+  void ExpectByDefinition() {
+    const std::string table = rng_() % 3 == 0 ? "v" : "t";
+    const std::string condition(OneOf(kConditions, rng_));
+    const std::string keys(OneOf(kKeys, rng_));
+    std::vector<std::string> expressions;
+    std::string columns;
+    for (size_t i = 0; i < 4; ++i) {
+      expressions.emplace_back(OneOf(kExpressions, rng_));
+      columns += fmt::format("{}c{}:{}", i == 0 ? "" : ",", i, expressions.back());
+    }
+    const std::string query =
+        fmt::format("select {} by {} from {}{}", columns, keys, table, condition);
+    SCOPED_TRACE(query);
+    WorkerPool pool(2);
+    Limits limits;
+    if (rng_() % 2 == 0) limits.workers = &pool;
+    const absl::StatusOr<Value> result = Evaluate(query, environment_, limits);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(result->is_keyed_table());
+    const std::vector<std::string> names = Split(keys);
+    const size_t groups = result->keys().columns()[0].count();
+    size_t rows = 0;
+    for (size_t group = 0; group < groups; ++group) {
+      std::string of_group = condition.empty() ? " where " : condition + ",";
+      for (size_t key = 0; key < names.size(); ++key) {
+        const Value& items = result->keys().columns()[key];
+        of_group += (key == 0 ? "" : ",") + IsKey(names[key], ItemAt(items, group));
+      }
+      ExpectAfter(result->keys(), group);
+      for (size_t i = 0; i < expressions.size(); ++i) {
+        ASSERT_EQ(
+            Show(ItemAt(result->values().columns()[i], group)),
+            environment_.Ask(fmt::format("exec {} from {}{}", expressions[i], table, of_group)))
+            << expressions[i] << " from " << table << of_group;
+      }
+      rows += std::stoul(environment_.Ask(fmt::format("exec count i from {}{}", table, of_group)));
+    }
+    ASSERT_EQ(std::to_string(rows),
+              environment_.Ask(fmt::format("exec count i from {}{}", table, condition)));
+    if (groups == 0) return;
+    // Whole rows: the last one of each group.
+    const std::string first_key = names[0];
+    if (first_key == "j") return;
+    const auto last = [&](std::string_view picked) {
+      return environment_.Ask(fmt::format("exec j from select {} by {} from {}{}", picked,
+                                          first_key, table, condition));
+    };
+    ASSERT_EQ(last(""), last("last j"));
+  }
+
+ private:
+  // Keys ascend, the first column's first.
+  static void ExpectAfter(const Value& keys, size_t group) {
+    if (group == 0) return;
+    for (const Value& column : keys.columns()) {
+      const int order = CompareItems(column, group - 1, group);
+      ASSERT_LE(order, 0);
+      if (order < 0) return;
+    }
+    FAIL() << "group " << group << " is there twice";
+  }
+
+  std::mt19937_64 rng_;
+  TestEnvironment environment_;
+};
+
+TEST(Grouped, AgreesWithEachGroupAlone) {
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    SCOPED_TRACE(fmt::format("seed {}", seed));
+    Grouped grouped(seed, 300);
+    for (int i = 0; i < 3; ++i) {
+      grouped.ExpectByDefinition();
+      if (testing::Test::HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(Grouped, ErrorsAreThoseOfTheExpressions) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  for (const char* expression :
+       {"max sym", "sum sym", "size wavg sym", "sum price+sym", "(sum price)+first sym"}) {
+    EXPECT_EQ(environment.Ask(fmt::format("exec {} from trade", expression)), "'type");
+    EXPECT_EQ(environment.Ask(fmt::format("select c:{} by sym from trade", expression)), "'type");
+    EXPECT_EQ(environment.Ask(fmt::format("select c:{} by size from trade", expression)), "'type");
+  }
+  EXPECT_EQ(environment.Ask("select price by cond from trade"), "'nyi: by a nested column");
+}
+
+// Rows beyond one part of accumulators, which kRowsPerPart in grouped.cc sets: long enough to be
+// merged, by the index's order and by another key's.
+TEST(Grouped, ManyRowsAreAddedUpInParts) {
+  constexpr size_t kRows = (size_t{1} << 22) + 1'000;
+  std::vector<int32_t> keys(kRows);
+  std::vector<int64_t> items(kRows);
+  for (size_t i = 0; i < kRows; ++i) {
+    keys[i] = static_cast<int32_t>(i % 3);
+    items[i] = static_cast<int64_t>(i);
+  }
+  TestEnvironment environment;
+  environment.SetValue(
+      "v", Value::Table({"k", "j"}, {Value::Vector(Type::kInt, std::span<const int32_t>(keys)),
+                                     Value::Vector(Type::kLong, std::span<const int64_t>(items))}));
+  for (const char* expression :
+       {"sum j", "avg j", "min j", "max j", "first j", "last j", "count j", "j wavg j"}) {
+    std::string expected;
+    for (int key = 0; key < 3; ++key) {
+      const std::string alone =
+          environment.Ask(fmt::format("exec {} from v where k={}i", expression, key));
+      EXPECT_EQ(environment.Ask(fmt::format("(exec {} by k from v) {}i", expression, key)), alone)
+          << expression;
+    }
+  }
+}
+
+// Goal: aggregates over the rows that one condition leaves, which are never listed, are those over
+// the rows that a query of their own lists. Method: as above, with tables of several tasks' rows.
+TEST(Grouped, AggregatesOfFilteredRowsAgreeWithThoseOfListedOnes) {
+  constexpr std::string_view kPasses[] = {"f>0",
+                                          "f>=-0.25",
+                                          "f=0.5",
+                                          "f<>0.5",
+                                          "f<0n",
+                                          "null f",
+                                          "f>100",
+                                          "h<2",
+                                          "h within -1 3",
+                                          "i=2i",
+                                          "i<>0N",
+                                          "j>0Nj",
+                                          "j<=-3",
+                                          "x>4",
+                                          "e>0.25",
+                                          "m within 00:03 20:00",
+                                          "time>2000.01.01D00:00:00.02",
+                                          "f>first f",
+                                          "j in 1 2",
+                                          "not f>0"};
+  constexpr std::string_view kColumns[] = {
+      "sum j",       "avg f", "n:count i,max h",  "min x,sum i",      "i wavg f,sum f",
+      "dev f,var i", "max f", "(max f)-min f",    "first j,sum j",    "max time,min m",
+      "sum 2*j",     "f",     "count distinct j", "last sym,count i", "max sym"};
+  std::mt19937_64 rng(5);
+  TestEnvironment environment;
+  environment.SetValue("v", RandomTable((size_t{1} << 18) + 5'000, rng));
+  environment.CaptureTable("t", "v", 4'096);
+  WorkerPool pool(2);
+  Limits limits;
+  limits.workers = &pool;
+  for (const std::string_view passes : kPasses) {
+    const std::string_view table = rng() % 2 == 0 ? "v" : "t", columns = OneOf(kColumns, rng);
+    const std::string listed =
+        fmt::format("{} from select from {} where {}", columns, table, passes);
+    const std::string filtered = fmt::format("{} from {} where {}", columns, table, passes);
+    const std::string_view how = rng() % 2 == 0 ? "exec " : "select ";
+    ASSERT_EQ(environment.Ask(fmt::format("{}{}", how, filtered), limits),
+              environment.Ask(fmt::format("{}{}", how, listed)))
+        << how << filtered;
+  }
+}
+
+}  // namespace
+}  // namespace tickstack::query

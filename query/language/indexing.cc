@@ -1,0 +1,340 @@
+#include "query/language/indexing.h"
+
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/kernels/keys.h"
+#include "query/language/functions.h"
+#include "query/language/item_terms.h"
+
+namespace tickstack::query {
+
+std::optional<int64_t> IndexOf(const Value& atom) {
+  if (!atom.is_atom()) return std::nullopt;
+  switch (atom.type()) {
+    case Type::kBoolean:
+    case Type::kByte:
+      return atom.as<uint8_t>();
+    case Type::kShort:
+      return atom.as<int16_t>() == kNullShort ? kNullLong : atom.as<int16_t>();
+    case Type::kInt:
+      return atom.as<int32_t>() == kNullInt ? kNullLong : atom.as<int32_t>();
+    case Type::kLong:
+      return atom.as<int64_t>();
+    default:
+      return std::nullopt;
+  }
+}
+
+absl::StatusOr<bool> IsTrue(const Value& flag) {
+  const std::optional<int64_t> number = flag.is_atom() ? IndexOf(flag) : std::nullopt;
+  if (!number.has_value()) return TypeError("a test of {}", NameOf(flag.type()));
+  return *number != 0;
+}
+
+namespace {
+
+// The positions that an index asks for; kNoItem where it lies outside.
+absl::StatusOr<ScratchVector<uint32_t>> PositionsOf(const Value& index, size_t count) {
+  ScratchVector<uint32_t> positions;
+  const size_t n = index.count();
+  positions.reserve(n);
+  for (size_t i = 0; i < n; ++i) {
+    const Value atom = index.is_atom() ? index : ItemAt(index, i);
+    const std::optional<int64_t> at = atom.is_atom() ? IndexOf(atom) : std::optional<int64_t>();
+    if (!at.has_value()) return TypeError("an index of {}", NameOf(index.type()));
+    const bool inside = *at >= 0 && static_cast<uint64_t>(*at) < count;
+    positions.push_back(inside ? static_cast<uint32_t>(*at) : kNoItem);
+  }
+  return positions;
+}
+
+// What taking items at `n` positions builds: the positions, and elements or items.
+absl::Status ChargeTaking(const Value& list, size_t n, Budget& budget) {
+  if (list.is_list()) return budget.ChargeItems(n);
+  return budget.Charge(n, sizeof(uint32_t) + sizeof(Guid));
+}
+
+absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& budget, int depth) {
+  if (depth > 100) return StackError("an index more than 100 deep");
+  if (index.is_list()) {
+    TS_RETURN_IF_ERROR(budget.ChargeItems(index.count()));
+    std::vector<Value> items;
+    for (const Value& item : index.items()) {
+      TS_ASSIGN_OR_RETURN(Value taken, IndexList(list, item, budget, depth + 1));
+      items.push_back(std::move(taken));
+    }
+    return Collapse(std::move(items));
+  }
+  if (!index.is_atom() && !index.is_vector()) return TypeError("an index that is no number");
+  TS_RETURN_IF_ERROR(ChargeTaking(list, index.count(), budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> positions, PositionsOf(index, list.count()));
+  if (!index.is_atom()) return TakeItems(list, positions);
+  const Value one = TakeItems(list, positions);
+  return ItemAt(one, 0);
+}
+
+// The position of an item among a dictionary's keys.
+uint32_t FindKey(const Value& keys, const Value& item) {
+  for (uint32_t i = 0; i < keys.count(); ++i) {
+    if (Match(ItemAt(keys, i), item)) return i;
+  }
+  return kNoItem;
+}
+
+// The rows of a table's first columns, the keys, that have the tuples of `wanted`; kNoItem for
+// those that none has. Cost: a hash a row on either side.
+absl::StatusOr<ScratchVector<uint32_t>> RowsWithKeys(const TableView& view, size_t key_columns,
+                                                     std::span<const Slice> wanted,
+                                                     Budget& budget) {
+  if (wanted.size() != key_columns) {
+    return LengthError("{} columns for {} of keys", wanted.size(), key_columns);
+  }
+  std::vector<Slice> keys;
+  for (size_t i = 0; i < key_columns; ++i) {
+    TS_ASSIGN_OR_RETURN(Slice key, view.ColumnAt(i, budget));
+    keys.push_back(std::move(key));
+  }
+  TS_RETURN_IF_ERROR(CheckRows(view));
+  KeyNumbers numbers(key_columns);
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> of_rows, numbers.Number(keys, budget));
+  const uint32_t known = numbers.size();
+  TS_RETURN_IF_ERROR(budget.Charge(known, sizeof(uint32_t)));
+  ScratchVector<uint32_t> first_rows(known, kNoItem);
+  for (size_t row = of_rows.size(); row > 0; --row) {
+    first_rows[of_rows[row - 1]] = static_cast<uint32_t>(row - 1);
+  }
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> rows, numbers.Number(wanted, budget));
+  for (uint32_t& row : rows) row = row < known ? first_rows[row] : kNoItem;
+  return rows;
+}
+
+// What an index asks for of keys in columns: an atom or a list of them where there is one column, a
+// list of an item a column, a row, or a table of such.
+struct WantedKeys {
+  std::vector<Slice> columns;
+  bool one = false;  // A single entry, not a list of them.
+};
+
+absl::StatusOr<WantedKeys> KeysWanted(const Value& index, size_t key_columns, Budget& budget) {
+  WantedKeys wanted;
+  if (index.is_table()) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(index));
+    for (size_t i = 0; i < view.columns.size(); ++i) {
+      TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, budget));
+      wanted.columns.push_back(std::move(column));
+    }
+    return wanted;
+  }
+  const Value& row = index.is_dict() ? index.values() : index;
+  if (key_columns == 1 && !index.is_dict()) {
+    wanted.one = row.is_atom();
+    if (!row.is_atom() && !row.is_vector() && !row.is_list()) return TypeError("a key");
+    wanted.columns.push_back(Slice::Of(row.is_atom() ? Enlist(row) : row));
+    return wanted;
+  }
+  if (!row.is_vector() && !row.is_list()) return LengthError("one key for {} columns", key_columns);
+  wanted.one = true;
+  for (size_t i = 0; i < row.count(); ++i) {
+    Value item = ItemAt(row, i);
+    if (!item.is_atom()) return NyiError("index by lists of keys");
+    wanted.columns.push_back(Slice::Of(Enlist(std::move(item))));
+  }
+  return wanted;
+}
+
+// The values of a dictionary whose keys are a table.
+absl::StatusOr<Value> IndexByRows(const Value& dict, const Value& index, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const TableView keys, ViewOf(dict.keys()));
+  TS_ASSIGN_OR_RETURN(const WantedKeys wanted, KeysWanted(index, keys.columns.size(), budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
+                      RowsWithKeys(keys, keys.columns.size(), wanted.columns, budget));
+  const Value taken = TakeItems(dict.values(), rows);
+  return wanted.one ? ItemAt(taken, 0) : taken;
+}
+
+absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& budget) {
+  const Value &keys = dict.keys(), &values = dict.values();
+  if (!(values.is_vector() || values.is_list()) || values.count() != keys.count()) {
+    return TypeError("a dictionary that is no pair of lists");
+  }
+  if (keys.is_table()) {
+    TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
+    return IndexByRows(dict, index, budget);
+  }
+  if (!keys.is_vector() && !keys.is_list())
+    return TypeError("a dictionary of {}", NameOf(keys.type()));
+  const bool one = index.is_atom() || !keys.is_vector();
+  if (!one && !index.is_vector()) return TypeError("a key that is no item");
+  TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
+  ScratchVector<uint32_t> positions;
+  for (size_t i = 0; i < (one ? 1 : index.count()); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
+    positions.push_back(FindKey(keys, one ? index : ItemAt(index, i)));
+  }
+  const Value taken = TakeItems(values, positions);
+  return one ? ItemAt(taken, 0) : taken;
+}
+
+// Rows of a table by number, kNoItem for those that are not there.
+absl::StatusOr<TableView> RowsOf(const TableView& view, size_t first_column,
+                                 std::span<const uint32_t> positions, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(positions.size(), sizeof(uint32_t)));
+  ScratchVector<uint32_t> rows(positions.begin(), positions.end());
+  for (uint32_t& at : rows) {
+    if (at != kNoItem) at = static_cast<uint32_t>(view.rows->At(at));
+  }
+  std::vector<Value> columns;
+  std::vector<std::string> names;
+  for (size_t i = first_column; i < view.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Column whole, view.columns[i].Get(budget));
+    TS_ASSIGN_OR_RETURN(columns.emplace_back(), GatherRows(whole, rows, budget));
+    names.push_back(view.names[i]);
+  }
+  return ViewOf(std::move(names), std::move(columns));
+}
+
+// A keyed table by its keys: the values' row, or a table of them.
+absl::StatusOr<Term> IndexKeyed(const TableView& view, const Value& index, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const WantedKeys wanted, KeysWanted(index, view.key_columns, budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
+                      RowsWithKeys(view, view.key_columns, wanted.columns, budget));
+  if (!wanted.one) return RowsOf(view, view.key_columns, rows, budget);
+  TableView values;
+  values.rows = view.rows;
+  for (size_t i = view.key_columns; i < view.columns.size(); ++i) {
+    values.names.push_back(view.names[i]);
+    values.columns.push_back(view.columns[i]);
+  }
+  TS_ASSIGN_OR_RETURN(Value row, RowAt(values, rows[0]));
+  return row;
+}
+
+// A table by column name or by row number.
+absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Value& index) {
+  if (view.key_columns > 0) return IndexKeyed(view, index, context.budget);
+  if (index.type() == Type::kSymbol) {
+    const size_t n = index.count();
+    std::vector<Value> columns;
+    for (size_t i = 0; i < n; ++i) {
+      const std::string_view name = index.is_atom() ? index.symbol() : index.symbols()[i];
+      const int column = view.Find(name);
+      if (column < 0) return NameError(name);
+      TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(static_cast<size_t>(column), context.budget));
+      if (index.is_atom()) return slice;
+      TS_ASSIGN_OR_RETURN(Value copied, Materialise(slice, context.budget));
+      columns.push_back(std::move(copied));
+    }
+    return Value::List(std::move(columns));
+  }
+  if (!index.is_atom() && !index.is_vector()) return TypeError("a row that is no number");
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, PositionsOf(index, view.count()));
+  if (index.is_atom()) {
+    TS_ASSIGN_OR_RETURN(Value row, RowAt(view, positions[0]));
+    return row;
+  }
+  return RowsOf(view, 0, positions, context.budget);
+}
+
+// x[::;j...]: all of a level.
+absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> rest) {
+  if (std::holds_alternative<TableView>(x) && rest[0].type() == Type::kSymbol &&
+      std::get<TableView>(x).key_columns == 0) {
+    return IndexDeep(context, std::move(x), rest);  // A column is that item of all rows.
+  }
+  TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(x), context.budget));
+  if (items.is_atom()) return TypeError("an index of an atom");
+  TS_RETURN_IF_ERROR(context.budget.ChargeItems(items.count()));
+  std::vector<Value> taken;
+  for (size_t i = 0; i < items.count(); ++i) {
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    TS_ASSIGN_OR_RETURN(Term item, items.At(i));
+    TS_ASSIGN_OR_RETURN(item, IndexDeep(context, std::move(item), rest));
+    TS_ASSIGN_OR_RETURN(taken.emplace_back(), ToValue(std::move(item), context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(Value collected, CollectItems(std::move(taken), context.budget));
+  if (!items.keys().has_value()) return Term(std::move(collected));
+  return Term(Value::Pair(Type::kDict, Attribute::kNone, *items.keys(), std::move(collected)));
+}
+
+// One item, or one entry: the rest of the indices go on in it.
+bool TakesOne(const Term& x, const Value& index) {
+  if (index.is_atom()) return true;
+  const auto* view = std::get_if<TableView>(&x);
+  if (view != nullptr && view->key_columns > 1) return index.is_vector() || index.is_list();
+  const auto* value = std::get_if<Value>(&x);
+  return value != nullptr && value->is_dict() && value->keys().is_list();
+}
+
+}  // namespace
+
+absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& index) {
+  if (const auto* view = std::get_if<TableView>(&x)) return IndexView(context, *view, index);
+  if (const auto* slice = std::get_if<Slice>(&x)) {
+    if (index.is_atom()) {  // One item needs no copy of its column.
+      TS_ASSIGN_OR_RETURN(const auto positions, PositionsOf(index, slice->count()));
+      if (positions[0] == kNoItem) return NullOf(slice->type());
+      TS_ASSIGN_OR_RETURN(Value item, slice->At(positions[0]));
+      return item;
+    }
+    if (index.is_vector()) {
+      TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, PositionsOf(index, slice->count()));
+      for (uint32_t& at : positions) {
+        if (at != kNoItem) at = static_cast<uint32_t>(slice->rows->At(at));
+      }
+      TS_ASSIGN_OR_RETURN(Value taken, GatherRows(slice->column, positions, context.budget));
+      return Term(taken.is_list() ? Collapse(std::move(taken.mutable_items())) : std::move(taken));
+    }
+    TS_ASSIGN_OR_RETURN(const Value vector, Materialise(*slice, context.budget));
+    return IndexTerm(context, vector, index);
+  }
+  const Value& value = std::get<Value>(x);
+  if (value.is_table() || value.is_keyed_table()) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(value));
+    return IndexView(context, view, index);
+  }
+  absl::StatusOr<Value> result =
+      value.is_dict() ? IndexDict(value, index, context.budget)
+      : value.is_vector() || value.is_list()
+          ? IndexList(value, index, context.budget, 0)
+          : absl::StatusOr<Value>(TypeError("a {} applied to a value", NameOf(value.type())));
+  TS_RETURN_IF_ERROR(result.status());
+  return *std::move(result);
+}
+
+absl::StatusOr<Term> IndexDeep(Context& context, Term x, std::span<const Value> indices) {
+  if (indices.empty()) return x;
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(x, context.budget));
+  if (function.has_value()) {
+    std::vector<Term> args(indices.begin(), indices.end());
+    return ApplyFunction(context, *function, args);
+  }
+  if (auto* value = std::get_if<Value>(&x);
+      value != nullptr && (value->is_table() || value->is_keyed_table())) {
+    TS_ASSIGN_OR_RETURN(TableView view, ViewOf(std::move(*value)));
+    x = std::move(view);
+  }
+  const Value& index = indices[0];
+  const std::span<const Value> rest = indices.subspan(1);
+  if (index.is_null()) return rest.empty() ? x : IndexAll(context, std::move(x), rest);
+  if (rest.empty() || TakesOne(x, index)) {
+    TS_ASSIGN_OR_RETURN(Term item, IndexTerm(context, x, index));
+    return IndexDeep(context, std::move(item), rest);
+  }
+  // t[i;`c] is a part of a column.
+  const auto* view = std::get_if<TableView>(&x);
+  if (view != nullptr && view->key_columns == 0 && index.type() != Type::kSymbol &&
+      rest[0].is_atom_of(Type::kSymbol)) {
+    TS_ASSIGN_OR_RETURN(const Term column, IndexTerm(context, x, rest[0]));
+    TS_ASSIGN_OR_RETURN(Term items, IndexTerm(context, column, index));
+    return IndexDeep(context, std::move(items), rest.subspan(1));
+  }
+  TS_ASSIGN_OR_RETURN(Term items, IndexTerm(context, x, index));
+  return IndexAll(context, std::move(items), rest);
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,45 @@
+#pragma once
+
+// The items of anything that an iterator goes through, as terms, without copying what they hold.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "query/language/term.h"
+
+namespace tickstack::query {
+
+class ItemTerms {
+ public:
+  // Of a vector, list, column, table (its rows), or a dictionary's values. Anything else is one
+  // item that goes with all others.
+  static absl::StatusOr<ItemTerms> Of(Term term, Budget& budget);
+
+  bool is_atom() const { return kind_ == Kind::kAtom; }
+  size_t count() const { return count_; }
+  // Item i; the one item of an atom. An item that is a vector or list is shared.
+  absl::StatusOr<Term> At(size_t i) const;
+  // Of a dictionary: its keys, for the result.
+  const std::optional<Value>& keys() const { return keys_; }
+
+ private:
+  enum class Kind { kAtom, kItems, kRows };
+  ItemTerms(Kind kind, size_t count, Term term)
+      : kind_(kind), count_(count), term_(std::move(term)) {}
+
+  Kind kind_;
+  size_t count_;
+  Term term_;
+  std::shared_ptr<Value> list_;  // Of a list that lies here: its items are not copied.
+  std::optional<Value> keys_;
+};
+
+// What comes of the items' results: atoms of one type are a vector, dictionaries with the same
+// names a table.
+absl::StatusOr<Value> CollectItems(std::vector<Value> items, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,358 @@
+#include "query/language/iterators.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/indexing.h"
+#include "query/language/item_terms.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+// What does the same over the items of a vector.
+struct Shortcut {
+  Iterator iterator;
+  std::string_view of;
+  std::string_view builtin;
+};
+constexpr Shortcut kShortcuts[] = {
+    {Iterator::kOver, "+", "sum"},     {Iterator::kOver, "&", "min"},
+    {Iterator::kOver, "|", "max"},     {Iterator::kScan, "+", "sums"},
+    {Iterator::kScan, "*", "prds"},    {Iterator::kScan, "&", "mins"},
+    {Iterator::kScan, "|", "maxs"},    {Iterator::kPrior, "-", "deltas"},
+    {Iterator::kPrior, "%", "ratios"},
+};
+
+bool IsVector(const Term& term) {
+  if (const auto* slice = std::get_if<Slice>(&term)) return slice->type() != Type::kList;
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_vector();
+}
+
+const Builtin* BuiltinOf(const Term& term) {
+  const auto* function = std::get_if<Function>(&term);
+  const auto* builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
+  return builtin == nullptr ? nullptr : *builtin;
+}
+
+const Builtin* ShortcutFor(const Derived& derived, std::span<const Term> args) {
+  const Builtin* const inner = BuiltinOf(derived.inner);
+  if (inner == nullptr || args.size() != 1) return nullptr;
+  // `,/` is raze of whatever has items.
+  if (derived.iterator == Iterator::kOver && inner->name == ",") return FindBuiltin("raze");
+  if (!IsVector(args[0])) return nullptr;
+  const auto found = std::ranges::find_if(kShortcuts, [&](const Shortcut& shortcut) {
+    return shortcut.iterator == derived.iterator && shortcut.of == inner->name;
+  });
+  return found == std::end(kShortcuts) ? nullptr : FindBuiltin(found->builtin);
+}
+
+// The results of the steps, charged until they are handed over.
+class Results {
+ public:
+  explicit Results(Budget& budget) : budget_(budget) {}
+  absl::Status Add(const Term& term) {
+    TS_ASSIGN_OR_RETURN(Value value, [&] {
+      const Budget::Temporaries temporaries(budget_);
+      return ToValue(term, budget_);
+    }());
+    TS_RETURN_IF_ERROR(budget_.Charge(value.is_atom() ? sizeof(Value) : ApproximateBytes(value)));
+    values_.push_back(std::move(value));
+    return absl::OkStatus();
+  }
+  absl::StatusOr<Value> Collect() && { return CollectItems(std::move(values_), budget_); }
+
+ private:
+  Budget& budget_;
+  std::vector<Value> values_;
+};
+
+// One step: f of `args`, whose temporaries are gone afterwards.
+absl::StatusOr<Term> Step(Context& context, const Term& f, std::span<Term> args) {
+  TS_RETURN_IF_ERROR(context.budget.CheckTime());
+  return ApplyTerm(context, f, args);
+}
+
+// Item by item over several at once. The count of those that have items.
+absl::StatusOr<std::optional<size_t>> CommonCount(std::span<const ItemTerms> sides) {
+  std::optional<size_t> count;
+  for (const ItemTerms& side : sides) {
+    if (side.is_atom()) continue;
+    if (count.has_value() && *count != side.count()) {
+      return LengthError("{} items and {}", *count, side.count());
+    }
+    count = side.count();
+  }
+  return count;
+}
+
+absl::StatusOr<std::vector<ItemTerms>> SidesOf(std::span<Term> args, Budget& budget) {
+  std::vector<ItemTerms> sides;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(ItemTerms side, ItemTerms::Of(std::move(arg), budget));
+    sides.push_back(std::move(side));
+  }
+  return sides;
+}
+
+Value WithKeys(std::span<const ItemTerms> sides, Value items) {
+  for (const ItemTerms& side : sides) {
+    if (!side.keys().has_value()) continue;
+    return Value::Pair(Type::kDict, Attribute::kNone, *side.keys(), std::move(items));
+  }
+  return items;
+}
+
+absl::StatusOr<Term> EachOf(Context& context, const Term& f, std::span<const ItemTerms> sides) {
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
+  std::vector<Term> args(sides.size());
+  const auto step = [&](size_t i) -> absl::StatusOr<Term> {
+    for (size_t side = 0; side < sides.size(); ++side) {
+      TS_ASSIGN_OR_RETURN(args[side], sides[side].At(i));
+    }
+    return Step(context, f, args);
+  };
+  if (!count.has_value()) return step(0);
+  Results results(context.budget);
+  for (size_t i = 0; i < *count; ++i) {
+    TS_ASSIGN_OR_RETURN(const Term result, [&] {
+      const Budget::Temporaries temporaries(context.budget);
+      return step(i);
+    }());
+    TS_RETURN_IF_ERROR(results.Add(result));
+  }
+  TS_ASSIGN_OR_RETURN(Value items, std::move(results).Collect());
+  return Term(WithKeys(sides, std::move(items)));
+}
+
+// Folds the items into `state`; with `results`, each state is one of them.
+absl::StatusOr<Term> Fold(Context& context, const Term& f, Term seed,
+                          std::span<const ItemTerms> sides, size_t begin, Results* results) {
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
+  HeldTerm state(context.budget);
+  TS_RETURN_IF_ERROR(state.Set(std::move(seed)));
+  std::vector<Term> args(sides.size() + 1);
+  for (size_t i = begin; i < count.value_or(1); ++i) {
+    {
+      const Budget::Temporaries temporaries(context.budget);
+      args[0] = state.term();
+      for (size_t side = 0; side < sides.size(); ++side) {
+        TS_ASSIGN_OR_RETURN(args[side + 1], sides[side].At(i));
+      }
+      TS_ASSIGN_OR_RETURN(Term next, Step(context, f, args));
+      TS_RETURN_IF_ERROR(state.Set(std::move(next)));
+    }
+    if (results != nullptr) TS_RETURN_IF_ERROR(results->Add(state.term()));
+  }
+  TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(state.term()));
+  TS_RETURN_IF_ERROR(context.budget.Charge(bytes));
+  return std::move(state).Release();
+}
+
+// f/ and f\ of a function of two or more.
+absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::span<Term> args) {
+  const bool scan = derived.iterator == Iterator::kScan;
+  const bool seeded = args.size() > 1;
+  TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides,
+                      SidesOf(seeded ? args.subspan(1) : args, context.budget));
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
+  if (!seeded) {
+    if (!count.has_value()) return sides[0].At(0);
+    if (*count == 0) return Term(Value::List({}));
+  }
+  Results results(context.budget);
+  Term seed = Value();
+  if (seeded) {
+    seed = std::move(args[0]);
+  } else {
+    TS_ASSIGN_OR_RETURN(seed, sides[0].At(0));
+    if (scan) TS_RETURN_IF_ERROR(results.Add(seed));
+  }
+  TS_ASSIGN_OR_RETURN(Term last, Fold(context, derived.inner, std::move(seed), sides,
+                                      seeded ? 0 : 1, scan ? &results : nullptr));
+  if (!scan || !count.has_value()) return last;
+  TS_ASSIGN_OR_RETURN(Value items, std::move(results).Collect());
+  return Term(WithKeys(sides, std::move(items)));
+}
+
+// Whether the loop goes on: `steps` left, or what `test` says of the state.
+class Going {
+ public:
+  static absl::StatusOr<Going> Of(Term until, Budget& budget) {
+    if (const auto* value = std::get_if<Value>(&until); value != nullptr && value->is_atom()) {
+      const std::optional<int64_t> steps = IndexOf(*value);
+      if (steps.has_value()) return Going(*steps, std::nullopt);
+    }
+    TS_ASSIGN_OR_RETURN(std::optional<Function> test, AsFunction(until, budget));
+    if (test.has_value()) until = *std::move(test);
+    return Going(0, std::move(until));
+  }
+  absl::StatusOr<bool> On(Context& context, const Term& state) {
+    if (!test_.has_value()) {
+      if (steps_ <= 0) return false;  // A null is below zero as well.
+      --steps_;
+      return true;
+    }
+    Term arg = state;
+    TS_ASSIGN_OR_RETURN(Term term, ApplyTerm(context, *test_, std::span(&arg, 1)));
+    TS_ASSIGN_OR_RETURN(const Value flag, ToValue(std::move(term), context.budget));
+    return IsTrue(flag);
+  }
+
+ private:
+  Going(int64_t steps, std::optional<Term> test) : steps_(steps), test_(std::move(test)) {}
+  int64_t steps_;
+  std::optional<Term> test_;
+};
+
+// f/ and f\ of a function of one: until it comes to rest (no `going`), or as long as that says.
+absl::StatusOr<Term> Iterate(Context& context, const Derived& derived, std::optional<Going> going,
+                             Term x) {
+  Budget& budget = context.budget;
+  const bool scan = derived.iterator == Iterator::kScan;
+  Results results(budget);
+  HeldTerm state(budget);
+  TS_RETURN_IF_ERROR(state.Set(std::move(x)));
+  std::optional<Value> first;
+  if (!going.has_value()) {
+    TS_ASSIGN_OR_RETURN(first, ToValue(state.term(), budget));
+  }
+  if (scan) TS_RETURN_IF_ERROR(results.Add(state.term()));
+  for (;;) {
+    {
+      const Budget::Temporaries temporaries(budget);
+      TS_RETURN_IF_ERROR(budget.CheckTime());
+      if (going.has_value()) {
+        TS_ASSIGN_OR_RETURN(const bool on, going->On(context, state.term()));
+        if (!on) break;
+      }
+      Term arg = state.term();
+      TS_ASSIGN_OR_RETURN(Term next, Step(context, derived.inner, std::span(&arg, 1)));
+      if (!going.has_value()) {
+        TS_ASSIGN_OR_RETURN(const Value after, ToValue(next, budget));
+        TS_ASSIGN_OR_RETURN(const Value before, ToValue(state.term(), budget));
+        if (Match(after, before) || Match(after, *first)) break;
+      }
+      TS_RETURN_IF_ERROR(state.Set(std::move(next)));
+    }
+    if (scan) TS_RETURN_IF_ERROR(results.Add(state.term()));
+  }
+  if (scan) {
+    TS_ASSIGN_OR_RETURN(Value items, std::move(results).Collect());
+    return Term(std::move(items));
+  }
+  TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(state.term()));
+  TS_RETURN_IF_ERROR(budget.Charge(bytes));
+  return std::move(state).Release();
+}
+
+absl::StatusOr<Term> ApplyAccumulator(Context& context, const Derived& derived,
+                                      std::span<Term> args) {
+  if (RankOfTerm(derived.inner) > 1) return Accumulate(context, derived, args);
+  if (args.size() == 1) return Iterate(context, derived, std::nullopt, std::move(args[0]));
+  if (args.size() > 2) return RankError("{} arguments to iterate with", args.size());
+  TS_ASSIGN_OR_RETURN(Going going, Going::Of(std::move(args[0]), context.budget));
+  return Iterate(context, derived, std::move(going), std::move(args[1]));
+}
+
+// What stands before the first item: the function's identity if it has one, else a null of the
+// item's type.
+absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
+  if (const Builtin* const builtin = BuiltinOf(f)) {
+    if (builtin->name == "+" || builtin->name == "-") return Term(Value::Long(0));
+    if (builtin->name == "*" || builtin->name == "%") return Term(Value::Long(1));
+  }
+  const auto* value = std::get_if<Value>(&first);
+  if (value != nullptr && value->is_atom()) return Term(NullOf(value->type()));
+  return Term(Value::List({}));
+}
+
+absl::StatusOr<Term> EachPrior(Context& context, const Derived& derived, std::span<Term> args) {
+  if (args.size() > 2) return RankError("{} arguments for ':", args.size());
+  TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(args.back()), context.budget));
+  if (items.is_atom()) return items.At(0);
+  std::optional<Term> before;
+  if (args.size() == 2) before = std::move(args[0]);
+  Results results(context.budget);
+  for (size_t i = 0; i < items.count(); ++i) {
+    TS_ASSIGN_OR_RETURN(Term item, items.At(i));
+    if (!before.has_value()) {
+      TS_ASSIGN_OR_RETURN(before, BeforeFirst(derived.inner, item));
+    }
+    Term pair[] = {item, *std::exchange(before, std::nullopt)};
+    TS_ASSIGN_OR_RETURN(const Term result, [&] {
+      const Budget::Temporaries temporaries(context.budget);
+      return Step(context, derived.inner, pair);
+    }());
+    TS_RETURN_IF_ERROR(results.Add(result));
+    before = std::move(item);
+  }
+  TS_ASSIGN_OR_RETURN(Value collected, std::move(results).Collect());
+  return Term(WithKeys(std::span(&items, 1), std::move(collected)));
+}
+
+// x f\: y and x f/: y: each item of one side with all of the other.
+absl::StatusOr<Term> EachSide(Context& context, const Derived& derived, std::span<Term> args) {
+  if (args.size() != 2)
+    return RankError("{} arguments for {}", args.size(), TextOf(derived.iterator));
+  const size_t side = derived.iterator == Iterator::kEachLeft ? 0 : 1;
+  TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(args[side]), context.budget));
+  // Kept as it is for all steps: a vector is shared by them.
+  Term whole = std::move(args[1 - side]);
+  if (auto* value = std::get_if<Value>(&whole);
+      value != nullptr && (value->is_vector() || value->is_list())) {
+    whole = Slice::Of(std::move(*value));
+  }
+  const auto step = [&](size_t i) -> absl::StatusOr<Term> {
+    Term pair[2];
+    TS_ASSIGN_OR_RETURN(pair[side], items.At(i));
+    pair[1 - side] = whole;
+    return Step(context, derived.inner, pair);
+  };
+  if (items.is_atom()) return step(0);
+  Results results(context.budget);
+  for (size_t i = 0; i < items.count(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Term result, [&] {
+      const Budget::Temporaries temporaries(context.budget);
+      return step(i);
+    }());
+    TS_RETURN_IF_ERROR(results.Add(result));
+  }
+  TS_ASSIGN_OR_RETURN(Value collected, std::move(results).Collect());
+  return Term(WithKeys(std::span(&items, 1), std::move(collected)));
+}
+
+}  // namespace
+
+absl::StatusOr<Term> ApplyEach(Context& context, const Term& f, std::span<Term> args) {
+  TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides, SidesOf(args, context.budget));
+  return EachOf(context, f, sides);
+}
+
+absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std::span<Term> args) {
+  if (const Builtin* const builtin = ShortcutFor(derived, args)) {
+    return Apply(context, *builtin, args);
+  }
+  switch (derived.iterator) {
+    case Iterator::kEach:
+      return ApplyEach(context, derived.inner, args);
+    case Iterator::kOver:
+    case Iterator::kScan:
+      return ApplyAccumulator(context, derived, args);
+    case Iterator::kPrior:
+      // Of a function of one it is `peach`.
+      if (RankOfTerm(derived.inner) == 1) return ApplyEach(context, derived.inner, args);
+      return EachPrior(context, derived, args);
+    case Iterator::kEachLeft:
+    case Iterator::kEachRight:
+      return EachSide(context, derived, args);
+  }
+  return NyiError(TextOf(derived.iterator));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,143 @@
+// What a name stands for: a column of the query that it stands in, a clock, a table, a value of the
+// process, a function.
+
+#include <memory>
+#include <optional>
+
+#include "base/time.h"
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/kernels/casts.h"
+#include "query/kernels/type_rules.h"
+#include "query/language/partitions.h"
+#include "query/language/term.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+// `.z.p` and its kin, all UTC.
+std::optional<Value> FindClock(Context& context, std::string_view name) {
+  if (!name.starts_with(".z.") || name.size() != 4) return std::nullopt;
+  const int64_t now = context.environment.NowNs();
+  const int32_t day = DayOf(now);
+  const int64_t of_day = now - int64_t{day} * kNsPerDay;
+  switch (name[3]) {
+    case 'p':
+      return Value::Timestamp(now);
+    case 'd':
+      return Value::Date(day);
+    case 'n':
+      return Value::Timespan(of_day);
+    case 't':
+      return Value::Atom(Type::kTime, static_cast<int32_t>(of_day / 1'000'000));
+    case 'z':
+      return Value::Atom(Type::kDatetime,
+                         static_cast<double>(now) / static_cast<double>(kNsPerDay));
+    default:
+      return std::nullopt;
+  }
+}
+
+// Row numbers inside a query: positions among the rows of its source; of a stored table in the
+// row's partition.
+Value VirtualColumn(const Scope& scope) {
+  if (scope.view->stored != nullptr) {
+    return Value::Vector(Type::kLong,
+                         std::span<const int64_t>(RowsInParts(*scope.view->stored, *scope.rows)));
+  }
+  const ScratchVector<int64_t> positions = scope.rows->PositionsIn(*scope.view->rows);
+  return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
+}
+
+// `time.minute`: a time's part, or the time as another type, behind the dot.
+absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size_t dot,
+                                 Budget& budget) {
+  const std::optional<CastTarget> target = FindCastTarget(name.substr(dot + 1));
+  const bool part = target.has_value() && (target->part.has_value() || IsTemporal(target->type));
+  if (!part || !IsTemporal(slice.type())) return NyiError(name);
+  return CastColumn(slice, *target, budget);
+}
+
+// `x.minute` of a variable, or of a value of the process.
+absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
+  const size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos || dot == 0) return std::nullopt;
+  if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
+  const std::string_view base = name.substr(0, dot);
+  TS_ASSIGN_OR_RETURN(std::optional<Term> variable, context.variables.Find(base, context.budget));
+  std::optional<Value> value = context.environment.FindValue(base);
+  if (variable.has_value()) {
+    TS_ASSIGN_OR_RETURN(value, ToValue(*std::move(variable), context.budget));
+  }
+  if (!value.has_value() || !(value->is_atom() || value->is_vector())) return std::nullopt;
+  const Slice slice = Slice::Of(value->is_atom() ? Enlist(*value) : *value);
+  TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
+  return Term(value->is_atom() ? ItemAt(part, 0) : std::move(part));
+}
+
+absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_view name) {
+  if (context.scope == nullptr) return std::nullopt;
+  const Scope& scope = *context.scope;
+  if (const int column = scope.view->Find(name); column >= 0) {
+    TS_ASSIGN_OR_RETURN(Slice named, scope.view->columns[static_cast<size_t>(column)].SliceAt(
+                                         scope.rows, context.budget));
+    return Term(std::move(named));
+  }
+  if (const size_t dot = name.find('.'); dot != std::string_view::npos) {
+    const int column = scope.view->Find(name.substr(0, dot));
+    if (column >= 0) {
+      TS_ASSIGN_OR_RETURN(Column named,
+                          scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
+      const Slice slice{std::move(named), scope.rows};
+      TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));
+      return Term(std::move(part));
+    }
+  }
+  if (name != "i") return std::nullopt;
+  TS_RETURN_IF_ERROR(context.budget.Charge(scope.rows->count(), 2 * sizeof(int64_t)));
+  return Term(VirtualColumn(scope));
+}
+
+}  // namespace
+
+absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
+  TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindInScope(context, name));
+  if (found.has_value()) return *std::move(found);
+  TS_ASSIGN_OR_RETURN(found, context.variables.Find(name, context.budget));
+  if (found.has_value()) return *std::move(found);
+  if (name == ".z.s" && context.variables.locals() != nullptr) {
+    return Term(Function(*context.variables.locals()->lambda()));
+  }
+  if (std::optional<Value> clock = FindClock(context, name)) return *std::move(clock);
+  if (std::optional<Snapshot> table = context.environment.FindTable(name)) return ViewOf(*table);
+  if (const std::shared_ptr<const StoredTable> stored = context.environment.FindStored(name)) {
+    TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredParts> parts, AllParts(stored, context.budget));
+    return ViewOf(std::move(parts));
+  }
+  if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
+  if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr)
+    return Term(Function(builtin));
+  TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
+  if (found.has_value()) return *std::move(found);
+  return NameError(name);
+}
+
+absl::StatusOr<TableView> ToView(Context& context, Term term) {
+  if (auto* view = std::get_if<TableView>(&term)) return std::move(*view);
+  if (auto* value = std::get_if<Value>(&term)) {
+    if (value->is_atom_of(Type::kSymbol)) {
+      Context global = context.Outside();
+      TS_ASSIGN_OR_RETURN(Term named, FindName(global, value->symbol()));
+      if (const auto* again = std::get_if<Value>(&named);
+          again != nullptr && again->is_atom_of(Type::kSymbol)) {
+        return TypeError("{} is no table", value->symbol());
+      }
+      return ToView(context, std::move(named));
+    }
+    return ViewOf(std::move(*value));
+  }
+  return TypeError("a column or function where a table is expected");
+}
+
+}  // namespace tickstack::query

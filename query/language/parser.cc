@@ -1,0 +1,208 @@
+#include "query/language/parser.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "query/columns/errors.h"
+#include "query/language/lexer.h"
+#include "query/language/parser_state.h"
+
+namespace tickstack::query {
+
+bool Parser::AtEndOfExpression() const {
+  switch (Peek().kind) {
+    case TokenKind::kEnd:
+    case TokenKind::kClose:
+    case TokenKind::kSemicolon:
+      return true;
+    case TokenKind::kOperator:
+      return comma_ends_ && Peek().text == ",";
+    case TokenKind::kName:
+      return AtName("by") || AtName("from") || AtName("where");
+    default:
+      return false;
+  }
+}
+
+absl::Status Parser::Unexpected(const Token& token) const {
+  if (token.kind == TokenKind::kOperator) return NyiError(token.text);
+  if (token.kind == TokenKind::kEnd) {
+    return ParseError("parse", token.position, "the text ends where an expression is expected");
+  }
+  return ParseError(token.text, token.position, "not expected here");
+}
+
+absl::Status Parser::Expect(TokenKind kind, std::string_view text, const Token& opened) {
+  if (Peek().Is(kind, text)) {
+    Take();
+    return absl::OkStatus();
+  }
+  if (Peek().kind == TokenKind::kEnd) {
+    return ParseError(opened.text, opened.position, "opened and never closed");
+  }
+  return Unexpected(Peek());
+}
+
+NodePtr Parser::NewNode(Node::Kind kind) {
+  ++nodes_;
+  auto node = std::make_unique<Node>();
+  node->kind = kind;
+  return node;
+}
+
+absl::StatusOr<NodePtr> Parser::Checked(NodePtr node) const {
+  int below = 0;
+  for (const NodePtr& child : node->children) {
+    if (child != nullptr) below = std::max(below, child->depth);
+  }
+  node->depth = below + 1;
+  if (node->depth > max_depth_) return StackError("more than {} levels", max_depth_);
+  return node;
+}
+
+Parser::Result Parser::Constant(Value value) {
+  NodePtr node = NewNode(Node::Kind::kConstant);
+  node->value = std::move(value);
+  return node;
+}
+
+NodePtr Parser::FunctionNode(const Builtin& builtin) {
+  NodePtr node = NewNode(Node::Kind::kFunction);
+  node->function = &builtin;
+  return node;
+}
+
+Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) {
+  NodePtr node = NewNode(Node::Kind::kApply);
+  node->children.push_back(std::move(function));
+  for (NodePtr& arg : args) node->children.push_back(std::move(arg));
+  return Checked(std::move(node));
+}
+
+absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
+  std::vector<NodePtr> statements;
+  // A system command is a line of its own kind: \l file.
+  if (AtOperator("\\")) {
+    return NyiError(fmt::format("\\{}", Peek(1).text));
+  }
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(NodePtr statement, Expression());
+    statements.push_back(std::move(statement));
+    if (Peek().kind == TokenKind::kEnd) return statements;
+    if (Peek().kind != TokenKind::kSemicolon) return Unexpected(Peek());
+    Take();
+  }
+}
+
+// nullptr: nothing stands here.
+Parser::Result Parser::Expression() {
+  if (AtEndOfExpression()) return NodePtr();
+  const Saved<int> level(depth_, depth_ + 1);
+  if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
+  TS_ASSIGN_OR_RETURN(Parsed left, Term());
+  return AfterTerm(std::move(left));
+}
+
+Parser::Result Parser::RequiredExpression(std::string_view after) {
+  TS_ASSIGN_OR_RETURN(NodePtr node, Expression());
+  if (node == nullptr) return NyiError(after);
+  return node;
+}
+
+// What stands behind a term decides what the term is: an argument of a verb, a function, a name
+// that is assigned.
+Parser::Result Parser::AfterTerm(Parsed left) {
+  if (AtEndOfExpression()) return std::move(left.node);
+  if (AtAssignment(*left.node)) return Assignment(std::move(left.node));
+  if (left.verb) {
+    // An operator needs something on its left: q's functions of one argument have names.
+    if (left.node->kind == Node::Kind::kFunction) return NyiError(left.node->function->name);
+    TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
+    std::vector<NodePtr> args;
+    args.push_back(std::move(right));
+    return MakeApply(std::move(left.node), std::move(args));
+  }
+  TS_ASSIGN_OR_RETURN(Parsed next, Term());
+  if (next.verb) return Infix(std::move(left.node), std::move(next.node));
+  return AppliedTo(std::move(left.node), std::move(next));
+}
+
+// x + y; with nothing on the right a projection.
+Parser::Result Parser::Infix(NodePtr left, NodePtr verb) {
+  TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
+  std::vector<NodePtr> args;
+  args.push_back(std::move(left));
+  args.push_back(std::move(right));
+  return MakeApply(std::move(verb), std::move(args));
+}
+
+// f x, where x goes on to the end of the expression.
+Parser::Result Parser::AppliedTo(NodePtr function, Parsed right) {
+  const Saved<int> level(depth_, depth_ + 1);
+  if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
+  TS_ASSIGN_OR_RETURN(NodePtr argument, AfterTerm(std::move(right)));
+  std::vector<NodePtr> args;
+  args.push_back(std::move(argument));
+  return MakeApply(std::move(function), std::move(args));
+}
+
+// A name, or items of what it names.
+bool Parser::IsAssignable(const Node& left) const {
+  if (left.kind == Node::Kind::kName) return true;
+  return left.kind == Node::Kind::kApply && left.children[0]->kind == Node::Kind::kName;
+}
+
+bool Parser::AtAssignment(const Node& left) const {
+  if (Peek().kind != TokenKind::kOperator) return false;
+  if (Peek().text == ":") return true;
+  if (!IsAssignable(left)) return false;
+  if (Peek().text == "::") return true;
+  const Token& next = Peek(1);
+  return FindBuiltin(Peek().text) != nullptr && next.Is(TokenKind::kOperator, ":") &&
+         !next.after_blank;
+}
+
+// name:x, name+:x, name[i]:x, name::x
+Parser::Result Parser::Assignment(NodePtr left) {
+  if (!IsAssignable(*left)) {
+    return QError(absl::StatusCode::kInvalidArgument, "assign", "only names are assigned");
+  }
+  NodePtr node = NewNode(Node::Kind::kAssign);
+  const Token how = Take();
+  if (how.text != ":" && how.text != "::") {
+    node->function = FindBuiltin(how.text);
+    Take();
+  }
+  // Outside of a lambda q would make a view of it.
+  if (how.text == "::" && lambda_ == nullptr) return NyiError("::");
+  const bool indexed = left->kind == Node::Kind::kApply;
+  node->name = indexed ? left->children[0]->name : left->name;
+  if (how.text != "::" && lambda_ != nullptr && !indexed) lambda_->locals.push_back(node->name);
+  TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
+  node->children.push_back(std::move(value));
+  for (size_t i = 1; indexed && i < left->children.size(); ++i) {
+    NodePtr& index = left->children[i];
+    if (index == nullptr) {
+      TS_ASSIGN_OR_RETURN(index, Constant(Value()));
+    }
+    node->children.push_back(std::move(index));
+  }
+  return Checked(std::move(node));
+}
+
+absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth) {
+  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
+  return Parser(std::move(tokens), max_depth).Program();
+}
+
+absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget) {
+  if (text.size() > budget.max_text_bytes()) {
+    return LimitError("a text of {} bytes, at most {}", text.size(), budget.max_text_bytes());
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(text.size(), sizeof(Token)));
+  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
+  TS_RETURN_IF_ERROR(budget.Charge(tokens.size(), sizeof(Node)));
+  return Parser(std::move(tokens), budget.max_depth()).Program();
+}
+
+}  // namespace tickstack::query

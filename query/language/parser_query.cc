@@ -1,0 +1,170 @@
+// The phrases of a query, and table literals: what has columns with names.
+
+#include <algorithm>
+
+#include "query/columns/errors.h"
+#include "query/columns/table_view.h"
+#include "query/language/parser.h"
+#include "query/language/parser_state.h"
+
+namespace tickstack::query {
+namespace {
+
+// Of a query or a table literal. Names are compared with each other, so their number must not be
+// the sender's choice.
+constexpr size_t kColumnsMax = 4096;
+
+absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
+
+}  // namespace
+
+// How q names a column that has no name: after the first argument of the outermost function, and of
+// that one's, down to a name; weighted averages after what they average. `x` if that ends at no
+// name, or at the virtual column.
+std::string NameOfColumn(const Node& node) {
+  switch (node.kind) {
+    case Node::Kind::kName: {
+      const std::string name = node.name.substr(node.name.rfind('.') + 1);
+      return name == "i" || name.empty() ? "x" : name;
+    }
+    case Node::Kind::kApply: {
+      const Builtin* function = node.children[0]->function;
+      const bool last = function != nullptr && function->names_by_last;
+      const NodePtr& named = last ? node.children.back() : node.children[1];
+      return named == nullptr ? "x" : NameOfColumn(*named);
+    }
+    default:
+      return "x";
+  }
+}
+
+absl::StatusOr<NamedNode> Parser::NamedExpression() {
+  NamedNode named;
+  if (Peek().kind == TokenKind::kName && Peek(1).Is(TokenKind::kOperator, ":")) {
+    named.name = Take().text;
+    named.named = true;
+    Take();
+  }
+  TS_ASSIGN_OR_RETURN(named.node, RequiredExpression(","));
+  if (!named.named) named.name = NameOfColumn(*named.node);
+  return named;
+}
+
+// ([key:x] a:y;b:z), behind its opening parenthesis.
+Parser::Result Parser::TableLiteral(const Token& open) {
+  NodePtr table = NewNode(Node::Kind::kTable);
+  UniqueNames names;
+  for (const std::string_view close : {"]", ")"}) {
+    if (close == "]") Take();
+    while (Peek().kind != TokenKind::kClose) {
+      TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
+      if (table->names.size() == kColumnsMax) return TooManyColumns();
+      table->names.push_back(names.Next(column.name));
+      table->children.push_back(std::move(column.node));
+      if (Peek().kind != TokenKind::kSemicolon) break;
+      Take();
+    }
+    TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, close, open));
+    if (close == "]") table->key_columns = table->children.size();
+  }
+  if (table->children.size() == table->key_columns) {
+    return ParseError("(", open.position, "a table without columns");
+  }
+  return Checked(std::move(table));
+}
+
+absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {
+  const Saved<bool> comma(comma_ends_, true);
+  if (AtEndOfExpression() && !AtOperator(",")) return absl::OkStatus();
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
+    if (columns.size() == kColumnsMax) return TooManyColumns();
+    columns.push_back(std::move(column));
+    if (!AtOperator(",")) return absl::OkStatus();
+    Take();
+  }
+}
+
+absl::Status Parser::QueryConditions(Query& query) {
+  const Saved<bool> comma(comma_ends_, true);
+  for (;;) {
+    TS_ASSIGN_OR_RETURN(NodePtr condition, RequiredExpression("where"));
+    query.conditions.push_back(std::move(condition));
+    if (!AtOperator(",")) return absl::OkStatus();
+    Take();
+  }
+}
+
+// [n], [>column], [n;<column], of a select.
+absl::Status Parser::QueryLimit(Query& query) {
+  const Token open = Take();
+  const Saved<bool> comma(comma_ends_, false);
+  const auto at_order = [&] { return AtOperator("<") || AtOperator(">"); };
+  if (!at_order()) {
+    TS_ASSIGN_OR_RETURN(query.limit, RequiredExpression("select[]"));
+    if (Peek().kind != TokenKind::kSemicolon) return Expect(TokenKind::kClose, "]", open);
+    Take();
+    if (!at_order()) return NyiError("select[;]");
+  }
+  const Token direction = Take();
+  query.descending = direction.text == ">";
+  TS_ASSIGN_OR_RETURN(query.order, RequiredExpression(direction.text));
+  return Expect(TokenKind::kClose, "]", open);
+}
+
+// What each verb must have, and must not.
+static absl::Status CheckPhrases(const Query& query) {
+  if (query.verb == Query::Verb::kUpdate && query.columns.empty()) {
+    return QError(absl::StatusCode::kInvalidArgument, "update", "no columns to update");
+  }
+  if (query.verb != Query::Verb::kDelete) return absl::OkStatus();
+  if (query.grouped) return NyiError("delete by");
+  const bool names = std::ranges::all_of(query.columns, [](const NamedNode& column) {
+    return !column.named && column.node->kind == Node::Kind::kName;
+  });
+  return names ? absl::OkStatus() : TypeError("delete of what is no column");
+}
+
+Parser::Result Parser::QueryExpression(Query::Verb verb) {
+  auto query = std::make_unique<Query>();
+  query->verb = verb;
+  const bool exec = verb == Query::Verb::kExec;
+  if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
+    if (verb != Query::Verb::kSelect) return NyiError(exec ? "exec[" : "update[");
+    TS_RETURN_IF_ERROR(QueryLimit(*query));
+  }
+  if (AtName("distinct") && verb == Query::Verb::kSelect) {  // Elsewhere it is the function.
+    Take();
+    query->distinct = true;
+  }
+  TS_RETURN_IF_ERROR(QueryColumns(query->columns));
+  if (AtName("by")) {
+    Take();
+    query->grouped = true;
+    TS_RETURN_IF_ERROR(QueryColumns(query->groups));
+    if (query->groups.empty()) return NyiError("by");
+  }
+  TS_RETURN_IF_ERROR(CheckPhrases(*query));
+  if (!AtName("from")) return ParseError("from", Peek().position, "a query without its from");
+  Take();
+  TS_ASSIGN_OR_RETURN(query->source, RequiredExpression("from"));
+  if (AtName("where")) {
+    Take();
+    TS_RETURN_IF_ERROR(QueryConditions(*query));
+  }
+
+  NodePtr node = NewNode(Node::Kind::kQuery);
+  int below = query->source->depth;
+  for (const NamedNode& column : query->columns) below = std::max(below, column.node->depth);
+  for (const NamedNode& group : query->groups) below = std::max(below, group.node->depth);
+  for (const NodePtr& condition : query->conditions) below = std::max(below, condition->depth);
+  for (const NodePtr* part : {&query->limit, &query->order}) {
+    if (*part != nullptr) below = std::max(below, (*part)->depth);
+  }
+  node->query = std::move(query);
+  node->depth = below + 1;
+  if (node->depth > max_depth_) return StackError("more than {} levels", max_depth_);
+  return node;
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,117 @@
+#pragma once
+
+// The parser's state, and which of its files has what: parser.cc expressions, parser_terms.cc what
+// they are made of, parser_query.cc the phrases of queries and table literals. For those files
+// alone.
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "query/language/ast.h"
+#include "query/language/lexer.h"
+
+namespace tickstack::query {
+
+// The lambda that is being parsed.
+struct LambdaScope {
+  std::vector<std::string> parameters;
+  bool named_parameters = false;  // [a;b], not x, y and z.
+  std::vector<std::string> locals;
+};
+
+class Parser {
+ public:
+  Parser(std::vector<Token> tokens, int max_depth)
+      : tokens_(std::move(tokens)), max_depth_(max_depth) {}
+
+  absl::StatusOr<std::vector<NodePtr>> Program();
+
+ private:
+  using Result = absl::StatusOr<NodePtr>;
+
+  const Token& Peek(size_t ahead = 0) const {
+    return tokens_[std::min(at_ + ahead, tokens_.size() - 1)];
+  }
+  Token Take() { return at_ + 1 < tokens_.size() ? tokens_[at_++] : tokens_.back(); }
+  bool AtName(std::string_view name) const { return Peek().Is(TokenKind::kName, name); }
+  bool AtOperator(std::string_view text) const { return Peek().Is(TokenKind::kOperator, text); }
+  bool AtEndOfExpression() const;
+  absl::Status Unexpected(const Token& token) const;
+  absl::Status Expect(TokenKind kind, std::string_view text, const Token& opened);
+
+  NodePtr NewNode(Node::Kind kind);
+  absl::StatusOr<NodePtr> Checked(NodePtr node) const;
+  Result Constant(Value value);
+  NodePtr FunctionNode(const Builtin& builtin);
+  Result MakeApply(NodePtr function, std::vector<NodePtr> args);
+
+  // A term, and whether it stands between its arguments: an operator, a keyword such as `in`, or an
+  // iterator on something.
+  struct Parsed {
+    NodePtr node;
+    bool verb = false;
+  };
+  Result Expression();
+  Result RequiredExpression(std::string_view after);
+  Result AfterTerm(Parsed left);
+  Result Infix(NodePtr left, NodePtr verb);
+  Result AppliedTo(NodePtr function, Parsed right);
+  absl::StatusOr<Parsed> Term();
+  absl::StatusOr<Parsed> Primary();
+  absl::StatusOr<Parsed> OperatorPrimary();
+  absl::StatusOr<Parsed> NamePrimary();
+  Result Brackets(NodePtr node);
+  std::optional<Iterator> IteratorAt() const;
+
+  bool IsAssignable(const Node& left) const;
+  bool AtAssignment(const Node& left) const;
+  Result Assignment(NodePtr left);
+
+  Result Numbers();
+  Result Symbols();
+  Result Parenthesised();
+  Result Name(const Token& token);
+  Result Return();
+  absl::StatusOr<Parsed> Signal(const Token& quote);
+  Result Control(Node::Kind kind);
+  Result LambdaExpression();
+  absl::Status Parameters(LambdaScope& scope);
+  Result Statements(Node::Kind kind, std::vector<NodePtr> statements);
+  Result TableLiteral(const Token& open);
+  Result Cond(const Token& dollar);
+  Result QueryExpression(Query::Verb verb);
+  absl::Status QueryLimit(Query& query);
+  absl::Status QueryColumns(std::vector<NamedNode>& columns);
+  absl::Status QueryConditions(Query& query);
+  absl::StatusOr<NamedNode> NamedExpression();
+  absl::StatusOr<std::vector<NodePtr>> Bracketed();
+
+  std::vector<Token> tokens_;
+  size_t at_ = 0;
+  int max_depth_;
+  int depth_ = 0;
+  size_t nodes_ = 0;
+  LambdaScope* lambda_ = nullptr;  // nullptr: not in one.
+  bool comma_ends_ = false;  // Inside a phrase of a query: a comma separates, it does not join.
+};
+
+// Keeps a value of the parser for the length of a bracket or phrase.
+template <typename T>
+class Saved {
+ public:
+  Saved(T& place, T now) : place_(place), before_(std::exchange(place, now)) {}
+  ~Saved() { place_ = before_; }
+  Saved(const Saved&) = delete;
+  Saved& operator=(const Saved&) = delete;
+
+ private:
+  T& place_;
+  T before_;
+};
+
+}  // namespace tickstack::query

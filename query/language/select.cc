@@ -1,0 +1,496 @@
+#include "query/language/select.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <optional>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/kernels/distinct_rows.h"
+#include "query/kernels/filter.h"
+#include "query/kernels/group.h"
+#include "query/kernels/sort.h"
+#include "query/language/conditions.h"
+#include "query/language/evaluator.h"
+#include "query/language/group_keys.h"
+#include "query/language/grouped.h"
+#include "query/language/partitions.h"
+#include "query/language/update.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+using SharedRows = std::shared_ptr<const RowSet>;
+
+bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_list(); }
+
+class QueryEvaluator {
+ public:
+  // `conditions` are those of the query that the view does not meet already.
+  QueryEvaluator(Context& context, const Query& query, TableView view,
+                 std::span<const NodePtr> conditions)
+      : context_(context),
+        query_(query),
+        conditions_(conditions),
+        view_(std::move(view)),
+        rows_(view_.rows) {}
+
+  absl::StatusOr<Term> Run() {
+    TS_RETURN_IF_ERROR(CheckRows(view_));
+    const bool reads = query_.verb == Query::Verb::kSelect || query_.is_exec();
+    for (size_t i = 0; i < conditions_.size(); ++i) {
+      if (reads && i + 1 == conditions_.size()) {
+        TS_ASSIGN_OR_RETURN(std::optional<Term> done, AggregateFiltered(*conditions_[i]));
+        if (done.has_value()) return *std::move(done);
+      }
+      TS_RETURN_IF_ERROR(Apply(*conditions_[i]));
+    }
+    const LeftRows left{rows_, symbols_};
+    if (query_.verb == Query::Verb::kUpdate) return UpdateTable(context_, query_, view_, left);
+    if (query_.verb == Query::Verb::kDelete) return DeleteFromTable(context_, query_, view_, left);
+    if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
+    TS_RETURN_IF_ERROR(MergeSymbols());
+    TS_RETURN_IF_ERROR(ApplyOrderAndLimit());
+    if (query_.grouped) return Grouped();
+    return query_.is_exec() ? Exec() : query_.distinct ? SelectDistinct() : Select();
+  }
+
+ private:
+  // Evaluates a node with the columns at `rows` in scope.
+  absl::StatusOr<Term> EvaluateAt(const Node& node, const SharedRows& rows) {
+    const Scope scope{&view_, rows};
+    Context inner = context_.Inside(scope);
+    return EvaluateNode(inner, node);
+  }
+
+  // Conditions leave fewer rows in `rows_` or `symbols_`.
+  absl::Status Apply(const Node& condition);
+  absl::StatusOr<bool> ApplyToColumn(const Node& condition);
+  absl::StatusOr<bool> ApplyToTimeOfDay(const Node& condition);
+  absl::StatusOr<bool> ApplyConstant(size_t column, Condition condition, const Value& constant);
+  absl::Status KeepFlagged(Term flags);
+  absl::StatusOr<std::optional<Term>> AggregateFiltered(const Node& condition);
+  absl::Status MergeSymbols() { return LeftRows{rows_, symbols_}.Merge(context_.budget); }
+  void KeepRows(RowSet rows) { rows_ = std::make_shared<const RowSet>(std::move(rows)); }
+  struct Part {
+    size_t skip, take;
+  };
+  absl::StatusOr<Part> LimitOf(size_t count);
+  absl::Status ApplyOrderAndLimit();
+  absl::Status Order(const Part& part);
+  // The column that a node is nothing but a name of.
+  std::optional<size_t> PlainColumn(const Node& node) const { return ColumnNamed(node, view_); }
+
+  absl::StatusOr<Term> Select();
+  absl::StatusOr<Term> SelectDistinct();
+  absl::StatusOr<Term> SelectPlain() const;
+  absl::StatusOr<Term> SelectOf(std::vector<Value> columns);
+  Term ExecOf(std::vector<Value> values) const;
+  absl::StatusOr<Term> Exec();
+  absl::StatusOr<Term> ExecLast() const;
+  absl::StatusOr<Term> Grouped();
+  absl::StatusOr<std::vector<Value>> ColumnsOverGroups(Groups& groups);
+  absl::StatusOr<Term> LastRows(Groups& groups, std::vector<std::string> key_names);
+  absl::StatusOr<Term> GroupedExec(Groups& groups, const std::vector<std::string>& key_names);
+
+  Context& context_;
+  const Query& query_;
+  const std::span<const NodePtr> conditions_;
+  TableView view_;                     // select[>column] replaces it by its rows in order.
+  SharedRows rows_;                    // That the conditions so far left; or if there are
+  std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
+};
+
+// A condition that a kernel knows. false: none does.
+absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition condition,
+                                                   const Value& constant) {
+  if (symbols_.has_value()) {
+    TS_ASSIGN_OR_RETURN(
+        std::optional<SymbolRows> cut,
+        FilterTimes(*symbols_, view_, column, condition, constant, context_.budget));
+    if (cut.has_value()) {
+      symbols_ = std::move(cut);
+      return true;
+    }
+    TS_RETURN_IF_ERROR(MergeSymbols());
+  } else {
+    TS_ASSIGN_OR_RETURN(std::optional<SymbolRows> of_symbols,
+                        FilterToSymbols(view_, column, rows_, condition, constant));
+    if (of_symbols.has_value()) {
+      symbols_ = std::move(of_symbols);
+      return true;
+    }
+  }
+  TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
+                      Filter(view_, column, *rows_, condition, constant, context_.budget));
+  if (kept.has_value()) KeepRows(*std::move(kept));
+  return kept.has_value();
+}
+
+// `column op right` by a kernel where there is one: the right side is evaluated once, and as long
+// as it does not go with the rows one by one it is a constant. false: it is of another form.
+absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
+  const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
+  if (condition.kind != Node::Kind::kApply || condition.children.size() != 3 ||
+      std::ranges::any_of(condition.children, is_missing)) {
+    return false;
+  }
+  const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
+  const std::optional<size_t> column = PlainColumn(*condition.children[1]);
+  if (!kind.has_value() || !column.has_value()) return false;
+  if (!IsOfNoRows(*condition.children[2], view_)) TS_RETURN_IF_ERROR(MergeSymbols());
+  TS_ASSIGN_OR_RETURN(Term right, EvaluateAt(*condition.children[2], rows_));
+  if (auto* slice = std::get_if<Slice>(&right);
+      slice != nullptr && kind->kind == Condition::Kind::kIn) {
+    TS_ASSIGN_OR_RETURN(right, Materialise(*slice, context_.budget));
+  }
+  TS_RETURN_IF_ERROR(view_.columns[*column].Open(context_.budget));
+  if (const auto* constant = std::get_if<Value>(&right)) {
+    TS_ASSIGN_OR_RETURN(const bool done, ApplyConstant(*column, *kind, *constant));
+    if (done) return true;
+  }
+  TS_RETURN_IF_ERROR(MergeSymbols());
+  TS_ASSIGN_OR_RETURN(Column left, view_.columns[*column].Get(context_.budget));
+  Term args[] = {Slice{std::move(left), rows_}, std::move(right)};
+  TS_ASSIGN_OR_RETURN(Term flags, query::Apply(context_, *condition.children[0]->function, args));
+  TS_RETURN_IF_ERROR(KeepFlagged(std::move(flags)));
+  return true;
+}
+
+// `time.minute op right` on rows of symbols out of an index, as far as it is a search.
+absl::StatusOr<bool> QueryEvaluator::ApplyToTimeOfDay(const Node& condition) {
+  if (!symbols_.has_value()) return false;
+  const std::optional<TimeOfDayCondition> found = TimeOfDayConditionOf(condition, view_);
+  if (!found.has_value()) return false;
+  TS_RETURN_IF_ERROR(view_.columns[found->column].Open(context_.budget));
+  TS_ASSIGN_OR_RETURN(const Term right, EvaluateAt(*found->right, rows_));
+  const auto* const constant = std::get_if<Value>(&right);
+  if (constant == nullptr) return false;
+  TS_ASSIGN_OR_RETURN(std::optional<SymbolRows> cut,
+                      FilterTimesOfDay(*symbols_, view_, found->column, found->part,
+                                       found->condition, *constant, context_.budget));
+  if (!cut.has_value()) return false;
+  symbols_ = std::move(cut);
+  return true;
+}
+
+absl::Status QueryEvaluator::KeepFlagged(Term term) {
+  TS_ASSIGN_OR_RETURN(const Value flags, ToValue(std::move(term), context_.budget));
+  TS_RETURN_IF_ERROR(context_.budget.Charge(rows_->count(), sizeof(uint32_t)));
+  TS_ASSIGN_OR_RETURN(RowSet kept, Keep(*rows_, flags));
+  KeepRows(std::move(kept));
+  return absl::OkStatus();
+}
+
+absl::Status QueryEvaluator::Apply(const Node& condition) {
+  TS_ASSIGN_OR_RETURN(bool done, ApplyToColumn(condition));
+  if (done) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(done, ApplyToTimeOfDay(condition));
+  if (done) return absl::OkStatus();
+  TS_RETURN_IF_ERROR(MergeSymbols());
+  TS_ASSIGN_OR_RETURN(Term flags, EvaluateAt(condition, rows_));
+  return KeepFlagged(std::move(flags));
+}
+
+// The whole answer, if what is left is aggregates over the rows that pass the last condition.
+absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node& condition) {
+  constexpr size_t kRowsMin = size_t{1} << 16;  // Fewer are in the cache anyway.
+  if (query_.grouped || query_.distinct || query_.limit != nullptr || query_.order != nullptr ||
+      query_.columns.empty() || symbols_.has_value() || !rows_->is_range() ||
+      rows_->count() < kRowsMin || condition.kind != Node::Kind::kApply ||
+      condition.children.size() != 3 ||
+      std::ranges::any_of(condition.children,
+                          [](const NodePtr& child) { return child == nullptr; })) {
+    return std::nullopt;
+  }
+  const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
+  const std::optional<size_t> column = PlainColumn(*condition.children[1]);
+  if (!kind.has_value() || !column.has_value() || !IsOfNoRows(*condition.children[2], view_) ||
+      !IsFixedWidth(view_.columns[*column].type())) {
+    return std::nullopt;
+  }
+  TS_ASSIGN_OR_RETURN(const Term right, EvaluateAt(*condition.children[2], rows_));
+  const auto* const constant = std::get_if<Value>(&right);
+  if (constant == nullptr) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(const Column filtered, view_.columns[*column].Get(context_.budget));
+  const std::optional<RangeFilter> filter =
+      RangeFilter::Make(filtered, *rows_, *kind, *constant, context_.budget);
+  if (!filter.has_value()) return std::nullopt;
+  std::vector<const Node*> nodes;
+  for (const NamedNode& each : query_.columns) nodes.push_back(each.node.get());
+  TS_ASSIGN_OR_RETURN(std::optional<std::vector<Value>> values,
+                      EvaluateOverFiltered(context_, Scope{&view_, rows_}, *filter, nodes));
+  if (!values.has_value()) return std::nullopt;
+  if (query_.is_exec()) return ExecOf(*std::move(values));
+  TS_ASSIGN_OR_RETURN(Term table, SelectOf(*std::move(values)));
+  return table;
+}
+
+// select[n]: the first n rows, the last ones for a negative n; select[m n]: n rows from row m on.
+absl::StatusOr<QueryEvaluator::Part> QueryEvaluator::LimitOf(size_t count) {
+  if (query_.limit == nullptr) return Part{0, count};
+  TS_ASSIGN_OR_RETURN(const Value limit, EvaluateToValue(context_, *query_.limit));
+  if (limit.type() != Type::kLong) return TypeError("select[{}]", NameOf(limit.type()));
+  const std::span<const int64_t> numbers = limit.span<int64_t>();
+  if (numbers.size() == 2 && !limit.is_atom() && numbers[0] >= 0 && numbers[1] >= 0) {
+    const size_t skip = std::min(count, static_cast<size_t>(numbers[0]));
+    return Part{skip, std::min(count - skip, static_cast<size_t>(numbers[1]))};
+  }
+  if (numbers.size() != 1) return LengthError("select[] of {} numbers", numbers.size());
+  if (numbers[0] >= 0) return Part{0, std::min(count, static_cast<size_t>(numbers[0]))};
+  const size_t wanted = std::min(count, size_t{0} - static_cast<size_t>(numbers[0]));
+  return Part{count - wanted, wanted};
+}
+
+absl::Status QueryEvaluator::ApplyOrderAndLimit() {
+  if (query_.limit == nullptr && query_.order == nullptr) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const Part part, LimitOf(rows_->count()));
+  if (query_.order != nullptr) return Order(part);
+  rows_ = std::make_shared<const RowSet>(rows_->Slice(part.skip, part.take));
+  return absl::OkStatus();
+}
+
+bool NamesRowNumber(const Node& node) {
+  if (node.kind == Node::Kind::kName) return node.name == "i";
+  return std::ranges::any_of(node.children, [](const NodePtr& child) {
+    return child != nullptr && NamesRowNumber(*child);
+  });
+}
+
+// A part of the rows in order becomes the table that columns are taken from: gathered only as far
+// as they are named, and only that part.
+absl::Status QueryEvaluator::Order(const Part& part) {
+  if (query_.grouped) return NyiError("select[;>] by");
+  for (const NamedNode& column : query_.columns) {
+    if (NamesRowNumber(*column.node) && view_.Find("i") < 0) return NyiError("i in select[;>]");
+  }
+  TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*query_.order, rows_));
+  if (!std::holds_alternative<Slice>(term)) {
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
+    if (!IsVectorOrList(value)) return TypeError("an order by a {}", NameOf(value.type()));
+    term = Slice::Of(std::move(value));
+  }
+  const auto& by = std::get<Slice>(term);
+  if (by.count() != rows_->count()) {
+    return LengthError("an order by {} items of {} rows", by.count(), rows_->count());
+  }
+  const Direction direction = query_.descending ? Direction::kDescending : Direction::kAscending;
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions,
+                      Grade(std::span(&by, 1), direction, context_.budget, part.skip + part.take));
+  positions.erase(positions.begin(), positions.begin() + static_cast<ptrdiff_t>(part.skip));
+  view_.rows = rows_;
+  TS_ASSIGN_OR_RETURN(view_, RowsInOrder(view_, std::move(positions), context_.budget));
+  rows_ = view_.rows;
+  return absl::OkStatus();
+}
+
+// Columns as they are, under their own or other names: nothing is copied.
+absl::StatusOr<Term> QueryEvaluator::SelectPlain() const {
+  TableView result;
+  result.rows = rows_;
+  UniqueNames unique;
+  for (const NamedNode& column : query_.columns) {
+    result.names.push_back(unique.Next(column.name));
+    result.columns.push_back(view_.columns[*PlainColumn(*column.node)]);
+  }
+  return result;
+}
+
+absl::StatusOr<Term> QueryEvaluator::Select() {
+  if (query_.columns.empty()) {
+    TableView result = view_;
+    result.rows = rows_;
+    result.stored = nullptr;  // In what was selected `i` counts all rows.
+    return result;
+  }
+  const bool plain = std::ranges::all_of(query_.columns, [&](const NamedNode& column) {
+    return PlainColumn(*column.node).has_value();
+  });
+  if (plain) return SelectPlain();
+
+  std::vector<Value> columns;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
+    TS_ASSIGN_OR_RETURN(columns.emplace_back(), ToValue(std::move(term), context_.budget));
+  }
+  return SelectOf(std::move(columns));
+}
+
+absl::StatusOr<Term> QueryEvaluator::SelectOf(std::vector<Value> columns) {
+  std::vector<std::string> names;
+  UniqueNames unique;
+  std::optional<size_t> rows;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const NamedNode& column = query_.columns[i];
+    const Value& value = columns[i];
+    if (!IsVectorOrList(value) && !value.is_atom()) {
+      return TypeError("column {} is a {}", column.name, NameOf(value.type()));
+    }
+    if (IsVectorOrList(value)) {
+      if (rows.has_value() && *rows != value.count()) {
+        return LengthError("column {} has {} items, others {}", column.name, value.count(), *rows);
+      }
+      rows = value.count();
+    }
+    names.push_back(unique.Next(column.name));
+  }
+  for (Value& column : columns) {
+    if (!column.is_atom()) continue;  // An atom goes with every row; with atoms only there is one.
+    TS_RETURN_IF_ERROR(context_.budget.Charge(rows.value_or(1), 16));
+    column = Repeat(column, rows.value_or(1));
+  }
+  return ViewOf(std::move(names), std::move(columns));
+}
+
+absl::StatusOr<Term> QueryEvaluator::SelectDistinct() {
+  TS_ASSIGN_OR_RETURN(Term term, Select());
+  TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(std::get<TableView>(term), context_.budget));
+  return rows;
+}
+
+absl::StatusOr<Term> QueryEvaluator::ExecLast() const {
+  TableView at_rows = view_;
+  at_rows.rows = rows_;
+  TS_ASSIGN_OR_RETURN(Value row,
+                      RowAt(at_rows, rows_->count() == 0 ? kNoItem : rows_->count() - 1));
+  return row;
+}
+
+// One column without a name is its value, several are a dictionary.
+absl::StatusOr<Term> QueryEvaluator::Exec() {
+  if (query_.columns.empty()) return ExecLast();
+  if (query_.columns.size() == 1 && !query_.columns[0].named) {
+    return EvaluateAt(*query_.columns[0].node, rows_);
+  }
+  std::vector<Value> values;
+  for (const NamedNode& column : query_.columns) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*column.node, rows_));
+    TS_ASSIGN_OR_RETURN(values.emplace_back(), ToValue(std::move(term), context_.budget));
+  }
+  return ExecOf(std::move(values));
+}
+
+Term QueryEvaluator::ExecOf(std::vector<Value> values) const {
+  if (query_.columns.size() == 1 && !query_.columns[0].named) return std::move(values[0]);
+  UniqueNames unique;
+  SymbolVector keys;
+  for (const NamedNode& column : query_.columns) keys.push_back(unique.Next(column.name));
+  return Value::Dict(Value::Symbols(std::move(keys)), Collapse(std::move(values)));
+}
+
+absl::StatusOr<std::vector<Value>> QueryEvaluator::ColumnsOverGroups(Groups& groups) {
+  std::vector<const Node*> nodes;
+  for (const NamedNode& column : query_.columns) nodes.push_back(column.node.get());
+  return EvaluateOverGroups(context_, Scope{&view_, rows_}, groups, nodes);
+}
+
+// `select by k`: the last row of each group.
+absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::string> key_names) {
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> last,
+                      LastRowsOf(*rows_, groups, context_.budget));
+  std::vector<std::string> names = std::move(key_names);
+  std::vector<Value> columns = groups.keys();
+  std::vector<ColumnCopy> copies;
+  std::vector<size_t> copied;  // Which of the columns they become.
+  for (size_t i = 0; i < view_.columns.size(); ++i) {
+    if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
+    TS_ASSIGN_OR_RETURN(Column whole, view_.columns[i].Get(context_.budget));
+    names.push_back(view_.names[i]);
+    if (IsFixedWidth(whole.type())) {
+      copied.push_back(columns.size());
+      copies.emplace_back(std::move(whole), last);
+      columns.emplace_back();
+    } else {
+      TS_ASSIGN_OR_RETURN(columns.emplace_back(), GatherRows(whole, last, context_.budget));
+    }
+  }
+  TS_RETURN_IF_ERROR(CopyAll(copies, context_.budget));
+  for (size_t i = 0; i < copies.size(); ++i) columns[copied[i]] = std::move(copies[i]).Finish();
+  TableView result = ViewOf(std::move(names), std::move(columns));
+  result.key_columns = groups.keys().size();
+  return result;
+}
+
+// The columns of a phrase as the half of a dictionary: one without a name as it is, else a table.
+Value HalfOf(const std::vector<NamedNode>& phrase, const std::vector<std::string>& names,
+             std::vector<Value> columns) {
+  if (phrase.size() == 1 && !phrase[0].named) return std::move(columns.front());
+  SymbolVector unique;
+  for (const std::string& name : names) unique.push_back(name);
+  return Value::Table(std::move(unique), std::move(columns));
+}
+
+// exec x by k: a dictionary of keys to values; several columns or a named one are a table on their
+// side.
+absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
+                                                 const std::vector<std::string>& key_names) {
+  if (query_.columns.empty()) return NyiError("exec by without columns");
+  std::vector<std::string> names;
+  UniqueNames unique;
+  for (const NamedNode& column : query_.columns) names.push_back(unique.Next(column.name));
+  TS_ASSIGN_OR_RETURN(std::vector<Value> columns, ColumnsOverGroups(groups));
+  return Value::Dict(HalfOf(query_.groups, key_names, groups.keys()),
+                     HalfOf(query_.columns, names, std::move(columns)));
+}
+
+absl::StatusOr<Term> QueryEvaluator::Grouped() {
+  std::vector<std::string> names;
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups,
+                      MakeGroups(context_, query_.groups, view_, LeftRows{rows_, symbols_}, names));
+  if (query_.is_exec()) return GroupedExec(*groups, names);
+  if (query_.distinct) return NyiError("select distinct by");
+  if (query_.columns.empty()) return LastRows(*groups, std::move(names));
+
+  std::vector<Value> columns = groups->keys();
+  std::vector<std::string> value_names;
+  UniqueNames unique;
+  for (const NamedNode& column : query_.columns) {
+    const std::string name = unique.Next(column.name);
+    if (std::ranges::find(names, name) != names.end()) {
+      return QError(absl::StatusCode::kInvalidArgument,
+                    fmt::format("dup names for cols/groups {}", name), "name one of them");
+    }
+    value_names.push_back(name);
+  }
+  TS_ASSIGN_OR_RETURN(std::vector<Value> values, ColumnsOverGroups(*groups));
+  std::ranges::move(values, std::back_inserter(columns));
+  const size_t key_columns = names.size();
+  names.insert(names.end(), value_names.begin(), value_names.end());
+  TableView result = ViewOf(std::move(names), std::move(columns));
+  result.key_columns = key_columns;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source) {
+  return QueryEvaluator(context, query, std::move(source), query.conditions).Run();
+}
+
+absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
+  std::optional<std::string> variable;
+  const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
+  if (changes) {
+    TS_ASSIGN_OR_RETURN(variable, VariableToChange(context, *query.source));
+  }
+  // What is changed has all its rows, whichever partitions the conditions leave.
+  const std::shared_ptr<const StoredTable> stored =
+      changes ? nullptr : StoredSource(context, *query.source);
+  if (stored != nullptr) {
+    TS_ASSIGN_OR_RETURN(PrunedParts pruned, PruneParts(context, stored, query.conditions));
+    return QueryEvaluator(context, query, ViewOf(std::move(pruned.parts)),
+                          std::span(query.conditions).subspan(pruned.conditions))
+        .Run();
+  }
+  TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(source)));
+  TS_ASSIGN_OR_RETURN(Term result, EvaluateQueryOver(context, query, std::move(view)));
+  if (!variable.has_value()) return result;
+  TS_RETURN_IF_ERROR(AssignName(context, *variable, std::move(result)));
+  return Term(Value::Symbol(*variable));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,225 @@
+#include "query/language/variables.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/function_value.h"
+#include "query/language/functions.h"
+
+namespace tickstack::query {
+namespace {
+
+// A lambda takes about so much for each of its nodes.
+constexpr size_t kNodeBytes = 256;
+// Names are compared with each other, so their number must not be the sender's choice.
+constexpr size_t kMaxVariables = 1000;
+
+// Adds up what is there, block by block; `stack` if a value is too deep.
+class Count {
+ public:
+  explicit Count(bool as_gathered) : as_gathered_(as_gathered) {}
+  absl::Status Add(const Value& value, int depth = 0);
+  absl::Status Add(const Term& term);
+  const Budget::Amount& amount() const { return amount_; }
+
+ private:
+  absl::Status Add(const ViewColumn& column);
+  absl::Status Add(const Function& function);
+  void AddBlock(size_t bytes) {
+    amount_.bytes += bytes;
+    if (bytes < kLargeBlockBytes) amount_.dram_bytes += bytes;
+  }
+  void AddDram(size_t bytes) {
+    amount_.bytes += bytes;
+    amount_.dram_bytes += bytes;
+  }
+
+  const bool as_gathered_;
+  Budget::Amount amount_;
+};
+
+absl::Status Count::Add(const Value& value, int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (value.is_list()) {
+    AddDram(sizeof(Value));
+    for (const Value& item : value.items()) TS_RETURN_IF_ERROR(Add(item, depth + 1));
+    return absl::OkStatus();
+  }
+  if (value.is_dict() || value.is_table()) {
+    AddDram(sizeof(Value));
+    TS_RETURN_IF_ERROR(Add(value.keys(), depth + 1));
+    return Add(value.values(), depth + 1);
+  }
+  AddBlock(ApproximateBytes(value));
+  return absl::OkStatus();
+}
+
+absl::Status Count::Add(const ViewColumn& column) {
+  const Column* const gathered = column.gathered();
+  if (gathered != nullptr && gathered->value() != nullptr) return Add(*gathered->value());
+  if (as_gathered_ && column.is_deferred()) {
+    const Type type = column.type();
+    AddBlock(column.rows() * (IsFixedWidth(type) ? WidthOf(type) : sizeof(Value)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Count::Add(const Function& function) {
+  AddDram(sizeof(Term));
+  if (const auto* lambda = std::get_if<std::shared_ptr<const Lambda>>(&function)) {
+    AddDram((*lambda)->source.size() + (*lambda)->nodes * kNodeBytes);
+  } else if (const auto* projection = std::get_if<std::shared_ptr<const Projection>>(&function)) {
+    TS_RETURN_IF_ERROR(Add((*projection)->function));
+    for (const std::optional<Term>& arg : (*projection)->args) {
+      if (arg.has_value()) TS_RETURN_IF_ERROR(Add(*arg));
+    }
+  } else if (const auto* derived = std::get_if<std::shared_ptr<const Derived>>(&function)) {
+    return Add((*derived)->inner);
+  } else if (const auto* composed = std::get_if<std::shared_ptr<const Composition>>(&function)) {
+    TS_RETURN_IF_ERROR(Add((*composed)->outer));
+    return Add((*composed)->inner);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Count::Add(const Term& term) {
+  if (const auto* value = std::get_if<Value>(&term)) return Add(*value);
+  if (const auto* function = std::get_if<Function>(&term)) return Add(*function);
+  AddDram(sizeof(Term));
+  if (const auto* slice = std::get_if<Slice>(&term)) {
+    const Value* const value = slice->column.value();
+    return value == nullptr ? absl::OkStatus() : Add(*value);
+  }
+  for (const ViewColumn& column : std::get<TableView>(term).columns) {
+    TS_RETURN_IF_ERROR(Add(column));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Budget::Amount> CheckedBytes(const Term& term, bool as_gathered) {
+  Count count(as_gathered);
+  TS_RETURN_IF_ERROR(count.Add(term));
+  return count.amount();
+}
+
+absl::StatusOr<Term> Shared(Term term, Budget& budget) {
+  auto* value = std::get_if<Value>(&term);
+  if (value == nullptr) return term;
+  if (value->is_vector() || value->is_list()) return Term(Slice::Of(std::move(*value)));
+  if (value->is_table() || value->is_keyed_table()) {
+    TS_ASSIGN_OR_RETURN(TableView view, ViewOf(std::move(*value)));
+    return Term(std::move(view));
+  }
+  if (value->is_function() && !value->is_null()) {
+    TS_ASSIGN_OR_RETURN(Function function, FunctionOf(*value, budget));
+    return Term(std::move(function));
+  }
+  return term;
+}
+
+absl::Status HeldTerm::Set(Term term) {
+  TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(term, true));
+  budget_.LetGo(std::exchange(bytes_, {}));
+  TS_RETURN_IF_ERROR(budget_.Hold(bytes));
+  bytes_ = bytes;
+  term_ = std::move(term);
+  return absl::OkStatus();
+}
+
+Frame::~Frame() {
+  for (const Variable& variable : variables_) budget_.LetGo(variable.held_bytes);
+}
+
+bool Frame::IsLocal(std::string_view name) const {
+  if (lambda_ == nullptr) return false;
+  const Lambda& lambda = **lambda_;
+  return std::ranges::find(lambda.parameters, name) != lambda.parameters.end() ||
+         std::ranges::find(lambda.locals, name) != lambda.locals.end();
+}
+
+Frame::Variable* Frame::FindVariable(std::string_view name) {
+  const auto found = std::ranges::find(variables_, name, &Variable::name);
+  return found == variables_.end() ? nullptr : &*found;
+}
+
+const Term* Frame::Find(std::string_view name) const {
+  const auto found = std::ranges::find(variables_, name, &Variable::name);
+  return found == variables_.end() || !found->term.has_value() ? nullptr : &*found->term;
+}
+
+absl::Status Frame::Assign(std::string_view name, Term term) {
+  TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(term, true));
+  TS_ASSIGN_OR_RETURN(term, Shared(std::move(term), budget_));
+  if (FindVariable(name) == nullptr && variables_.size() == kMaxVariables) {
+    return LimitError("more than {} variables", kMaxVariables);
+  }
+  if (FindVariable(name) == nullptr) variables_.push_back({std::string(name), std::nullopt, {}});
+  Variable& variable = *FindVariable(name);
+  // What it held before is still there until it is replaced, but nobody keeps both.
+  budget_.LetGo(std::exchange(variable.held_bytes, {}));
+  variable.term.reset();
+  TS_RETURN_IF_ERROR(budget_.Hold(bytes));
+  variable.held_bytes = bytes;
+  variable.term = std::move(term);
+  return absl::OkStatus();
+}
+
+absl::Status Frame::Bind(std::string_view name, Term term) {
+  const auto* const view = std::get_if<TableView>(&term);
+  const bool grows =
+      view != nullptr && std::ranges::any_of(view->columns, &ViewColumn::is_deferred);
+  if (grows) return Assign(name, std::move(term));
+  TS_ASSIGN_OR_RETURN(term, Shared(std::move(term), budget_));
+  variables_.push_back({std::string(name), std::move(term), {}});
+  return absl::OkStatus();
+}
+
+std::optional<Term> Frame::Take(std::string_view name) {
+  Variable* const variable = FindVariable(name);
+  return variable == nullptr ? std::nullopt : std::exchange(variable->term, std::nullopt);
+}
+
+bool Variables::Has(std::string_view name) const {
+  return (locals_ != nullptr && locals_->IsLocal(name)) || request_.Find(name) != nullptr;
+}
+
+Frame& Variables::FrameOf(std::string_view name) const {
+  return locals_ != nullptr && locals_->IsLocal(name) ? *locals_ : request_;
+}
+
+absl::StatusOr<std::optional<Term>> Variables::Find(std::string_view name, Budget& budget) const {
+  const bool local = locals_ != nullptr && locals_->IsLocal(name);
+  const Term* const term = local ? locals_->Find(name) : request_.Find(name);
+  // A local that was not assigned yet is the empty list, as in q.
+  if (term == nullptr) return local ? std::optional<Term>(Value::List({})) : std::nullopt;
+  if (const auto* value = std::get_if<Value>(term); value != nullptr && value->is_dict()) {
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(*value)));
+  }
+  return std::optional<Term>(*term);
+}
+
+absl::Status CannotAssign(std::string_view name) {
+  return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", name),
+                "what the process has cannot be changed by a request");
+}
+
+absl::Status AssignName(Context& context, std::string_view name, Term term) {
+  Frame* const locals = context.variables.locals();
+  if (locals != nullptr && locals->IsLocal(name)) {
+    return locals->Assign(name, std::move(term));
+  }
+  if (name.find('.') != std::string_view::npos) return NyiError(fmt::format("{}:", name));
+  Environment& environment = context.environment;
+  if (FindBuiltin(name) != nullptr || IsReservedWord(name) ||
+      environment.FindTable(name).has_value() || environment.FindStored(name) != nullptr ||
+      environment.FindValue(name).has_value()) {
+    return CannotAssign(name);
+  }
+  return context.variables.request().Assign(name, std::move(term));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,129 @@
+#pragma once
+
+// The names that a request assigns. They end with it: nothing outlives a request, and nothing that
+// the process has can be changed by one.
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "query/language/term.h"
+
+namespace tickstack::query {
+
+// What it costs to have a term: the bytes of its values, its parsed statements. Captured and stored
+// columns are not the request's. Of columns that nobody has gathered yet, `as_gathered` says
+// whether they count as if somebody had: who keeps them while temporaries are given back asks so.
+//
+// Errors: `stack` for lists in lists more than kMaxListDepth deep: whoever keeps a value for a
+// later step asks, so that no loop builds one that is too deep to be walked. Cost:   a step for
+// each item of a list.
+absl::StatusOr<Budget::Amount> CheckedBytes(const Term& term, bool as_gathered = false);
+
+// A term as who uses it several times keeps it: what is large is shared, so that to copy the term
+// is cheap; what stands for a function is one.
+absl::StatusOr<Term> Shared(Term term, Budget& budget);
+
+// Calls f(), gives back what it charged, and charges its result alone: for a step whose temporaries
+// are gone when it ends.
+template <typename F>
+absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
+  absl::StatusOr<Term> result = [&] {
+    const Budget::Temporaries temporaries(budget);
+    return f();
+  }();
+  TS_RETURN_IF_ERROR(result.status());
+  TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(*result));
+  TS_RETURN_IF_ERROR(budget.Charge(bytes));
+  return result;
+}
+
+// A term that a loop replaces again and again, charged as long as it is kept.
+class HeldTerm {
+ public:
+  explicit HeldTerm(Budget& budget) : budget_(budget) {}
+  ~HeldTerm() { budget_.LetGo(bytes_); }
+  HeldTerm(const HeldTerm&) = delete;
+  HeldTerm& operator=(const HeldTerm&) = delete;
+
+  absl::Status Set(Term term);
+  const Term& term() const { return term_; }
+  Term Release() && { return std::move(term_); }
+
+ private:
+  Budget& budget_;
+  Term term_ = Value();
+  Budget::Amount bytes_;
+};
+
+// Variables of one lambda call, or those of the request, which lambdas see as well.
+class Frame {
+ public:
+  // `lambda` is nullptr for those of the request; else it lives as long as the frame.
+  Frame(Budget& budget, const std::shared_ptr<const Lambda>* lambda)
+      : budget_(budget), lambda_(lambda) {}
+  ~Frame();
+  Frame(const Frame&) = delete;
+  Frame& operator=(const Frame&) = delete;
+
+  const std::shared_ptr<const Lambda>* lambda() const { return lambda_; }
+  bool IsLocal(std::string_view name) const;  // A parameter, or assigned somewhere in the lambda.
+  const Term* Find(std::string_view name) const;  // nullptr: not assigned yet.
+  // Keeps the term, charged as long as it is kept. Errors: `limit`, and of CheckedBytes.
+  absl::Status Assign(std::string_view name, Term term);
+  // A parameter's argument, which is charged to who made it.
+  absl::Status Bind(std::string_view name, Term term);
+  // Takes a variable out to change it; its place stays, without a value.
+  std::optional<Term> Take(std::string_view name);
+
+  // What `:x` returned on its way out of the lambda.
+  std::optional<Term> returned;
+
+ private:
+  struct Variable {
+    std::string name;
+    std::optional<Term> term;
+    Budget::Amount held_bytes;
+  };
+  Variable* FindVariable(std::string_view name);
+
+  Budget& budget_;
+  const std::shared_ptr<const Lambda>* const lambda_;
+  std::vector<Variable> variables_;
+};
+
+// What names stand for at some point of an evaluation.
+class Variables {
+ public:
+  // Those of a request.
+  explicit Variables(Frame& request) : request_(request) {}
+  // Those inside of a lambda's call.
+  Variables(const Variables& outer, Frame& locals) : request_(outer.request_), locals_(&locals) {}
+
+  Frame& request() const { return request_; }
+  Frame* locals() const { return locals_; }  // nullptr: not in a lambda.
+  Frame& innermost() const { return locals_ != nullptr ? *locals_ : request_; }
+  bool Has(std::string_view name) const;
+  // Where a variable is that there is.
+  Frame& FrameOf(std::string_view name) const;
+  // A copy: cheap for vectors, lists and tables, which are shared; a dictionary is copied and
+  // charged. nullopt: there is no such variable.
+  absl::StatusOr<std::optional<Term>> Find(std::string_view name, Budget& budget) const;
+
+ private:
+  Frame& request_;
+  Frame* locals_ = nullptr;
+};
+
+// Assigns to a local if the lambda has one of that name, else to a variable of the request.
+// Errors: `assign: NAME` for what the process has or q reserves, `nyi` for names with a dot, and
+// those of Frame::Assign.
+absl::Status AssignName(Context& context, std::string_view name, Term term);
+absl::Status CannotAssign(std::string_view name);
+
+}  // namespace tickstack::query
