@@ -1,6 +1,7 @@
 #include "base/machine.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 #include "base/directory.h"
 
@@ -44,6 +46,13 @@ Machine ThisMachine() {
     }
   }
   return machine;
+}
+
+uint64_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return 0;
+  const rlim_t before = std::exchange(limit.rlim_cur, limit.rlim_max);
+  return ::setrlimit(RLIMIT_NOFILE, &limit) == 0 ? limit.rlim_max : before;
 }
 
 }  // namespace tickstack

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the machine is that a measurement was taken on.
+// What the machine is that a measurement was taken on, and what it lets this process have.
 
 #include <cstdint>
 #include <string>
@@ -19,6 +19,11 @@ struct Machine {
 
 // Reads /proc and /sys, some 0.1 ms; what they do not tell stays empty.
 Machine ThisMachine();
+
+// Lets this process open as many files and sockets as it may: raises the soft limit of descriptors,
+// 1,024 by tradition for the sake of select(2), which nothing here calls, to the hard one. Children
+// inherit it. Returns the limit.
+uint64_t RaiseDescriptorLimit();
 
 // What follows `key` and a colon in a file of such lines, as /proc has them; "" if no line does.
 std::string ProcField(const std::string& path, std::string_view key);

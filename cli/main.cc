@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
@@ -263,4 +264,7 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace tickstack
 
-int main(int argc, char** argv) { return tickstack::Main(argc, argv); }
+int main(int argc, char** argv) {
+  tickstack::RaiseDescriptorLimit();  // Before a thread starts.
+  return tickstack::Main(argc, argv);
+}

@@ -27,6 +27,9 @@
 namespace tickstack::wire {
 
 struct HttpOptions {
+  // What answers of one client may hold unread beside max_unsent_bytes.
+  static constexpr size_t kFreeUnsentBytes = size_t{64} << 10;
+
   size_t max_sessions = 256;                       // One more is closed at once.
   size_t max_request_bytes = size_t{1} << 20;      // Of a body or a frame; of a head, 64 KiB.
   size_t max_answer_bytes = size_t{64} << 20;      // Of an answer as the process gives it.

@@ -188,8 +188,9 @@ TEST_F(HttpGatewayTest, SessionsAreBounded) {
 
 TEST_F(HttpGatewayTest, AnswersBeyondTheBoundAreRefused) {
   ServerOptions options;
-  options.http_options.max_answer_bytes = 1000;
-  options.http_options.max_unsent_bytes = 300;
+  options.http_options.max_request_bytes = size_t{64} << 20;
+  options.http_options.max_answer_bytes = 20'000'000;
+  options.http_options.max_unsent_bytes = 16'000'000;
   Listen(options);
   const auto post = [](size_t bytes) {
     return fmt::format(
@@ -197,9 +198,18 @@ TEST_F(HttpGatewayTest, AnswersBeyondTheBoundAreRefused) {
         "\r\n\r\n{}",
         bytes, std::string(bytes, 'x'));
   };
-  EXPECT_THAT(Ask(post(2000)), StartsWith("HTTP/1.1 413 "));
-  EXPECT_THAT(Ask(post(500)), StartsWith("HTTP/1.1 503 ")) << "as if others were unread";
-  EXPECT_THAT(Ask(post(200)), StartsWith("HTTP/1.1 200 "));
+  EXPECT_THAT(Ask(post(21'000'000)), StartsWith("HTTP/1.1 413 "));
+  EXPECT_THAT(Ask(post(17'000'000)), StartsWith("HTTP/1.1 503 "));
+  Beside([&] {
+    RawClient unread(server_->port());
+    unread.Send(post(15'900'000));
+    EXPECT_THAT(unread.Receive(1), StartsWith("HTTP/1.1 200 "));
+    RawClient large(server_->port()), small(server_->port());
+    large.Send(post(200'000));
+    EXPECT_THAT(large.Receive(), StartsWith("HTTP/1.1 503 "));
+    small.Send(post(1000));
+    EXPECT_THAT(small.Receive(), StartsWith("HTTP/1.1 200 ")) << "whatever others do not read";
+  });
 }
 
 TEST_F(HttpGatewayTest, AServerThatEndsTakesItsSessionsAlong) {

@@ -188,7 +188,7 @@ class HttpSession final : public HttpClientSession {
     // Before any work is done: rendering takes the time of everybody who waits here.
     if (HasLeft()) return;
     const size_t bytes = question_.form == HttpForm::kPage ? 0 : EncodedBytes(answer).value_or(0);
-    if (sessions_.unsent_bytes + bytes > sessions_.options.max_unsent_bytes) return RefuseForNow();
+    if (!sessions_.HasRoom(0, bytes)) return RefuseForNow();
     std::string text;
     if (is_index_) {
       text = IndexText(answer);
@@ -208,9 +208,7 @@ class HttpSession final : public HttpClientSession {
           break;
       }
     }
-    if (sessions_.unsent_bytes + text.size() > sessions_.options.max_unsent_bytes) {
-      return RefuseForNow();
-    }
+    if (!sessions_.HasRoom(0, text.size())) return RefuseForNow();
     Respond(http::status::ok, std::move(text));
   }
 

@@ -67,6 +67,13 @@ class HttpSessions {
     return options.idle_timeout + std::chrono::milliseconds(bytes / 100);
   }
 
+  // Whether a client that holds `held` unread bytes may have so many more. A little always passes:
+  // clients that do not read then keep nobody else from asking.
+  bool HasRoom(size_t held, size_t bytes) const {
+    return held + bytes <= HttpOptions::kFreeUnsentBytes ||
+           unsent_bytes + bytes <= options.max_unsent_bytes;
+  }
+
   // Ends everything; runs until nothing is left, but for a second.
   void Close();
   void Run();

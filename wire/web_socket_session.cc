@@ -64,7 +64,7 @@ class WebSocketSession final : public HttpClientSession {
       owed_as_text_.pop_front();
     }
     // What all clients have not read is bounded together: whose answer would pass it has to go.
-    if (sessions_.unsent_bytes + message.body.size() > sessions_.options.max_unsent_bytes) {
+    if (!sessions_.HasRoom(unsent_bytes_, message.body.size())) {
       return End(websocket::close_code::try_again_later, "too much is unread, here or by others");
     }
     Send(as_text ? TextFrame(message) : BinaryFrame(message));

@@ -6,6 +6,7 @@ import http.client
 import io
 import json
 import pathlib
+import resource
 import socket
 import sys
 import time
@@ -36,7 +37,13 @@ class HttpTest(stack.StackTest):
 
     def setUp(self):
         super().setUp()
-        self.running = self.start_stack(CONFIG)
+        # As many machines have it: a soft limit that browsers and notebooks reach, a hard one far beyond.
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
+        try:
+            self.running = self.start_stack(CONFIG)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
         self.port = self.running.port("rdb")
 
     def ask(self, target, method="GET", body=None, headers=None, port=None):
@@ -166,6 +173,14 @@ class HttpTest(stack.StackTest):
             kind, frame = client.receive()
             name, table, rows = kdb_ipc.decode(frame[8:])
             self.assertEqual((BINARY, "upd", "trade"), (kind, name, table))
+
+    def test_more_clients_than_the_soft_limit_of_descriptors(self):
+        soft, hard = resource.prlimit(self.running.pid("rdb"), resource.RLIMIT_NOFILE)
+        self.assertEqual(hard, soft)
+        clients = [self.running.connect("rdb") for _ in range(300)]
+        self.assertEqual((200, "2\n"), self.query(".txt", "1+1")[::2])
+        for client in clients:
+            client.close()
 
     def test_it_can_be_switched_off(self):
         port = self.running.port("silent")
