@@ -1,5 +1,7 @@
 #include "query/kernels/literal.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <charconv>
 #include <cmath>
@@ -340,7 +342,10 @@ absl::StatusOr<Value> ParseNumbers(std::span<const std::string_view> texts) {
   std::vector<Word> words;
   words.reserve(texts.size());
   for (std::string_view text : texts) {
-    const std::optional<Word> word = ParseWord(text);
+    // A vector says once that it is of months, behind its last word.
+    const bool month = texts.back().ends_with('m') && text.size() == 7 && text[4] == '.';
+    const std::optional<Word> word =
+        month ? ParseDateWord(fmt::format("{}m", text)) : ParseWord(text);
     if (!word.has_value()) {
       return QError(absl::StatusCode::kInvalidArgument, text, "not a number");
     }

@@ -1,13 +1,20 @@
 #include "query/kernels/text_values.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
+#include "base/status.h"
 #include "base/time.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/kernels/date_texts.h"
 #include "query/kernels/literal.h"
 
 namespace tickstack::query {
@@ -33,29 +40,41 @@ bool IsNumber(std::string_view text) {
 
 // A number with its type's letter behind it, which makes it a literal of that type.
 std::optional<Value> ReadNumber(Type type, std::string_view text) {
+  if (const auto address = ReadInternetAddress(text); address && type == Type::kInt) {
+    return Value::Int(*address);
+  }
   if (!IsNumber(text)) return std::nullopt;
   std::string literal(text.starts_with('+') ? text.substr(1) : text);
   return ReadLiteral(type, literal + LetterOf(type));
 }
 
-std::optional<Value> ReadDate(std::string_view text) {
-  const std::optional<int32_t> days = ParseDate(text);
+absl::StatusOr<std::optional<Value>> ReadDate(std::string_view text) {
+  TS_ASSIGN_OR_RETURN(const std::optional<int32_t> days, ReadDateText(text));
   return days.has_value() ? std::optional(Value::Date(*days)) : std::nullopt;
 }
 
-std::optional<Value> ReadTimestamp(std::string_view text) {
-  const size_t between = text.find_first_of("DT ");
-  const std::optional<int32_t> days = ParseDate(text.substr(0, between));
+// An instant's date and, behind a letter, dash or blank, its time of day: `2013.10.07` and `09:30`.
+std::optional<std::pair<std::string, std::string>> CutInstant(std::string_view text) {
+  const size_t bytes = text.size() > 4 && (text[4] == '.' || text[4] == '-') ? 10 : 8;
+  const std::optional<int32_t> days = ParseDate(text.substr(0, bytes));
   if (!days.has_value()) return std::nullopt;
-  std::string literal = FormatDate(*days) + 'D';
-  if (between != std::string_view::npos) literal += text.substr(between + 1);
-  return ReadLiteral(Type::kTimestamp, literal);
+  text.remove_prefix(std::min(bytes, text.size()));
+  if (text.empty()) return std::pair(FormatDate(*days), std::string());
+  if (std::string_view("DT -").find(text[0]) == std::string_view::npos) return std::nullopt;
+  return std::pair(FormatDate(*days), WithColons(text.substr(1)));
+}
+
+std::optional<Value> ReadTimestamp(std::string_view text) {
+  if (const std::optional<int64_t> ns = ReadUnixSeconds(text)) return Value::Timestamp(*ns);
+  const auto cut = CutInstant(text);
+  if (!cut.has_value()) return std::nullopt;
+  return ReadLiteral(Type::kTimestamp, fmt::format("{}D{}", cut->first, cut->second));
 }
 
 // hh:mm:ss.fraction as whatever literal it is, in the unit of the type.
 std::optional<Value> ReadClock(Type type, std::string_view text) {
   const bool negative = text.starts_with('-');
-  std::string literal(text.substr(negative ? 1 : 0));
+  std::string literal = WithColons(text.substr(negative ? 1 : 0));
   if (literal.find('D') == std::string::npos) literal.insert(0, "0D");
   const std::optional<Value> span = ReadLiteral(Type::kTimespan, literal);
   if (!span.has_value()) return std::nullopt;
@@ -65,6 +84,55 @@ std::optional<Value> ReadClock(Type type, std::string_view text) {
                        : type == Type::kSecond ? kNsPerSecond
                                                : kNsPerSecond / 1000;
   return Value::Atom(type, static_cast<int32_t>(ns / unit));
+}
+
+// yyyy.mm, yyyy-mm or yyyymm.
+std::optional<Value> ReadMonth(std::string_view text) {
+  std::string literal(text);
+  if (literal.size() == 6) literal.insert(4, ".");
+  if (literal.size() == 7 && literal[4] == '-') literal[4] = '.';
+  return ReadLiteral(Type::kMonth, literal + 'm');
+}
+
+std::optional<Value> ReadDatetime(std::string_view text) {
+  const auto cut = CutInstant(text);
+  if (!cut.has_value()) return std::nullopt;
+  const std::string_view clock = cut->second.empty() ? "00:00" : std::string_view(cut->second);
+  return ReadLiteral(Type::kDatetime, fmt::format("{}T{}", cut->first, clock));
+}
+
+// Pairs of hexadecimal digits; false if there is anything else.
+bool ReadHex(std::string_view text, std::span<std::byte> bytes) {
+  if (text.size() != 2 * bytes.size()) return false;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    const char* begin = text.data() + 2 * i;
+    uint8_t byte = 0;
+    const auto [end, error] = std::from_chars(begin, begin + 2, byte, 16);
+    if (error != std::errc() || end != begin + 2) return false;
+    bytes[i] = std::byte{byte};
+  }
+  return true;
+}
+
+std::optional<Value> ReadByte(std::string_view text) {
+  std::byte byte{};
+  const std::string digits = text.size() == 1 ? fmt::format("0{}", text) : std::string(text);
+  if (!ReadHex(digits, std::span(&byte, 1))) return std::nullopt;
+  return Value::Byte(std::to_integer<uint8_t>(byte));
+}
+
+// 8-4-4-4-12 hexadecimal digits.
+std::optional<Value> ReadGuid(std::string_view text) {
+  constexpr size_t kDashes[] = {23, 18, 13, 8};
+  if (text.size() != 36) return std::nullopt;
+  std::string digits(text);
+  for (const size_t at : kDashes) {
+    if (digits[at] != '-') return std::nullopt;
+    digits.erase(at, 1);
+  }
+  Guid guid;
+  if (!ReadHex(digits, guid)) return std::nullopt;
+  return Value::Atom(Type::kGuid, guid);
 }
 
 }  // namespace
@@ -88,9 +156,10 @@ absl::StatusOr<Value> ReadText(Type type, std::string_view text) {
     case Type::kFloat:
       value = ReadNumber(type, text);
       break;
-    case Type::kDate:
-      value = ReadDate(text);
+    case Type::kDate: {
+      TS_ASSIGN_OR_RETURN(value, ReadDate(text));
       break;
+    }
     case Type::kTimestamp:
       value = ReadTimestamp(text);
       break;
@@ -99,6 +168,18 @@ absl::StatusOr<Value> ReadText(Type type, std::string_view text) {
     case Type::kSecond:
     case Type::kTime:
       value = ReadClock(type, text);
+      break;
+    case Type::kMonth:
+      value = ReadMonth(text);
+      break;
+    case Type::kDatetime:
+      value = ReadDatetime(text);
+      break;
+    case Type::kByte:
+      value = ReadByte(text);
+      break;
+    case Type::kGuid:
+      value = ReadGuid(text);
       break;
     default:
       return NyiError(fmt::format("a {} from text", NameOf(type)));
