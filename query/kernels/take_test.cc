@@ -30,6 +30,8 @@ TEST(Take, GivesItemsFromEitherEndAndGoesRound) {
       {"2#`a`b`c!1 2 3", "`a`b!1 2"},
       {"-2#`a`b`c!1 2 3", "`b`c!2 3"},
       {"`c`a#`a`b`c!1 2 3", "`c`a!3 1"},
+      {"`c`z#`a`b`c!1 2 3", "`c`z!3 0N"},
+      {"(enlist `z)#`a`b!(1;`x)", ",`z!,()"},
       {"2#select size from trade", "([]size:100 200i)"},
       {"-1#select size from trade", "([]size:,400i)"},
       {"3#([]a:1 2)", "([]a:1 2 1)"},

@@ -94,7 +94,7 @@ Result MakeDict(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
   for (const Value* side : {&x, &y}) {
     // With an atom on the left it is a function of the system, or keys a table in place.
-    if (!side->is_vector() && !side->is_list()) return NyiError("!");
+    if (!side->is_vector() && !side->is_list() && !side->is_table()) return NyiError("!");
   }
   if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
   return Value::Dict(std::move(x), std::move(y));

@@ -83,7 +83,8 @@ bool IsEntries(const Value& value) {
          value.keys().count() == value.values().count();
 }
 
-// The entries of a dictionary whose keys are among `keys`, or are not.
+// The entries of a dictionary whose keys are among `keys`, with nulls for those that it does not
+// have; or the entries whose keys are not.
 Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
   const size_t n = keys.is_atom() ? 1 : keys.count();
@@ -99,8 +100,10 @@ Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& bud
       found = kept ? matches(j, i) : matches(i, j);
       if (found && kept) positions.push_back(static_cast<uint32_t>(j));
     }
-    if (!found && !kept) positions.push_back(static_cast<uint32_t>(i));
-    if (!found && kept) return NyiError("# by a key that is not there");
+    if (!found) positions.push_back(kept ? kNoItem : static_cast<uint32_t>(i));
+  }
+  if (kept) {
+    return Value::Dict(keys.is_atom() ? Enlist(keys) : keys, TakeItems(dict.values(), positions));
   }
   return Value::Dict(TakeItems(dict.keys(), positions), TakeItems(dict.values(), positions));
 }

@@ -12,6 +12,7 @@
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
+#include "query/language/item_terms.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
 
@@ -59,7 +60,7 @@ absl::StatusOr<Term> EvaluateList(Context& context, const Node& node) {
   for (size_t i = items.size(); i > 0; --i) {
     TS_ASSIGN_OR_RETURN(items[i - 1], EvaluateToValue(context, *node.children[i - 1]));
   }
-  return Collapse(std::move(items));
+  return CollectItems(std::move(items), context.budget);
 }
 
 // Columns of one table literal: vectors of one count; atoms are repeated.

@@ -155,27 +155,36 @@ absl::StatusOr<Value> IndexByRows(const Value& dict, const Value& index, Budget&
   return wanted.one ? ItemAt(taken, 0) : taken;
 }
 
+// Where a dictionary's keys have the index, if it is one, or its items.
+struct KeyPositions {
+  ScratchVector<uint32_t> at;
+  bool one = false;
+};
+
+absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& keys, const Value& index,
+                                             Budget& budget) {
+  if (!keys.is_vector() && !keys.is_list())
+    return TypeError("a dictionary of {}", NameOf(keys.type()));
+  KeyPositions found;
+  found.one = index.is_atom() || !keys.is_vector();
+  if (!found.one && !index.is_vector()) return TypeError("a key that is no item");
+  for (size_t i = 0; i < (found.one ? 1 : index.count()); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
+    found.at.push_back(FindKey(keys, found.one ? index : ItemAt(index, i)));
+  }
+  return found;
+}
+
 absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& budget) {
   const Value &keys = dict.keys(), &values = dict.values();
   if (!(values.is_vector() || values.is_list()) || values.count() != keys.count()) {
     return TypeError("a dictionary that is no pair of lists");
   }
-  if (keys.is_table()) {
-    TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
-    return IndexByRows(dict, index, budget);
-  }
-  if (!keys.is_vector() && !keys.is_list())
-    return TypeError("a dictionary of {}", NameOf(keys.type()));
-  const bool one = index.is_atom() || !keys.is_vector();
-  if (!one && !index.is_vector()) return TypeError("a key that is no item");
   TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
-  ScratchVector<uint32_t> positions;
-  for (size_t i = 0; i < (one ? 1 : index.count()); ++i) {
-    TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
-    positions.push_back(FindKey(keys, one ? index : ItemAt(index, i)));
-  }
-  const Value taken = TakeItems(values, positions);
-  return one ? ItemAt(taken, 0) : taken;
+  if (keys.is_table()) return IndexByRows(dict, index, budget);
+  TS_ASSIGN_OR_RETURN(const KeyPositions found, PositionsOfKeys(keys, index, budget));
+  const Value taken = TakeItems(values, found.at);
+  return found.one ? ItemAt(taken, 0) : taken;
 }
 
 // Rows of a table by number, kNoItem for those that are not there.
@@ -259,6 +268,20 @@ absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> r
   return Term(Value::Pair(Type::kDict, Attribute::kNone, *items.keys(), std::move(collected)));
 }
 
+// A dictionary whose values are the rows of a table, but whose keys are not.
+absl::StatusOr<Term> IndexRowsByKey(Context& context, const Value& dict, const Value& index) {
+  TS_ASSIGN_OR_RETURN(const TableView rows, ViewOf(dict.values()));
+  if (rows.rows->count() != dict.keys().count()) {
+    return TypeError("a dictionary of {} keys and {} rows", dict.keys().count(),
+                     rows.rows->count());
+  }
+  TS_ASSIGN_OR_RETURN(const KeyPositions found,
+                      PositionsOfKeys(dict.keys(), index, context.budget));
+  if (!found.one) return RowsOf(rows, 0, found.at, context.budget);
+  TS_ASSIGN_OR_RETURN(Value row, RowAt(rows, found.at[0]));
+  return row;
+}
+
 // One item, or one entry: the rest of the indices go on in it.
 bool TakesOne(const Term& x, const Value& index) {
   if (index.is_atom()) return true;
@@ -295,6 +318,7 @@ absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& ind
     TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(value));
     return IndexView(context, view, index);
   }
+  if (value.is_dict() && value.values().is_table()) return IndexRowsByKey(context, value, index);
   absl::StatusOr<Value> result =
       value.is_dict() ? IndexDict(value, index, context.budget)
       : value.is_vector() || value.is_list()

@@ -266,6 +266,7 @@ absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
   if (const Builtin* const builtin = BuiltinOf(f)) {
     if (builtin->name == "+" || builtin->name == "-") return Term(Value::Long(0));
     if (builtin->name == "*" || builtin->name == "%") return Term(Value::Long(1));
+    if (builtin->name == ",") return Term(Value::List({}));
   }
   const auto* value = std::get_if<Value>(&first);
   if (value != nullptr && value->is_atom()) return Term(NullOf(value->type()));

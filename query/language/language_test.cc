@@ -215,6 +215,7 @@ TEST(Language, OverAndScanAccumulate) {
       {"{x-y}':[1 4 9]", "0N 3 5"},
       {"{x,y}':[0;1 2]", "(1 0;2 1)"},
       {"%':[2 4 8f]", "2 2 2f"},
+      {",':2 3 4", "(,2;3 2;4 3)"},
       {"+/(1 2;3 4)", "4 6"},
       {"+\\(1 2;3 4)", "(1 2;4 6)"},
       {"+/(1;2.5)", "3.5"},
@@ -297,6 +298,39 @@ TEST(Language, NamesAreAssignedForTheRequest) {
       {"x:til 1000;s:0;i:0;while[i<1000;s+:x i;i+:1];s", "499500"},
   };
   ExpectAll(kPairs);
+}
+
+TEST(Language, DictionariesWithTheSameNamesAreATable) {
+  const Pair pairs[] = {
+      {"(`a`b!1 2;`a`b!3 4)", "([]a:1 3;b:2 4)"},
+      {"(`a`b!(1;`x);`a`b!(2.5;`y))", "([]a:(1;2.5);b:`x`y)"},
+      {"(`a`b!1 2;`a`b!3 4)[;`b]", "2 4"},
+      {"(`a`b!1 2;`b`a!3 4)", "(`a`b!1 2;`b`a!3 4)"},
+      {"(`a`b!1 2;`a`b!3 4;5)", "(`a`b!1 2;`a`b!3 4;5)"},
+      {"(1 2!3 4;1 2!5 6)", "(1 2!3 4;1 2!5 6)"},
+      {"`x`y!(`a`b!1 2;`a`b!3 4)", "`x`y!([]a:1 3;b:2 4)"},
+      {"(`x`y!(`a`b!1 2;`a`b!3 4))`y", "`a`b!3 4"},
+      {"`x`y`z!([]a:1 3)", "'length"},
+      {"(`a`a!1 2;`a`a!3 4)", "(`a`a!1 2;`a`a!3 4)"},
+      {"select from (trade 0;trade 2) where price>48.3",
+       "([]time:,2013.10.07D09:30:00.000000000;sym:,`aig;price:,48.5;size:,100i;cond:,\"AB\")"},
+  };
+  ExpectAll(pairs);
+}
+
+TEST(Language, NamesInNamespacesOfQAreNotThereYet) {
+  const Pair pairs[] = {
+      {".z.P", "'nyi: .z.P"},
+      {".z.ps:{x}", "'nyi: .z.ps:"},
+      {".Q.en[`:db;trade]", "'nyi: .Q.en"},
+      {".h.hy[`json;1]", "'nyi: .h.hy"},
+      {".j.j trade", "'nyi: .j.j"},
+      {".zz.P", "'.zz.P"},
+      {".u.nothing", "'.u.nothing"},
+      {".z.s", "'nyi: .z.s"},
+      {"{.z.s~.z.s}[]", "1b"},
+  };
+  ExpectAll(pairs);
 }
 
 TEST(Language, AtAndDotIndexAndApply) {
@@ -425,7 +459,7 @@ TEST(Language, ValueEvaluatesWithinTheSameBounds) {
       {"`:localhost:5010 \"1+1\"", "':localhost:5010"},
       {"k)1", "')"},
       {"q)1", "')"},
-      {".Q.s 1", "'.Q.s"},
+      {".Q.w 1", "'nyi: .Q.w"},
       {"`x set 1", "'nyi: set"},
       {"exit 0", "'nyi: exit"},
       {"getenv `HOME", "'nyi: getenv"},

@@ -39,6 +39,13 @@ std::optional<Value> FindClock(Context& context, std::string_view name) {
   }
 }
 
+// Names in the namespaces that q has for itself: what is not here is there, unlike a name that
+// nobody knows.
+bool IsOfTheLanguage(std::string_view name) {
+  return name.size() > 3 && name[0] == '.' && name[2] == '.' &&
+         std::string_view("hjmoQqsz").find(name[1]) != std::string_view::npos;
+}
+
 // Row numbers inside a query: positions among the rows of its source; of a stored table in the
 // row's partition.
 Value VirtualColumn(const Scope& scope) {
@@ -120,7 +127,7 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
     return Term(Function(builtin));
   TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
   if (found.has_value()) return *std::move(found);
-  return NameError(name);
+  return IsOfTheLanguage(name) ? NyiError(name) : NameError(name);
 }
 
 absl::StatusOr<TableView> ToView(Context& context, Term term) {

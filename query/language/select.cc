@@ -16,6 +16,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/group_keys.h"
 #include "query/language/grouped.h"
+#include "query/language/item_terms.h"
 #include "query/language/partitions.h"
 #include "query/language/update.h"
 #include "query/language/variables.h"
@@ -414,10 +415,15 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::s
   return result;
 }
 
-// The columns of a phrase as the half of a dictionary: one without a name as it is, else a table.
-Value HalfOf(const std::vector<NamedNode>& phrase, const std::vector<std::string>& names,
-             std::vector<Value> columns) {
-  if (phrase.size() == 1 && !phrase[0].named) return std::move(columns.front());
+// The columns of a phrase as the half of a dictionary: one without a name as it is (of dictionaries
+// with the same names the table that they are), else a table.
+absl::StatusOr<Value> HalfOf(const std::vector<NamedNode>& phrase,
+                             const std::vector<std::string>& names, std::vector<Value> columns,
+                             Budget& budget) {
+  if (phrase.size() == 1 && !phrase[0].named) {
+    if (!columns.front().is_list()) return std::move(columns.front());
+    return CollectItems(std::move(columns.front().mutable_items()), budget);
+  }
   SymbolVector unique;
   for (const std::string& name : names) unique.push_back(name);
   return Value::Table(std::move(unique), std::move(columns));
@@ -432,8 +438,10 @@ absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
   UniqueNames unique;
   for (const NamedNode& column : query_.columns) names.push_back(unique.Next(column.name));
   TS_ASSIGN_OR_RETURN(std::vector<Value> columns, ColumnsOverGroups(groups));
-  return Value::Dict(HalfOf(query_.groups, key_names, groups.keys()),
-                     HalfOf(query_.columns, names, std::move(columns)));
+  TS_ASSIGN_OR_RETURN(Value keys, HalfOf(query_.groups, key_names, groups.keys(), context_.budget));
+  TS_ASSIGN_OR_RETURN(Value values,
+                      HalfOf(query_.columns, names, std::move(columns), context_.budget));
+  return Value::Dict(std::move(keys), std::move(values));
 }
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
