@@ -7,6 +7,7 @@ takes. The pipe needs no port, so nobody else can reach the browser, and it ends
 """
 
 import base64
+import fcntl
 import json
 import os
 import select
@@ -17,6 +18,7 @@ import time
 
 PROGRAMS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 SECONDS_MAX = 60
+DESCRIPTOR_MIN = 20
 
 
 def program():
@@ -25,17 +27,26 @@ def program():
     return asked or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
+def _pipe():
+    """A pipe whose descriptors are none that the browser's shell moves things to."""
+    low = os.pipe()
+    high = tuple(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, DESCRIPTOR_MIN) for fd in low)
+    for fd in low:
+        os.close(fd)
+    return high
+
+
 class Browser:
     def __enter__(self):
         if program() is None:
             raise SystemExit(f"no Chromium found: none of {', '.join(PROGRAMS)}, and TICKSTACK_CHROMIUM names none")
         self._profile = tempfile.TemporaryDirectory(prefix="tickstack-chromium-")
-        to_browser, self._write = os.pipe()
-        self._read, from_browser = os.pipe()
-        # The browser reads commands from descriptor 3 and writes answers to 4. A shell moves them there: what we
-        # hold could be 3 and 4 themselves, crosswise.
+        to_browser, self._write = _pipe()
+        self._read, from_browser = _pipe()
+        # The browser reads commands from descriptor 3 and writes answers to 4. A shell moves them there.
         self._process = subprocess.Popen(
-            ["bash", "-c", f'exec 8<&{to_browser} 9>&{from_browser}; exec 3<&8 4>&9 8<&- 9>&-; exec "$@"', "bash",
+            ["bash", "-c",
+             f'exec 3<&{to_browser} 4>&{from_browser} {to_browser}<&- {from_browser}>&-; exec "$@"', "bash",
              program(), "--headless", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu", "--no-sandbox",
              "--disable-dev-shm-usage", "--disable-background-networking", "--hide-scrollbars",
              "--force-color-profile=srgb", f"--user-data-dir={self._profile.name}"],
