@@ -14,7 +14,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-browser pictures bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -25,6 +25,7 @@ help:
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the report's pictures in docs/pictures/, by the same browser"
+	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
 	@echo "make bench         every benchmark"
 	@echo "make bench-peers   queries beside DuckDB, Polars, pandas, chDB and QuestDB (downloads them)"
 	@echo "make format        clang-format over all sources"
@@ -70,6 +71,10 @@ test-browser: build deps-browser
 
 pictures: build deps-browser
 	tests/browser/pictures.py --program $(PROGRAM)
+
+queries-page: build
+	TICKSTACK_REQUIRE_FIXTURES=1 TICKSTACK_REQUIRE_DUCKDB=1 \
+	  tests/e2e/run_duckdb_test.sh --program $(PROGRAM) --write-page
 
 bench: build/release/build.ninja
 	cmake --build build/release --parallel $(JOBS) --target tickstack benchmarks

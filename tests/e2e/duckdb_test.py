@@ -7,13 +7,13 @@ import pathlib
 import subprocess
 import sys
 
-import duckdb
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from bench.peers import answers  # noqa: E402
 from bench.peers.lines import Line  # noqa: E402
 from tests.support import duckdb_archives, lean_archives, stack  # noqa: E402
+from tests.support.real_day import DATE, SYMBOLS, RealDayTest  # noqa: E402
 
 
 def _take(flag, default):
@@ -26,39 +26,9 @@ def _take(flag, default):
 
 
 PEERS_DAY = pathlib.Path(_take("--peers-day", stack.ROOT / "build/release/bench/peers_day"))
-DATE = "2013.10.07"
-SYMBOLS = ("AIG", "BAC", "IBM")
-CONFIG = """
-[tickerplant]
-batch_ms = 10
-[[rdb]]
-[feed]
-source = "lean"
-path = "{path}"
-symbols = ["aig", "bac", "ibm"]
-[monitor]
-progress_s = 0
-"""
 
 
-class RealTicksTest(stack.StackTest):
-    """7 October 2013, AIG, BAC and IBM on all exchanges: from the archives through feed, tickerplant and RDB on one
-    side, from the archives into DuckDB on the other."""
-
-    def setUp(self):
-        super().setUp()
-        path = self.fixture("lean-ticks")
-        self.database = duckdb.connect()
-        self.addCleanup(self.database.close)
-        running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
-        duckdb_archives.load(self.database, path, DATE, SYMBOLS, self.folder)
-        rows = {
-            table: self.database.execute(f"select count(*) from {table}").fetchone()[0] for table in ("trade", "quote")
-        }
-        stack.wait_until(lambda: all(running.count(table) == rows[table] for table in rows), 120, f"{rows} in the rdb")
-        self.rdb = running.connect("rdb")
-        self.addCleanup(self.rdb.close)
-
+class RealTicksTest(RealDayTest):
     def compare(self, q, sql, exact, close=()):
         duckdb_archives.compare(self, self.rdb, q, self.database, sql, exact, close)
 

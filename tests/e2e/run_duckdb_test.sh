@@ -1,17 +1,20 @@
 #!/usr/bin/env bash
-# Runs duckdb_test.py and duckdb_days_test.py in a throw-away environment with the versions of
-# bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one.
+# Runs duckdb_test.py, duckdb_days_test.py and queries_page_test.py in a throw-away environment with the versions of
+# bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one. With --write-page only the last
+# one, which then writes docs/queries.md.
 # TICKSTACK_REQUIRE_DUCKDB=1: a machine where that cannot be installed fails instead of being skipped.
 #
 #   run_duckdb_test.sh --program build/release/cli/tickstack --peers-day build/release/bench/peers_day
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
+write_page=0
 while [[ $# -gt 0 ]]; do
   case $1 in
+    --write-page) write_page=1; shift; continue ;;
     --program) program=$2 ;;
     --peers-day) peers_day=$2 ;;
-    *) echo "$1: expected --program and --peers-day" >&2; exit 2 ;;
+    *) echo "$1: expected --program, --peers-day and --write-page" >&2; exit 2 ;;
   esac
   shift 2
 done
@@ -30,7 +33,12 @@ trap 'rm -rf "$environment"' EXIT
 "$python" -m venv "$environment" 2>/dev/null || skip "$python cannot make an environment (python3-venv)"
 "$environment/bin/pip" install --quiet --disable-pip-version-check --retries 1 --timeout 20 --no-compile \
   --constraint bench/peers/requirements.txt duckdb numpy pandas pyarrow || skip "DuckDB could not be installed"
+if [[ $write_page == 1 ]]; then
+  "$environment/bin/python" tests/e2e/queries_page_test.py --write --program "$program"
+  exit
+fi
 failed=0
 "$environment/bin/python" tests/e2e/duckdb_test.py --program "$program" --peers-day "$peers_day" || failed=1
 "$environment/bin/python" tests/e2e/duckdb_days_test.py --program "$program" || failed=1
+"$environment/bin/python" tests/e2e/queries_page_test.py --program "$program" || failed=1
 exit "$failed"

@@ -32,6 +32,25 @@ create or replace table trade as
 select sym, row, ms, ex, ms * {ROWS_MAX} + {ROWS_MAX - 1} as place, price / 10000 as price, size from raw_trade
 """
 
+# Letters of sale conditions by the bit that says so, the first that is set counts: those of the CTA and UTP plans for
+# QuantConnect.Data.Auxiliary.TradeConditionFlags.
+SALE_CONDITIONS = (
+    "Q26 M24 O6 67 58 Z14 L11 P25 49 W20 V18 112 C1 N2 R3 S15 A16 B17 D19 X21 H22 K23 T13 T10 I31 F5 Y4 E28 @0".split()
+)
+# The day as people have it in a database: rows numbered as they came, those of the same millisecond by symbol.
+TICKS = """
+create schema ticks;
+create table ticks.trade as
+select row_number() over (order by ms, sym, row) as row, {time} as time, sym, price / 10000 as price, size,
+  suspicious = 1 as stop, case {conditions} else ' ' end as cond, ex
+from (select *, ('0x' || cond)::ubigint as flags from raw_trade);
+create table ticks.quote as
+select row_number() over (order by ms, sym, row) as row, {time} as time, sym, bid, ask, bsize, asize, ex from quote;
+create table ticks.prevailing as
+from ticks.quote qualify row_number() over (partition by sym, ex, time order by row desc) = 1;
+use ticks;
+"""
+
 
 def load(database, path, date, symbols, folder):
     """Tables trade and quote of that day: sym, row (from 1, in the archive's order), ms since midnight, ex, and
@@ -48,6 +67,15 @@ def load(database, path, date, symbols, folder):
             )
     database.execute(QUOTES)
     database.execute(TRADES)
+
+
+def use_ticks(database, date):
+    """Makes tables trade, quote and prevailing of what load() loaded, and has names without a schema mean those: with
+    times, sale conditions and rows in the order of the whole day. `prevailing` has the last quote of a symbol and
+    exchange at each of its times."""
+    conditions = " ".join(f"when flags & (1::ubigint << {known[1:]}) <> 0 then '{known[0]}'" for known in SALE_CONDITIONS)
+    time = f"timestamp '{date.replace('.', '-')}' + ms * interval '1 millisecond'"
+    database.execute(TICKS.format(time=time, conditions=conditions))
 
 
 def ask(connection, q):

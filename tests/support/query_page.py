@@ -1,0 +1,120 @@
+"""docs/queries.toml: real-life queries in q and SQL. Asks both, compares the answers, and writes docs/queries.md."""
+
+import http.client
+import math
+import pathlib
+import re
+import time
+import tomllib
+
+import numpy as np
+
+from tests.support import kdb_ipc, typed_answer
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCE, PAGE = ROOT / "docs/queries.toml", ROOT / "docs/queries.md"
+RTOL = 1e-10
+SHOWN_ROWS = 4
+FLOAT = re.compile(r"(?<![\d:.D])-?\d+\.\d+(?:e-?\d+)?(?![\d:.])")
+TIMES_TITLE = "## Times"
+TIMED = 5
+
+
+def source():
+    """What docs/queries.toml says."""
+    return tomllib.loads(SOURCE.read_text())
+
+
+def ask(rdb, q):
+    """The names of the answer's columns and the columns, as typed_answer.decode() has them."""
+    rdb.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(q.encode())))
+    _, body = rdb.receive()
+    return typed_answer.decode(body)
+
+
+def _plain(column):
+    """A column of DuckDB's: what is missing is NaN, NaT or an empty name; times of day are lengths."""
+    missing = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), "?")
+    values = np.asarray(column)
+    if values.dtype.kind == "O":
+        known = values[~missing]
+        if len(known) and hasattr(known[0], "microsecond"):
+            lengths = np.full(len(values), np.timedelta64("NaT"), "m8[us]")
+            lengths[~missing] = [
+                ((t.hour * 60 + t.minute) * 60 + t.second) * 1_000_000 + t.microsecond for t in known
+            ]
+            return lengths
+        return np.where(missing, "", values).astype("U")
+    if not missing.any():
+        return values
+    values = values.astype("f8") if values.dtype.kind in "iu" else values.copy()
+    values[missing] = np.nan if values.dtype.kind == "f" else "NaT"
+    return values
+
+
+def compare(query, found, database):
+    """AssertionError where the answers differ. Floats are compared within the query's or the page's relative
+    tolerance, all else exactly; rows are in the order that both ask for."""
+    names, columns = found
+    expected = database.execute(query["sql"]).fetchnumpy()
+    assert names is None or names == list(expected), f"columns {names}, expected {list(expected)}"
+    assert len(columns) == len(expected), f"{len(columns)} columns, expected {len(expected)}"
+    for (name, want), have in zip(expected.items(), columns):
+        want = _plain(want)
+        assert len(have) == len(want), f"{name}: {len(have)} rows, expected {len(want)}"
+        if have.dtype.kind == "f":
+            np.testing.assert_allclose(have, want.astype("f8"), rtol=query.get("rtol", RTOL), atol=0, err_msg=name)
+        else:
+            assert (have.dtype.kind == "U") == (want.dtype.kind == "U"), f"{name}: {have.dtype}, expected {want.dtype}"
+            np.testing.assert_array_equal(have, want, name)
+    assert len(columns[0]) > 0, "no rows"
+
+
+def _seven_digits(match):
+    """What is the same on every machine, in as many places."""
+    value = float(match[0])
+    if len(match[0]) <= 8 or not 1e-4 <= abs(value) < 1e15:
+        return f"{value:.7g}".ljust(len(match[0]))
+    text = f"{value:.{max(1, 6 - math.floor(math.log10(abs(value))))}f}".rstrip("0")
+    return text.removesuffix(".").ljust(len(match[0]))
+
+
+def shown(port, q):
+    """The first rows of the answer, as an RDB shows them in `.txt`."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    try:
+        connection.request("POST", "/.txt", body=q)
+        text = connection.getresponse().read().decode()
+    finally:
+        connection.close()
+    lines = text.rstrip("\n").split("\n")
+    head = next((at + 1 for at, line in enumerate(lines) if line and set(line) <= set("-| ")), 0)
+    rows = lines[head:]
+    return lines[:head] + [FLOAT.sub(_seven_digits, row).rstrip() for row in rows[:SHOWN_ROWS]] + ([f".. {len(rows)} rows"] if len(rows) > SHOWN_ROWS else [])
+
+
+def best_ms(ask_once):
+    """The shortest of a few runs, in ms."""
+    def once():
+        begin = time.perf_counter()
+        ask_once()
+        return (time.perf_counter() - begin) * 1000
+    return min(once() for _ in range(TIMED))
+
+
+def page(answers):
+    """The page without its times; `answers` maps a title to the lines that are shown of its answer."""
+    asked = source()
+    lines = [asked["introduction"].strip(), ""]
+    for section in asked["section"]:
+        if all("needs" in query for query in section["query"]):
+            continue
+        lines += [f"## {section['title']}", ""]
+        for query in section["query"]:
+            if "needs" in query:
+                continue
+            lines += [f"### {query['title']}", "", query["says"], "", "```q", query["q"].strip(), "```", "```sql",
+                      query["sql"].strip(), "```", "```", *answers[query["title"]], "```", ""]
+            if "rtol" in query:
+                lines[-1:] = [f"Floats are compared within {query['rtol']:g}: {query['because']}.", ""]
+    return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""7 October 2013, AIG, BAC and IBM on all exchanges: from the archives through feed, tickerplant and RDB on one side, from
+the archives into DuckDB on the other. The base of tests that ask both; for the environment of run_duckdb_test.sh."""
+
+import duckdb
+
+from tests.support import duckdb_archives, stack
+
+DATE = "2013.10.07"
+SYMBOLS = ("AIG", "BAC", "IBM")
+CONFIG = """
+[tickerplant]
+batch_ms = 10
+[[rdb]]
+[feed]
+source = "lean"
+path = "{path}"
+symbols = ["aig", "bac", "ibm"]
+[monitor]
+progress_s = 0
+"""
+
+
+class RealDayTest(stack.StackTest):
+    """`running` is the stack, `rdb` a connection to its RDB, which has the whole day; `database` is DuckDB's."""
+
+    def setUp(self):
+        super().setUp()
+        path = self.fixture("lean-ticks")
+        self.database = duckdb.connect()
+        self.addCleanup(self.database.close)
+        self.running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
+        duckdb_archives.load(self.database, path, DATE, SYMBOLS, self.folder)
+        rows = {
+            table: self.database.execute(f"select count(*) from {table}").fetchone()[0] for table in ("trade", "quote")
+        }
+        stack.wait_until(
+            lambda: all(self.running.count(table) == rows[table] for table in rows), 120, f"{rows} in the rdb"
+        )
+        self.rdb = self.running.connect("rdb")
+        self.addCleanup(self.rdb.close)
