@@ -3,8 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "query/testing.h"
 
@@ -25,6 +29,54 @@ TEST(Docs, EveryExampleOfTheSubsetGivesTheResultBelowIt) {
     ++examples;
   }
   EXPECT_GE(examples, 40);
+}
+
+std::string ReadDocument() {
+  std::ifstream file("docs/q.md");
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// What stands between a heading and the next one.
+std::string_view SectionOf(std::string_view document, std::string_view heading) {
+  const size_t begin = document.find(heading);
+  if (begin == std::string_view::npos) return {};
+  const std::string_view rest = document.substr(begin + heading.size());
+  return rest.substr(0, rest.find("\n## "));
+}
+
+// The pieces of code in a text: between one backtick and the next, or two and two.
+std::vector<std::string> CodeIn(std::string_view text) {
+  std::vector<std::string> found;
+  for (size_t begin = text.find('`'); begin != std::string_view::npos; begin = text.find('`')) {
+    const std::string_view fence = text.substr(begin).starts_with("``") ? "``" : "`";
+    text.remove_prefix(begin + fence.size());
+    const size_t end = text.find(fence);
+    if (end == std::string_view::npos) break;
+    std::string_view code = text.substr(0, end);
+    // A blank keeps a backtick of the code from its fence.
+    if (code.starts_with(" ") && code.ends_with(" ")) code = code.substr(1, code.size() - 2);
+    found.emplace_back(code);
+    text.remove_prefix(end + fence.size());
+  }
+  return found;
+}
+
+TEST(Docs, WhatIsListedAsNotThereIsNyi) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  const std::string document = ReadDocument();
+  std::string_view rows = SectionOf(document, "\n## What is not there\n");
+  ASSERT_FALSE(rows.empty()) << "run from the root of the source tree";
+  int expressions = 0;
+  for (; !rows.empty(); rows.remove_prefix(std::min(rows.size(), rows.find('\n') + 1))) {
+    const std::string_view row = rows.substr(0, rows.find('\n'));
+    if (!row.starts_with("| ")) continue;
+    for (const std::string& code : CodeIn(row.substr(0, row.find(" | ")))) {
+      EXPECT_TRUE(environment.Ask(code).starts_with("'nyi")) << code << environment.Ask(code);
+      ++expressions;
+    }
+  }
+  EXPECT_GE(expressions, 50);
 }
 
 }  // namespace

@@ -85,6 +85,11 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
   if (AtOperator("\\")) {
     return NyiError(fmt::format("\\{}", Peek(1).text));
   }
+  // And so is one of another language: k)x, s)select * from t.
+  if (Peek().kind == TokenKind::kName && Peek().text.size() == 1 &&
+      Peek(1).Is(TokenKind::kClose, ")")) {
+    return NyiError(fmt::format("{})", Peek().text));
+  }
   for (;;) {
     TS_ASSIGN_OR_RETURN(NodePtr statement, Expression());
     statements.push_back(std::move(statement));
