@@ -7,6 +7,8 @@
 #include "query/columns/gather.h"
 #include "query/columns/parallel.h"
 #include "query/kernels/atomic.h"
+#include "query/kernels/casts.h"
+#include "query/kernels/domain_blocks.h"
 #include "query/kernels/float_pairs.h"
 #include "query/kernels/number_kernels.h"
 #include "query/kernels/number_rules.h"
@@ -131,6 +133,30 @@ absl::StatusOr<Value> SumAs(Type result, const Slice& slice, Budget& budget) {
   }
 }
 
+// Items as their product wraps: F is double, or uint64_t for whole numbers.
+template <typename F>
+absl::StatusOr<Value> ProductAs(Type result, const Slice& slice, Budget& budget) {
+  using Domain = std::conditional_t<std::is_same_v<F, double>, double, int64_t>;
+  F product = 1;
+  TS_RETURN_IF_ERROR(ForEachDomainBlock<Domain>(slice, budget, [&](std::span<Domain> block) {
+    for (const Domain item : block) {
+      if (!IsNullInDomain(item)) product *= static_cast<F>(item);
+    }
+  }));
+  if (result == Type::kReal) return Value::Real(static_cast<float>(product));
+  if (WidthOf(result) == 4) {
+    return Value::Atom(result, static_cast<int32_t>(static_cast<uint64_t>(product)));
+  }
+  return Value::Atom(result, static_cast<Domain>(product));
+}
+
+// Which items are other than 0.
+absl::StatusOr<Slice> AsFlags(const Slice& slice, Budget& budget) {
+  if (slice.type() == Type::kBoolean) return slice;
+  TS_ASSIGN_OR_RETURN(Value flags, CastColumn(slice, {Type::kBoolean, std::nullopt}, budget));
+  return Slice::Of(std::move(flags));
+}
+
 // Both sides as floats, a block of rows at a time, with the general operators.
 template <typename F>
 absl::Status ForEachConvertedPair(const Slice& weights, const Slice& values, Budget& budget, F f) {
@@ -221,6 +247,28 @@ absl::StatusOr<Value> Sum(const Slice& slice, Budget& budget) {
   return VisitNumbers("sum", slice, [&]<typename T>(std::type_identity<T>) {
     return SumAs<T>(*result, slice, budget);
   });
+}
+
+absl::StatusOr<Value> Product(const Slice& slice, Budget& budget) {
+  const Type type = slice.type();
+  if (type == Type::kList) {
+    if (slice.count() == 0) return Value::Long(1);
+    return FoldList(AtomicOp::kMultiply, slice, budget);
+  }
+  const std::optional<Type> result = SumType(type);
+  if (!result.has_value()) return TypeError("prd of {}", NameOf(type));
+  if (IsFloating(*result)) return ProductAs<double>(*result, slice, budget);
+  return ProductAs<uint64_t>(*result, slice, budget);
+}
+
+absl::StatusOr<Value> AllTrue(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Slice flags, AsFlags(slice, budget));
+  return Min(flags, budget);
+}
+
+absl::StatusOr<Value> AnyTrue(const Slice& slice, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Slice flags, AsFlags(slice, budget));
+  return Max(flags, budget);
 }
 
 absl::StatusOr<Value> Avg(const Slice& slice, Budget& budget) {

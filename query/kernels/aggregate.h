@@ -11,7 +11,10 @@ namespace tickstack::query {
 //
 //   max, min   the type stays; nulls are ignored; of nothing (or only nulls) minus or plus infinity
 //   sum        nulls count as 0; ints stay ints and wrap, as in q; of nothing 0
+//   prd        as sum: nulls count as 1; of nothing 1
 //   avg        a float; nulls are left out; of nothing null
+//   all, any   a boolean: whether all items, or any, are other than 0; a null is; of nothing true,
+//   false
 //
 // A list that is no vector is folded item by item with the operator, where nulls are not ignored.
 //
@@ -22,7 +25,11 @@ namespace tickstack::query {
 absl::StatusOr<Value> Max(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Min(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Sum(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> Product(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Avg(const Slice& slice, Budget& budget);
+
+absl::StatusOr<Value> AllTrue(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> AnyTrue(const Slice& slice, Budget& budget);
 
 // The weighted average (sum w*x) % sum w over rows where neither is null, as a float; read block by
 // block as well. `length` if the counts differ.

@@ -164,10 +164,10 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
     }
     return plan;
   }
-  const bool choice = op == AtomicOp::kLesser || op == AtomicOp::kGreater;
+  const bool choice = op == AtomicOp::kLesser || op == AtomicOp::kGreater || op == AtomicOp::kFill;
   plan.floating = IsFloating(*result) || (choice && (IsFloating(x) || IsFloating(y)));
   // Quotients and remainders are those of the underlying values.
-  if (op == AtomicOp::kDivide) return plan;
+  if (op == AtomicOp::kDivide || op == AtomicOp::kPower || op == AtomicOp::kLogarithm) return plan;
   if (IsWholeDivision(op)) {
     plan.floating = IsFloating(x) || IsFloating(y);
     return plan;
@@ -257,7 +257,43 @@ Value CompareNames(AtomicOp op, const Value& x, const Value& y) {
   return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
 }
 
+// y with its nulls replaced by x, of the same type: names and chars have nulls as well.
+absl::StatusOr<Value> FillSameType(const Value& x, const Value& y, Budget& budget) {
+  const size_t n = ResultCount(x, y);
+  if (x.type() == Type::kSymbol) {
+    const auto name_at = [](const Value& value, size_t i) {
+      return value.is_atom() ? value.symbol() : value.symbols()[i];
+    };
+    const auto filled = [&](size_t i) {
+      return name_at(y, i).empty() ? name_at(x, i) : name_at(y, i);
+    };
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; ++i) bytes += filled(i).size() + 1;
+    TS_RETURN_IF_ERROR(budget.Charge(bytes));
+    TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(size_t)));
+    SymbolVector names;
+    names.reserve(n, bytes);
+    for (size_t i = 0; i < n; ++i) names.push_back(filled(i));
+    return AtomIf(x.is_atom() && y.is_atom(), Value::Symbols(std::move(names)));
+  }
+  const Type type = x.type();
+  TS_RETURN_IF_ERROR(budget.Charge(n, WidthOf(type)));
+  return VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    const std::span<const T> of_x = x.span<T>(), of_y = y.span<T>();
+    VectorWriter<T> out(type, n);
+    for (size_t i = 0; i < n; ++i) {
+      const T& element = of_y[y.is_atom() ? 0 : i];
+      out.data()[i] = IsNullElement(type, element) ? of_x[x.is_atom() ? 0 : i] : element;
+    }
+    return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
+  });
+}
+
 absl::StatusOr<Value> ApplySimple(AtomicOp op, const Value& x, const Value& y, Budget& budget) {
+  if (op == AtomicOp::kFill) {
+    if (x.type() == y.type()) return FillSameType(x, y, budget);
+    if (y.type() == Type::kChar) return NyiError("^ of a number and text");
+  }
   TS_ASSIGN_OR_RETURN(const Plan plan, MakePlan(op, x.type(), y.type()));
   TS_RETURN_IF_ERROR(budget.Charge(ResultCount(x, y), WidthOf(plan.result)));
   if (IsComparison(op)) {

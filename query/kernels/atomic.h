@@ -10,6 +10,7 @@ namespace tickstack::query {
 // `x op y`, item by item: atoms, vectors, and lists of them down to their atoms; an atom goes with
 // every item of the other side. A dictionary goes with an atom by its values.
 //
+//   fill       x^y: y, and x where y is null
 //   nulls      arithmetic with a null gives a null; comparison puts nulls first and equal
 //   overflow   wraps, as the machine does; an integer divided by zero (div, mod, xbar) is null
 //   floats     compare within a relative tolerance of 2^-43

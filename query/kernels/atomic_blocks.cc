@@ -94,6 +94,9 @@ int64_t RoundedDown(int64_t size, int64_t x) {
   return Wrapping(AtomicOp::kSubtract, x, Modulo(x, size));
 }
 
+// A null is none to the power of nothing, and 1 none to that of a null, other than in C.
+double Power(double x, double y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::pow(x, y); }
+
 double Modulo(double x, double y) { return x - y * std::floor(x / y); }
 // A float that is equal to the next multiple, as `=` has it, is that multiple: 0.1 xbar 0.3 is 0.3,
 // though 0.3%0.1 is less than 3.
@@ -159,6 +162,8 @@ void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* o
           [](int64_t x, int64_t y) { return x == 0 ? kNullLong : RoundedDown(x, y); });
     case AtomicOp::kLesser:
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::min(x, y); });
+    case AtomicOp::kFill:
+      return Loop(a, b, out, n, [](int64_t x, int64_t y) { return IsNull(y) ? x : y; });
     default:
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
   }
@@ -180,6 +185,12 @@ void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out,
       return Loop(a, b, out, n, [](double x, double y) { return Modulo(x, y); });
     case AtomicOp::kRoundDown:
       return Loop(a, b, out, n, [](double x, double y) { return RoundedDown(x, y); });
+    case AtomicOp::kPower:
+      return Loop(a, b, out, n, [](double x, double y) { return Power(x, y); });
+    case AtomicOp::kLogarithm:
+      return Loop(a, b, out, n, [](double x, double y) { return std::log(y) / std::log(x); });
+    case AtomicOp::kFill:
+      return Loop(a, b, out, n, [](double x, double y) { return std::isnan(y) ? x : y; });
     case AtomicOp::kLesser:
       return Loop(a, b, out, n, [](double x, double y) { return Less(y, x) ? y : x; });
     default:

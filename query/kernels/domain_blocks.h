@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <type_traits>
 
@@ -21,6 +22,31 @@ namespace tickstack::query {
 
 inline bool IsNullInDomain(int64_t value) { return value == kNullLong; }
 inline bool IsNullInDomain(double value) { return std::isnan(value); }
+
+// What is below all items of a type, in its domain, and what is above them: where a maximum, a
+// minimum begins.
+template <typename D>
+D MinusInfinity(Type type) {
+  if constexpr (std::is_same_v<D, double>) {
+    return -std::numeric_limits<double>::infinity();
+  } else {
+    switch (WidthOf(type)) {
+      case 1:
+        return 0;
+      case 2:
+        return -kInfinityShort;
+      case 4:
+        return -kInfinityInt;
+      default:
+        return -kInfinityLong;
+    }
+  }
+}
+template <typename D>
+D PlusInfinity(Type type) {
+  if (WidthOf(type) == 1) return D{UINT8_MAX};
+  return -MinusInfinity<D>(type);
+}
 
 // Stores a domain's values in a type: nulls as its null, integers cut to its width, floats rounded
 // to integers.

@@ -2,8 +2,8 @@
 
 #include "query/columns/errors.h"
 #include "query/kernels/filter.h"
-#include "query/kernels/search.h"
 #include "query/kernels/select_rows.h"
+#include "query/kernels/text_patterns.h"
 
 namespace tickstack::query {
 namespace {

@@ -1,7 +1,9 @@
 #include "query/kernels/running.h"
 
 #include <algorithm>
-#include <limits>
+#include <array>
+#include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,7 @@
 #include "query/columns/gather.h"
 #include "query/kernels/atomic.h"
 #include "query/kernels/domain_blocks.h"
+#include "query/kernels/item_numbers.h"
 #include "query/kernels/type_rules.h"
 
 namespace tickstack::query {
@@ -81,47 +84,66 @@ absl::StatusOr<Type> RequireType(std::string_view name, std::optional<Type> resu
   return *result;
 }
 
-// Where a running maximum begins, in the domain of its type; minus it for a minimum.
-template <typename D>
-D MinusInfinity(Type type) {
-  if constexpr (std::is_same_v<D, double>) {
-    return -std::numeric_limits<double>::infinity();
-  } else {
-    switch (WidthOf(type)) {
-      case 1:
-        return 0;
-      case 2:
-        return -kInfinityShort;
-      case 4:
-        return -kInfinityInt;
-      default:
-        return -kInfinityLong;
-    }
-  }
-}
-template <typename D>
-D PlusInfinity(Type type) {
-  if (WidthOf(type) == 1) return D{UINT8_MAX};
-  return -MinusInfinity<D>(type);
-}
-
 absl::Status CheckSortable(std::string_view name, Type type) {
   if (IsFixedWidth(type) && type != Type::kGuid) return absl::OkStatus();
   return TypeError("{} of {}", name, NameOf(type));
 }
 
-absl::StatusOr<Value> Shifted(const Slice& slice, bool back, Budget& budget) {
-  const size_t n = slice.count();
-  TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
-  ScratchVector<uint32_t> rows = slice.rows->ToVector();
-  if (n > 0 && back) {
-    std::ranges::copy_backward(rows.begin(), rows.end() - 1, rows.end());
-    rows.front() = kNoItem;
-  } else if (n > 0) {
-    std::ranges::copy(rows.begin() + 1, rows.end(), rows.begin());
-    rows.back() = kNoItem;
+absl::StatusOr<Value> FilledNames(const SymbolVector& names, Budget& budget) {
+  size_t bytes = 0;
+  std::string_view last;
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) last = names[i];
+    bytes += last.size() + 1;
   }
-  return GatherRows(slice.column, rows, budget);
+  TS_RETURN_IF_ERROR(budget.Charge(bytes));
+  TS_RETURN_IF_ERROR(budget.Charge(names.size(), sizeof(size_t)));
+  SymbolVector filled;
+  filled.reserve(names.size(), bytes);
+  last = {};
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (!names[i].empty()) last = names[i];
+    filled.push_back(last);
+  }
+  return Value::Symbols(std::move(filled));
+}
+
+// Floats that are within comparison tolerance are the same, as `~` has it.
+template <typename T>
+bool IsSame(const T& a, const T& b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return TolerantlyEqual(double{a}, double{b});
+  } else {
+    return a == b;
+  }
+}
+
+template <typename T>
+absl::Status DifferingElements(const Slice& slice, uint8_t* out, const Budget& budget) {
+  T before{};
+  bool first = true;
+  return ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
+    for (const T& element : block.elements) {
+      *out++ = first || !IsSame(element, before);
+      before = element;
+      first = false;
+    }
+  });
+}
+
+absl::Status DifferingNames(const Slice& slice, uint8_t* out, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const ItemNumbers numbers, ItemNumbers::Of(slice, budget));
+  std::array<uint32_t, 1024> block;
+  std::optional<uint32_t> before;
+  for (size_t at = 0; at < slice.count(); at += block.size()) {
+    const size_t n = std::min(block.size(), slice.count() - at);
+    numbers.Read(at, std::span(block).first(n));
+    for (size_t i = 0; i < n; ++i) {
+      *out++ = before != block[i];
+      before = block[i];
+    }
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -188,12 +210,81 @@ absl::StatusOr<Value> Ratios(const Slice& slice, Budget& budget) {
                [](double item, double before) { return item / before; });
 }
 
+absl::StatusOr<Value> RunningAverage(const Slice& slice, Budget& budget) {
+  const Type type = slice.type();
+  if (type == Type::kList && slice.count() > 0) return NyiError("avgs of a list");
+  if (type == Type::kList) return EmptyVector(Type::kFloat);
+  TS_RETURN_IF_ERROR(RequireType("avgs", SumType(type), type).status());
+  double sum = 0, count = 0;
+  return MapInDomain<double>(slice, Type::kFloat, budget, [&](std::span<double> block) {
+    for (double& item : block) {
+      if (!std::isnan(item)) {
+        sum += item;
+        ++count;
+      }
+      item = sum / count;
+    }
+  });
+}
+
+absl::StatusOr<Value> Fills(const Slice& slice, Budget& budget) {
+  if (slice.type() == Type::kList) return RunOverList(AtomicOp::kFill, slice, budget);
+  TS_ASSIGN_OR_RETURN(Value filled, Materialise(slice, budget));
+  filled.set_attribute(Attribute::kNone);
+  if (slice.type() == Type::kSymbol) return FilledNames(filled.symbols(), budget);
+  VisitElementType(slice.type(), [&]<typename T>(std::type_identity<T>) {
+    T* const elements = reinterpret_cast<T*>(MutableElements(filled).data());
+    for (size_t i = 1; i < filled.count(); ++i) {
+      if (IsNullElement(slice.type(), elements[i])) elements[i] = elements[i - 1];
+    }
+  });
+  return filled;
+}
+
+absl::StatusOr<Value> Differ(const Slice& slice, Budget& budget) {
+  const size_t n = slice.count();
+  TS_RETURN_IF_ERROR(budget.Charge(n));
+  VectorWriter<uint8_t> out(Type::kBoolean, n);
+  if (slice.type() == Type::kList) {
+    TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 256 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+      out.data()[i] = i == 0 || !Match(ItemAt(list, i), ItemAt(list, i - 1));
+    }
+  } else if (slice.type() == Type::kSymbol) {
+    TS_RETURN_IF_ERROR(DifferingNames(slice, out.data(), budget));
+  } else {
+    TS_RETURN_IF_ERROR(VisitElementType(slice.type(), [&]<typename T>(std::type_identity<T>) {
+      return DifferingElements<T>(slice, out.data(), budget);
+    }));
+  }
+  return std::move(out).Finish();
+}
+
+absl::StatusOr<Value> Shifted(const Slice& slice, int64_t back, Budget& budget) {
+  const size_t n = slice.count();
+  TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
+  ScratchVector<uint32_t> rows = slice.rows->ToVector();
+  const size_t by =
+      std::min(n, back < 0 ? size_t{0} - static_cast<size_t>(back) : static_cast<size_t>(back));
+  const auto end = rows.end(), begin = rows.begin();
+  const auto offset = static_cast<ptrdiff_t>(by);
+  if (back >= 0) {
+    std::copy_backward(begin, end - offset, end);
+    std::fill(begin, begin + offset, kNoItem);
+  } else {
+    std::copy(begin + offset, end, begin);
+    std::fill(end - offset, end, kNoItem);
+  }
+  return GatherRows(slice.column, rows, budget);
+}
+
 absl::StatusOr<Value> Previous(const Slice& slice, Budget& budget) {
-  return Shifted(slice, true, budget);
+  return Shifted(slice, 1, budget);
 }
 
 absl::StatusOr<Value> Next(const Slice& slice, Budget& budget) {
-  return Shifted(slice, false, budget);
+  return Shifted(slice, -1, budget);
 }
 
 }  // namespace tickstack::query

@@ -15,7 +15,10 @@ namespace tickstack::query {
 //   differences
 //                of instants are lengths: timespans, ints of months and days
 //   ratios       the first item, and each other one divided by the one before, as floats
-//   prev, next   the item before, behind; null where there is none
+//   avgs         the average of the items so far that are not null, as a float
+//   fills        a null is the item before that is none
+//   differ       whether it is another item than the one before, as `~` has it; the first one is
+//   prev, next   the item before, behind; null where there is none; Shifted: `back` items before
 //
 // A list that is no vector is folded item by item with the operator, where nulls are not left out.
 //
@@ -27,7 +30,11 @@ absl::StatusOr<Value> RunningMax(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> RunningMin(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Deltas(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Ratios(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> RunningAverage(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> Fills(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> Differ(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Previous(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Next(const Slice& slice, Budget& budget);
+absl::StatusOr<Value> Shifted(const Slice& slice, int64_t back, Budget& budget);
 
 }  // namespace tickstack::query

@@ -5,7 +5,9 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/atomic.h"
+#include "query/kernels/group_items.h"
 #include "query/kernels/key_table.h"
+#include "query/kernels/text_patterns.h"
 
 namespace tickstack::query {
 namespace {
@@ -98,30 +100,6 @@ absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Bud
   return Collapse(std::move(flags));
 }
 
-// One element of a pattern: how many pattern characters it takes and whether it takes `c`.
-struct PatternItem {
-  size_t length;
-  bool matches;
-};
-
-PatternItem MatchOne(std::string_view pattern, char c) {
-  if (pattern[0] == '?') return {1, true};
-  if (pattern[0] != '[') return {1, pattern[0] == c};
-  const bool negated = pattern.size() > 1 && pattern[1] == '^';
-  size_t at = negated ? 2 : 1;
-  const size_t first = at;
-  bool found = false;
-  for (; at < pattern.size() && (pattern[at] != ']' || at == first); ++at) {
-    if (at + 2 < pattern.size() && pattern[at + 1] == '-' && pattern[at + 2] != ']') {
-      found = found || (pattern[at] <= c && c <= pattern[at + 2]);
-      at += 2;
-    } else {
-      found = found || pattern[at] == c;
-    }
-  }
-  return {std::min(at + 1, pattern.size()), found != negated};
-}
-
 absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budget& budget,
                                  int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
@@ -135,6 +113,10 @@ absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budge
       out.data()[i] = MatchesPattern(x.symbols()[i], pattern);
     }
     return std::move(out).Finish();
+  }
+  if (x.is_dict() && !x.values().is_table()) {
+    TS_ASSIGN_OR_RETURN(Value flags, LikeNested(x.values(), pattern, budget, depth + 1));
+    return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(flags));
   }
   if (!x.is_list()) return TypeError("{} like a pattern", NameOf(x.type()));
   if (x.count() == 0) return EmptyVector(Type::kBoolean);
@@ -248,32 +230,6 @@ absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
   return ApplyAtomic(AtomicOp::kLesser, above, below, budget);
 }
 
-bool MatchesPattern(std::string_view text, std::string_view pattern) {
-  size_t at = 0, p = 0;
-  // Where to go on when the last star takes one character more.
-  size_t star = std::string_view::npos, star_at = 0;
-  while (at < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = ++p;
-      star_at = at;
-      continue;
-    }
-    const PatternItem item =
-        p < pattern.size() ? MatchOne(pattern.substr(p), text[at]) : PatternItem{0, false};
-    if (item.matches) {
-      p += item.length;
-      ++at;
-    } else if (star != std::string_view::npos) {
-      p = star;
-      at = ++star_at;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
 absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget) {
   if (y.type() != Type::kChar) return TypeError("a pattern of {}", NameOf(y.type()));
   return LikeNested(x, y.text(), budget, 0);
@@ -285,7 +241,10 @@ absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
     return TakeItems(x, FirstAppearances(x));
   }
   if (!x.is_list()) return TypeError("distinct of a {}", NameOf(x.type()));
-  std::vector<Value> kept;
+  const absl::StatusOr<NumberedItems> numbered = NumberItems(Slice::Of(x), budget);
+  if (numbered.ok()) return TakeItems(x, numbered->firsts);
+  if (numbered.status().code() != absl::StatusCode::kUnimplemented) return numbered.status();
+  std::vector<Value> kept;  // A list with tables or dictionaries, which have no order.
   for (const Value& item : x.items()) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const auto same = [&](const Value& other) { return Match(item, other); };

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <string_view>
-
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
 #include "table/value.h"
@@ -18,10 +16,8 @@ absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
 // `x within y`: for each item of x, is it between y's two items, both included.
 absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget);
 
-// `x like y`: symbols or strings against a pattern of * ? [a-z] [^x].
+// `x like y`: symbols or strings against a pattern (text_patterns.h).
 absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget);
-// Cost: O(text * pattern), no recursion, whatever the pattern.
-bool MatchesPattern(std::string_view text, std::string_view pattern);
 
 // The items of a vector or list without repetition, in order of first appearance.
 absl::StatusOr<Value> Distinct(const Value& x, Budget& budget);

@@ -70,7 +70,7 @@ TEST(Drop, LeavesWhatIsBehind) {
       {"2_select size from trade", "([]size:300 400i)"},
       {"-3_select size from trade", "([]size:,100i)"},
       {"1_5", "'type"},
-      {"2 4_til 6", "'nyi: _"},
+      {"2 4_til 6", "(2 3;4 5)"},
       {"exec 1_price from trade", "13.75 48.25 14"},
       {"exec 1_deltas price from trade where sym=`aig", ",-0.25"},
       {"a_b", "'a_b"},

@@ -111,6 +111,11 @@ std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
       return SubtractType(x, y);
     case AtomicOp::kMultiply:
       return Lookup(kMultiplyRules, x, y);
+    case AtomicOp::kFill:
+      if (x == y && IsVectorType(x)) return x;
+      return Lookup(kLesserRules, x, y);
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
     case AtomicOp::kDivide: {
       const bool numbers = IsVectorType(x) && IsVectorType(y) && !IsName(x) && !IsName(y);
       return numbers ? std::optional(Type::kFloat) : std::nullopt;

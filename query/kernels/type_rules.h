@@ -19,8 +19,11 @@ enum class AtomicOp {
   kFloorDivide,  // div
   kModulo,       // mod
   kRoundDown,    // xbar: y down to a multiple of x
+  kPower,        // xexp
+  kLogarithm,    // xlog: of y to base x
   kLesser,
   kGreater,
+  kFill,  // y, or x where y is null
   kEqual,
   kNotEqual,
   kLess,

@@ -20,8 +20,8 @@ absl::StatusOr<Value> NotFlags(const Value& x, Budget& budget);
 absl::StatusOr<Value> Negate(const Value& x, Budget& budget);
 absl::StatusOr<Value> Absolute(const Value& x, Budget& budget);
 
-// Calls f(vector) for a vector or atom (as a vector of one), and goes down into lists and
-// dictionaries.
+// Calls f(vector) for a vector or atom (as a vector of one), and goes down into lists, the values
+// of dictionaries and the columns of tables.
 template <typename F>
 absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth = 0) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
@@ -30,7 +30,14 @@ absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth =
     return ItemAt(one, 0);
   }
   if (x.is_vector()) return f(x);
-  if (x.is_dict() && !x.values().is_table()) {
+  if (x.is_table()) {
+    std::vector<Value> columns;
+    for (const Value& column : x.columns()) {
+      TS_ASSIGN_OR_RETURN(columns.emplace_back(), MapSimple(column, budget, f, depth + 1));
+    }
+    return Value::Pair(Type::kTable, Attribute::kNone, x.keys(), Value::List(std::move(columns)));
+  }
+  if (x.is_dict()) {
     TS_ASSIGN_OR_RETURN(Value values, MapSimple(x.values(), budget, f, depth + 1));
     return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(values));
   }

@@ -8,9 +8,10 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 8> AllTables() {
+std::array<std::span<const Builtin>, 11> AllTables() {
   return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
-          builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries()};
+          builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries(),
+          builtins::Alongs(),    builtins::Parts(),      builtins::Texts()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).

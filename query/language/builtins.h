@@ -28,6 +28,9 @@ std::span<const Builtin> Sorts();
 std::span<const Builtin> Tables();
 std::span<const Builtin> Applies();
 std::span<const Builtin> Queries();
+std::span<const Builtin> Alongs();
+std::span<const Builtin> Parts();
+std::span<const Builtin> Texts();
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "query/kernels/aggregate.h"
-#include "query/kernels/running.h"
+#include "query/kernels/covariance.h"
 #include "query/kernels/statistics.h"
 #include "query/language/builtins.h"
 
@@ -69,41 +69,24 @@ Result Count(Context& context, Args args) {
   return answer(view.count());
 }
 
-// An item for each item. A dictionary keeps its keys; an atom is its own result, if it may be one.
-template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool takes_atom>
-Result Uniform(Context& context, Args args) {
-  auto* value = std::get_if<Value>(&args[0]);
-  if (value != nullptr && value->is_atom() && takes_atom) {
-    TS_RETURN_IF_ERROR(
-        f(Slice::Of(Enlist(*value)), context.budget).status());  // Its type's errors.
-    return std::move(args[0]);
-  }
-  Result items =
-      OverItems("function", args[0], [&](const Slice& slice) { return f(slice, context.budget); });
-  if (!items.ok() || value == nullptr || !value->is_dict()) return items;
-  return Value::Dict(value->keys(), std::get<Value>(*std::move(items)));
-}
-
 constexpr std::array kAggregateTable = {
     Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
     Builtin{"wsum", 2, 2, true, Weighted<WeightedSum>, true},
     Builtin{"max", 1, 1, false, Aggregate<Max, true>},
     Builtin{"min", 1, 1, false, Aggregate<Min, true>},
     Builtin{"sum", 1, 1, false, Aggregate<Sum, true>},
+    Builtin{"prd", 1, 1, false, Aggregate<Product, true>},
+    Builtin{"all", 1, 1, false, Aggregate<AllTrue, false>},
+    Builtin{"any", 1, 1, false, Aggregate<AnyTrue, false>},
     Builtin{"avg", 1, 1, false, Aggregate<Avg, false>},
     Builtin{"med", 1, 1, false, Aggregate<Median, false>},
     Builtin{"var", 1, 1, false, Aggregate<Variance, false>},
     Builtin{"dev", 1, 1, false, Aggregate<Deviation, false>},
     Builtin{"svar", 1, 1, false, Aggregate<SampleVariance, false>},
     Builtin{"sdev", 1, 1, false, Aggregate<SampleDeviation, false>},
-    Builtin{"sums", 1, 1, false, Uniform<Sums, true>},
-    Builtin{"prds", 1, 1, false, Uniform<Products, true>},
-    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, true>},
-    Builtin{"mins", 1, 1, false, Uniform<RunningMin, true>},
-    Builtin{"deltas", 1, 1, false, Uniform<Deltas, true>},
-    Builtin{"ratios", 1, 1, false, Uniform<Ratios, true>},
-    Builtin{"prev", 1, 1, false, Uniform<Previous, false>},
-    Builtin{"next", 1, 1, false, Uniform<Next, false>},
+    Builtin{"cov", 2, 2, true, Weighted<Covariance>},
+    Builtin{"scov", 2, 2, true, Weighted<SampleCovariance>},
+    Builtin{"cor", 2, 2, true, Weighted<Correlation>},
     Builtin{"first", 1, 1, false, EndItem<false>},
     Builtin{"last", 1, 1, false, EndItem<true>},
     Builtin{"count", 1, 1, false, Count},

@@ -6,15 +6,11 @@
 #include "query/kernels/distinct_rows.h"
 #include "query/kernels/search.h"
 #include "query/language/builtins.h"
+#include "query/language/item_selection.h"
 #include "query/language/parse_tree.h"
 
 namespace tickstack::query::builtins {
 namespace {
-
-bool IsTableTerm(const Term& term) {
-  const auto* value = std::get_if<Value>(&term);
-  return std::holds_alternative<TableView>(term) || (value != nullptr && IsTableValue(*value));
-}
 
 // The keys of a dictionary or keyed table; of a namespace by its name. `.q` is the namespace of q's
 // own functions, for which clients ask when they connect.

@@ -4,6 +4,7 @@
 
 #include "query/kernels/atomic.h"
 #include "query/kernels/casts.h"
+#include "query/kernels/numbers.h"
 #include "query/kernels/search.h"
 #include "query/kernels/unary.h"
 #include "query/language/builtins.h"
@@ -53,6 +54,9 @@ constexpr std::array kOperatorTable = {
     Builtin{"div", 2, 2, true, Atomic<AtomicOp::kFloorDivide>},
     Builtin{"mod", 2, 2, true, Atomic<AtomicOp::kModulo>},
     Builtin{"xbar", 2, 2, true, Atomic<AtomicOp::kRoundDown>, true},
+    Builtin{"xexp", 2, 2, true, Atomic<AtomicOp::kPower>},
+    Builtin{"xlog", 2, 2, true, Atomic<AtomicOp::kLogarithm>},
+    Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true},
     Builtin{"in", 2, 2, true, OfValues<In>},
     Builtin{"within", 2, 2, true, OfValues<Within>},
     Builtin{"like", 2, 2, true, OfValues<Like>},
@@ -60,6 +64,19 @@ constexpr std::array kOperatorTable = {
     Builtin{"null", 1, 1, false, OfValue<NullFlags>},
     Builtin{"neg", 1, 1, false, OfValue<Negate>},
     Builtin{"abs", 1, 1, false, OfValue<Absolute>},
+    Builtin{"floor", 1, 1, false, OfValue<Floor>},
+    Builtin{"ceiling", 1, 1, false, OfValue<Ceiling>},
+    Builtin{"signum", 1, 1, false, OfValue<Signum>},
+    Builtin{"sqrt", 1, 1, false, OfValue<SquareRoot>},
+    Builtin{"exp", 1, 1, false, OfValue<Exponential>},
+    Builtin{"log", 1, 1, false, OfValue<NaturalLogarithm>},
+    Builtin{"reciprocal", 1, 1, false, OfValue<Reciprocal>},
+    Builtin{"sin", 1, 1, false, OfValue<Sine>},
+    Builtin{"cos", 1, 1, false, OfValue<Cosine>},
+    Builtin{"tan", 1, 1, false, OfValue<Tangent>},
+    Builtin{"asin", 1, 1, false, OfValue<ArcSine>},
+    Builtin{"acos", 1, 1, false, OfValue<ArcCosine>},
+    Builtin{"atan", 1, 1, false, OfValue<ArcTangent>},
 };
 
 }  // namespace

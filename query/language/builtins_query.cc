@@ -60,7 +60,14 @@ bool IsTableOrName(const Term& term) {
          (value != nullptr && (IsTableValue(*value) || value->is_atom_of(Type::kSymbol)));
 }
 
+// n?x draws n numbers in q.
+bool IsDraw(const Term& x) {
+  const auto* value = std::get_if<Value>(&x);
+  return value != nullptr && value->is_atom() && IndexOf(*value).has_value();
+}
+
 Result Question(Context& context, Args args) {
+  if (args.size() == 2 && IsDraw(args[0])) return NyiError("roll and deal");
   if (args.size() == 2) return OfValues<Find>(context, args);
   if (args.size() > 3) return FunctionalSelect(context, args);
   return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);

@@ -2,39 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <vector>
 
 #include "query/columns/gather.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
+#include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
 namespace {
-
-bool IsItems(const Value& value) { return value.is_vector() || value.is_list(); }
-
-// A vector, list or column; nullopt: something else.
-std::optional<Slice> AsSlice(const Term& term) {
-  if (const auto* slice = std::get_if<Slice>(&term)) return *slice;
-  const auto* value = std::get_if<Value>(&term);
-  if (value == nullptr || !IsItems(*value)) return std::nullopt;
-  return Slice::Of(*value);
-}
-
-// A dictionary of lists that is no keyed table.
-const Value* AsDict(const Term& term) {
-  const auto* value = std::get_if<Value>(&term);
-  const bool dict = value != nullptr && value->is_dict() && IsItems(value->keys()) &&
-                    IsItems(value->values()) && value->keys().count() == value->values().count();
-  return dict ? value : nullptr;
-}
-
-bool IsTable(const Term& term) {
-  if (std::holds_alternative<TableView>(term)) return true;
-  const auto* value = std::get_if<Value>(&term);
-  return value != nullptr && IsTableValue(*value);
-}
 
 absl::Status NotSortable(std::string_view name, const Term& term) {
   const auto* value = std::get_if<Value>(&term);
@@ -84,17 +60,17 @@ Result SortTable(Context& context, Term term) {
 template <Direction direction>
 Result Sort(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "asc" : "desc";
-  if (const std::optional<Slice> slice = AsSlice(args[0])) {
+  if (const std::optional<Slice> slice = SliceOf(args[0])) {
     return FromValue(Sorted(*slice, direction, context.budget));
   }
-  if (const Value* dict = AsDict(args[0])) {
+  if (const Value* dict = AsEntries(args[0])) {
     const Slice values = Slice::Of(dict->values());
     TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
                         Grade(std::span(&values, 1), direction, context.budget));
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(*dict)));
     return Value::Dict(TakeItems(dict->keys(), order), TakeItems(dict->values(), order));
   }
-  if (IsTable(args[0])) return SortTable<direction>(context, std::move(args[0]));
+  if (IsTableTerm(args[0])) return SortTable<direction>(context, std::move(args[0]));
   return NotSortable(kName, args[0]);
 }
 
@@ -102,8 +78,8 @@ Result Sort(Context& context, Args args) {
 template <Direction direction>
 Result GradeItems(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "iasc" : "idesc";
-  const Value* dict = AsDict(args[0]);
-  const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : AsSlice(args[0]);
+  const Value* dict = AsEntries(args[0]);
+  const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : SliceOf(args[0]);
   if (!slice.has_value()) return NotSortable(kName, args[0]);
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
                       Grade(std::span(&*slice, 1), direction, context.budget));
@@ -136,31 +112,6 @@ Result SortByColumns(Context& context, Args args) {
   return sorted;
 }
 
-Result Reverse(Context& context, Args args) {
-  const auto backwards = [&](size_t n) -> absl::StatusOr<ScratchVector<uint32_t>> {
-    TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(uint32_t)));
-    ScratchVector<uint32_t> positions(n);
-    std::iota(positions.rbegin(), positions.rend(), 0u);
-    return positions;
-  };
-  if (const std::optional<Slice> slice = AsSlice(args[0])) {
-    TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, backwards(slice->count()));
-    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
-                        RowsAt(*slice->rows, std::move(positions), context.budget));
-    return FromValue(GatherRows(slice->column, rows, context.budget));
-  }
-  if (const Value* dict = AsDict(args[0])) {
-    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order, backwards(dict->keys().count()));
-    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(*dict)));
-    return Value::Dict(TakeItems(dict->keys(), order), TakeItems(dict->values(), order));
-  }
-  if (!IsTable(args[0])) return std::move(args[0]);  // An atom is its own reverse.
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
-  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> order, backwards(view.count()));
-  TS_ASSIGN_OR_RETURN(TableView reversed, RowsInOrder(view, std::move(order), context.budget));
-  return reversed;
-}
-
 constexpr std::array kSortTable = {
     Builtin{"asc", 1, 1, false, Sort<Direction::kAscending>},
     Builtin{"desc", 1, 1, false, Sort<Direction::kDescending>},
@@ -168,7 +119,6 @@ constexpr std::array kSortTable = {
     Builtin{"idesc", 1, 1, false, GradeItems<Direction::kDescending>},
     Builtin{"xasc", 2, 2, true, SortByColumns<Direction::kAscending>, true},
     Builtin{"xdesc", 2, 2, true, SortByColumns<Direction::kDescending>, true},
-    Builtin{"reverse", 1, 1, false, Reverse},
 };
 
 }  // namespace

@@ -7,6 +7,8 @@
 #include "query/columns/gather.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
+#include "query/language/cuts.h"
+#include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -182,6 +184,11 @@ Result DropTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
   const std::optional<int64_t> n = WholeNumber(x);
+  if (!n.has_value() && IsSequence(x) && !x.is(Type::kSymbol)) {
+    const auto* y = std::get_if<Value>(&args[1]);
+    const bool one = y != nullptr && (y->is_atom() || y->is_dict());  // list _ n, keys _ entries
+    if (!one || IsTableTerm(args[1])) return CutAt(context, x, std::move(args[1]));
+  }
   TS_ASSIGN_OR_RETURN(std::optional<TableView> view, AsView(context, args[1]));
   if (view.has_value()) {
     if (n.has_value()) return ViewOfPart(*view, PartLeft(*n, view->count()));
@@ -203,7 +210,7 @@ Result DropTerm(Context& context, Args args) {
   if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, false, budget);
   if (IsEntries(x) && y.is_atom()) return EntriesByKey(x, y, false, budget);
   if (IsSequence(x) && WholeNumber(y).has_value()) return WithoutItem(x, *WholeNumber(y), budget);
-  if (!n.has_value()) return NyiError("_");  // A cut.
+  if (!n.has_value()) return TypeError("_ by a {}", NameOf(x.type()));
   if (!IsSequence(y)) return TypeError("_ of a {}", NameOf(y.type()));
   const Slice all = Slice::Of(y);
   const Slice left{all.column, RowsOf(*all.rows, PartLeft(*n, all.count()))};

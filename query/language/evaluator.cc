@@ -176,7 +176,9 @@ absl::StatusOr<Term> EvaluateSignal(Context& context, const Node& node) {
   if (!text.is_atom_of(Type::kSymbol) && text.type() != Type::kChar) {
     return QError(absl::StatusCode::kInvalidArgument, "stype", "a signal that is no text");
   }
-  return QError(absl::StatusCode::kInvalidArgument, text.text(), "signalled by the request");
+  // An error has a name, or it would be taken for none.
+  const std::string_view name = text.text().empty() ? "signal" : text.text();
+  return QError(absl::StatusCode::kInvalidArgument, name, "signalled by the request");
 }
 
 }  // namespace

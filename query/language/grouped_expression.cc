@@ -26,9 +26,11 @@ constexpr std::pair<std::string_view, AggregateKind> kAggregates[] = {
 
 // Item i of the result is a function of item i of each vector among the arguments, and atoms go
 // with all items: so it makes no difference whether rows are grouped before or after.
-constexpr std::string_view kByItem[] = {"+",   "-",    "*",   "%",   "&",    "|",   "=",
-                                        "<>",  "<",    ">",   "<=",  ">=",   "and", "or",
-                                        "not", "null", "neg", "abs", "xbar", "mod", "div"};
+constexpr std::string_view kByItem[] = {
+    "+",          "-",   "*",    "%",    "&",     "|",       "=",      "<>",   "<",    ">",
+    "<=",         ">=",  "and",  "or",   "not",   "null",    "neg",    "abs",  "xbar", "mod",
+    "div",        "^",   "xexp", "xlog", "floor", "ceiling", "signum", "sqrt", "exp",  "log",
+    "reciprocal", "sin", "cos",  "tan",  "asin",  "acos",    "atan"};
 // The same in the left argument, with a constant on the right.
 constexpr std::string_view kByItemOnTheLeft[] = {"in", "within", "like"};
 

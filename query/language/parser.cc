@@ -18,7 +18,7 @@ bool Parser::AtEndOfExpression() const {
     case TokenKind::kOperator:
       return comma_ends_ && Peek().text == ",";
     case TokenKind::kName:
-      return AtName("by") || AtName("from") || AtName("where");
+      return AtName("by") || AtName("from") || (where_ends_ && AtName("where"));
     default:
       return false;
   }

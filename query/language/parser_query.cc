@@ -74,7 +74,7 @@ Parser::Result Parser::TableLiteral(const Token& open) {
 }
 
 absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {
-  const Saved<bool> comma(comma_ends_, true);
+  const Saved<bool> comma(comma_ends_, true), where(where_ends_, false);
   if (AtEndOfExpression() && !AtOperator(",")) return absl::OkStatus();
   for (;;) {
     TS_ASSIGN_OR_RETURN(NamedNode column, NamedExpression());
@@ -86,7 +86,7 @@ absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {
 }
 
 absl::Status Parser::QueryConditions(Query& query) {
-  const Saved<bool> comma(comma_ends_, true);
+  const Saved<bool> comma(comma_ends_, true), where(where_ends_, false);
   for (;;) {
     TS_ASSIGN_OR_RETURN(NodePtr condition, RequiredExpression("where"));
     query.conditions.push_back(std::move(condition));
@@ -98,7 +98,7 @@ absl::Status Parser::QueryConditions(Query& query) {
 // [n], [>column], [n;<column], of a select.
 absl::Status Parser::QueryLimit(Query& query) {
   const Token open = Take();
-  const Saved<bool> comma(comma_ends_, false);
+  const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
   const auto at_order = [&] { return AtOperator("<") || AtOperator(">"); };
   if (!at_order()) {
     TS_ASSIGN_OR_RETURN(query.limit, RequiredExpression("select[]"));
@@ -147,7 +147,10 @@ Parser::Result Parser::QueryExpression(Query::Verb verb) {
   TS_RETURN_IF_ERROR(CheckPhrases(*query));
   if (!AtName("from")) return ParseError("from", Peek().position, "a query without its from");
   Take();
-  TS_ASSIGN_OR_RETURN(query->source, RequiredExpression("from"));
+  {
+    const Saved<bool> where(where_ends_, true);
+    TS_ASSIGN_OR_RETURN(query->source, RequiredExpression("from"));
+  }
   if (AtName("where")) {
     Take();
     TS_RETURN_IF_ERROR(QueryConditions(*query));

@@ -97,6 +97,8 @@ class Parser {
   int depth_ = 0;
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr: not in one.
+  bool where_ends_ =
+      false;  // Behind `from`: it begins the conditions. Elsewhere it is the function.
   bool comma_ends_ = false;  // Inside a phrase of a query: a comma separates, it does not join.
 };
 

@@ -200,7 +200,7 @@ Parser::Result Parser::Statements(Node::Kind kind, std::vector<NodePtr> statemen
 // The items between [ and ]; a null pointer where there is nothing.
 absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
   const Token open = Take();
-  const Saved<bool> comma(comma_ends_, false);
+  const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
   std::vector<NodePtr> items;
   for (;;) {
     TS_ASSIGN_OR_RETURN(NodePtr item, Expression());
@@ -234,7 +234,7 @@ Parser::Result Parser::Parenthesised() {
     return Statements(Node::Kind::kBlock, std::move(statements));
   }
   const Token open = Take();
-  const Saved<bool> comma(comma_ends_, false);
+  const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
   if (Peek().Is(TokenKind::kOpen, "[")) return TableLiteral(open);
   if (Peek().Is(TokenKind::kClose, ")")) {
     Take();
@@ -281,7 +281,7 @@ Parser::Result Parser::LambdaExpression() {
   const Token open = Take();
   LambdaScope scope;
   const Saved<LambdaScope*> inside(lambda_, &scope);
-  const Saved<bool> comma(comma_ends_, false);
+  const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
   const size_t nodes_before = nodes_;
   if (Peek().Is(TokenKind::kOpen, "[")) TS_RETURN_IF_ERROR(Parameters(scope));
   auto lambda = std::make_shared<Lambda>();

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "query/columns/concatenate.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
@@ -200,7 +201,6 @@ class TableUpdate {
     TS_RETURN_IF_ERROR(budget.Charge(view_.count(), sizeof(uint32_t) + 16));
     ScratchVector<uint32_t> positions;
     ScratchVector<uint32_t> group_of;  // For each of them its group.
-    std::vector<Value> pieces;
     for (size_t group = 0; group < groups.count(); ++group) {
       TS_RETURN_IF_ERROR(budget.CheckTime());
       const Budget::Temporaries temporaries(budget);
@@ -218,6 +218,8 @@ class TableUpdate {
     Value items = results;
     if (results.is_vector()) {
       items = TakeItems(results, group_of);
+    } else if (std::ranges::all_of(results.items(), &Value::is_vector)) {
+      TS_ASSIGN_OR_RETURN(items, Raze(results, budget));
     } else {
       TS_RETURN_IF_ERROR(budget.ChargeItems(rows));
       std::vector<Value> all;

@@ -1,0 +1,91 @@
+#include "query/kernels/covariance.h"
+
+#include <cmath>
+#include <span>
+#include <string_view>
+
+#include "base/scratch.h"
+#include "query/columns/errors.h"
+#include "query/kernels/domain_blocks.h"
+#include "query/kernels/type_rules.h"
+
+namespace tickstack::query {
+namespace {
+
+absl::StatusOr<ScratchVector<double>> FloatsOf(std::string_view name, const Slice& slice,
+                                               Budget& budget) {
+  if (slice.type() == Type::kList && slice.count() > 0) {
+    return NyiError(fmt::format("{} of a list", name));
+  }
+  if (slice.type() != Type::kList && !SumType(slice.type()).has_value()) {
+    return TypeError("{} of {}", name, NameOf(slice.type()));
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(double)));
+  ScratchVector<double> floats;
+  floats.reserve(slice.count());
+  TS_RETURN_IF_ERROR(ForEachDomainBlock<double>(slice, budget, [&](std::span<double> block) {
+    floats.insert(floats.end(), block.begin(), block.end());
+  }));
+  return floats;
+}
+
+// Of the differences to the means.
+struct JointMoments {
+  double count = 0;
+  double products = 0;
+  double x_squares = 0, y_squares = 0;
+};
+
+absl::StatusOr<JointMoments> JointMomentsOf(std::string_view name, const Slice& x_slice,
+                                            const Slice& y_slice, Budget& budget) {
+  const Budget::Temporaries temporaries(budget);
+  TS_ASSIGN_OR_RETURN(const ScratchVector<double> y, FloatsOf(name, y_slice, budget));
+  TS_ASSIGN_OR_RETURN(const ScratchVector<double> x, FloatsOf(name, x_slice, budget));
+  if (x.size() != y.size()) return LengthError("{} items and {} items", x.size(), y.size());
+  JointMoments moments;
+  double x_mean = 0, y_mean = 0;
+  const auto each_pair = [&](auto f) {
+    for (size_t i = 0; i < x.size(); ++i) {
+      if (!std::isnan(x[i]) && !std::isnan(y[i])) f(x[i], y[i]);
+    }
+  };
+  each_pair([&](double a, double b) {
+    ++moments.count;
+    x_mean += a;
+    y_mean += b;
+  });
+  x_mean /= moments.count;
+  y_mean /= moments.count;
+  TS_RETURN_IF_ERROR(budget.CheckTime());
+  each_pair([&](double a, double b) {
+    moments.products += (a - x_mean) * (b - y_mean);
+    moments.x_squares += (a - x_mean) * (a - x_mean);
+    moments.y_squares += (b - y_mean) * (b - y_mean);
+  });
+  return moments;
+}
+
+Value FloatOrNothing(double value) {
+  return std::isnan(value) ? NullOf(Type::kFloat) : Value::Float(value);
+}
+
+}  // namespace
+
+absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cov", x, y, budget));
+  return FloatOrNothing(moments.products / moments.count);
+}
+
+absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("scov", x, y, budget));
+  if (moments.count <= 1) return NullOf(Type::kFloat);
+  return FloatOrNothing(moments.products / (moments.count - 1));
+}
+
+absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cor", x, y, budget));
+  return FloatOrNothing(moments.products /
+                        (std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares)));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,25 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "query/columns/column.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// Of two columns of numbers, as floats; of the rows where neither is null.
+//
+//   cov    the mean of the products of differences to the means; null of no rows
+//   scov   the same of a sample: cov times n%n-1; null of one row
+//   cor    cov over the product of both deviations: -1 to 1; null where one of them is 0
+//
+// The means are subtracted before multiplying (two passes), as in statistics.h.
+// Errors: `length` if the counts differ, `type` for what is no number, chars included; `nyi` for
+// lists
+//         of lists.
+// Cost:   16 bytes a row, two passes.
+absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget);
+absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget);
+absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "absl/status/statusor.h"
+#include "query/columns/budget.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+// Functions of one number, item by item, down into lists, dictionaries' values and tables' columns.
+//
+//   Floor, Ceiling   longs of floats and reals; integers stay as they are; null of null
+//   Signum           -1, 0 or 1 as an int; a null is below zero
+//   the others       floats: null of what has no result (the root of -1, the logarithm of -2),
+//   minus
+//                    infinity for the logarithm of 0
+//
+// Errors: `type` for symbols, guids and what the reference has no result for (code.kx.com/q/ref:
+//         floor, sqrt, signum), `nyi` for the floor of text and functions of datetimes.
+// Cost:   one pass in blocks.
+absl::StatusOr<Value> Floor(const Value& x, Budget& budget);
+absl::StatusOr<Value> Ceiling(const Value& x, Budget& budget);
+absl::StatusOr<Value> Signum(const Value& x, Budget& budget);
+absl::StatusOr<Value> SquareRoot(const Value& x, Budget& budget);
+absl::StatusOr<Value> Exponential(const Value& x, Budget& budget);
+absl::StatusOr<Value> NaturalLogarithm(const Value& x, Budget& budget);
+absl::StatusOr<Value> Reciprocal(const Value& x, Budget& budget);
+absl::StatusOr<Value> Sine(const Value& x, Budget& budget);
+absl::StatusOr<Value> Cosine(const Value& x, Budget& budget);
+absl::StatusOr<Value> Tangent(const Value& x, Budget& budget);
+absl::StatusOr<Value> ArcSine(const Value& x, Budget& budget);
+absl::StatusOr<Value> ArcCosine(const Value& x, Budget& budget);
+absl::StatusOr<Value> ArcTangent(const Value& x, Budget& budget);
+
+}  // namespace tickstack::query

@@ -1,0 +1,177 @@
+#include "query/kernels/texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/kernels/unary.h"
+#include "table/element_text.h"
+#include "table/format_value.h"
+
+namespace tickstack::query {
+namespace {
+
+// The longest text of an element of fixed width, a guid's, and a string's own bytes.
+constexpr size_t kElementTextBytes = 40;
+
+std::string TextOfElement(Type type, std::span<const std::byte> element) {
+  switch (FiniteOf(type, element)) {
+    case Finite::kFinite:
+      break;
+    case Finite::kNull:
+      if (type != Type::kGuid) return "";
+      return "00000000-0000-0000-0000-000000000000";
+    case Finite::kPlus:
+      return IsFloating(type) ? "0w" : "0W";
+    case Finite::kMinus:
+      return IsFloating(type) ? "-0w" : "-0W";
+  }
+  // Seven digits are what q shows and what its `string` gives.
+  if (type == Type::kFloat) return fmt::format("{:.7g}", LoadLittle<double>(element.data()));
+  if (type == Type::kReal) return fmt::format("{:.7g}", LoadLittle<float>(element.data()));
+  return ElementText(type, element, TimeStyle::kQ);
+}
+
+absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
+  const size_t n = vector.count();
+  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
+  TS_RETURN_IF_ERROR(budget.Charge(n, kElementTextBytes));
+  std::vector<Value> strings;
+  strings.reserve(n);
+  if (vector.is(Type::kSymbol)) {
+    TS_RETURN_IF_ERROR(budget.Charge(vector.symbols().text().size()));
+    for (size_t i = 0; i < n; ++i) strings.push_back(Value::String(vector.symbols()[i]));
+    return Value::List(std::move(strings));
+  }
+  for (size_t i = 0; i < n; ++i) {
+    if (i % 4096 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    strings.push_back(Value::String(TextOfElement(vector.type(), ElementAt(vector, i))));
+  }
+  return Value::List(std::move(strings));
+}
+
+// Down to vectors by f, as MapSimple, but where f makes lists of atoms' items: nothing collapses.
+template <typename F>
+absl::StatusOr<Value> MapTexts(const Value& x, Budget& budget, F f, int depth = 0) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (x.is_atom() || x.is_vector() || x.is_function()) return f(x);
+  const auto items_of = [&](const std::vector<Value>& items) -> absl::StatusOr<std::vector<Value>> {
+    TS_RETURN_IF_ERROR(budget.ChargeItems(items.size()));
+    std::vector<Value> mapped;
+    mapped.reserve(items.size());
+    for (const Value& item : items) {
+      TS_ASSIGN_OR_RETURN(mapped.emplace_back(), MapTexts(item, budget, f, depth + 1));
+    }
+    return mapped;
+  };
+  if (x.is_list()) {
+    TS_ASSIGN_OR_RETURN(std::vector<Value> mapped, items_of(x.items()));
+    return Value::List(std::move(mapped));
+  }
+  if (x.is_table()) {
+    TS_ASSIGN_OR_RETURN(std::vector<Value> mapped, items_of(x.columns()));
+    return Value::Pair(Type::kTable, Attribute::kNone, x.keys(), Value::List(std::move(mapped)));
+  }
+  if (!x.is_dict()) return TypeError("text of a {}", NameOf(x.type()));
+  TS_ASSIGN_OR_RETURN(Value values, MapTexts(x.values(), budget, f, depth + 1));
+  return Value::Pair(Type::kDict, Attribute::kNone, x.keys(), std::move(values));
+}
+
+template <typename F>
+absl::StatusOr<Value> MapLetters(std::string_view name, const Value& x, Budget& budget, F letter) {
+  return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(vector)));
+    if (vector.is_string()) {
+      VectorWriter<char> out(Type::kChar, vector.count());
+      std::ranges::transform(vector.text(), out.data(), letter);
+      return std::move(out).Finish();
+    }
+    if (!vector.is(Type::kSymbol)) return TypeError("{} of {}", name, NameOf(vector.type()));
+    SymbolVector names;
+    names.reserve(vector.count(), vector.symbols().text().size());
+    std::string changed;
+    for (size_t i = 0; i < vector.count(); ++i) {
+      changed = vector.symbols()[i];
+      std::ranges::transform(changed, changed.begin(), letter);
+      names.push_back(changed);
+    }
+    return Value::Symbols(std::move(names));
+  });
+}
+
+absl::StatusOr<Value> TrimEnds(std::string_view name, bool left, bool right, const Value& x,
+                               Budget& budget) {
+  return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
+    if (value.type() != Type::kChar) return TypeError("{} of a {}", name, NameOf(value.type()));
+    if (value.is_atom()) return value;
+    TS_RETURN_IF_ERROR(budget.Charge(value.count()));
+    std::string_view text = value.text();
+    if (left) text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+    if (right) text = text.substr(0, text.find_last_not_of(' ') + 1);
+    return Value::String(text);
+  });
+}
+
+// What a value's text takes at most: no element's is longer than four times its bytes, with what
+// stands between.
+absl::Status ChargeText(const Value& x, Budget& budget) {
+  const size_t bytes = ApproximateBytes(x);
+  // The text grows by doubling, and is copied once. It stays in DRAM.
+  return budget.Charge(Budget::Amount{16 * bytes, 16 * bytes});
+}
+
+}  // namespace
+
+absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget) {
+  return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
+    TS_RETURN_IF_ERROR(budget.Charge(kElementTextBytes));
+    if (value.is_vector()) return StringsOfVector(value, budget);
+    if (value.is_function()) return NyiError("string of a function in a list");
+    if (value.type() == Type::kSymbol) {
+      TS_RETURN_IF_ERROR(budget.Charge(value.symbol().size()));
+      return Value::String(value.symbol());
+    }
+    return Value::String(TextOfElement(value.type(), value.elements()));
+  });
+}
+
+absl::StatusOr<Value> UpperCase(const Value& x, Budget& budget) {
+  return MapLetters("upper", x, budget, [](char c) {
+    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+}
+
+absl::StatusOr<Value> LowerCase(const Value& x, Budget& budget) {
+  return MapLetters("lower", x, budget, [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+}
+
+absl::StatusOr<Value> Trim(const Value& x, Budget& budget) {
+  return TrimEnds("trim", true, true, x, budget);
+}
+
+absl::StatusOr<Value> TrimLeft(const Value& x, Budget& budget) {
+  return TrimEnds("ltrim", true, false, x, budget);
+}
+
+absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget) {
+  return TrimEnds("rtrim", false, true, x, budget);
+}
+
+absl::StatusOr<Value> LineOf(const Value& x, Budget& budget) {
+  TS_RETURN_IF_ERROR(ChargeText(x, budget));
+  return Value::String(InlineText(x));
+}
+
+absl::StatusOr<Value> DisplayOf(const Value& x, Budget& budget) {
+  TS_RETURN_IF_ERROR(ChargeText(x, budget));
+  return Value::String(FormatText(x, {.lines = 25, .columns = 80}));
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,181 @@
+// Functions that answer an item for each item, out of those around it.
+
+#include <array>
+
+#include "query/columns/gather.h"
+#include "query/kernels/atomic.h"
+#include "query/kernels/moving.h"
+#include "query/kernels/ranks.h"
+#include "query/kernels/running.h"
+#include "query/kernels/sort.h"
+#include "query/language/builtins.h"
+#include "query/language/indexing.h"
+#include "query/language/item_selection.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+using OverSlice = absl::FunctionRef<absl::StatusOr<Value>(const Slice&)>;
+
+// f of each column of a table but its keys, which stay.
+Result AlongColumns(Context& context, const TableView& view, OverSlice f) {
+  TableView mapped;
+  mapped.names = view.names;
+  mapped.key_columns = view.key_columns;
+  mapped.rows = std::make_shared<const RowSet>(RowSet::Range(0, view.count()));
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Slice column, view.ColumnAt(i, context.budget));
+    TS_ASSIGN_OR_RETURN(Value items,
+                        i < view.key_columns ? Materialise(column, context.budget) : f(column));
+    mapped.columns.emplace_back(std::move(items));
+  }
+  return mapped;
+}
+
+// f of a list or column, of a dictionary's values, of a table's columns.
+Result Along(Context& context, std::string_view name, Term& term, OverSlice f) {
+  if (const std::optional<Slice> slice = SliceOf(term)) return FromValue(f(*slice));
+  if (const Value* entries = AsEntries(term)) {
+    TS_ASSIGN_OR_RETURN(Value items, f(Slice::Of(entries->values())));
+    return Value::Dict(entries->keys(), std::move(items));
+  }
+  if (IsTableTerm(term)) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
+    return AlongColumns(context, view, f);
+  }
+  const auto* value = std::get_if<Value>(&term);
+  if (value == nullptr) return NyiError(fmt::format("{} of a function", name));
+  return TypeError("{} of a {}", name, NameOf(value->type()));
+}
+
+// What becomes of an atom.
+enum class OfAtom { kItself, kItsResult, kError };
+
+template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), OfAtom of_atom>
+Result Uniform(Context& context, Args args) {
+  const auto* value = std::get_if<Value>(&args[0]);
+  if (value != nullptr && value->is_atom() && of_atom != OfAtom::kError) {
+    // The errors of its type are the same.
+    TS_ASSIGN_OR_RETURN(const Value one, f(Slice::Of(Enlist(*value)), context.budget));
+    if (of_atom == OfAtom::kItself) return std::move(args[0]);
+    return ItemAt(one, 0);
+  }
+  return Along(context, "function", args[0],
+               [&](const Slice& slice) { return f(slice, context.budget); });
+}
+
+// A whole number that is no null.
+absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, term));
+  const std::optional<int64_t> number = x.is_atom() ? IndexOf(x) : std::nullopt;
+  if (!number.has_value()) return TypeError("{} by a {}", name, NameOf(x.type()));
+  if (*number == kNullLong) return DomainError("{} by a null", name);
+  return *number;
+}
+
+template <absl::StatusOr<Value> (*f)(size_t, const Slice&, Budget&)>
+Result Moving(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const int64_t width, WholeArgument(context, "a window", args[0]));
+  if (width < 1) return DomainError("a window of {} items", width);
+  return Along(context, "a moving window", args[1], [&](const Slice& slice) {
+    return f(static_cast<size_t>(width), slice, context.budget);
+  });
+}
+
+Result Ema(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value weights, Take(context, args[0]));
+  return Along(context, "ema", args[1], [&](const Slice& slice) {
+    return ExponentialAverage(weights, slice, context.budget);
+  });
+}
+
+Result XPrev(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const int64_t back, WholeArgument(context, "xprev", args[0]));
+  return Along(context, "xprev", args[1],
+               [&](const Slice& slice) { return Shifted(slice, back, context.budget); });
+}
+
+// A row differs where one of its columns does.
+Result DifferTerm(Context& context, Args args) {
+  Budget& budget = context.budget;
+  if (!IsTableTerm(args[0])) {
+    return Along(context, "differ", args[0],
+                 [&](const Slice& slice) { return Differ(slice, budget); });
+  }
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  std::optional<Value> flags;
+  for (size_t i = 0; i < view.columns.size(); ++i) {
+    TS_ASSIGN_OR_RETURN(const Slice column, view.ColumnAt(i, budget));
+    TS_ASSIGN_OR_RETURN(Value more, Differ(column, budget));
+    if (flags.has_value()) {
+      TS_ASSIGN_OR_RETURN(more, ApplyAtomic(AtomicOp::kGreater, *flags, more, budget));
+    }
+    flags = std::move(more);
+  }
+  if (!flags.has_value()) return TypeError("differ of a table without columns");
+  return *std::move(flags);
+}
+
+bool IsAtomTerm(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom();
+}
+
+// As `iasc iasc x` has it, so that of a dictionary it is about its keys.
+Result Rank(Context& context, Args args) {
+  if (IsAtomTerm(args[0])) return RankError("rank of an atom");
+  if (IsTableTerm(args[0])) return NyiError("rank of a table");
+  Budget& budget = context.budget;
+  if (const Value* entries = AsEntries(args[0])) {
+    const Slice values = Slice::Of(entries->values());
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
+                        Grade(std::span(&values, 1), Direction::kAscending, budget));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(entries->keys())));
+    const Slice keys = Slice::Of(TakeItems(entries->keys(), order));
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> of_keys,
+                        Grade(std::span(&keys, 1), Direction::kAscending, budget));
+    TS_RETURN_IF_ERROR(budget.Charge(of_keys.size(), sizeof(int64_t)));
+    VectorWriter<int64_t> out(Type::kLong, of_keys.size());
+    std::ranges::copy(of_keys, out.data());
+    return std::move(out).Finish();
+  }
+  return Along(context, "rank", args[0], [&](const Slice& slice) { return Ranks(slice, budget); });
+}
+
+Result XRank(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const int64_t buckets, WholeArgument(context, "xrank", args[0]));
+  if (IsAtomTerm(args[1])) return RankError("xrank of an atom");
+  if (IsTableTerm(args[1])) return NyiError("xrank of a table");
+  return Along(context, "xrank", args[1],
+               [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
+}
+
+constexpr std::array kAlongTable = {
+    Builtin{"sums", 1, 1, false, Uniform<Sums, OfAtom::kItself>},
+    Builtin{"prds", 1, 1, false, Uniform<Products, OfAtom::kItself>},
+    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, OfAtom::kItself>},
+    Builtin{"mins", 1, 1, false, Uniform<RunningMin, OfAtom::kItself>},
+    Builtin{"avgs", 1, 1, false, Uniform<RunningAverage, OfAtom::kItsResult>},
+    Builtin{"deltas", 1, 1, false, Uniform<Deltas, OfAtom::kItself>},
+    Builtin{"ratios", 1, 1, false, Uniform<Ratios, OfAtom::kItself>},
+    Builtin{"fills", 1, 1, false, Uniform<Fills, OfAtom::kItself>},
+    Builtin{"prev", 1, 1, false, Uniform<Previous, OfAtom::kError>},
+    Builtin{"next", 1, 1, false, Uniform<Next, OfAtom::kError>},
+    Builtin{"xprev", 2, 2, true, XPrev, true},
+    Builtin{"differ", 1, 1, false, DifferTerm},
+    Builtin{"rank", 1, 1, false, Rank},
+    Builtin{"xrank", 2, 2, true, XRank, true},
+    Builtin{"mavg", 2, 2, true, Moving<MovingAverage>, true},
+    Builtin{"msum", 2, 2, true, Moving<MovingSum>, true},
+    Builtin{"mcount", 2, 2, true, Moving<MovingCount>, true},
+    Builtin{"mmax", 2, 2, true, Moving<MovingMax>, true},
+    Builtin{"mmin", 2, 2, true, Moving<MovingMin>, true},
+    Builtin{"mdev", 2, 2, true, Moving<MovingDeviation>, true},
+    Builtin{"ema", 2, 2, true, Ema, true},
+};
+
+}  // namespace
+
+std::span<const Builtin> Alongs() { return kAlongTable; }
+
+}  // namespace tickstack::query::builtins
