@@ -1,0 +1,1 @@
+0 2 _ trade;2 cut "abc";-1 rotate 1 2 3;1 2 sublist til 5

@@ -1,0 +1,1 @@
+floor 2 xexp (1.5;0n 2);0^`a`b!0N 1;1 2 bin 0n

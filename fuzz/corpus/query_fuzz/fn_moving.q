@@ -1,0 +1,1 @@
+select 3 mavg price,2 mmax size,0.5 ema price by sym from trade

@@ -1,0 +1,1 @@
+group 1 2 1;1 2 cross `a`b;(1 2;3) except enlist 3;trade union trade

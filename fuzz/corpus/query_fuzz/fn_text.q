@@ -1,0 +1,1 @@
+ssr["toronto";"t?r";upper],"," sv string 1 2.5 0N

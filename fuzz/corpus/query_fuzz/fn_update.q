@@ -1,0 +1,1 @@
+update fills price,2 xprev size,rank price by sym from vtrade

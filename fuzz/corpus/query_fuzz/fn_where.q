@@ -1,0 +1,1 @@
+exec i from trade where i in where 0101b
