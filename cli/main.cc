@@ -63,9 +63,15 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
       ->excludes(question);
   auto* json = command.add_flag_callback(
       "--json", [&] { options.format = OutputFormat::kJson; }, "Answer as JSON");
-  command.add_flag_callback(
-             "--csv", [&] { options.format = OutputFormat::kCsv; }, "Answer as CSV")
-      ->excludes(json);
+  auto* csv = command.add_flag_callback(
+      "--csv", [&] { options.format = OutputFormat::kCsv; }, "Answer as CSV");
+  command
+      .add_flag_callback(
+          "--parquet", [&] { options.format = OutputFormat::kParquet; },
+          "Answer as a Parquet file: a table, to a file or pipe")
+      ->excludes(json)
+      ->excludes(csv);
+  csv->excludes(json);
   command.add_option("--user", options.user, "User name; its password is in TICKSTACK_PASSWORD");
   command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer; 30")
       ->check(CLI::PositiveNumber);

@@ -17,6 +17,7 @@
 #include "cli/query_servers.h"
 #include "cli/query_shell.h"
 #include "cli/query_words.h"
+#include "disk/parquet.h"
 
 namespace tickstack {
 namespace {
@@ -47,6 +48,10 @@ bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOpt
   const auto answers = servers.Ask(query, TimeoutOf(options, kTimeoutSeconds));
   if (answers.size() == 1) {
     if (!answers[0].answer.ok()) return Complain(place, answers[0].answer.status());
+    if (options.format == OutputFormat::kParquet) {
+      const absl::StatusOr<std::string> file = FormatParquet(*answers[0].answer);
+      return file.ok() ? WriteOut(*file) : Complain(place, file.status());
+    }
     return WriteOut(Formatted(*answers[0].answer, options.format, TerminalLimits()));
   }
   bool ok = WriteOut(Formatted(answers, options.format, TerminalLimits()));
@@ -80,6 +85,17 @@ int RunScript(QueryServers& servers, const QueryOptions& options) {
   return EXIT_SUCCESS;
 }
 
+absl::Status CheckParquet(const QueryOptions& options, size_t servers) {
+  if (servers > 1) return InvalidArgument("a Parquet file is of one server's answer");
+  if (options.query.empty()) {
+    return InvalidArgument("a Parquet file is one answer: expected an expression, or - for stdin");
+  }
+  if (isatty(STDOUT_FILENO) != 0) {
+    return InvalidArgument("a Parquet file is not for a terminal: send it to a file with >");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int RunQuery(const QueryOptions& options) {
@@ -87,6 +103,12 @@ int RunQuery(const QueryOptions& options) {
   if (!servers.ok()) {
     Complain("", servers.status());
     return EXIT_FAILURE;
+  }
+  if (options.format == OutputFormat::kParquet) {
+    if (const absl::Status fits = CheckParquet(options, (*servers)->size()); !fits.ok()) {
+      Complain("", fits);
+      return EXIT_FAILURE;
+    }
   }
   if ((*servers)->size() > 1 && options.format == OutputFormat::kCsv) {
     Complain("", InvalidArgument("CSV has no place for the names of several servers; --json has"));

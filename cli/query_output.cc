@@ -26,6 +26,7 @@ std::string Formatted(const Value& value, OutputFormat format, const TextLimits&
     case OutputFormat::kCsv:
       return FormatCsv(value);
     case OutputFormat::kText:
+    case OutputFormat::kParquet:
       break;
   }
   return FormatText(value, limits);

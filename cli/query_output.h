@@ -13,7 +13,8 @@
 
 namespace tickstack {
 
-enum class OutputFormat { kText, kJson, kCsv };
+// Parquet is of one table of one server, and not for a terminal: FormatParquet makes it.
+enum class OutputFormat { kText, kJson, kCsv, kParquet };
 
 // What stdout shows at once, if it is a terminal; the last line is left to the prompt.
 TextLimits TerminalLimits();

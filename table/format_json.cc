@@ -6,31 +6,10 @@
 
 #include "table/element_text.h"
 #include "table/format_value.h"
+#include "table/utf8.h"
 
 namespace tickstack {
 namespace {
-
-// Bytes of the UTF-8 sequence at the start of `text`, 0 if there is none.
-size_t Utf8Length(std::string_view text) {
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
-  const auto follows = [&](size_t i) { return i < text.size() && (byte(i) & 0xc0) == 0x80; };
-  const unsigned char first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    if (!follows(1) || !follows(2)) return 0;
-    if (first == 0xe0 && byte(1) < 0xa0) return 0;  // Could be shorter.
-    if (first == 0xed && byte(1) > 0x9f) return 0;  // A surrogate.
-    return 3;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    if (!follows(1) || !follows(2) || !follows(3)) return 0;
-    if (first == 0xf0 && byte(1) < 0x90) return 0;
-    if (first == 0xf4 && byte(1) > 0x8f) return 0;  // Past U+10FFFF.
-    return 4;
-  }
-  return 0;
-}
 
 void AppendJsonString(std::string& out, std::string_view text) {
   out += '"';
@@ -38,7 +17,7 @@ void AppendJsonString(std::string& out, std::string_view text) {
     const size_t length = Utf8Length(text);
     const char c = text[0];
     if (length == 0) {
-      out += "\xef\xbf\xbd";  // U+FFFD.
+      out += kReplacementCharacter;
     } else if (c == '"' || c == '\\') {
       out += '\\';
       out += c;

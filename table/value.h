@@ -181,8 +181,8 @@ class Value {
   const Value& keys() const;  // Of a dict.
   const Value& values() const;
   const SymbolVector& column_names() const;  // Of a table.
-  // Of a table: its columns. Only if `has_column_list()`, which holds for every table that a codec
-  // accepted and every one built by Table().
+  // Of a table: its columns. Every table that a codec accepted and every one built by Table() has a
+  // list of them; their lengths and kinds are as they came.
   const std::vector<Value>& columns() const;
   const Value* FindColumn(std::string_view name) const;  // Of a table; nullptr if there is none.
   std::span<const std::byte> function_bytes() const;

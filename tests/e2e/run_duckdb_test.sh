@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs duckdb_test.py, duckdb_days_test.py and queries_page_test.py in a throw-away environment with the versions of
-# bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one. With --write-page only the last
-# one, which then writes docs/queries.md.
+# Runs duckdb_test.py, duckdb_days_test.py, queries_page_test.py and parquet_test.py in a throw-away environment with the versions of
+# bench/peers/requirements.txt, which want Python 3.11 or newer; PYTHON names one. With --write-page only the
+# page, which then writes docs/queries.md.
 # TICKSTACK_REQUIRE_DUCKDB=1: a machine where that cannot be installed fails instead of being skipped.
 #
 #   run_duckdb_test.sh --program build/release/cli/tickstack --peers-day build/release/bench/peers_day
@@ -41,4 +41,5 @@ failed=0
 "$environment/bin/python" tests/e2e/duckdb_test.py --program "$program" --peers-day "$peers_day" || failed=1
 "$environment/bin/python" tests/e2e/duckdb_days_test.py --program "$program" || failed=1
 "$environment/bin/python" tests/e2e/queries_page_test.py --program "$program" || failed=1
+"$environment/bin/python" tests/e2e/parquet_test.py --program "$program" || failed=1
 exit "$failed"

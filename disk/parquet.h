@@ -1,0 +1,40 @@
+#pragma once
+
+// A table as an Apache Parquet file, for programs that read neither kdb+'s files nor its messages.
+// Source: the format's public description (parquet.thrift, Encodings.md, LogicalTypes.md).
+//
+// Debian 12 has no library that writes Parquet, and this is the small part of the format that a
+// table of atoms and texts needs: one page a column and group of rows, names by a dictionary, zstd.
+//
+//   boolean               BOOLEAN
+//   byte, short, int      INT32 as UINT_8, INT_16, INT_32
+//   long                  INT64
+//   real, float           FLOAT, DOUBLE
+//   char, symbol, string  BYTE_ARRAY as STRING; what is not UTF-8 is U+FFFD
+//   guid                  FIXED_LEN_BYTE_ARRAY(16) as UUID
+//   timestamp, datetime   INT64 as TIMESTAMP, ns without a time zone
+//   month, date           INT32 as DATE; a month is its first day
+//   minute, second, time  INT32 as TIME in ms, and
+//   timespan              INT64 as TIME in ns, if each is a time of day (not negative, below 24
+//   hours);
+//                         else numbers in the type's unit
+//
+// Nulls are null; a blank char and an empty string are texts. Infinities of floats stay; of whole
+// numbers they are numbers as any; of dates and timestamps null, as is what 64 bits of ns since
+// 1970 do not hold (from 2262-04-11).
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "table/value.h"
+
+namespace tickstack {
+
+// The bytes of a file with the rows of a table; of a keyed one, key columns first.
+//
+// Errors:  kInvalidArgument for what is no table, and for a column that holds lists, by its name.
+// Cost:    a pass over each column, and compression; memory is the file's, and one column of
+// 131,072 rows. Threads: any.
+absl::StatusOr<std::string> FormatParquet(const Value& table);
+
+}  // namespace tickstack

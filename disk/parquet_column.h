@@ -1,0 +1,70 @@
+#pragma once
+
+// One column of a Parquet file: its type, and its rows as pages. See parquet.h.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "disk/thrift_compact.h"
+#include "table/value.h"
+
+namespace tickstack::parquet {
+
+// The numbers of parquet.thrift.
+enum class Physical : int32_t {
+  kBoolean = 0,
+  kInt32 = 1,
+  kInt64 = 2,
+  kFloat = 4,
+  kDouble = 5,
+  kByteArray = 6,
+  kFixed = 7,
+};
+enum class Encoding : int32_t { kPlain = 0, kRle = 3, kDictionary = 8 };
+enum class Codec : int32_t { kNone = 0, kZstd = 6 };
+
+enum class Meaning { kNumber, kUnsignedByte, kShort, kText, kUuid, kTimestamp, kDate, kTimeOfDay };
+
+// Where pages of a column and a group of rows are, in the file.
+struct Chunk {
+  int64_t begin = 0;
+  int64_t data_page = 0;
+  bool has_dictionary = false;
+  int64_t rows = 0;
+  int64_t nulls = 0;
+  int64_t bytes = 0;  // Uncompressed, headers included.
+  int64_t bytes_in_file = 0;
+};
+
+class ColumnWriter {
+ public:
+  // `values` are a column of a table and outlive this.
+  // Errors: kInvalidArgument for one that holds lists.
+  static absl::StatusOr<ColumnWriter> For(std::string_view name, const Value& values);
+
+  const std::string& name() const { return name_; }  // UTF-8.
+  Physical physical() const { return physical_; }
+  void WriteSchema(ThriftWriter& out) const;  // The fields of its SchemaElement.
+
+  // Appends the pages of rows [begin, end) to a file.
+  Chunk WriteRows(size_t begin, size_t end, std::string& file) const;
+
+ private:
+  ColumnWriter(std::string_view name, const Value& values);
+
+  bool IsTimeOfDay() const;
+  // An item's text; `null` says whether it has none.
+  std::string_view TextAt(size_t row, bool& null) const;
+  // Values behind one another as PLAIN has them, without nulls, whose bits are not set in `valid`.
+  std::string PlainNumbers(size_t begin, size_t end, std::string& valid) const;
+
+  std::string name_;
+  const Value& values_;
+  Physical physical_ = Physical::kInt64;
+  Meaning meaning_ = Meaning::kNumber;
+};
+
+}  // namespace tickstack::parquet
