@@ -5,21 +5,17 @@
 #include <string_view>
 
 #include "base/scratch.h"
+#include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/domain_blocks.h"
-#include "query/kernels/type_rules.h"
+#include "query/kernels/statistics.h"
 
 namespace tickstack::query {
 namespace {
 
 absl::StatusOr<ScratchVector<double>> FloatsOf(std::string_view name, const Slice& slice,
                                                Budget& budget) {
-  if (slice.type() == Type::kList && slice.count() > 0) {
-    return NyiError(fmt::format("{} of a list", name));
-  }
-  if (slice.type() != Type::kList && !SumType(slice.type()).has_value()) {
-    return TypeError("{} of {}", name, NameOf(slice.type()));
-  }
+  TS_RETURN_IF_ERROR(CheckNumbers(name, slice));
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(double)));
   ScratchVector<double> floats;
   floats.reserve(slice.count());
@@ -65,27 +61,23 @@ absl::StatusOr<JointMoments> JointMomentsOf(std::string_view name, const Slice& 
   return moments;
 }
 
-Value FloatOrNothing(double value) {
-  return std::isnan(value) ? NullOf(Type::kFloat) : Value::Float(value);
-}
-
 }  // namespace
 
 absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cov", x, y, budget));
-  return FloatOrNothing(moments.products / moments.count);
+  return FloatOrNull(moments.products / moments.count);
 }
 
 absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("scov", x, y, budget));
   if (moments.count <= 1) return NullOf(Type::kFloat);
-  return FloatOrNothing(moments.products / (moments.count - 1));
+  return FloatOrNull(moments.products / (moments.count - 1));
 }
 
 absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cor", x, y, budget));
-  return FloatOrNothing(moments.products /
-                        (std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares)));
+  return FloatOrNull(moments.products /
+                     (std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares)));
 }
 
 }  // namespace tickstack::query

@@ -34,7 +34,7 @@ absl::StatusOr<NumberedItems> NumberItems(const Slice& slice, Budget& budget) {
 absl::StatusOr<Value> GroupItems(const Slice& slice, Budget& budget) {
   TS_ASSIGN_OR_RETURN(NumberedItems items, NumberItems(slice, budget));
   const auto groups = static_cast<uint32_t>(items.firsts.size());
-  TS_RETURN_IF_ERROR(budget.Charge(items.numbers.size(), sizeof(uint32_t) + sizeof(int64_t)));
+  TS_RETURN_IF_ERROR(budget.Charge(items.numbers.size(), sizeof(uint32_t)));
   TS_RETURN_IF_ERROR(budget.ChargeItems(groups));
   const Grouping grouping(items.numbers, groups);
   std::vector<Value> positions;
@@ -42,6 +42,7 @@ absl::StatusOr<Value> GroupItems(const Slice& slice, Budget& budget) {
   for (uint32_t group = 0; group < groups; ++group) {
     if (group % 1024 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
     const std::span<const uint32_t> of_group = grouping.PositionsOf(group);
+    TS_RETURN_IF_ERROR(budget.Charge(of_group.size(), sizeof(int64_t)));
     VectorWriter<int64_t> out(Type::kLong, of_group.size());
     std::ranges::copy(of_group, out.data());
     positions.push_back(std::move(out).Finish());

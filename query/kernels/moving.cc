@@ -12,6 +12,7 @@
 #include "query/columns/gather.h"
 #include "query/kernels/casts.h"
 #include "query/kernels/domain_blocks.h"
+#include "query/kernels/statistics.h"
 #include "query/kernels/type_rules.h"
 #include "query/kernels/unary.h"
 
@@ -62,15 +63,6 @@ absl::StatusOr<Value> MapWindows(size_t width, const Slice& slice, Type result, 
 absl::Status CheckFlat(std::string_view name, const Slice& slice) {
   if (slice.type() != Type::kList || slice.count() == 0) return absl::OkStatus();
   return NyiError(fmt::format("{} of a list", name));
-}
-
-absl::StatusOr<Type> SumTypeOf(std::string_view name, const Slice& slice) {
-  TS_RETURN_IF_ERROR(CheckFlat(name, slice));
-  const Type type = slice.type();
-  if (type == Type::kList) return Type::kFloat;  // Of nothing.
-  const std::optional<Type> sum = SumType(type);
-  if (!sum.has_value()) return TypeError("{} of {}", name, NameOf(type));
-  return *sum;
 }
 
 struct PartialMean {
@@ -140,8 +132,9 @@ absl::StatusOr<Value> WeightsOf(const Value& x, size_t items, Budget& budget) {
 }  // namespace
 
 absl::StatusOr<Value> MovingSum(size_t width, const Slice& slice, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const Type type, SumTypeOf("msum", slice));
+  TS_RETURN_IF_ERROR(CheckNumbers("msum", slice));
   if (slice.type() == Type::kList) return Materialise(slice, budget);
+  const Type type = *SumType(slice.type());
   if (IsFloating(type)) {
     return MapWindows<double>(
         width, slice, type, budget, 0.0, [](double a, double b) { return a + b; },
@@ -165,7 +158,7 @@ absl::StatusOr<Value> MovingCount(size_t width, const Slice& slice, Budget& budg
 }
 
 absl::StatusOr<Value> MovingAverage(size_t width, const Slice& slice, Budget& budget) {
-  TS_RETURN_IF_ERROR(SumTypeOf("mavg", slice).status());
+  TS_RETURN_IF_ERROR(CheckNumbers("mavg", slice));
   if (slice.type() == Type::kList) return EmptyVector(Type::kFloat);
   return MapWindows<double>(
       width, slice, Type::kFloat, budget, PartialMean{},
@@ -177,7 +170,7 @@ absl::StatusOr<Value> MovingAverage(size_t width, const Slice& slice, Budget& bu
 }
 
 absl::StatusOr<Value> MovingDeviation(size_t width, const Slice& slice, Budget& budget) {
-  TS_RETURN_IF_ERROR(SumTypeOf("mdev", slice).status());
+  TS_RETURN_IF_ERROR(CheckNumbers("mdev", slice));
   if (slice.type() == Type::kList) return EmptyVector(Type::kFloat);
   return MapWindows<double>(
       width, slice, Type::kFloat, budget, Spread{}, JoinSpreads,
@@ -194,7 +187,7 @@ absl::StatusOr<Value> MovingMin(size_t width, const Slice& slice, Budget& budget
 }
 
 absl::StatusOr<Value> ExponentialAverage(const Value& weights, const Slice& slice, Budget& budget) {
-  TS_RETURN_IF_ERROR(SumTypeOf("ema", slice).status());
+  TS_RETURN_IF_ERROR(CheckNumbers("ema", slice));
   if (slice.type() == Type::kList) return EmptyVector(Type::kFloat);
   if (IsTemporal(slice.type())) return TypeError("ema of {}", NameOf(slice.type()));
   TS_ASSIGN_OR_RETURN(const Value floats, WeightsOf(weights, slice.count(), budget));

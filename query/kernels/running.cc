@@ -12,6 +12,7 @@
 #include "query/kernels/atomic.h"
 #include "query/kernels/domain_blocks.h"
 #include "query/kernels/item_numbers.h"
+#include "query/kernels/statistics.h"
 #include "query/kernels/type_rules.h"
 
 namespace tickstack::query {
@@ -211,10 +212,8 @@ absl::StatusOr<Value> Ratios(const Slice& slice, Budget& budget) {
 }
 
 absl::StatusOr<Value> RunningAverage(const Slice& slice, Budget& budget) {
-  const Type type = slice.type();
-  if (type == Type::kList && slice.count() > 0) return NyiError("avgs of a list");
-  if (type == Type::kList) return EmptyVector(Type::kFloat);
-  TS_RETURN_IF_ERROR(RequireType("avgs", SumType(type), type).status());
+  TS_RETURN_IF_ERROR(CheckNumbers("avgs", slice));
+  if (slice.type() == Type::kList) return EmptyVector(Type::kFloat);
   double sum = 0, count = 0;
   return MapInDomain<double>(slice, Type::kFloat, budget, [&](std::span<double> block) {
     for (double& item : block) {

@@ -10,14 +10,6 @@
 namespace tickstack::query {
 namespace {
 
-absl::Status CheckNumbers(std::string_view name, const Slice& slice) {
-  if (slice.type() == Type::kList && slice.count() > 0) {
-    return NyiError(fmt::format("{} of a list", name));
-  }
-  if (slice.type() == Type::kList || SumType(slice.type()).has_value()) return absl::OkStatus();
-  return TypeError("{} of {}", name, NameOf(slice.type()));
-}
-
 // Of the items that are not null.
 struct Moments {
   double count = 0;
@@ -49,11 +41,19 @@ double SampleVarianceOf(const Moments& moments) {
   return moments.count > 1 ? moments.squares / (moments.count - 1) : std::nan("");
 }
 
+}  // namespace
+
+absl::Status CheckNumbers(std::string_view name, const Slice& slice) {
+  if (slice.type() == Type::kList && slice.count() > 0) {
+    return NyiError(fmt::format("{} of a list", name));
+  }
+  if (slice.type() == Type::kList || SumType(slice.type()).has_value()) return absl::OkStatus();
+  return TypeError("{} of {}", name, NameOf(slice.type()));
+}
+
 Value FloatOrNull(double value) {
   return std::isnan(value) ? NullOf(Type::kFloat) : Value::Float(value);
 }
-
-}  // namespace
 
 absl::StatusOr<Value> Variance(const Slice& slice, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("var", slice, budget));

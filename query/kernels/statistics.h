@@ -1,5 +1,8 @@
 #pragma once
 
+#include <string_view>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
 #include "query/columns/column.h"
@@ -22,5 +25,12 @@ absl::StatusOr<Value> Deviation(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> SampleVariance(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> SampleDeviation(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Median(const Slice& slice, Budget& budget);
+
+// What `name` and other functions of numbers take: those errors, but a list of nothing is a column
+// of no numbers.
+absl::Status CheckNumbers(std::string_view name, const Slice& slice);
+
+// A float as an atom; whatever NaN it is, the null.
+Value FloatOrNull(double value);
 
 }  // namespace tickstack::query

@@ -40,7 +40,8 @@ std::string TextOfElement(Type type, std::span<const std::byte> element) {
 absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
   const size_t n = vector.count();
   TS_RETURN_IF_ERROR(budget.ChargeItems(n));
-  TS_RETURN_IF_ERROR(budget.Charge(n, kElementTextBytes));
+  // Each is a block of its own, too small to leave the DRAM.
+  TS_RETURN_IF_ERROR(budget.Charge(Budget::Amount{n * kElementTextBytes, n * kElementTextBytes}));
   std::vector<Value> strings;
   strings.reserve(n);
   if (vector.is(Type::kSymbol)) {

@@ -55,6 +55,9 @@ Result OfValues(Context& context, Args args) {
   return FromValue(f(x, y, context.budget));
 }
 
+// An argument that is a whole number. Errors: `type`, `domain` for a null.
+absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term);
+
 // The numbers of the columns that a symbol or several name. Errors: `type`, or the name at fault.
 absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Value& names);
 

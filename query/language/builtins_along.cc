@@ -9,7 +9,6 @@
 #include "query/kernels/running.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
-#include "query/language/indexing.h"
 #include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
@@ -62,15 +61,6 @@ Result Uniform(Context& context, Args args) {
   }
   return Along(context, "function", args[0],
                [&](const Slice& slice) { return f(slice, context.budget); });
-}
-
-// A whole number that is no null.
-absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term) {
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, term));
-  const std::optional<int64_t> number = x.is_atom() ? IndexOf(x) : std::nullopt;
-  if (!number.has_value()) return TypeError("{} by a {}", name, NameOf(x.type()));
-  if (*number == kNullLong) return DomainError("{} by a null", name);
-  return *number;
 }
 
 template <absl::StatusOr<Value> (*f)(size_t, const Slice&, Budget&)>

@@ -38,14 +38,6 @@ absl::StatusOr<Positions> PositionsFrom(size_t begin, size_t count, size_t end, 
   return positions;
 }
 
-absl::StatusOr<int64_t> WholeAtom(Context& context, std::string_view name, Term& term) {
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, term));
-  const std::optional<int64_t> number = x.is_atom() ? IndexOf(x) : std::nullopt;
-  if (!number.has_value()) return TypeError("{} by a {}", name, NameOf(x.type()));
-  if (*number == kNullLong) return DomainError("{} by a null", name);
-  return *number;
-}
-
 Result Reverse(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CountOfItems(context, args[0]));
   if (!count.has_value()) return std::move(args[0]);  // An atom is its own reverse.
@@ -56,7 +48,7 @@ Result Reverse(Context& context, Args args) {
 }
 
 Result Rotate(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const int64_t by, WholeAtom(context, "rotate", args[0]));
+  TS_ASSIGN_OR_RETURN(const int64_t by, WholeArgument(context, "rotate", args[0]));
   TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "rotate", args[1]));
   if (count == 0) return std::move(args[1]);
   const int64_t rest = by % static_cast<int64_t>(count);
@@ -124,7 +116,7 @@ Result Cut(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (!x.is_atom()) return CutAt(context, x, std::move(args[1]));
   Term width = x;
-  TS_ASSIGN_OR_RETURN(const int64_t items, WholeAtom(context, "cut", width));
+  TS_ASSIGN_OR_RETURN(const int64_t items, WholeArgument(context, "cut", width));
   if (items < 1) return DomainError("pieces of {} items", items);
   TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "cut", args[1]));
   const size_t pieces =
@@ -203,6 +195,14 @@ constexpr std::array kPartTable = {
 };
 
 }  // namespace
+
+absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, term));
+  const std::optional<int64_t> number = x.is_atom() ? IndexOf(x) : std::nullopt;
+  if (!number.has_value()) return TypeError("{} by a {}", name, NameOf(x.type()));
+  if (*number == kNullLong) return DomainError("{} by a null", name);
+  return *number;
+}
 
 std::span<const Builtin> Parts() { return kPartTable; }
 
