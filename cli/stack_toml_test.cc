@@ -137,5 +137,20 @@ TEST(StackToml, SaysWhatIsWrongWithAFile) {
   std::filesystem::remove(path);
 }
 
+TEST(StackToml, TouchesMemoryAheadInTheTierOfTheRows) {
+  const auto touched = [](std::string_view placement, std::string_view tier) -> size_t {
+    StackSettings settings = Settings();
+    settings.touch_ahead_bytes = size_t{3} << 30;
+    const StackConfig config = Made(placement, settings);
+    for (const rdb::TierConfig& of_rdb : config.rdbs.front().tiers) {
+      if (of_rdb.options.name == tier) return of_rdb.options.touch_ahead_bytes;
+    }
+    return 0;
+  };
+  EXPECT_EQ(touched("dram", "dram"), size_t{3} << 30);
+  EXPECT_EQ(touched("filesystem:/dev/shm", "second"), size_t{3} << 30);
+  EXPECT_LT(touched("filesystem:/dev/shm", "dram"), size_t{1} << 30);
+}
+
 }  // namespace
 }  // namespace tickstack::loadtest

@@ -10,7 +10,7 @@
 namespace tickstack::loadtest {
 namespace {
 
-constexpr double kRateMax = 1e8;
+constexpr double kRateMin = 1e3, kRateMax = 1e8;
 constexpr double kGap = 1.05;
 // A feed is in time if it is done within so many times what was planned, and its last receipt.
 constexpr double kInTime = 1.03;
@@ -18,6 +18,7 @@ constexpr double kReceiptSeconds = 0.5;
 constexpr double kStepDown = 0.9;
 constexpr int kConfirmationsMax = 6;
 constexpr double kProbeSecondsMin = 3, kProbeSecondsMax = 10;
+constexpr double kWarmUpSeconds = 2, kWarmUpShare = 0.25;
 
 constexpr Metric kLags[] = {kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag};
 
@@ -53,14 +54,7 @@ class Search {
     const double seconds =
         std::min(test_.profile.seconds,
                  std::clamp(test_.profile.seconds / 6, kProbeSecondsMin, kProbeSecondsMax));
-    double holds = 0, breaks = 0;
-    for (double rate = Rounded(test_.profile.UpdatesPerSecond()); rate <= kRateMax; rate *= 2) {
-      if (!Holds(rate, seconds, confirmed)) {
-        breaks = rate;
-        break;
-      }
-      holds = rate;
-    }
+    auto [holds, breaks] = Bracket(Rounded(test_.profile.UpdatesPerSecond()), seconds, confirmed);
     while (holds > 0 && breaks > kGap * holds && !interrupted_) {
       const double rate = Rounded(std::sqrt(holds * breaks));
       (Holds(rate, seconds, confirmed) ? holds : breaks) = rate;
@@ -77,10 +71,28 @@ class Search {
   }
 
  private:
+  struct Rates {
+    double holds = 0, breaks = 0;  // 0: none did.
+  };
+
+  // Up while rates hold; or down, if the first one does not, until one does.
+  Rates Bracket(double rate, double seconds, std::optional<TestResult>& last) {
+    Rates rates;
+    const bool up = Holds(rate, seconds, last);
+    (up ? rates.holds : rates.breaks) = rate;
+    while (!interrupted_ && (rates.holds == 0 || rates.breaks == 0)) {
+      rate = Rounded(up ? rate * 2 : rate / 2);
+      if (rate < kRateMin || rate > kRateMax) break;
+      (Holds(rate, seconds, last) ? rates.holds : rates.breaks) = rate;
+    }
+    return rates;
+  }
+
   bool Holds(double rate, double seconds, std::optional<TestResult>& last) {
     TestSpec test = test_;
     test.profile.SetUpdatesPerSecond(rate);
     test.profile.seconds = seconds;
+    test.warm_up_s = std::min(kWarmUpSeconds, kWarmUpShare * seconds);
     const bool is_probe = seconds < test_.profile.seconds;
     last = run_(test, is_probe);
     interrupted_ = last->failure == "interrupted";

@@ -3,8 +3,10 @@
 // The highest rate that a stack sustains: the feed is in time, everything is captured, and 99 of
 // 100 looks at the newest trade, quote and bars find them younger than a bound.
 //
-// Doubles the rate until something breaks, halves the gap until it is 5 %, and confirms what held
-// for the full length; what does not hold that long is tried again a tenth lower.
+// Doubles the rate until something breaks, or halves it until nothing does, halves the gap until it
+// is 5 %, and confirms what held for the full length; what does not hold that long is tried again a
+// tenth lower. Lags of the first two seconds of each run do not count, of short runs those of its
+// first quarter: memory, connections and symbols are new then, once a day.
 
 #include <functional>
 #include <optional>

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/machine.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "loadtest/answers.h"
@@ -25,6 +26,7 @@ using namespace std::chrono_literals;
 
 constexpr int64_t kLastWordsNs = 15 * kNsPerSecond;  // To end after a process died.
 constexpr auto kLastWordsPause = 50ms;
+constexpr int64_t kTouchPauseNs = kNsPerSecond;
 constexpr size_t kSamplesMax = 20'000;
 constexpr const char* kTables[] = {"trade", "quote"};
 
@@ -56,6 +58,7 @@ absl::Status LiveStack::Start() {
   settings.batch_ms = test_.batch_ms;
   settings.query_ms = test_.query_ms;
   settings.whole_batches = !test_.search;
+  if (test_.search) settings.touch_ahead_bytes = touch_bytes_ = BytesToTouch();
   settings.prestress = test_.prestress;
   settings.queries_file = test_.queries.file;
   settings.symbols_file = test_.queries.symbols;
@@ -72,6 +75,13 @@ absl::Status LiveStack::Start() {
   result_.simulated = toml_.simulated;
   run_ = std::make_unique<StackRun>(spec.name, context_.work + "/" + spec.name);
   return run_->Start(toml_.text);
+}
+
+// The rows of the whole run, and a tenth for what chunks round up; of memory that is short, half.
+uint64_t LiveStack::BytesToTouch() const {
+  const uint64_t rows = BytesOfRows(RowsOfRun(test_.profile)) / 10 * 11;
+  const auto rdbs = static_cast<uint64_t>(std::max(result_.spec.placement.rdbs, 1));
+  return std::min(rows, ThisMachine().available_bytes / 2 / rdbs);
 }
 
 absl::StatusOr<bool> LiveStack::IsLoaded(double waited_s) {
@@ -91,7 +101,26 @@ absl::StatusOr<bool> LiveStack::IsLive() {
       if (LongsOf(stats)["live"] != 1) return false;
     }
   }
-  return true;
+  return IsTouched();
+}
+
+// A tier that has not so much, or does not say, is touched as far as it will be when it stays as it
+// is for a while.
+absl::StatusOr<bool> LiveStack::IsTouched() {
+  if (touch_bytes_ == 0) return true;
+  std::map<std::string, TierResult> tiers;
+  for (const std::string& rdb : toml_.rdbs) TS_RETURN_IF_ERROR(LookAtTiers(rdb, tiers));
+  uint64_t resident = 0;
+  for (const auto& [name, tier] : tiers) resident += tier.resident.value_or(0);
+  const int64_t now_ns = MonotonicNs();
+  if (resident != resident_bytes_) {
+    resident_bytes_ = resident;
+    resident_since_ns_ = now_ns;
+  }
+  line_ = fmt::format("  {:<14} touching memory for the rows, {} of {}", run_->name(),
+                      BytesText(resident), BytesText(touch_bytes_ * toml_.rdbs.size()));
+  return resident >= touch_bytes_ * toml_.rdbs.size() ||
+         now_ns - resident_since_ns_ > kTouchPauseNs;
 }
 
 absl::Status LiveStack::TakeShares() {
@@ -109,6 +138,10 @@ absl::Status LiveStack::BeginMonitors() {
   for (const StackProcess& process : run_->processes()) {
     if (const auto usage = UsageOf(process.pid)) before_[process.name] = *usage;
   }
+  return MeasureAnew();
+}
+
+absl::Status LiveStack::MeasureAnew() {
   for (const std::string& monitor : run_->ProcessesOf("monitor")) {
     TS_RETURN_IF_ERROR(run_->Ask(monitor, ".monitor.begin[]").status());
   }
@@ -247,13 +280,14 @@ absl::Status LiveStack::LookAtAll() {
   TakeUsage();
   TS_RETURN_IF_ERROR(TakeShares());
   for (const std::string& rdb : toml_.rdbs) {
-    TS_RETURN_IF_ERROR(LookAtTiers(rdb));
+    TS_RETURN_IF_ERROR(LookAtTiers(rdb, result_.tiers));
     if (!context_.is_probe) TS_RETURN_IF_ERROR(LookAtRows(rdb));
   }
   return absl::OkStatus();
 }
 
-absl::Status LiveStack::LookAtTiers(const std::string& rdb) {
+absl::Status LiveStack::LookAtTiers(const std::string& rdb,
+                                    std::map<std::string, TierResult>& tiers) const {
   TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(rdb, ".tier.stats[]"));
   const Value* const names = ColumnOf(stats, "tier");
   if (names == nullptr || !names->is(Type::kSymbol)) return absl::OkStatus();
@@ -269,7 +303,7 @@ absl::Status LiveStack::LookAtTiers(const std::string& rdb) {
     sum = sum.value_or(0) + static_cast<uint64_t>(number);
   };
   for (size_t row = 0; row < names->count(); ++row) {
-    TierResult& tier = result_.tiers[std::string(names->symbols()[row])];
+    TierResult& tier = tiers[std::string(names->symbols()[row])];
     tier.kind = text("kind", row);
     tier.model = text("model", row);
     tier.figures = text("figures", row);

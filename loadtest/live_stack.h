@@ -32,10 +32,13 @@ class LiveStack {
   // In the order of a test. Start returns at once; the next two say whether it is so by now.
   absl::Status Start();
   absl::StatusOr<bool> IsLoaded(double waited_s);  // All of its processes answer.
-  absl::StatusOr<bool> IsLive();                   // Who subscribes is subscribed.
+  // Who subscribes is subscribed, and memory that is to be touched before rows come is.
+  absl::StatusOr<bool> IsLive();
   // Pages of mapped memory are counted one by one: before the load and after it.
   absl::Status TakeShares();
   absl::Status BeginMonitors();
+  // What the monitors measured until now does not count. What processes use still does.
+  absl::Status MeasureAnew();
   absl::Status StartFeeds(int64_t begin_ns);  // Which is what times count from; monotonic.
   // Asks how far the feed is, and if that is done or with `whole`, which a look once a second is,
   // how far the rdbs are.
@@ -78,7 +81,10 @@ class LiveStack {
   };
 
   absl::Status LookAtFeed();
-  absl::Status LookAtTiers(const std::string& rdb);
+  uint64_t BytesToTouch() const;
+  absl::StatusOr<bool> IsTouched();
+  // Adds to `tiers` what an rdb says of its own.
+  absl::Status LookAtTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
   absl::Status LookAtRows(const std::string& rdb);
   absl::Status DescribeProgress();
   absl::Status DescribeClients();
@@ -96,6 +102,9 @@ class LiveStack {
   std::string tier_folder_;  // Made for it, "" if none was.
   std::unique_ptr<StackRun> run_;
   StackResult result_;
+  uint64_t touch_bytes_ = 0;       // To be touched by each rdb,
+  uint64_t resident_bytes_ = 0;    // touched when that was last asked,
+  int64_t resident_since_ns_ = 0;  // and since when. Monotonic.
   int64_t begin_ns_ = 0;
   bool feed_done_ = false;
   int64_t done_ns_ = 0;      // When it was,

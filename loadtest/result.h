@@ -127,6 +127,8 @@ struct TestSpec {
   // Of the search for the highest rate: batches leave as they do by default, at 1 MiB too, and no
   // relay runs beside the stack.
   bool search = false;
+  // So long after the feeds have started the monitors begin to measure anew; 0: they do not.
+  double warm_up_s = 0;
 };
 
 struct TestResult {

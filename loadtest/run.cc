@@ -132,6 +132,7 @@ class TestRun {
     const int64_t late_ns =
         begin_ns_ + static_cast<int64_t>((spec_.profile.seconds + slack_s) * 1e9);
     int64_t look_ns = 0, done_ns = 0;
+    bool warm = spec_.warm_up_s == 0;
     while (true) {
       const int64_t now_ns = MonotonicNs();
       const bool look = now_ns >= look_ns;
@@ -142,6 +143,10 @@ class TestRun {
       }
       if (look) Show();
       if (interrupted()) return absl::CancelledError("interrupted");
+      if (!warm && Seconds(now_ns - begin_ns_) >= spec_.warm_up_s) {
+        warm = true;
+        TS_RETURN_IF_ERROR(EachStack([](LiveStack& stack) { return stack.MeasureAnew(); }));
+      }
       const bool done = std::all_of(stacks_.begin(), stacks_.end(),
                                     [](const LiveStack& stack) { return stack.feed_done(); });
       if (done && done_ns == 0) done_ns = now_ns;

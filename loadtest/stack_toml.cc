@@ -19,6 +19,7 @@ using Kind = Placement::Kind;
 
 constexpr size_t kAsofRank = 9;  // The tenth busiest symbol.
 constexpr const char* kTier = "second";
+constexpr const char* kDram = "dram";  // The tier that is always there.
 // The tables of the aggregation engine's default bars.
 constexpr const char* kBars[] = {"trade_minute", "trade_daily", "quote_minute", "quote_daily"};
 
@@ -122,6 +123,23 @@ std::optional<toml::table> TierTable(const Placement& placement, const StackSett
   }
 }
 
+// The tiers of an rdb that says itself where it is, and whether that is not only DRAM.
+struct RdbTiers {
+  toml::table tiers;
+  bool has_second = false;
+};
+RdbTiers TiersOf(const Placement& placement, const StackSettings& settings) {
+  RdbTiers made;
+  std::optional<toml::table> second = TierTable(placement, settings);
+  made.has_second = second.has_value();
+  toml::table& rows = second ? *second : second.emplace();
+  if (settings.touch_ahead_bytes > 0) {
+    rows.insert("touch_ahead", static_cast<int64_t>(settings.touch_ahead_bytes));
+  }
+  if (!rows.empty()) made.tiers.insert(made.has_second ? kTier : kDram, std::move(rows));
+  return made;
+}
+
 // What a file says about tiers: of the whole stack, or else of its first rdb.
 toml::table OnlyTiers(toml::table file) {
   toml::table tiers;
@@ -210,12 +228,13 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
   if (placement.kind != Kind::kFile) {
     for (int i = 1; i <= placement.rdbs; ++i) {
       toml::table rdb{{"name", fmt::format("rdb-{}", i)}};
-      if (std::optional<toml::table> tier = TierTable(placement, settings)) {
-        rdb.insert("tier", toml::table{{kTier, *std::move(tier)}});
+      RdbTiers tiers = TiersOf(placement, settings);
+      if (!tiers.tiers.empty()) rdb.insert("tier", std::move(tiers.tiers));
+      if (tiers.has_second) {
         toml::table rules{{"default", kTier}};
         // Such a tier takes no table with a key; those of bars are small.
         if (placement.kind == Kind::kPersistent) {
-          for (const char* bars : kBars) rules.insert(bars, "dram");
+          for (const char* bars : kBars) rules.insert(bars, kDram);
         }
         rdb.insert("placement", std::move(rules));
       }

@@ -169,12 +169,14 @@ TEST(Matrix, IsThePapers) {
 // A stack that sustains up to some rate; longer runs a little less.
 class FindMaximumTest : public testing::Test {
  protected:
-  FoundMaximum Find(double highest) {
+  FoundMaximum Find(double highest, double from = 48'000) {
     TestSpec test;
     test.profile.seconds = 60;
+    test.profile.SetUpdatesPerSecond(from);
     test.stacks = NameStacks({*ParsePlacement("dram")});
     const RunOneTest run = [&](const TestSpec& probe, bool is_probe) {
       EXPECT_EQ(is_probe, probe.profile.seconds < 60);
+      EXPECT_EQ(probe.warm_up_s, 2);
       TestResult result;
       result.spec = probe;
       StackResult stack = MakeStack("dram", 1);
@@ -202,10 +204,19 @@ TEST_F(FindMaximumTest, ConfirmsAtFullLengthWhatShortRunsHeld) {
   EXPECT_EQ(confirmed_->spec.profile.seconds, 60);
 }
 
+TEST_F(FindMaximumTest, GoesDownWhereTheFirstRateDoesNotHold) {
+  const FoundMaximum found = Find(100'000, 768'000);
+  EXPECT_FALSE(found.probes.front().sustained);
+  EXPECT_GT(found.updates_per_s, 0.8 * 100'000);
+  EXPECT_LE(found.updates_per_s, 0.95 * 100'000);
+  EXPECT_LT(found.probes.size(), 15u);
+}
+
 TEST_F(FindMaximumTest, FindsNothingWhereNothingHolds) {
-  const FoundMaximum found = Find(1'000);
+  const FoundMaximum found = Find(100);
   EXPECT_EQ(found.updates_per_s, 0);
-  EXPECT_EQ(found.probes.size(), 1u);
+  EXPECT_GE(found.probes.back().updates_per_s, 1'000);
+  EXPECT_LT(found.probes.back().updates_per_s, 2'000);
   EXPECT_FALSE(found.broke.empty());
 }
 
