@@ -10,6 +10,13 @@
 #include "wire/codec.h"
 
 namespace tickstack::feed {
+namespace {
+
+// Rows that come due meanwhile leave together: a row on its own costs a message, a wake-up here and
+// one at the tickerplant, some 20 us of a processor. No row is late for it by more.
+constexpr int64_t kGatherNs = 250'000;
+
+}  // namespace
 
 // The client side: tells the feed what happens to its connection.
 class FeedService::TickerplantLink final : public wire::ClientHandler, public Link {
@@ -129,7 +136,8 @@ void FeedService::Pump() {
   const int64_t now_ns = clock_.NowNs();
   const int64_t call_ns = feed_->Poll(now_ns);
   if (call_ns == kNeverDue) return timer_.Cancel();
-  timer_.Once(std::chrono::nanoseconds(std::max<int64_t>(0, call_ns - now_ns)), [this] { Pump(); });
+  const int64_t wait_ns = call_ns <= now_ns ? 0 : std::max(kGatherNs, call_ns - now_ns);
+  timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { Pump(); });
 }
 
 void FeedService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
