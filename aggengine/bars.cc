@@ -62,6 +62,16 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
+// Of a row on the wire, its name with eleven characters: more than most have.
+size_t RowBytes(const Schema& schema) {
+  constexpr size_t kNameBytes = 12;
+  size_t bytes = 0;
+  for (const ColumnSpec& column : schema.columns) {
+    bytes += column.type == Type::kSymbol ? kNameBytes : WidthOf(column.type);
+  }
+  return bytes;
+}
+
 void AppendVectorHeader(Type type, size_t count, ByteBuffer& out) {
   out.AppendLittle(static_cast<int8_t>(type));
   out.AppendLittle(uint8_t{0});
@@ -392,6 +402,9 @@ size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBu
   }
   const std::span<const BarRecord> rows = std::span(records).subspan(first_record);
   if (rows.empty()) return 0;
+  // A message that grows is moved from block to block, each of fresh memory; one of about the size
+  // of the last finds that one's (base/block_cache.h).
+  columns.reserve(columns.size() + RowBytes(schema_) * rows.size());
   columns.AppendLittle(static_cast<int8_t>(Type::kList));
   columns.AppendLittle(uint8_t{0});
   columns.AppendLittle(static_cast<int32_t>(schema_.columns.size()));

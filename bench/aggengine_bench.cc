@@ -32,7 +32,6 @@ namespace {
 
 using aggengine::Engine;
 
-constexpr size_t kRowsPerUpd = 2400;
 constexpr int64_t kStepNs = 20'000;  // 50,000 rows/s.
 
 // (`upd; `table; columns), from whose bytes the engine reads in place.
@@ -64,8 +63,8 @@ ByteBuffer UpdOf(const Schema& schema, const BatchView& batch) {
 // Upds whose times are set before each is handed on, as Next() of the batches does it.
 class Upds {
  public:
-  Upds(const Schema& schema, uint64_t seed) {
-    DayBatches batches(schema, {.rows_per_batch = kRowsPerUpd, .batches = 64, .seed = seed});
+  Upds(const Schema& schema, size_t rows, uint64_t seed) : rows_(rows) {
+    DayBatches batches(schema, {.rows_per_batch = rows, .batches = 16, .seed = seed});
     for (size_t i = 0; i < batches.pool_size(); ++i) {
       upds_.push_back(UpdOf(schema, batches.InPool(i)));
     }
@@ -75,7 +74,7 @@ class Upds {
   // The upd whose first row is at `begin_ns`; every late_percent-th row is up to a minute late.
   std::span<const std::byte> Next(int64_t begin_ns, int64_t late_percent) {
     ByteBuffer& upd = upds_[next_++ % upds_.size()];
-    for (size_t i = 0; i < kRowsPerUpd; ++i) {
+    for (size_t i = 0; i < rows_; ++i) {
       int64_t time_ns = begin_ns + static_cast<int64_t>(i) * kStepNs;
       random_ = random_ * 6364136223846793005 + 1442695040888963407;
       if (static_cast<int64_t>(random_ >> 40) % 100 < late_percent) {
@@ -87,6 +86,7 @@ class Upds {
   }
 
  private:
+  const size_t rows_;
   std::vector<ByteBuffer> upds_;
   size_t times_at_ = 0;
   size_t next_ = 0;
@@ -116,9 +116,11 @@ void BM_Bars(benchmark::State& state) {
   const std::unique_ptr<mem::Tier> tier = OpenTier(state.range(1));
   Engine engine({.bars = bars}, tier.get(), &SystemClock::Instance());
   engine.OnSchemas(schemas);
-  Upds trades(sources[0], 1), quotes(sources[1], 2);
+  const auto rows_per_upd = static_cast<size_t>(state.range(2));
+  Upds trades(sources[0], rows_per_upd, 1), quotes(sources[1], rows_per_upd, 2);
   int64_t now_ns = 0;
   uint64_t rows = 0, bytes_out = 0;
+  size_t unpublished = 0;
   int64_t making_ns = 0;
   for (auto _ : state) {
     // Ten upds of quotes and one of trades, published as the tickerplant does: then the changes.
@@ -128,8 +130,11 @@ void BM_Bars(benchmark::State& state) {
           i == 10 ? trades.Next(now_ns, state.range(0)) : quotes.Next(now_ns, state.range(0));
       making_ns += MonotonicNs() - begin_ns;  // A memcpy of 19 KB and some arithmetic.
       engine.OnLive(upd);
-      now_ns += static_cast<int64_t>(kRowsPerUpd) * kStepNs;
-      rows += kRowsPerUpd;
+      now_ns += static_cast<int64_t>(rows_per_upd) * kStepNs;
+      rows += rows_per_upd;
+      unpublished += rows_per_upd;
+      if (unpublished < static_cast<size_t>(state.range(3))) continue;
+      unpublished = 0;
       while (const std::optional<ByteBuffer> message = engine.NextMessage()) {
         bytes_out += message->size();
         engine.OnAnswer(absl::OkStatus());
@@ -148,11 +153,13 @@ void BM_Bars(benchmark::State& state) {
   state.counters["making_upds_ns_per_row"] = per_row(static_cast<uint64_t>(making_ns));
 }
 BENCHMARK(BM_Bars)
-    ->ArgNames({"late", "tier"})
-    ->Args({0, 0})
-    ->Args({10, 0})
-    ->Args({0, 1})
-    ->Args({10, 1})
+    ->ArgNames({"late", "tier", "rows", "gap"})
+    ->Args({0, 0, 2'400, 0})
+    ->Args({10, 0, 2'400, 0})
+    ->Args({0, 1, 2'400, 0})
+    ->Args({10, 1, 2'400, 0})
+    ->Args({0, 0, 20'000, 60'000})
+    ->Args({10, 0, 20'000, 60'000})
     ->MinTime(3)
     ->Unit(benchmark::kMillisecond);
 
