@@ -5,6 +5,7 @@
 
 #include "aggengine/aggengine_service.h"
 #include "aggengine/engine.h"
+#include "base/heap.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -63,6 +64,7 @@ absl::Status Run(AggEngineMainOptions options) {
 }  // namespace
 
 int RunAggEngine(const AggEngineMainOptions& options) {
+  KeepFreedMemory();
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("aggengine ends error=\"{}\"", Message(status));

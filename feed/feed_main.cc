@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/heap.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -54,6 +55,7 @@ absl::Status Run(FeedOptions options) {
 }  // namespace
 
 int RunFeed(const FeedOptions& options) {
+  KeepFreedMemory();
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("feed ends error=\"{}\"", Message(status));

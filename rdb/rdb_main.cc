@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/crc32c.h"
+#include "base/heap.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -213,6 +214,7 @@ TierConfig TierConfigOf(std::string_view name) {
 }
 
 int RunRdb(const RdbMainOptions& options) {
+  KeepFreedMemory();
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("rdb ends error=\"{}\"", Message(status));

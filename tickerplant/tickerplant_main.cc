@@ -3,6 +3,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/heap.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -85,6 +86,7 @@ absl::Status Run(TickerplantMainOptions options) {
 }  // namespace
 
 int RunTickerplant(const TickerplantMainOptions& options) {
+  KeepFreedMemory();
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("tickerplant ends error=\"{}\"", Message(status));

@@ -26,6 +26,9 @@ using Socket = asio::generic::stream_protocol::socket;
 namespace {
 
 constexpr size_t kBlockBytes = size_t{256} << 10;
+// A block that grew for a message is kept for the next ones up to this size: those of a tickerplant
+// under load are all of a MiB and more, and each would be copied as often as its block doubles.
+constexpr size_t kKeptBlockBytes = 8 * kBlockBytes;
 // With less room than this behind the last message a new block is started: reads stay large.
 constexpr size_t kLeastReadBytes = size_t{32} << 10;
 std::atomic<uint64_t> next_connection_id{1};
@@ -118,7 +121,7 @@ void Connection::Impl::MakeRoom() {
   }
   // A declared length is believed only as fast as its bytes arrive: the block at most doubles.
   const size_t capacity = std::max(kBlockBytes, std::min(needed, 2 * tail));
-  if (alone && capacity <= block->capacity && block->capacity <= 4 * kBlockBytes) {
+  if (alone && capacity <= block->capacity && block->capacity <= kKeptBlockBytes) {
     std::memmove(block->memory, block->memory + consumed, tail);
   } else {
     auto next = std::make_shared<Block>(capacity);
