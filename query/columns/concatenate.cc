@@ -53,13 +53,7 @@ absl::StatusOr<Value> Raze(Value x, Budget& budget) {
   if (!x.is_list() || x.count() == 0) return x;
   const std::vector<Value>& parts = x.items();
   const auto simple = [](const Value& part) { return IsAtomOrVector(part) || part.is_list(); };
-  if (!std::ranges::all_of(parts, simple)) {  // Tables and dictionaries join as `,` has it.
-    Value joined = parts[0];
-    for (size_t i = 1; i < parts.size(); ++i) {
-      TS_ASSIGN_OR_RETURN(joined, Join(joined, parts[i], budget));
-    }
-    return joined;
-  }
+  if (!std::ranges::all_of(parts, simple)) return NyiError("raze");
   if (parts.size() == 1) return parts[0].is_atom() ? Enlist(parts[0]) : parts[0];
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x)));
   const Type type = parts[0].type();

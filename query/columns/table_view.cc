@@ -1,6 +1,7 @@
 #include "query/columns/table_view.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
@@ -8,7 +9,8 @@
 namespace tickstack::query {
 namespace {
 
-absl::Status AddColumns(const Value& table, TableView& view) {
+// `rows` are those of the columns before it, if there are any.
+absl::Status CheckColumns(const Value& table, std::optional<size_t>& rows) {
   if (!table.values().is_list() || !table.keys().is(Type::kSymbol) ||
       table.keys().count() != table.values().count()) {
     return TypeError("a table whose columns are not a list of vectors with names");
@@ -19,14 +21,20 @@ absl::Status AddColumns(const Value& table, TableView& view) {
       return TypeError("column {} is a {}, not a vector", table.column_names()[i],
                        NameOf(column.type()));
     }
-    if (!view.columns.empty() && column.count() != view.columns.front().rows()) {
-      return LengthError("column {} has {} items, column {} {}", table.column_names()[i],
-                         column.count(), view.names.front(), view.columns.front().rows());
+    if (rows.has_value() && column.count() != *rows) {
+      return LengthError("column {} has {} items, others {}", table.column_names()[i],
+                         column.count(), *rows);
     }
-    view.names.emplace_back(table.column_names()[i]);
-    view.columns.emplace_back(column);
+    rows = column.count();
   }
   return absl::OkStatus();
+}
+
+void AddColumns(const Value& table, TableView& view) {
+  for (size_t i = 0; i < table.columns().size(); ++i) {
+    view.names.emplace_back(table.column_names()[i]);
+    view.columns.emplace_back(table.columns()[i]);
+  }
 }
 
 }  // namespace
@@ -39,6 +47,16 @@ int TableView::Find(std::string_view name) const {
 absl::StatusOr<Slice> TableView::ColumnAt(size_t column, Budget& budget) const {
   TS_ASSIGN_OR_RETURN(Column gathered, columns[column].Get(budget));
   return Slice{std::move(gathered), rows};
+}
+
+absl::StatusOr<std::vector<Slice>> TableView::ColumnsAt(std::span<const size_t> wanted,
+                                                        Budget& budget) const {
+  std::vector<Slice> slices;
+  for (const size_t column : wanted) {
+    TS_ASSIGN_OR_RETURN(Slice slice, ColumnAt(column, budget));
+    slices.push_back(std::move(slice));
+  }
+  return slices;
 }
 
 TableView ViewOf(Snapshot snapshot) {
@@ -65,16 +83,25 @@ TableView ViewOf(std::shared_ptr<const StoredParts> parts) {
   return view;
 }
 
+absl::Status CheckTable(const Value& value) {
+  std::optional<size_t> rows;
+  if (value.is_table()) return CheckColumns(value, rows);
+  if (!value.is_keyed_table()) {
+    return TypeError("a {} where a table is expected", NameOf(value.type()));
+  }
+  TS_RETURN_IF_ERROR(CheckColumns(value.keys(), rows));
+  return CheckColumns(value.values(), rows);
+}
+
 absl::StatusOr<TableView> ViewOf(Value value) {
+  TS_RETURN_IF_ERROR(CheckTable(value));
   TableView view;
   if (value.is_keyed_table()) {
-    TS_RETURN_IF_ERROR(AddColumns(value.keys(), view));
+    AddColumns(value.keys(), view);
     view.key_columns = view.columns.size();
-    TS_RETURN_IF_ERROR(AddColumns(value.values(), view));
-  } else if (value.is_table()) {
-    TS_RETURN_IF_ERROR(AddColumns(value, view));
+    AddColumns(value.values(), view);
   } else {
-    return TypeError("a {} where a table is expected", NameOf(value.type()));
+    AddColumns(value, view);
   }
   const size_t rows = view.columns.empty() ? 0 : view.columns.front().rows();
   view.rows = std::make_shared<const RowSet>(RowSet::Range(0, rows));

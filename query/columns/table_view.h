@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,10 +36,16 @@ struct TableView {
   int Find(std::string_view name) const;  // -1: there is no such column.
   // The column at the view's rows, gathered if it was deferred.
   absl::StatusOr<Slice> ColumnAt(size_t column, Budget& budget) const;
+  absl::StatusOr<std::vector<Slice>> ColumnsAt(std::span<const size_t> wanted,
+                                               Budget& budget) const;
 };
 
 TableView ViewOf(Snapshot snapshot);
 TableView ViewOf(std::shared_ptr<const StoredParts> parts);
+
+// One off the wire may be anything: `type` or `length` unless its columns are vectors of one count,
+// with names.
+absl::Status CheckTable(const Value& value);
 
 // `value` is a table or keyed table from anywhere: `type` or `length` if its columns are not
 // vectors of one count.

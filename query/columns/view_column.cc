@@ -16,8 +16,15 @@ struct ViewColumn::Deferred {
   SharedPositions positions = nullptr;                 // or these.
   std::optional<ViewColumn> otherwise = std::nullopt;  // Where a position is kNoItem.
   std::shared_ptr<const RowSet> otherwise_rows = nullptr;
+  std::optional<ViewColumn> below = std::nullopt;  // Stands below the base's items at `rows`.
+  std::shared_ptr<const RowSet> below_rows = nullptr;
+  int depth = 1;  // Deferred columns on each other.
   std::optional<Column> gathered = std::nullopt;
 
+  // Whether each item is one of the base alone.
+  bool plain() const { return !otherwise.has_value() && !below.has_value(); }
+  void Keep(Column column);
+  absl::StatusOr<Value> GatherStacked(Budget& budget) const;
   absl::StatusOr<Value> Gather(Budget& budget) const;
   absl::StatusOr<Value> GatherOr(const Column& from, Budget& budget) const;
   absl::StatusOr<Value> GatherAt(const RowSet& at, Budget& budget) const;
@@ -28,6 +35,23 @@ struct ViewColumn::Stored {
   size_t column;
   std::optional<Column> opened = std::nullopt;
 };
+
+// What it was gathered from is not needed any more.
+void ViewColumn::Deferred::Keep(Column column) {
+  gathered = column;
+  base = ViewColumn(std::move(column));
+  otherwise.reset();
+  below.reset();
+  depth = 1;
+}
+
+absl::StatusOr<Value> ViewColumn::Deferred::GatherStacked(Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(const Slice above, base.SliceAt(rows, budget));
+  TS_ASSIGN_OR_RETURN(const Slice under, below->SliceAt(below_rows, budget));
+  TS_ASSIGN_OR_RETURN(const Value top, Materialise(above, budget));
+  TS_ASSIGN_OR_RETURN(const Value bottom, Materialise(under, budget));
+  return Join(top, bottom, budget);
+}
 
 // Both sides as one vector, and the items out of it.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget& budget) const {
@@ -42,13 +66,14 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget&
 }
 
 absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
+  if (below.has_value()) return GatherStacked(budget);
   TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
   if (rows != nullptr) return Materialise(Slice{from, rows}, budget);
   if (otherwise.has_value()) return GatherOr(from, budget);
   return GatherRows(from, *positions, budget);
 }
 
-// Only some of its items, without `otherwise`.
+// Only some of its items, of a plain one.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& budget) const {
   TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
   TS_RETURN_IF_ERROR(budget.Charge(at.count(), sizeof(uint32_t)));
@@ -71,26 +96,49 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& b
 
 ViewColumn::ViewColumn(Column column) : column_(std::move(column)) {}
 
+ViewColumn::ViewColumn(Deferred deferred) {
+  int below = deferred.base.depth();
+  if (deferred.otherwise.has_value()) below = std::max(below, deferred.otherwise->depth());
+  if (deferred.below.has_value()) below = std::max(below, deferred.below->depth());
+  deferred.depth = below + 1;
+  deferred_ = std::make_shared<Deferred>(std::move(deferred));
+}
+
 ViewColumn::ViewColumn(std::shared_ptr<const StoredParts> parts, size_t column)
     : stored_(std::make_shared<Stored>(Stored{std::move(parts), column})) {}
 
 ViewColumn ViewColumn::AtRows(ViewColumn base, std::shared_ptr<const RowSet> rows) {
   if (rows->is_range() && rows->begin_row() == 0) return base;
-  return ViewColumn(std::make_shared<Deferred>(Deferred{std::move(base), std::move(rows)}));
+  return ViewColumn(Deferred{std::move(base), std::move(rows)});
 }
 
 ViewColumn ViewColumn::AtPositions(ViewColumn base, SharedPositions positions) {
-  return ViewColumn(
-      std::make_shared<Deferred>(Deferred{std::move(base), nullptr, std::move(positions)}));
+  return ViewColumn(Deferred{std::move(base), nullptr, std::move(positions)});
 }
 
 ViewColumn ViewColumn::AtPositionsOr(ViewColumn base, SharedPositions positions,
                                      ViewColumn otherwise,
                                      std::shared_ptr<const RowSet> otherwise_rows) {
   TS_CHECK(otherwise.type() == base.type() && otherwise_rows->count() == positions->size());
-  return ViewColumn(
-      std::make_shared<Deferred>(Deferred{std::move(base), nullptr, std::move(positions),
-                                          std::move(otherwise), std::move(otherwise_rows)}));
+  return ViewColumn(Deferred{std::move(base), nullptr, std::move(positions), std::move(otherwise),
+                             std::move(otherwise_rows)});
+}
+
+ViewColumn ViewColumn::Stacked(ViewColumn top, std::shared_ptr<const RowSet> top_rows,
+                               ViewColumn bottom, std::shared_ptr<const RowSet> bottom_rows) {
+  TS_CHECK(top.type() == bottom.type());
+  Deferred stacked{std::move(top), std::move(top_rows)};
+  stacked.below = std::move(bottom);
+  stacked.below_rows = std::move(bottom_rows);
+  return ViewColumn(std::move(stacked));
+}
+
+int ViewColumn::depth() const { return is_deferred() ? deferred_->depth : 0; }
+
+absl::Status ViewColumn::Settle(Budget& budget) const {
+  constexpr int kMaxDeferred = 16;
+  const bool settled = type() != Type::kList && depth() <= kMaxDeferred;
+  return settled ? absl::OkStatus() : Get(budget).status();
 }
 
 const Column* ViewColumn::gathered() const {
@@ -111,7 +159,9 @@ Type ViewColumn::type() const {
 size_t ViewColumn::rows() const {
   if (stored_ != nullptr) return stored_->parts->rows();
   if (deferred_ == nullptr) return column_->rows();
-  return deferred_->rows != nullptr ? deferred_->rows->count() : deferred_->positions->size();
+  if (deferred_->rows == nullptr) return deferred_->positions->size();
+  return deferred_->rows->count() +
+         (deferred_->below_rows == nullptr ? 0 : deferred_->below_rows->count());
 }
 
 absl::Status ViewColumn::Open(Budget& budget) const {
@@ -134,14 +184,15 @@ absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
   TS_RETURN_IF_ERROR(Open(budget));
   if (const Column* const column = gathered()) return *column;
   TS_ASSIGN_OR_RETURN(Value value, deferred_->Gather(budget));
-  return deferred_->gathered.emplace(std::move(value));
+  deferred_->Keep(Column(std::move(value)));
+  return *deferred_->gathered;
 }
 
 absl::StatusOr<Slice> ViewColumn::SliceAt(const std::shared_ptr<const RowSet>& at,
                                           Budget& budget) const {
   TS_RETURN_IF_ERROR(Open(budget));
-  const bool few = gathered() == nullptr && IsFixedWidth(type()) &&
-                   !deferred_->otherwise.has_value() && at->count() < rows() / 4;
+  const bool few = gathered() == nullptr && IsFixedWidth(type()) && deferred_->plain() &&
+                   at->count() < rows() / 4;
   if (few) {
     TS_ASSIGN_OR_RETURN(Value some, deferred_->GatherAt(*at, budget));
     return Slice::Of(std::move(some));
@@ -176,7 +227,7 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
     if (column.gathered() != nullptr || std::ranges::find(owners, deferred) != owners.end()) {
       continue;
     }
-    if (!IsFixedWidth(column.type()) || deferred->otherwise.has_value()) {
+    if (!IsFixedWidth(column.type()) || !deferred->plain()) {
       TS_RETURN_IF_ERROR(column.Get(budget).status());
       continue;
     }
@@ -190,7 +241,7 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
   }
   TS_RETURN_IF_ERROR(CopyAll(copies, budget));
   for (size_t i = 0; i < owners.size(); ++i) {
-    owners[i]->gathered.emplace(std::move(copies[i]).Finish());
+    owners[i]->Keep(Column(std::move(copies[i]).Finish()));
   }
   return absl::OkStatus();
 }
@@ -198,7 +249,11 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
 absl::StatusOr<Value> ViewColumn::At(size_t row) const {
   if (const Column* const column = gathered()) return column->At(row);
   if (stored_ != nullptr) return stored_->parts->At(stored_->column, row);
-  if (deferred_->rows != nullptr) return deferred_->base.At(deferred_->rows->At(row));
+  if (deferred_->rows != nullptr) {
+    const size_t above = deferred_->rows->count();
+    if (row < above) return deferred_->base.At(deferred_->rows->At(row));
+    return deferred_->below->At(deferred_->below_rows->At(row - above));
+  }
   const uint32_t position = (*deferred_->positions)[row];
   if (position != kNoItem) return deferred_->base.At(position);
   if (!deferred_->otherwise.has_value()) return NullOf(type());

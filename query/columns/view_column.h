@@ -7,12 +7,15 @@
 //
 //   deferred   base column, and for each row the position there, or a position that means null
 //              (or: the item that `otherwise` has in this row)
+//   stacked    the items of a base column, and below them those of another one
 //
 // Invariants. A deferred column has one item a position. Its type is known without gathering and
 // does not change by it; since the items of a list can decide its type, whoever defers a list
-// gathers it at once. Gathering charges the budget of whoever asks, once: the result is kept, and
-// copies of the column share it. Who gathers inside of Budget::Temporaries keeps more than was
-// charged, so it is done before (query/language/select.cc does for groups).
+// gathers it at once, as Settle does. That also bounds how deep deferred columns are on each other,
+// so that no loop over a table builds a chain that is longer than the stack. Gathering charges the
+// budget of whoever asks, once: the result is kept, and copies of the column share it. Who gathers
+// inside of Budget::Temporaries keeps more than was charged, so it is done before
+// (query/language/select.cc does for groups).
 //
 // Threads: one evaluation, one thread, as a budget.
 
@@ -47,6 +50,13 @@ class ViewColumn {
   static ViewColumn AtPositionsOr(ViewColumn base, SharedPositions positions, ViewColumn otherwise,
                                   std::shared_ptr<const RowSet> otherwise_rows);
 
+  // The items of `top` at `top_rows`, then those of `bottom`, which has its type, at `bottom_rows`.
+  static ViewColumn Stacked(ViewColumn top, std::shared_ptr<const RowSet> top_rows,
+                            ViewColumn bottom, std::shared_ptr<const RowSet> bottom_rows);
+
+  // Gathers a deferred column that must not stay one. Who makes deferred ones calls it.
+  absl::Status Settle(Budget& budget) const;
+
   Type type() const;    // As Column::type.
   size_t rows() const;  // As Column::rows.
 
@@ -77,7 +87,8 @@ class ViewColumn {
  private:
   struct Deferred;
   struct Stored;
-  explicit ViewColumn(std::shared_ptr<Deferred> deferred) : deferred_(std::move(deferred)) {}
+  explicit ViewColumn(Deferred deferred);
+  int depth() const;  // Deferred columns on each other; 0 for one that is there.
 
   std::optional<Column> column_;        // One that is there.
   std::shared_ptr<Deferred> deferred_;  // nullptr: column_ or stored_.

@@ -296,16 +296,6 @@ absl::StatusOr<ScratchVector<int64_t>> TimesOf(const TableView& view, size_t col
   return OrderedTimes(time, budget);
 }
 
-absl::StatusOr<std::vector<Slice>> SlicesOf(const TableView& view, std::span<const size_t> columns,
-                                            Budget& budget) {
-  std::vector<Slice> slices;
-  for (size_t column : columns) {
-    TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(column, budget));
-    slices.push_back(std::move(slice));
-  }
-  return slices;
-}
-
 absl::Status MatchByHash(const AsofColumns& columns, const TableView& left, const TableView& right,
                          const ScratchVector<int64_t>& left_times, const MaxAge& max_age,
                          std::span<uint32_t> matched, Budget& budget) {
@@ -316,9 +306,9 @@ absl::Status MatchByHash(const AsofColumns& columns, const TableView& left, cons
   if (!columns.left_keys.empty()) {
     KeyNumbers numbers(columns.left_keys.size());
     TS_ASSIGN_OR_RETURN(const std::vector<Slice> left_keys,
-                        SlicesOf(left, columns.left_keys, budget));
+                        left.ColumnsAt(columns.left_keys, budget));
     TS_ASSIGN_OR_RETURN(const std::vector<Slice> right_keys,
-                        SlicesOf(right, columns.right_keys, budget));
+                        right.ColumnsAt(columns.right_keys, budget));
     TS_ASSIGN_OR_RETURN(left_number, numbers.Number(left_keys, budget));
     TS_ASSIGN_OR_RETURN(right_number, numbers.Number(right_keys, budget));
     keys = numbers.size();

@@ -322,8 +322,7 @@ absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Bud
   };
   const auto add_from_table = [&](size_t column) -> absl::Status {
     ViewColumn items = ViewColumn::AtRows(table.columns[column], table.rows);
-    // The items of a list decide its type (view_column.h).
-    if (items.type() == Type::kList) TS_RETURN_IF_ERROR(items.Get(budget).status());
+    TS_RETURN_IF_ERROR(items.Settle(budget));
     add(column, std::move(items));
     return absl::OkStatus();
   };

@@ -6,7 +6,9 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/columns/table_view.h"
 #include "query/kernels/atomic_blocks.h"
+#include "query/kernels/dictionary.h"
 #include "query/kernels/domain_blocks.h"
 #include "query/kernels/temporal.h"
 
@@ -325,9 +327,14 @@ absl::StatusOr<Value> ApplyToItems(AtomicOp op, const Value& x, const Value& y, 
 
 absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, Budget& budget,
                                   int depth) {
-  if (x.is_dict() && y.is_dict()) return NyiError("operator on two dictionaries");
+  if (x.is_dict() && y.is_dict()) {
+    return CombineDicts(
+        x, y, IsComparison(op) ? Unpaired::kWithNull : Unpaired::kKept,
+        [&](const Value& a, const Value& b) { return ApplyNested(op, a, b, budget, depth + 1); },
+        budget);
+  }
   const Value& dict = x.is_dict() ? x : y;
-  if (!IsSimple(dict.values()) && !dict.values().is_list()) return NyiError("operator on a table");
+  if ((x.is_dict() ? y : x).is_table()) return TypeError("a dictionary and a table");
   absl::StatusOr<Value> values = x.is_dict() ? ApplyNested(op, x.values(), y, budget, depth + 1)
                                              : ApplyNested(op, x, y.values(), budget, depth + 1);
   TS_RETURN_IF_ERROR(values.status());
@@ -337,11 +344,27 @@ absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, B
   return Value::Dict(dict.keys(), *std::move(values));
 }
 
+// Column by column: with another table's, or each with all of the other side.
+absl::StatusOr<Value> ApplyToTable(AtomicOp op, const Value& x, const Value& y, Budget& budget,
+                                   int depth) {
+  const auto apply = [&](const Value& a, const Value& b) {
+    return ApplyNested(op, a, b, budget, depth + 1);
+  };
+  if (x.is_table() && y.is_table()) return CombineTables(x, y, apply, budget);
+  const Value& table = x.is_table() ? x : y;
+  TS_RETURN_IF_ERROR(CheckTable(table));
+  std::vector<Value> columns;
+  for (const Value& column : table.columns()) {
+    TS_ASSIGN_OR_RETURN(columns.emplace_back(), x.is_table() ? apply(column, y) : apply(x, column));
+  }
+  return Value::Table(table.column_names(), std::move(columns));
+}
+
 absl::StatusOr<Value> ApplyNested(AtomicOp op, const Value& x, const Value& y, Budget& budget,
                                   int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
-  if (x.is_table() || y.is_table()) return NyiError("operator on a table");
   if (x.is_dict() || y.is_dict()) return ApplyToDict(op, x, y, budget, depth);
+  if (x.is_table() || y.is_table()) return ApplyToTable(op, x, y, budget, depth);
   for (const Value* side : {&x, &y}) {
     if (!IsSimple(*side) && !side->is_list()) return TypeError("a {}", NameOf(side->type()));
   }

@@ -8,7 +8,8 @@
 namespace tickstack::query {
 
 // `x op y`, item by item: atoms, vectors, and lists of them down to their atoms; an atom goes with
-// every item of the other side. A dictionary goes with an atom by its values.
+// every item of the other side. A dictionary or table goes with an atom by its values; two of them
+// by their keys or columns (dictionary.h).
 //
 //   fill       x^y: y, and x where y is null
 //   nulls      arithmetic with a null gives a null; comparison puts nulls first and equal
@@ -17,7 +18,7 @@ namespace tickstack::query {
 //   temporals  in their common unit; an instant meets a time of day by its own time of day; %, div,
 //              mod and xbar are of the underlying numbers, as in q
 //
-// Errors: `type`, `length` for vectors of different counts, `nyi` for tables, `stack` for lists
+// Errors: `type`, `length` for vectors of different counts, `stack` for lists
 //         nested more than 100 deep, and what the budget says.
 // Cost:   one pass in blocks that stay in the first-level cache, about 1 to 2 ns an item.
 absl::StatusOr<Value> ApplyAtomic(AtomicOp op, const Value& x, const Value& y, Budget& budget);

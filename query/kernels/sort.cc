@@ -185,8 +185,7 @@ absl::StatusOr<TableView> RowsInOrder(const TableView& view, Positions positions
   result.rows = std::make_shared<const RowSet>(RowSet::Range(0, rows->size()));
   for (const ViewColumn& column : view.columns) {
     ViewColumn ordered = ViewColumn::AtPositions(column, rows);
-    // The items of a list decide its type, so that one is gathered at once (view_column.h).
-    if (column.type() == Type::kList) TS_RETURN_IF_ERROR(ordered.Get(budget).status());
+    TS_RETURN_IF_ERROR(ordered.Settle(budget));
     result.columns.push_back(std::move(ordered));
   }
   return result;

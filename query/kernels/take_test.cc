@@ -93,7 +93,7 @@ TEST(Keys, AreTheFirstColumns) {
       {"`sym xkey 1#select sym,size from trade", "([sym:,`aig]size:,100i)"},
       {"`nope xkey trade", "'nope"},
       {"`a`a xkey ([]a:1 2;b:3 4)", "'domain"},
-      {"`sym xkey `trade", "'nyi: xkey of a table in place"},
+      {"`sym xkey `trade", "'assign: trade"},
       {"1 xkey trade", "'type"},
       {"keys `sym xkey select sym,size from trade", ",`sym"},
   };

@@ -9,6 +9,9 @@
 #include "query/columns/concatenate.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/joins/stacked_tables.h"
+#include "query/kernels/find_rows.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
 #include "query/language/variables.h"
@@ -16,7 +19,7 @@
 namespace tickstack::query {
 namespace {
 
-bool HasItems(const Value& value) { return value.is_vector() || value.is_list(); }
+bool HoldsItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
 // What an item becomes; nullopt stands for one that is not there yet.
 using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(std::optional<Value> old,
@@ -37,7 +40,7 @@ absl::StatusOr<Value> Changed(Context& context, std::optional<Value> old,
 // Of several indices each has an item of y, unless y goes with all of them.
 absl::StatusOr<std::optional<Value>> PartOf(const std::optional<Value>& y, bool one, size_t i,
                                             size_t n) {
-  if (!y.has_value() || one || !HasItems(*y)) return y;
+  if (!y.has_value() || one || !HoldsItems(*y)) return y;
   if (y->count() != n) return LengthError("{} items for {} indices", y->count(), n);
   return std::optional<Value>(ItemAt(*y, i));
 }
@@ -109,7 +112,7 @@ class ItemsInPlace {
 absl::Status AmendList(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
   const bool all = index.is_null(), one = index.is_atom();
-  if (!all && !one && !HasItems(index)) return TypeError("an index of {}", NameOf(index.type()));
+  if (!all && !one && !HoldsItems(index)) return TypeError("an index of {}", NameOf(index.type()));
   const size_t n = all ? x.count() : index.count();
   ItemsInPlace items(x, context.budget);
   TS_RETURN_IF_ERROR(items.Begin(n));
@@ -138,7 +141,8 @@ absl::Status AmendList(Context& context, Value& x, const Value& index,
 absl::Status AmendDict(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
   Budget& budget = context.budget;
-  if (!HasItems(x.keys()) || !HasItems(x.values())) return NyiError("amend of a keyed table");
+  if (!HoldsItems(x.keys()) || !HoldsItems(x.values()))
+    return NyiError("amend of such a dictionary");
   TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(x)));
   Value keys = x.keys(), values = x.values();
   const bool all = index.is_null(), one = !all && (index.is_atom() || !keys.is_vector());
@@ -168,10 +172,154 @@ absl::Status AmendDict(Context& context, Value& x, const Value& index,
   return absl::OkStatus();
 }
 
+// ---- Rows
+
+Value RowOf(const SymbolVector& names, const std::vector<Value>& columns, size_t row) {
+  std::vector<Value> items;
+  for (const Value& column : columns) {
+    items.push_back(row == kNoItem ? NullOf(column.type()) : ItemAt(column, row));
+  }
+  return Value::Dict(Value::Symbols(names), Collapse(std::move(items)));
+}
+
+// The item that a row has for a column: by its name of a dictionary, by its place of a list.
+// nullopt: the dictionary has none.
+absl::StatusOr<std::optional<Value>> ItemForColumn(const Value& row, const SymbolVector& names,
+                                                   size_t column) {
+  if (HoldsItems(row)) {
+    if (row.count() != names.size()) {
+      return LengthError("{} items for {} columns", row.count(), names.size());
+    }
+    return std::optional<Value>(ItemAt(row, column));
+  }
+  if (!row.is_dict() || !row.keys().is(Type::kSymbol) || !HoldsItems(row.values()) ||
+      row.values().count() != row.keys().count()) {
+    return TypeError("a row that is a {}", NameOf(row.type()));
+  }
+  for (size_t i = 0; i < row.count(); ++i) {
+    if (row.keys().symbols()[i] == names[column]) {
+      return std::optional<Value>(ItemAt(row.values(), i));
+    }
+  }
+  return std::optional<Value>();
+}
+
+// A dictionary names columns that there are.
+absl::Status CheckNames(const Value& row, const SymbolVector& names) {
+  if (!row.is_dict() || !row.keys().is(Type::kSymbol)) return absl::OkStatus();
+  for (size_t i = 0; i < row.count(); ++i) {
+    bool known = false;
+    for (size_t j = 0; j < names.size() && !known; ++j) known = names[j] == row.keys().symbols()[i];
+    if (!known) return NameError(row.keys().symbols()[i]);
+  }
+  return absl::OkStatus();
+}
+
+// Of several rows the i-th one's part: a row of a table, an item of a list of rows.
+absl::StatusOr<std::optional<Value>> RowPartOf(const std::optional<Value>& y, bool one, size_t i,
+                                               size_t n) {
+  if (!y.has_value() || one || !(y->is_table() || HoldsItems(*y))) return y;
+  if (y->count() != n) return LengthError("{} rows for {} indices", y->count(), n);
+  if (!y->is_table()) return std::optional<Value>(ItemAt(*y, i));
+  return std::optional<Value>(RowOf(y->column_names(), y->columns(), i));
+}
+
+// The rows that an index names, one after the other.
+absl::Status AmendRows(Context& context, Value& x, const Value& index,
+                       const std::optional<Value>& y, MakeItem make) {
+  const bool all = index.is_null(), one = index.is_atom();
+  if (!all && !one && !HoldsItems(index)) return TypeError("a row of {}", NameOf(index.type()));
+  if (y.has_value() && y->is_table()) TS_RETURN_IF_ERROR(CheckTable(*y));
+  const SymbolVector names = x.column_names();
+  std::vector<Value> columns = x.columns();
+  const size_t rows = x.count(), n = all ? rows : index.count();
+  // Each column changes once for all rows: to change one name is to write all anew.
+  std::vector<std::vector<Value>> items(columns.size());
+  ScratchVector<int64_t> places;
+  TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(int64_t)));
+  for (size_t i = 0; i < n; ++i) {
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    const std::optional<int64_t> at =
+        all ? std::optional(static_cast<int64_t>(i)) : IndexOf(one ? index : ItemAt(index, i));
+    if (!at.has_value()) return TypeError("a row that is no number");
+    if (*at < 0 || static_cast<size_t>(*at) >= rows) {
+      return LengthError("row {} of {}", *at, rows);
+    }
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, one, i, n));
+    TS_ASSIGN_OR_RETURN(const Value row,
+                        make(RowOf(names, columns, static_cast<size_t>(*at)), part));
+    TS_RETURN_IF_ERROR(CheckNames(row, names));
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(row)));
+    places.push_back(*at);
+    for (size_t column = 0; column < columns.size(); ++column) {
+      TS_ASSIGN_OR_RETURN(std::optional<Value> item, ItemForColumn(row, names, column));
+      items[column].push_back(item.has_value() ? *std::move(item)
+                                               : ItemAt(columns[column], static_cast<size_t>(*at)));
+    }
+  }
+  for (size_t column = 0; column < columns.size(); ++column) {
+    ItemsInPlace changed(columns[column], context.budget);
+    TS_RETURN_IF_ERROR(changed.Begin(n));
+    absl::Status status;
+    for (size_t i = 0; i < n && status.ok(); ++i) {
+      status = changed.Set(static_cast<size_t>(places[i]), std::move(items[column][i]));
+    }
+    TS_RETURN_IF_ERROR(changed.End(status));
+  }
+  x = Value::Table(names, std::move(columns));
+  return absl::OkStatus();
+}
+
+// The rows of a keyed table by their keys; those of new keys come behind the others.
+absl::Status AmendKeyed(Context& context, Value& x, const Value& index,
+                        const std::optional<Value>& y, MakeItem make) {
+  Budget& budget = context.budget;
+  if (y.has_value() && y->is_table()) TS_RETURN_IF_ERROR(CheckTable(*y));
+  TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(x));
+  TS_ASSIGN_OR_RETURN(const WantedRows wanted, WantedRowsOf(index, view.key_columns, budget));
+  if (wanted.columns.size() != view.key_columns) {
+    return LengthError("{} columns for {} of keys", wanted.columns.size(), view.key_columns);
+  }
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> found, FindRows(view, wanted.columns, budget));
+  const SymbolVector names = x.values().column_names();
+  const std::vector<Value>& columns = x.values().columns();
+  std::vector<std::vector<Value>> items(columns.size());
+  for (size_t i = 0; i < found.size(); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_ASSIGN_OR_RETURN(const std::optional<Value> part, RowPartOf(y, wanted.one, i, found.size()));
+    const Value before = RowOf(names, columns, found[i]);
+    TS_ASSIGN_OR_RETURN(const Value row, make(before, part));
+    TS_RETURN_IF_ERROR(CheckNames(row, names));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(row)));
+    for (size_t column = 0; column < columns.size(); ++column) {
+      TS_ASSIGN_OR_RETURN(std::optional<Value> item, ItemForColumn(row, names, column));
+      if (!item.has_value()) {
+        TS_ASSIGN_OR_RETURN(item, ItemForColumn(before, names, column));
+      }
+      items[column].push_back(*std::move(item));
+    }
+  }
+  std::vector<std::string> all_names(view.names.begin(), view.names.end());
+  std::vector<Value> all;
+  for (const Slice& key : wanted.columns) {
+    TS_ASSIGN_OR_RETURN(all.emplace_back(), Materialise(key, budget));
+  }
+  for (size_t column = 0; column < columns.size(); ++column) {
+    const bool nested = columns[column].is_list();
+    all.push_back(nested ? Value::List(std::move(items[column]))
+                         : Collapse(std::move(items[column])));
+  }
+  TableView rows = ViewOf(std::move(all_names), std::move(all));
+  rows.key_columns = view.key_columns;
+  TS_ASSIGN_OR_RETURN(TableView merged, MergeTables(view, rows, OneSided::kMismatch, budget));
+  TS_ASSIGN_OR_RETURN(x, Release(std::move(merged), budget));
+  return absl::OkStatus();
+}
+
 // Columns as a whole; a new one stands behind the others.
 absl::Status AmendTable(Context& context, Value& x, const Value& index,
                         const std::optional<Value>& y, MakeItem make) {
-  if (index.type() != Type::kSymbol) return NyiError("amend of a table's rows");
+  if (index.type() != Type::kSymbol) return AmendRows(context, x, index, y, make);
   SymbolVector names = x.column_names();
   std::vector<Value> columns = x.columns();
   const size_t rows = x.count(), n = index.count();
@@ -183,7 +331,7 @@ absl::Status AmendTable(Context& context, Value& x, const Value& index,
     TS_ASSIGN_OR_RETURN(const std::optional<Value> part, PartOf(y, index.is_atom(), i, n));
     TS_ASSIGN_OR_RETURN(Value column,
                         make(known ? std::optional<Value>(columns[at]) : std::nullopt, part));
-    if (!HasItems(column)) {
+    if (!HoldsItems(column)) {
       TS_RETURN_IF_ERROR(context.budget.Charge(rows, 16));
       column = Repeat(column, rows);
     }
@@ -203,10 +351,15 @@ absl::Status AmendTable(Context& context, Value& x, const Value& index,
 
 absl::Status AmendLevel(Context& context, Value& x, const Value& index,
                         const std::optional<Value>& y, MakeItem make) {
-  if (HasItems(x)) return AmendList(context, x, index, y, make);
+  if (HoldsItems(x)) return AmendList(context, x, index, y, make);
+  if (x.is_table() || x.is_keyed_table()) TS_RETURN_IF_ERROR(CheckTable(x));
   if (x.is_table()) {
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(x)));
     return AmendTable(context, x, index, y, make);
+  }
+  if (x.is_keyed_table()) {
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(x)));
+    return AmendKeyed(context, x, index, y, make);
   }
   if (x.is_dict()) return AmendDict(context, x, index, y, make);
   return TypeError("an item of a {}", NameOf(x.type()));
@@ -218,6 +371,15 @@ absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
   TS_RETURN_IF_ERROR(level.Check());
   if (indices.empty()) {
     TS_ASSIGN_OR_RETURN(x, Changed(context, x, y, f));
+    return absl::OkStatus();
+  }
+  if (x.is_keyed_table() && indices[0].is_null()) {  // All rows: their values.
+    Value keys = x.keys(), values = x.values();
+    TS_RETURN_IF_ERROR(Amend(context, values, indices.subspan(1), y, f));
+    if (!values.is_table() || values.count() != keys.count()) {
+      return TypeError("values of a keyed table that are no table of as many rows");
+    }
+    x = Value::KeyedTable(std::move(keys), std::move(values));
     return absl::OkStatus();
   }
   const bool by_row = x.is_table() && indices.size() == 2 && indices[0].type() != Type::kSymbol &&
@@ -241,7 +403,7 @@ absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
 
 absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indices,
                        const Change& change) {
-  if (x.is_table()) TS_RETURN_IF_ERROR(ViewOf(x).status());  // One off the wire may be anything.
+  if (x.is_table() || x.is_keyed_table()) TS_RETURN_IF_ERROR(CheckTable(x));
   return Amend(context, x, indices, change.y, change.f);
 }
 

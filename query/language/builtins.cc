@@ -8,10 +8,11 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 11> AllTables() {
+std::array<std::span<const Builtin>, 13> AllTables() {
   return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
           builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries(),
-          builtins::Alongs(),    builtins::Parts(),      builtins::Texts()};
+          builtins::Alongs(),    builtins::Parts(),      builtins::Texts(),   builtins::Joins(),
+          builtins::Upserts()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).

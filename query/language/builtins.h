@@ -26,6 +26,8 @@ std::span<const Builtin> Lists();
 std::span<const Builtin> Takes();
 std::span<const Builtin> Sorts();
 std::span<const Builtin> Tables();
+std::span<const Builtin> Joins();
+std::span<const Builtin> Upserts();
 std::span<const Builtin> Applies();
 std::span<const Builtin> Queries();
 std::span<const Builtin> Alongs();

@@ -25,11 +25,6 @@ Result Key(Context& context, Args args) {
   return value.keys();
 }
 
-Result RazeTerm(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
-  return FromValue(Raze(std::move(x), context.budget));
-}
-
 // A table's distinct rows stay where they are.
 Result DistinctTerm(Context& context, Args args) {
   if (!IsTableTerm(args[0])) return OfValue<Distinct>(context, args);
@@ -55,16 +50,6 @@ Result TypeOf(Context& context, Args args) {
   return answer(function.code());
 }
 
-Result EnlistTerm(Context& context, Args args) {
-  std::vector<Value> items;
-  for (Term& arg : args) {
-    TS_ASSIGN_OR_RETURN(Value item, Take(context, arg));
-    items.push_back(std::move(item));
-  }
-  if (items.size() == 1 && items[0].is_dict()) return NyiError("enlist of a dictionary");
-  return Collapse(std::move(items));
-}
-
 Result Til(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value n, Take(context, args[0]));
   if (!n.is_atom_of(Type::kLong) && !n.is_atom_of(Type::kInt)) {
@@ -88,6 +73,12 @@ Result MakeDict(Context& context, Args args) {
   }
   TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  if (x.is_table() && y.is_table()) {
+    TS_RETURN_IF_ERROR(CheckTable(x));
+    TS_RETURN_IF_ERROR(CheckTable(y));
+    if (x.count() != y.count()) return LengthError("{} keys for {} rows", x.count(), y.count());
+    return Value::KeyedTable(std::move(x), std::move(y));
+  }
   for (const Value* side : {&x, &y}) {
     // With an atom on the left it is a function of the system, or keys a table in place.
     if (!side->is_vector() && !side->is_list() && !side->is_table()) return NyiError("!");
@@ -97,15 +88,9 @@ Result MakeDict(Context& context, Args args) {
 }
 
 constexpr std::array kListTable = {
-    Builtin{",", 2, 2, true, OfValues<Join>},
-    Builtin{"!", 2, 4, true, MakeDict},
-    Builtin{"distinct", 1, 1, false, DistinctTerm},
-    Builtin{"attr", 1, 1, false, AttributeOf},
-    Builtin{"til", 1, 1, false, Til},
-    Builtin{"enlist", 1, 8, false, EnlistTerm},
-    Builtin{"type", 1, 1, false, TypeOf},
-    Builtin{"key", 1, 1, false, Key},
-    Builtin{"raze", 1, 1, false, RazeTerm},
+    Builtin{"!", 2, 4, true, MakeDict},        Builtin{"distinct", 1, 1, false, DistinctTerm},
+    Builtin{"attr", 1, 1, false, AttributeOf}, Builtin{"til", 1, 1, false, Til},
+    Builtin{"type", 1, 1, false, TypeOf},      Builtin{"key", 1, 1, false, Key},
 };
 
 }  // namespace

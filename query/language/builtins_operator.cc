@@ -1,13 +1,16 @@
 // Functions that work item by item, and searches.
 
+#include <algorithm>
 #include <array>
 
 #include "query/kernels/atomic.h"
 #include "query/kernels/casts.h"
+#include "query/kernels/find_rows.h"
 #include "query/kernels/numbers.h"
 #include "query/kernels/search.h"
 #include "query/kernels/unary.h"
 #include "query/language/builtins.h"
+#include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -34,6 +37,26 @@ Result MatchTerms(Context& context, Args args) {
   return Value::Boolean(Match(x, y));
 }
 
+// Of rows: whether they are among those of a table.
+Result InTerm(Context& context, Args args) {
+  if (!IsTableTerm(args[1])) return OfValues<In>(context, args);
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (view.key_columns > 0) return TypeError("rows in a keyed table");
+  TS_ASSIGN_OR_RETURN(const WantedRows rows, WantedRowsOf(x, view.columns.size(), context.budget));
+  if (rows.columns.size() != view.columns.size()) {
+    return LengthError("rows of {} columns in a table of {}", rows.columns.size(),
+                       view.columns.size());
+  }
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> found,
+                      FindRows(view, rows.columns, context.budget));
+  TS_RETURN_IF_ERROR(context.budget.Charge(found.size()));
+  VectorWriter<uint8_t> flags(Type::kBoolean, found.size());
+  std::ranges::transform(found, flags.data(), [](uint32_t at) { return at != kNoItem; });
+  const Value in = std::move(flags).Finish();
+  return rows.one ? ItemAt(in, 0) : in;
+}
+
 constexpr std::array kOperatorTable = {
     Builtin{"+", 2, 2, true, Atomic<AtomicOp::kAdd>},
     Builtin{"-", 2, 2, true, Atomic<AtomicOp::kSubtract>},
@@ -57,7 +80,7 @@ constexpr std::array kOperatorTable = {
     Builtin{"xexp", 2, 2, true, Atomic<AtomicOp::kPower>},
     Builtin{"xlog", 2, 2, true, Atomic<AtomicOp::kLogarithm>},
     Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true},
-    Builtin{"in", 2, 2, true, OfValues<In>},
+    Builtin{"in", 2, 2, true, InTerm},
     Builtin{"within", 2, 2, true, OfValues<Within>},
     Builtin{"like", 2, 2, true, OfValues<Like>},
     Builtin{"not", 1, 1, false, OfValue<NotFlags>},

@@ -8,6 +8,7 @@
 
 #include "query/kernels/bins.h"
 #include "query/kernels/group_items.h"
+#include "query/kernels/nested_rows.h"
 #include "query/kernels/sets.h"
 #include "query/kernels/where.h"
 #include "query/language/builtins.h"
@@ -104,10 +105,12 @@ Result Where(Context& context, Args args) {
 Result Group(Context& context, Args args) {
   const std::optional<Slice> slice = SliceOf(args[0]);
   if (slice.has_value()) return FromValue(GroupItems(*slice, context.budget));
-  if (IsTableTerm(args[0]) || AsEntries(args[0]) != nullptr) {
-    return NyiError("group of a table or dictionary");
+  if (const Value* const entries = AsEntries(args[0])) {  // The keys of each value.
+    return FromValue(GroupDict(*entries, context.budget));
   }
-  return TypeError("group of an atom");
+  if (!IsTableTerm(args[0])) return TypeError("group of an atom");
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  return FromValue(GroupTable(view, context.budget));
 }
 
 // x cut y: in pieces of x items; by several numbers as x _ y.

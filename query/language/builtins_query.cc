@@ -1,14 +1,19 @@
 // Functions of expressions as values, and of what queries are made of: ?, eval, fby.
 
+#include <algorithm>
 #include <array>
 
+#include "query/kernels/find_rows.h"
 #include "query/kernels/search.h"
 #include "query/language/builtins.h"
 #include "query/language/evaluator.h"
 #include "query/language/filter_by.h"
 #include "query/language/indexing.h"
+#include "query/language/item_selection.h"
 #include "query/language/parse_tree.h"
+#include "query/language/parser.h"
 #include "query/language/select.h"
+#include "query/language/tree_of_node.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -54,6 +59,37 @@ Result ExecOfRows(Context& context, Args args) {
   return EvaluateQueryOver(context, query, std::move(view));
 }
 
+// t?row, t?rows: row numbers, count t for those that are not there; of a keyed table the keys of
+// rows of its values.
+Result FindInTable(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value wanted, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(args[0])));
+  const auto keys = static_cast<ptrdiff_t>(view.key_columns);
+  TableView searched = view;
+  searched.key_columns = 0;
+  searched.names.erase(searched.names.begin(), searched.names.begin() + keys);
+  searched.columns.erase(searched.columns.begin(), searched.columns.begin() + keys);
+  TS_ASSIGN_OR_RETURN(const WantedRows rows, WantedRowsOf(wanted, searched.columns.size(), budget));
+  if (rows.columns.size() != searched.columns.size()) {
+    return LengthError("{} columns of {}", rows.columns.size(), searched.columns.size());
+  }
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> found,
+                      FindRows(searched, rows.columns, budget));
+  TS_RETURN_IF_ERROR(budget.Charge(found.size(), sizeof(int64_t)));
+  VectorWriter<int64_t> numbers(Type::kLong, found.size());
+  std::ranges::transform(found, numbers.data(), [&](uint32_t at) {
+    return static_cast<int64_t>(at == kNoItem ? view.count() : at);
+  });
+  Value positions = std::move(numbers).Finish();
+  if (rows.one) positions = ItemAt(positions, 0);
+  if (keys == 0) return positions;
+  view.names.resize(view.key_columns);
+  view.columns.erase(view.columns.begin() + keys, view.columns.end());
+  view.key_columns = 0;
+  return IndexTerm(context, Term(std::move(view)), positions);
+}
+
 bool IsTableOrName(const Term& term) {
   const auto* value = std::get_if<Value>(&term);
   return std::holds_alternative<TableView>(term) ||
@@ -68,6 +104,7 @@ bool IsDraw(const Term& x) {
 
 Result Question(Context& context, Args args) {
   if (args.size() == 2 && IsDraw(args[0])) return NyiError("roll and deal");
+  if (args.size() == 2 && IsTableTerm(args[0])) return FindInTable(context, args);
   if (args.size() == 2) return OfValues<Find>(context, args);
   if (args.size() > 3) return FunctionalSelect(context, args);
   return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);
@@ -86,8 +123,17 @@ Result Fby(Context& context, Args args) {
   return FromValue(FilterBy(context, pair, by));
 }
 
+Result ParseTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
+  if (text.type() != Type::kChar) return TypeError("parse of a {}", NameOf(text.type()));
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
+                      ParseInside(text.text(), context.budget));
+  return FromValue(TreeOfStatements(statements, context.budget));
+}
+
 constexpr std::array kQueryTable = {
-    Builtin{"?", 2, 5, true, Question},
+    Builtin{"?", 2, 6, true, Question},
+    Builtin{"parse", 1, 1, false, ParseTerm},
     Builtin{"eval", 1, 1, false, Eval},
     Builtin{"fby", 2, 2, true, Fby},
 };

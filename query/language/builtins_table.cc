@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
+#include <string>
 #include <vector>
 
-#include "query/joins/asof_join.h"
 #include "query/joins/nbbo.h"
+#include "query/kernels/dictionary.h"
+#include "query/kernels/flip.h"
+#include "query/kernels/nested_rows.h"
 #include "query/language/builtins.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -68,7 +73,7 @@ Result NbboOf(Context& context, Args args) {
 }
 
 // The first n columns as keys.
-Result WithKeys(TableView view, size_t n) {
+absl::StatusOr<TableView> WithKeys(TableView view, size_t n) {
   if (n >= view.columns.size() && n > 0) {
     return LengthError("{} key columns of {}", n, view.columns.size());
   }
@@ -76,40 +81,98 @@ Result WithKeys(TableView view, size_t n) {
   return view;
 }
 
-// x xkey t: the columns x become the keys and stand first.
-Result Xkey(Context& context, Args args) {
-  if (const auto* name = std::get_if<Value>(&args[1]); name != nullptr && name->is_atom()) {
-    return NyiError("xkey of a table in place");
-  }
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
-  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
-  TS_ASSIGN_OR_RETURN(const std::vector<size_t> keys, ColumnsNamed(view, names));
+// The table with its columns in the order of `first`, then the others.
+TableView InOrder(const TableView& view, const std::vector<size_t>& first) {
   TableView result;
   result.rows = view.rows;
   const auto add = [&](size_t column) {
     result.names.push_back(view.names[column]);
     result.columns.push_back(view.columns[column]);
   };
-  for (size_t key : keys) add(key);
+  for (const size_t column : first) add(column);
   for (size_t i = 0; i < view.columns.size(); ++i) {
-    if (std::ranges::find(keys, i) == keys.end()) add(i);
+    if (std::ranges::find(first, i) == first.end()) add(i);
   }
-  return WithKeys(std::move(result), keys.size());
+  return result;
 }
 
-// The fourth argument, a maximum age, is an extension of q.
-template <AsofTime time>
-Result Aj(Context& context, Args args) {
-  std::optional<Value> max_age;
-  if (args.size() == 4) {
-    TS_ASSIGN_OR_RETURN(max_age, Take(context, args[3]));
+// A table, or the variable of that name: f(view) is the result, or becomes the variable's value.
+template <typename F>
+Result OfTableOrVariable(Context& context, Term term, F f) {
+  TS_ASSIGN_OR_RETURN(const std::optional<std::string> variable, VariableNamed(context, term));
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
+  TS_ASSIGN_OR_RETURN(TableView changed, f(view));
+  if (!variable.has_value()) return changed;
+  TS_RETURN_IF_ERROR(AssignName(context, *variable, std::move(changed)));
+  return Value::Symbol(*variable);
+}
+
+// x xkey t: the columns x become the keys and stand first.
+Result Xkey(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
+  return OfTableOrVariable(
+      context, std::move(args[1]), [&](const TableView& view) -> absl::StatusOr<TableView> {
+        TS_ASSIGN_OR_RETURN(const std::vector<size_t> keys, ColumnsNamed(view, names));
+        return WithKeys(InOrder(view, keys), keys.size());
+      });
+}
+
+// x xcols t: the columns x stand first.
+Result Xcols(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
+  if (view.key_columns > 0) return TypeError("xcols of a keyed table");
+  TS_ASSIGN_OR_RETURN(const std::vector<size_t> first, ColumnsNamed(view, names));
+  return InOrder(view, first);
+}
+
+// x xcol t: the first columns under the names x; or those that a dictionary has new names for.
+Result Xcol(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  const bool by_name = IsPlainDict(x);
+  const Value& names = by_name ? x.values() : x;
+  if (names.type() != Type::kSymbol || (by_name && !x.keys().is(Type::kSymbol))) {
+    return TypeError("columns under a {}", NameOf(names.type()));
   }
-  TS_ASSIGN_OR_RETURN(const TableView right, ToView(context, std::move(args[2])));
-  TS_ASSIGN_OR_RETURN(const TableView left, ToView(context, std::move(args[1])));
-  TS_ASSIGN_OR_RETURN(const Value columns, Take(context, args[0]));
-  TS_ASSIGN_OR_RETURN(TableView joined, AsofJoin(columns, left, right, time,
-                                                 max_age ? &*max_age : nullptr, context.budget));
-  return joined;
+  std::vector<size_t> columns(names.count());
+  std::iota(columns.begin(), columns.end(), size_t{0});
+  if (by_name) {
+    TS_ASSIGN_OR_RETURN(columns, ColumnsNamed(view, x.keys()));
+  }
+  if (columns.size() > view.columns.size()) {
+    return LengthError("{} names for {} columns", columns.size(), view.columns.size());
+  }
+  for (size_t i = 0; i < columns.size(); ++i) {
+    view.names[columns[i]] = names.is_atom() ? names.symbol() : names.symbols()[i];
+  }
+  UniqueNames unique;
+  for (const std::string& name : view.names) {
+    if (unique.Next(name) == name) continue;
+    return QError(absl::StatusCode::kInvalidArgument, fmt::format("dup {}", name),
+                  "two columns of one name");
+  }
+  view.stored = nullptr;
+  return view;
+}
+
+Result FlipTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return FromValue(Flip(x, context.budget));
+}
+
+Result UngroupTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  TS_ASSIGN_OR_RETURN(TableView rows, Ungroup(view, context.budget));
+  return rows;
+}
+
+Result Xgroup(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const std::vector<size_t> keys, ColumnsNamed(view, names));
+  TS_ASSIGN_OR_RETURN(TableView nested, NestBy(view, keys, context.budget));
+  return nested;
 }
 
 constexpr std::array kTableTable = {
@@ -118,8 +181,11 @@ constexpr std::array kTableTable = {
     Builtin{"keys", 1, 1, false, Keys},
     Builtin{"meta", 1, 1, false, Meta},
     Builtin{"xkey", 2, 2, true, Xkey},
-    Builtin{"aj", 3, 4, false, Aj<AsofTime::kLeft>},
-    Builtin{"aj0", 3, 4, false, Aj<AsofTime::kRight>},
+    Builtin{"xcol", 2, 2, true, Xcol},
+    Builtin{"xcols", 2, 2, true, Xcols},
+    Builtin{"flip", 1, 1, false, FlipTerm},
+    Builtin{"ungroup", 1, 1, false, UngroupTerm},
+    Builtin{"xgroup", 2, 2, true, Xgroup},
     Builtin{"nbbo", 2, 2, false, NbboOf},
 };
 
@@ -154,7 +220,8 @@ absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Va
 Result Enkey(Context& context, int64_t keys, Term table) {
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(table)));
   if (keys < 0) return DomainError("{} key columns", keys);
-  return WithKeys(std::move(view), static_cast<size_t>(keys));
+  TS_ASSIGN_OR_RETURN(TableView keyed, WithKeys(std::move(view), static_cast<size_t>(keys)));
+  return keyed;
 }
 
 }  // namespace tickstack::query::builtins

@@ -34,14 +34,35 @@ absl::StatusOr<Term> EvaluateProjection(Context& context, const Node& node) {
   return Project(context, std::move(x), std::move(args));
 }
 
+// f[x;(y;z)] of a function that wants y and z as they are (Builtin::apply_to_items).
+bool GoesToItems(const Node& node) {
+  const Builtin* const function = node.children[0]->function;
+  return node.children[0]->kind == Node::Kind::kFunction && function->apply_to_items != nullptr &&
+         node.children.size() == function->max_args + 1 &&
+         node.children.back()->kind == Node::Kind::kList;
+}
+
+absl::StatusOr<Term> EvaluateToItems(Context& context, const Node& node) {
+  const Node& list = *node.children.back();
+  const size_t first = node.children.size() - 2;  // Arguments before the items.
+  std::vector<Term> args(first + list.children.size());
+  for (size_t i = args.size(); i > 0; --i) {
+    const NodePtr& from = i > first ? list.children[i - first - 1] : node.children[i];
+    TS_ASSIGN_OR_RETURN(args[i - 1], EvaluateNode(context, *from));
+  }
+  TS_RETURN_IF_ERROR(context.budget.CheckTime());
+  return node.children[0]->function->apply_to_items(context, args);
+}
+
 absl::StatusOr<Term> EvaluateApply(Context& context, const Node& node) {
   const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
   if (std::ranges::any_of(node.children, is_missing)) return EvaluateProjection(context, node);
+  const Node& function = *node.children[0];
+  if (GoesToItems(node)) return EvaluateToItems(context, node);
   std::vector<Term> args(node.children.size() - 1);
   for (size_t i = args.size(); i > 0; --i) {
     TS_ASSIGN_OR_RETURN(args[i - 1], EvaluateNode(context, *node.children[i]));
   }
-  const Node& function = *node.children[0];
   if (function.kind == Node::Kind::kFunction) return Apply(context, *function.function, args);
   if (function.kind == Node::Kind::kName) return CallName(context, function.name, args);
   TS_ASSIGN_OR_RETURN(Term x, EvaluateNode(context, function));

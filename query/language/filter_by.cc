@@ -1,12 +1,14 @@
 #include "query/language/filter_by.h"
 
+#include <span>
 #include <vector>
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
-#include "query/columns/gather.h"
 #include "query/kernels/keys.h"
 #include "query/language/functions.h"
+#include "query/language/item_selection.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query {
 namespace {
@@ -40,10 +42,12 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value&
   if (!function.has_value()) return TypeError("fby of no function");
   TS_ASSIGN_OR_RETURN(const std::vector<Slice> keys, ColumnsOf(by, budget));
   const size_t n = keys.empty() ? 0 : keys.front().count();
-  if (!IsSequenceOf(pair.items()[1], n)) {
-    return LengthError("fby of {} items by {}", pair.items()[1].count(), n);
+  const Value& data = pair.items()[1];
+  if (data.is_table()) TS_RETURN_IF_ERROR(CheckTable(data));  // Off the wire: anything.
+  if (!(data.is_table() && data.count() == n) && !IsSequenceOf(data, n)) {
+    return LengthError("fby of {} items by {}", data.count(), n);
   }
-  const Slice data = Slice::Of(pair.items()[1]);
+  TS_ASSIGN_OR_RETURN(const Term whole, Shared(data, budget));
   KeyNumbers numbers(keys.size());
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> group_of, numbers.Number(keys, budget));
   TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
@@ -54,8 +58,9 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value&
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const Budget::Temporaries temporaries(budget);
     const std::span<const uint32_t> rows = grouping.PositionsOf(group);
-    TS_ASSIGN_OR_RETURN(Value of_group, GatherRows(data.column, rows, budget));
-    Term arg = std::move(of_group);
+    TS_RETURN_IF_ERROR(budget.Charge(rows.size(), sizeof(uint32_t)));
+    TS_ASSIGN_OR_RETURN(Term arg,
+                        ItemsAt(context, whole, ScratchVector<uint32_t>(rows.begin(), rows.end())));
     TS_ASSIGN_OR_RETURN(Term term, ApplyFunction(context, *function, std::span(&arg, 1)));
     TS_ASSIGN_OR_RETURN(const Value result, ToValue(std::move(term), budget));
     if (!result.is_atom() && !IsSequenceOf(result, rows.size())) {
@@ -65,7 +70,7 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value&
       items[rows[i]] = result.is_atom() ? result : ItemAt(result, i);
     }
   }
-  if (n == 0) return pair.items()[1];
+  if (n == 0) return data;
   return Collapse(std::move(items));
 }
 

@@ -24,7 +24,8 @@ constexpr std::array<std::string_view, 45> kUnary = {
     "type", "value", "read0",  "read1",  "",           "avg",    "last",    "sum",  "prd",
     "min",  "max",   "exit",   "getenv", "abs",        "sqrt",   "log",     "exp",  "sin",
     "asin", "cos",   "acos",   "tan",    "atan",       "enlist", "var",     "dev",  "hopen"};
-constexpr size_t kEnlistItem = 12;  // ,: is enlist, too.
+constexpr size_t kEnlistItem = 12;      // ,: is enlist, too.
+constexpr uint8_t kLastUnaryForm = 19;  // .: has the number of . among the operators, and so on.
 constexpr std::array<std::string_view, 37> kOperators = {
     ":",    "+",   "-",    "*",      "%",      "&",    "|",   "^",  "=",      "<",
     ">",    "$",   ",",    "#",      "_",      "~",    "!",   "?",  "@",      ".",
@@ -35,7 +36,7 @@ constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"and", "&"},
 constexpr std::pair<std::string_view, std::string_view> kNegated[] = {
     {"<>", "="}, {"<=", ">"}, {">=", "<"}};
 
-constexpr int8_t kUnaryCode = 101, kOperatorCode = 102, kProjectionCode = 104,
+constexpr int8_t kUnaryCode = 101, kOperatorCode = 102, kIteratorCode = 103, kProjectionCode = 104,
                  kCompositionCode = 105, kFirstDerivedCode = 106;
 
 template <size_t n>
@@ -109,10 +110,6 @@ absl::StatusOr<Function> BuiltinAt(const std::array<std::string_view, n>& names,
   return Function(builtin);
 }
 
-bool IsMissing(const Value& value) {
-  return value.code() == kUnaryCode && value.function_bytes()[1] == kMissing;
-}
-
 absl::StatusOr<Function> ProjectionOf(std::vector<Value> parts, Budget& budget) {
   if (parts.empty() || !parts[0].is_function() || parts[0].is_null()) {
     return TypeError("a projection of no function");
@@ -120,7 +117,7 @@ absl::StatusOr<Function> ProjectionOf(std::vector<Value> parts, Budget& budget) 
   TS_ASSIGN_OR_RETURN(Function function, FunctionOf(parts[0], budget));
   std::vector<std::optional<Term>> args;
   for (size_t i = 1; i < parts.size(); ++i) {
-    if (IsMissing(parts[i])) {
+    if (IsMissingArgument(parts[i])) {
       args.emplace_back();
       continue;
     }
@@ -156,6 +153,35 @@ std::string PartText(const Value& value) {
 
 }  // namespace
 
+Value MissingArgument() { return Primitive(kUnaryCode, static_cast<uint8_t>(kMissing)); }
+
+bool IsMissingArgument(const Value& value) {
+  return value.code() == kUnaryCode && value.function_bytes()[1] == kMissing;
+}
+
+Value IteratorValue(Iterator iterator) {
+  return Primitive(kIteratorCode, static_cast<uint8_t>(iterator));
+}
+
+std::optional<Iterator> IteratorOf(const Value& value) {
+  if (value.code() != kIteratorCode) return std::nullopt;
+  const auto number = static_cast<uint8_t>(value.function_bytes()[1]);
+  if (number > static_cast<uint8_t>(Iterator::kEachLeft)) return std::nullopt;
+  return static_cast<Iterator>(number);
+}
+
+std::optional<Value> UnaryFormOf(std::string_view op) {
+  const std::optional<uint8_t> number = NumberIn(kOperators, op);
+  if (!number.has_value() || *number == 0 || *number > kLastUnaryForm) return std::nullopt;
+  return Primitive(kUnaryCode, *number);
+}
+
+const Builtin* OperatorOfUnaryForm(const Value& value) {
+  if (value.code() != kUnaryCode) return nullptr;
+  const auto number = static_cast<uint8_t>(value.function_bytes()[1]);
+  return number == 0 || number > kLastUnaryForm ? nullptr : FindBuiltin(kOperators[number]);
+}
+
 absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget) {
   if (const auto* builtin = std::get_if<const Builtin*>(&function)) {
     return ValueOfBuiltin(**builtin, budget);
@@ -175,7 +201,7 @@ absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget) {
       if (arg.has_value()) {
         TS_RETURN_IF_ERROR(add(*arg));
       } else {
-        parts.push_back(Primitive(kUnaryCode, static_cast<uint8_t>(kMissing)));
+        parts.push_back(MissingArgument());
       }
     }
     return Composite(kProjectionCode, true, parts, budget);
@@ -214,6 +240,11 @@ absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget) {
   if (code == kOperatorCode) return BuiltinAt(kOperators, static_cast<uint8_t>(bytes[1]));
   if (code == kProjectionCode || code == kCompositionCode) {
     constexpr size_t kHead = 5;
+    for (const auto& [word, primitive] : kNegated) {  // They travel as compositions.
+      const Builtin* const builtin = FindBuiltin(word);
+      TS_ASSIGN_OR_RETURN(const Value same, ValueOfBuiltin(*builtin, budget));
+      if (value == same) return Function(builtin);
+    }
     TS_ASSIGN_OR_RETURN(std::vector<Value> parts,
                         PartsOf(bytes.subspan(kHead), CountOf(bytes), budget));
     return code == kProjectionCode ? ProjectionOf(std::move(parts), budget)
@@ -245,6 +276,10 @@ std::string FunctionText(const Value& function) {
   if (code == kUnaryCode) return std::string(number < kUnary.size() ? kUnary[number] : "");
   if (code == kOperatorCode)
     return std::string(number < kOperators.size() ? kOperators[number] : "");
+  if (const std::optional<Iterator> iterator = IteratorOf(function)) {
+    return std::string(TextOf(*iterator));
+  }
+  if (code == kIteratorCode) return "";
   const Limits limits;
   Budget budget(limits);
   const bool counted = code == kProjectionCode || code == kCompositionCode;
@@ -258,7 +293,7 @@ std::string FunctionText(const Value& function) {
   std::string text = code == kProjectionCode ? PartText((*parts)[0]) + "[" : "'[";
   for (size_t i = code == kProjectionCode ? 1 : 0; i < parts->size(); ++i) {
     if (text.back() != '[' || i > 1) text += ';';
-    if (!IsMissing((*parts)[i])) text += PartText((*parts)[i]);
+    if (!IsMissingArgument((*parts)[i])) text += PartText((*parts)[i]);
   }
   return text + "]";
 }

@@ -19,6 +19,7 @@
 // The numbers are not in the vendor's documentation; they are in the order in which public decoders
 // have them, which agree up to `2::`, a number that one of them leaves out.
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -40,6 +41,18 @@ absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget);
 
 // A lambda, or a built-in by its name.
 absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget);
+
+// What stands for an argument that is missing, and for an iterator that has no function.
+Value MissingArgument();
+bool IsMissingArgument(const Value& value);
+Value IteratorValue(Iterator iterator);
+std::optional<Iterator> IteratorOf(const Value& value);
+
+// The primitive of one argument that an operator with a colon is, #: for #; nullopt: there is none.
+// In a parse tree with two arguments it assigns through the operator, a#:1.
+std::optional<Value> UnaryFormOf(std::string_view op);
+// The operator of such a primitive; nullptr: it is none.
+const Builtin* OperatorOfUnaryForm(const Value& value);
 
 // The source of a lambda off the wire.
 std::string_view SourceOf(const Value& lambda);

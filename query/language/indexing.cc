@@ -5,7 +5,7 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
-#include "query/kernels/keys.h"
+#include "query/kernels/find_rows.h"
 #include "query/language/functions.h"
 #include "query/language/item_terms.h"
 
@@ -84,73 +84,20 @@ uint32_t FindKey(const Value& keys, const Value& item) {
   return kNoItem;
 }
 
-// The rows of a table's first columns, the keys, that have the tuples of `wanted`; kNoItem for
-// those that none has. Cost: a hash a row on either side.
-absl::StatusOr<ScratchVector<uint32_t>> RowsWithKeys(const TableView& view, size_t key_columns,
-                                                     std::span<const Slice> wanted,
-                                                     Budget& budget) {
-  if (wanted.size() != key_columns) {
-    return LengthError("{} columns for {} of keys", wanted.size(), key_columns);
+absl::StatusOr<ScratchVector<uint32_t>> KeyRows(const TableView& view, size_t keys,
+                                                const WantedRows& wanted, Budget& budget) {
+  if (wanted.columns.size() != keys) {
+    return LengthError("{} columns for {} of keys", wanted.columns.size(), keys);
   }
-  std::vector<Slice> keys;
-  for (size_t i = 0; i < key_columns; ++i) {
-    TS_ASSIGN_OR_RETURN(Slice key, view.ColumnAt(i, budget));
-    keys.push_back(std::move(key));
-  }
-  TS_RETURN_IF_ERROR(CheckRows(view));
-  KeyNumbers numbers(key_columns);
-  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> of_rows, numbers.Number(keys, budget));
-  const uint32_t known = numbers.size();
-  TS_RETURN_IF_ERROR(budget.Charge(known, sizeof(uint32_t)));
-  ScratchVector<uint32_t> first_rows(known, kNoItem);
-  for (size_t row = of_rows.size(); row > 0; --row) {
-    first_rows[of_rows[row - 1]] = static_cast<uint32_t>(row - 1);
-  }
-  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> rows, numbers.Number(wanted, budget));
-  for (uint32_t& row : rows) row = row < known ? first_rows[row] : kNoItem;
-  return rows;
-}
-
-// What an index asks for of keys in columns: an atom or a list of them where there is one column, a
-// list of an item a column, a row, or a table of such.
-struct WantedKeys {
-  std::vector<Slice> columns;
-  bool one = false;  // A single entry, not a list of them.
-};
-
-absl::StatusOr<WantedKeys> KeysWanted(const Value& index, size_t key_columns, Budget& budget) {
-  WantedKeys wanted;
-  if (index.is_table()) {
-    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(index));
-    for (size_t i = 0; i < view.columns.size(); ++i) {
-      TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, budget));
-      wanted.columns.push_back(std::move(column));
-    }
-    return wanted;
-  }
-  const Value& row = index.is_dict() ? index.values() : index;
-  if (key_columns == 1 && !index.is_dict()) {
-    wanted.one = row.is_atom();
-    if (!row.is_atom() && !row.is_vector() && !row.is_list()) return TypeError("a key");
-    wanted.columns.push_back(Slice::Of(row.is_atom() ? Enlist(row) : row));
-    return wanted;
-  }
-  if (!row.is_vector() && !row.is_list()) return LengthError("one key for {} columns", key_columns);
-  wanted.one = true;
-  for (size_t i = 0; i < row.count(); ++i) {
-    Value item = ItemAt(row, i);
-    if (!item.is_atom()) return NyiError("index by lists of keys");
-    wanted.columns.push_back(Slice::Of(Enlist(std::move(item))));
-  }
-  return wanted;
+  return FindRows(view, wanted.columns, budget);
 }
 
 // The values of a dictionary whose keys are a table.
 absl::StatusOr<Value> IndexByRows(const Value& dict, const Value& index, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const TableView keys, ViewOf(dict.keys()));
-  TS_ASSIGN_OR_RETURN(const WantedKeys wanted, KeysWanted(index, keys.columns.size(), budget));
+  TS_ASSIGN_OR_RETURN(const WantedRows wanted, WantedRowsOf(index, keys.columns.size(), budget));
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
-                      RowsWithKeys(keys, keys.columns.size(), wanted.columns, budget));
+                      KeyRows(keys, keys.columns.size(), wanted, budget));
   const Value taken = TakeItems(dict.values(), rows);
   return wanted.one ? ItemAt(taken, 0) : taken;
 }
@@ -207,9 +154,9 @@ absl::StatusOr<TableView> RowsOf(const TableView& view, size_t first_column,
 
 // A keyed table by its keys: the values' row, or a table of them.
 absl::StatusOr<Term> IndexKeyed(const TableView& view, const Value& index, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const WantedKeys wanted, KeysWanted(index, view.key_columns, budget));
+  TS_ASSIGN_OR_RETURN(const WantedRows wanted, WantedRowsOf(index, view.key_columns, budget));
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
-                      RowsWithKeys(view, view.key_columns, wanted.columns, budget));
+                      KeyRows(view, view.key_columns, wanted, budget));
   if (!wanted.one) return RowsOf(view, view.key_columns, rows, budget);
   TableView values;
   values.rows = view.rows;

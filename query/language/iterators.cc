@@ -7,6 +7,7 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/joins/joined_columns.h"
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
 #include "query/language/variables.h"
@@ -335,9 +336,28 @@ absl::StatusOr<Term> ApplyEach(Context& context, const Term& f, std::span<Term> 
   return EachOf(context, f, sides);
 }
 
+namespace {
+
+// t,'u of two tables without keys joins their columns, no row by row.
+bool JoinsColumns(const Derived& derived, std::span<const Term> args) {
+  const Builtin* const inner = BuiltinOf(derived.inner);
+  return derived.iterator == Iterator::kEach && inner != nullptr && inner->name == "," &&
+         args.size() == 2 && std::ranges::all_of(args, [](const Term& arg) {
+           const auto* const view = std::get_if<TableView>(&arg);
+           return view != nullptr && view->key_columns == 0;
+         });
+}
+
+}  // namespace
+
 absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std::span<Term> args) {
   if (const Builtin* const builtin = ShortcutFor(derived, args)) {
     return Apply(context, *builtin, args);
+  }
+  if (JoinsColumns(derived, args)) {
+    TS_ASSIGN_OR_RETURN(TableView both, SideBySide(std::get<TableView>(args[0]),
+                                                   std::get<TableView>(args[1]), context.budget));
+    return Term(std::move(both));
   }
   switch (derived.iterator) {
     case Iterator::kEach:

@@ -66,12 +66,32 @@ absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size
   return CastColumn(slice, *target, budget);
 }
 
+// `t.price`: a column of a table, of a variable or of a captured one.
+absl::StatusOr<std::optional<Term>> FindColumnOfTable(Context& context, std::string_view table,
+                                                      std::string_view column) {
+  TS_ASSIGN_OR_RETURN(const std::optional<Term> variable,
+                      context.variables.Find(table, context.budget));
+  std::optional<TableView> view;
+  if (variable.has_value()) {
+    if (const auto* const held = std::get_if<TableView>(&*variable)) view = *held;
+  } else if (std::optional<Snapshot> captured = context.environment.FindTable(table)) {
+    view = ViewOf(*std::move(captured));
+  }
+  const int at = view.has_value() ? view->Find(column) : -1;
+  if (at < 0) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Slice named, view->ColumnAt(static_cast<size_t>(at), context.budget));
+  return Term(std::move(named));
+}
+
 // `x.minute` of a variable, or of a value of the process.
 absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
-  if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
   const std::string_view base = name.substr(0, dot);
+  TS_ASSIGN_OR_RETURN(std::optional<Term> column,
+                      FindColumnOfTable(context, base, name.substr(dot + 1)));
+  if (column.has_value()) return column;
+  if (!FindCastTarget(name.substr(dot + 1)).has_value()) return std::nullopt;
   TS_ASSIGN_OR_RETURN(std::optional<Term> variable, context.variables.Find(base, context.budget));
   std::optional<Value> value = context.environment.FindValue(base);
   if (variable.has_value()) {

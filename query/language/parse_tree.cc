@@ -59,23 +59,101 @@ class TreeReader {
     node->closure = std::move(function);
     return node;
   }
-  absl::StatusOr<NodePtr> Application(const Value& tree, int depth) {
-    if (tree.count() > kMaxParameters + 1) return RankError("{} arguments", tree.count() - 1);
+  static NodePtr NewNode(Node::Kind kind) {
     auto node = std::make_unique<Node>();
-    node->kind = Node::Kind::kApply;
-    for (size_t i = 0; i < tree.count(); ++i) {
-      TS_ASSIGN_OR_RETURN(NodePtr child, Read(ItemAt(tree, i), depth + 1));
+    node->kind = kind;
+    return node;
+  }
+
+  // The items of a tree from `first` on as children of a node; no node where an argument is
+  // missing.
+  absl::StatusOr<NodePtr> WithChildren(NodePtr node, const Value& tree, size_t first, int depth) {
+    for (size_t i = first; i < tree.count(); ++i) {
+      const Value item = ItemAt(tree, i);
+      if (IsMissingArgument(item)) {
+        const bool allowed = node->kind == Node::Kind::kApply || node->kind == Node::Kind::kList;
+        node->children.push_back(allowed ? nullptr : NewNode(Node::Kind::kConstant));
+        continue;
+      }
+      TS_ASSIGN_OR_RETURN(NodePtr child, Read(item, depth + 1));
       node->depth = std::max(node->depth, child->depth + 1);
       node->children.push_back(std::move(child));
     }
-    const Builtin* const head = node->children[0]->function;
-    if (head != nullptr && head->name == ":") return NyiError("eval of an assignment");
-    if (head != nullptr && head->name == "$" && node->children.size() > 3) {
-      if (node->children.size() % 2 != 0) return NyiError("$[;;;]");
-      node->children.erase(node->children.begin());
-      node->kind = Node::Kind::kCond;
+    return node;
+  }
+
+  // What is no application but looks like one, by its head; nullptr: it is one.
+  absl::StatusOr<NodePtr> SpecialForm(const Value& tree, const Value& head, int depth) {
+    constexpr std::pair<std::string_view, Node::Kind> kControls[] = {
+        {"if", Node::Kind::kIf}, {"do", Node::Kind::kDo}, {"while", Node::Kind::kWhile}};
+    if (head.is_atom_of(Type::kSymbol)) {
+      for (const auto& [word, kind] : kControls) {
+        if (head.symbol() == word) return WithChildren(NewNode(kind), tree, 1, depth);
+      }
+      return NodePtr();
+    }
+    if (head.is_atom_of(Type::kChar) && head.text() == ";") {
+      return WithChildren(NewNode(Node::Kind::kBlock), tree, 1, depth);
+    }
+    if (const std::optional<Iterator> iterator = IteratorOf(head); iterator.has_value()) {
+      if (tree.count() != 2) return RankError("an iterator of {} values", tree.count() - 1);
+      NodePtr node = NewNode(Node::Kind::kDerived);
+      node->iterator = *iterator;
+      return WithChildren(std::move(node), tree, 1, depth);
+    }
+    const Builtin* const through = OperatorOfUnaryForm(head);
+    if (through != nullptr && tree.count() == 3) return Assignment(tree, through, depth);
+    return NodePtr();
+  }
+
+  // (:;`a;x), (:;(`a;i);x): `through` is the operator of a+:x.
+  absl::StatusOr<NodePtr> Assignment(const Value& tree, const Builtin* through, int depth) {
+    const Value target = ItemAt(tree, 1);
+    const bool indexed = (target.is_list() || target.is(Type::kSymbol)) && target.count() > 1;
+    const Value name = indexed ? ItemAt(target, 0) : target;
+    if (!name.is_atom_of(Type::kSymbol)) {
+      return QError(absl::StatusCode::kInvalidArgument, "assign", "only names are assigned");
+    }
+    NodePtr node = NewNode(Node::Kind::kAssign);
+    node->name = name.symbol();
+    node->function = through;
+    TS_ASSIGN_OR_RETURN(node, WithChildren(std::move(node), tree, 2, depth));
+    if (indexed) {
+      TS_ASSIGN_OR_RETURN(node, WithChildren(std::move(node), target, 1, depth));
     }
     return node;
+  }
+
+  absl::StatusOr<NodePtr> Application(const Value& tree, int depth) {
+    const Value head = ItemAt(tree, 0);
+    TS_ASSIGN_OR_RETURN(NodePtr special, SpecialForm(tree, head, depth));
+    if (special != nullptr) return special;
+    TS_ASSIGN_OR_RETURN(NodePtr function, Read(head, depth + 1));
+    const std::string_view name =
+        function->function != nullptr ? function->function->name : std::string_view();
+    if (name == ":" && tree.count() == 3) return Assignment(tree, nullptr, depth);
+    if (name == ":" && tree.count() == 2) return Read(ItemAt(tree, 1), depth + 1);
+    if (name == "$" && tree.count() > 3) {
+      if (tree.count() % 2 != 0) return NyiError("$[;;;]");
+      return WithChildren(NewNode(Node::Kind::kCond), tree, 1, depth);
+    }
+    if (name == "enlist" && tree.count() > 2) {
+      TS_ASSIGN_OR_RETURN(NodePtr list, WithChildren(NewNode(Node::Kind::kList), tree, 1, depth));
+      const auto is_missing = [](const NodePtr& item) { return item == nullptr; };
+      if (std::ranges::none_of(list->children, is_missing)) return list;
+    }
+    if (tree.count() > kMaxParameters + 1) return RankError("{} arguments", tree.count() - 1);
+    NodePtr node = NewNode(Node::Kind::kApply);
+    node->depth = function->depth + 1;
+    node->children.push_back(std::move(function));
+    // A query's table by its name: so the query decides what of it is opened.
+    const Value source = ItemAt(tree, 1);
+    const bool of_name = name == "?" && tree.count() > 4 && source.is_atom_of(Type::kSymbol);
+    if (of_name) {
+      TS_ASSIGN_OR_RETURN(NodePtr quoted, Constant(source));
+      node->children.push_back(std::move(quoted));
+    }
+    return WithChildren(std::move(node), tree, of_name ? 2 : 1, depth);
   }
 
   Budget& budget_;
@@ -114,11 +192,25 @@ absl::StatusOr<std::vector<NamedNode>> SinglePhrase(const Value& tree, Budget& b
 }
 
 absl::Status AddConditions(const Value& list, Query& query, Budget& budget) {
-  if (!list.is_list() && !list.is(Type::kSymbol)) return TypeError("conditions that are no list");
+  if (!list.is_list() && !list.is_vector()) return TypeError("conditions that are no list");
   for (size_t i = 0; i < list.count(); ++i) {
     TS_ASSIGN_OR_RETURN(NodePtr condition, NodeOfTree(ItemAt(list, i), budget));
     query.conditions.push_back(std::move(condition));
   }
+  return absl::OkStatus();
+}
+
+// (idesc;`a): the order of select[>a].
+absl::Status SetOrder(const Value& order, Query& query, Budget& budget) {
+  if (order.count() != 2 || !(order.is_list() || order.is(Type::kSymbol))) {
+    return TypeError("an order that is no list of a function and a column");
+  }
+  TS_ASSIGN_OR_RETURN(const NodePtr grade, NodeOfTree(ItemAt(order, 0), budget));
+  const std::string_view name =
+      grade->function != nullptr ? grade->function->name : std::string_view();
+  if (name != "iasc" && name != "idesc") return TypeError("an order by what is not iasc or idesc");
+  query.descending = name == "idesc";
+  TS_ASSIGN_OR_RETURN(query.order, NodeOfTree(ItemAt(order, 1), budget));
   return absl::OkStatus();
 }
 
@@ -181,6 +273,7 @@ absl::StatusOr<Term> FunctionalSelect(Context& context, std::span<Term> args) {
     query.limit = std::make_unique<Node>();
     query.limit->value = parts[3];
   }
+  if (parts.size() > 4) TS_RETURN_IF_ERROR(SetOrder(parts[4], query, budget));
   return Run(context, query, args[0], true);
 }
 

@@ -17,12 +17,15 @@ namespace tickstack::query {
 //         subset has not.
 absl::StatusOr<NodePtr> NodeOfTree(const Value& tree, Budget& budget);
 
-// ?[t;c;b;a] and ?[t;c;b;a;n] as the query that they are; `t` is a table, or the name of one.
+// ?[t;c;b;a], ?[t;c;b;a;n] and ?[t;c;b;a;n;o] as the query that they are; `t` is a table, or the
+// name of one.
 //
 //   c  a list of conditions
 //   b  0b: no groups; 1b: distinct; a dictionary of names and groups: `by`; (): exec; a name or a
 //      tree: exec by
 //   a  a dictionary of names and columns; (): all; of exec also one column alone
+//   n  as in select[n]
+//   o  a list of iasc or idesc and an expression: as in select[<x]
 absl::StatusOr<Term> FunctionalSelect(Context& context, std::span<Term> args);
 
 // ![t;c;b;a]: update if `a` is a dictionary, delete of the columns that it names, or of rows if it

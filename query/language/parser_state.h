@@ -84,6 +84,7 @@ class Parser {
   Result Statements(Node::Kind kind, std::vector<NodePtr> statements);
   Result TableLiteral(const Token& open);
   Result Cond(const Token& dollar);
+  Result Primitive(const Value& value);
   Result QueryExpression(Query::Verb verb);
   absl::Status QueryLimit(Query& query);
   absl::Status QueryColumns(std::vector<NamedNode>& columns);

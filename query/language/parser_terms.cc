@@ -7,6 +7,7 @@
 
 #include "query/columns/errors.h"
 #include "query/kernels/literal.h"
+#include "query/language/function_value.h"
 #include "query/language/parser_state.h"
 
 namespace tickstack::query {
@@ -150,8 +151,16 @@ absl::StatusOr<Parser::Parsed> Parser::OperatorPrimary() {
   };
   if (token.text == "$" && Peek().Is(TokenKind::kOpen, "[")) return noun(Cond(token));
   if (token.text == "::" && (AtEndOfExpression() || bracket)) return noun(Constant(Value()));
-  if (token.text == "'") return Signal(token);
+  if (token.text == "'" && !AtEndOfExpression()) return Signal(token);
   if (token.text == ":" && !bracket && !AtEndOfExpression()) return noun(Return());
+  if (AtOperator(":") && !Peek().after_blank) {  // #: and its like are functions of one argument.
+    if (std::optional<Value> unary = UnaryFormOf(token.text)) {
+      Take();
+      return noun(Primitive(*std::move(unary)));
+    }
+  }
+  const std::optional<Iterator> iterator = FindIterator(token.text);
+  if (iterator.has_value() && AtEndOfExpression()) return noun(Constant(IteratorValue(*iterator)));
   const Builtin* builtin = FindBuiltin(token.text);
   if (builtin == nullptr) return NyiError(token.text);
   return Parsed{FunctionNode(*builtin), true};
@@ -243,14 +252,26 @@ Parser::Result Parser::Parenthesised() {
   NodePtr list = NewNode(Node::Kind::kList);
   for (;;) {
     TS_ASSIGN_OR_RETURN(NodePtr item, Expression());
-    if (item == nullptr && Peek().kind != TokenKind::kEnd) return NyiError("(;)");  // A projection.
-    if (item != nullptr) list->children.push_back(std::move(item));
+    list->children.push_back(std::move(item));
     if (Peek().kind != TokenKind::kSemicolon) break;
     Take();
   }
   TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, ")", open));
   if (list->children.size() == 1) return std::move(list->children.front());
-  return Checked(std::move(list));
+  const auto is_missing = [](const NodePtr& item) { return item == nullptr; };
+  if (std::ranges::none_of(list->children, is_missing)) return Checked(std::move(list));
+  if (list->children.size() > kMaxParameters) {
+    return RankError("{} items in a projection, at most {}", list->children.size(), kMaxParameters);
+  }
+  return MakeApply(FunctionNode(*FindBuiltin("enlist")), std::move(list->children));
+}
+
+// A primitive by its value.
+Parser::Result Parser::Primitive(const Value& value) {
+  const Limits limits;
+  Budget budget(limits);
+  TS_ASSIGN_OR_RETURN(const Function function, FunctionOf(value, budget));
+  return FunctionNode(*std::get<const Builtin*>(function));
 }
 
 // [a;b] behind the brace.

@@ -482,7 +482,10 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
   std::optional<std::string> variable;
   const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
   if (changes) {
-    TS_ASSIGN_OR_RETURN(variable, VariableToChange(context, *query.source));
+    // update ... from `t changes the variable t.
+    const Node& source = *query.source;
+    const bool constant = source.kind == Node::Kind::kConstant;
+    TS_ASSIGN_OR_RETURN(variable, VariableNamed(context, constant ? source.value : Value()));
   }
   // What is changed has all its rows, whichever partitions the conditions leave.
   const std::shared_ptr<const StoredTable> stored =

@@ -51,6 +51,10 @@ struct Builtin {
   absl::StatusOr<Term> (*apply)(Context& context, std::span<Term> args);
   bool names_by_last =
       false;  // A column without a name has that of the last argument, not the first.
+  // Called in place of `apply` if the last argument stands there as a list, (a;b;c): with the items
+  // as arguments of their own, so that a table among them is not copied. nullptr: it makes no
+  // difference.
+  absl::StatusOr<Term> (*apply_to_items)(Context& context, std::span<Term> args) = nullptr;
 };
 
 const Builtin* FindBuiltin(std::string_view name);  // nullptr: there is none.

@@ -254,7 +254,9 @@ class TableUpdate {
         TS_ASSIGN_OR_RETURN(Value items, Materialise(list, context_.budget));
         result.columns.emplace_back(std::move(items));
       } else {
-        result.columns.push_back(ViewColumn::AtRows(view_.columns[i], view_.rows));
+        ViewColumn kept = ViewColumn::AtRows(view_.columns[i], view_.rows);
+        TS_RETURN_IF_ERROR(kept.Settle(context_.budget));
+        result.columns.push_back(std::move(kept));
       }
     }
     for (size_t i = 0; i < changed.size(); ++i) {
@@ -308,16 +310,6 @@ absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const
   std::ranges::set_difference(all, deleted, std::back_inserter(kept));
   result.rows = std::make_shared<const RowSet>(RowSet::Of(std::move(kept)));
   return Term(std::move(result));
-}
-
-absl::StatusOr<std::optional<std::string>> VariableToChange(Context& context, const Node& source) {
-  if (source.kind != Node::Kind::kConstant || !source.value.is_atom_of(Type::kSymbol)) {
-    return std::optional<std::string>();
-  }
-  const std::string name(source.value.symbol());
-  if (context.variables.Has(name)) return std::optional<std::string>(name);
-  TS_RETURN_IF_ERROR(FindName(context, name).status());
-  return CannotAssign(name);
 }
 
 }  // namespace tickstack::query

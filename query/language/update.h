@@ -24,8 +24,4 @@ absl::StatusOr<Term> UpdateTable(Context& context, const Query& query, const Tab
 absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const TableView& view,
                                      LeftRows left);
 
-// The name that a query's source is as a symbol: `update ... from `t` changes the variable t.
-// nullopt: it is a table. Errors: `assign: NAME` for a table of the process.
-absl::StatusOr<std::optional<std::string>> VariableToChange(Context& context, const Node& source);
-
 }  // namespace tickstack::query

@@ -207,6 +207,15 @@ absl::Status CannotAssign(std::string_view name) {
                 "what the process has cannot be changed by a request");
 }
 
+absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  if (value == nullptr || !value->is_atom_of(Type::kSymbol)) return std::optional<std::string>();
+  const std::string name(value->symbol());
+  if (context.variables.Has(name)) return std::optional<std::string>(name);
+  TS_RETURN_IF_ERROR(FindName(context, name).status());
+  return CannotAssign(name);
+}
+
 absl::Status AssignName(Context& context, std::string_view name, Term term) {
   Frame* const locals = context.variables.locals();
   if (locals != nullptr && locals->IsLocal(name)) {

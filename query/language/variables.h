@@ -126,4 +126,8 @@ class Variables {
 absl::Status AssignName(Context& context, std::string_view name, Term term);
 absl::Status CannotAssign(std::string_view name);
 
+// The variable that a symbol names, which may be changed then; nullopt: the term is no symbol.
+// Errors: `assign: NAME` for what the process has, and the name of what there is not.
+absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const Term& term);
+
 }  // namespace tickstack::query

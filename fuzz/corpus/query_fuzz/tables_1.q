@@ -1,0 +1,1 @@
+(select sym,price from trade) lj select last bid by sym from quote

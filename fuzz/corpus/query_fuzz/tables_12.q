@@ -1,0 +1,1 @@
+(trade?trade 1),(`a`b!1 2)-`b`c!3 4

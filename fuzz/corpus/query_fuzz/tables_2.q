@@ -1,0 +1,1 @@
+trade ij 1!select sym,bid from vquote

@@ -1,0 +1,1 @@
+ej[`sym;trade;quote]

@@ -1,0 +1,1 @@
+(trade uj quote),trade uj quote

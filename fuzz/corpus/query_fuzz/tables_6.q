@@ -1,0 +1,1 @@
+wj[(-0D00:01;0D00:00)+\:trade.time;`sym`time;trade;(quote;(max;`bid);({x+y};`ask;`bsize))]

@@ -1,0 +1,1 @@
+wj1[(trade.time;trade.time);`sym`time;trade;(vquote;(::;`bsize))]

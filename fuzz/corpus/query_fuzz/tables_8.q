@@ -1,0 +1,1 @@
+eval parse "select max price by sym from trade where size>100"

@@ -1,0 +1,1 @@
+ungroup `sym xgroup trade
