@@ -4,16 +4,25 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "query/language/term.h"
 #include "query/testing.h"
 
 namespace tickstack::query {
 namespace {
+
+// Words that are no functions.
+bool IsPartOfAPhrase(std::string_view word) {
+  constexpr std::string_view kWords[] = {"by", "delete", "do",     "exec",  "from",
+                                         "if", "select", "update", "where", "while"};
+  return std::ranges::find(kWords, word) != std::end(kWords);
+}
 
 TEST(Docs, EveryExampleOfTheSubsetGivesTheResultBelowIt) {
   TestEnvironment environment;
@@ -77,6 +86,29 @@ TEST(Docs, WhatIsListedAsNotThereIsNyi) {
     }
   }
   EXPECT_GE(expressions, 50);
+}
+
+// Goal: no word of q is forgotten. Method: what is there is named somewhere, the others where it
+// says what is not.
+TEST(Docs, EveryWordOfTheLanguageIsNamed) {
+  const std::string document = ReadDocument();
+  const std::string_view absent = SectionOf(document, "\n## What is not there\n");
+  const auto names = [](std::string_view text, std::string_view word) {
+    const auto is_part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+    for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+      const size_t end = at + word.size();
+      if ((at == 0 || !is_part(text[at - 1])) && (end == text.size() || !is_part(text[end]))) {
+        return true;
+      }
+    }
+    return false;
+  };
+  const SymbolVector known = BuiltinNames();
+  for (size_t i = 0; i < known.size(); ++i) EXPECT_TRUE(names(document, known[i])) << known[i];
+  for (const std::string_view word : ReservedWords()) {
+    const bool there = FindBuiltin(word) != nullptr || IsPartOfAPhrase(word);
+    EXPECT_TRUE(names(there ? document : absent, word)) << word;
+  }
 }
 
 }  // namespace

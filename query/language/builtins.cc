@@ -56,6 +56,8 @@ bool IsReservedWord(std::string_view name) {
   return std::ranges::find(kReserved, name) != std::end(kReserved);
 }
 
+std::span<const std::string_view> ReservedWords() { return kReserved; }
+
 SymbolVector BuiltinNames() {
   SymbolVector names;
   for (const std::span<const Builtin> table : AllTables()) {

@@ -60,6 +60,7 @@ struct Builtin {
 const Builtin* FindBuiltin(std::string_view name);  // nullptr: there is none.
 // A word that q reserves: if it is no built-in here, it is not in the subset.
 bool IsReservedWord(std::string_view name);
+std::span<const std::string_view> ReservedWords();
 SymbolVector BuiltinNames();
 
 // Checks the count of arguments and applies.

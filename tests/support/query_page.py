@@ -107,12 +107,8 @@ def page(answers):
     asked = source()
     lines = [asked["introduction"].strip(), ""]
     for section in asked["section"]:
-        if all("needs" in query for query in section["query"]):
-            continue
         lines += [f"## {section['title']}", ""]
         for query in section["query"]:
-            if "needs" in query:
-                continue
             lines += [f"### {query['title']}", "", query["says"], "", "```q", query["q"].strip(), "```", "```sql",
                       query["sql"].strip(), "```", "```", *answers[query["title"]], "```", ""]
             if "rtol" in query:
