@@ -49,7 +49,8 @@ TS_LOOP T MinLoop(const T* items, size_t n, T best) {
       lanes[lane] = smaller ? item : lanes[lane];
     }
   }
-  for (size_t i = whole; i < n; ++i) best = (items[i] < best) & !IsNull(items[i]) ? items[i] : best;
+  for (size_t i = whole; i < n; ++i)
+    best = ((items[i] < best) & !IsNull(items[i])) ? items[i] : best;
   for (const T lane : lanes) best = lane < best ? lane : best;
   return best;
 }
