@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/status.h"
 
@@ -51,12 +52,33 @@ std::string Formatted(const std::vector<QueryServers::Answered>& answers, Output
   return format == OutputFormat::kJson ? text + "}\n" : text;
 }
 
+namespace {
+
+// A server's bytes are no commands to the terminal.
+std::string WithoutControls(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) {
+      fmt::format_to(std::back_inserter(out), "\\x{:02x}", byte);
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
 std::string ErrorText(const absl::Status& error) {
   const bool from_q = error.code() == absl::StatusCode::kUnknown;
-  return fmt::format("{}{}", from_q ? "'" : "", Message(error));
+  return fmt::format("{}{}", from_q ? "'" : "", WithoutControls(Message(error)));
 }
 
 bool WriteOut(std::string_view text) {
+  std::string shown;
+  if (isatty(STDOUT_FILENO) != 0) text = shown = WithoutControls(text);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) std::perror("stdout");

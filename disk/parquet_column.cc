@@ -22,6 +22,11 @@ namespace tickstack::parquet {
 namespace {
 
 constexpr int kZstdLevel = 3;
+// A page of texts ends at so many bytes, and with more names than that in bytes there is no
+// dictionary.
+constexpr size_t kPageBytesMax = size_t{16} << 20;
+constexpr size_t kTextBytesMax = size_t{256}
+                                 << 20;  // A page's length has 31 bits; U+FFFD takes three.
 constexpr int64_t kUnixNs = 946'684'800 * kNsPerSecond;  // 2000-01-01 since 1970.
 constexpr int32_t kUnixDays = 10'957;
 
@@ -72,15 +77,15 @@ std::string HybridRun(std::span<const uint32_t> numbers, int width) {
   return out;
 }
 
-// Which of `rows` rows are not null, with their length before them.
-std::string DefinitionLevels(const std::string& valid, size_t rows, size_t nulls) {
+// Which rows are not null, with their length before them.
+std::string DefinitionLevels(const Validity& valid) {
   std::string run;
-  if (nulls == 0 || nulls == rows) {
-    AppendVarint(run, uint64_t{rows} << 1);
-    run += nulls == 0 ? '\1' : '\0';
+  if (valid.nulls() == 0 || valid.nulls() == valid.rows()) {
+    AppendVarint(run, uint64_t{valid.rows()} << 1);
+    run += valid.nulls() == 0 ? '\1' : '\0';
   } else {
-    AppendVarint(run, uint64_t{valid.size()} << 1 | 1);
-    run += valid;
+    AppendVarint(run, uint64_t{valid.bits().size()} << 1 | 1);
+    run += valid.bits();
   }
   std::string out;
   AppendBytes(out, static_cast<uint32_t>(run.size()));
@@ -118,6 +123,16 @@ void WritePage(const Page& page, std::string& file, Chunk& chunk) {
   chunk.bytes_in_file += static_cast<int64_t>(head.size() + packed.size());
   file += head;
   file += packed;
+}
+
+void WriteRowsPage(const Validity& valid, Encoding encoding, const std::string& body,
+                   std::string& file, Chunk& chunk) {
+  chunk.nulls += static_cast<int64_t>(valid.nulls());
+  WritePage({.is_dictionary = false,
+             .values = valid.rows(),
+             .encoding = encoding,
+             .body = DefinitionLevels(valid) + body},
+            file, chunk);
 }
 
 template <typename T>
@@ -245,8 +260,15 @@ absl::StatusOr<ColumnWriter> ColumnWriter::For(std::string_view name, const Valu
       set(values.is(Type::kTimespan) ? Physical::kInt64 : Physical::kInt32,
           column.IsTimeOfDay() ? Meaning::kTimeOfDay : Meaning::kNumber);
       break;
-    case Type::kChar:
     case Type::kSymbol:
+      for (size_t row = 0; row < values.count(); ++row) {
+        if (values.symbols()[row].size() <= kTextBytesMax) continue;
+        return InvalidArgument(
+            "column {}, row {}: a symbol of {} bytes, at most {} in a Parquet file", name, row,
+            values.symbols()[row].size(), kTextBytesMax);
+      }
+      [[fallthrough]];
+    case Type::kChar:
       set(Physical::kByteArray, Meaning::kText);
       break;
     default:
@@ -256,7 +278,12 @@ absl::StatusOr<ColumnWriter> ColumnWriter::For(std::string_view name, const Valu
             values.is_list() &&
             (values.items()[row].is_string() || values.items()[row].is_atom_of(Type::kChar) ||
              values.items()[row].is_atom_of(Type::kSymbol) || values.items()[row].is_null());
-        if (is_text) continue;
+        if (is_text && values.items()[row].count() <= kTextBytesMax) continue;
+        if (is_text) {
+          return InvalidArgument(
+              "column {}, row {}: a text of {} bytes, at most {} in a Parquet file", name, row,
+              values.items()[row].count(), kTextBytesMax);
+        }
         return InvalidArgument(
             "column {} has lists, row {} for one: a Parquet file here has atoms and texts only",
             name, row);
@@ -336,7 +363,7 @@ std::string_view ColumnWriter::TextAt(size_t row, bool& null) const {
   return null ? std::string_view() : item.text();
 }
 
-std::string ColumnWriter::PlainNumbers(size_t begin, size_t end, std::string& valid) const {
+std::string ColumnWriter::PlainNumbers(size_t begin, size_t end, Validity& valid) const {
   std::string out;
   out.reserve((end - begin) * sizeof(int64_t));
   const Type type = values_.type();
@@ -368,60 +395,62 @@ std::string ColumnWriter::PlainNumbers(size_t begin, size_t end, std::string& va
         append(whole.has_value() ? std::optional(static_cast<int32_t>(*whole)) : std::nullopt);
       }
     }
-    if (is_valid) SetBit(valid, row - begin);
+    if (is_valid) valid.Set(row - begin);
   }
   return type == Type::kBoolean ? booleans : out;
 }
 
+bool ColumnWriter::WriteNames(size_t begin, size_t end, std::string& file, Chunk& chunk) const {
+  absl::flat_hash_map<std::string_view, uint32_t> numbers;
+  std::vector<uint32_t> indices;
+  Validity valid(end - begin);
+  Page names{.is_dictionary = true, .values = 0, .encoding = Encoding::kPlain, .body = {}};
+  for (size_t row = begin; row < end; ++row) {
+    bool null = false;
+    const std::string_view text = TextAt(row, null);
+    if (null) continue;
+    valid.Set(row - begin);
+    const auto [found, is_new] = numbers.try_emplace(text, names.values);
+    if (is_new) {
+      AppendText(names.body, text);
+      ++names.values;
+    }
+    indices.push_back(found->second);
+    if (names.body.size() > kPageBytesMax) return false;
+  }
+  WritePage(names, file, chunk);
+  chunk.data_page = static_cast<int64_t>(file.size());
+  const int width =
+      std::max(1, static_cast<int>(std::bit_width(std::max<size_t>(names.values, 1) - 1)));
+  const std::string body = static_cast<char>(width) + HybridRun(indices, width);
+  WriteRowsPage(valid, Encoding::kDictionary, body, file, chunk);
+  return true;
+}
+
 Chunk ColumnWriter::WriteRows(size_t begin, size_t end, std::string& file) const {
-  const size_t rows = end - begin;
   Chunk chunk;
   chunk.begin = static_cast<int64_t>(file.size());
-  chunk.rows = static_cast<int64_t>(rows);
-  std::string valid((rows + 7) / 8, '\0');
-  Page data{.is_dictionary = false, .values = rows, .encoding = Encoding::kPlain, .body = {}};
-  std::string body;
+  chunk.rows = static_cast<int64_t>(end - begin);
+  chunk.has_dictionary = values_.is(Type::kSymbol) && WriteNames(begin, end, file, chunk);
+  if (chunk.has_dictionary) return chunk;
+  chunk.data_page = chunk.begin;
   if (meaning_ != Meaning::kText) {
-    body = PlainNumbers(begin, end, valid);
-  } else if (values_.is(Type::kSymbol)) {
-    absl::flat_hash_map<std::string_view, uint32_t> numbers;
-    std::vector<uint32_t> indices;
-    Page names{.is_dictionary = true, .values = 0, .encoding = Encoding::kPlain, .body = {}};
-    for (size_t row = begin; row < end; ++row) {
-      bool null = false;
-      const std::string_view text = TextAt(row, null);
-      if (null) continue;
-      SetBit(valid, row - begin);
-      const auto [found, is_new] = numbers.try_emplace(text, names.values);
-      if (is_new) {
-        AppendText(names.body, text);
-        ++names.values;
-      }
-      indices.push_back(found->second);
-    }
-    chunk.has_dictionary = true;
-    WritePage(names, file, chunk);
-    data.encoding = Encoding::kDictionary;
-    const int width =
-        std::max(1, static_cast<int>(std::bit_width(std::max<size_t>(names.values, 1) - 1)));
-    body += static_cast<char>(width);
-    body += HybridRun(indices, width);
-  } else {
-    for (size_t row = begin; row < end; ++row) {
-      bool null = false;
-      const std::string_view text = TextAt(row, null);
-      if (null) continue;
-      SetBit(valid, row - begin);
-      AppendText(body, text);
-    }
+    Validity valid(end - begin);
+    const std::string body = PlainNumbers(begin, end, valid);
+    WriteRowsPage(valid, Encoding::kPlain, body, file, chunk);
+    return chunk;
   }
-  size_t set = 0;
-  for (const char bits : valid)
-    set += static_cast<size_t>(std::popcount(static_cast<uint8_t>(bits)));
-  chunk.nulls = static_cast<int64_t>(rows - set);
-  data.body = DefinitionLevels(valid, rows, rows - set) + body;
-  chunk.data_page = static_cast<int64_t>(file.size());
-  WritePage(data, file, chunk);
+  while (begin < end) {
+    std::string body;
+    Validity valid(0);
+    for (; begin < end && body.size() < kPageBytesMax; ++begin) {
+      bool null = false;
+      const std::string_view text = TextAt(begin, null);
+      valid.Append(!null);
+      if (!null) AppendText(body, text);
+    }
+    WriteRowsPage(valid, Encoding::kPlain, body, file, chunk);
+  }
   return chunk;
 }
 

@@ -39,6 +39,29 @@ struct Chunk {
   int64_t bytes_in_file = 0;
 };
 
+// Which of some rows are not null.
+class Validity {
+ public:
+  explicit Validity(size_t rows) : bits_((rows + 7) / 8, '\0'), rows_(rows), nulls_(rows) {}
+  void Set(size_t row) {
+    bits_[row / 8] = static_cast<char>(bits_[row / 8] | 1 << (row % 8));
+    --nulls_;
+  }
+  void Append(bool valid) {
+    if (rows_ % 8 == 0) bits_ += '\0';
+    ++rows_;
+    ++nulls_;
+    if (valid) Set(rows_ - 1);
+  }
+  const std::string& bits() const { return bits_; }
+  size_t rows() const { return rows_; }
+  size_t nulls() const { return nulls_; }
+
+ private:
+  std::string bits_;
+  size_t rows_, nulls_;
+};
+
 class ColumnWriter {
  public:
   // `values` are a column of a table and outlive this.
@@ -59,7 +82,9 @@ class ColumnWriter {
   // An item's text; `null` says whether it has none.
   std::string_view TextAt(size_t row, bool& null) const;
   // Values behind one another as PLAIN has them, without nulls, whose bits are not set in `valid`.
-  std::string PlainNumbers(size_t begin, size_t end, std::string& valid) const;
+  std::string PlainNumbers(size_t begin, size_t end, Validity& valid) const;
+  // By a dictionary; false, and nothing written, if the names are too long for one.
+  bool WriteNames(size_t begin, size_t end, std::string& file, Chunk& chunk) const;
 
   std::string name_;
   const Value& values_;

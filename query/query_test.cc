@@ -545,6 +545,14 @@ TEST(Query, LimitsHoldBeforeTheyHurt) {
   EXPECT_EQ(environment.Ask(indexed), "'stack");
   EXPECT_EQ(environment.Ask("til 1000000000000"), "'limit");
   EXPECT_EQ(environment.Ask("til 100", {.max_result_bytes = 100}), "'limit");
+  // An item that is named again and again is copied as often.
+  for (const std::string_view copies :
+       {"count 100000#enlist til 1000", "count 1 rotate 100000#enlist til 1000",
+        "count 1 xprev 100000#enlist til 1000",
+        "count ([]a:100000#enlist til 1000) cross ([]b:1 2)",
+        "count reverse 2000#enlist til 1000"}) {
+    EXPECT_EQ(environment.Ask(copies, {.max_result_bytes = size_t{20} << 20}), "'limit") << copies;
+  }
   EXPECT_EQ(environment.Ask("trade", {.max_result_bytes = 10}), "'limit");
   EXPECT_EQ(environment.Ask("exec max time from quote", {.max_result_bytes = 10}),
             "2013.10.07D09:32:00.000000000");

@@ -40,9 +40,7 @@ Value TakeSymbols(const SymbolVector& names, std::span<const uint32_t> positions
 }
 
 Value TakeFromList(const std::vector<Value>& items, std::span<const uint32_t> positions) {
-  // The null of a nested column is the empty list of its first item's type, as in q.
-  Value missing = Value::List({});
-  if (!items.empty() && items.front().is_vector()) missing = EmptyVector(items.front().type());
+  const Value missing = MissingItem(items);
   std::vector<Value> taken;
   taken.reserve(positions.size());
   for (uint32_t at : positions) taken.push_back(at == kNoItem ? missing : items[at]);
@@ -76,6 +74,14 @@ Value NullOf(Type type) {
   return VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
     return Value::Atom(type, NullElement<T>(type));
   });
+}
+
+Value MissingItem(const std::vector<Value>& list) {
+  if (list.empty()) return Value::List({});
+  const Value& first = list.front();
+  if (first.is_null()) return first;
+  if (first.is_atom()) return NullOf(first.type());
+  return first.is_vector() ? EmptyVector(first.type()) : Value::List({});
 }
 
 Value EmptyVector(Type type) {

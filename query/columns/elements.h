@@ -98,6 +98,9 @@ class VectorWriter {
 // The null of a type: an atom, or the empty list for kList.
 Value NullOf(Type type);
 Value EmptyVector(Type type);
+// What stands for an item that a list does not have, as in q: the null of its first item's type, or
+// the empty vector of it.
+Value MissingItem(const std::vector<Value>& list);
 
 // Item `i` of a vector or list: an atom, or whatever the list holds. i < count().
 Value ItemAt(const Value& list, size_t i);

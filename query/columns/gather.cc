@@ -63,14 +63,33 @@ absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& bud
   return names.Copy(numbers, budget);
 }
 
+// Items of lists may be long: so often a copy of them looks at the time.
+constexpr size_t kItemsBetweenLooks = 256;
+
 absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
   std::vector<Value> items;
   for (uint32_t row : slice.rows->ToVector()) {
+    if (items.size() % kItemsBetweenLooks == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
     TS_ASSIGN_OR_RETURN(Value item, slice.column.At(row));
     TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(item)));
     items.push_back(std::move(item));
   }
   return Value::List(std::move(items));
+}
+
+// Each item is charged before it is copied: rows may name a long one any number of times.
+absl::StatusOr<Value> CopyItems(const std::vector<Value>& items, std::span<const uint32_t> rows,
+                                Budget& budget) {
+  const Value missing = MissingItem(items);
+  std::vector<Value> taken;
+  taken.reserve(rows.size());
+  for (const uint32_t row : rows) {
+    if (taken.size() % kItemsBetweenLooks == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    const Value& item = row == kNoItem ? missing : items[row];
+    if (!item.is_atom()) TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(item)));
+    taken.push_back(item);
+  }
+  return Collapse(std::move(taken));
 }
 
 // Names of scattered rows of a stored column, some of which may be kNoItem.
@@ -253,6 +272,9 @@ absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t>
   if (type == Type::kSymbol && !column.has_ids()) return CopyNames(*column.value(), rows, budget);
   TS_RETURN_IF_ERROR(type == Type::kSymbol ? budget.Charge(rows.size(), sizeof(size_t) + 8)
                                            : budget.ChargeItems(rows.size()));
+  if (column.value() != nullptr && column.value()->is_list()) {
+    return CopyItems(column.value()->items(), rows, budget);
+  }
   if (column.value() != nullptr) return TakeItems(*column.value(), rows);
   if (type == Type::kSymbol && column.stored() != nullptr) {
     return GatherStoredSymbols(*column.stored(), rows);

@@ -1,6 +1,7 @@
 #include "query/kernels/covariance.h"
 
 #include <cmath>
+#include <limits>
 #include <span>
 #include <string_view>
 
@@ -76,8 +77,13 @@ absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& b
 
 absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cor", x, y, budget));
-  return FloatOrNull(moments.products /
-                     (std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares)));
+  // One root where the product of the squares is a number, which makes a perfect correlation 1.
+  const double product = moments.x_squares * moments.y_squares;
+  const double scale = std::isnormal(product)
+                           ? std::sqrt(product)
+                           : std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares);
+  return FloatOrNull(std::isinf(scale) ? std::numeric_limits<double>::quiet_NaN()
+                                       : moments.products / scale);
 }
 
 }  // namespace tickstack::query

@@ -158,6 +158,8 @@ TEST(Along, NeighboursRanksAndFills) {
       {"-1 xprev 1 2 3", "2 3 0N"},
       {"0 xprev 1 2", "1 2"},
       {"10 xprev 1 2", "0N 0N"},
+      {"1 xprev (1;`a;\"c\")", "(0N;1;`a)"},
+      {"1 xprev (\"ab\";1)", "(\"\";\"ab\")"},
       {"-0W xprev 1 2", "0N 0N"},
       {"2 xprev `a`b`c", "```a"},
       {"1 xprev \"abc\"", "\" ab\""},

@@ -95,6 +95,45 @@ bool IsSortable(const Value& value) {
   return value.is_atom() || value.is_vector();
 }
 
+// A comparison of two lists may take as long as they are, so this looks at the time in between.
+absl::StatusOr<ScratchVector<uint64_t>> RanksOfLists(const std::vector<Value>& items,
+                                                     Budget& budget) {
+  constexpr size_t kRun = 16, kComparisonsBetweenLooks = 64;
+  const size_t n = items.size();
+  TS_RETURN_IF_ERROR(budget.Charge(n, kRankBytes));
+  ScratchVector<uint32_t> order(n), merged(n);
+  std::iota(order.begin(), order.end(), 0u);
+  const auto compare = [&](uint32_t a, uint32_t b) { return CompareValues(items[a], items[b]); };
+  for (size_t begin = 0; begin < n; begin += kRun) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    const auto first = order.begin() + static_cast<ptrdiff_t>(begin);
+    std::sort(first, first + static_cast<ptrdiff_t>(std::min(kRun, n - begin)),
+              [&](uint32_t a, uint32_t b) { return compare(a, b) < 0; });
+  }
+  size_t compared = 0;
+  for (size_t run = kRun; run < n; run *= 2) {
+    for (size_t begin = 0; begin < n; begin += 2 * run) {
+      const size_t middle = std::min(begin + run, n), end = std::min(begin + 2 * run, n);
+      size_t left = begin, right = middle;
+      for (size_t out = begin; out < end; ++out) {
+        if (++compared % kComparisonsBetweenLooks == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+        const bool takes_left =
+            right == end || (left < middle && compare(order[left], order[right]) <= 0);
+        merged[out] = takes_left ? order[left++] : order[right++];
+      }
+    }
+    order.swap(merged);
+  }
+  ScratchVector<uint64_t> ranks(n);
+  uint64_t rank = 0;
+  for (size_t i = 0; i < n; ++i) {
+    if (i % kComparisonsBetweenLooks == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    if (i > 0 && compare(order[i - 1], order[i]) != 0) ++rank;
+    ranks[order[i]] = rank;
+  }
+  return ranks;
+}
+
 absl::StatusOr<ScratchVector<uint64_t>> KeysOfList(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), kRankBytes));
   TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));
@@ -102,9 +141,7 @@ absl::StatusOr<ScratchVector<uint64_t>> KeysOfList(const Slice& slice, Budget& b
   if (!std::ranges::all_of(items, IsSortable)) {
     return NyiError("sort of a list that holds tables");
   }
-  TS_RETURN_IF_ERROR(budget.CheckTime());
-  return RanksOf(items.size(),
-                 [&](uint32_t a, uint32_t b) { return CompareValues(items[a], items[b]); });
+  return RanksOfLists(items, budget);
 }
 
 absl::StatusOr<ScratchVector<uint64_t>> KeysOfGuids(const Slice& slice, Budget& budget) {

@@ -31,7 +31,7 @@ TEST(Take, GivesItemsFromEitherEndAndGoesRound) {
       {"-2#`a`b`c!1 2 3", "`b`c!2 3"},
       {"`c`a#`a`b`c!1 2 3", "`c`a!3 1"},
       {"`c`z#`a`b`c!1 2 3", "`c`z!3 0N"},
-      {"(enlist `z)#`a`b!(1;`x)", ",`z!,()"},
+      {"(enlist `z)#`a`b!(1;`x)", ",`z!,0N"},
       {"2#select size from trade", "([]size:100 200i)"},
       {"-1#select size from trade", "([]size:,400i)"},
       {"3#([]a:1 2)", "([]a:1 2 1)"},

@@ -89,6 +89,12 @@ class ParquetTest(stack.StackTest):
                          duckdb.sql(f"select i, s from '{path}' where i in (131072, 299999) order by i").fetchall()[:2])
         self.assertEqual(3, pyarrow.parquet.ParquetFile(path).num_row_groups)
 
+    def test_long_texts_and_names_take_several_pages(self):
+        path = self.file_of('([]t:2000#("x";20000#"y");s:`$(string til 2000),\\:20000#"n")')
+        self.assertEqual((2000, 1000 * 20001, 2000, "7" + 20000 * "n"), duckdb.sql(
+            f"select count(*), sum(length(t)), count(distinct s), max(s) filter (s like '7n%') from '{path}'").fetchall()[0])
+        self.assertEqual(2000, pyarrow.parquet.read_table(path).num_rows)
+
     def test_keyed_and_empty_tables(self):
         self.assertEqual([("a", 1), ("b", 2)], duckdb.sql(f"select * from '{self.file_of('([k:`a`b]v:1 2)')}'").fetchall())
         self.assertEqual([(0,)], duckdb.sql(f"select count(*) from '{self.file_of('0#trade')}'").fetchall())
