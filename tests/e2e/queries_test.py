@@ -80,8 +80,9 @@ class QueriesTest(stack.StackTest):
     def test_threads_of_queries_stand_back_for_the_one_that_takes_rows(self):
         pid = self.running.pid("rdb")
         # Two that evaluate, one that helps, one that frees: each sets it when it first runs.
+        own = os.nice(0)
         stack.wait_until(lambda: sum(nice == 7 for nice, _ in threads(pid)) == 4, 20, "niceness")
-        self.assertEqual(0, threads(pid)[0][0])
+        self.assertEqual(own, threads(pid)[0][0])
 
     def test_a_request_that_is_too_large_is_answered_and_skipped(self):
         with self.running.connect("rdb") as client:
