@@ -54,7 +54,7 @@ std::string Formatted(const std::vector<QueryServers::Answered>& answers, Output
 
 namespace {
 
-// A server's bytes are no commands to the terminal.
+// A server's error is no command to the terminal; FormatText and JSON take care of answers.
 std::string WithoutControls(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -77,8 +77,6 @@ std::string ErrorText(const absl::Status& error) {
 }
 
 bool WriteOut(std::string_view text) {
-  std::string shown;
-  if (isatty(STDOUT_FILENO) != 0) text = shown = WithoutControls(text);
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
   if (!written) std::perror("stdout");

@@ -28,8 +28,7 @@ std::string Formatted(const std::vector<QueryServers::Answered>& answers, Output
 // As q shows it: its own errors behind a quote.
 std::string ErrorText(const absl::Status& error);
 
-// To stdout, to a terminal without control characters; false, and why on stderr, if it does not
-// take it.
+// To stdout; false, and why on stderr, if it does not take it.
 bool WriteOut(std::string_view text);
 
 // Through $PAGER, else `less -FRSX`; to stdout if there is none. Waits for its end.

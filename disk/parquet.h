@@ -21,7 +21,7 @@
 //
 // Nulls are null; a blank char and an empty string are texts. Infinities of floats stay; of whole
 // numbers they are numbers as any; of dates and timestamps null, as is what 64 bits of ns since
-// 1970 do not hold (from 2262-04-11).
+// 1970 do not hold (from 2262-04-11), and a month of a year with five digits.
 
 #include <string>
 
@@ -32,7 +32,8 @@ namespace tickstack {
 
 // The bytes of a file with the rows of a table; of a keyed one, key columns first.
 //
-// Errors:  kInvalidArgument for what is no table, and for a column that holds lists, by its name.
+// Errors:  kInvalidArgument for what is no table, for a column that holds lists, and for a text of
+//          more than 256 MiB, by column and row.
 // Cost:    a pass over each column, and compression; memory is the file's, and one column of
 // 131,072 rows. Threads: any.
 absl::StatusOr<std::string> FormatParquet(const Value& table);

@@ -25,8 +25,8 @@ constexpr int kZstdLevel = 3;
 // A page of texts ends at so many bytes, and with more names than that in bytes there is no
 // dictionary.
 constexpr size_t kPageBytesMax = size_t{16} << 20;
-constexpr size_t kTextBytesMax = size_t{256}
-                                 << 20;  // A page's length has 31 bits; U+FFFD takes three.
+// A page's length has 31 bits, and a byte that is not UTF-8 becomes three.
+constexpr size_t kTextBytesMax = size_t{256} << 20;
 constexpr int64_t kUnixNs = 946'684'800 * kNsPerSecond;  // 2000-01-01 since 1970.
 constexpr int32_t kUnixDays = 10'957;
 
@@ -36,21 +36,12 @@ void AppendBytes(std::string& out, T value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
 }
 
-void AppendVarint(std::string& out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
 void AppendText(std::string& out, std::string_view text) {
   const size_t at = out.size();
   AppendBytes(out, uint32_t{0});
   AppendUtf8(out, text);
   const auto bytes = static_cast<uint32_t>(out.size() - at - sizeof(uint32_t));
   std::memcpy(out.data() + at, &bytes, sizeof bytes);
-}
-
-void SetBit(std::string& bits, size_t i) {
-  bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
 }
 
 // Numbers of `width` bits as one bit-packed run, or, if all are alike, as one run of that.
@@ -103,7 +94,7 @@ void WritePage(const Page& page, std::string& file, Chunk& chunk) {
   std::string packed(::ZSTD_compressBound(page.body.size()), '\0');
   const size_t bytes =
       ::ZSTD_compress(packed.data(), packed.size(), page.body.data(), page.body.size(), kZstdLevel);
-  TS_CHECK(::ZSTD_isError(bytes) == 0);  // The bound leaves it no other reason.
+  TS_CHECK(::ZSTD_isError(bytes) == 0);  // With such a bound only memory can be missing.
   packed.resize(bytes);
   std::string head;
   ThriftWriter out(head);

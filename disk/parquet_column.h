@@ -24,7 +24,7 @@ enum class Physical : int32_t {
   kFixed = 7,
 };
 enum class Encoding : int32_t { kPlain = 0, kRle = 3, kDictionary = 8 };
-enum class Codec : int32_t { kNone = 0, kZstd = 6 };
+enum class Codec : int32_t { kZstd = 6 };
 
 enum class Meaning { kNumber, kUnsignedByte, kShort, kText, kUuid, kTimestamp, kDate, kTimeOfDay };
 
@@ -39,12 +39,17 @@ struct Chunk {
   int64_t bytes_in_file = 0;
 };
 
+// Bits from the lowest of the first byte on, as Parquet packs them.
+inline void SetBit(std::string& bits, size_t i) {
+  bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
+}
+
 // Which of some rows are not null.
 class Validity {
  public:
   explicit Validity(size_t rows) : bits_((rows + 7) / 8, '\0'), rows_(rows), nulls_(rows) {}
   void Set(size_t row) {
-    bits_[row / 8] = static_cast<char>(bits_[row / 8] | 1 << (row % 8));
+    SetBit(bits_, row);
     --nulls_;
   }
   void Append(bool valid) {
@@ -65,7 +70,7 @@ class Validity {
 class ColumnWriter {
  public:
   // `values` are a column of a table and outlive this.
-  // Errors: kInvalidArgument for one that holds lists.
+  // Errors: kInvalidArgument for one that holds lists, or a text of more than 256 MiB.
   static absl::StatusOr<ColumnWriter> For(std::string_view name, const Value& values);
 
   const std::string& name() const { return name_; }  // UTF-8.

@@ -11,6 +11,12 @@
 
 namespace tickstack {
 
+// Seven bits a byte, the lowest first; the highest bit says that more follow.
+inline void AppendVarint(std::string& out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
+  out += static_cast<char>(value);
+}
+
 // Appends one structure to a text: fields in ascending order of their numbers, then End().
 //
 //   ThriftWriter out(text);
@@ -86,10 +92,7 @@ class ThriftWriter {
   void ZigZag(int64_t value) {
     Varint(static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63));
   }
-  void Varint(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) out_ += static_cast<char>(value | 0x80);
-    out_ += static_cast<char>(value);
-  }
+  void Varint(uint64_t value) { AppendVarint(out_, value); }
 
   std::string& out_;
   std::vector<int> last_;  // The number of the field before, of each structure that is open.

@@ -12,18 +12,6 @@ DATE = "2013.10.07"
 SYMBOLS = ("aig", "bac", "ibm")
 QUOTES, TRADES = 1_665_857, 137_816
 
-CONFIG = """
-[tickerplant]
-batch_ms = 10
-[[rdb]]
-[feed]
-source = "lean"
-path = "{path}"
-symbols = ["aig", "bac", "ibm"]
-[monitor]
-progress_s = 0
-"""
-
 
 def wait_for_day(running):
     stack.wait_until(
@@ -34,7 +22,7 @@ def wait_for_day(running):
 class RealTicksTest(stack.StackTest):
     def test_a_day_in_the_rdb_equals_the_archives(self):
         path = self.fixture("lean-ticks")
-        running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
+        running = self.start_stack(lean_archives.STACK.format(path=path), "--date", DATE)
         wait_for_day(running)
         self.assertEqual(QUOTES, running.count("quote"))
         self.assertEqual(TRADES, running.count("trade"))

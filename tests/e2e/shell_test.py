@@ -161,6 +161,14 @@ class ShellTest(stack.StackTest):
         self.assertIn("refused", answers[":1"]["error"])
         self.assertEqual(1, self.ask(both, "1", "--csv").returncode)
 
+    def test_what_a_server_sends_is_no_command_to_the_terminal(self):
+        shell = self.shell()
+        shell.type('`$"a\\033[2Jb"\r')
+        shell.expect(r"\r\n`a\.\[2Jb\r\n")
+        shell.type('\'"c\\033[2Jd"\r')
+        shell.expect(r"'c\\x1b\[2Jd\r\n")
+        self.assertEqual("'c\\x1b[2Jd\n", self.ask(self.address, '\'"c\\033[2Jd"').stderr)
+
     def test_scripts_end_at_the_first_error(self):
         script = self.running.folder / "script.q"
         script.write_text("/ counts\ncount trade\n(1;\n  2)\n1+`a\n3\n", encoding="utf-8")

@@ -7,6 +7,19 @@ import zipfile
 NS_PER_MS = 1_000_000
 NS_PER_DAY = 86_400_000 * NS_PER_MS
 
+# A stack whose feed sends three symbols of the archives.
+STACK = """
+[tickerplant]
+batch_ms = 10
+[[rdb]]
+[feed]
+source = "lean"
+path = "{path}"
+symbols = ["aig", "bac", "ibm"]
+[monitor]
+progress_s = 0
+"""
+
 
 def day_start_ns(date):
     """Midnight of `2013.10.07` in ns since 2000-01-01, as kdb+ counts."""

@@ -3,21 +3,10 @@ the archives into DuckDB on the other. The base of tests that ask both; for the 
 
 import duckdb
 
-from tests.support import duckdb_archives, stack
+from tests.support import duckdb_archives, lean_archives, stack
 
 DATE = "2013.10.07"
 SYMBOLS = ("AIG", "BAC", "IBM")
-CONFIG = """
-[tickerplant]
-batch_ms = 10
-[[rdb]]
-[feed]
-source = "lean"
-path = "{path}"
-symbols = ["aig", "bac", "ibm"]
-[monitor]
-progress_s = 0
-"""
 
 
 class RealDayTest(stack.StackTest):
@@ -28,7 +17,7 @@ class RealDayTest(stack.StackTest):
         path = self.fixture("lean-ticks")
         self.database = duckdb.connect()
         self.addCleanup(self.database.close)
-        self.running = self.start_stack(CONFIG.format(path=path), "--date", DATE)
+        self.running = self.start_stack(lean_archives.STACK.format(path=path), "--date", DATE)
         duckdb_archives.load(self.database, path, DATE, SYMBOLS, self.folder)
         rows = {
             table: self.database.execute(f"select count(*) from {table}").fetchone()[0] for table in ("trade", "quote")
