@@ -229,6 +229,7 @@ void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action) {
   command.add_option("--fsync-interval-ms", options.fsync_interval_ms, "For --fsync interval")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  AddBytes(command, "--log-cache", options.log_cache_bytes, "Of the log's end, in the page cache");
   command.add_option("--time-zone", options.time_zone, "Where days begin at midnight")
       ->capture_default_str();
   AddDuration(command, "--roll-offset", options.roll_offset_ns,

@@ -105,6 +105,7 @@ absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(table.Read("log_name", &options.log_name));
   TS_RETURN_IF_ERROR(ReadWord(table, "fsync", kFsyncWords, &options.fsync));
   TS_RETURN_IF_ERROR(table.Read("fsync_interval_ms", &options.fsync_interval_ms, 1, 3'600'000));
+  TS_RETURN_IF_ERROR(table.ReadBytes("log_cache", &options.log_cache_bytes));
   TS_RETURN_IF_ERROR(table.Read("time_zone", &options.time_zone));
   TS_RETURN_IF_ERROR(table.ReadDuration("roll_offset", &options.roll_offset_ns));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_queue_bytes", &options.max_queue_bytes));

@@ -99,6 +99,7 @@ rdb = "two"
   EXPECT_EQ(plant.fsync, wire::FsyncPolicy::kInterval);
   EXPECT_EQ(plant.fsync_interval_ms, 20);
   EXPECT_EQ(plant.max_queue_bytes, size_t{64} << 20);
+  EXPECT_EQ(plant.log_cache_bytes, bare.tickerplant->log_cache_bytes);
   EXPECT_EQ(plant.time_zone, "America/New_York");
   EXPECT_EQ(plant.roll_offset_ns, 17 * 3600 * kNsPerSecond);
   EXPECT_TRUE(plant.busy_poll);

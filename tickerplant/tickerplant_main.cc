@@ -49,6 +49,7 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.log_name = options.log_name;
   plant.log.fsync = options.fsync;
   plant.log.fsync_interval_ms = options.fsync_interval_ms;
+  plant.log.cache_bytes = options.log_cache_bytes;
   plant.batch = options.batch_ms > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;

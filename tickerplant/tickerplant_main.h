@@ -25,6 +25,7 @@ struct TickerplantMainOptions {
   size_t batch_bytes = size_t{1} << 20;  // Of a batch that does not wait for it either.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
+  size_t log_cache_bytes = size_t{256} << 20;  // Of the log's end, in the page cache.
   size_t max_queue_bytes = size_t{512}
                            << 20;  // Unsent bytes after which a slow subscriber is cut off.
   size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
@@ -34,7 +35,7 @@ struct TickerplantMainOptions {
 
 // Runs until SIGTERM or SIGINT: then takes what feeds have sent, logs and publishes it, and gives
 // subscribers time to read it. 0; 1 if the log could not be opened or failed. Blocks; uses the
-// calling thread, and one more with fsync by interval.
+// calling thread, one that writes the log behind it, and one more with fsync by interval.
 int RunTickerplant(const TickerplantMainOptions& options);
 
 }  // namespace tickstack::tickerplant

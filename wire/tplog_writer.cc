@@ -13,6 +13,7 @@
 #include "base/crc32c.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "base/write_behind.h"
 #include "wire/tplog_index.h"
 #include "wire/tplog_recovery.h"
 
@@ -78,7 +79,8 @@ class Syncer {
 
 class TplogWriter::State {
  public:
-  State(RecoveredTplog recovered, std::string path, const TplogOptions& options)
+  State(RecoveredTplog recovered, std::string path, const TplogOptions& options,
+        std::unique_ptr<WriteBehind> behind)
       : log_(std::move(recovered.log)),
         index_(std::move(recovered.index)),
         index_bytes_(recovered.index_bytes),
@@ -87,6 +89,7 @@ class TplogWriter::State {
         fsync_(options.fsync),
         totals_(std::move(recovered.totals)),
         recovery_(recovered.recovery) {
+    behind_ = std::move(behind);
     if (fsync_ == FsyncPolicy::kInterval) syncer_.emplace(index_, log_, options.fsync_interval_ms);
   }
 
@@ -103,6 +106,7 @@ class TplogWriter::State {
   void MakeRecords(const TplogBlock& block);
   void TakeBack();
   void CloseFor(const absl::Status& status);
+  void NoteFailures();
 
   File log_;
   File index_;
@@ -112,6 +116,7 @@ class TplogWriter::State {
   const FsyncPolicy fsync_;
   TplogTotals totals_;
   const TplogRecovery recovery_;
+  std::unique_ptr<WriteBehind> behind_;
   std::optional<Syncer> syncer_;
   absl::Status closed_;  // Why nothing can be appended any more.
 
@@ -163,7 +168,7 @@ void TplogWriter::State::MakeRecords(const TplogBlock& block) {
 }
 
 absl::Status TplogWriter::State::Append(const TplogBlock& block) {
-  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
+  NoteFailures();
   TS_RETURN_IF_ERROR(closed_);
   TS_RETURN_IF_ERROR(Check(block));
 
@@ -180,6 +185,7 @@ absl::Status TplogWriter::State::Append(const TplogBlock& block) {
   }
   index_bytes_ += records_.size();
   AddBlock(block_, names_, totals_);
+  behind_->OnGrown(totals_.log_bytes);
 
   if (syncer_.has_value()) syncer_->NoteWrite();
   return fsync_ == FsyncPolicy::kBatch ? Sync() : absl::OkStatus();
@@ -197,6 +203,11 @@ void TplogWriter::State::CloseFor(const absl::Status& status) {
   if (closed_.ok()) closed_ = Annotate(status, "the log is closed");
 }
 
+void TplogWriter::State::NoteFailures() {
+  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
+  if (behind_ != nullptr && behind_->failed()) CloseFor(behind_->status());
+}
+
 absl::Status TplogWriter::State::Sync() {
   TS_RETURN_IF_ERROR(closed_);
   if (const absl::Status status = SyncBoth(index_, log_); !status.ok()) CloseFor(status);
@@ -205,7 +216,8 @@ absl::Status TplogWriter::State::Sync() {
 
 absl::Status TplogWriter::State::Close() {
   if (!log_.is_open()) return absl::OkStatus();
-  if (syncer_.has_value() && syncer_->failed()) CloseFor(syncer_->status());
+  NoteFailures();
+  behind_.reset();
   syncer_.reset();
   const absl::Status status =
       closed_.ok() && fsync_ != FsyncPolicy::kNone ? SyncBoth(index_, log_) : closed_;
@@ -227,7 +239,10 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   RecoverOptions recover;
   recover.carried_progress = std::move(options.carried_progress);
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
-  auto state = std::make_unique<State>(std::move(recovered), std::move(path), options);
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<WriteBehind> behind,
+                      WriteBehind::Start(path, recovered.totals.log_bytes, options.cache_bytes));
+  auto state =
+      std::make_unique<State>(std::move(recovered), std::move(path), options, std::move(behind));
   return std::unique_ptr<TplogWriter>(new TplogWriter(std::move(state)));
 }
 

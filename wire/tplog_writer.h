@@ -35,6 +35,9 @@ enum class FsyncPolicy {
 struct TplogOptions {
   FsyncPolicy fsync = FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
+  // So much of the log's end stays in the page cache, for subscribers that come back; the rest is
+  // the disk's (base/write_behind.h).
+  uint64_t cache_bytes = uint64_t{256} << 20;
   // Feeds' rows from before this log, for the first log of a day: the feed_rows of the last one.
   // Taken only if the log is created by this Open.
   StringMap<TableRows> carried_progress;
@@ -66,7 +69,7 @@ struct TplogRecovery {
   uint64_t messages_not_logged = 0;  // Messages of those records.
 };
 
-// Threads: one owner. The thread that syncs is the writer's own affair.
+// Threads: one owner. The threads that sync and write behind are the writer's own affair.
 class TplogWriter {
  public:
   // Creates the log (and its directory), or opens it, mends its tail and goes on after it.
