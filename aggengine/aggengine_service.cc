@@ -1,5 +1,6 @@
 #include "aggengine/aggengine_service.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,11 @@
 #include "wire/codec.h"
 
 namespace tickstack::aggengine {
+namespace {
+
+constexpr int64_t kWaitPerWork = 4;
+
+}  // namespace
 
 // The connection that publishes.
 class AggEngineService::Link final : public wire::ClientHandler {
@@ -72,6 +78,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
       name_(options.subscriber.client.user),
       on_timer_(options.publish_ns > 0),
       gap_ns_(on_timer_ ? 0 : options.gap_ns),
+      wait_ns_(gap_ns_),
       timer_(loop) {
   engine_->OnProgress([this] {
     if (!on_timer_) PublishWhenDue();
@@ -95,7 +102,7 @@ AggEngineService::~AggEngineService() {
 // A day that ends does not wait: see the callers.
 void AggEngineService::PublishWhenDue() {
   if (is_due_) return;
-  const int64_t wait_ns = published_ns_ + gap_ns_ - MonotonicNs();
+  const int64_t wait_ns = published_ns_ + wait_ns_ - MonotonicNs();
   if (gap_ns_ == 0 || wait_ns <= 0) return Publish();
   is_due_ = true;
   timer_.Once(std::chrono::nanoseconds(wait_ns), [this] {
@@ -108,12 +115,18 @@ void AggEngineService::PublishWhenDue() {
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
+  const int64_t begin_ns = gap_ns_ > 0 ? MonotonicNs() : 0;
   bool any = false;
   while (std::optional<ByteBuffer> message = engine_->NextMessage()) {
     connection->Queue(*std::move(message));
     any = true;
   }
-  if (any && gap_ns_ > 0) published_ns_ = MonotonicNs();
+  if (any && gap_ns_ > 0) {
+    published_ns_ = MonotonicNs();
+    // A busy engine publishes less often: bars that change all the time are then one row for more
+    // ticks, here, in the log and in every subscriber.
+    wait_ns_ = std::clamp(kWaitPerWork * (published_ns_ - begin_ns), gap_ns_, 2 * gap_ns_);
+  }
   is_behind_ = engine_->has_changes();
   if (engine_->closing_date() && !is_behind_ && engine_->unanswered() == 0) {
     connection->SendAsync(Value::List(

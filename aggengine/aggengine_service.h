@@ -27,7 +27,8 @@ namespace tickstack::aggengine {
 struct ServiceOptions {
   wire::SubscriberOptions subscriber;  // `tables` are the engine's.
   int64_t publish_ns = 0;              // 0: with each read that brought rows,
-  int64_t gap_ns = 0;                  // but not sooner than this after the last time.
+  int64_t gap_ns = 0;                  // but not sooner than this after the last time; up to twice
+                                       // that where publishing takes a fifth of the time.
 };
 
 // Answers `.agg.stats[]`, and what any process answers.
@@ -55,7 +56,8 @@ class AggEngineService final : public wire::ServerHandler {
   const std::string name_;  // Of both connections' user.
   const bool on_timer_;
   const int64_t gap_ns_;
-  int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when it began the last time.
+  int64_t wait_ns_;                       // gap_ns_ or more, by what the last time took.
+  int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
   bool is_due_ = false;                   // The timer is set for the next time.
   bool is_behind_ = false;                // Changes wait for an answer.
   wire::Timer timer_;
