@@ -2,75 +2,16 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstring>
-#include <limits>
 
+#include "aggengine/exact_run.h"
 #include "aggengine/exact_sum.h"
 #include "base/time.h"
 
 namespace tickstack::aggengine {
 namespace {
 
-constexpr uint8_t kIsFirst = 1, kIsLast = 2;  // Of row_flags_.
-constexpr uint64_t kChangedFlag = uint64_t{1} << 32;
-constexpr size_t kKeyColumns = 2;
-constexpr uint64_t kNothingPublished = 0;
-
-// So many words has an aggregate.
-uint32_t WordsOf(Function function, bool floating) {
-  switch (function) {
-    case Function::kCount:
-      return 0;  // The record counts its rows anyway.
-    case Function::kSum:
-      return floating ? kExactWords : 1;
-    case Function::kAvg:
-      return kExactWords + 1;
-    case Function::kWavg:
-      return 2 * kExactWords;
-    case Function::kTwavg:
-      return kExactWords + 2;
-    default:
-      return 1;
-  }
-}
-
-bool IsNull(int64_t value) { return value == kNullLong; }
-bool IsNull(double value) { return std::isnan(value); }
-
-uint64_t FloatBits(double value) {
-  return std::isnan(value) ? kNullFloatBits : std::bit_cast<uint64_t>(value);
-}
-
-// A widened integer as one of `type`, in the low bytes.
-uint64_t Narrow(int64_t value, Type type) {
-  if (IsNull(value)) {
-    if (WidthOf(type) == sizeof(int16_t)) return static_cast<uint16_t>(kNullShort);
-    if (WidthOf(type) == sizeof(int32_t)) return static_cast<uint32_t>(kNullInt);
-  }
-  return static_cast<uint64_t>(value);
-}
-
-uint64_t NarrowFloat(double value, Type type) {
-  if (type != Type::kReal) return FloatBits(value);
-  return std::isnan(value) ? kNullRealBits : std::bit_cast<uint32_t>(static_cast<float>(value));
-}
-
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
-  const auto product = static_cast<unsigned __int128>(hash ^ word) * kOdd;
-  return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
-}
-
-// Of a row on the wire, its name with eleven characters: more than most have.
-size_t RowBytes(const Schema& schema) {
-  constexpr size_t kNameBytes = 12;
-  size_t bytes = 0;
-  for (const ColumnSpec& column : schema.columns) {
-    bytes += column.type == Type::kSymbol ? kNameBytes : WidthOf(column.type);
-  }
-  return bytes;
-}
+constexpr size_t kRecordsAhead = 6;  // Records, for memory that is asked for ahead.
 
 void AppendVectorHeader(Type type, size_t count, ByteBuffer& out) {
   out.AppendLittle(static_cast<int8_t>(type));
@@ -78,64 +19,93 @@ void AppendVectorHeader(Type type, size_t count, ByteBuffer& out) {
   out.AppendLittle(static_cast<int32_t>(count));
 }
 
+template <typename T>
+void StoreLow(std::span<const uint64_t> words, size_t stride, size_t rows, std::byte* to) {
+  for (size_t i = 0; i < rows; ++i) {
+    const auto low = static_cast<T>(words[i * stride]);
+    std::memcpy(to + i * sizeof(T), &low, sizeof(T));
+  }
+}
+
 // The low bytes of a word of each row.
 void AppendWords(Type type, std::span<const uint64_t> words, size_t stride, size_t rows,
                  ByteBuffer& out) {
-  const size_t width = WidthOf(type);
   AppendVectorHeader(type, rows, out);
-  const size_t begin = out.size();
-  out.Extend(rows * width);
-  for (size_t i = 0; i < rows; ++i) {
-    std::memcpy(out.data() + begin + i * width, &words[i * stride], width);
+  std::byte* const to = out.Extend(rows * WidthOf(type));
+  switch (WidthOf(type)) {
+    case 1:
+      return StoreLow<uint8_t>(words, stride, rows, to);
+    case 2:
+      return StoreLow<uint16_t>(words, stride, rows, to);
+    case 4:
+      return StoreLow<uint32_t>(words, stride, rows, to);
+    default:
+      return StoreLow<uint64_t>(words, stride, rows, to);
+  }
+}
+
+// The lesser one, or the one that is not null; with `kGreatest` the greater. Without a branch:
+// which one it is cannot be guessed.
+template <bool kGreatest, typename T>
+T Better(T kept, T value) {
+  const bool better = kGreatest ? value > kept : value < kept;
+  const bool takes = (!IsNull(value)) & (better | IsNull(kept));
+  const uint64_t mask = -static_cast<uint64_t>(takes);
+  return std::bit_cast<T>((std::bit_cast<uint64_t>(value) & mask) |
+                          (std::bit_cast<uint64_t>(kept) & ~mask));
+}
+
+// The least of the values and `kept`, whatever is null left out; with `kGreatest` the greatest.
+template <bool kGreatest, typename T>
+T ExtremeOf(T kept, std::span<const T> values) {
+  // Most runs have up to four rows, how many cannot be guessed: taking the last one again instead
+  // of ending there is cheaper.
+  const size_t last = values.size() - 1;
+  for (size_t i = 0; i < 4; ++i) {
+    kept = Better<kGreatest>(kept, values[std::min(i, last)]);
+  }
+  for (size_t i = 4; i <= last; ++i) kept = Better<kGreatest>(kept, values[i]);
+  return kept;
+}
+
+// first, last, min and max.
+template <typename T>
+void TakeValues(Function function, std::span<const T> values, bool is_first, bool is_last,
+                uint64_t& word) {
+  const auto kept = std::bit_cast<T>(word);
+  switch (function) {
+    case Function::kFirst:
+      if (is_first) word = std::bit_cast<uint64_t>(values.front());
+      return;
+    case Function::kLast:
+      if (is_last) word = std::bit_cast<uint64_t>(values.back());
+      return;
+    case Function::kMin:
+      word = std::bit_cast<uint64_t>(ExtremeOf<false>(kept, values));
+      return;
+    default:  // kMax.
+      word = std::bit_cast<uint64_t>(ExtremeOf<true>(kept, values));
   }
 }
 
 }  // namespace
 
 Bars::Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier)
-    : spec_(spec),
-      schema_(*SchemaOf(spec, source)),
-      store_(tier, Plan(batch)),
-      nowhere_(store_.words()) {}
-
-// Lays out a record; returns its words.
-uint32_t Bars::Plan(TickBatch& batch) {
-  uint32_t words = kAggregates;
-  for (size_t i = 0; i < spec_.aggregates.size(); ++i) {
-    const Aggregate& aggregate = spec_.aggregates[i];
-    Column column{aggregate.function, schema_.columns[i + kKeyColumns + 1].type, false, words};
-    if (aggregate.function != Function::kCount) {
-      column.x = batch.AddOperand(aggregate.x);
-      column.floating = batch.is_floating(column.x);
-    }
-    if (aggregate.function == Function::kWavg) column.weight = batch.AddOperand(aggregate.weight);
-    if (aggregate.function == Function::kTwavg) {
-      time_operands_.push_back(column.x);
-      time_columns_.push_back(i);
-    }
-    words += WordsOf(column.function, column.floating);
-    columns_.push_back(column);
+    : layout_(spec, source, batch),
+      width_ns_(spec.width_ns),
+      store_(tier, layout_.words()),
+      no_record_(store_.words()) {
+  layout_.Reset(no_record_.data(), INT64_MAX, 0);
+  for (size_t i = 0; i < layout_.columns().size(); ++i) {
+    if (layout_.columns()[i].function != Function::kTwavg) continue;
+    time_operands_.push_back(layout_.columns()[i].x);
+    time_columns_.push_back(i);
   }
-  return words;
 }
 
 int64_t Bars::BeginOf(int64_t time_ns) const {
-  const int64_t into = time_ns % spec_.width_ns;
-  return time_ns - (into < 0 ? into + spec_.width_ns : into);
-}
-
-void Bars::Reset(BarRecord record, int64_t begin_ns, uint32_t slot) const {
-  std::fill_n(record, nowhere_.size(), 0);
-  record[kBegin] = static_cast<uint64_t>(begin_ns);
-  record[kSlot] = slot;
-  record[kPublished] = kNothingPublished;
-  record[kNewest] = static_cast<uint64_t>(INT64_MIN);
-  record[kFirst] = static_cast<uint64_t>(INT64_MAX);
-  for (const Column& column : columns_) {
-    const bool extreme = column.function == Function::kMin || column.function == Function::kMax;
-    if (extreme)
-      record[column.word] = column.floating ? kNullFloatBits : static_cast<uint64_t>(kNullLong);
-  }
+  const int64_t into = time_ns % width_ns_;
+  return time_ns - (into < 0 ? into + width_ns_ : into);
 }
 
 BarRecord Bars::Find(uint32_t slot, int64_t time_ns) const {
@@ -145,23 +115,22 @@ BarRecord Bars::Find(uint32_t slot, int64_t time_ns) const {
       [](int64_t time, const Interval& interval) { return time < interval.begin_ns; });
   if (behind == intervals.begin()) return nullptr;
   const Interval& found = *(behind - 1);
-  return time_ns < found.begin_ns + spec_.width_ns ? found.record : nullptr;
+  return time_ns < found.begin_ns + width_ns_ ? found.record : nullptr;
 }
 
-// The record of the symbol's interval that has this time; nullptr: the tier is full.
 BarRecord Bars::FindOrMake(uint32_t slot, int64_t time_ns) {
   if (BarRecord const found = Find(slot, time_ns)) return found;
   BarRecord const record = store_.New();
   if (record == nullptr) return nullptr;
   const int64_t begin_ns = BeginOf(time_ns);
-  Reset(record, begin_ns, slot);
+  layout_.Reset(record, begin_ns, slot);
   std::vector<Interval>& intervals = intervals_[slot];
   const auto behind = std::upper_bound(
       intervals.begin(), intervals.end(), begin_ns,
       [](int64_t time, const Interval& interval) { return time < interval.begin_ns; });
   const bool is_newest = behind == intervals.end();
   intervals.insert(behind, {begin_ns, record});
-  if (is_newest) current_[slot] = {begin_ns, begin_ns + spec_.width_ns, record};
+  if (is_newest) current_[slot] = record;
   return record;
 }
 
@@ -171,130 +140,101 @@ void Bars::Touch(BarRecord record) {
   changed_.push_back(record);
 }
 
-size_t Bars::Take(TickBatch& batch) {
-  if (current_.size() < batch.symbol_slots()) {
-    current_.resize(batch.symbol_slots());
-    intervals_.resize(batch.symbol_slots());
+void Bars::BeginBatch(size_t symbol_slots) {
+  if (current_.size() < symbol_slots) {
+    current_.resize(symbol_slots, no_record_.data());
+    intervals_.resize(symbol_slots);
   }
-  const size_t rows = batch.rows();
-  row_records_.resize(rows);
-  row_flags_.resize(rows);
-  Reset(nowhere_.data(), 0, 0);
   store_.TryAgain();
-  size_t refused = 0;
-  const std::span<const uint32_t> slots = batch.symbols();
-  const std::span<const int64_t> times = batch.times();
-  for (size_t i = 0; i < rows; ++i) {
-    const int64_t time_ns = times[i];
-    const Current& current = current_[slots[i]];
-    BarRecord record = current.record;
-    if (time_ns < current.begin_ns || time_ns >= current.end_ns) [[unlikely]] {
-      record = time_ns == TickBatch::kNoTime ? nowhere_.data() : FindOrMake(slots[i], time_ns);
-      if (record == nullptr) {
-        record = nowhere_.data();
-        ++refused;
-      }
-    }
-    row_records_[i] = record;
-    uint8_t flags = 0;
-    if (time_ns < static_cast<int64_t>(record[kFirst])) {
-      record[kFirst] = static_cast<uint64_t>(time_ns);
-      flags |= kIsFirst;
-    }
-    if (time_ns >= static_cast<int64_t>(record[kNewest])) {
-      record[kNewest] = static_cast<uint64_t>(time_ns);
-      flags |= kIsLast;
-    }
-    row_flags_[i] = flags;
-    ++record[kRows];
-    if (record != nowhere_.data()) Touch(record);
-  }
-  for (const Column& column : columns_) TakeColumn(column, batch);
-  return refused;
 }
 
-template <typename T>
-void Bars::TakeValues(const Column& column, std::span<const T> values) {
-  const size_t rows = values.size();
-  const auto store = [&](size_t i) {
-    row_records_[i][column.word] = std::bit_cast<uint64_t>(values[i]);
-  };
-  const auto kept = [&](size_t i) { return std::bit_cast<T>(row_records_[i][column.word]); };
-  switch (column.function) {
-    case Function::kFirst:
-      for (size_t i = 0; i < rows; ++i) {
-        if ((row_flags_[i] & kIsFirst) != 0) store(i);
-      }
-      return;
-    case Function::kLast:
-      for (size_t i = 0; i < rows; ++i) {
-        if ((row_flags_[i] & kIsLast) != 0) store(i);
-      }
-      return;
-    case Function::kMin:
-      for (size_t i = 0; i < rows; ++i) {
-        if (!IsNull(values[i]) && (values[i] < kept(i) || IsNull(kept(i)))) store(i);
-      }
-      return;
-    default:  // kMax.
-      for (size_t i = 0; i < rows; ++i) {
-        if (!IsNull(values[i]) && (values[i] > kept(i) || IsNull(kept(i)))) store(i);
-      }
+// ---- rows
+
+void Bars::TakeRun(BarRecord record, TickBatch& batch, const TickRun& run) {
+  const int64_t first_ns = batch.times()[run.begin], last_ns = batch.times()[run.end - 1];
+  const bool is_first = first_ns < static_cast<int64_t>(record[kFirst]);
+  const bool is_last = last_ns >= static_cast<int64_t>(record[kNewest]);
+  if (is_first) record[kFirst] = static_cast<uint64_t>(first_ns);
+  if (is_last) record[kNewest] = static_cast<uint64_t>(last_ns);
+  record[kRows] += run.end - run.begin;
+  Touch(record);
+  for (const BarColumn& column : layout_.columns()) {
+    TakeColumn(column, record, batch, run, is_first, is_last);
   }
 }
 
-void Bars::TakeColumn(const Column& column, TickBatch& batch) {
-  const size_t rows = batch.rows();
+void Bars::TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
+                    std::span<const TickRun> runs) {
+  for (size_t i = 0; i < runs.size(); ++i) {
+    records[i][kNewest] = static_cast<uint64_t>(batch.times()[runs[i].end - 1]);
+    records[i][kRows] += runs[i].end - runs[i].begin;
+    Touch(records[i]);
+  }
+  for (const BarColumn& column : layout_.columns()) {
+    for (size_t i = 0; i < runs.size(); ++i) {
+      TakeColumn(column, records[i], batch, runs[i], false, true);
+    }
+  }
+}
+
+void Bars::TakeColumn(const BarColumn& column, BarRecord record, TickBatch& batch,
+                      const TickRun& run, bool is_first, bool is_last) {
+  uint64_t* const words = record + column.word;
+  const size_t begin = run.begin, end = run.end, rows = end - begin;
   switch (column.function) {
     case Function::kCount:
       return;
     case Function::kSum:
       if (!column.floating) {
-        const std::span<const int64_t> values = batch.longs(column.x);
-        for (size_t i = 0; i < rows; ++i) {
-          if (!IsNull(values[i])) row_records_[i][column.word] += static_cast<uint64_t>(values[i]);
+        for (const int64_t value : batch.longs(column.x).subspan(begin, rows)) {
+          if (!IsNull(value)) words[0] += static_cast<uint64_t>(value);
         }
         return;
       }
       [[fallthrough]];
     case Function::kAvg: {
-      const std::span<const double> values = batch.AsFloats(column.x);
-      const bool counts = column.function == Function::kAvg;
-      for (size_t i = 0; i < rows; ++i) {
-        if (!InRange(values[i])) continue;
-        uint64_t* const words = row_records_[i] + column.word;
-        AddExact(values[i], words);
-        if (counts) ++words[kExactWords];
+      ExactRun sum;
+      uint64_t terms = 0;
+      for (const double value : batch.AsFloats(column.x).subspan(begin, rows)) {
+        if (!InRange(value)) continue;
+        sum.Add(value);
+        ++terms;
       }
+      sum.AddTo(words);
+      if (column.function == Function::kAvg) words[kExactWords] += terms;
       return;
     }
     case Function::kWavg: {
       const std::span<const double> values = batch.AsFloats(column.x);
       const std::span<const double> weights = batch.AsFloats(column.weight);
-      for (size_t i = 0; i < rows; ++i) {
+      ExactRun products, sum;
+      for (size_t i = begin; i < end; ++i) {
         if (!InRange(values[i]) || !InRange(weights[i]) || !InRange(values[i] * weights[i]))
           continue;
-        uint64_t* const words = row_records_[i] + column.word;
-        AddExactProduct(values[i], weights[i], words);
-        AddExact(weights[i], words + kExactWords);
+        products.AddProduct(values[i], weights[i]);
+        sum.Add(weights[i]);
       }
+      products.AddTo(words);
+      sum.AddTo(words + kExactWords);
       return;
     }
-    case Function::kTwavg: {
-      const std::span<const double> values = batch.AsFloats(column.x);
-      for (size_t i = 0; i < rows; ++i) {
-        if ((row_flags_[i] & kIsLast) == 0) continue;
-        row_records_[i][column.word + kExactWords + 1] = std::bit_cast<uint64_t>(values[i]);
-      }
+    case Function::kTwavg:
+      if (!is_last) return;
+      words[kExactWords + 1] = std::bit_cast<uint64_t>(batch.AsFloats(column.x)[end - 1]);
       return;
-    }
     default:
-      return column.floating ? TakeValues(column, batch.floats(column.x))
-                             : TakeValues(column, batch.longs(column.x));
+      if (column.floating) {
+        return TakeValues(column.function, batch.floats(column.x).subspan(begin, rows), is_first,
+                          is_last, words[0]);
+      }
+      return TakeValues(column.function, batch.longs(column.x).subspan(begin, rows), is_first,
+                        is_last, words[0]);
   }
 }
 
-void Bars::AddOver(BarRecord record, const Column& column, double value, int64_t ns,
+// ---- means over time
+
+void Bars::AddOver(BarRecord record, const BarColumn& column, double value, int64_t ns,
                    bool take_out) {
   if (record == nullptr || ns == 0 || !InRangeByTime(value)) return;
   AddExactOverTime(value, ns, take_out, record + column.word);
@@ -302,16 +242,21 @@ void Bars::AddOver(BarRecord record, const Column& column, double value, int64_t
   Touch(record);
 }
 
+void Bars::TakeHeld(size_t number, BarRecord record, const HeldSum& held) {
+  uint64_t* const words = record + layout_.columns()[time_columns_[number]].word;
+  AddSum(held.integral, words);
+  words[kExactWords] += static_cast<uint64_t>(held.over_ns);
+}
+
 // The line changed from the row's time to the next step's. What lies between in other bars, that
 // have no row, is nobody's.
-void Bars::TakeChange(size_t number, size_t row, int64_t time_ns, double value,
+void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
                       const StepHistory::Change& change) {
-  BarRecord const record = row_records_[row];
-  if (change.forgotten || record == nowhere_.data()) return;
-  const Column& column = columns_[time_columns_[number]];
+  if (change.forgotten) return;
+  const BarColumn& column = layout_.columns()[time_columns_[number]];
   const auto slot = static_cast<uint32_t>(record[kSlot]);
   const auto begin_ns = static_cast<int64_t>(record[kBegin]);
-  const int64_t bar_end_ns = begin_ns + spec_.width_ns;
+  const int64_t bar_end_ns = begin_ns + width_ns_;
   const bool has_earlier = change.before && change.before->time_ns >= begin_ns;
   const bool has_later = change.after && change.after->time_ns < bar_end_ns;
   if (change.before && !change.replaced) {
@@ -324,7 +269,7 @@ void Bars::TakeChange(size_t number, size_t row, int64_t time_ns, double value,
     }
     if (!has_earlier && !change.after) {
       // Nor did anybody know yet that it holds to the end of its own bar.
-      const int64_t before_end_ns = BeginOf(before_ns) + spec_.width_ns;
+      const int64_t before_end_ns = BeginOf(before_ns) + width_ns_;
       AddOver(Find(slot, before_ns), column, held, before_end_ns - before_ns, false);
     }
   }
@@ -342,53 +287,24 @@ void Bars::TakeChange(size_t number, size_t row, int64_t time_ns, double value,
   AddOver(next, column, value, reach_ns, false);
 }
 
-uint64_t Bars::Result(const Column& column, const uint64_t* record) const {
-  const uint64_t* const words = record + column.word;
-  switch (column.function) {
-    case Function::kCount:
-      return record[kRows];
-    case Function::kSum:
-      return column.floating ? FloatBits(ReadExact(words)) : words[0];
-    case Function::kAvg:
-      return FloatBits(ReadExact(words) / static_cast<double>(words[kExactWords]));
-    case Function::kWavg:
-      return FloatBits(ReadExact(words) / ReadExact(words + kExactWords));
-    case Function::kTwavg:
-      if (words[kExactWords] == 0) return FloatBits(std::bit_cast<double>(words[kExactWords + 1]));
-      return FloatBits(ReadExact(words) / static_cast<double>(words[kExactWords]));
-    default:
-      return column.floating ? NarrowFloat(std::bit_cast<double>(words[0]), column.type)
-                             : Narrow(static_cast<int64_t>(words[0]), column.type);
-  }
-}
+// ---- publishing
 
-void Bars::ReadRow(const uint64_t* record, uint64_t* row) const {
-  *row++ = record[kNewest];
-  for (const Column& column : columns_) *row++ = Result(column, record);
-}
-
-// Of the published bytes: what is above a column's width does not count.
-uint64_t Bars::HashOf(std::span<const uint64_t> row) const {
-  uint64_t hash = 0x243f6a8885a308d3;
-  for (size_t i = 0; i < row.size(); ++i) {
-    const size_t bits = 8 * WidthOf(schema_.columns[i + kKeyColumns].type);
-    hash = Mix(hash, bits < 64 ? row[i] & ((uint64_t{1} << bits) - 1) : row[i]);
-  }
-  return hash == kNothingPublished ? 1 : hash;
-}
-
-size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBuffer& columns,
-                             std::vector<BarRecord>& records) {
-  const size_t stride = schema_.columns.size() - kKeyColumns;
-  const size_t first_record = records.size();
+// Into outgoing_ and `records`: rows that differ from what was published of them.
+void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records) {
+  const size_t stride = layout_.row_words();
+  const size_t end_record = records.size() + rows_max;
   outgoing_.clear();
-  while (has_changes() && records.size() - first_record < rows_max) {
+  while (has_changes() && records.size() < end_record) {
+    if (next_changed_ + kRecordsAhead < changed_.size()) {
+      const uint64_t* const ahead = changed_[next_changed_ + kRecordsAhead];
+      for (size_t word = 0; word < store_.words(); word += 8) __builtin_prefetch(ahead + word, 1);
+    }
     BarRecord const record = changed_[next_changed_++];
     record[kSlot] &= ~kChangedFlag;
     const size_t at = outgoing_.size();
     outgoing_.resize(at + stride);
-    ReadRow(record, outgoing_.data() + at);
-    const uint64_t hash = HashOf(std::span(outgoing_).subspan(at));
+    layout_.ReadRow(record, outgoing_.data() + at);
+    const uint64_t hash = layout_.HashOf(std::span(outgoing_).subspan(at));
     if (hash == record[kPublished]) {
       outgoing_.resize(at);
       continue;
@@ -400,21 +316,17 @@ size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBu
     changed_.erase(changed_.begin(), changed_.begin() + static_cast<ptrdiff_t>(next_changed_));
     next_changed_ = 0;
   }
-  const std::span<const BarRecord> rows = std::span(records).subspan(first_record);
-  if (rows.empty()) return 0;
-  // A message that grows is moved from block to block, each of fresh memory; one of about the size
-  // of the last finds that one's (base/block_cache.h).
-  columns.reserve(columns.size() + RowBytes(schema_) * rows.size());
-  columns.AppendLittle(static_cast<int8_t>(Type::kList));
-  columns.AppendLittle(uint8_t{0});
-  columns.AppendLittle(static_cast<int32_t>(schema_.columns.size()));
+}
+
+void Bars::AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbols,
+                      ByteBuffer& columns) const {
   AppendVectorHeader(Type::kSymbol, rows.size(), columns);
   for (BarRecord const record : rows) {
     const auto slot = static_cast<uint32_t>(record[kSlot]);
     if (slot > 0) columns.Append(symbols.NameOf(static_cast<SymbolId>(slot - 1)));
     columns.AppendLittle(uint8_t{0});
   }
-  const Type key = schema_.columns[1].type;
+  const Type key = schema().columns[1].type;
   AppendVectorHeader(key, rows.size(), columns);
   for (BarRecord const record : rows) {
     const auto begin_ns = static_cast<int64_t>(record[kBegin]);
@@ -424,9 +336,22 @@ size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBu
       columns.AppendLittle(begin_ns);
     }
   }
-  for (size_t i = 0; i < stride; ++i) {
-    AppendWords(schema_.columns[i + kKeyColumns].type, std::span(outgoing_).subspan(i), stride,
-                rows.size(), columns);
+}
+
+size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBuffer& columns,
+                             std::vector<BarRecord>& records) {
+  const size_t first_record = records.size();
+  ReadChangedRows(rows_max, records);
+  const std::span<const BarRecord> rows = std::span(records).subspan(first_record);
+  if (rows.empty()) return 0;
+  columns.reserve(columns.size() + rows.size() * 80);
+  columns.AppendLittle(static_cast<int8_t>(Type::kList));
+  columns.AppendLittle(uint8_t{0});
+  columns.AppendLittle(static_cast<int32_t>(schema().columns.size()));
+  AppendKeys(rows, symbols, columns);
+  for (size_t i = 0; i < layout_.row_words(); ++i) {
+    AppendWords(schema().columns[i + kBarKeyColumns].type, std::span(outgoing_).subspan(i),
+                layout_.row_words(), rows.size(), columns);
   }
   return rows.size();
 }
@@ -439,23 +364,23 @@ void Bars::PublishAgain(std::span<const BarRecord> records) {
 }
 
 void Bars::OnLogged(const BatchView& rows, std::span<const SymbolId> symbols) {
-  const size_t stride = schema_.columns.size() - kKeyColumns;
-  std::vector<uint64_t> row(stride);
+  std::vector<uint64_t> row(layout_.row_words());
   for (size_t i = 0; i < rows.rows; ++i) {
     const uint32_t slot = TickBatch::SlotOf(symbols[i]);
     const std::byte* const key = rows.columns[1].data.data();
-    const int64_t begin_ns = schema_.columns[1].type == Type::kDate
+    const int64_t begin_ns = schema().columns[1].type == Type::kDate
                                  ? LoadLittle<int32_t>(key + i * sizeof(int32_t)) * kNsPerDay
                                  : LoadLittle<int64_t>(key + i * sizeof(int64_t));
     if (slot >= intervals_.size()) continue;
     BarRecord const record = Find(slot, begin_ns);
     if (record == nullptr) continue;
-    for (size_t column = 0; column < stride; ++column) {
-      const size_t width = WidthOf(schema_.columns[column + kKeyColumns].type);
+    for (size_t column = 0; column < row.size(); ++column) {
+      const size_t width = WidthOf(schema().columns[column + kBarKeyColumns].type);
       row[column] = 0;
-      std::memcpy(&row[column], rows.columns[column + kKeyColumns].data.data() + i * width, width);
+      std::memcpy(&row[column], rows.columns[column + kBarKeyColumns].data.data() + i * width,
+                  width);
     }
-    record[kPublished] = HashOf(row);
+    record[kPublished] = layout_.HashOf(row);
   }
 }
 
@@ -468,7 +393,7 @@ void Bars::Clear() {
 }
 
 size_t Bars::index_bytes() const {
-  size_t bytes = current_.capacity() * sizeof(Current) + changed_.capacity() * sizeof(BarRecord) +
+  size_t bytes = (current_.capacity() + changed_.capacity()) * sizeof(BarRecord) +
                  intervals_.capacity() * sizeof(std::vector<Interval>);
   for (const std::vector<Interval>& of_symbol : intervals_) {
     bytes += of_symbol.capacity() * sizeof(Interval);

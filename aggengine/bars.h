@@ -1,23 +1,12 @@
 #pragma once
 
-// The running bars of one BarSpec: a record for each symbol and interval that has a row, from which
-// the published row is read at any time.
+// The running bars of one BarSpec: a record (bar_record.h) for each symbol and interval that has a
+// row, and which of them changed since they were published.
 //
-//   record   | begin | slot, flags | published | newest | first | rows | aggregates ...     64-bit
-//   words
-//                                     hash       time     time
-//
-//   aggregate      words
-//   first last     the value of the row that is first, last by (time, arrival)
-//   min max        the value; null until there is one
-//   sum            a long that wraps as q's, or an exact sum
-//   avg            exact sum, how many
-//   wavg           exact sum of w*x, exact sum of w
-//   twavg          exact integral over time, ns that it is over, the last row's value
-//
-// A batch is taken column by column: for every row its record, then for each aggregate one loop
-// over the rows. The record of a row is that of the symbol's last interval, nearly always: two
-// compares. A row that is late finds its own among the symbol's by a binary search.
+// Rows are taken in runs: rows of one symbol, in the order of time, in one interval (bar_source.h
+// cuts them). A run is one look-up of its record, nearly always that of the symbol's last interval,
+// and one pass over each operand, with what gathers in registers. A late row is a run of its own,
+// and finds its record among the symbol's by a binary search.
 //
 // Threads: one owner.
 
@@ -27,6 +16,8 @@
 #include <vector>
 
 #include "aggengine/aggregate.h"
+#include "aggengine/bar_record.h"
+#include "aggengine/held_sum.h"
 #include "aggengine/record_store.h"
 #include "aggengine/step_history.h"
 #include "aggengine/tick_batch.h"
@@ -38,8 +29,8 @@
 
 namespace tickstack::aggengine {
 
-// A record that was handed out with a row, for when nobody can say whether the row arrived.
-using BarRecord = uint64_t*;
+// Places of a batch: of one symbol, in the order of time, in one interval.
+using TickRun = SymbolGroups::Group;
 
 class Bars {
  public:
@@ -47,16 +38,45 @@ class Bars {
   // tier outlives this.
   Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier);
 
-  const Schema& schema() const { return schema_; }  // Of what is published.
+  const Schema& schema() const { return layout_.schema(); }  // Of what is published.
   // The operands of means over time, each with a history of its own; the histories are the
   // source's, shared by its bars.
   std::span<const size_t> time_operands() const { return time_operands_; }
 
-  // Takes a batch, but for means over time. Returns the rows for which the tier had no room.
-  size_t Take(TickBatch& batch);
-  // Then for each row in turn, what it did to the history of time_operands()[number].
-  void TakeChange(size_t number, size_t row, int64_t time_ns, double value,
+  // A batch begins: a tier that was full is asked again, once, and there are so many symbols.
+  void BeginBatch(size_t symbol_slots);
+  // The record of the symbol's last interval; Has says of another one's that it has no time.
+  BarRecord Current(uint32_t slot) const { return current_[slot]; }
+  // The record of the symbol's interval that has this time; nullptr: the tier is full.
+  BarRecord RecordAt(uint32_t slot, int64_t time_ns) {
+    BarRecord const current = current_[slot];
+    return Has(current, time_ns) ? current : FindOrMake(slot, time_ns);
+  }
+  bool Has(const uint64_t* record, int64_t time_ns) const {
+    return static_cast<uint64_t>(time_ns) - record[kBegin] < static_cast<uint64_t>(width_ns_);
+  }
+  int64_t EndOf(const uint64_t* record) const {
+    return static_cast<int64_t>(record[kBegin]) + width_ns_;
+  }
+  // Takes a run of the record's rows, but for means over time.
+  void TakeRun(BarRecord record, TickBatch& batch, const TickRun& run);
+  // The same for many, each of a symbol of its own whose record has rows, none newer than the
+  // run's: aggregate by aggregate, so that a processor looks up several records at a time.
+  void TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
+                std::span<const TickRun> runs);
+  // Then what a row did to the history of time_operands()[number]; the record is the row's.
+  void TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
                   const StepHistory::Change& change);
+  // Or what a run of rows did that are the newest of their symbol and all in this record: values
+  // that held from one to the next.
+  void TakeHeld(size_t number, BarRecord record, const HeldSum& held);
+
+  // Asks for the memory that a symbol's next run touches: first what finds its record, then that.
+  void PrefetchFinder(uint32_t slot) const { __builtin_prefetch(&current_[slot]); }
+  void PrefetchRecord(uint32_t slot) const {
+    const uint64_t* const record = current_[slot];
+    for (size_t word = 0; word < store_.words(); word += 8) __builtin_prefetch(record + word, 1);
+  }
 
   // Rows that differ, or may, from what was last published.
   bool has_changes() const { return next_changed_ < changed_.size(); }
@@ -78,56 +98,35 @@ class Bars {
   size_t index_bytes() const;                      // and of DRAM for what finds the records.
 
  private:
-  struct Column {
-    Function function;
-    Type type;      // Of the published column.
-    bool floating;  // The operand is.
-    uint32_t word;  // Of the record.
-    size_t x = 0;   // Operands of the batch.
-    size_t weight = 0;
-  };
   struct Interval {
     int64_t begin_ns;
     BarRecord record;
   };
-  struct Current {
-    int64_t begin_ns = INT64_MAX;  // Nothing is in it.
-    int64_t end_ns = INT64_MIN;
-    BarRecord record = nullptr;
-  };
-  enum Word : uint32_t { kBegin, kSlot, kPublished, kNewest, kFirst, kRows, kAggregates };
 
-  uint32_t Plan(TickBatch& batch);
   int64_t BeginOf(int64_t time_ns) const;
   BarRecord FindOrMake(uint32_t slot, int64_t time_ns);
   BarRecord Find(uint32_t slot, int64_t time_ns) const;
-  void Reset(BarRecord record, int64_t begin_ns, uint32_t slot) const;
   void Touch(BarRecord record);
-  void TakeColumn(const Column& column, TickBatch& batch);
-  template <typename T>
-  void TakeValues(const Column& column, std::span<const T> values);
-  void AddOver(BarRecord record, const Column& column, double value, int64_t ns, bool take_out);
-  uint64_t Result(const Column& column, const uint64_t* record) const;
-  void ReadRow(const uint64_t* record, uint64_t* row) const;
-  uint64_t HashOf(std::span<const uint64_t> row) const;
+  static void TakeColumn(const BarColumn& column, BarRecord record, TickBatch& batch,
+                         const TickRun& run, bool is_first, bool is_last);
+  void AddOver(BarRecord record, const BarColumn& column, double value, int64_t ns, bool take_out);
+  void ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records);
+  void AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbols,
+                  ByteBuffer& columns) const;
 
-  const BarSpec spec_;
-  const Schema schema_;
-  std::vector<Column> columns_;  // schema_.columns from the fourth on.
+  const BarLayout layout_;
+  const int64_t width_ns_;
   std::vector<size_t> time_operands_;
-  std::vector<size_t> time_columns_;  // columns_ by number of time_operands_.
+  std::vector<size_t> time_columns_;  // Of the layout's, by number of time_operands_.
   RecordStore store_;
-  std::vector<uint64_t> nowhere_;  // The record of rows that are in no bar.
+  std::vector<uint64_t> no_record_;  // Of symbols without one: begins when no time is.
 
-  std::vector<Current> current_;                  // By symbol slot.
+  std::vector<BarRecord> current_;                // By symbol slot: its last interval's.
   std::vector<std::vector<Interval>> intervals_;  // By symbol slot, in the order of time.
   std::vector<BarRecord> changed_;                // In the order of their first change.
   size_t next_changed_ = 0;                       // Those before it were taken.
 
-  // The batch in progress: by row.
-  std::vector<BarRecord> row_records_;
-  std::vector<uint8_t> row_flags_;
-  // Rows to be published: schema_.columns.size() - 2 words each, from `time` on.
+  // Rows to be published: row_words() words each.
   std::vector<uint64_t> outgoing_;
 };
 

@@ -11,8 +11,6 @@
 namespace tickstack::aggengine {
 namespace {
 
-constexpr size_t kAhead = 8;  // Rows, for memory that is asked for ahead.
-
 void AppendSymbol(std::string_view name, ByteBuffer& out) {
   out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
   out.Append(name);
@@ -38,23 +36,6 @@ const Schema* FindSchema(std::span<const Schema> schemas, std::string_view table
 }
 
 }  // namespace
-
-// One table that bars are made of.
-struct Engine::Source {
-  Source(const Schema& of, SymbolTable* symbols) : schema(of), batch(schema, symbols) {}
-
-  const Schema schema;
-  TickBatch batch;
-  std::vector<std::unique_ptr<Bars>> bars;
-  // A history of each operand that has a mean over time, and which bars read it.
-  struct TimedOperand {
-    size_t operand;
-    std::unique_ptr<StepHistory> history;
-    std::vector<std::pair<Bars*, size_t>> readers;  // And the operand's number there.
-  };
-  std::vector<TimedOperand> timed;
-  std::vector<int64_t> newest_ns;  // By symbol slot.
-};
 
 Engine::Engine(EngineOptions options, mem::Tier* tier, const Clock* clock)
     : options_(std::move(options)), tier_(tier), clock_(clock) {}
@@ -100,24 +81,12 @@ bool Engine::MakeBars(const BarSpec& spec, std::span<const Schema> schemas) {
         spec.name, FormatSchema(*expected), to == nullptr ? "none" : FormatSchema(*to));
     return false;
   }
-  Source*& source = source_of_[spec.table];
+  BarSource*& source = source_of_[spec.table];
   if (source == nullptr) {
-    sources_.push_back(std::make_unique<Source>(*from, &symbols_));
+    sources_.push_back(std::make_unique<BarSource>(*from, &symbols_));
     source = sources_.back().get();
   }
-  source->bars.push_back(std::make_unique<Bars>(spec, source->schema, source->batch, tier_));
-  Bars* const bars = source->bars.back().get();
-  bars_of_[spec.name] = bars;
-  for (size_t number = 0; number < bars->time_operands().size(); ++number) {
-    const size_t operand = bars->time_operands()[number];
-    auto timed = std::find_if(source->timed.begin(), source->timed.end(),
-                              [&](const auto& t) { return t.operand == operand; });
-    if (timed == source->timed.end()) {
-      source->timed.push_back({operand, std::make_unique<StepHistory>(tier_, HistoryBudget()), {}});
-      timed = source->timed.end() - 1;
-    }
-    timed->readers.emplace_back(bars, number);
-  }
+  bars_of_[spec.name] = source->AddBars(spec, tier_, HistoryBudget());
   return true;
 }
 
@@ -149,11 +118,7 @@ void Engine::OnSchemas(std::span<const Schema> schemas) {
 }
 
 void Engine::StartOver() {
-  for (const std::unique_ptr<Source>& source : sources_) {
-    for (const std::unique_ptr<Bars>& bars : source->bars) bars->Clear();
-    for (Source::TimedOperand& timed : source->timed) timed.history->Clear();
-    source->newest_ns.clear();
-  }
+  for (const std::unique_ptr<BarSource>& source : sources_) source->Clear();
   for (Unanswered& sent : unanswered_) sent.records.clear();
   position_.Reset();
   log_ = {};
@@ -205,7 +170,7 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
   const std::string_view table = wire::PeekUpdTable(body).value_or(std::string_view());
   const auto from = source_of_.find(table);
   const auto own = bars_of_.find(table);
-  const Schema* const schema = from != source_of_.end() ? &from->second->schema
+  const Schema* const schema = from != source_of_.end() ? &from->second->schema()
                                : own != bars_of_.end()  ? &own->second->schema()
                                                         : nullptr;
   wire::UpdView upd;
@@ -234,67 +199,29 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
     if (origin == Origin::kLog) TakeOwnRows(*own->second, *batch);
     return true;
   }
-  Source& source = *from->second;
-  if (const absl::Status loaded = source.batch.Load(*batch); !loaded.ok()) {
-    Refuse(upd.table, loaded);
+  if (const absl::Status taken = TakeRows(*from->second, *batch); !taken.ok()) {
+    Refuse(upd.table, taken);
     return true;
   }
-  TakeRows(source);
-  counters_.rows_in += batch->rows;
   if (origin == Origin::kLog) counters_.rows_replayed += batch->rows;
   return true;
 }
 
-void Engine::TakeRows(Source& source) {
-  TickBatch& batch = source.batch;
-  if (source.newest_ns.size() < batch.symbol_slots()) {
-    source.newest_ns.resize(batch.symbol_slots(), INT64_MIN);
+absl::Status Engine::TakeRows(BarSource& source, const BatchView& batch) {
+  BarSource::Taken taken;
+  TS_RETURN_IF_ERROR(source.Take(batch, &taken));
+  counters_.rows_in += batch.rows;
+  counters_.rows_without_time += taken.without_time;
+  counters_.rows_late += taken.late;
+  counters_.rows_refused += taken.refused;
+  counters_.rows_forgotten += taken.forgotten;
+  newest_ns_ = std::max(newest_ns_, taken.newest_ns);
+  if (taken.refused == 0) return absl::OkStatus();
+  if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
+    LogError("bars lack rows, their tier is full table={} rows={} withheld={}",
+             source.schema().table, taken.refused, *withheld);
   }
-  int64_t newest_ns = newest_ns_;
-  for (size_t i = 0; i < batch.rows(); ++i) {
-    const int64_t time_ns = batch.times()[i];
-    int64_t& of_symbol = source.newest_ns[batch.symbols()[i]];
-    if (time_ns == TickBatch::kNoTime) {
-      ++counters_.rows_without_time;
-    } else if (time_ns < of_symbol) {
-      ++counters_.rows_late;
-    } else {
-      of_symbol = time_ns;
-      newest_ns = std::max(newest_ns, time_ns);
-    }
-  }
-  newest_ns_ = newest_ns;
-  size_t refused = 0;
-  for (const std::unique_ptr<Bars>& bars : source.bars) refused += bars->Take(batch);
-  if (refused > 0) {
-    counters_.rows_refused += refused;
-    if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
-      LogError("bars lack rows, their tier is full table={} rows={} withheld={}",
-               source.schema.table, refused, *withheld);
-    }
-  }
-  TakeHistories(source);
-}
-
-void Engine::TakeHistories(Source& source) {
-  TickBatch& batch = source.batch;
-  for (Source::TimedOperand& timed : source.timed) {
-    const std::span<const double> values = batch.AsFloats(timed.operand);
-    const std::span<const uint32_t> slots = batch.symbols();
-    for (size_t i = 0; i < batch.rows(); ++i) {
-      // Lines are in no order, and each is in two places: both on their way while others are done.
-      if (i + 2 * kAhead < slots.size()) timed.history->PrefetchLine(slots[i + 2 * kAhead]);
-      if (i + kAhead < slots.size()) timed.history->PrefetchEnd(slots[i + kAhead]);
-      const int64_t time_ns = batch.times()[i];
-      if (time_ns == TickBatch::kNoTime) continue;
-      const StepHistory::Change change =
-          timed.history->Insert(batch.symbols()[i], time_ns, values[i]);
-      counters_.rows_forgotten += change.forgotten ? 1 : 0;
-      for (const auto& [bars, number] : timed.readers) {
-        bars->TakeChange(number, i, time_ns, values[i], change);
-      }
-    }
-  }
+  return absl::OkStatus();
 }
 
 void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
@@ -319,8 +246,8 @@ bool Engine::has_changes() const {
 std::optional<ByteBuffer> Engine::NextMessage() {
   if (unanswered_.size() >= kUnansweredMax) return std::nullopt;
   std::vector<Bars*> all;
-  for (const std::unique_ptr<Source>& source : sources_) {
-    for (const std::unique_ptr<Bars>& bars : source->bars) all.push_back(bars.get());
+  for (const std::unique_ptr<BarSource>& source : sources_) {
+    for (const std::unique_ptr<Bars>& bars : source->bars()) all.push_back(bars.get());
   }
   for (size_t turns = 0; turns < all.size(); ++turns) {
     Bars* const bars = all[next_bars_++ % all.size()];
@@ -373,25 +300,6 @@ void Engine::OnLinkLost() {
 
 // ---- what it says of itself
 
-size_t Engine::StateBytes() const {
-  size_t bytes = 0;
-  for (const std::unique_ptr<Source>& source : sources_) {
-    for (const std::unique_ptr<Bars>& bars : source->bars) bytes += bars->bytes();
-    for (const Source::TimedOperand& timed : source->timed) bytes += timed.history->bytes();
-  }
-  return bytes;
-}
-
-size_t Engine::IndexBytes() const {
-  size_t bytes = 0;
-  for (const std::unique_ptr<Source>& source : sources_) {
-    for (const std::unique_ptr<Bars>& bars : source->bars) bytes += bars->index_bytes();
-    for (const Source::TimedOperand& timed : source->timed) bytes += timed.history->index_bytes();
-    bytes += source->newest_ns.capacity() * sizeof(int64_t);
-  }
-  return bytes;
-}
-
 Value Engine::Stats() const {
   SymbolVector names;
   std::vector<int64_t> values;
@@ -399,13 +307,15 @@ Value Engine::Stats() const {
     names.push_back(name);
     values.push_back(static_cast<int64_t>(value));
   };
-  size_t bars = 0, waiting = 0, history = 0;
+  size_t bars = 0, waiting = 0, state = 0, history = 0, index = 0;
   for (const auto& [name, of] : bars_of_) {
     bars += of->records();
     waiting += of->changed_rows();
   }
-  for (const std::unique_ptr<Source>& source : sources_) {
-    for (const Source::TimedOperand& timed : source->timed) history += timed.history->bytes();
+  for (const std::unique_ptr<BarSource>& source : sources_) {
+    state += source->bytes();
+    history += source->history_bytes();
+    index += source->index_bytes();
   }
   add("live", subscription_.live.load(std::memory_order_relaxed));
   add("connected", subscription_.connected.load(std::memory_order_relaxed));
@@ -428,9 +338,10 @@ Value Engine::Stats() const {
   add("rows_waiting", waiting);
   add("days_ended", counters_.days_ended);
   add("bars", bars);
-  add("state_bytes", StateBytes());
+  add("state_bytes", state);
+  add("state_resident_bytes", tier_->ResidentBytes());
   add("history_bytes", history);
-  add("state_index_bytes", IndexBytes());
+  add("state_index_bytes", index);
   add("lag_ns", static_cast<uint64_t>(lag_ns_.value_or(kNullLong)));
   add("lag_ns_max", static_cast<uint64_t>(lag_ns_max_.value_or(kNullLong)));
   return Value::Dict(Value::Symbols(std::move(names)),

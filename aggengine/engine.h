@@ -4,9 +4,9 @@
 // are to be published. No sockets, no clock of its own: wire/subscriber.h drives it from the wire
 // and the log, aggengine_service.h takes its messages.
 //
-//   upd of a source -> TickBatch -> every Bars of the source, its histories -> changed rows
-//                                                                                   |
-//   log: rows of bars that were published -> need not be published again            v
+//   upd of a source -> BarSource: every Bars of it, its histories -> changed rows
+//                                                                      |
+//   log: rows of bars that were published -> need not be published again      v
 //   NextMessage: (`.u.upd; `trade_minute; columns), sync: its answer says that it is logged
 //
 // At any moment the bars are those of one pass over the rows that have come, in the order of their
@@ -27,9 +27,8 @@
 #include <vector>
 
 #include "aggengine/aggregate.h"
+#include "aggengine/bar_source.h"
 #include "aggengine/bars.h"
-#include "aggengine/step_history.h"
-#include "aggengine/tick_batch.h"
 #include "base/byte_buffer.h"
 #include "base/logging.h"
 #include "base/string_map.h"
@@ -118,7 +117,8 @@ class Engine final : public wire::SubscribedState {
   //   every EngineCounters     by its name
   //   bars                     records; history_rows and bytes likewise
   //   rows_waiting, messages_unanswered
-  //   state_bytes              of the tier; state_index_bytes: of DRAM, what finds them
+  //   state_bytes              of the tier, whose touched DRAM is state_resident_bytes;
+  //                            state_index_bytes: of DRAM, what finds them
   //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
   //                            last and the slowest message; null for days that are replayed,
   //                            and for times of day
@@ -126,7 +126,6 @@ class Engine final : public wire::SubscribedState {
   const EngineCounters& counters() const { return counters_; }
 
  private:
-  struct Source;
   struct Unanswered {
     Bars* bars;
     std::vector<BarRecord> records;
@@ -137,25 +136,22 @@ class Engine final : public wire::SubscribedState {
     if (progress_) progress_();
   }
   bool TakeUpd(std::span<const std::byte> body, Origin origin);
-  void TakeRows(Source& source);
-  void TakeHistories(Source& source);
+  absl::Status TakeRows(BarSource& source, const BatchView& batch);
   void TakeOwnRows(Bars& bars, const BatchView& batch);
   bool MakeBars(const BarSpec& spec, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why);
   void RecordLag();
-  size_t StateBytes() const;
-  size_t IndexBytes() const;
   size_t HistoryBudget() const;
 
   const EngineOptions options_;
   mem::Tier* const tier_;
   const Clock* const clock_;
   SymbolTable symbols_;
-  std::vector<std::unique_ptr<Source>> sources_;
-  StringMap<Source*> source_of_;  // By table.
-  StringMap<Bars*> bars_of_;      // By table of bars.
-  std::vector<Schema> known_;     // As they were announced when all this was made.
-  size_t next_bars_ = 0;          // Whose changes are published next: all get their turn.
+  std::vector<std::unique_ptr<BarSource>> sources_;
+  StringMap<BarSource*> source_of_;  // By table.
+  StringMap<Bars*> bars_of_;         // By table of bars.
+  std::vector<Schema> known_;        // As they were announced when all this was made.
+  size_t next_bars_ = 0;             // Whose changes are published next: all get their turn.
 
   wire::Position position_;
   wire::LogIdentity log_;

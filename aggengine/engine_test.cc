@@ -127,7 +127,7 @@ struct Day {
   std::vector<std::pair<std::string, Tick>> ticks;  // By table, in the order of arrival.
 };
 
-Day RandomDay(std::mt19937_64& rng, size_t ticks) {
+Day RandomDay(std::mt19937_64& rng, size_t ticks, uint64_t late_one_in = 4) {
   const auto below = [&rng](uint64_t n) { return static_cast<int64_t>(rng() % n); };
   constexpr std::string_view kNames[] = {"A", "BB", "CCC", ""};
   const int64_t begin_ns = (below(4) == 0 ? -1 : 1) * (1 + below(5000)) * kNsPerDay;
@@ -138,7 +138,7 @@ Day RandomDay(std::mt19937_64& rng, size_t ticks) {
   for (size_t i = 0; i < ticks; ++i) {
     now_ns += below(20) == 0 ? below(400) * kNsPerSecond : below(2) * grain_ns;
     Tick tick;
-    tick.time_ns = below(4) == 0
+    tick.time_ns = below(late_one_in) == 0
                        ? now_ns - below(static_cast<uint64_t>(late_ns)) / grain_ns * grain_ns
                        : now_ns;
     if (below(200) == 0) tick.time_ns = below(2) == 0 ? kNullLong : kInfinityLong;
@@ -280,6 +280,26 @@ TEST_F(EngineTest, BarsAreThoseOfOnePassOverTheDay) {
     }
     EXPECT_EQ(engine->counters().rows_refused, 0u);
     EXPECT_EQ(engine->counters().rows_forgotten, 0u);
+  }
+}
+
+// Goal: long runs of a symbol's rows, over ends of intervals, with ties and few late ones among
+// them, make the same bars. Method: as above, in batches that have hundreds of rows of one table.
+TEST_F(EngineTest, LongRunsMakeTheSameBars) {
+  const std::vector<BarSpec> specs = AllBars();
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 rng(seed);
+    Day day = RandomDay(rng, 3000, 40 + seed * 20);
+    for (auto& [table, tick] : day.ticks) table = seed % 2 == 0 ? "trade" : "quote";
+    Plant plant(specs);
+    std::unique_ptr<Engine> engine = Make(specs, plant);
+    for (const auto& [table, ticks] : Batches(day, 1000, rng)) {
+      Live(*engine, plant, Upd(table, ticks));
+      if (rng() % 2 == 0) PublishAll(*engine, plant);
+    }
+    PublishAll(*engine, plant);
+    ASSERT_EQ(plant.bars, BarsByDefinition(specs, day.ticks));
   }
 }
 

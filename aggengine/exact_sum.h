@@ -67,6 +67,18 @@ inline void AddScaled(unsigned __int128 magnitude, int exponent, bool negative, 
   }
 }
 
+// A value that is to be multiplied by ns. Cut before it is multiplied: what two parts of an
+// interval add is what the whole would.
+inline Parts SplitOverTime(double value) {
+  Parts x = Split(value);
+  const int cut = -kFractionBits - x.exponent;
+  if (cut > 0) {
+    x.mantissa = cut < 64 ? x.mantissa >> cut : 0;
+    x.exponent = -kFractionBits;
+  }
+  return x;
+}
+
 }  // namespace internal
 
 // Whether a term is added: not null, and below 2^80. Of a value that is weighed by ns: below 2^60.
@@ -88,15 +100,19 @@ inline void AddExactProduct(double a, double b, uint64_t* sum) {
 // Adds value * ns, or takes it out. `value` is InRangeByTime and ns below 2^47, about a day and a
 // half: the same value and ns always give the same term.
 inline void AddExactOverTime(double value, int64_t ns, bool take_out, uint64_t* sum) {
-  internal::Parts x = internal::Split(value);
-  // Cut before it is multiplied: what two parts of an interval add is what the whole would.
-  const int cut = -internal::kFractionBits - x.exponent;
-  if (cut > 0) {
-    x.mantissa = cut < 64 ? x.mantissa >> cut : 0;
-    x.exponent = -internal::kFractionBits;
-  }
+  const internal::Parts x = internal::SplitOverTime(value);
   internal::AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns),
                       x.exponent, x.negative != take_out, sum);
+}
+
+// Adds one sum to another.
+inline void AddSum(const uint64_t* from, uint64_t* sum) {
+  unsigned __int128 carry = 0;
+  for (int i = 0; i < kExactWords; ++i) {
+    carry += static_cast<unsigned __int128>(sum[i]) + from[i];
+    sum[i] = static_cast<uint64_t>(carry);
+    carry >>= 64;
+  }
 }
 
 // The sum as the nearest double.

@@ -1,6 +1,8 @@
 #pragma once
 
 // Records of one size, in memory of a tier: they stay where they are until all are given back.
+// A record that fills whole cache lines but for an eighth gets these for itself: 15 words lie in
+// three lines as often as in two.
 //
 // Threads: one owner.
 
@@ -15,7 +17,8 @@ namespace tickstack::aggengine {
 class RecordStore {
  public:
   // Records of `words` 64-bit words. The tier outlives this.
-  RecordStore(mem::Tier* tier, size_t words) : tier_(tier), words_(words) {}
+  RecordStore(mem::Tier* tier, size_t words)
+      : tier_(tier), words_(words), stride_(StrideOf(words)) {}
   ~RecordStore() { Clear(); }
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
@@ -24,7 +27,7 @@ class RecordStore {
   uint64_t* New() {
     if (left_ == 0 && (full_ || !Grow())) return nullptr;
     uint64_t* const record = next_;
-    next_ += words_;
+    next_ += stride_;
     --left_;
     ++records_;
     return record;
@@ -51,6 +54,11 @@ class RecordStore {
     size_t bytes;
   };
 
+  static constexpr size_t StrideOf(size_t words) {
+    const size_t lines = (words + 7) / 8 * 8;
+    return lines * 8 <= words * 9 ? lines : words;
+  }
+
   bool Grow() {
     const size_t bytes = chunks_.empty()                     ? kFirstBytes
                          : chunks_.back().bytes < kMostBytes ? chunks_.back().bytes * 2
@@ -60,12 +68,13 @@ class RecordStore {
     if (full_) return false;
     chunks_.push_back({*memory, bytes});
     next_ = reinterpret_cast<uint64_t*>(*memory);
-    left_ = bytes / (words_ * sizeof(uint64_t));
+    left_ = bytes / (stride_ * sizeof(uint64_t));
     return true;
   }
 
   mem::Tier* const tier_;
   const size_t words_;
+  const size_t stride_;  // Words from one record to the next.
   std::vector<Chunk> chunks_;
   uint64_t* next_ = nullptr;
   size_t left_ = 0;

@@ -5,6 +5,19 @@
 #include <utility>
 
 namespace tickstack::aggengine {
+namespace {
+
+// Whether none of up to four times, in their order, is the one before it.
+bool AreApart(int64_t before_ns, std::span<const int64_t> times) {
+  const size_t last = times.size() - 1;
+  bool apart = times[0] != before_ns;
+  for (size_t i = 1; i < 4; ++i) {
+    apart &= i > last || times[std::min(i, last)] != times[std::min(i - 1, last)];
+  }
+  return apart;
+}
+
+}  // namespace
 
 StepHistory::Change StepHistory::Insert(uint32_t slot, int64_t time_ns, double value) {
   if (slot >= lines_.size()) lines_.resize(slot + 1);
@@ -31,6 +44,33 @@ StepHistory::Change StepHistory::Insert(uint32_t slot, int64_t time_ns, double v
   Append(line, step);
   OpenEnd(line);
   return change;
+}
+
+Step StepHistory::AppendRun(uint32_t slot, std::span<const int64_t> times,
+                            std::span<const double> values) {
+  Line& line = lines_[slot];
+  const Step before = line.newest;
+  // Most runs have up to four rows, how many cannot be guessed: four are written, of which those
+  // behind the last one are nobody's.
+  const size_t last = times.size() - 1;
+  const bool has_room = line.end - line.next >= 4;
+  if (last < 4 && has_room && AreApart(line.newest.time_ns, times)) {
+    for (size_t i = 0; i < 4; ++i) {
+      line.next[i] = {times[std::min(i, last)], values[std::min(i, last)]};
+    }
+    line.next += times.size();
+    line.newest = {times[last], values[last]};
+    return before;
+  }
+  for (size_t i = 0; i < times.size(); ++i) {
+    if (times[i] == line.newest.time_ns || line.next == line.end) [[unlikely]] {
+      Insert(slot, times[i], values[i]);
+      continue;
+    }
+    line.newest = {times[i], values[i]};
+    *line.next++ = line.newest;
+  }
+  return before;
 }
 
 void StepHistory::CloseEnd(Line& line) {

@@ -27,6 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "mem/tier.h"
@@ -56,8 +57,11 @@ class StepHistory {
   };
   // A row of the symbol in `slot`, which came after all that came before.
   Change Insert(uint32_t slot, int64_t time_ns, double value);
+  // Rows of a symbol that has one, in the order of time, none older than its newest: as Insert for
+  // each of them. Returns the symbol's newest step before.
+  Step AppendRun(uint32_t slot, std::span<const int64_t> times, std::span<const double> values);
 
-  // Asks for the memory that Insert will touch: first the line, some rows later its end.
+  // Asks for the memory that a symbol's next row touches: first its line, then that one's end.
   void PrefetchLine(uint32_t slot) const {
     if (slot < lines_.size()) __builtin_prefetch(&lines_[slot], 1);
   }
@@ -77,7 +81,8 @@ class StepHistory {
     uint32_t count;
     uint32_t capacity;
   };
-  struct Line {
+  // What a row in order touches, but for its step, is one cache line.
+  struct alignas(64) Line {
     std::vector<Block> blocks;  // In the order of time; none is empty.
     Step newest{};
     // Where the last block goes on, and ends; its `count` is only right after CloseEnd.

@@ -1,6 +1,5 @@
 #include "aggengine/tick_batch.h"
 
-#include <cmath>
 #include <limits>
 
 #include "base/byte_buffer.h"
@@ -12,64 +11,62 @@ namespace {
 constexpr double kNullFloat = std::numeric_limits<double>::quiet_NaN();
 
 template <typename T>
-void Widen(const std::byte* bytes, size_t rows, bool has_null, std::vector<int64_t>& out) {
-  out.resize(rows);
-  for (size_t i = 0; i < rows; ++i) {
-    const T value = LoadLittle<T>(bytes + i * sizeof(T));
+void Widen(const std::byte* bytes, std::span<const uint32_t> order, bool has_null,
+           std::vector<int64_t>& out) {
+  out.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) {
+    const T value = LoadLittle<T>(bytes + order[i] * sizeof(T));
     out[i] = has_null && value == std::numeric_limits<T>::min() ? kNullLong
                                                                 : static_cast<int64_t>(value);
   }
 }
 
 template <typename T>
-void WidenFloats(const std::byte* bytes, size_t rows, std::vector<double>& out) {
-  out.resize(rows);
+void WidenFloats(const std::byte* bytes, std::span<const uint32_t> order,
+                 std::vector<double>& out) {
+  out.resize(order.size());
   // Plus 0 makes a -0 a 0: the order in which equal numbers come must not show.
-  for (size_t i = 0; i < rows; ++i) {
-    out[i] = static_cast<double>(LoadLittle<T>(bytes + i * sizeof(T))) + 0.0;
+  for (size_t i = 0; i < order.size(); ++i) {
+    out[i] = static_cast<double>(LoadLittle<T>(bytes + order[i] * sizeof(T))) + 0.0;
   }
 }
 
-void LoadLongs(const ColumnView& column, std::vector<int64_t>& out) {
+void WidenLongs(const ColumnView& column, std::span<const uint32_t> order,
+                std::vector<int64_t>& out) {
   const std::byte* const bytes = column.data.data();
   switch (WidthOf(column.type)) {
     case 1:
-      return Widen<uint8_t>(bytes, column.rows, false, out);
+      return Widen<uint8_t>(bytes, order, false, out);
     case 2:
-      return Widen<int16_t>(bytes, column.rows, true, out);
+      return Widen<int16_t>(bytes, order, true, out);
     case 4:
-      return Widen<int32_t>(bytes, column.rows, true, out);
+      return Widen<int32_t>(bytes, order, true, out);
     default:
-      return Widen<int64_t>(bytes, column.rows, true, out);
+      return Widen<int64_t>(bytes, order, true, out);
   }
-}
-
-void LoadFloats(const ColumnView& column, std::vector<double>& out) {
-  if (!IsFloating(column.type)) {
-    std::vector<int64_t> longs;
-    LoadLongs(column, longs);
-    out.resize(longs.size());
-    for (size_t i = 0; i < longs.size(); ++i) {
-      out[i] = longs[i] == kNullLong ? kNullFloat : static_cast<double>(longs[i]);
-    }
-    return;
-  }
-  if (column.type == Type::kReal) return WidenFloats<float>(column.data.data(), column.rows, out);
-  WidenFloats<double>(column.data.data(), column.rows, out);
 }
 
 }  // namespace
 
+size_t TickBatch::AddColumn(const std::string& column) {
+  return AddOperand({.column = column, .minus = {}});
+}
+
 size_t TickBatch::AddOperand(const Operand& operand) {
-  for (size_t i = 0; i < operands_.size(); ++i) {
-    if (operands_[i].operand == operand) return i;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].operand == operand) return i;
   }
-  Lane& lane = operands_.emplace_back();
+  Lane lane;
   lane.operand = operand;
-  lane.column = static_cast<size_t>(source_.Find(operand.column));
-  if (!operand.minus.empty()) lane.minus = static_cast<size_t>(source_.Find(operand.minus));
   lane.floating = IsFloating(*TypeOf(operand, source_));
-  return operands_.size() - 1;
+  if (operand.minus.empty()) {
+    lane.column = static_cast<size_t>(source_.Find(operand.column));
+  } else {
+    lane.left = AddColumn(operand.column);
+    lane.right = AddColumn(operand.minus);
+  }
+  lanes_.push_back(std::move(lane));
+  return lanes_.size() - 1;
 }
 
 absl::Status TickBatch::Load(const BatchView& batch) {
@@ -93,50 +90,56 @@ absl::Status TickBatch::Load(const BatchView& batch) {
   }
   slots_.resize(batch.rows);
   for (size_t i = 0; i < batch.rows; ++i) slots_[i] = SlotOf(ids_[i]);
-  Widen<int64_t>(batch.columns[static_cast<size_t>(source_.Find("time"))].data.data(), batch.rows,
-                 true, times_);
+  groups_.Make(slots_, symbol_slots());
+  Widen<int64_t>(batch.columns[static_cast<size_t>(source_.Find("time"))].data.data(),
+                 groups_.order(), true, times_);
   for (int64_t& time_ns : times_) {
     if (time_ns <= -kTimeMaxNs || time_ns >= kTimeMaxNs) time_ns = kNoTime;
   }
-  for (Lane& lane : operands_) LoadLane(batch, lane);
+  for (Lane& lane : lanes_) {
+    if (lane.left != SIZE_MAX) {
+      LoadDifference(lane);
+    } else {
+      LoadColumn(batch.columns[lane.column], lane);
+    }
+    lane.converted = lane.floating;
+  }
   return absl::OkStatus();
 }
 
-void TickBatch::LoadLane(const BatchView& batch, Lane& lane) {
-  const ColumnView& column = batch.columns[lane.column];
-  lane.converted = lane.floating;
-  if (lane.minus == SIZE_MAX) {
-    return lane.floating ? LoadFloats(column, lane.floats) : LoadLongs(column, lane.longs);
+void TickBatch::LoadColumn(const ColumnView& column, Lane& lane) const {
+  const std::span<const uint32_t> order = groups_.order();
+  if (!lane.floating) return WidenLongs(column, order, lane.longs);
+  if (column.type == Type::kReal) {
+    return WidenFloats<float>(column.data.data(), order, lane.floats);
   }
-  const ColumnView& minus = batch.columns[lane.minus];
+  WidenFloats<double>(column.data.data(), order, lane.floats);
+}
+
+void TickBatch::LoadDifference(Lane& lane) {
   if (lane.floating) {
-    LoadFloats(column, lane.floats);
-    LoadFloats(minus, minus_floats_);
-    for (size_t i = 0; i < batch.rows; ++i)
-      lane.floats[i] = lane.floats[i] - minus_floats_[i] + 0.0;
+    const std::span<const double> left = AsFloats(lane.left), right = AsFloats(lane.right);
+    lane.floats.resize(left.size());
+    for (size_t i = 0; i < left.size(); ++i) lane.floats[i] = left[i] - right[i] + 0.0;
     return;
   }
-  LoadLongs(column, lane.longs);
-  LoadLongs(minus, minus_longs_);
-  for (size_t i = 0; i < batch.rows; ++i) {
-    const bool null = lane.longs[i] == kNullLong || minus_longs_[i] == kNullLong;
+  const std::span<const int64_t> left = longs(lane.left), right = longs(lane.right);
+  lane.longs.resize(left.size());
+  for (size_t i = 0; i < left.size(); ++i) {
+    const bool null = left[i] == kNullLong || right[i] == kNullLong;
     // Wraps, as q's do.
     lane.longs[i] = null ? kNullLong
-                         : static_cast<int64_t>(static_cast<uint64_t>(lane.longs[i]) -
-                                                static_cast<uint64_t>(minus_longs_[i]));
+                         : static_cast<int64_t>(static_cast<uint64_t>(left[i]) -
+                                                static_cast<uint64_t>(right[i]));
   }
 }
 
-std::span<const double> TickBatch::AsFloats(size_t operand) {
-  Lane& lane = operands_[operand];
-  if (!lane.converted) {
-    lane.floats.resize(lane.longs.size());
-    for (size_t i = 0; i < lane.longs.size(); ++i) {
-      lane.floats[i] = lane.longs[i] == kNullLong ? kNullFloat : static_cast<double>(lane.longs[i]);
-    }
-    lane.converted = true;
+void TickBatch::Convert(Lane& lane) {
+  lane.floats.resize(lane.longs.size());
+  for (size_t i = 0; i < lane.longs.size(); ++i) {
+    lane.floats[i] = lane.longs[i] == kNullLong ? kNullFloat : static_cast<double>(lane.longs[i]);
   }
-  return lane.floats;
+  lane.converted = true;
 }
 
 }  // namespace tickstack::aggengine

@@ -1,17 +1,20 @@
 #pragma once
 
-// A batch of one source's rows, column by column, as the bars want them: symbols as numbers, every
-// operand as 64-bit integers or floats. Done once for all bars of the source.
+// A batch of one source's rows, column by column, as the bars want them: rows by symbol
+// (symbol_groups.h), every operand as 64-bit integers or floats. Done once for all bars of the
+// source.
 //
 // Threads: one owner. Buffers stay from batch to batch.
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "aggengine/aggregate.h"
+#include "aggengine/symbol_groups.h"
 #include "table/batch.h"
 #include "table/schema.h"
 #include "table/symbols.h"
@@ -34,44 +37,52 @@ class TickBatch {
   // type and count say.
   absl::Status Load(const BatchView& batch);
 
+  // Everything below is by place, not by row: the places of a group are those of a symbol's rows,
+  // in the order in which they came.
   size_t rows() const { return times_.size(); }
-  // SymbolSlot of each row's symbol; ns since 2000, or since midnight if the source has type n.
-  std::span<const uint32_t> symbols() const { return slots_; }
+  std::span<const SymbolGroups::Group> groups() const { return groups_.groups(); }
+  // ns since 2000, or since midnight if the source has type n.
   std::span<const int64_t> times() const { return times_; }
-  // Symbols are numbered from 1 on in arrays; 0 is the row that has none.
+  // A group's slot: symbols are numbered from 1 on in arrays; 0 is the row that has none.
   static uint32_t SlotOf(SymbolId id) {
     return id == kNullSymbol ? 0 : static_cast<uint32_t>(id) + 1;
   }
   size_t symbol_slots() const { return static_cast<size_t>(symbols_->size()) + 1; }
 
-  bool is_floating(size_t operand) const { return operands_[operand].floating; }
+  bool is_floating(size_t operand) const { return lanes_[operand].floating; }
   // Nulls of every width are kNullLong, NaN; there is no -0.
-  std::span<const int64_t> longs(size_t operand) const { return operands_[operand].longs; }
-  std::span<const double> floats(size_t operand) const { return operands_[operand].floats; }
+  std::span<const int64_t> longs(size_t operand) const { return lanes_[operand].longs; }
+  std::span<const double> floats(size_t operand) const { return lanes_[operand].floats; }
   // The operand as floats, whatever it is: a longer or narrower integer's nearest.
-  std::span<const double> AsFloats(size_t operand);
+  std::span<const double> AsFloats(size_t operand) {
+    if (!lanes_[operand].converted) Convert(lanes_[operand]);
+    return lanes_[operand].floats;
+  }
 
  private:
+  // A column, or the difference of two lanes before it.
   struct Lane {
     Operand operand;
     size_t column = 0;
-    size_t minus = SIZE_MAX;
+    size_t left = SIZE_MAX, right = SIZE_MAX;
     bool floating = false;
     bool converted = false;  // `floats` is up to date with `longs`, for this batch.
     std::vector<int64_t> longs;
     std::vector<double> floats;
   };
 
-  void LoadLane(const BatchView& batch, Lane& lane);
+  size_t AddColumn(const std::string& column);
+  void LoadColumn(const ColumnView& column, Lane& lane) const;
+  void LoadDifference(Lane& lane);
+  static void Convert(Lane& lane);
 
   const Schema& source_;
   SymbolTable* const symbols_;
   std::vector<SymbolId> ids_;
   std::vector<uint32_t> slots_;
+  SymbolGroups groups_;
   std::vector<int64_t> times_;
-  std::vector<Lane> operands_;
-  std::vector<int64_t> minus_longs_;
-  std::vector<double> minus_floats_;
+  std::vector<Lane> lanes_;  // By operand.
 };
 
 }  // namespace tickstack::aggengine

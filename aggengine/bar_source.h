@@ -1,0 +1,105 @@
+#pragma once
+
+// One table that bars are made of: its batches, symbol by symbol, into all of its bars and into the
+// histories that their means over time need.
+//
+//   rows of a symbol     t0 t1 t2 | t3 t4 | t1' | t5
+//   runs                 minute 0 | 1     | late| 1
+//
+// A run is in the order of time, none of it older than the symbol's newest row, and in one interval
+// of every bars; a late row is a run by itself. It costs a symbol's look-ups once: its record in
+// each bars, the end of its history. What its rows held from one to the next is added up once
+// (exact_run.h), and then into the record of each bars, since every one of them has all of it. In
+// the batches of a million rows a second a symbol has some five rows, the busiest have hundreds.
+//
+// Nearly all symbols have one run in a batch, which goes on in the intervals that they are in.
+// These are taken a block of symbols at a time, in several loops over it: what a symbol needs is in
+// memory that no other's is near, one found through the other. Short loops ask for it first, many
+// symbols' at once; the loops that work find it in the second-level cache.
+//
+// Threads: one owner.
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "aggengine/aggregate.h"
+#include "aggengine/bars.h"
+#include "aggengine/held_sum.h"
+#include "aggengine/step_history.h"
+#include "aggengine/tick_batch.h"
+#include "mem/tier.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/symbols.h"
+
+namespace tickstack::aggengine {
+
+class BarSource {
+ public:
+  BarSource(const Schema& schema, SymbolTable* symbols)
+      : schema_(schema), batch_(schema_, symbols) {}
+
+  const Schema& schema() const { return schema_; }
+  // Bars of a spec that SchemaOf accepts. A history that they need takes `history_bytes` at most,
+  // if none that they share has it already. The tier outlives this.
+  Bars* AddBars(const BarSpec& spec, mem::Tier* tier, size_t history_bytes);
+  std::span<const std::unique_ptr<Bars>> bars() const { return bars_; }
+
+  struct Taken {
+    size_t without_time = 0;        // In no bar.
+    size_t late = 0;                // An older time than a row of its symbol before it.
+    size_t refused = 0;             // The tier was full: missing in bars, of each counted.
+    size_t forgotten = 0;           // Too late for their mean over time (step_history.h).
+    int64_t newest_ns = INT64_MIN;  // Of those that are not late.
+  };
+  // Takes rows that CheckBatch accepts. Errors as TickBatch::Load: then none is taken.
+  absl::Status Take(const BatchView& rows, Taken* taken);
+
+  void Clear();
+
+  // Of the tier, of those the histories', and of DRAM for what finds them.
+  size_t bytes() const;
+  size_t history_bytes() const;
+  size_t index_bytes() const;
+
+ private:
+  // A history of an operand that has a mean over time, and which bars read it.
+  struct Reader {
+    size_t bars;
+    size_t number;  // The operand's there.
+  };
+  struct TimedOperand {
+    size_t operand;
+    std::unique_ptr<StepHistory> history;
+    std::vector<Reader> readers;
+  };
+
+  void Prefetch(std::span<const SymbolGroups::Group> groups) const;
+  void TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& taken);
+  void CountSteps(size_t begin, size_t end);
+  bool GoesOn(const SymbolGroups::Group& group, size_t block_begin);
+  void TakeHeld(TimedOperand& timed, size_t block_begin, size_t block_end);
+  void TakeGroup(const SymbolGroups::Group& group, Taken& taken);
+  uint32_t EndOfRun(uint32_t begin, uint32_t end, int64_t newest_ns) const;
+  void TakeRun(const TickRun& run, Taken& taken);
+  void TakeHistory(TimedOperand& timed, const TickRun& run, Taken& taken);
+
+  const Schema schema_;
+  TickBatch batch_;
+  std::vector<std::unique_ptr<Bars>> bars_;
+  std::vector<TimedOperand> timed_;
+  std::vector<int64_t> newest_ns_;  // By symbol slot.
+  std::vector<BarRecord> records_;  // Of the run in progress, by bars; nullptr: the tier is full.
+  // The block in progress: runs that go on, by bars their records, and symbols that have others.
+  std::vector<TickRun> runs_;
+  std::vector<std::vector<BarRecord>> run_records_;
+  std::vector<SymbolGroups::Group> others_;
+  std::vector<uint32_t> back_;  // By place of the block: so many until it are older than the last.
+  HeldSums held_;
+};
+
+}  // namespace tickstack::aggengine

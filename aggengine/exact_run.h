@@ -1,0 +1,81 @@
+#pragma once
+
+// A stretch of terms that go into one exact sum (exact_sum.h), added up in a register first: the
+// same bits as if each had been added by itself, for a third of the cost.
+//
+// A term below 2^38 in value is below 2^118 in units of the sum, so 128 of them stay below 2^125:
+// one signed number of 128 bits holds them, and an addition to it needs no third word and no carry
+// that goes by the term's sign. Larger terms are rare (a price times a size of 270 billion) and go
+// into the sum directly.
+//
+// Threads: one owner.
+
+#include <cmath>
+#include <cstdint>
+
+#include "aggengine/exact_sum.h"
+
+namespace tickstack::aggengine {
+
+class ExactRun {
+ public:
+  // As AddExact, AddExactProduct and AddExactOverTime, with the conditions of those.
+  void Add(double term) {
+    const internal::Parts x = internal::Split(term);
+    if (!IsSmall(term)) return AddExact(term, large_);
+    AddScaled(x.mantissa, x.exponent, x.negative);
+  }
+  void AddProduct(double a, double b) {
+    if (!IsSmall(a * b)) return AddExactProduct(a, b, large_);
+    const internal::Parts x = internal::Split(a), y = internal::Split(b);
+    AddScaled(static_cast<unsigned __int128>(x.mantissa) * y.mantissa, x.exponent + y.exponent,
+              x.negative != y.negative);
+  }
+  void AddOverTime(double value, int64_t ns) {
+    if (!IsSmall(value * static_cast<double>(ns))) {
+      return AddExactOverTime(value, ns, false, large_);
+    }
+    const internal::Parts x = internal::SplitOverTime(value);
+    AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns), x.exponent,
+              x.negative);
+  }
+
+  // What was added, into a sum; as often as wanted.
+  void AddTo(uint64_t* sum) {
+    Carry();
+    AddSum(large_, sum);
+  }
+
+ private:
+  static constexpr int kTermsMax = 128;
+
+  static bool IsSmall(double term) { return std::fabs(term) < 0x1p38; }
+
+  void AddScaled(unsigned __int128 magnitude, int exponent, bool negative) {
+    const int shift = exponent + internal::kFractionBits;
+    if (shift >= 0) [[likely]] {
+      // Zeros come with the smallest exponent: a shift to the left never is of one.
+      magnitude <<= shift;
+    } else {
+      magnitude = shift > -128 ? magnitude >> -shift : 0;
+    }
+    const auto term = static_cast<__int128>(magnitude);
+    small_ += negative ? -term : term;
+    if (++terms_ == kTermsMax) [[unlikely]]
+      Carry();
+  }
+
+  void Carry() {
+    const auto low = static_cast<uint64_t>(small_), high = static_cast<uint64_t>(small_ >> 64);
+    const uint64_t words[kExactWords] = {low, high, small_ < 0 ? UINT64_MAX : 0};
+    AddSum(words, large_);
+    small_ = 0;
+    terms_ = 0;
+  }
+
+  __int128 small_ = 0;
+  int terms_ = 0;
+  uint64_t large_[kExactWords] = {};
+};
+
+}  // namespace tickstack::aggengine

@@ -1,0 +1,46 @@
+#pragma once
+
+// The rows of a batch by symbol: what is looked up for a symbol, its records and its history, is
+// then looked up once for all of its rows, and these are one run to every loop.
+//
+//   row      0   1   2   3   4   5          order   0 2 5 | 1 3 | 4
+//   symbol   A   B   A   B   C   A          groups  A       B     C
+//
+// Groups come in the order in which their first rows did, rows of a group in their own: two
+// counting passes, no comparison.
+//
+// Cost: some 3 ns a row; for 8,000 symbols 32 KiB, which stay in the first-level cache. Threads:
+// one owner.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace tickstack::aggengine {
+
+class SymbolGroups {
+ public:
+  struct Group {
+    uint32_t slot;
+    uint32_t begin;  // Of the places in order().
+    uint32_t end;
+  };
+
+  // `slots[i]`, of row i, is below `slots_end`; fewer than 2^32 rows.
+  void Make(std::span<const uint32_t> slots, size_t slots_end);
+
+  std::span<const Group> groups() const { return groups_; }
+  // The row at each place.
+  std::span<const uint32_t> order() const { return order_; }
+
+ private:
+  static constexpr uint32_t kNone = UINT32_MAX;
+
+  std::vector<Group> groups_;
+  std::vector<uint32_t> order_;
+  std::vector<uint32_t> group_of_slot_;  // kNone between two calls.
+  std::vector<uint32_t> group_of_row_;
+};
+
+}  // namespace tickstack::aggengine
