@@ -137,19 +137,21 @@ TEST(StackToml, SaysWhatIsWrongWithAFile) {
   std::filesystem::remove(path);
 }
 
-TEST(StackToml, TouchesMemoryAheadInTheTierOfTheRows) {
+TEST(StackToml, TouchesMemoryFirstInTheTierOfTheRowsAndOfTheBars) {
   const auto touched = [](std::string_view placement, std::string_view tier) -> size_t {
     StackSettings settings = Settings();
-    settings.touch_ahead_bytes = size_t{3} << 30;
+    settings.rdb_touch_bytes = size_t{3} << 30;
+    settings.aggengine_touch_bytes = size_t{1} << 30;
     const StackConfig config = Made(placement, settings);
+    EXPECT_EQ(config.aggengine->state.touch_first_bytes, size_t{1} << 30);
     for (const rdb::TierConfig& of_rdb : config.rdbs.front().tiers) {
-      if (of_rdb.options.name == tier) return of_rdb.options.touch_ahead_bytes;
+      if (of_rdb.options.name == tier) return of_rdb.options.touch_first_bytes;
     }
     return 0;
   };
   EXPECT_EQ(touched("dram", "dram"), size_t{3} << 30);
   EXPECT_EQ(touched("filesystem:/dev/shm", "second"), size_t{3} << 30);
-  EXPECT_LT(touched("filesystem:/dev/shm", "dram"), size_t{1} << 30);
+  EXPECT_EQ(touched("filesystem:/dev/shm", "dram"), 0u);
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ struct KeyRule {
   unsigned takes;
   unsigned needs;
 };
-constexpr std::array<KeyRule, 17> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
+constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
                                             {"path", kFiles | kSimulate, kFiles},
                                             {"size", kAll, kFiles},
                                             {"nodes", kDram | kNuma, kNuma},
@@ -48,6 +48,7 @@ constexpr std::array<KeyRule, 17> kKeys = {{{"kind", kAll, 0},  // ReadKind says
                                             {"streaming", kAll, 0},
                                             {"allocator", kFilesystem, 0},
                                             {"touch_ahead", kAll, 0},
+                                            {"touch_first", kAll, 0},
                                             {"commit_ms", kPersistent, 0},
                                             {"model", kSimulate, kSimulate},
                                             {"unit", kSimulate, 0},
@@ -158,6 +159,7 @@ absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("streaming"), "streaming", kStreaming, &options.streaming));
   TS_RETURN_IF_ERROR(ReadWord(tier.Of("allocator"), "allocator", kAllocators, &options.allocator));
   TS_RETURN_IF_ERROR(tier.Of("touch_ahead").ReadBytes("touch_ahead", &options.touch_ahead_bytes));
+  TS_RETURN_IF_ERROR(tier.Of("touch_first").ReadBytes("touch_first", &options.touch_first_bytes));
   TS_RETURN_IF_ERROR(tier.Of("commit_ms").Read("commit_ms", &config.commit_ms, 0, 3'600'000));
   return ReadModel(tier, options.model);
 }

@@ -57,6 +57,7 @@ nodes = [0, 1]
 huge_pages = "explicit"
 streaming = "on"
 touch_ahead = "2MiB"
+touch_first = "4GiB"
 [rdb.tier.files]
 kind = "filesystem"
 path = "/mnt/pmem0"
@@ -91,6 +92,7 @@ query = "dram"
   EXPECT_EQ(dram.huge_pages, mem::HugePages::kExplicit);
   EXPECT_EQ(dram.streaming, mem::Streaming::kOn);
   EXPECT_EQ(dram.touch_ahead_bytes, size_t{2} << 20);
+  EXPECT_EQ(dram.touch_first_bytes, size_t{4} << 30);
   const mem::TierOptions& files = rdb.tiers[1].options;
   EXPECT_EQ(files.name, "files");
   EXPECT_EQ(files.kind, mem::TierKind::kFilesystem);
@@ -197,10 +199,10 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "path: expected a directory, found \"\""},
       {"path = '/x'\nkind = 'dram'",
        at + "path: a tier of kind dram does not take it: expected kind, size, nodes, huge_pages, "
-            "streaming, touch_ahead"},
+            "streaming, touch_ahead, touch_first"},
       {"path = '/x'\nkind = 'numa'\nnodes=[1]",
        at + "path: a tier of kind numa does not take it: expected kind, size, nodes, huge_pages, "
-            "streaming, touch_ahead"},
+            "streaming, touch_ahead, touch_first"},
       // size
       {"kind = 'filesystem'\npath='/x'",
        at3 + "size: a tier of kind filesystem needs it, found none"},
@@ -222,7 +224,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "nodes: expected an array of integers from 0 to 1023, found string \"one\" in it"},
       {file + "nodes = [1]",
        at7 + "nodes: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead"},
+             "streaming, allocator, touch_ahead, touch_first"},
       // huge_pages
       {"huge_pages = 'always'\nkind = 'dram'",
        at + "huge_pages: expected one of transparent, explicit, none, found \"always\""},
@@ -230,7 +232,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "huge_pages: expected a string, found boolean true"},
       {file + "huge_pages = 'none'",
        at7 + "huge_pages: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead"},
+             "streaming, allocator, touch_ahead, touch_first"},
       // streaming
       {"streaming = 'yes'\nkind = 'dram'",
        at + "streaming: expected one of auto, on, off, found \"yes\""},
@@ -240,10 +242,10 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "allocator: expected one of arena, memkind, found \"jemalloc\""},
       {"allocator = 'arena'\nkind = 'dram'",
        at + "allocator: a tier of kind dram does not take it: expected kind, size, nodes, "
-            "huge_pages, streaming, touch_ahead"},
+            "huge_pages, streaming, touch_ahead, touch_first"},
       {"kind='persistent'\nallocator = 'arena'\npath='/x'\nsize='1GiB'",
        at5 + "allocator: a tier of kind persistent does not take it: expected kind, path, size, "
-             "streaming, touch_ahead, commit_ms"},
+             "streaming, touch_ahead, touch_first, commit_ms"},
       // touch_ahead
       {"touch_ahead = 'some'\nkind = 'dram'",
        at + "touch_ahead: expected a size such as \"64GiB\" or a number of bytes, found string "
@@ -253,7 +255,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at + "commit_ms: expected an integer from 0 to 3600000, found integer -1"},
       {file + "commit_ms = 5",
        at7 + "commit_ms: a tier of kind filesystem does not take it: expected kind, path, size, "
-             "streaming, allocator, touch_ahead"},
+             "streaming, allocator, touch_ahead, touch_first"},
       // simulate
       {"kind = 'simulate'", at3 + "model: a tier of kind simulate needs it, found none"},
       {"model = 'optane'\nkind = 'simulate'",
@@ -267,7 +269,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
        at5 + "model: model cxl: read_ns 0, expected 0.001 to 1000000"},
       {"read_ns = 300\nkind = 'dram'",
        at + "read_ns: a tier of kind dram does not take it: expected kind, size, nodes, "
-            "huge_pages, streaming, touch_ahead"},
+            "huge_pages, streaming, touch_ahead, touch_first"},
       // Keys that nobody knows, and what is no table.
       {file + "pathh = '/x'", at7 + "pathh: unknown key, did you mean path?"},
   };

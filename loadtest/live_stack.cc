@@ -58,7 +58,7 @@ absl::Status LiveStack::Start() {
   settings.batch_ms = test_.batch_ms;
   settings.query_ms = test_.query_ms;
   settings.whole_batches = !test_.search;
-  if (test_.search) settings.touch_ahead_bytes = touch_bytes_ = BytesToTouch();
+  if (test_.search) PlanTouching(settings);
   settings.prestress = test_.prestress;
   settings.queries_file = test_.queries.file;
   settings.symbols_file = test_.queries.symbols;
@@ -77,11 +77,20 @@ absl::Status LiveStack::Start() {
   return run_->Start(toml_.text);
 }
 
-// The rows of the whole run, and a tenth for what chunks round up; of memory that is short, half.
-uint64_t LiveStack::BytesToTouch() const {
-  const uint64_t rows = BytesOfRows(RowsOfRun(test_.profile)) / 10 * 11;
-  const auto rdbs = static_cast<uint64_t>(std::max(result_.spec.placement.rdbs, 1));
-  return std::min(rows, ThisMachine().available_bytes / 2 / rdbs);
+// What the whole run takes, and a tenth for what chunks round up; at most three quarters of what is
+// free.
+void LiveStack::PlanTouching(StackSettings& settings) {
+  constexpr double kHistoryBytes = 16;  // Of a quote, in the aggengine.
+  const RowCounts run = RowsOfRun(test_.profile);
+  const auto rdbs = static_cast<double>(std::max(result_.spec.placement.rdbs, 1));
+  const double rdb = 1.1 * static_cast<double>(BytesOfRows(run));
+  const double aggengine = 1.1 * kHistoryBytes * static_cast<double>(run.quotes);
+  const double most = static_cast<double>(ThisMachine().available_bytes) * 3 / 4;
+  const double share = std::min(1.0, most / (rdbs * rdb + aggengine));
+  settings.rdb_touch_bytes = static_cast<uint64_t>(share * rdb);
+  settings.aggengine_touch_bytes = static_cast<uint64_t>(share * aggengine);
+  touch_bytes_ =
+      static_cast<uint64_t>(rdbs) * settings.rdb_touch_bytes + settings.aggengine_touch_bytes;
 }
 
 absl::StatusOr<bool> LiveStack::IsLoaded(double waited_s) {
@@ -112,15 +121,18 @@ absl::StatusOr<bool> LiveStack::IsTouched() {
   for (const std::string& rdb : toml_.rdbs) TS_RETURN_IF_ERROR(LookAtTiers(rdb, tiers));
   uint64_t resident = 0;
   for (const auto& [name, tier] : tiers) resident += tier.resident.value_or(0);
+  for (const std::string& name : run_->ProcessesOf("aggengine")) {
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(name, ".agg.stats[]"));
+    resident += static_cast<uint64_t>(LongsOf(stats)["state_resident_bytes"]);
+  }
   const int64_t now_ns = MonotonicNs();
   if (resident != resident_bytes_) {
     resident_bytes_ = resident;
     resident_since_ns_ = now_ns;
   }
   line_ = fmt::format("  {:<14} touching memory for the rows, {} of {}", run_->name(),
-                      BytesText(resident), BytesText(touch_bytes_ * toml_.rdbs.size()));
-  return resident >= touch_bytes_ * toml_.rdbs.size() ||
-         now_ns - resident_since_ns_ > kTouchPauseNs;
+                      BytesText(resident), BytesText(touch_bytes_));
+  return resident >= touch_bytes_ || now_ns - resident_since_ns_ > kTouchPauseNs;
 }
 
 absl::Status LiveStack::TakeShares() {

@@ -81,7 +81,7 @@ class LiveStack {
   };
 
   absl::Status LookAtFeed();
-  uint64_t BytesToTouch() const;
+  void PlanTouching(StackSettings& settings);
   absl::StatusOr<bool> IsTouched();
   // Adds to `tiers` what an rdb says of its own.
   absl::Status LookAtTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
@@ -102,7 +102,7 @@ class LiveStack {
   std::string tier_folder_;  // Made for it, "" if none was.
   std::unique_ptr<StackRun> run_;
   StackResult result_;
-  uint64_t touch_bytes_ = 0;       // To be touched by each rdb,
+  uint64_t touch_bytes_ = 0;       // To be touched by rdbs and aggengine,
   uint64_t resident_bytes_ = 0;    // touched when that was last asked,
   int64_t resident_since_ns_ = 0;  // and since when. Monotonic.
   int64_t begin_ns_ = 0;

@@ -133,8 +133,8 @@ RdbTiers TiersOf(const Placement& placement, const StackSettings& settings) {
   std::optional<toml::table> second = TierTable(placement, settings);
   made.has_second = second.has_value();
   toml::table& rows = second ? *second : second.emplace();
-  if (settings.touch_ahead_bytes > 0) {
-    rows.insert("touch_ahead", static_cast<int64_t>(settings.touch_ahead_bytes));
+  if (settings.rdb_touch_bytes > 0) {
+    rows.insert("touch_first", static_cast<int64_t>(settings.rdb_touch_bytes));
   }
   if (!rows.empty()) made.tiers.insert(made.has_second ? kTier : kDram, std::move(rows));
   return made;
@@ -222,7 +222,13 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
   toml::table& tickerplant = TableIn(root, "tickerplant");
   tickerplant.insert_or_assign("batch_ms", settings.batch_ms);
   if (settings.whole_batches) tickerplant.insert_or_assign("batch_bytes", BytesOfABatch(settings));
-  if (made.has_bars) TableIn(root, "aggengine");
+  if (made.has_bars) {
+    toml::table& aggengine = TableIn(root, "aggengine");
+    if (settings.aggengine_touch_bytes > 0 && placement.kind != Kind::kFile) {
+      const auto bytes = static_cast<int64_t>(settings.aggengine_touch_bytes);
+      aggengine.insert_or_assign("tier", toml::table{{kDram, toml::table{{"touch_first", bytes}}}});
+    }
+  }
 
   toml::array& rdbs = RdbsOf(root);
   if (placement.kind != Kind::kFile) {

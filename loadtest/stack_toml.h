@@ -24,8 +24,8 @@ struct StackSettings {
   std::string queries_file;  // Of the monitors' clients; "": none.
   std::string symbols_file;
   std::string tier_path;  // Of a file tier that is made for this stack.
-  // Of the tier of each rdb's rows: touched before rows come; 0: as much as by default.
-  uint64_t touch_ahead_bytes = 0;
+  // Touched before rows come: of the tier of each rdb's rows, and of the aggengine's.
+  uint64_t rdb_touch_bytes = 0, aggengine_touch_bytes = 0;
 };
 
 struct StackToml {

@@ -35,7 +35,7 @@ class ArenaTier : public Tier {
   void StopTouching();
 
   const TierOptions options_;
-  const size_t ahead_pages_;
+  const size_t ahead_pages_, first_pages_;
   const std::unique_ptr<Arena> arena_;
   const std::unique_ptr<Medium> simulated_;  // nullptr: the memory is what it is.
 

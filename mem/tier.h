@@ -66,6 +66,9 @@ struct TierOptions {
   // A thread of the tier's own keeps so much memory touched ahead of need, so that whoever asks for
   // a chunk never waits for the kernel to find and clear its pages. 0: Allocate touches them.
   size_t touch_ahead_bytes = 0;
+  // The same thread touches so much as soon as the tier is open, within its capacity: what a day
+  // takes is then there before the day. Only what goes beyond is touched ahead.
+  size_t touch_first_bytes = 0;
 };
 
 struct TierStats {

@@ -115,6 +115,22 @@ TEST_P(AnyTier, ReusesWhatIsWarm) {
   }
 }
 
+TEST(DramTier, TouchesFirstWhatItIsToldToWithinItsCapacity) {
+  for (const size_t capacity : {SIZE_MAX, 64 * kMiB, 8 * kMiB}) {
+    SCOPED_TRACE(capacity);
+    const size_t expected = std::min(16 * kMiB, capacity);
+    const auto tier = *OpenTier({.capacity_bytes = capacity, .touch_first_bytes = 16 * kMiB});
+    for (int i = 0; i < 2000 && tier->ResidentBytes() < expected; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    EXPECT_EQ(tier->ResidentBytes(), expected);
+    // What is taken of it is there already, and nothing takes its place.
+    std::byte* const memory = *tier->Allocate(6 * kMiB);
+    EXPECT_EQ(tier->ResidentBytes(), expected);
+    tier->Free(memory, 6 * kMiB);
+  }
+}
+
 TEST(DramTier, RefusesByNameWhatItsCapacityDoesNotHold) {
   const auto tier = MakeDramTier("small", 4 * kMiB);
   std::byte* const first = *tier->Allocate(2 * kMiB);

@@ -80,7 +80,7 @@ absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool h
                                                 const std::string& process) {
   mem::TierOptions options = config.options;
   // Memory is touched ahead for the ingest thread. Untouched, a tier for scratch costs nothing.
-  if (!holds_rows) options.touch_ahead_bytes = 0;
+  if (!holds_rows) options.touch_ahead_bytes = options.touch_first_bytes = 0;
   if (options.kind == mem::TierKind::kPersistent) {
     options.file = PersistentFileOf(process);
     return mem::PersistentTier::Open(options);
