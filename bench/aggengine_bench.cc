@@ -2,14 +2,15 @@
 // out, on one core. A day of 8,000 symbols with Zipf activity, 10 quotes to 1 trade, in upds of
 // 2,400 rows: a tickerplant's batch of 50 ms at the rate of March 2020.
 //
-// What bounds it: a quote is in two bars (minute and day) of 13 words and in one history. Its row
-// touches two records of 104 bytes, four cache lines, which for 8,000 symbols are 1.6 MiB: the
-// second level's, some 5 ns each, asked for ahead by the loops over rows. Each aggregate is a load,
-// a compare or an add, and a store, 1 to 3 ns, of 5 in two bars; the mean over time two exact sums,
-// 5 ns each; a name 5 to 10 ns. That is some 80 ns a row, and 12 million rows/s. A changed row that
-// goes out costs 5 conversions, a hash and its bytes, some 150 ns; of 2,400 quotes some 900 symbols
-// have two each, which makes 110 ns a row of the input. Late rows, a tenth of them up to a minute
-// late, add a binary search and a block of the history that moves.
+// What bounds it: a quote is in two bars (minute and day) of 13 words and in one history. A run of
+// a symbol's rows touches two records of 104 bytes, four cache lines, which for 8,000 symbols
+// are 1.6 MiB: the second or third level's, asked for ahead for 64 symbols at a time, some 5 ns
+// each. Each aggregate is a load and a compare or an add, 1 to 2 ns a row, of 5 in two bars; the
+// mean over time one exact sum, 3 ns; the grouping 3 ns; a name 5 to 10 ns. That is some 50 ns a
+// row where a run has three, and 20 million rows/s. A changed row that goes out costs 5
+// conversions, a hash and its bytes, some 150 ns; of 2,400 quotes some 900 symbols have two each,
+// which makes 110 ns a row of the input. Late rows, a tenth of them up to a minute late, add a
+// binary search and a block of the history that moves.
 //
 // BM_Bars/late:10 in percent; tier:1 has the state in files of /dev/shm, by the tier's own code;
 // rows: of an upd; gap: bars are published after so many, 0 after each upd. 20,000 and 60,000 is

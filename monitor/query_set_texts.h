@@ -69,7 +69,9 @@ text = "select max bid,min ask,sum bsize,avg asize from quote"
 
 [[query]]
 name = "filter_scan"
-text = "select n:count i,sum bsize,avg ask-bid from quote where bsize>4,ask>bid+0.015"
+text = """select n:count i,sum bsize,avg ask-bid from quote \
+  where time within ({begin};{end}),bsize>4,ask>bid+0.015"""
+window_s = 300
 
 [[query]]
 name = "top_trades"
