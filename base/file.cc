@@ -160,19 +160,6 @@ void File::StartWriting(uint64_t offset, uint64_t bytes) {
                           SYNC_FILE_RANGE_WRITE);
 }
 
-absl::Status File::DropCached(uint64_t offset, uint64_t bytes) {
-  constexpr unsigned kWaitForAll =
-      SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER;
-  const auto begin = static_cast<off64_t>(offset), length = static_cast<off64_t>(bytes);
-  if (::sync_file_range(fd_, begin, length, kWaitForAll) != 0) {
-    // What cannot be asked for is no failure of the disk.
-    if (errno == EINVAL || errno == ENOSYS || errno == ESPIPE) return absl::OkStatus();
-    return FileError(errno, "sync_file_range", path_);
-  }
-  (void)::posix_fadvise(fd_, begin, length, POSIX_FADV_DONTNEED);
-  return absl::OkStatus();
-}
-
 // Locks of the open file description: of all the kinds there are, the only one that two descriptors
 // of one process do not share, and that can be asked for without being taken.
 absl::Status File::TryLock() {

@@ -67,10 +67,6 @@ class File {
   // Lets the kernel begin to write these bytes to the disk now, so that a SyncData to come finds
   // less to do. Promises nothing.
   void StartWriting(uint64_t offset, uint64_t bytes);
-  // Waits until these bytes are written, and takes their whole pages out of the page cache; on a
-  // file system that has no other place for them they stay. An error is that some of them did not
-  // reach the disk; this descriptor hears of it once.
-  absl::Status DropCached(uint64_t offset, uint64_t bytes);
 
   // An exclusive lock that the kernel drops with the file's last descriptor, so also when we are
   // killed. kUnavailable if somebody else, in this process or another, holds it.

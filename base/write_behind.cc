@@ -1,7 +1,13 @@
 #include "base/write_behind.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <utility>
+
+#include "base/status.h"
 
 namespace tickstack {
 namespace {
@@ -30,13 +36,15 @@ WriteBehind::WriteBehind(File file, uint64_t bytes, uint64_t keep_bytes)
       announced_(started_),
       thread_([this] { Run(); }) {}
 
-WriteBehind::~WriteBehind() {
+WriteBehind::~WriteBehind() { Stop(); }
+
+void WriteBehind::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
   }
   wake_.notify_one();
-  thread_.join();
+  if (thread_.joinable()) thread_.join();
 }
 
 // Relaxed: the bytes are the kernel's, the number is all that passes between the threads.
@@ -67,13 +75,41 @@ void WriteBehind::Run() {
   }
 }
 
+// Step by step: who ends this waits for one at most.
 absl::Status WriteBehind::Advance(uint64_t bytes) {
-  file_.StartWriting(started_, bytes - started_);
-  started_ = bytes;
-  const uint64_t drop = started_ - std::min(started_, std::max(keep_bytes_, kStepBytes));
-  if (WholeSteps(drop) <= dropped_) return absl::OkStatus();
-  const uint64_t from = std::exchange(dropped_, WholeSteps(drop));
-  return file_.DropCached(from, dropped_ - from);
+  for (; started_ < bytes && !stop_; started_ += kStepBytes) {
+    TS_RETURN_IF_ERROR(StartWriting(started_));
+  }
+  const uint64_t kept = std::min(started_, std::max(keep_bytes_, kStepBytes));
+  for (const uint64_t end = WholeSteps(started_ - kept); dropped_ < end && !stop_;
+       dropped_ += kStepBytes) {
+    TS_RETURN_IF_ERROR(Drop(dropped_));
+  }
+  return absl::OkStatus();
+}
+
+// New pages have no write to wait for; what is asked for is whether one before them failed.
+absl::Status WriteBehind::StartWriting(uint64_t offset) const {
+  return Sync(offset, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
+}
+
+absl::Status WriteBehind::Drop(uint64_t offset) const {
+  TS_RETURN_IF_ERROR(Sync(
+      offset, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER));
+  (void)::posix_fadvise(file_.fd(), static_cast<off64_t>(offset), kStepBytes, POSIX_FADV_DONTNEED);
+  return absl::OkStatus();
+}
+
+absl::Status WriteBehind::Sync(uint64_t offset, unsigned flags) const {
+  if (::sync_file_range(file_.fd(), static_cast<off64_t>(offset), kStepBytes, flags) == 0) {
+    return absl::OkStatus();
+  }
+  const int error = errno;
+  // Where it cannot be asked for, the disk has not failed.
+  if (error == EINVAL || error == ENOSYS || error == ESPIPE || error == EPERM) {
+    return absl::OkStatus();
+  }
+  return ErrnoStatus(error, fmt::format("{}: writing what was appended", file_.path()));
 }
 
 }  // namespace tickstack

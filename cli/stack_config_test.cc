@@ -51,6 +51,7 @@ port = 6010
 batch_ms = 0
 fsync = "interval"
 fsync_interval_ms = 20
+log_cache = "64MiB"
 max_queue_bytes = "64MiB"
 time_zone = "America/New_York"
 roll_offset = "17h"
@@ -98,8 +99,8 @@ rdb = "two"
   EXPECT_EQ(plant.batch_ms, 0);
   EXPECT_EQ(plant.fsync, wire::FsyncPolicy::kInterval);
   EXPECT_EQ(plant.fsync_interval_ms, 20);
+  EXPECT_EQ(plant.log_cache_bytes, size_t{64} << 20);
   EXPECT_EQ(plant.max_queue_bytes, size_t{64} << 20);
-  EXPECT_EQ(plant.log_cache_bytes, bare.tickerplant->log_cache_bytes);
   EXPECT_EQ(plant.time_zone, "America/New_York");
   EXPECT_EQ(plant.roll_offset_ns, 17 * 3600 * kNsPerSecond);
   EXPECT_TRUE(plant.busy_poll);
@@ -209,6 +210,7 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(plant.batch_bytes, bare.tickerplant->batch_bytes);
   EXPECT_EQ(plant.fsync, bare.tickerplant->fsync);
   EXPECT_EQ(plant.fsync_interval_ms, bare.tickerplant->fsync_interval_ms);
+  EXPECT_EQ(plant.log_cache_bytes, bare.tickerplant->log_cache_bytes);
   EXPECT_EQ(plant.time_zone, bare.tickerplant->time_zone);
   EXPECT_EQ(plant.roll_offset_ns, bare.tickerplant->roll_offset_ns);
   EXPECT_EQ(plant.max_queue_bytes, bare.tickerplant->max_queue_bytes);

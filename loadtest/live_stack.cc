@@ -77,13 +77,13 @@ absl::Status LiveStack::Start() {
   return run_->Start(toml_.text);
 }
 
-// What the whole run takes, and a tenth for what chunks round up; at most three quarters of what is
-// free.
+// What prestress and the whole run take, and a tenth for what chunks round up; at most three
+// quarters of what is free.
 void LiveStack::PlanTouching(StackSettings& settings) {
   constexpr double kHistoryBytes = 16;  // Of a quote, in the aggengine.
   const RowCounts run = RowsOfRun(test_.profile);
   const auto rdbs = static_cast<double>(std::max(result_.spec.placement.rdbs, 1));
-  const double rdb = 1.1 * static_cast<double>(BytesOfRows(run));
+  const double rdb = 1.1 * static_cast<double>(BytesOfRows(test_.prestress) + BytesOfRows(run));
   const double aggengine = 1.1 * kHistoryBytes * static_cast<double>(run.quotes);
   const double most = static_cast<double>(ThisMachine().available_bytes) * 3 / 4;
   const double share = std::min(1.0, most / (rdbs * rdb + aggengine));

@@ -229,7 +229,7 @@ void ArenaTier::TouchAhead() {
     }
     touched_.notify_all();
     const std::chrono::nanoseconds rest(kRestPerWork * (MonotonicNs() - begin_ns));
-    wake_.wait_for(lock, rest, [this] { return stopping_ || WantsPages(ahead_pages_ / 2); });
+    wake_.wait_for(lock, rest, [this] { return stopping_ || WantsPages((ahead_pages_ + 1) / 2); });
   }
 }
 

@@ -119,15 +119,27 @@ TEST(DramTier, TouchesFirstWhatItIsToldToWithinItsCapacity) {
   for (const size_t capacity : {SIZE_MAX, 64 * kMiB, 8 * kMiB}) {
     SCOPED_TRACE(capacity);
     const size_t expected = std::min(16 * kMiB, capacity);
-    const auto tier = *OpenTier({.capacity_bytes = capacity, .touch_first_bytes = 16 * kMiB});
-    for (int i = 0; i < 2000 && tier->ResidentBytes() < expected; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    const auto tier = *OpenTier({.capacity_bytes = capacity,
+                                 .touch_ahead_bytes = 4 * kMiB,
+                                 .touch_first_bytes = 16 * kMiB});
+    const auto touches = [&tier](size_t bytes) {
+      for (int i = 0; i < 2000 && tier->ResidentBytes() < bytes; ++i) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+      return tier->ResidentBytes() == bytes;
+    };
+    EXPECT_TRUE(touches(expected));
+    // What is taken of it is there already, and nothing takes its place,
+    std::byte* const memory = *tier->Allocate(4 * kMiB);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(tier->ResidentBytes(), expected);
+    if (capacity == SIZE_MAX) {
+      // until less is left of it than is to be ahead.
+      std::byte* const more = *tier->Allocate(12 * kMiB);
+      EXPECT_TRUE(touches(expected + 4 * kMiB));
+      tier->Free(more, 12 * kMiB);
     }
-    EXPECT_EQ(tier->ResidentBytes(), expected);
-    // What is taken of it is there already, and nothing takes its place.
-    std::byte* const memory = *tier->Allocate(6 * kMiB);
-    EXPECT_EQ(tier->ResidentBytes(), expected);
-    tier->Free(memory, 6 * kMiB);
+    tier->Free(memory, 4 * kMiB);
   }
 }
 

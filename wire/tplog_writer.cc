@@ -33,13 +33,15 @@ class Syncer {
   Syncer(File& index, File& log, int interval_ms)
       : index_(index), log_(log), interval_(interval_ms), thread_([this] { Run(); }) {}
 
-  ~Syncer() {
+  ~Syncer() { Stop(); }
+
+  void Stop() {
     {
       const std::lock_guard lock(mutex_);
       stop_ = true;
     }
     wake_.notify_one();
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   void NoteWrite() { dirty_.store(true, std::memory_order_relaxed); }
@@ -200,7 +202,8 @@ void TplogWriter::State::TakeBack() {
 }
 
 void TplogWriter::State::CloseFor(const absl::Status& status) {
-  if (closed_.ok()) closed_ = Annotate(status, "the log is closed");
+  // Not by the code of a full disk: who gets that one tries again, and a closed log stays closed.
+  if (closed_.ok()) closed_ = FailedPrecondition("the log is closed: {}", Message(status));
 }
 
 void TplogWriter::State::NoteFailures() {
@@ -216,6 +219,8 @@ absl::Status TplogWriter::State::Sync() {
 
 absl::Status TplogWriter::State::Close() {
   if (!log_.is_open()) return absl::OkStatus();
+  if (behind_ != nullptr) behind_->Stop();
+  if (syncer_.has_value()) syncer_->Stop();
   NoteFailures();
   behind_.reset();
   syncer_.reset();
