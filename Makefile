@@ -70,7 +70,7 @@ test-browser: build deps-browser
 	tests/browser/http_test.py --program $(PROGRAM)
 
 pictures: build deps-browser
-	tests/browser/pictures.py --program $(PROGRAM)
+	tests/browser/pictures.py --program $(PROGRAM) $(if $(RUN),--run $(RUN))
 
 queries-page: build
 	TICKSTACK_REQUIRE_FIXTURES=1 TICKSTACK_REQUIRE_DUCKDB=1 \

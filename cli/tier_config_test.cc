@@ -297,7 +297,7 @@ TEST(TierConfig, NamesTheStacksKeyThatIsWrongForAnRdb) {
       "[tier.t]\nkind='filesystem'\npath='/x'\nsize='1GiB'\n[tickerplant]\n[[rdb]]\nname='r'\n";
   EXPECT_EQ(ErrorOf(fmt::format("{}[rdb.tier.t]\nkind='dram'", stack)),
             "s.toml:3: tier.t.path: rdb r: a tier of kind dram does not take it: expected kind, "
-            "size, nodes, huge_pages, streaming, touch_ahead");
+            "size, nodes, huge_pages, streaming, touch_ahead, touch_first");
   EXPECT_EQ(ErrorOf("[placement]\ndefault='t'\n[tickerplant]\n[[rdb]]\nname='r'"),
             "s.toml:2: placement.default: rdb r: expected one of the tiers dram, found \"t\"");
   EXPECT_EQ(ErrorOf("[placement]\nquoth='dram'\n[tickerplant]\n[[rdb]]\nname='r'"),
