@@ -86,8 +86,9 @@ class TplogWriter {
 
   // Appends a block: record, then messages, one system call each. On an error neither is there
   // (kResourceExhausted: the disk is full; the same block may be tried again later), except after
-  // an error that says the log is closed: a failed sync (the kernel may have dropped what it could
-  // not write) or a tail that could not be cut off again.
+  // kFailedPrecondition, which says that the log is closed and why: a failed sync, or a write that
+  // the disk refused later (the kernel may have dropped what it could not write), or a tail that
+  // could not be cut off again.
   // kInvalidArgument: no messages, no bytes, 4 GiB or more, or too many tables.
   // Cost: O(segments + tables) and the checksum, which reads the bytes once.
   absl::Status Append(const TplogBlock& block);
