@@ -19,6 +19,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// What indices, messages and so on take of a first minute.
+constexpr size_t kHeapBytes = size_t{16} << 20;
 constexpr auto kPublishAtMost = 5s;  // When stopping: for what is not answered yet.
 
 absl::Status Run(AggEngineMainOptions options) {
@@ -65,6 +67,7 @@ absl::Status Run(AggEngineMainOptions options) {
 
 int RunAggEngine(const AggEngineMainOptions& options) {
   KeepFreedMemory();
+  TouchHeap(kHeapBytes);
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("aggengine ends error=\"{}\"", Message(status));

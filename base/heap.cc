@@ -2,6 +2,10 @@
 
 #include <malloc.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
 namespace tickstack {
 
 void KeepFreedMemory() {
@@ -10,6 +14,19 @@ void KeepFreedMemory() {
   mallopt(M_MMAP_THRESHOLD, 8 << 20);
   mallopt(M_TRIM_THRESHOLD, 64 << 20);
 #endif
+}
+
+void TouchHeap(size_t bytes) {
+  constexpr size_t kBlockBytes = size_t{1} << 20;  // Too small to be mapped by itself.
+  std::vector<void*> blocks;
+  for (; bytes >= kBlockBytes; bytes -= kBlockBytes) {
+    void* const block = std::malloc(kBlockBytes);
+    if (block == nullptr) break;
+    std::memset(block, 1, kBlockBytes);
+    asm volatile("" : : "r"(block) : "memory");  // It is not written for nothing.
+    blocks.push_back(block);
+  }
+  for (void* const block : blocks) std::free(block);
 }
 
 }  // namespace tickstack

@@ -1,10 +1,9 @@
 // Memory is touched before it is handed out, because a first touch in the middle of an append costs
 // 0.1 ms per 2 MiB at best and several ms where a hypervisor has to fetch the memory; with
-// touch_ahead_bytes a thread does that ahead of need, with touch_first_bytes before any. It works
-// without a rest up to half of what is to be ahead; for the other half it rests fifty times as long
-// as a page took, since new chunks come when rows do: tiers that fetch a chunk's pages at once
-// would take the cores from those who take the rows. Pages that were used stay touched: what a day
-// used the next day uses again, and it is warm.
+// touch_ahead_bytes a thread does that ahead of need, with touch_first_bytes before any. It stands
+// back for everybody, at the largest niceness: new chunks come when rows do, and tiers that fetched
+// a chunk's pages at once would take the cores from those who take the rows. Pages that were used
+// stay touched: what a day used the next day uses again, and it is warm.
 
 #include "mem/arena_tier.h"
 
@@ -14,6 +13,7 @@
 
 #include "base/check.h"
 #include "base/status.h"
+#include "base/thread_priority.h"
 #include "base/time.h"
 #include "mem/copy.h"
 
@@ -43,7 +43,7 @@ bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
   return past * 5 < through * 4;
 }
 
-constexpr int64_t kRestPerWork = 50;
+constexpr int kToucherNice = 19;
 
 size_t PagesOf(size_t bytes) {
   return bytes / Tier::kHugePageBytes + (bytes % Tier::kHugePageBytes != 0 ? 1 : 0);
@@ -201,11 +201,11 @@ size_t ArenaTier::ResidentBytes() const {
 // The toucher's duty cycle: take an untouched page out of the free ones, touch it without the lock,
 // put it back.
 void ArenaTier::TouchAhead() {
+  SetThreadNice(kToucherNice);
   std::unique_lock lock(mutex_);
   while (true) {
-    wake_.wait(lock, [this] { return stopping_ || WantsPages(ahead_pages_); });
+    wake_.wait(lock, [this] { return stopping_ || WantsPages(); });
     if (stopping_) return;
-    const int64_t begin_ns = MonotonicNs();
     const std::optional<size_t> page = allocator_.TakeUntouched();
     if (!page) {
       exhausted_ = true;  // All pages are touched.
@@ -228,17 +228,15 @@ void ArenaTier::TouchAhead() {
       exhausted_ = true;
     }
     touched_.notify_all();
-    const std::chrono::nanoseconds rest(kRestPerWork * (MonotonicNs() - begin_ns));
-    wake_.wait_for(lock, rest, [this] { return stopping_ || WantsPages((ahead_pages_ + 1) / 2); });
   }
 }
 
 // That so many free ones are touched, or all that are to be first.
-bool ArenaTier::WantsPages(size_t ahead_pages) const {
+bool ArenaTier::WantsPages() const {
   if (exhausted_) return false;
   if (allocator_.touched_pages() < first_pages_) return true;
   const size_t ahead = allocator_.touched_free_pages();
-  return ahead < ahead_pages &&
+  return ahead < ahead_pages_ &&
          ahead < (options_.capacity_bytes - used_bytes_) / Tier::kHugePageBytes;
 }
 

@@ -48,7 +48,7 @@ class ArenaTier : public Tier {
  private:
   bool StreamingPays();
   void TouchAhead();
-  bool WantsPages(size_t ahead_pages) const;
+  bool WantsPages() const;
 
   bool stopping_ = false;
   bool exhausted_ = false;

@@ -28,6 +28,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// What indices, blocks to read into and so on take of a first minute.
+constexpr size_t kHeapBytes = size_t{16} << 20;
 constexpr auto kIdleCommits = 200ms;  // What waits for its interval is durable after so long.
 constexpr auto kSlice = 50ms;         // Of a replay, between two looks at the stop signal.
 
@@ -215,6 +217,7 @@ TierConfig TierConfigOf(std::string_view name) {
 
 int RunRdb(const RdbMainOptions& options) {
   KeepFreedMemory();
+  TouchHeap(kHeapBytes);
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("rdb ends error=\"{}\"", Message(status));
