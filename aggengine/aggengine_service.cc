@@ -15,6 +15,14 @@ namespace {
 
 constexpr int64_t kWaitPerWork = 4;
 
+// Behind the tickerplant's publications, three eighths of its interval: where two or four
+// tickerplants of a machine share the interval evenly, their engines are between all of them.
+int64_t FirstPublicationNs(const wire::BatchTimes& of) {
+  const int64_t next_ns = of.next_ns + of.interval_ns * 3 / 8 - SystemClock::Instance().NowNs();
+  const int64_t rest_ns = next_ns % of.interval_ns;
+  return rest_ns > 0 ? rest_ns : rest_ns + of.interval_ns;
+}
+
 }  // namespace
 
 // The connection that publishes.
@@ -76,22 +84,24 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
                                    Engine* engine)
     : engine_(engine),
       name_(options.subscriber.client.user),
-      on_timer_(options.publish_ns > 0),
-      gap_ns_(on_timer_ ? 0 : options.gap_ns),
+      publish_ns_(options.publish_ns),
+      gap_ns_(options.gap_ns),
       wait_ns_(gap_ns_),
       timer_(loop) {
   engine_->OnProgress([this] {
-    if (!on_timer_) PublishWhenDue();
+    if (!on_timer_) {
+      PublishWhenDue();
+    } else if (IsOutpaced()) {
+      Publish();
+    }
     if (engine_->closing_date()) Publish();
   });
-  engine_->OnceLive([this] { AskForTheLastWord(); });
+  engine_->OnceLive([this] { OnLive(); });
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
   wire::SubscriberOptions subscribe = options.subscriber;
   subscribe.tables = engine_->Sources();
+  subscribe.ahead = true;
   subscriber_ = std::make_unique<wire::Subscriber>(loop, subscribe, engine_);
-  if (on_timer_) {
-    timer_.Every(std::chrono::nanoseconds(options.publish_ns), [this] { Publish(); });
-  }
 }
 
 AggEngineService::~AggEngineService() {
@@ -99,13 +109,52 @@ AggEngineService::~AggEngineService() {
   engine_->OnceLive(nullptr);
 }
 
-// A day that ends does not wait: see the callers.
+void AggEngineService::OnLive() {
+  KeepPace();
+  AskForTheLastWord();
+}
+
+// Each tickerplant that we come to, or come back to, may have its own.
+void AggEngineService::KeepPace() {
+  const std::optional<wire::BatchTimes>& ahead_of = subscriber_->ahead_of();
+  is_due_ = false;
+  timer_.Cancel();
+  on_timer_ = publish_ns_ > 0 || ahead_of.has_value();
+  if (!on_timer_) return;
+  const int64_t interval_ns = publish_ns_ > 0 ? publish_ns_ : ahead_of->interval_ns;
+  const int64_t first_ns = publish_ns_ > 0 ? publish_ns_ : FirstPublicationNs(*ahead_of);
+  timer_.Every(
+      std::chrono::nanoseconds(interval_ns), [this] { Publish(); },
+      std::chrono::nanoseconds(first_ns));
+}
+
+// A tickerplant that published more than once between two times of ours does not wait for its
+// timer.
+bool AggEngineService::IsOutpaced() {
+  if (publish_ns_ > 0) return false;
+  const uint64_t seq = engine_->position().seq();
+  if (std::exchange(batches_seq_, seq) != seq) ++batches_since_;
+  return batches_since_ > 1 && WaitNs() <= 0;
+}
+
+// For the gap to be over.
+int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - MonotonicNs(); }
+
+// A batch of the tickerplant comes in many messages, and bars of all of it are wanted, once: while
+// more of it is about to be read, they wait for that, as long as for a gap. A day that ends does
+// not wait: see the callers.
 void AggEngineService::PublishWhenDue() {
+  if (on_timer_ || gap_ns_ == 0) return Publish();
+  const int64_t wait_ns = WaitNs();
+  const wire::Connection* const connection = subscriber_->connection();
+  if (wait_ns <= 0 && (connection == nullptr || !connection->HasUnread())) {
+    timer_.Cancel();
+    is_due_ = false;
+    return Publish();
+  }
   if (is_due_) return;
-  const int64_t wait_ns = published_ns_ + wait_ns_ - MonotonicNs();
-  if (gap_ns_ == 0 || wait_ns <= 0) return Publish();
   is_due_ = true;
-  timer_.Once(std::chrono::nanoseconds(wait_ns), [this] {
+  timer_.Once(std::chrono::nanoseconds(wait_ns > 0 ? wait_ns : gap_ns_), [this] {
     is_due_ = false;
     Publish();
   });
@@ -115,6 +164,7 @@ void AggEngineService::PublishWhenDue() {
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
+  batches_since_ = 0;
   const int64_t begin_ns = gap_ns_ > 0 ? MonotonicNs() : 0;
   bool any = false;
   while (std::optional<ByteBuffer> message = engine_->NextMessage()) {

@@ -8,6 +8,16 @@
 // queue. They gather too when batches follow each other faster than `gap_ns`: the bars of a busy
 // symbol change with each batch, and one row for five of them says as much as five rows.
 //
+// Of a tickerplant that publishes in batches the engine has rows ahead of them, as they are logged,
+// and publishes as often as it, between two of its publications:
+//
+//   tickerplant    |rows            |rows            |rows     to the rdbs
+//   engine         .....|bars...........|bars...........|      makes bars all the time
+//
+// So bars are as fresh as rows are, and neither the work for them nor they themselves come when
+// every subscriber is busy with a batch. Where batches are large, and leave before their time, bars
+// follow them as they come.
+//
 // Threads: everything runs on the loop's thread.
 
 #include <chrono>
@@ -26,7 +36,8 @@ namespace tickstack::aggengine {
 
 struct ServiceOptions {
   wire::SubscriberOptions subscriber;  // `tables` are the engine's.
-  int64_t publish_ns = 0;              // 0: with each read that brought rows,
+  int64_t publish_ns = 0;              // 0: as often as the tickerplant; if that has no batches,
+                                       // with each read that brought rows,
   int64_t gap_ns = 0;                  // but not sooner than this after the last time; up to twice
                                        // that where publishing takes a fifth of the time.
 };
@@ -50,16 +61,22 @@ class AggEngineService final : public wire::ServerHandler {
   class Queries;
   void Publish();
   void PublishWhenDue();
+  int64_t WaitNs() const;
+  void OnLive();
+  void KeepPace();
+  bool IsOutpaced();
   void AskForTheLastWord();
 
   Engine* const engine_;
   const std::string name_;  // Of both connections' user.
-  const bool on_timer_;
-  const int64_t gap_ns_;
+  const int64_t publish_ns_, gap_ns_;
+  bool on_timer_ = false;                 // Else as rows come.
   int64_t wait_ns_;                       // gap_ns_ or more, by what the last time took.
   int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
   bool is_due_ = false;                   // The timer is set for the next time.
   bool is_behind_ = false;                // Changes wait for an answer.
+  uint64_t batches_seq_ = 0;              // Of the tickerplant's last publication,
+  int batches_since_ = 0;                 // and how many there were since ours.
   wire::Timer timer_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;

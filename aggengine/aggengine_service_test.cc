@@ -38,8 +38,15 @@ class SmallTickerplant final : public wire::ServerHandler {
     const std::string verb(request->items()[0].text());
     if (verb == ".u.subx") {
       subscriber = &connection;
-      return connection.Reply(connection.TakeTicket(),
-                              Value::List({Schemas(), Value::Long(0), Value::Symbol("")}));
+      is_asked_for_rows_ahead = request->items().size() == 4;
+      std::vector<Value> answer;
+      answer.push_back(Schemas());
+      answer.push_back(Value::Long(0));
+      answer.push_back(Value::Symbol(""));
+      if (interval_ns > 0) {
+        answer.push_back(Value::List({Value::Timespan(interval_ns), Value::Timestamp(next_ns)}));
+      }
+      return connection.Reply(connection.TakeTicket(), Value::List(std::move(answer)));
     }
     if (verb == ".u.upd") {
       upds.push_back(*std::move(request));
@@ -79,6 +86,8 @@ class SmallTickerplant final : public wire::ServerHandler {
   // The one that publishes, of which a ticket is open.
   void BreakLink() { tickets.front().first->Close(absl::OkStatus()); }
 
+  int64_t interval_ns = 0, next_ns = 0;  // Of its batches, if it publishes rows ahead of them.
+  bool is_asked_for_rows_ahead = false;
   wire::Connection* subscriber = nullptr;
   std::vector<Value> upds;  // Whole, in the order of their arrival.
   std::deque<std::pair<wire::Connection*, wire::ReplyTicket>> tickets;
@@ -101,8 +110,11 @@ class SmallTickerplant final : public wire::ServerHandler {
 
 class AggEngineServiceTest : public testing::Test {
  protected:
-  explicit AggEngineServiceTest(std::chrono::nanoseconds gap = 0ns) {
+  explicit AggEngineServiceTest(std::chrono::nanoseconds gap = 0ns, int64_t interval_ns = 0,
+                                int64_t next_ns = 0) {
     InitLogging("test", LogLevel::kOff);
+    tickerplant_.interval_ns = interval_ns;
+    tickerplant_.next_ns = next_ns;
     tickerplant_server_ = *wire::Listen(loop_, {}, {}, &tickerplant_);
     BarSpec spec{"bars", "trade", 60 * kNsPerSecond, {}};
     spec.aggregates.push_back(*ParseAggregate("high", "max price"));
@@ -237,6 +249,41 @@ class ShortGapTest : public AggEngineServiceTest {
  protected:
   ShortGapTest() : AggEngineServiceTest(5ms) {}
 };
+
+// A tickerplant that publishes each hour, and will in five eighths of one and a second: three
+// eighths behind its publication before that are in a second.
+constexpr int64_t kHourNs = 3600 * kNsPerSecond;
+constexpr int64_t kSoonNs = kNsPerSecond;
+class BatchesTest : public AggEngineServiceTest {
+ protected:
+  BatchesTest()
+      : AggEngineServiceTest(0ns, kHourNs,
+                             SystemClock::Instance().NowNs() + kHourNs * 5 / 8 + kSoonNs) {}
+};
+
+TEST_F(BatchesTest, PublishesAsOftenAsTheTickerplantAndBetweenItsBatches) {
+  EXPECT_TRUE(tickerplant_.is_asked_for_rows_ahead);
+  for (int i = 0; i < 5; ++i) tickerplant_.Publish({11}, {1});
+  WaitForUpds(1);
+  EXPECT_THAT(Counts(tickerplant_.upds[0]), testing::ElementsAre(5)) << "one row for five upds";
+  tickerplant_.AnswerOldest();
+  tickerplant_.Publish({12}, {1});
+  Wait([this] { return engine_->counters().rows_in == 6; });
+  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 50ms));
+}
+
+TEST_F(BatchesTest, ADayThatEndsDoesNotWaitForTheNextTime) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+  tickerplant_.AnswerOldest();
+  tickerplant_.Publish({11}, {2});
+  tickerplant_.subscriber->SendAsync(
+      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
+  WaitForUpds(2);
+  tickerplant_.AnswerOldest();
+  Wait([this] { return tickerplant_.notes.size() == 2; });
+  EXPECT_EQ(tickerplant_.notes[1].items()[0].text(), ".u.closed");
+}
 
 TEST_F(LongGapTest, WhatComesInTheGapGathers) {
   tickerplant_.Publish({10}, {1});

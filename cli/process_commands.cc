@@ -362,12 +362,13 @@ void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->capture_default_str();
   command
       .add_option("--publish-ms", options.publish_ms,
-                  "Publish what changed so often; 0: with what it receives")
+                  "Publish what changed so often; 0: as often as the tickerplant does")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      .add_option("--publish-gap-ms", options.publish_gap_ms,
-                  "With --publish-ms 0: wait so long after the last time, if more comes sooner")
+      .add_option(
+          "--publish-gap-ms", options.publish_gap_ms,
+          "With --publish-ms 0: wait so long after the last time, where batches come sooner")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command

@@ -90,6 +90,9 @@ absl::Status ReadTickerplant(const ConfigTable& table, StackConfig& config) {
   TS_RETURN_IF_ERROR(ReadName(table, &options.name));
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
+  if (table.Has("batch_phase_ms")) {
+    TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_phase_ms", &options.batch_phase_ms.emplace(0)));
+  }
   TS_RETURN_IF_ERROR(table.ReadBytes("batch_bytes", &options.batch_bytes));
   if (config.aggengine) {
     for (const aggengine::BarSpec& bars : config.aggengine->bars) {

@@ -49,6 +49,7 @@ name = "tp"
 host = "0.0.0.0"
 port = 6010
 batch_ms = 0
+batch_phase_ms = 12.5
 fsync = "interval"
 fsync_interval_ms = 20
 log_cache = "64MiB"
@@ -97,6 +98,7 @@ rdb = "two"
   EXPECT_EQ(plant.schemas[0].table, "quote");
   EXPECT_EQ(FormatSchema(plant.schemas[1]), "time p, sym s, price f");
   EXPECT_EQ(plant.batch_ms, 0);
+  EXPECT_EQ(plant.batch_phase_ms, 12.5);
   EXPECT_EQ(plant.fsync, wire::FsyncPolicy::kInterval);
   EXPECT_EQ(plant.fsync_interval_ms, 20);
   EXPECT_EQ(plant.log_cache_bytes, size_t{64} << 20);
@@ -147,6 +149,8 @@ TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
   EXPECT_EQ(
       ErrorOf("[tickerplant]\nfsync = 'often'"),
       "stack.toml:2: tickerplant.fsync: expected one of none, interval, batch, found \"often\"");
+  EXPECT_EQ(ErrorOf("[tickerplant]\nbatch_phase_ms = -1"),
+            "stack.toml:2: tickerplant.batch_phase_ms: expected a number from 0 on, found -1");
   EXPECT_EQ(ErrorOf("[tickerplant]\nbatch_ms = -1"),
             "stack.toml:2: tickerplant.batch_ms: expected a number from 0 on, found -1");
   EXPECT_EQ(ErrorOf("[[rdb]]\nprot = 1"),
@@ -207,6 +211,7 @@ TEST(StackConfig, ReadsTheExamples) {
   const auto& plant = *stack->tickerplant;
   EXPECT_EQ(plant.schemas, bare.tickerplant->schemas);
   EXPECT_EQ(plant.batch_ms, bare.tickerplant->batch_ms);
+  EXPECT_EQ(plant.batch_phase_ms, bare.tickerplant->batch_phase_ms);
   EXPECT_EQ(plant.batch_bytes, bare.tickerplant->batch_bytes);
   EXPECT_EQ(plant.fsync, bare.tickerplant->fsync);
   EXPECT_EQ(plant.fsync_interval_ms, bare.tickerplant->fsync_interval_ms);

@@ -21,6 +21,9 @@ constexpr size_t kReferenceBytes = 4096;
 // subscriber.
 constexpr size_t kContiguousBytes = size_t{16} << 10;
 
+// Emptied batches that are kept: of a second at 100,000 rows/s.
+constexpr size_t kSpareBatches = 64;
+
 constexpr size_t kVectorHeaderBytes = 6;  // type, attribute, int32 count
 
 void AppendSymbolAtom(ByteBuffer& out, std::string_view name) {
@@ -82,6 +85,7 @@ struct PendingColumn {
 struct Publisher::Batch {
   size_t table = 0;
   size_t rows = 0;
+  size_t bytes = 0;  // Of the columns.
   std::vector<PendingColumn> columns;
   std::vector<Type> types;  // As they came: a nested column of the schema takes any type.
 };
@@ -129,6 +133,9 @@ void Publisher::Subscribe(size_t table, Subscription subscription) {
   std::vector<Subscription>& all = subscriptions_[table];
   std::erase_if(all,
                 [&](const Subscription& other) { return other.outlet == subscription.outlet; });
+  if (std::find(outlets_.begin(), outlets_.end(), subscription.outlet) == outlets_.end()) {
+    outlets_.push_back(subscription.outlet);
+  }
   all.push_back(std::move(subscription));
 }
 
@@ -136,27 +143,19 @@ void Publisher::Remove(const Outlet* outlet) {
   for (std::vector<Subscription>& all : subscriptions_) {
     std::erase_if(all, [&](const Subscription& other) { return other.outlet == outlet; });
   }
+  std::erase(outlets_, outlet);
 }
 
 std::span<const Subscription> Publisher::SubscriptionsOf(size_t table) const {
   return subscriptions_[table];
 }
 
-std::vector<Outlet*> Publisher::Outlets() const {
-  std::vector<Outlet*> outlets;
-  for (const std::vector<Subscription>& all : subscriptions_) {
-    for (const Subscription& subscription : all) outlets.push_back(subscription.outlet);
-  }
-  std::sort(outlets.begin(), outlets.end());
-  outlets.erase(std::unique(outlets.begin(), outlets.end()), outlets.end());
-  return outlets;
-}
-
 Publisher::Batch& Publisher::BatchFor(size_t table) {
   if (keep_order_) {
     if (!pending_.empty() && pending_.back()->table == table) return *pending_.back();
-  } else if (batch_of_table_[table] != nullptr) {
-    return *batch_of_table_[table];
+  } else if (Batch* const batch = batch_of_table_[table];
+             batch != nullptr && batch->bytes < kMessageBytes) {
+    return *batch;
   }
   std::unique_ptr<Batch> batch;
   const auto same =
@@ -200,6 +199,7 @@ void Publisher::Add(size_t table, const BatchView& batch,
   pending->rows += batch.rows;
   for (size_t i = 0; i < specs.size(); ++i) {
     pending->columns[i].Append(batch.columns[i].data, owner);
+    pending->bytes += batch.columns[i].data.size();
     pending_bytes_ += batch.columns[i].data.size();
   }
 }
@@ -228,11 +228,12 @@ void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
 
 void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq) {
   for (std::unique_ptr<Batch>& batch : batches) Send(*batch, seq);
-  for (Outlet* outlet : Outlets()) outlet->Flush();
+  const std::vector<Outlet*> outlets = outlets_;  // One may fail, and be removed.
+  for (Outlet* outlet : outlets) outlet->Flush();
   for (std::unique_ptr<Batch>& batch : batches) {
-    batch->rows = 0;
+    batch->rows = batch->bytes = 0;
     for (PendingColumn& column : batch->columns) column.Clear();
-    if (spare_.size() < 2 * schemas_.size()) spare_.push_back(std::move(batch));
+    if (spare_.size() < kSpareBatches) spare_.push_back(std::move(batch));
   }
 }
 
@@ -376,7 +377,8 @@ void Publisher::SendFiltered(const Rows& rows, const Subscription& subscription,
 void Publisher::Broadcast(const ByteBuffer& message) {
   auto shared = std::make_shared<ByteBuffer>(message.Clone());
   const Segment segment{shared->span(), shared};
-  for (Outlet* outlet : Outlets()) {
+  const std::vector<Outlet*> outlets = outlets_;
+  for (Outlet* outlet : outlets) {
     outlet->Queue({&segment, 1});
     outlet->Flush();
   }

@@ -3,11 +3,11 @@
 // What waits to be published, and to whom.
 //
 // Rows gather by table between two publications, column by column, and leave as one message
-// (`upd; `table; rows) a table. Large columns are kept as spans over the receive buffers they came
-// in, small ones are copied together; so a batch of 2,400 rows travels from socket to socket
-// without being touched, and two thousand single rows become one message. Unfiltered subscribers
-// share the encoded message; it is encoded once more, three words apart, for those that asked for
-// numbered upds.
+// (`upd; `table; rows) a table, or as several of about kMessageBytes. Large columns are kept as
+// spans over the receive buffers they came in, small ones are copied together; so a batch of 2,400
+// rows travels from socket to socket without being touched, and two thousand single rows become one
+// message. Unfiltered subscribers share the encoded message; it is encoded once more, three words
+// apart, for those that asked for numbered upds.
 //
 //   header | ( `upd ; `trade ; +names!( type attr count | bytes bytes bytes .. ; .. ) [; seq] )
 //
@@ -38,12 +38,19 @@ class Outlet {
 
 struct Subscription {
   Outlet* outlet = nullptr;
-  StringSet symbols;      // Empty: all.
-  bool numbered = false;  // Upds carry the log's sequence number as a fourth item.
+  StringSet symbols = {};  // Empty: all.
+  bool numbered = false;   // Upds carry the log's sequence number as a fourth item.
+  bool ahead = false;      // Rows as soon as they are logged: see Tickerplant::Subscribe.
 };
 
 class Publisher {
  public:
+  // Rows of a table go on in another message from here on: half of the block that a subscriber of
+  // ours reads into, so that it works on the first rows, warm in its caches, while the next are on
+  // their way. One message of a second's 48,000 rows is read to its end, and copied as its block
+  // grows, before anybody sees a row of it.
+  static constexpr size_t kMessageBytes = size_t{128} << 10;
+
   // `schemas` outlive the publisher; a table is named by its index in them. With `keep_order`, rows
   // of different tables leave in the order in which they came (zero-latency mode); otherwise each
   // table's rows leave together (batch mode).
@@ -55,7 +62,8 @@ class Publisher {
   void Subscribe(size_t table, Subscription subscription);
   void Remove(const Outlet* outlet);
   std::span<const Subscription> SubscriptionsOf(size_t table) const;
-  std::vector<Outlet*> Outlets() const;  // Each once.
+  // Each once, in the order in which they subscribed, which is that in which they are sent to.
+  const std::vector<Outlet*>& Outlets() const { return outlets_; }
 
   // Adds rows that fit the table's schema. `owner` keeps the batch's bytes alive; spans that it
   // does not own are copied if it is nullptr. Rows of a table that nobody subscribed to are dropped
@@ -85,9 +93,10 @@ class Publisher {
   std::span<const Schema> schemas_;
   const bool keep_order_;
   std::vector<std::vector<Subscription>> subscriptions_;  // By table.
-  std::vector<std::unique_ptr<Batch>> pending_;           // In the order of publication.
-  std::vector<std::unique_ptr<Batch>> spare_;             // Emptied, with their buffers.
-  std::vector<Batch*> batch_of_table_;  // Batch mode: the pending batch, or nullptr.
+  std::vector<Outlet*> outlets_;
+  std::vector<std::unique_ptr<Batch>> pending_;  // In the order of publication.
+  std::vector<std::unique_ptr<Batch>> spare_;    // Emptied, with their buffers.
+  std::vector<Batch*> batch_of_table_;           // Batch mode: the pending batch, or nullptr.
   size_t pending_bytes_ = 0;
   uint64_t published_messages_ = 0;
 };

@@ -113,6 +113,35 @@ TEST(Publisher, JoinsTheRowsOfATableIntoOneMessage) {
   EXPECT_EQ(publisher.pending_bytes(), 0u);
 }
 
+TEST(Publisher, CutsALargeBatchIntoMessages) {
+  Publisher publisher(Schemas(), /*keep_order=*/false);
+  Reader reader;
+  publisher.Subscribe(0, {&reader, {}, false});
+  publisher.Subscribe(1, {&reader, {}, false});
+  Add(publisher, 1, RowsOfU({"a"}));
+  constexpr size_t kUpds = 3000;
+  constexpr size_t kRows = 10;
+  const std::vector<std::string> names(kRows, "a");
+  for (size_t i = 0; i < kUpds; ++i) {
+    Add(publisher, 0, RowsOfT(names, static_cast<double>(i * kRows)));
+  }
+  Add(publisher, 1, RowsOfU({"b"}));
+  const size_t bytes = publisher.pending_bytes();
+  publisher.Publish(1);
+  const std::vector<Value> messages = reader.Messages();
+  EXPECT_EQ(messages.size(), 1 + (bytes + Publisher::kMessageBytes - 1) / Publisher::kMessageBytes);
+  EXPECT_EQ(messages[0].items()[2].count(), 2u) << "a small table leaves together";
+  size_t rows = 0;
+  for (size_t i = 1; i < messages.size(); ++i) {
+    const Value& t = messages[i].items()[2];
+    for (const double price : t.FindColumn("price")->span<double>()) {
+      EXPECT_EQ(price, static_cast<double>(rows++));
+    }
+  }
+  EXPECT_EQ(rows, kUpds * kRows);
+  EXPECT_EQ(reader.flushes, 1);
+}
+
 TEST(Publisher, KeepsTheOrderOfTablesInZeroLatencyMode) {
   Publisher publisher(Schemas(), /*keep_order=*/true);
   Reader reader;

@@ -94,7 +94,8 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
     : options_(std::move(options)),
       day_(day),
       clock_(clock),
-      publisher_(options_.schemas, !options_.batch) {
+      publisher_(options_.schemas, !options_.batch),
+      ahead_(options_.schemas, /*keep_order=*/true) {
   at_once_.resize(options_.schemas.size(), false);
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
@@ -353,17 +354,24 @@ absl::Status Tickerplant::Commit() {
     for (size_t i = 0; i < block.messages(); ++i) {
       const StagedBlock::Upd upd = block.upd(i);
       publisher_.Add(upd.table, upd.batch, upd.owner);
+      ahead_.Add(upd.table, upd.batch, upd.owner);
     }
     block.Reset({}, options_.schemas.size());
     spare_ = std::move(block);
     staged_.pop_front();
     if (!options_.batch || publisher_.pending_bytes() >= options_.publish_bytes) Publish();
   }
-  publisher_.PublishAhead(at_once_, -1 - static_cast<int64_t>(published_seq_));
+  PublishAhead();
   return absl::OkStatus();
 }
 
+void Tickerplant::PublishAhead() {
+  publisher_.PublishAhead(at_once_, AheadNumber());
+  ahead_.Publish(AheadNumber());
+}
+
 void Tickerplant::Publish() {
+  PublishAhead();  // Before its number is another one.
   publisher_.Publish(static_cast<int64_t>(logged_seq()));
   published_seq_ = logged_seq();
 }
@@ -372,8 +380,11 @@ absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& 
   const int index = FindTable(table);
   if (!table.empty() && index < 0) return absl::NotFoundError(AbslView(table));
   Publish();
+  const bool ahead = subscription.ahead && subscription.numbered && options_.batch;
+  (ahead ? publisher_ : ahead_).Remove(subscription.outlet);
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
-    if (table.empty() || static_cast<int>(i) == index) publisher_.Subscribe(i, subscription);
+    if (!table.empty() && static_cast<int>(i) != index) continue;
+    (ahead ? ahead_ : publisher_).Subscribe(i, subscription);
   }
   return absl::OkStatus();
 }
@@ -436,7 +447,10 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   std::vector<Value> end;
   end.push_back(Value::Symbol(".u.end"));
   end.push_back(Value::Date(ended));
-  publisher_.Broadcast(wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end))));
+  const ByteBuffer message =
+      wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end)));
+  publisher_.Broadcast(message);
+  ahead_.Broadcast(message);
   LogInfo("day ended date={} next={}", FormatDate(ended), FormatDate(date));
   return absl::OkStatus();
 }

@@ -77,11 +77,18 @@ class Tickerplant {
   // disk is full; everything stays staged, try again. Any other error is final.
   absl::Status Commit();
   void Publish();
-
   // Subscribes an outlet to a table, or to all for "". Publishes first, so that the position that
   // FindValue gives next is exact. kNotFound, the table's name its text.
+  //
+  // With `ahead`, which is for numbered upds, the outlet does not wait for Publish(): it gets all
+  // its rows when they are logged. For who makes of the rows of a batch what others wait for, as an
+  // aggregation engine does: it is done with most of them when the batch leaves. An outlet is ahead
+  // with all of its tables, or with none: its last subscription decides.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
-  void Unsubscribe(const Outlet* outlet) { publisher_.Remove(outlet); }
+  void Unsubscribe(const Outlet* outlet) {
+    publisher_.Remove(outlet);
+    ahead_.Remove(outlet);
+  }
 
   // Ends the day if it is over: publishes, broadcasts `.u.end`, opens the next log. Call it often;
   // true if it did. Waits while anything is staged, and for kJumpHeldNs if the clock has gone on by
@@ -101,6 +108,7 @@ class Tickerplant {
 
   std::span<const Schema> schemas() const { return options_.schemas; }
   const Publisher& publisher() const { return publisher_; }
+  const Publisher& ahead() const { return ahead_; }  // Of those that do not wait.
   const TickerplantCounters& counters() const { return counters_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
@@ -124,6 +132,9 @@ class Tickerplant {
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
   absl::Status RollTo(int32_t date);
+  // Of what is of messages behind the last publication: see wire/position.h.
+  int64_t AheadNumber() const { return -1 - static_cast<int64_t>(published_seq_); }
+  void PublishAhead();
 
   TickerplantOptions options_;
   const DayClock day_;
@@ -132,6 +143,7 @@ class Tickerplant {
   std::vector<bool> at_once_;           // By table.
   std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
   Publisher publisher_;
+  Publisher ahead_;
   std::unique_ptr<wire::TplogWriter> log_;
   wire::UpdDecoder decoder_;
   size_t last_table_ = 0;  // Upds of a table come in runs.

@@ -19,6 +19,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr size_t kHeapBytes = size_t{16} << 20;  // What some batches and their readers take.
 constexpr auto kQuiet = 50ms;      // Feeds are done when none has sent anything for so long,
 constexpr auto kDrainAtMost = 5s;  // or after this;
 constexpr auto kSendAtMost = 5s;   // and subscribers have this long to read the rest.
@@ -59,11 +60,14 @@ absl::Status Run(TickerplantMainOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   absl::Status failure;
-  TickerplantService service(loop, std::move(tickerplant),
-                             static_cast<int64_t>(options.batch_ms * 1e6), [&](absl::Status why) {
-                               failure = std::move(why);
-                               stop = true;
-                             });
+  const auto to_ns = [](double ms) { return static_cast<int64_t>(ms * 1e6); };
+  std::optional<int64_t> phase_ns;
+  if (options.batch_phase_ms) phase_ns = to_ns(*options.batch_phase_ms);
+  const BatchClock batches(to_ns(options.batch_ms), phase_ns, SystemClock::Instance().NowNs());
+  TickerplantService service(loop, std::move(tickerplant), batches, [&](absl::Status why) {
+    failure = std::move(why);
+    stop = true;
+  });
   wire::ServerOptions server_options;
   server_options.connection.max_queue_bytes = options.max_queue_bytes;
   server_options.connection.max_message_bytes = options.max_message_bytes;
@@ -88,6 +92,7 @@ absl::Status Run(TickerplantMainOptions options) {
 
 int RunTickerplant(const TickerplantMainOptions& options) {
   KeepFreedMemory();
+  TouchHeap(kHeapBytes);
   InitLogging(options.name);
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("tickerplant ends error=\"{}\"", Message(status));

@@ -17,10 +17,12 @@ struct TickerplantMainOptions {
   std::vector<Schema> schemas = DefaultSchemas();
   std::string data = "data";  // The log goes to DATA/tplog/LOG_NAMEyyyy.mm.dd.
   std::string log_name = "sym";
-  std::optional<int32_t> date;           // A fixed day, for replays; else the clock's.
-  std::string time_zone = "UTC";         // Where days begin at midnight,
-  int64_t roll_offset_ns = 0;            // plus this.
-  double batch_ms = 50;                  // 0: publish at once.
+  std::optional<int32_t> date;    // A fixed day, for replays; else the clock's.
+  std::string time_zone = "UTC";  // Where days begin at midnight,
+  int64_t roll_offset_ns = 0;     // plus this.
+  double batch_ms = 50;           // 0: publish at once.
+  // Publications are so long after the clock's multiples of batch_ms; not given: whenever it began.
+  std::optional<double> batch_phase_ms;
   std::vector<std::string> at_once;      // Tables that do not wait for it: see TickerplantOptions.
   size_t batch_bytes = size_t{1} << 20;  // Of a batch that does not wait for it either.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;

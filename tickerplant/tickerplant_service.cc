@@ -105,8 +105,8 @@ class TickerplantService::Queries : public query::Environment {
 
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override {
-    if (name == ".u.sub") return Subscribe(args, false);
-    if (name == ".u.subx") return Subscribe(args, true);
+    if (name == ".u.sub") return Subscribe(args, {});
+    if (name == ".u.subx") return SubscribeNumbered(args);
     if (name == ".u.upd" || name == "upd") return Upd(name, args, 2);
     if (name == ".u.updn") return Upd(name, args, 4);
     if (name == ".u.feed") return FeedRows(args);
@@ -138,7 +138,12 @@ class TickerplantService::Queries : public query::Environment {
     for (size_t i = 0; i < plant().schemas().size(); ++i) {
       tables.push_back(plant().schemas()[i].table);
       std::vector<Value> pairs;
-      for (const Subscription& subscription : plant().publisher().SubscriptionsOf(i)) {
+      std::vector<Subscription> all;
+      for (const Publisher* publisher : {&plant().publisher(), &plant().ahead()}) {
+        const std::span<const Subscription> some = publisher->SubscriptionsOf(i);
+        all.insert(all.end(), some.begin(), some.end());
+      }
+      for (const Subscription& subscription : all) {
         const auto* outlet = static_cast<const ConnectionOutlet*>(subscription.outlet);
         std::vector<std::string> symbols(subscription.symbols.begin(), subscription.symbols.end());
         std::sort(symbols.begin(), symbols.end());
@@ -150,7 +155,30 @@ class TickerplantService::Queries : public query::Environment {
     return Value::Dict(Value::Symbols(std::move(tables)), Value::List(std::move(lists)));
   }
 
-  absl::StatusOr<Value> Subscribe(std::span<const Value> args, bool extended) {
+  // `.u.subx[tables;symbols]`, or with a third item `ahead: numbered upds, and the position with
+  // the schemas. Who is ahead is told how often others are published to, and when they will be
+  // next.
+  absl::StatusOr<Value> SubscribeNumbered(std::span<const Value> args) {
+    const bool ahead = args.size() == 3;
+    if (ahead && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == "ahead")) {
+      return absl::InvalidArgumentError("type: .u.subx[tables;symbols;how]: how is `ahead");
+    }
+    TS_ASSIGN_OR_RETURN(Value schemas, Subscribe(args.first(ahead ? 2 : args.size()),
+                                                 {.numbered = true, .ahead = ahead}));
+    std::vector<Value> answer;
+    answer.push_back(std::move(schemas));
+    answer.push_back(*FindValue(".u.i"));
+    answer.push_back(*FindValue(".u.L"));
+    if (ahead) {
+      const int64_t next_ns = service_.batches_.NextAfter(SystemClock::Instance().NowNs());
+      answer.push_back(
+          PairOf(Value::Timespan(service_.batches_.interval_ns()), Value::Timestamp(next_ns)));
+    }
+    return Value::List(std::move(answer));
+  }
+
+  // Of `how`, the outlet and the symbols are filled in.
+  absl::StatusOr<Value> Subscribe(std::span<const Value> args, Subscription how) {
     if (args.size() != 2)
       return InvalidArgument("rank: .u.sub[table;symbols], found {} arguments", args.size());
     std::vector<std::string> tables;
@@ -168,26 +196,23 @@ class TickerplantService::Queries : public query::Environment {
     if (tables.empty()) {
       for (const Schema& schema : plant().schemas()) tables.push_back(schema.table);
     }
-    TS_ASSIGN_OR_RETURN(const StringSet symbols, SymbolSet(args[1]));
+    TS_ASSIGN_OR_RETURN(how.symbols, SymbolSet(args[1]));
+    how.outlet = &service_.OutletOf(sender_);
     for (const std::string& table : tables) {
       if (plant().FindTable(table) < 0) return absl::NotFoundError(table);
     }
     std::vector<Value> schemas;
     for (const std::string& table : tables) {
-      TS_RETURN_IF_ERROR(
-          plant().Subscribe(table, {&service_.OutletOf(sender_), symbols, extended}));
+      TS_RETURN_IF_ERROR(plant().Subscribe(table, how));
       const auto index = static_cast<size_t>(plant().FindTable(table));
       schemas.push_back(PairOf(Value::Symbol(table), EmptyTable(plant().schemas()[index])));
     }
-    LogInfo("subscriber came host={} user={} tables={} symbols={} seq={}", sender_.peer(),
+    LogInfo("subscriber came host={} user={} tables={} symbols={} seq={} ahead={}", sender_.peer(),
             sender_.user(), fmt::join(tables, ","),
-            symbols.empty() ? "all" : std::to_string(symbols.size()), plant().published_seq());
-    if (!extended) return single ? std::move(schemas.front()) : Value::List(std::move(schemas));
-    std::vector<Value> answer;
-    answer.push_back(Value::List(std::move(schemas)));
-    answer.push_back(*FindValue(".u.i"));
-    answer.push_back(*FindValue(".u.L"));
-    return Value::List(std::move(answer));
+            how.symbols.empty() ? "all" : std::to_string(how.symbols.size()),
+            plant().published_seq(), how.ahead);
+    if (single && !how.numbered) return std::move(schemas.front());
+    return Value::List(std::move(schemas));
   }
 
   // An upd inside a string, or one that was not recognised on the fast path.
@@ -274,10 +299,11 @@ class TickerplantService::Queries : public query::Environment {
     add("log_retries", counters.log_retries);
     add("logged_seq", plant().logged_seq());
     add("published_seq", plant().published_seq());
-    add("published_messages", plant().publisher().published_messages());
+    add("published_messages",
+        plant().publisher().published_messages() + plant().ahead().published_messages());
     add("log_bytes", plant().log().totals().log_bytes);
     add("connections", service_.connections_.size());
-    add("subscribers", plant().publisher().Outlets().size());
+    add("subscribers", plant().publisher().Outlets().size() + plant().ahead().Outlets().size());
     add("subscribers_dropped", service_.dropped_);
     size_t queued = 0, queued_max = 0;
     for (const auto& [id, outlet] : service_.outlets_) {
@@ -295,16 +321,22 @@ class TickerplantService::Queries : public query::Environment {
 };
 
 TickerplantService::TickerplantService(wire::EventLoop& loop,
-                                       std::unique_ptr<Tickerplant> tickerplant, int64_t batch_ns,
+                                       std::unique_ptr<Tickerplant> tickerplant,
+                                       const BatchClock& batches,
                                        std::function<void(absl::Status)> on_failed)
     : tickerplant_(std::move(tickerplant)),
+      batches_(batches),
       on_failed_(std::move(on_failed)),
       batch_timer_(loop),
       day_timer_(loop),
       retry_timer_(loop),
       closing_timer_(loop) {
-  if (batch_ns > 0)
-    batch_timer_.Every(std::chrono::nanoseconds(batch_ns), [this] { tickerplant_->Publish(); });
+  if (batches_.interval_ns() > 0) {
+    const int64_t now_ns = SystemClock::Instance().NowNs();
+    batch_timer_.Every(
+        std::chrono::nanoseconds(batches_.interval_ns()), [this] { tickerplant_->Publish(); },
+        std::chrono::nanoseconds(batches_.NextAfter(now_ns) - now_ns));
+  }
   day_timer_.Every(kDayTick, [this] { Roll(); });
 }
 

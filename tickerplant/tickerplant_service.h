@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "query/query.h"
+#include "tickerplant/batch_clock.h"
 #include "tickerplant/day_closers.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/event_loop.h"
@@ -25,10 +26,10 @@ namespace tickstack::tickerplant {
 
 class TickerplantService : public wire::ServerHandler {
  public:
-  // `on_failed` is called once, when the log can no longer be trusted (a failed fsync, an I/O
-  // error).
+  // Publishes when `batches` says. `on_failed` is called once, when the log can no longer be
+  // trusted (a failed fsync, an I/O error).
   TickerplantService(wire::EventLoop& loop, std::unique_ptr<Tickerplant> tickerplant,
-                     int64_t batch_ns, std::function<void(absl::Status)> on_failed);
+                     const BatchClock& batches, std::function<void(absl::Status)> on_failed);
   ~TickerplantService() override;
 
   void OnOpened(wire::Connection& connection) override;
@@ -64,6 +65,7 @@ class TickerplantService : public wire::ServerHandler {
   ConnectionOutlet& OutletOf(wire::Connection& connection);
 
   std::unique_ptr<Tickerplant> tickerplant_;
+  const BatchClock batches_;
   const std::function<void(absl::Status)> on_failed_;
   wire::Timer batch_timer_;
   wire::Timer day_timer_;

@@ -33,6 +33,8 @@ class Peer : public wire::ClientHandler {
 };
 
 // A tickerplant on loopback and whoever talks to it, on one loop.
+constexpr int64_t kBatchNs = 1'000'000;
+
 class TickerplantServiceTest : public testing::Test {
  protected:
   TickerplantServiceTest()
@@ -48,7 +50,9 @@ class TickerplantServiceTest : public testing::Test {
                                    &SystemClock::Instance());
     EXPECT_TRUE(plant.ok()) << plant.status();
     service_ = std::make_unique<TickerplantService>(
-        loop_, *std::move(plant), 1'000'000, [this](const absl::Status& why) { failure_ = why; });
+        loop_, *std::move(plant),
+        BatchClock(kBatchNs, std::nullopt, SystemClock::Instance().NowNs()),
+        [this](const absl::Status& why) { failure_ = why; });
     wire::ServerOptions server_options;
     server_options.connection.max_queue_bytes = size_t{4} << 20;
     server_ = *wire::Server::Listen(loop_, {"127.0.0.1", 0, ""}, server_options, service_.get());
@@ -196,6 +200,28 @@ TEST_F(TickerplantServiceTest, NumbersUpdsAndStreamsItsLog) {
   EXPECT_EQ(Ask(subscriber, ".u.log[0;1000000]")->count(), seen);
   EXPECT_EQ(Ask(subscriber, ".u.log[6;1000000]")->count(), 0u);
   EXPECT_FALSE(Ask(subscriber, ".u.log[7;1]").ok());
+}
+
+TEST_F(TickerplantServiceTest, TellsWhoIsAheadWhenOthersArePublishedTo) {
+  Peer peer, feed;
+  wire::Connection& subscriber = Connect(peer);
+  wire::Connection& sender = Connect(feed);
+  const int64_t before_ns = SystemClock::Instance().NowNs();
+  const absl::StatusOr<Value> answer = Ask(subscriber, ".u.subx[`trade;`;`ahead]");
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  ASSERT_EQ(answer->items().size(), 4u);
+  const std::vector<Value>& times = answer->items()[3].items();
+  EXPECT_EQ(times[0], Value::Timespan(kBatchNs));
+  EXPECT_GT(times[1].as<int64_t>(), before_ns);
+  EXPECT_LE(times[1].as<int64_t>(), SystemClock::Instance().NowNs() + kBatchNs);
+  ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("A"))).ok());
+  Until([&] { return !peer.messages.empty(); });
+  EXPECT_LT(peer.messages[0].items()[3].as<int64_t>(), 0);
+  EXPECT_EQ(Ask(sender, ".u.w `trade")->count(), 1u) << "it is one of the subscribers";
+  EXPECT_EQ(Ask(subscriber, ".u.subx[`trade;`;`behind]").status().message(),
+            "type: .u.subx[tables;symbols;how]: how is `ahead");
+  EXPECT_FALSE(Ask(subscriber, ".u.subx[`trade;`;`ahead;1]").ok());
+  EXPECT_FALSE(Ask(subscriber, ".u.subx[`trade]").ok());
 }
 
 TEST_F(TickerplantServiceTest, CutsOffASlowSubscriberAndServesTheOthers) {

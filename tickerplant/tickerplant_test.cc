@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "wire/codec.h"
+#include "wire/position.h"
 #include "wire/tplog_reader.h"
 
 namespace tickstack::tickerplant {
@@ -171,6 +172,70 @@ TEST_F(TickerplantTest, PublishesATableAtOnceWhileOthersWait) {
   ASSERT_TRUE(plant_->Commit().ok());
   EXPECT_EQ(numbered.messages[2].items()[3], Value::Long(-1 - 2));
   EXPECT_EQ(plant_->published_seq(), 2u);
+}
+
+TEST_F(TickerplantTest, WhoIsAheadHasRowsWhenTheyAreLogged) {
+  Open();
+  Reader ahead, reader;
+  ASSERT_TRUE(plant_->Subscribe("", {&ahead, {}, true, true}).ok());
+  ASSERT_TRUE(plant_->Subscribe("", {&reader, {}, true}).ok());
+  const auto numbers = [](const Reader& of) {
+    std::vector<int64_t> all;
+    for (const Value& message : of.messages) all.push_back(message.items()[3].as<int64_t>());
+    return all;
+  };
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(Upd("trade", Trades(3)).ok());
+    ASSERT_TRUE(plant_->Commit().ok());
+  }
+  EXPECT_EQ(ahead.rows(), 6u);
+  EXPECT_EQ(reader.rows(), 0u);
+  plant_->Publish();
+  ASSERT_TRUE(Upd("trade", Trades(1)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_THAT(numbers(ahead), testing::ElementsAre(-1, -1, -3)) << "of the publication before";
+  EXPECT_THAT(numbers(reader), testing::ElementsAre(2));
+  EXPECT_EQ(ahead.rows(), 7u) << "and nothing of it twice";
+  // Its last subscription decides for all of its tables.
+  ASSERT_TRUE(plant_->Subscribe("span", {&ahead, {}, true}).ok());
+  ASSERT_TRUE(Upd("trade", Trades(5)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  plant_->Publish();
+  EXPECT_EQ(ahead.rows(), 7u);
+  EXPECT_EQ(reader.rows(), 12u);
+}
+
+// A batch that is published before its time, in the middle of a commit, moves the number; what was
+// sent ahead has the one of before.
+TEST_F(TickerplantTest, WhatIsAheadIsNumberedByWhatWasPublishedWhenItCame) {
+  Open();
+  Reader ahead, reader;
+  ASSERT_TRUE(plant_->Subscribe("", {&ahead, {}, true, true}).ok());
+  ASSERT_TRUE(plant_->Subscribe("", {&reader, {}, true}).ok());
+  wire::Position position;
+  const size_t many = 100'000;  // More than publish_bytes.
+  for (const char* const feed : {"one", "two", "three"}) {
+    ASSERT_TRUE(Updn(feed, 0, Trades(many)).ok());
+  }
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(plant_->published_seq(), 3u);
+  EXPECT_EQ(ahead.rows(), 3 * many);
+  for (const Value& message : ahead.messages) {
+    EXPECT_TRUE(position.OnPublished("trade", message.items()[2].count(),
+                                     message.items()[3].as<int64_t>()));
+  }
+  EXPECT_EQ(position.seq(), 2u) << "the third is of the messages behind the second publication";
+  EXPECT_EQ(position.RowsHere("trade", 2 * many), many);
+}
+
+TEST_F(TickerplantTest, AheadMeansNothingWithoutBatches) {
+  Open(/*batch=*/false);
+  Reader ahead;
+  ASSERT_TRUE(plant_->Subscribe("", {&ahead, {}, true, true}).ok());
+  ASSERT_TRUE(Upd("trade", Trades(3)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  ASSERT_EQ(ahead.messages.size(), 1u);
+  EXPECT_EQ(ahead.messages[0].items()[3], Value::Long(1));
 }
 
 TEST_F(TickerplantTest, KnowsTheTablesThatArePublishedAtOnce) {

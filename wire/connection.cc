@@ -1,6 +1,7 @@
 #include "wire/connection.h"
 
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -259,6 +260,13 @@ bool Connection::PeerHasLeft() const {
   if (!open_) return true;
   pollfd entry{impl_->socket.native_handle(), POLLRDHUP, 0};
   return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+bool Connection::HasUnread() const {
+  if (!open_) return false;
+  if (impl_->filled > impl_->consumed) return true;
+  int waiting = 0;
+  return ::ioctl(impl_->socket.native_handle(), FIONREAD, &waiting) == 0 && waiting > 0;
 }
 
 void Connection::ResumeReading() {

@@ -120,6 +120,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ResumeReading();
   // Whether the peer has closed its side: for while reading is paused. A system call.
   bool PeerHasLeft() const;
+  // Whether a part of a message is here, or bytes wait in the socket: more is about to be handed
+  // on. A system call.
+  bool HasUnread() const;
 
   // Ends the connection; OnClosed(why) follows from the loop. Further calls do nothing.
   void Close(absl::Status why);

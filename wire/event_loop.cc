@@ -112,11 +112,12 @@ void Timer::Once(std::chrono::nanoseconds delay, std::function<void()> function)
   impl_->Wait();
 }
 
-void Timer::Every(std::chrono::nanoseconds period, std::function<void()> function) {
+void Timer::Every(std::chrono::nanoseconds period, std::function<void()> function,
+                  std::optional<std::chrono::nanoseconds> first) {
   Cancel();
   impl_->period = period;
   impl_->function = std::move(function);
-  impl_->timer.expires_after(period);
+  impl_->timer.expires_after(first.value_or(period));
   impl_->Wait();
 }
 

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 
 namespace boost::asio {
 class io_context;
@@ -52,8 +53,10 @@ class Timer {
   // Calls `function` once, `delay` from now.
   void Once(std::chrono::nanoseconds delay, std::function<void()> function);
   // Calls `function` at every multiple of `period` from now. Late calls are not made up for: after
-  // a stall the next call comes at the next multiple.
-  void Every(std::chrono::nanoseconds period, std::function<void()> function);
+  // a stall the next call comes at the next multiple. With `first`, the first call comes so long
+  // from now, and the others at multiples of `period` behind it.
+  void Every(std::chrono::nanoseconds period, std::function<void()> function,
+             std::optional<std::chrono::nanoseconds> first = std::nullopt);
   void Cancel();
 
  private:

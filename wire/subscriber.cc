@@ -26,12 +26,15 @@ constexpr std::string_view kPositionText = ".u `i`L";
 constexpr std::string_view kPlainSubscribeText = "(.u.sub[`;`];.u `i`L)";
 
 // `.u.subx[tables;`]`: all symbols of all tables if none is named.
-Value SubscribeRequest(const std::vector<std::string>& tables) {
+Value SubscribeRequest(const std::vector<std::string>& tables, bool ahead) {
   SymbolVector names;
   for (const std::string& table : tables) names.push_back(table);
-  return Value::List({Value::String(".u.subx"),
-                      tables.empty() ? Value::Symbol("") : Value::Symbols(std::move(names)),
-                      Value::Symbol("")});
+  std::vector<Value> request;
+  request.push_back(Value::String(".u.subx"));
+  request.push_back(tables.empty() ? Value::Symbol("") : Value::Symbols(std::move(names)));
+  request.push_back(Value::Symbol(""));
+  if (ahead) request.push_back(Value::Symbol("ahead"));
+  return Value::List(std::move(request));
 }
 
 // Answered by the bytes of the log's first message.
@@ -338,16 +341,17 @@ void Subscriber::AskLogPath() {
 }
 
 void Subscriber::Subscribe() {
-  Ask(SubscribeRequest(options_.tables), [this](const absl::StatusOr<Value>& answer) {
-    if (!answer.ok()) {
-      LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
-              Message(answer.status()));
-      return SubscribePlain();
-    }
-    const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
-    if (!parsed.ok()) return Restart(parsed.status());
-    OnSubscribed(*parsed);
-  });
+  Ask(SubscribeRequest(options_.tables, options_.ahead),
+      [this](const absl::StatusOr<Value>& answer) {
+        if (!answer.ok()) {
+          LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
+                  Message(answer.status()));
+          return SubscribePlain();
+        }
+        const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
+        if (!parsed.ok()) return Restart(parsed.status());
+        OnSubscribed(*parsed);
+      });
 }
 
 void Subscriber::SubscribePlain() {
@@ -364,6 +368,7 @@ void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
   // From here on upds come; they wait until the log has been replayed up to them.
   client_->connection()->PauseReading();
   if (options_.tables.empty() || !schemas_known_) state_->OnSchemas(answer.schemas);
+  ahead_of_ = answer.batches && answer.batches->interval_ns > 0 ? answer.batches : std::nullopt;
   EnterLog(answer.log);
   ReplayTo(answer.log.seq, &Subscriber::GoLive);
 }

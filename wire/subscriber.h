@@ -47,6 +47,9 @@ struct SubscriberOptions {
   // What is published to us; empty: all tables. The state hears of all schemas either way. A replay
   // hands on every message, and a plain kdb+tick publishes all tables whatever this says.
   std::vector<std::string> tables;
+  // Rows are wanted when they are logged, not when the tickerplant's batch leaves. One of ours
+  // grants it if it publishes in batches.
+  bool ahead = false;
 };
 
 class Subscriber : public ClientHandler {
@@ -55,6 +58,8 @@ class Subscriber : public ClientHandler {
   Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state);
   ~Subscriber() override;
 
+  // How others are published to, if what comes here is ahead of that. Of the last subscription.
+  const std::optional<BatchTimes>& ahead_of() const { return ahead_of_; }
   bool is_numbered() const { return numbered_; }  // The tickerplant is one of ours.
   Connection* connection() const { return client_->connection(); }  // nullptr: there is none.
 
@@ -107,7 +112,8 @@ class Subscriber : public ClientHandler {
 
   uint64_t connection_number_ = 0;  // Which connection a callback belongs to.
   bool numbered_ = true;            // The tickerplant has `.u.subx`.
-  bool was_live_plain_ = false;     // What is here came from unnumbered upds: start over.
+  std::optional<BatchTimes> ahead_of_;
+  bool was_live_plain_ = false;  // What is here came from unnumbered upds: start over.
   LogLimit waiting_limit_{10 * kNsPerSecond};
   // A connection that was lost and of which nobody was warned yet.
   struct Lost {

@@ -69,6 +69,15 @@ absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer) 
   } else if (IsPair(items[1])) {
     TS_ASSIGN_OR_RETURN(parsed.log, ParseLogPosition(items[1].items()[0], items[1].items()[1]));
   }
+  if (items.size() >= 4) {
+    const Value& times = items[3];
+    if (!IsPair(times) || !times.items()[0].is_atom_of(Type::kTimespan) ||
+        !times.items()[1].is_atom_of(Type::kTimestamp)) {
+      return InvalidArgument("subscription: the fourth item is a {}, expected (interval; next)",
+                             NameOf(times.type()));
+    }
+    parsed.batches = {times.items()[0].as<int64_t>(), times.items()[1].as<int64_t>()};
+  }
   const Value& schemas = items[0];
   if (!schemas.is_list()) {
     return InvalidArgument("subscription: schemas are a {}", NameOf(schemas.type()));

@@ -26,6 +26,23 @@ TEST(SubscriptionAnswer, ReadsTheAnswerToSubx) {
   EXPECT_EQ(parsed->log.path, "/data/sym2013.10.07");
 }
 
+TEST(SubscriptionAnswer, ReadsWhenOthersArePublishedTo) {
+  const auto answer = [](Value times) {
+    return Value::List({Value::List({Named("trade", EmptyTrade())}), Value::Long(42),
+                        Value::Symbol(":log"), std::move(times)});
+  };
+  const absl::StatusOr<SubscriptionAnswer> parsed =
+      ParseSubscriptionAnswer(answer(Value::List({Value::Timespan(50), Value::Timestamp(1007)})));
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  ASSERT_TRUE(parsed->batches.has_value());
+  EXPECT_EQ(parsed->batches->interval_ns, 50);
+  EXPECT_EQ(parsed->batches->next_ns, 1007);
+  for (const Value& times : {Value::Long(50), Value::List({Value::Timespan(50)}),
+                             Value::List({Value::Timestamp(50), Value::Timestamp(1007)})}) {
+    EXPECT_FALSE(ParseSubscriptionAnswer(answer(times)).ok());
+  }
+}
+
 TEST(SubscriptionAnswer, ReadsTheAnswerOfPlainKdbTick) {
   const Value keyed = Value::KeyedTable(Value::Table({"sym"}, {Value::Symbols({})}),
                                         Value::Table({"price"}, {Value::Vector(Type::kFloat, {})}));

@@ -1,0 +1,31 @@
+#pragma once
+
+// When a tickerplant's batches leave, by the clock.
+
+#include <cstdint>
+#include <optional>
+
+namespace tickstack::tickerplant {
+
+class BatchClock {
+ public:
+  // Every `interval_ns`, at 0 at once. With a phase so long after the clock's multiples of that,
+  // which is how several tickerplants of a machine keep out of each other's way; without, for the
+  // first time an interval after `now_ns`.
+  BatchClock(int64_t interval_ns, std::optional<int64_t> phase_ns, int64_t now_ns)
+      : interval_ns_(interval_ns), first_ns_(phase_ns.value_or(now_ns)) {}
+
+  int64_t interval_ns() const { return interval_ns_; }
+  // The first one behind `now_ns`; `now_ns` if they leave at once.
+  int64_t NextAfter(int64_t now_ns) const {
+    if (interval_ns_ == 0) return now_ns;
+    const int64_t since_ns = (now_ns - first_ns_) % interval_ns_;
+    return now_ns - since_ns + (since_ns < 0 ? 0 : interval_ns_);
+  }
+
+ private:
+  int64_t interval_ns_;
+  int64_t first_ns_;
+};
+
+}  // namespace tickstack::tickerplant
