@@ -5,7 +5,8 @@
 //
 // Doubles the rate until something breaks, or halves it until nothing does, halves the gap until it
 // is 5 %, and confirms what held for the full length; what does not hold that long is tried again a
-// tenth lower. Lags of the first two seconds of each run do not count, of short runs those of its
+// twentieth lower. A short run that breaks is run once more: a stall of the machine is not the
+// rate's. Lags of the first two seconds of each run do not count, of short runs those of its
 // first quarter: memory, connections and symbols are new then, once a day.
 
 #include <functional>

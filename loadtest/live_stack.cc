@@ -50,12 +50,21 @@ absl::Status LiveStack::Failed(absl::Status why) {
   return why;
 }
 
+// Tickerplants that publish at one moment would wait for each other's subscribers: by chance, then,
+// and another one in each run. So they share the interval evenly.
+double LiveStack::PhaseMs() const {
+  const auto named = [this](const StackSpec& spec) { return spec.name == result_.spec.name; };
+  const auto place = std::ranges::find_if(test_.stacks, named) - test_.stacks.begin();
+  return test_.batch_ms * static_cast<double>(place) / static_cast<double>(test_.stacks.size());
+}
+
 absl::Status LiveStack::Start() {
   const StackSpec& spec = result_.spec;
   StackSettings settings;
   settings.name = spec.name;
   settings.profile = test_.profile;
   settings.batch_ms = test_.batch_ms;
+  settings.batch_phase_ms = PhaseMs();
   settings.query_ms = test_.query_ms;
   settings.whole_batches = !test_.search;
   if (test_.search) PlanTouching(settings);

@@ -74,6 +74,7 @@ class LiveStack {
   StackResult& result() { return result_; }
 
  private:
+  double PhaseMs() const;
   // An rdb's memory and CPU time at one moment of the run.
   struct UsageAt {
     double time_s;

@@ -221,6 +221,7 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
   stack.erase("date");
   toml::table& tickerplant = TableIn(root, "tickerplant");
   tickerplant.insert_or_assign("batch_ms", settings.batch_ms);
+  tickerplant.insert_or_assign("batch_phase_ms", settings.batch_phase_ms);
   if (settings.whole_batches) tickerplant.insert_or_assign("batch_bytes", BytesOfABatch(settings));
   if (made.has_bars) {
     toml::table& aggengine = TableIn(root, "aggengine");

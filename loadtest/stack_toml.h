@@ -17,6 +17,7 @@ struct StackSettings {
   std::string name;
   Profile profile;
   double batch_ms = 50;
+  double batch_phase_ms = 0;
   double query_ms = 300;
   // Only the timer ends a batch, however large it becomes; else also a tickerplant's usual bound.
   bool whole_batches = true;
