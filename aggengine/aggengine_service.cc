@@ -14,13 +14,18 @@ namespace tickstack::aggengine {
 namespace {
 
 constexpr int64_t kWaitPerWork = 4;
+// Of a tickerplant that the engine publishes as often as. Below it batches are as good as at once.
+constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
 
 // Behind the tickerplant's publications, three eighths of its interval: where two or four
 // tickerplants of a machine share the interval evenly, their engines are between all of them.
+// The times are another process's word: each is taken modulo the interval before it is reckoned
+// with.
 int64_t FirstPublicationNs(const wire::BatchTimes& of) {
-  const int64_t next_ns = of.next_ns + of.interval_ns * 3 / 8 - SystemClock::Instance().NowNs();
-  const int64_t rest_ns = next_ns % of.interval_ns;
-  return rest_ns > 0 ? rest_ns : rest_ns + of.interval_ns;
+  const int64_t interval_ns = of.interval_ns;
+  const int64_t since_ns = SystemClock::Instance().NowNs() % interval_ns - of.next_ns % interval_ns;
+  const int64_t wait_ns = (interval_ns / 8 * 3 - since_ns % interval_ns) % interval_ns;
+  return wait_ns > 0 ? wait_ns : wait_ns + interval_ns;
 }
 
 }  // namespace
@@ -40,7 +45,7 @@ class AggEngineService::Link final : public wire::ClientHandler {
     const absl::StatusOr<Value> answer = wire::Decode(message.body);
     const bool refused = !answer.ok() || answer->is_error();
     service_.engine_->OnAnswer(refused ? Refusal(answer) : absl::OkStatus());
-    if (service_.is_behind_) service_.PublishWhenDue();
+    if (service_.is_behind_) service_.on_timer_ ? service_.Publish() : service_.PublishWhenDue();
     if (service_.engine_->closing_date()) service_.Publish();
   }
   void OnClosed(wire::Connection&, const absl::Status& why) override {
@@ -87,14 +92,15 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
       publish_ns_(options.publish_ns),
       gap_ns_(options.gap_ns),
       wait_ns_(gap_ns_),
-      timer_(loop) {
+      timer_(loop),
+      due_timer_(loop) {
   engine_->OnProgress([this] {
-    if (!on_timer_) {
-      PublishWhenDue();
-    } else if (IsOutpaced()) {
-      Publish();
-    }
+    if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();
+  });
+  // Of one that leaves in time the timer knows.
+  engine_->OnEarlyBatch([this] {
+    if (on_timer_ && publish_ns_ == 0) PublishWhenDue();
   });
   engine_->OnceLive([this] { OnLive(); });
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
@@ -106,6 +112,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
 
 AggEngineService::~AggEngineService() {
   engine_->OnProgress(nullptr);
+  engine_->OnEarlyBatch(nullptr);
   engine_->OnceLive(nullptr);
 }
 
@@ -117,24 +124,31 @@ void AggEngineService::OnLive() {
 // Each tickerplant that we come to, or come back to, may have its own.
 void AggEngineService::KeepPace() {
   const std::optional<wire::BatchTimes>& ahead_of = subscriber_->ahead_of();
-  is_due_ = false;
-  timer_.Cancel();
-  on_timer_ = publish_ns_ > 0 || ahead_of.has_value();
+  CancelTimers();
+  const bool keeps_pace = ahead_of && ahead_of->interval_ns >= kIntervalNsMin &&
+                          ahead_of->interval_ns <= kIntervalNsMax;
+  on_timer_ = publish_ns_ > 0 || keeps_pace;
   if (!on_timer_) return;
-  const int64_t interval_ns = publish_ns_ > 0 ? publish_ns_ : ahead_of->interval_ns;
-  const int64_t first_ns = publish_ns_ > 0 ? publish_ns_ : FirstPublicationNs(*ahead_of);
-  timer_.Every(
-      std::chrono::nanoseconds(interval_ns), [this] { Publish(); },
-      std::chrono::nanoseconds(first_ns));
+  int64_t interval_ns = publish_ns_, first_ns = publish_ns_;
+  if (publish_ns_ == 0) {
+    // As often as batches leave, or every second time, or third: not sooner than a gap.
+    const int64_t batches =
+        std::max<int64_t>(1, (gap_ns_ + ahead_of->interval_ns - 1) / ahead_of->interval_ns);
+    interval_ns = batches * ahead_of->interval_ns;
+    first_ns = FirstPublicationNs(*ahead_of);
+  }
+  const auto publish = [this, interval_ns] {
+    // An early batch was just followed, or publishing takes most of the time.
+    if (publish_ns_ == 0 && WaitNs() > interval_ns / 2) return;
+    Publish();
+  };
+  timer_.Every(std::chrono::nanoseconds(interval_ns), publish, std::chrono::nanoseconds(first_ns));
 }
 
-// A tickerplant that published more than once between two times of ours does not wait for its
-// timer.
-bool AggEngineService::IsOutpaced() {
-  if (publish_ns_ > 0) return false;
-  const uint64_t seq = engine_->position().seq();
-  if (std::exchange(batches_seq_, seq) != seq) ++batches_since_;
-  return batches_since_ > 1 && WaitNs() <= 0;
+void AggEngineService::CancelTimers() {
+  timer_.Cancel();
+  due_timer_.Cancel();
+  is_due_ = false;
 }
 
 // For the gap to be over.
@@ -144,17 +158,17 @@ int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - Mon
 // more of it is about to be read, they wait for that, as long as for a gap. A day that ends does
 // not wait: see the callers.
 void AggEngineService::PublishWhenDue() {
-  if (on_timer_ || gap_ns_ == 0) return Publish();
+  if (gap_ns_ == 0) return Publish();
   const int64_t wait_ns = WaitNs();
   const wire::Connection* const connection = subscriber_->connection();
   if (wait_ns <= 0 && (connection == nullptr || !connection->HasUnread())) {
-    timer_.Cancel();
+    due_timer_.Cancel();
     is_due_ = false;
     return Publish();
   }
   if (is_due_) return;
   is_due_ = true;
-  timer_.Once(std::chrono::nanoseconds(wait_ns > 0 ? wait_ns : gap_ns_), [this] {
+  due_timer_.Once(std::chrono::nanoseconds(wait_ns > 0 ? wait_ns : gap_ns_), [this] {
     is_due_ = false;
     Publish();
   });
@@ -164,7 +178,6 @@ void AggEngineService::PublishWhenDue() {
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
-  batches_since_ = 0;
   const int64_t begin_ns = gap_ns_ > 0 ? MonotonicNs() : 0;
   bool any = false;
   while (std::optional<ByteBuffer> message = engine_->NextMessage()) {
@@ -195,8 +208,7 @@ void AggEngineService::AskForTheLastWord() {
 }
 
 void AggEngineService::StopTaking() {
-  timer_.Cancel();
-  is_due_ = false;
+  CancelTimers();
   Publish();
   is_behind_ = true;  // Every answer makes room for more of what there is.
   if (wire::Connection* const connection = subscriber_->connection()) connection->PauseReading();

@@ -64,7 +64,7 @@ class AggEngineService final : public wire::ServerHandler {
   int64_t WaitNs() const;
   void OnLive();
   void KeepPace();
-  bool IsOutpaced();
+  void CancelTimers();
   void AskForTheLastWord();
 
   Engine* const engine_;
@@ -73,11 +73,10 @@ class AggEngineService final : public wire::ServerHandler {
   bool on_timer_ = false;                 // Else as rows come.
   int64_t wait_ns_;                       // gap_ns_ or more, by what the last time took.
   int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
-  bool is_due_ = false;                   // The timer is set for the next time.
+  bool is_due_ = false;                   // due_timer_ is set.
   bool is_behind_ = false;                // Changes wait for an answer.
-  uint64_t batches_seq_ = 0;              // Of the tickerplant's last publication,
-  int batches_since_ = 0;                 // and how many there were since ours.
-  wire::Timer timer_;
+  wire::Timer timer_;      // Of publishing as often as the tickerplant, or as publish_ns says.
+  wire::Timer due_timer_;  // Of a gap.
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;
 };

@@ -241,6 +241,37 @@ TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
   EXPECT_EQ(tickerplant_.upds.size(), 1u);
 }
 
+// Batches each 10 ms, and bars not sooner than an hour after the last ones.
+class RareBarsTest : public AggEngineServiceTest {
+ protected:
+  RareBarsTest() : AggEngineServiceTest(1h, kNsPerSecond / 100, kNsPerSecond / 1000) {}
+};
+
+TEST_F(RareBarsTest, TheGapHoldsHoweverOftenBatchesLeave) {
+  for (uint64_t i = 1; i <= 20; ++i) {
+    tickerplant_.Publish({10}, {static_cast<int64_t>(i)});
+    Wait([&] { return engine_->counters().rows_in == i; });
+    EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 5ms));
+  }
+}
+
+// What cannot be meant: the engine takes rows, and publishes them as they come.
+class OddTimesTest : public AggEngineServiceTest,
+                     public testing::WithParamInterface<std::pair<int64_t, int64_t>> {
+ protected:
+  OddTimesTest() : AggEngineServiceTest(0ns, GetParam().first, GetParam().second) {}
+};
+
+TEST_P(OddTimesTest, AreNoReasonToWait) {
+  tickerplant_.Publish({10}, {1});
+  WaitForUpds(1);
+}
+
+INSTANTIATE_TEST_SUITE_P(Intervals, OddTimesTest,
+                         testing::Values(std::pair(1, 0), std::pair(999'999, INT64_MAX),
+                                         std::pair(INT64_MAX, INT64_MIN),
+                                         std::pair(INT64_MAX, INT64_MAX)));
+
 class LongGapTest : public AggEngineServiceTest {
  protected:
   LongGapTest() : AggEngineServiceTest(1h) {}
@@ -270,6 +301,16 @@ TEST_F(BatchesTest, PublishesAsOftenAsTheTickerplantAndBetweenItsBatches) {
   tickerplant_.Publish({12}, {1});
   Wait([this] { return engine_->counters().rows_in == 6; });
   EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 50ms));
+}
+
+TEST_F(BatchesTest, FollowsABatchThatLeftBeforeItsTime) {
+  tickerplant_.Publish({11}, {1});
+  WaitForUpds(1);
+  tickerplant_.AnswerOldest();
+  tickerplant_.Publish({12}, {1});
+  tickerplant_.subscriber->SendAsync(Value::List({Value::Symbol(".u.batch"), Value::Long(2)}));
+  WaitForUpds(2);
+  EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(2));
 }
 
 TEST_F(BatchesTest, ADayThatEndsDoesNotWaitForTheNextTime) {

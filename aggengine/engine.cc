@@ -147,6 +147,7 @@ wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
     if (is_whole) closing_date_ = message->items()[1].as<int32_t>();
     return wire::LiveOutcome::kTaken;
   }
+  if (verb == ".u.batch" && early_batch_) early_batch_();
   if (verb != "upd" && verb != ".u.upd") return wire::LiveOutcome::kTaken;
   ++counters_.messages;
   return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken

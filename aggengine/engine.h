@@ -100,6 +100,8 @@ class Engine final : public wire::SubscribedState {
   void OnClosed() { closing_date_.reset(); }
   // Called when rows were taken, and when live begins: the moment to publish.
   void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
+  // Called when the tickerplant says that a batch left before its time.
+  void OnEarlyBatch(std::function<void()> left) { early_batch_ = std::move(left); }
   // Called whenever live begins, before that.
   void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
   bool has_changes() const;
@@ -161,6 +163,7 @@ class Engine final : public wire::SubscribedState {
   std::vector<SymbolId> own_symbols_;
   std::deque<Unanswered> unanswered_;
   std::function<void()> progress_;
+  std::function<void()> early_batch_;
   std::function<void()> once_live_;
   std::optional<int32_t> closing_date_;
   bool again_ = false;  // What is sent next was sent before.

@@ -371,6 +371,16 @@ void Tickerplant::PublishAhead() {
 }
 
 void Tickerplant::Publish() {
+  const bool is_early = options_.batch && publisher_.pending_bytes() > 0;
+  PublishInTime();
+  if (!is_early || ahead_.Outlets().empty()) return;
+  std::vector<Value> left;
+  left.push_back(Value::Symbol(".u.batch"));
+  left.push_back(Value::Long(static_cast<int64_t>(published_seq_)));
+  ahead_.Broadcast(wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(left))));
+}
+
+void Tickerplant::PublishInTime() {
   PublishAhead();  // Before its number is another one.
   publisher_.Publish(static_cast<int64_t>(logged_seq()));
   published_seq_ = logged_seq();

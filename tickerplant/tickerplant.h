@@ -77,13 +77,16 @@ class Tickerplant {
   // disk is full; everything stays staged, try again. Any other error is final.
   absl::Status Commit();
   void Publish();
+  void PublishInTime();  // The same, for the timer.
+
   // Subscribes an outlet to a table, or to all for "". Publishes first, so that the position that
   // FindValue gives next is exact. kNotFound, the table's name its text.
   //
   // With `ahead`, which is for numbered upds, the outlet does not wait for Publish(): it gets all
   // its rows when they are logged. For who makes of the rows of a batch what others wait for, as an
-  // aggregation engine does: it is done with most of them when the batch leaves. An outlet is ahead
-  // with all of its tables, or with none: its last subscription decides.
+  // aggregation engine does: it is done with most of them when the batch leaves. Of a batch that
+  // leaves before its time it is told: (`.u.batch; seq). An outlet is ahead with all of its tables,
+  // or with none: its last subscription decides.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
   void Unsubscribe(const Outlet* outlet) {
     publisher_.Remove(outlet);

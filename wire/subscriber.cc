@@ -340,18 +340,21 @@ void Subscriber::AskLogPath() {
   });
 }
 
-void Subscriber::Subscribe() {
-  Ask(SubscribeRequest(options_.tables, options_.ahead),
-      [this](const absl::StatusOr<Value>& answer) {
-        if (!answer.ok()) {
-          LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
-                  Message(answer.status()));
-          return SubscribePlain();
-        }
-        const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
-        if (!parsed.ok()) return Restart(parsed.status());
-        OnSubscribed(*parsed);
-      });
+void Subscriber::Subscribe() { SubscribeNumbered(options_.ahead); }
+
+void Subscriber::SubscribeNumbered(bool ahead) {
+  Ask(SubscribeRequest(options_.tables, ahead), [this, ahead](const absl::StatusOr<Value>& answer) {
+    // It may not know what that is.
+    if (!answer.ok() && ahead) return SubscribeNumbered(false);
+    if (!answer.ok()) {
+      LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
+              Message(answer.status()));
+      return SubscribePlain();
+    }
+    const absl::StatusOr<SubscriptionAnswer> parsed = ParseSubscriptionAnswer(*answer);
+    if (!parsed.ok()) return Restart(parsed.status());
+    OnSubscribed(*parsed);
+  });
 }
 
 void Subscriber::SubscribePlain() {

@@ -78,6 +78,7 @@ class Subscriber : public ClientHandler {
   void CatchUpOrSubscribe(uint64_t seq);
   void AskSchemas(uint64_t seq);
   void Subscribe();
+  void SubscribeNumbered(bool ahead);
   void SubscribePlain();
   void OnSubscribed(const SubscriptionAnswer& answer);
   void GoLive();

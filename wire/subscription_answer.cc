@@ -71,12 +71,11 @@ absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer) 
   }
   if (items.size() >= 4) {
     const Value& times = items[3];
-    if (!IsPair(times) || !times.items()[0].is_atom_of(Type::kTimespan) ||
-        !times.items()[1].is_atom_of(Type::kTimestamp)) {
-      return InvalidArgument("subscription: the fourth item is a {}, expected (interval; next)",
-                             NameOf(times.type()));
+    const bool is_known = IsPair(times) && times.items()[0].is_atom_of(Type::kTimespan) &&
+                          times.items()[1].is_atom_of(Type::kTimestamp);
+    if (is_known) {
+      parsed.batches = {times.items()[0].as<int64_t>(), times.items()[1].as<int64_t>()};
     }
-    parsed.batches = {times.items()[0].as<int64_t>(), times.items()[1].as<int64_t>()};
   }
   const Value& schemas = items[0];
   if (!schemas.is_list()) {

@@ -39,7 +39,8 @@ absl::StatusOr<LogPosition> ParseLogPosition(const Value& i, const Value& log);
 absl::StatusOr<Schema> SchemaOf(std::string_view table, const Value& value);
 
 // (schemas; i; L), the answer to `.u.subx`, with (interval; next) behind it if `ahead was asked
-// for, a timespan and a timestamp; or (schemas; (i; L)), the answer to kdb+tick's
+// for, a timespan and a timestamp (another fourth item is no answer to that); or (schemas; (i; L)),
+// the answer to kdb+tick's
 // `(.u.sub[`;`];.u `i`L)`. schemas is a list of (name; empty table), or one such pair.
 absl::StatusOr<SubscriptionAnswer> ParseSubscriptionAnswer(const Value& answer);
 
