@@ -117,7 +117,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
   const size_t rounded = RoundedBytes(bytes);
   std::byte* memory = nullptr;
   size_t offset = 0;
-  bool touched = false;
+  bool touched = false, wakes = false;
   {
     std::unique_lock lock(mutex_);
     // `rounded < bytes`: a size so large that rounding wrapped around.
@@ -142,6 +142,8 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     memory = arena_->At(offset);
     used_bytes_ += rounded;
     if (used_bytes_ > high_water_bytes_) high_water_bytes_ = used_bytes_;
+    // Thousands of small blocks a second must not each wake a thread that has nothing to do.
+    wakes = !touching_ && WantsPages();
     // The first block of a page touches all of it, under the lock: the others count on it.
     if (!touched && rounded < Tier::kHugePageBytes) {
       touched = true;
@@ -153,7 +155,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
       }
     }
   }
-  if (ahead_pages_ > 0) wake_.notify_one();
+  if (wakes) wake_.notify_one();
   // Outside the lock: a chunk's pages take as long as thousands of small allocations.
   if (!touched) {
     if (const absl::Status done = arena_->Touch(memory, rounded); !done.ok()) {
