@@ -140,6 +140,19 @@ class AggEngineServiceTest : public testing::Test {
   void WaitForUpds(size_t count) {
     Wait([&] { return tickerplant_.upds.size() >= count; });
   }
+  // Though the next time to publish is an hour away.
+  void ExpectThatADayEndsAtOnce() {
+    tickerplant_.Publish({10}, {1});
+    WaitForUpds(1);
+    tickerplant_.AnswerOldest();
+    tickerplant_.Publish({11}, {2});
+    tickerplant_.subscriber->SendAsync(
+        Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
+    WaitForUpds(2);
+    tickerplant_.AnswerOldest();
+    Wait([this] { return tickerplant_.notes.size() == 2; });
+    EXPECT_EQ(tickerplant_.notes[1].items()[0].text(), ".u.closed");
+  }
   // The columns of a message: sym, minute, time, high, n.
   static const Value& Column(const Value& upd, size_t column) {
     return upd.items()[2].items()[column];
@@ -313,18 +326,7 @@ TEST_F(BatchesTest, FollowsABatchThatLeftBeforeItsTime) {
   EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(2));
 }
 
-TEST_F(BatchesTest, ADayThatEndsDoesNotWaitForTheNextTime) {
-  tickerplant_.Publish({10}, {1});
-  WaitForUpds(1);
-  tickerplant_.AnswerOldest();
-  tickerplant_.Publish({11}, {2});
-  tickerplant_.subscriber->SendAsync(
-      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
-  WaitForUpds(2);
-  tickerplant_.AnswerOldest();
-  Wait([this] { return tickerplant_.notes.size() == 2; });
-  EXPECT_EQ(tickerplant_.notes[1].items()[0].text(), ".u.closed");
-}
+TEST_F(BatchesTest, ADayThatEndsDoesNotWaitForTheNextTime) { ExpectThatADayEndsAtOnce(); }
 
 TEST_F(LongGapTest, WhatComesInTheGapGathers) {
   tickerplant_.Publish({10}, {1});
@@ -338,18 +340,7 @@ TEST_F(LongGapTest, WhatComesInTheGapGathers) {
   EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(6)) << "one row for five batches";
 }
 
-TEST_F(LongGapTest, ADayThatEndsDoesNotWaitForIt) {
-  tickerplant_.Publish({10}, {1});
-  WaitForUpds(1);
-  tickerplant_.AnswerOldest();
-  tickerplant_.Publish({11}, {2});
-  tickerplant_.subscriber->SendAsync(
-      Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
-  WaitForUpds(2);
-  tickerplant_.AnswerOldest();
-  Wait([this] { return tickerplant_.notes.size() == 2; });
-  EXPECT_EQ(tickerplant_.notes[1].items()[0].text(), ".u.closed");
-}
+TEST_F(LongGapTest, ADayThatEndsDoesNotWaitForIt) { ExpectThatADayEndsAtOnce(); }
 
 TEST_F(ShortGapTest, IsOverByItself) {
   for (size_t i = 0; i < 4; ++i) {

@@ -41,15 +41,20 @@ absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantServi
   return closed;
 }
 
-absl::Status CheckMs(std::string_view name, double ms) {
+absl::Status CheckTimes(const TickerplantMainOptions& options) {
   constexpr double kMsMin = 1e-3, kMsMax = 24 * 3600 * 1e3;
-  if (ms == 0 || (ms >= kMsMin && ms <= kMsMax)) return absl::OkStatus();
-  return InvalidArgument("{} {}: expected 0, or {} to {:.0f}", name, ms, kMsMin, kMsMax);
+  const double batch_ms = options.batch_ms, phase_ms = options.batch_phase_ms.value_or(0);
+  if (batch_ms != 0 && !(batch_ms >= kMsMin && batch_ms <= kMsMax)) {
+    return InvalidArgument("batch-ms {}: expected 0, or {} to {:.0f}", batch_ms, kMsMin, kMsMax);
+  }
+  if (!(phase_ms >= 0 && phase_ms <= kMsMax)) {
+    return InvalidArgument("batch-phase-ms {}: expected 0 to {:.0f}", phase_ms, kMsMax);
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Run(TickerplantMainOptions options) {
-  TS_RETURN_IF_ERROR(CheckMs("batch-ms", options.batch_ms));
-  TS_RETURN_IF_ERROR(CheckMs("batch-phase-ms", options.batch_phase_ms.value_or(0)));
+  TS_RETURN_IF_ERROR(CheckTimes(options));
   TS_ASSIGN_OR_RETURN(DayClock day,
                       DayClock::Create(options.time_zone, options.roll_offset_ns, options.date));
   TickerplantOptions plant;
