@@ -13,7 +13,7 @@
 namespace tickstack::aggengine {
 namespace {
 
-constexpr int64_t kWaitPerWork = 4;
+constexpr int64_t kWaitPerWork = 9;
 // Of a tickerplant that the engine publishes as often as. Below it batches are as good as at once.
 constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
 
@@ -71,7 +71,7 @@ class AggEngineService::Link final : public wire::ClientHandler {
 // What a request can reach here.
 class AggEngineService::Queries final : public query::Environment {
  public:
-  explicit Queries(const Engine& engine) : engine_(engine) {}
+  explicit Queries(Engine& engine) : engine_(engine) {}
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
@@ -82,7 +82,7 @@ class AggEngineService::Queries final : public query::Environment {
   }
 
  private:
-  const Engine& engine_;
+  Engine& engine_;
 };
 
 AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& options,

@@ -39,7 +39,7 @@ struct ServiceOptions {
   int64_t publish_ns = 0;              // 0: as often as the tickerplant; if that has no batches,
                                        // with each read that brought rows,
   int64_t gap_ns = 0;                  // but not sooner than this after the last time; up to twice
-                                       // that where publishing takes a fifth of the time.
+                                       // that where publishing takes a tenth of the time.
 };
 
 // Answers `.agg.stats[]`, and what any process answers.

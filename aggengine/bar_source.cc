@@ -29,17 +29,18 @@ Bars* BarSource::AddBars(const BarSpec& spec, mem::Tier* tier, size_t history_by
   return bars;
 }
 
-absl::Status BarSource::Take(const BatchView& rows, Taken* taken) {
-  if (absl::Status loaded = batch_.Load(rows); !loaded.ok()) return loaded;
+BarSource::Taken BarSource::TakeAdded() {
+  batch_.Arrange();
   if (newest_ns_.size() < batch_.symbol_slots()) {
     newest_ns_.resize(batch_.symbol_slots(), INT64_MIN);
   }
   for (const std::unique_ptr<Bars>& bars : bars_) bars->BeginBatch(batch_.symbol_slots());
   const std::span<const SymbolGroups::Group> groups = batch_.groups();
+  Taken taken;
   for (size_t at = 0; at < groups.size(); at += kBlockSymbols) {
-    TakeBlock(groups.subspan(at, std::min(kBlockSymbols, groups.size() - at)), *taken);
+    TakeBlock(groups.subspan(at, std::min(kBlockSymbols, groups.size() - at)), taken);
   }
-  return absl::OkStatus();
+  return taken;
 }
 
 void BarSource::Prefetch(std::span<const SymbolGroups::Group> groups) const {
@@ -208,6 +209,7 @@ void BarSource::TakeHistory(TimedOperand& timed, const TickRun& run, Taken& take
 }
 
 void BarSource::Clear() {
+  batch_.DropAdded();
   for (const std::unique_ptr<Bars>& bars : bars_) bars->Clear();
   for (TimedOperand& timed : timed_) timed.history->Clear();
   newest_ns_.clear();

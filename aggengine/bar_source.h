@@ -56,9 +56,14 @@ class BarSource {
     size_t forgotten = 0;           // Too late for their mean over time (step_history.h).
     int64_t newest_ns = INT64_MIN;  // Of those that are not late.
   };
-  // Takes rows that CheckBatch accepts. Errors as TickBatch::Load: then none is taken.
-  absl::Status Take(const BatchView& rows, Taken* taken);
+  // Rows that CheckBatch accepts, to be taken with those that came before and will. Errors as
+  // TickBatch::Add: then none is added.
+  absl::Status Add(const BatchView& rows) { return batch_.Add(rows); }
+  size_t added() const { return batch_.added(); }
+  // Takes all that was added, at least a row.
+  Taken TakeAdded();
 
+  // Also of what was added.
   void Clear();
 
   // Of the tier, of those the histories', and of DRAM for what finds them.

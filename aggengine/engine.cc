@@ -129,6 +129,7 @@ void Engine::StartOver() {
 wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
   if (verb == ".u.end") {
+    TakeAdded();
     size_t bars = 0, waiting = 0;
     for (const auto& [name, of] : bars_of_) {
       bars += of->records();
@@ -200,29 +201,39 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
     if (origin == Origin::kLog) TakeOwnRows(*own->second, *batch);
     return true;
   }
-  if (const absl::Status taken = TakeRows(*from->second, *batch); !taken.ok()) {
-    Refuse(upd.table, taken);
+  if (const absl::Status added = AddRows(*from->second, *batch); !added.ok()) {
+    Refuse(upd.table, added);
     return true;
   }
   if (origin == Origin::kLog) counters_.rows_replayed += batch->rows;
   return true;
 }
 
-absl::Status Engine::TakeRows(BarSource& source, const BatchView& batch) {
-  BarSource::Taken taken;
-  TS_RETURN_IF_ERROR(source.Take(batch, &taken));
+absl::Status Engine::AddRows(BarSource& source, const BatchView& batch) {
+  TS_RETURN_IF_ERROR(source.Add(batch));
   counters_.rows_in += batch.rows;
+  if (source.added() >= kRowsTogether) TakeAdded(source);
+  return absl::OkStatus();
+}
+
+void Engine::TakeAdded() {
+  for (const std::unique_ptr<BarSource>& source : sources_) TakeAdded(*source);
+  taken_ns_ = MonotonicNs();
+}
+
+void Engine::TakeAdded(BarSource& source) {
+  if (source.added() == 0) return;
+  const BarSource::Taken taken = source.TakeAdded();
   counters_.rows_without_time += taken.without_time;
   counters_.rows_late += taken.late;
   counters_.rows_refused += taken.refused;
   counters_.rows_forgotten += taken.forgotten;
   newest_ns_ = std::max(newest_ns_, taken.newest_ns);
-  if (taken.refused == 0) return absl::OkStatus();
+  if (taken.refused == 0) return;
   if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
     LogError("bars lack rows, their tier is full table={} rows={} withheld={}",
              source.schema().table, taken.refused, *withheld);
   }
-  return absl::OkStatus();
 }
 
 void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
@@ -234,6 +245,7 @@ void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
     const size_t width = WidthOf(column.type);
     if (width > 0 && column.data.size() != column.rows * width) return;
   }
+  TakeAdded();  // They are of rows that came before.
   bars.OnLogged(batch, own_symbols_);
 }
 
@@ -241,11 +253,14 @@ void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
 
 bool Engine::has_changes() const {
   return std::any_of(bars_of_.begin(), bars_of_.end(),
-                     [](const auto& named) { return named.second->has_changes(); });
+                     [](const auto& named) { return named.second->has_changes(); }) ||
+         std::any_of(sources_.begin(), sources_.end(),
+                     [](const auto& source) { return source->added() > 0; });
 }
 
 std::optional<ByteBuffer> Engine::NextMessage() {
   if (unanswered_.size() >= kUnansweredMax) return std::nullopt;
+  TakeAdded();
   std::vector<Bars*> all;
   for (const std::unique_ptr<BarSource>& source : sources_) {
     for (const std::unique_ptr<Bars>& bars : source->bars()) all.push_back(bars.get());
@@ -301,7 +316,8 @@ void Engine::OnLinkLost() {
 
 // ---- what it says of itself
 
-Value Engine::Stats() const {
+Value Engine::Stats() {
+  TakeAdded();
   SymbolVector names;
   std::vector<int64_t> values;
   const auto add = [&](std::string_view name, uint64_t value) {

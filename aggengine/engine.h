@@ -32,6 +32,7 @@
 #include "base/byte_buffer.h"
 #include "base/logging.h"
 #include "base/string_map.h"
+#include "base/time.h"
 #include "mem/tier.h"
 #include "table/symbols.h"
 #include "table/value.h"
@@ -67,6 +68,10 @@ class Engine final : public wire::SubscribedState {
  public:
   static constexpr size_t kMessageRowsMax = 8192;
   static constexpr size_t kUnansweredMax = 16;  // Messages; until then changes gather.
+  // Rows wait for others of their source, since the runs of a symbol are longer then: so many, or
+  // for so long while rows come. Nobody misses them, for NextMessage takes them first.
+  static constexpr size_t kRowsTogether = 32768;
+  static constexpr int64_t kGatherNs = 10'000'000;
 
   // Tier and clock outlive the engine. Bars whose source the tickerplant does not have, or whose
   // table it has otherwise, are an error line, and are not made.
@@ -88,9 +93,12 @@ class Engine final : public wire::SubscribedState {
 
   void OnGoneLive() override {
     if (once_live_) once_live_();
-    Progress();
+    OnDrained();
   }
-  void OnDrained() override { Progress(); }
+  void OnDrained() override {
+    if (MonotonicNs() - taken_ns_ >= kGatherNs) TakeAdded();
+    if (progress_) progress_();
+  }
   bool is_live() const { return subscription_.live.load(std::memory_order_relaxed) != 0; }
 
   // ---- Publishing
@@ -114,7 +122,7 @@ class Engine final : public wire::SubscribedState {
   void OnLinkLost();
   size_t unanswered() const { return unanswered_.size(); }
 
-  // The answer to `.agg.stats[]`: a dictionary of longs.
+  // The answer to `.agg.stats[]`: a dictionary of longs. Rows that wait for others are taken first.
   //   live, connected, seq     of the subscription
   //   every EngineCounters     by its name
   //   bars                     records; history_rows and bytes likewise
@@ -124,7 +132,7 @@ class Engine final : public wire::SubscribedState {
   //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
   //                            last and the slowest message; null for days that are replayed,
   //                            and for times of day
-  Value Stats() const;
+  Value Stats();
   const EngineCounters& counters() const { return counters_; }
 
  private:
@@ -134,11 +142,10 @@ class Engine final : public wire::SubscribedState {
   };
   enum class Origin : uint8_t { kPublished, kLog };
 
-  void Progress() const {
-    if (progress_) progress_();
-  }
   bool TakeUpd(std::span<const std::byte> body, Origin origin);
-  absl::Status TakeRows(BarSource& source, const BatchView& batch);
+  absl::Status AddRows(BarSource& source, const BatchView& batch);
+  void TakeAdded();
+  void TakeAdded(BarSource& source);
   void TakeOwnRows(Bars& bars, const BatchView& batch);
   bool MakeBars(const BarSpec& spec, std::span<const Schema> schemas);
   void Refuse(std::string_view table, const absl::Status& why);
@@ -168,6 +175,7 @@ class Engine final : public wire::SubscribedState {
   std::optional<int32_t> closing_date_;
   bool again_ = false;  // What is sent next was sent before.
   EngineCounters counters_;
+  int64_t taken_ns_ = INT64_MIN / 2;  // Monotonic: when all rows were last taken.
   int64_t newest_ns_ = INT64_MIN;  // Of the rows that were published to us since the last message.
   std::optional<int64_t> lag_ns_;
   std::optional<int64_t> lag_ns_max_;

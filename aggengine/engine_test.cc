@@ -428,7 +428,11 @@ TEST_F(EngineTest, ADayThatEndedIsForgotten) {
   const size_t empty_bytes = tier_->Stats().used_bytes;
   std::mt19937_64 rng(3);
   const Day day = RandomDay(rng, 1000);
-  for (const auto& [table, ticks] : Batches(day, 20, rng)) Live(*engine, plant, Upd(table, ticks));
+  const auto batches = Batches(day, 20, rng);
+  for (size_t i = 0; i < batches.size(); ++i) {
+    Live(*engine, plant, Upd(batches[i].first, batches[i].second));
+    if (i == batches.size() / 2) PublishAll(*engine, plant);  // The rest of the rows still waits.
+  }
   EXPECT_GT(tier_->Stats().used_bytes, empty_bytes);
   ByteBuffer end;
   wire::Encode(Value::List({Value::Symbol(".u.end"), Value::Date(5028)}), end);
@@ -505,12 +509,12 @@ TEST_F(EngineTest, WhatIsTooLateForABoundedHistoryIsCounted) {
   };
   for (int64_t i = 0; i < 2000; ++i) quote(i * kNsPerSecond, 1);
   quote(1990 * kNsPerSecond + 1, 1.5);  // Kept: exact.
-  EXPECT_EQ(engine.counters().rows_forgotten, 0u);
   PublishAll(engine, plant);
+  EXPECT_EQ(engine.counters().rows_forgotten, 0u);
   EXPECT_EQ(plant.bars, BarsByDefinition(specs, all));
   quote(1, 1.5);
-  EXPECT_EQ(engine.counters().rows_forgotten, 1u);
   PublishAll(engine, plant);
+  EXPECT_EQ(engine.counters().rows_forgotten, 1u);
   BarRows expected = BarsByDefinition(specs, all);
   for (auto& [key, cells] : expected) {
     EXPECT_EQ(plant.bars[key].back(), cells.back())
@@ -536,6 +540,45 @@ TEST_F(EngineTest, DamagedUpdsAreRefusedWhole) {
   }
   EXPECT_GT(engine->counters().upds_refused, whole.size() - 20);
   PublishAll(*engine, plant);
+}
+
+// Rows wait for others, unseen: whoever asks finds them taken.
+TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
+  const std::vector<BarSpec> specs = DefaultBars(DefaultSchemas());
+  Plant plant(specs);
+  const std::unique_ptr<Engine> engine = Make(specs, plant);
+  const auto stat = [&](std::string_view name) {
+    const Value stats = engine->Stats();
+    for (size_t i = 0; i < stats.keys().count(); ++i) {
+      if (stats.keys().symbols()[i] == name) return stats.values().span<int64_t>()[i];
+    }
+    return int64_t{-1};
+  };
+  std::vector<std::pair<std::string, Tick>> all;
+  const auto quote = [&](int64_t time_ns, double bid) {
+    const Tick tick{time_ns, "A", bid, 2, 3, 4, 'x'};
+    all.emplace_back("quote", tick);
+    Live(*engine, plant, Upd("quote", {&tick, 1}));
+  };
+  quote(2 * kNsPerSecond, 1);
+  const Tick bad{0, "A", 1, 2, 3, 4, 'x'};
+  const ByteBuffer whole = QuoteUpd({&bad, 1});
+  EXPECT_EQ(engine->OnLive(whole.span().first(whole.size() - 1)), wire::LiveOutcome::kTaken);
+  quote(kNsPerSecond, 3);  // Late.
+  quote(3 * kNsPerSecond, 2);
+  EXPECT_EQ(tier_->Stats().used_bytes, 0u) << "they wait";
+  EXPECT_TRUE(engine->has_changes());
+  PublishAll(*engine, plant);
+  EXPECT_EQ(plant.bars, BarsByDefinition(specs, all));
+  EXPECT_EQ(engine->counters().upds_refused, 1u);
+  quote(kNsPerSecond + 1, 1);
+  EXPECT_EQ(stat("rows_late"), 2);
+  EXPECT_EQ(stat("rows_in"), 4);
+  // So many wait for nobody.
+  const std::vector<Tick> many(Engine::kRowsTogether, {4 * kNsPerSecond, "B", 1, 2, 3, 4, 'x'});
+  const size_t bytes = tier_->Stats().used_bytes;
+  Live(*engine, plant, Upd("trade", many));
+  EXPECT_GT(tier_->Stats().used_bytes, bytes);
 }
 
 TEST_F(EngineTest, SaysHowLateItsBarsAre) {

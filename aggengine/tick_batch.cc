@@ -11,39 +11,47 @@ namespace {
 constexpr double kNullFloat = std::numeric_limits<double>::quiet_NaN();
 
 template <typename T>
-void Widen(const std::byte* bytes, std::span<const uint32_t> order, bool has_null,
-           std::vector<int64_t>& out) {
-  out.resize(order.size());
-  for (size_t i = 0; i < order.size(); ++i) {
-    const T value = LoadLittle<T>(bytes + order[i] * sizeof(T));
-    out[i] = has_null && value == std::numeric_limits<T>::min() ? kNullLong
-                                                                : static_cast<int64_t>(value);
+void Widen(const std::byte* bytes, size_t rows, int64_t* out) {
+  for (size_t i = 0; i < rows; ++i) {
+    const T value = LoadLittle<T>(bytes + i * sizeof(T));
+    // Bytes have no null.
+    const bool null = sizeof(T) > 1 && value == std::numeric_limits<T>::min();
+    out[i] = null ? kNullLong : static_cast<int64_t>(value);
   }
 }
 
 template <typename T>
-void WidenFloats(const std::byte* bytes, std::span<const uint32_t> order,
-                 std::vector<double>& out) {
-  out.resize(order.size());
+void WidenFloats(const std::byte* bytes, size_t rows, double* out) {
   // Plus 0 makes a -0 a 0: the order in which equal numbers come must not show.
-  for (size_t i = 0; i < order.size(); ++i) {
-    out[i] = static_cast<double>(LoadLittle<T>(bytes + order[i] * sizeof(T))) + 0.0;
+  for (size_t i = 0; i < rows; ++i) {
+    out[i] = static_cast<double>(LoadLittle<T>(bytes + i * sizeof(T))) + 0.0;
   }
 }
 
-void WidenLongs(const ColumnView& column, std::span<const uint32_t> order,
-                std::vector<int64_t>& out) {
+void WidenLongs(const ColumnView& column, int64_t* out) {
   const std::byte* const bytes = column.data.data();
   switch (WidthOf(column.type)) {
     case 1:
-      return Widen<uint8_t>(bytes, order, false, out);
+      return Widen<uint8_t>(bytes, column.rows, out);
     case 2:
-      return Widen<int16_t>(bytes, order, true, out);
+      return Widen<int16_t>(bytes, column.rows, out);
     case 4:
-      return Widen<int32_t>(bytes, order, true, out);
+      return Widen<int32_t>(bytes, column.rows, out);
     default:
-      return Widen<int64_t>(bytes, order, true, out);
+      return Widen<int64_t>(bytes, column.rows, out);
   }
+}
+
+template <typename T>
+T* RoomFor(size_t rows, std::vector<T>& of) {
+  if (of.size() < rows) of.resize(rows);
+  return of.data();
+}
+
+template <typename T>
+void Permute(const std::vector<T>& from, std::span<const uint32_t> order, std::vector<T>& to) {
+  to.resize(order.size());
+  for (size_t i = 0; i < order.size(); ++i) to[i] = from[order[i]];
 }
 
 }  // namespace
@@ -69,7 +77,7 @@ size_t TickBatch::AddOperand(const Operand& operand) {
   return lanes_.size() - 1;
 }
 
-absl::Status TickBatch::Load(const BatchView& batch) {
+absl::Status TickBatch::Add(const BatchView& batch) {
   for (size_t i = 0; i < batch.columns.size(); ++i) {
     const ColumnView& column = batch.columns[i];
     const size_t width = WidthOf(column.type);
@@ -88,32 +96,46 @@ absl::Status TickBatch::Load(const BatchView& batch) {
       symbols_->InternAll(names.data, ids_) != names.data.size()) {
     return InvalidArgument("sym: {} bytes do not hold {} names", names.data.size(), names.rows);
   }
-  slots_.resize(batch.rows);
-  for (size_t i = 0; i < batch.rows; ++i) slots_[i] = SlotOf(ids_[i]);
-  groups_.Make(slots_, symbol_slots());
-  Widen<int64_t>(batch.columns[static_cast<size_t>(source_.Find("time"))].data.data(),
-                 groups_.order(), true, times_);
-  for (int64_t& time_ns : times_) {
-    if (time_ns <= -kTimeMaxNs || time_ns >= kTimeMaxNs) time_ns = kNoTime;
+  const size_t rows = added_ + batch.rows;
+  uint32_t* const slots = RoomFor(rows, added_slots_) + added_;
+  for (size_t i = 0; i < batch.rows; ++i) slots[i] = SlotOf(ids_[i]);
+  int64_t* const times = RoomFor(rows, added_times_) + added_;
+  WidenLongs(batch.columns[static_cast<size_t>(source_.Find("time"))], times);
+  for (size_t i = 0; i < batch.rows; ++i) {
+    if (times[i] <= -kTimeMaxNs || times[i] >= kTimeMaxNs) times[i] = kNoTime;
   }
   for (Lane& lane : lanes_) {
-    if (lane.left != SIZE_MAX) {
-      LoadDifference(lane);
-    } else {
-      LoadColumn(batch.columns[lane.column], lane);
-    }
-    lane.converted = lane.floating;
+    if (lane.left == SIZE_MAX) WidenColumn(batch.columns[lane.column], lane);
   }
+  added_ = rows;
   return absl::OkStatus();
 }
 
-void TickBatch::LoadColumn(const ColumnView& column, Lane& lane) const {
-  const std::span<const uint32_t> order = groups_.order();
-  if (!lane.floating) return WidenLongs(column, order, lane.longs);
+void TickBatch::WidenColumn(const ColumnView& column, Lane& lane) const {
+  const size_t rows = added_ + column.rows;
+  if (!lane.floating) return WidenLongs(column, RoomFor(rows, lane.added_longs) + added_);
+  double* const floats = RoomFor(rows, lane.added_floats) + added_;
   if (column.type == Type::kReal) {
-    return WidenFloats<float>(column.data.data(), order, lane.floats);
+    return WidenFloats<float>(column.data.data(), column.rows, floats);
   }
-  WidenFloats<double>(column.data.data(), order, lane.floats);
+  WidenFloats<double>(column.data.data(), column.rows, floats);
+}
+
+void TickBatch::Arrange() {
+  groups_.Make(std::span(added_slots_).first(added_), symbol_slots());
+  const std::span<const uint32_t> order = groups_.order();
+  Permute(added_times_, order, times_);
+  for (Lane& lane : lanes_) {
+    if (lane.left != SIZE_MAX) {
+      LoadDifference(lane);
+    } else if (lane.floating) {
+      Permute(lane.added_floats, order, lane.floats);
+    } else {
+      Permute(lane.added_longs, order, lane.longs);
+    }
+    lane.converted = lane.floating;
+  }
+  added_ = 0;
 }
 
 void TickBatch::LoadDifference(Lane& lane) {

@@ -4,6 +4,12 @@
 // (symbol_groups.h), every operand as 64-bit integers or floats. Done once for all bars of the
 // source.
 //
+//   upd    upd     upd           Add: as they come, each column widened behind the last one's
+//   AB.... BA.C... AAB...        Arrange: AAAA.. BBB.. C..
+//
+// A batch is made of as many upds as were added: the more rows, the longer the runs of a symbol,
+// and the cheaper each row.
+//
 // Threads: one owner. Buffers stay from batch to batch.
 
 #include <cstddef>
@@ -33,9 +39,14 @@ class TickBatch {
   // The operand's number here: the same operand has the same one. TypeOf accepts it.
   size_t AddOperand(const Operand& operand);
 
-  // Takes rows that CheckBatch accepts. kInvalidArgument, by column, if their bytes are not what
-  // type and count say.
-  absl::Status Load(const BatchView& batch);
+  // Copies what is needed of rows that CheckBatch accepts. kInvalidArgument, by column, if their
+  // bytes are not what type and count say: then none is added.
+  absl::Status Add(const BatchView& batch);
+  // Since Arrange.
+  size_t added() const { return added_; }
+  void DropAdded() { added_ = 0; }
+  // What was added is the batch from here on.
+  void Arrange();
 
   // Everything below is by place, not by row: the places of a group are those of a symbol's rows,
   // in the order in which they came.
@@ -69,17 +80,24 @@ class TickBatch {
     bool converted = false;  // `floats` is up to date with `longs`, for this batch.
     std::vector<int64_t> longs;
     std::vector<double> floats;
+    std::vector<int64_t> added_longs;
+    std::vector<double> added_floats;
   };
 
   size_t AddColumn(const std::string& column);
-  void LoadColumn(const ColumnView& column, Lane& lane) const;
+  void WidenColumn(const ColumnView& column, Lane& lane) const;
   void LoadDifference(Lane& lane);
   static void Convert(Lane& lane);
 
   const Schema& source_;
   SymbolTable* const symbols_;
+  // Of what was added; the lanes' likewise. Never shorter than before: a vector that shrinks and
+  // grows is filled with zeros first.
+  size_t added_ = 0;
+  std::vector<uint32_t> added_slots_;
+  std::vector<int64_t> added_times_;
   std::vector<SymbolId> ids_;
-  std::vector<uint32_t> slots_;
+
   SymbolGroups groups_;
   std::vector<int64_t> times_;
   std::vector<Lane> lanes_;  // By operand.

@@ -92,8 +92,12 @@ absl::Status SymbolIndex::AddBlock(size_t slot, List& list) {
 
 absl::Status SymbolIndex::Reserve(std::span<const SymbolId> ids) {
   size_t lists = list_count_.load(std::memory_order_relaxed);
-  for (const SymbolId id : ids) {
-    const size_t slot = SlotOf(id);
+  for (size_t i = 0; i < ids.size(); ++i) {
+    if (i + kAhead < ids.size()) {
+      const size_t ahead = SlotOf(ids[i + kAhead]);
+      if (ahead < lists) __builtin_prefetch(&lists_[ahead], 1);
+    }
+    const size_t slot = SlotOf(ids[i]);
     if (slot >= lists) [[unlikely]] {
       lists_.Reserve(slot + 1);
       lists = slot + 1;

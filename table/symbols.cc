@@ -15,6 +15,7 @@
 
 #include "table/symbols.h"
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstring>
@@ -50,6 +51,7 @@ struct Key {
 
 constexpr size_t kFirstSlots = 1024;
 constexpr size_t kTextArenaBytes = 64 << 10;
+constexpr size_t kInternBlock = 32;
 
 __extension__ using Uint128 = unsigned __int128;
 
@@ -183,27 +185,47 @@ SymbolId SymbolTable::Intern(std::string_view name) {
   return state_->Intern(state_->KeyOf(name.data(), name.size()), name.data(), name.size());
 }
 
+// The slots of names that follow each other are anywhere: each is a miss of the first caches, so
+// they are asked for, a block of names at a time, before the first is looked at.
 std::optional<size_t> SymbolTable::InternAll(std::span<const std::byte> text,
                                              std::span<SymbolId> ids) {
+  struct Short {
+    Key key;
+    const char* text;
+    size_t size;
+  };
+  Short block[kInternBlock];
   const char* at = reinterpret_cast<const char*>(text.data());
   const char* const begin = at;
   const char* const end = at + text.size();
   State& state = *state_;
-  for (SymbolId& id : ids) {
-    const uint64_t word = end - at >= 8 ? LoadUpTo8(at, 8) : ~uint64_t{0};
-    const size_t size = CharactersBeforeNul(word);
-    if (size < 8) [[likely]] {
-      const uint64_t kept = word & ((uint64_t{1} << (8 * size)) - 1);
-      id = size == 0 ? kNullSymbol : state.Intern(state.ShortKey(kept), at, size);
+  size_t done = 0;
+  while (done < ids.size()) {
+    const size_t most = std::min(kInternBlock, ids.size() - done);
+    const Slots& slots = *state.slots.load(std::memory_order_relaxed);
+    size_t names = 0;
+    for (; names < most; ++names) {
+      const uint64_t word = end - at >= 8 ? LoadUpTo8(at, 8) : ~uint64_t{0};
+      const size_t size = CharactersBeforeNul(word);
+      if (size == 8) [[unlikely]]
+        break;
+      const Key key = state.ShortKey(word & ((uint64_t{1} << (8 * size)) - 1));
+      __builtin_prefetch(&slots.slot[key.hash & slots.mask]);
+      block[names] = {key, at, size};
       at += size + 1;
-      continue;
     }
+    for (size_t i = 0; i < names; ++i) {
+      const auto& [key, name, size] = block[i];
+      ids[done + i] = size == 0 ? kNullSymbol : state.Intern(key, name, size);
+    }
+    done += names;
+    if (names == most) continue;
     // Eight characters and more, or the last bytes of the text.
     const auto left = static_cast<size_t>(end - at);
     const void* const nul = left == 0 ? nullptr : std::memchr(at, 0, left);
     if (nul == nullptr) return std::nullopt;
     const auto length = static_cast<size_t>(static_cast<const char*>(nul) - at);
-    id = Intern({at, length});
+    ids[done++] = Intern({at, length});
     at += length + 1;
   }
   return static_cast<size_t>(at - begin);
