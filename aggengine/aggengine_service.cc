@@ -71,7 +71,7 @@ class AggEngineService::Link final : public wire::ClientHandler {
 // What a request can reach here.
 class AggEngineService::Queries final : public query::Environment {
  public:
-  explicit Queries(Engine& engine) : engine_(engine) {}
+  explicit Queries(const Engine& engine) : engine_(engine) {}
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
@@ -82,7 +82,7 @@ class AggEngineService::Queries final : public query::Environment {
   }
 
  private:
-  Engine& engine_;
+  const Engine& engine_;
 };
 
 AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& options,
@@ -223,6 +223,8 @@ void AggEngineService::OnMessage(wire::Connection& connection,
                                  const wire::ReceivedMessage& message) {
   const bool sync = message.kind == wire::MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  // What is asked for has all rows that came; and taking them is not the question's time.
+  engine_->TakeAdded();
   Queries queries(*engine_);
   absl::StatusOr<Value> answer = wire::Decode(message.body);
   if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "aggengine/exact_run.h"
 #include "aggengine/exact_sum.h"
@@ -11,6 +12,7 @@
 namespace tickstack::aggengine {
 namespace {
 
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kRecordsAhead = 6;  // Records, for memory that is asked for ahead.
 
 void AppendVectorHeader(Type type, size_t count, ByteBuffer& out) {
@@ -56,15 +58,41 @@ T Better(T kept, T value) {
 }
 
 // The least of the values and `kept`, whatever is null left out; with `kGreatest` the greatest.
-template <bool kGreatest, typename T>
-T ExtremeOf(T kept, std::span<const T> values) {
-  // Most runs have up to four rows, how many cannot be guessed: taking the last one again instead
-  // of ending there is cheaper.
+template <bool kGreatest>
+int64_t ExtremeOf(int64_t kept, std::span<const int64_t> values) {
+  for (const int64_t value : values) kept = Better<kGreatest>(kept, value);
+  return kept;
+}
+
+// What a processor's own minimum and maximum do: of a null and a number the one that was kept.
+template <bool kGreatest>
+double BestOf(double kept, double value) {
+  return (kGreatest ? value > kept : value < kept) ? value : kept;
+}
+
+template <bool kGreatest>
+double ExtremeOf(double kept, std::span<const double> values) {
+  constexpr double kNone = kGreatest ? -kInfinity : kInfinity;
+  // Many runs have up to four rows, how many cannot be guessed: taking the last one again instead
+  // of ending there is cheaper. The rest goes in four lanes, none of which waits for another.
   const size_t last = values.size() - 1;
-  for (size_t i = 0; i < 4; ++i) {
-    kept = Better<kGreatest>(kept, values[std::min(i, last)]);
+  double lanes[4] = {IsNull(kept) ? kNone : kept, kNone, kNone, kNone};
+  for (size_t lane = 0; lane < 4; ++lane) {
+    lanes[lane] = BestOf<kGreatest>(lanes[lane], values[std::min(lane, last)]);
   }
-  for (size_t i = 4; i <= last; ++i) kept = Better<kGreatest>(kept, values[i]);
+  size_t at = 4;
+  for (; at + 4 <= values.size(); at += 4) {
+    for (size_t lane = 0; lane < 4; ++lane) {
+      lanes[lane] = BestOf<kGreatest>(lanes[lane], values[at + lane]);
+    }
+  }
+  for (; at < values.size(); ++at) lanes[0] = BestOf<kGreatest>(lanes[0], values[at]);
+  const double best = BestOf<kGreatest>(BestOf<kGreatest>(lanes[0], lanes[1]),
+                                        BestOf<kGreatest>(lanes[2], lanes[3]));
+  if (best != kNone) [[likely]]
+    return best;
+  // Nulls only, or an infinity among them.
+  for (const double value : values) kept = Better<kGreatest>(kept, value);
   return kept;
 }
 

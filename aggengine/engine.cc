@@ -316,8 +316,7 @@ void Engine::OnLinkLost() {
 
 // ---- what it says of itself
 
-Value Engine::Stats() {
-  TakeAdded();
+Value Engine::Stats() const {
   SymbolVector names;
   std::vector<int64_t> values;
   const auto add = [&](std::string_view name, uint64_t value) {

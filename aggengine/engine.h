@@ -113,6 +113,8 @@ class Engine final : public wire::SubscribedState {
   // Called whenever live begins, before that.
   void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
   bool has_changes() const;
+  // Takes the rows that wait for others.
+  void TakeAdded();
   // A whole sync message with changed rows; nullopt: nothing differs from what was published, or
   // too much is unanswered.
   std::optional<ByteBuffer> NextMessage();
@@ -122,7 +124,7 @@ class Engine final : public wire::SubscribedState {
   void OnLinkLost();
   size_t unanswered() const { return unanswered_.size(); }
 
-  // The answer to `.agg.stats[]`: a dictionary of longs. Rows that wait for others are taken first.
+  // The answer to `.agg.stats[]`: a dictionary of longs. Rows that wait count in `rows_in` only.
   //   live, connected, seq     of the subscription
   //   every EngineCounters     by its name
   //   bars                     records; history_rows and bytes likewise
@@ -132,7 +134,7 @@ class Engine final : public wire::SubscribedState {
   //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
   //                            last and the slowest message; null for days that are replayed,
   //                            and for times of day
-  Value Stats();
+  Value Stats() const;
   const EngineCounters& counters() const { return counters_; }
 
  private:
@@ -144,7 +146,6 @@ class Engine final : public wire::SubscribedState {
 
   bool TakeUpd(std::span<const std::byte> body, Origin origin);
   absl::Status AddRows(BarSource& source, const BatchView& batch);
-  void TakeAdded();
   void TakeAdded(BarSource& source);
   void TakeOwnRows(Bars& bars, const BatchView& batch);
   bool MakeBars(const BarSpec& spec, std::span<const Schema> schemas);
