@@ -56,8 +56,12 @@ class SimMarket {
     const uint64_t random = Mix(seed_ + event * 0x9e3779b97f4a7c15u);
     const uint32_t slot = static_cast<uint32_t>(((random & 0xffff'ffffu) * alias_.size()) >> 32);
     const AliasSlot& choice = alias_[slot];
+    // By a mask: which one it is cannot be guessed, and behind a wrong guess the next events'
+    // misses would wait.
     const bool own = static_cast<uint16_t>(random >> 32) < choice.own_share;
-    return {own ? static_cast<uint16_t>(slot) : choice.other, static_cast<uint16_t>(random >> 48)};
+    const uint32_t mask = -static_cast<uint32_t>(own);
+    return {static_cast<uint16_t>((slot & mask) | (choice.other & ~mask)),
+            static_cast<uint16_t>(random >> 48)};
   }
 
   // The symbol's bid in cents; at least 100.

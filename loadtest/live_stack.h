@@ -83,6 +83,7 @@ class LiveStack {
 
   absl::Status LookAtFeed();
   void PlanTouching(StackSettings& settings);
+  absl::StatusOr<bool> AllLive();
   absl::StatusOr<bool> IsTouched();
   // Adds to `tiers` what an rdb says of its own.
   absl::Status LookAtTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
