@@ -1,7 +1,7 @@
 #pragma once
 
 // The aggregation engine: what upds, replays and ends of day do to the bars, and which rows of them
-// are to be published. No sockets, no clock of its own: wire/subscriber.h drives it from the wire
+// are to be published. No sockets, no timer of its own: wire/subscriber.h drives it from the wire
 // and the log, aggengine_service.h takes its messages.
 //
 //   upd of a source -> BarSource: every Bars of it, its histories -> changed rows
@@ -50,7 +50,8 @@ struct EngineOptions {
 
 struct EngineCounters {
   uint64_t messages = 0;  // Upds that were published to us.
-  uint64_t rows_in = 0;   // Rows of sources that were taken, published or replayed.
+  uint64_t rows_in = 0;   // Rows of sources that came, published or replayed; rows_late to
+                          // rows_forgotten are counted when they are taken.
   uint64_t rows_replayed = 0;
   uint64_t rows_late = 0;          // Of rows_in: an older time than a row of its symbol before it.
   uint64_t rows_without_time = 0;  // In no bar.
