@@ -37,6 +37,8 @@ const SystemClock& SystemClock::Instance() {
 
 int64_t MonotonicNs() { return ReadClock(CLOCK_MONOTONIC); }
 
+int64_t ThreadProcessorNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
+
 int32_t DaysFromCivil(int year, int month, int day) {
   const std::chrono::sys_days days{std::chrono::year{year} / month / day};
   return static_cast<int32_t>((days - kEpoch).count());

@@ -44,6 +44,9 @@ class ManualClock final : public Clock {
 // CLOCK_MONOTONIC in ns: for intervals and pacing, never for stamps.
 int64_t MonotonicNs();
 
+// What the calling thread had of a processor, in ns. A system call, about 250 ns.
+int64_t ThreadProcessorNs();
+
 // Calendar: the proleptic Gregorian one, days since 2000-01-01.
 int32_t DaysFromCivil(int year, int month, int day);
 struct Civil {

@@ -25,7 +25,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -88,12 +87,6 @@ double Median(std::vector<double> values) {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-int64_t ThreadNs() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return int64_t{now.tv_sec} * kNsPerSecond + now.tv_nsec;
-}
-
 size_t Room(size_t rows) { return rows * kRoomBytesPerRow + (size_t{64} << 20); }
 
 DayBatches Quotes(size_t rows_per_batch) {
@@ -117,10 +110,12 @@ struct Spent {
 
 class Stopwatch {
  public:
-  Spent Read() const { return {MonotonicNs() - begin_.wall_ns, ThreadNs() - begin_.cpu_ns}; }
+  Spent Read() const {
+    return {MonotonicNs() - begin_.wall_ns, ThreadProcessorNs() - begin_.cpu_ns};
+  }
 
  private:
-  Spent begin_{MonotonicNs(), ThreadNs()};
+  Spent begin_{MonotonicNs(), ThreadProcessorNs()};
 };
 
 // A table of quotes that lives wholly in one tier.

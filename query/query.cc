@@ -112,7 +112,8 @@ Limits LoopLimits() {
   limits.max_levels = 500;
   limits.max_text_bytes = size_t{16} << 10;
   limits.max_result_bytes = size_t{32} << 20;
-  limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
+  limits.processor_time = std::chrono::milliseconds(20);
+  limits.deadline = std::chrono::steady_clock::now() + limits.processor_time;
   return limits;
 }
 

@@ -573,6 +573,24 @@ TEST(Query, StopsWhenItsTimeIsOverOrItIsCancelled) {
   EXPECT_EQ(environment.Ask("exec max time from quote", {.cancelled = &cancelled}), "'stop");
 }
 
+TEST(Query, GoesOnPastItsDeadlineUntilItHadItsProcessorTime) {
+  TestEnvironment environment;
+  Limits limits;
+  limits.deadline =
+      std::chrono::steady_clock::now();  // As if the machine had been busy with others.
+  limits.processor_time = std::chrono::hours(1);
+  EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
+  limits.processor_time = std::chrono::milliseconds(5);
+  EXPECT_EQ(environment.Ask("while[1b;1]", limits), "'stop");
+  limits.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
+  const std::atomic<bool> cancelled = true;
+  limits.deadline = std::chrono::steady_clock::now();
+  limits.processor_time = std::chrono::hours(1);
+  limits.cancelled = &cancelled;
+  EXPECT_EQ(environment.Ask("max 1 2", limits), "'stop");
+}
+
 TEST(Query, ASnapshotIsWhatAQuerySees) {
   TestEnvironment environment;
   AddSampleTables(environment);

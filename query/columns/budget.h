@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
+#include "base/time.h"
 #include "base/worker_pool.h"
 #include "query/columns/limits.h"
 
@@ -56,7 +58,8 @@ class Budget {
     Budget& budget_;
   };
 
-  explicit Budget(const Limits& limits) : limits_(limits) {}
+  explicit Budget(const Limits& limits)
+      : limits_(limits), began_at_(limits.processor_time.count() > 0 ? ThreadProcessorNs() : 0) {}
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
@@ -77,7 +80,8 @@ class Budget {
     held_.dram_bytes -= amount.dram_bytes;
   }
 
-  // `stop` when the deadline is over or the request was cancelled.
+  // `stop` when the deadline is over, and the processor's time with it, or the request was
+  // cancelled.
   absl::Status CheckTime() const;
 
   int max_depth() const { return limits_.max_depth; }
@@ -93,6 +97,7 @@ class Budget {
   size_t LeftDramBytes() const;
 
   const Limits& limits_;
+  const int64_t began_at_;  // ThreadProcessorNs(), if there is a limit of it.
   Amount charged_;
   Amount held_;
   int levels_ = 0;

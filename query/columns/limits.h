@@ -30,6 +30,9 @@ struct Limits {
   WorkerPool* workers = nullptr;
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* cancelled = nullptr;  // Either of these two ends it with `stop`.
+  // Past the deadline it goes on until the thread that evaluates had this much of a processor for
+  // it: a short question is not refused because the machine was busy with others. Without workers.
+  std::chrono::nanoseconds processor_time{0};
 };
 
 }  // namespace tickstack::query
