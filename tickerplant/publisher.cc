@@ -226,10 +226,25 @@ void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
   SendAll(std::move(batches), number);
 }
 
+// Moves the messages of a round to `begin`, and says where they end: 2^round of each table that has
+// so many, in their order.
+size_t Publisher::GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
+                              size_t round) const {
+  std::vector<size_t> gathered(schemas_.size());
+  const auto end = std::stable_partition(
+      batches.begin() + static_cast<std::ptrdiff_t>(begin), batches.end(),
+      [&](const auto& batch) { return gathered[batch->table]++ < size_t{1} << round; });
+  return static_cast<size_t>(end - batches.begin());
+}
+
 void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq) {
-  for (std::unique_ptr<Batch>& batch : batches) Send(*batch, seq);
-  const std::vector<Outlet*> outlets = outlets_;  // One may fail, and be removed.
-  for (Outlet* outlet : outlets) outlet->Flush();
+  for (size_t begin = 0, round = 0; begin < batches.size(); ++round) {
+    const size_t end = keep_order_ ? batches.size() : GatherRound(batches, begin, round);
+    for (size_t i = begin; i < end; ++i) Send(*batches[i], seq);
+    const std::vector<Outlet*> outlets = outlets_;  // One may fail, and be removed.
+    for (Outlet* outlet : outlets) outlet->Flush();
+    begin = end;
+  }
   for (std::unique_ptr<Batch>& batch : batches) {
     batch->rows = batch->bytes = 0;
     for (PendingColumn& column : batch->columns) column.Clear();

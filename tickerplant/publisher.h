@@ -9,6 +9,11 @@
 // message. Unfiltered subscribers share the encoded message; it is encoded once more, three words
 // apart, for those that asked for numbered upds.
 //
+// A large batch leaves in rounds: the first message of every table to every subscriber, then the
+// next two of each, four, eight. Each subscriber is at work, and shows rows of every table, while
+// the most of the batch is still to be sent; the last of ten does not wait for nine times all of
+// it.
+//
 //   header | ( `upd ; `trade ; +names!( type attr count | bytes bytes bytes .. ; .. ) [; seq] )
 //
 // Threads: one owner.
@@ -85,6 +90,8 @@ class Publisher {
  private:
   struct Batch;
   struct Rows;
+  size_t GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
+                     size_t round) const;
   void SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq);
   void Send(const Batch& batch, int64_t seq);
   void SendFiltered(const Rows& rows, const Subscription& subscription, int64_t seq) const;
