@@ -17,15 +17,24 @@ constexpr int64_t kWaitPerWork = 9;
 // Of a tickerplant that the engine publishes as often as. Below it batches are as good as at once.
 constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
 
-// Behind the tickerplant's publications, three eighths of its interval: where two or four
-// tickerplants of a machine share the interval evenly, their engines are between all of them.
-// The times are another process's word: each is taken modulo the interval before it is reckoned
-// with.
-int64_t FirstPublicationNs(const wire::BatchTimes& of) {
+// When the engine publishes, of a tickerplant that it has rows ahead of.
+struct Turns {
+  int64_t first_ns = 0;  // From now.
+  int64_t every_ns = 0;
+};
+
+// Twice in an interval of the tickerplant, three and seven eighths of it behind a publication:
+// where two or four tickerplants of a machine share the interval evenly, their engines are between
+// all of them. If that is sooner than a gap: once in an interval, or in two, or three. The times
+// are another process's word: each is taken modulo the interval before it is reckoned with.
+Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns) {
   const int64_t interval_ns = of.interval_ns;
+  const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
+  const bool twice = interval_ns / 2 >= gap_ns;
   const int64_t since_ns = SystemClock::Instance().NowNs() % interval_ns - of.next_ns % interval_ns;
-  const int64_t wait_ns = (interval_ns / 8 * 3 - since_ns % interval_ns) % interval_ns;
-  return wait_ns > 0 ? wait_ns : wait_ns + interval_ns;
+  const int64_t step_ns = twice ? interval_ns / 2 : interval_ns;
+  const int64_t wait_ns = (interval_ns / 8 * 3 - since_ns % interval_ns) % step_ns;
+  return {wait_ns > 0 ? wait_ns : wait_ns + step_ns, twice ? step_ns : batches * interval_ns};
 }
 
 }  // namespace
@@ -129,20 +138,15 @@ void AggEngineService::KeepPace() {
                           ahead_of->interval_ns <= kIntervalNsMax;
   on_timer_ = publish_ns_ > 0 || keeps_pace;
   if (!on_timer_) return;
-  int64_t interval_ns = publish_ns_, first_ns = publish_ns_;
-  if (publish_ns_ == 0) {
-    // As often as batches leave, or every second time, or third: not sooner than a gap.
-    const int64_t batches =
-        std::max<int64_t>(1, (gap_ns_ + ahead_of->interval_ns - 1) / ahead_of->interval_ns);
-    interval_ns = batches * ahead_of->interval_ns;
-    first_ns = FirstPublicationNs(*ahead_of);
-  }
-  const auto publish = [this, interval_ns] {
+  const Turns turns =
+      publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_} : TurnsOf(*ahead_of, gap_ns_);
+  const auto publish = [this, every_ns = turns.every_ns] {
     // An early batch was just followed, or publishing takes most of the time.
-    if (publish_ns_ == 0 && WaitNs() > interval_ns / 2) return;
+    if (publish_ns_ == 0 && WaitNs() > every_ns / 4) return;
     Publish();
   };
-  timer_.Every(std::chrono::nanoseconds(interval_ns), publish, std::chrono::nanoseconds(first_ns));
+  timer_.Every(std::chrono::nanoseconds(turns.every_ns), publish,
+               std::chrono::nanoseconds(turns.first_ns));
 }
 
 void AggEngineService::CancelTimers() {

@@ -294,18 +294,37 @@ class ShortGapTest : public AggEngineServiceTest {
   ShortGapTest() : AggEngineServiceTest(5ms) {}
 };
 
-// A tickerplant that publishes each hour, and will in five eighths of one and a second: three
-// eighths behind its publication before that are in a second.
+// A tickerplant that publishes each hour, and will in some eighths of one and a second: in five,
+// three eighths behind its publication before that are in a second; in one, seven eighths.
 constexpr int64_t kHourNs = 3600 * kNsPerSecond;
 constexpr int64_t kSoonNs = kNsPerSecond;
 class BatchesTest : public AggEngineServiceTest {
  protected:
-  BatchesTest()
-      : AggEngineServiceTest(0ns, kHourNs,
-                             SystemClock::Instance().NowNs() + kHourNs * 5 / 8 + kSoonNs) {}
+  explicit BatchesTest(int64_t eighths = 5, std::chrono::nanoseconds gap = 0ns)
+      : AggEngineServiceTest(gap, kHourNs,
+                             SystemClock::Instance().NowNs() + kHourNs * eighths / 8 + kSoonNs) {}
+};
+class SecondTurnTest : public BatchesTest {
+ protected:
+  SecondTurnTest() : BatchesTest(1) {}
+};
+class LongGapSecondTurnTest : public BatchesTest {
+ protected:
+  LongGapSecondTurnTest() : BatchesTest(1, 31min) {}
 };
 
-TEST_F(BatchesTest, PublishesAsOftenAsTheTickerplantAndBetweenItsBatches) {
+TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
+  tickerplant_.Publish({11}, {1});
+  WaitForUpds(1);
+}
+
+TEST_F(LongGapSecondTurnTest, PublishesOnceWhereTwiceWouldBeSoonerThanAGap) {
+  tickerplant_.Publish({11}, {1});
+  Wait([this] { return engine_->counters().rows_in == 1; });
+  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 2s));
+}
+
+TEST_F(BatchesTest, PublishesBetweenBatches) {
   EXPECT_TRUE(tickerplant_.is_asked_for_rows_ahead);
   for (int i = 0; i < 5; ++i) tickerplant_.Publish({11}, {1});
   WaitForUpds(1);
