@@ -49,6 +49,7 @@ class FakeTickerplant : public wire::ServerHandler {
   }
 
   void NewLog(std::string_view name) {
+    if (!path_.empty()) ended_ = {path_, log_};
     path_ = (folder_ / name).string();
     reported_path_ = path_;
     log_.clear();
@@ -94,6 +95,7 @@ class FakeTickerplant : public wire::ServerHandler {
   std::function<void()> on_subscribed;  // Right after the answer.
   Value asked_tables;                   // Of the last `.u.subx`.
   int log_requests = 0;
+  int log_answers_cut = 0;  // Of the next pieces of the log only a half leaves, and then an end.
   int connections = 0;
   void ReportPath(std::string path) { reported_path_ = std::move(path); }
   const std::filesystem::path& folder() const { return folder_; }
@@ -114,6 +116,10 @@ class FakeTickerplant : public wire::ServerHandler {
     if (text == ".u.L") return connection.Reply(ticket, path);
     if (text == ".u.t") return connection.Reply(ticket, Value::Symbols({"a", "b"}));
     if (text == "a" || text == "b") return connection.Reply(ticket, Empty());
+    if (text == ".u.log" && request.items().size() == 4 && log_answers_cut > 0) {
+      --log_answers_cut;
+      return SendHalf(connection, LogPart(request));
+    }
     if (text == ".u.log" && numbered) return connection.Reply(ticket, LogPart(request));
     const bool subscribes = numbered ? text == ".u.subx" : text.starts_with("(.u.sub");
     if (!subscribes) return connection.ReplyError(ticket, text);
@@ -154,13 +160,23 @@ class FakeTickerplant : public wire::ServerHandler {
     if (numbered) upd.push_back(Value::Long(static_cast<int64_t>(log_.size())));
     subscriber_->SendAsync(Value::List(std::move(upd)));
   }
+  static void SendHalf(wire::Connection& connection, const Value& answer) {
+    const ByteBuffer whole = wire::EncodeMessage(wire::MessageKind::kResponse, answer);
+    ByteBuffer half;
+    half.Append(whole.span().first(whole.size() / 2));
+    connection.Queue(std::move(half));
+    connection.CloseWhenSent(1s);
+  }
   Value LogPart(const Value& request) {
     ++log_requests;
+    const bool ended =
+        request.items().size() == 4 && request.items()[3].symbol() == ":" + ended_.first;
+    const std::vector<Logged>& log = ended ? ended_.second : log_;
     const auto from = static_cast<size_t>(request.items()[1].as<int64_t>());
     const auto most = static_cast<size_t>(request.items()[2].as<int64_t>());
     ByteBuffer bytes;
-    for (size_t i = from; i < log_.size() && (bytes.empty() || bytes.size() < most); ++i) {
-      bytes.Append(Body(log_[i], log_[i].first_row));
+    for (size_t i = from; i < log.size() && (bytes.empty() || bytes.size() < most); ++i) {
+      bytes.Append(Body(log[i], log[i].first_row));
       if (i - from >= 999) break;  // Several pieces for the longer logs.
     }
     return Value::Vector(Type::kByte, std::move(bytes));
@@ -172,6 +188,7 @@ class FakeTickerplant : public wire::ServerHandler {
   std::string path_;
   std::string reported_path_;
   std::vector<Logged> log_;
+  std::pair<std::string, std::vector<Logged>> ended_;  // The log before, and its path.
   size_t published_ = 0;
   int64_t next_row_ = 0;
   wire::Connection* subscriber_ = nullptr;
@@ -375,6 +392,49 @@ TEST_F(SubscriberTest, StreamsTheLogIfItIsToldTo) {
   Subscribe(false);
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(5);
+}
+
+TEST_F(SubscriberTest, AStreamThatIsCutInsideAMessageIsAskedForAgain) {
+  plant_->Start();
+  for (int i = 0; i < 40; ++i) plant_->Log("a", 100);
+  plant_->Publish();
+  plant_->log_answers_cut = 2;
+  Subscribe(false);
+  ASSERT_TRUE(UntilLive());
+  ExpectRowsOnce(4000);
+  EXPECT_EQ(rdb_.counters().messages_missing, 0u);
+  EXPECT_EQ(plant_->log_answers_cut, 0);
+  plant_->Log("b", 3);
+  plant_->Publish();
+  ASSERT_TRUE(UntilRows(4003));
+  ExpectRowsOnce(4003);
+}
+
+TEST_F(SubscriberTest, ADayThatEndsWhileItsLogIsStreamedIsWhole) {
+  plant_->Start();
+  for (int i = 0; i < 20; ++i) plant_->Log("a", 10);
+  plant_->Publish();
+  // The next log is longer by the time that it is asked for.
+  plant_->on_subscribed = [&] {
+    plant_->EndDay("sym2013.10.08");
+    for (int i = 0; i < 50; ++i) plant_->Log("b", 1);
+  };
+  class Keeper : public DayKeeper {
+   public:
+    void OnDayEnded(EndedDay day) override { days.push_back(std::move(day)); }
+    void OnGoneLive(const std::string&, std::vector<Schema>) override {}
+    std::vector<EndedDay> days;
+  } keeper;
+  rdb_.KeepDays(&keeper);
+  Subscribe(false);
+  ASSERT_TRUE(Until([&] { return rdb_.counters().days_ended == 1; }));
+  EXPECT_EQ(keeper.days[0].rows(), 200u) << "of the day that ended, and none of the next";
+  EXPECT_TRUE(keeper.days[0].complete);
+  plant_->Publish();
+  ASSERT_TRUE(UntilRows(250));
+  ExpectRowsOnce(250);
+  subscriber_ = nullptr;
+  rdb_.KeepDays(nullptr);
 }
 
 TEST_F(SubscriberTest, StartsOverInAnotherLog) {

@@ -452,6 +452,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
     log_ = std::move(old);
     return opened;
   }
+  ended_log_ = {old->path(), old->totals().messages};
   if (absl::Status closed = old->Close(); !closed.ok())
     LogError("log close path={} error={}", old->path(), Message(closed));
   std::vector<Value> end;

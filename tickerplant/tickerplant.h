@@ -115,6 +115,12 @@ class Tickerplant {
   const TickerplantCounters& counters() const { return counters_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
+  // The log of the day that ended last here, and how many messages it has.
+  struct EndedLog {
+    std::string path;
+    uint64_t messages = 0;
+  };
+  const std::optional<EndedLog>& ended_log() const { return ended_log_; }
   uint64_t logged_seq() const { return log_->totals().messages; }  // `.u.j`
   uint64_t published_seq() const { return published_seq_; }        // `.u.i`
   // Rows of each table, in schema order, logged (or staged) from a feed that numbers them.
@@ -148,6 +154,7 @@ class Tickerplant {
   Publisher publisher_;
   Publisher ahead_;
   std::unique_ptr<wire::TplogWriter> log_;
+  std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
   size_t last_table_ = 0;  // Upds of a table come in runs.
   std::deque<StagedBlock> staged_;

@@ -240,18 +240,35 @@ class TickerplantService::Queries : public query::Environment {
                        Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
   }
 
+  // The log of a path as `.u.L` gives it: today's, or the one before. A subscriber that is reading
+  // when a day ends reads it to its end, and gets `.u.end` behind it.
+  absl::StatusOr<Tickerplant::EndedLog> LogOf(std::string_view path) {
+    if (path.starts_with(':')) path.remove_prefix(1);
+    if (path == plant().log().path()) {
+      return Tickerplant::EndedLog{plant().log().path(), plant().logged_seq()};
+    }
+    const std::optional<Tickerplant::EndedLog>& ended = plant().ended_log();
+    if (ended && path == ended->path) return *ended;
+    return NotFound("log: {} is neither today's log nor the one before it", path);
+  }
+
   absl::StatusOr<Value> Log(std::span<const Value> args) {
-    if (args.size() != 2 || !args[0].is_atom_of(Type::kLong) || !args[1].is_atom_of(Type::kLong)) {
-      return absl::InvalidArgumentError("type: .u.log[from;max_bytes] takes two longs");
+    if (args.size() < 2 || args.size() > 3 || !args[0].is_atom_of(Type::kLong) ||
+        !args[1].is_atom_of(Type::kLong) ||
+        (args.size() == 3 && !args[2].is_atom_of(Type::kSymbol))) {
+      return absl::InvalidArgumentError(
+          "type: .u.log[from;max_bytes] takes two longs, and a log's path as .u.L gives it");
     }
     const auto from = args[0].as<int64_t>();
     const auto most = std::clamp<int64_t>(args[1].as<int64_t>(), 1, kLogBytesMax);
-    const auto end = static_cast<int64_t>(plant().logged_seq());
+    TS_ASSIGN_OR_RETURN(const Tickerplant::EndedLog log,
+                        LogOf(args.size() == 3 ? args[2].symbol() : plant().log().path()));
+    const auto end = static_cast<int64_t>(log.messages);
     if (from < 0 || from > end)
       return InvalidArgument("length: .u.log from message {}, the log has {}", from, end);
-    if (service_.log_reader_ == nullptr || service_.log_reader_date_ != plant().date()) {
-      TS_ASSIGN_OR_RETURN(service_.log_reader_, wire::TplogReader::Open(plant().log().path()));
-      service_.log_reader_date_ = plant().date();
+    if (service_.log_reader_ == nullptr || service_.log_reader_path_ != log.path) {
+      TS_ASSIGN_OR_RETURN(service_.log_reader_, wire::TplogReader::Open(log.path));
+      service_.log_reader_path_ = log.path;
     }
     TS_ASSIGN_OR_RETURN(
         ByteBuffer bytes,

@@ -79,8 +79,8 @@ class TickerplantService : public wire::ServerHandler {
   bool ends_by_hand_ = false;  // The day that is closing ends because somebody asked for it.
   std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day is closing.
   uint64_t stager_ = 0;                                // The connection that staged last.
-  std::unique_ptr<wire::TplogReader> log_reader_;      // For `.u.log`; of log_reader_date_.
-  int32_t log_reader_date_ = 0;
+  std::unique_ptr<wire::TplogReader> log_reader_;      // For `.u.log`; of log_reader_path_.
+  std::string log_reader_path_;
   uint64_t messages_seen_ = 0;
   uint64_t dropped_ = 0;
   bool failed_ = false;

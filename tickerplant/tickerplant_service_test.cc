@@ -200,6 +200,22 @@ TEST_F(TickerplantServiceTest, NumbersUpdsAndStreamsItsLog) {
   EXPECT_EQ(Ask(subscriber, ".u.log[0;1000000]")->count(), seen);
   EXPECT_EQ(Ask(subscriber, ".u.log[6;1000000]")->count(), 0u);
   EXPECT_FALSE(Ask(subscriber, ".u.log[7;1]").ok());
+
+  // By its path it is there when its day has ended, and any other is not.
+  const std::string path(Ask(subscriber, ".u.L")->symbol());
+  const auto of_path = [&](std::string_view log, int64_t from) {
+    return Ask(subscriber, Value::List({Value::String(".u.log"), Value::Long(from),
+                                        Value::Long(1'000'000), Value::Symbol(std::string(log))}));
+  };
+  ASSERT_TRUE(Ask(subscriber, ".u.end[]").ok());
+  ASSERT_TRUE(Ask(sender, UpdOf("trade", Trade("C"))).ok());
+  EXPECT_EQ(of_path(path, 0)->count(), seen);
+  EXPECT_EQ(of_path(path, 6)->count(), 0u);
+  EXPECT_FALSE(of_path(path, 7).ok());
+  EXPECT_GT(Ask(subscriber, ".u.log[0;1000000]")->count(), 0u);
+  EXPECT_EQ(of_path(Ask(subscriber, ".u.L")->symbol(), 1)->count(), 0u);
+  EXPECT_TRUE(
+      Message(of_path(":/etc/passwd", 0).status()).starts_with("log: /etc/passwd is neither"));
 }
 
 TEST_F(TickerplantServiceTest, TellsWhoIsAheadWhenOthersArePublishedTo) {

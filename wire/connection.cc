@@ -453,10 +453,15 @@ void Connection::Fail(absl::Status why) {
   // From the loop, not from here: the caller may be in the middle of the handler's own work.
   asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
     std::deque<ResponseCallback>& calls = self->impl_->calls;
+    // Who waits for an answer may ask again, wherever the bytes ended.
+    const absl::Status unanswered = why.ok()
+                                        ? Unavailable("{}: closed before it answered", self->peer_)
+                                    : absl::IsDataLoss(why) ? Unavailable("{}", Message(why))
+                                                            : why;
     while (!calls.empty()) {  // One of them may Detach.
       const ResponseCallback done = std::move(calls.front());
       calls.pop_front();
-      done(why.ok() ? Unavailable("{}: closed before it answered", self->peer_) : why);
+      done(unanswered);
     }
     if (ConnectionHandler* handler = std::exchange(self->impl_->handler, nullptr);
         handler != nullptr) {

@@ -92,7 +92,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Queues bytes of whole messages, headers included. They leave at the next Flush.
   void Queue(ByteBuffer message);
   void Queue(std::span<const Segment> segments);
-  // Writes what the socket takes now; the rest leaves as the peer reads. May call OnClosed.
+  // Writes what the socket takes now; the rest leaves as the peer reads. OnClosed may follow,
+  // from the loop.
   void Flush();
   void Send(ByteBuffer message) {
     Queue(std::move(message));

@@ -439,6 +439,25 @@ TEST_F(ConnectionTest, ReportsAMessageThatWasCutOff) {
   ::close(socket);
 }
 
+TEST_F(ConnectionTest, AnAnswerThatIsCutOffLeavesItsCallUnavailable) {
+  Listen();
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  Until([&] { return echo_.opened.size() == 1; });
+  std::optional<absl::Status> answered;
+  echo_.opened[0]->Call(Value::Long(1),
+                        [&](const absl::StatusOr<Value>& answer) { answered = answer.status(); });
+  // The header of an answer of 32 bytes, and two of them.
+  SendRaw(socket, std::string_view("\x01\x02\x00\x00\x20\x00\x00\x00zz", 10));
+  Until([&] { return echo_.opened[0]->received_bytes() == 10; });
+  ::shutdown(socket, SHUT_WR);
+  Until([&] { return answered && echo_.closed.size() == 1; });
+  EXPECT_EQ(answered->code(), absl::StatusCode::kUnavailable);
+  EXPECT_NE(Message(*answered).find("closed inside a message, after 10 bytes"), std::string::npos);
+  EXPECT_EQ(echo_.closed[0].code(), absl::StatusCode::kDataLoss);
+  ::close(socket);
+}
+
 TEST_F(ConnectionTest, CutsOffASlowReaderAtTheBound) {
   ServerOptions options;
   options.connection.max_queue_bytes = size_t{8} << 20;

@@ -56,9 +56,11 @@ class Subscriber::LogStream : public ClientHandler {
 
   void OnConnected(Connection& connection) override { Ask(connection); }
   void OnMessage(Connection&, const ReceivedMessage&) override {}
-  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) override { End(why); }
+  void OnConnectFailed(const absl::Status& why, std::chrono::milliseconds) override {
+    Interrupted(why);
+  }
   void OnClosed(Connection&, const absl::Status& why) override {
-    End(why.ok() ? Unavailable("the tickerplant closed the connection") : why);
+    Interrupted(why.ok() ? Unavailable("the tickerplant closed the connection") : why);
   }
 
  private:
@@ -70,14 +72,20 @@ class Subscriber::LogStream : public ClientHandler {
 
   void Ask(Connection& connection) {
     const auto from = static_cast<int64_t>(owner_.state_->position().seq());
+    // By its path: the day may have ended since, and the tickerplant be in the next log.
     connection.Call(
-        Value::List({Value::String(".u.log"), Value::Long(from), Value::Long(kStreamBytes)}),
+        Value::List({Value::String(".u.log"), Value::Long(from), Value::Long(kStreamBytes),
+                     Value::Symbol(":" + owner_.log_path_)}),
         [this, &connection](const absl::StatusOr<Value>& answer) { OnAnswer(connection, answer); });
   }
 
   void OnAnswer(Connection& connection, const absl::StatusOr<Value>& answer) {
     if (ended_) return;
-    if (!answer.ok()) return End(answer.status());
+    if (!answer.ok()) {
+      // An error that the tickerplant answered stays one; the log is there behind any other.
+      const bool answered = answer.status().code() == absl::StatusCode::kUnknown;
+      return answered ? End(answer.status()) : Interrupted(answer.status());
+    }
     if (!answer->is(Type::kByte)) {
       return End(InvalidArgument(".u.log: answer is a {}, expected bytes", NameOf(answer->type())));
     }
@@ -92,6 +100,8 @@ class Subscriber::LogStream : public ClientHandler {
     }
     Ask(connection);
   }
+
+  void Interrupted(const absl::Status& why) { End(Unavailable("{}", Message(why))); }
 
   // Whatever happens next happens from the loop: the owner will delete this.
   void End(const absl::Status& why) {
@@ -192,6 +202,8 @@ void Subscriber::Ask(const Value& request, std::function<void(absl::StatusOr<Val
   if (connection == nullptr) return;
   connection->Call(request, [alive = std::weak_ptr(alive_), this, number = connection_number_,
                              done = std::move(done)](absl::StatusOr<Value> answer) {
+    // What the end of the connection leaves unanswered is asked again on the next one.
+    if (!answer.ok() && absl::IsUnavailable(answer.status())) return;
     if (!alive.expired() && number == connection_number_) done(std::move(answer));
   });
 }
