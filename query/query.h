@@ -16,7 +16,8 @@
 namespace tickstack::query {
 
 // For a process that answers on the thread that does its work: enough for what subscribers and
-// operators ask, too little to be felt. 50 levels, 16 KiB of text, 32 MiB, 20 ms of a processor.
+// operators ask, too little to be felt. 50 levels, 16 KiB of text, 32 MiB, 20 ms of a processor and
+// 220 ms of the clock.
 Limits LoopLimits();
 
 // Evaluates the expressions of a text, `;` between them, and returns the last one's value; the

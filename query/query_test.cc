@@ -573,6 +573,14 @@ TEST(Query, StopsWhenItsTimeIsOverOrItIsCancelled) {
   EXPECT_EQ(environment.Ask("exec max time from quote", {.cancelled = &cancelled}), "'stop");
 }
 
+TEST(Query, ALoopsQuestionHasTimeOfItsThread) {
+  TestEnvironment environment;
+  Limits limits = LoopLimits();
+  EXPECT_EQ(limits.processor_time, std::chrono::milliseconds(20));
+  limits.deadline -= std::chrono::milliseconds(100);
+  EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
+}
+
 TEST(Query, GoesOnPastItsDeadlineUntilItHadItsProcessorTime) {
   TestEnvironment environment;
   Limits limits;
@@ -582,7 +590,10 @@ TEST(Query, GoesOnPastItsDeadlineUntilItHadItsProcessorTime) {
   EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
   limits.processor_time = std::chrono::milliseconds(5);
   EXPECT_EQ(environment.Ask("while[1b;1]", limits), "'stop");
+  limits.deadline = std::chrono::steady_clock::now() - std::chrono::milliseconds(50);
+  EXPECT_EQ(environment.Ask("max 1 2", limits), "'stop") << "ten times as long on the clock";
   limits.deadline = std::chrono::steady_clock::now() + std::chrono::hours(1);
+  limits.processor_time = std::chrono::nanoseconds(1);
   EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
   const std::atomic<bool> cancelled = true;
   limits.deadline = std::chrono::steady_clock::now();

@@ -116,12 +116,12 @@ absl::Status Budget::CheckTime() const {
   if (limits_.cancelled != nullptr && limits_.cancelled->load(std::memory_order_relaxed)) {
     return StopError("the query was cancelled");
   }
-  if (limits_.deadline == std::chrono::steady_clock::time_point::max() ||
-      std::chrono::steady_clock::now() < limits_.deadline) {
-    return absl::OkStatus();
-  }
+  if (limits_.deadline == std::chrono::steady_clock::time_point::max()) return absl::OkStatus();
+  const auto now = std::chrono::steady_clock::now();
+  if (now < limits_.deadline) return absl::OkStatus();
   // The thread's clock is a system call, so it is read past the deadline only.
   if (limits_.processor_time.count() > 0 &&
+      now < limits_.deadline + Limits::kClockPerProcessor * limits_.processor_time &&
       ThreadProcessorNs() - began_at_ < limits_.processor_time.count()) {
     return absl::OkStatus();
   }

@@ -31,8 +31,10 @@ struct Limits {
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
   const std::atomic<bool>* cancelled = nullptr;  // Either of these two ends it with `stop`.
   // Past the deadline it goes on until the thread that evaluates had this much of a processor for
-  // it: a short question is not refused because the machine was busy with others. Without workers.
+  // it, or kClockPerProcessor times that have passed: a short question is not refused because the
+  // machine was busy with others, and one that waits for a disk ends. Without workers.
   std::chrono::nanoseconds processor_time{0};
+  static constexpr int kClockPerProcessor = 10;
 };
 
 }  // namespace tickstack::query
