@@ -227,14 +227,22 @@ void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
 }
 
 // Moves the messages of a round to `begin`, and says where they end: 2^round of each table that has
-// so many, in their order.
+// so many. Those of a table keep their order.
 size_t Publisher::GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
                               size_t round) const {
   std::vector<size_t> gathered(schemas_.size());
-  const auto end = std::stable_partition(
-      batches.begin() + static_cast<std::ptrdiff_t>(begin), batches.end(),
-      [&](const auto& batch) { return gathered[batch->table]++ < size_t{1} << round; });
-  return static_cast<size_t>(end - batches.begin());
+  std::vector<std::unique_ptr<Batch>> later;
+  size_t end = begin;
+  for (size_t i = begin; i < batches.size(); ++i) {
+    const bool now = gathered[batches[i]->table]++ < size_t{1} << round;
+    if (now) {
+      std::swap(batches[end++], batches[i]);
+    } else {
+      later.push_back(std::move(batches[i]));
+    }
+  }
+  std::move(later.begin(), later.end(), batches.begin() + static_cast<std::ptrdiff_t>(end));
+  return end;
 }
 
 void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq) {

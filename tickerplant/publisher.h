@@ -58,7 +58,7 @@ class Publisher {
 
   // `schemas` outlive the publisher; a table is named by its index in them. With `keep_order`, rows
   // of different tables leave in the order in which they came (zero-latency mode); otherwise each
-  // table's rows leave together (batch mode).
+  // table's rows leave together, or by messages of kMessageBytes (batch mode).
   Publisher(std::span<const Schema> schemas, bool keep_order);
   ~Publisher();
 
