@@ -14,8 +14,9 @@ namespace tickstack::aggengine {
 namespace {
 
 constexpr int64_t kWaitPerWork = 9;
-// Of a tickerplant that the engine publishes as often as. Below it batches are as good as at once.
+// Of a tickerplant whose pace the engine keeps. Below it batches are as good as at once.
 constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
+constexpr int64_t kHalfNsMin = 10'000'000;  // Half an interval that is worth a publication.
 
 // When the engine publishes, of a tickerplant that it has rows ahead of.
 struct Turns {
@@ -30,7 +31,7 @@ struct Turns {
 Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns) {
   const int64_t interval_ns = of.interval_ns;
   const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
-  const bool twice = interval_ns / 2 >= gap_ns;
+  const bool twice = interval_ns / 2 >= std::max(gap_ns, kHalfNsMin);
   const int64_t since_ns = SystemClock::Instance().NowNs() % interval_ns - of.next_ns % interval_ns;
   const int64_t step_ns = twice ? interval_ns / 2 : interval_ns;
   const int64_t wait_ns = (interval_ns / 8 * 3 - since_ns % interval_ns) % step_ns;
@@ -141,7 +142,7 @@ void AggEngineService::KeepPace() {
   const Turns turns =
       publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_} : TurnsOf(*ahead_of, gap_ns_);
   const auto publish = [this, every_ns = turns.every_ns] {
-    // An early batch was just followed, or publishing takes most of the time.
+    // An early batch was just followed, or publishing takes more than an eighth of the time.
     if (publish_ns_ == 0 && WaitNs() > every_ns / 4) return;
     Publish();
   };

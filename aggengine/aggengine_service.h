@@ -9,14 +9,15 @@
 // symbol change with each batch, and one row for five of them says as much as five rows.
 //
 // Of a tickerplant that publishes in batches the engine has rows ahead of them, as they are logged,
-// and publishes as often as it, between two of its publications:
+// and publishes twice as often as it, between two of its publications:
 //
 //   tickerplant    |rows            |rows            |rows     to the rdbs
-//   engine         .....|bars...........|bars...........|      makes bars all the time
+//   engine         .....|bars..|bars....|bars..|bars....|      makes bars all the time
 //
-// So bars are as fresh as rows are, and neither the work for them nor they themselves come when
-// every subscriber is busy with a batch. Where batches are large, and leave before their time, bars
-// follow them as they come.
+// So bars are fresher than rows are, and neither the work for them nor they themselves come when
+// every subscriber is busy with a batch. Twice, since that costs little where most symbols have no
+// second row in half an interval; the gap bounds it. Where batches are large, and leave before
+// their time, bars follow them as they come.
 //
 // Threads: everything runs on the loop's thread.
 
@@ -36,7 +37,7 @@ namespace tickstack::aggengine {
 
 struct ServiceOptions {
   wire::SubscriberOptions subscriber;  // `tables` are the engine's.
-  int64_t publish_ns = 0;              // 0: as often as the tickerplant; if that has no batches,
+  int64_t publish_ns = 0;              // 0: twice in its interval; of one that has no batches,
                                        // with each read that brought rows,
   int64_t gap_ns = 0;                  // but not sooner than this after the last time; up to twice
                                        // that where publishing takes a tenth of the time.
@@ -75,7 +76,7 @@ class AggEngineService final : public wire::ServerHandler {
   int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
   bool is_due_ = false;                   // due_timer_ is set.
   bool is_behind_ = false;                // Changes wait for an answer.
-  wire::Timer timer_;      // Of publishing as often as the tickerplant, or as publish_ns says.
+  wire::Timer timer_;      // Of publishing in the tickerplant's interval, or as publish_ns says.
   wire::Timer due_timer_;  // Of a gap.
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;

@@ -362,7 +362,7 @@ void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->capture_default_str();
   command
       .add_option("--publish-ms", options.publish_ms,
-                  "Publish what changed so often; 0: as often as the tickerplant does")
+                  "Publish what changed so often; 0: twice as often as the tickerplant does")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
