@@ -112,9 +112,10 @@ std::string PaperSection(const RunFiles& run) {
          "than "
          "the times.</p>\n" +
          table +
-         "<p class=\"quiet\">Latency: from a tick's making until it was in the bars of the RDB, "
+         "<p class=\"quiet\">Latency: from a tick's making until it was in the bars of the RDB; "
+         "ours, where bars can be ahead of ticks, until it could be queried too. The longest of "
          "the "
-         "longest of the last minute. Query: theirs is the mean of a query over every symbol, ours "
+         "last minute. Query: theirs is the mean of a query over every symbol, ours "
          "the "
          "median of all questions of one sample, so only the ratios compare. Theirs count queries "
          "of an "

@@ -77,13 +77,18 @@ std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack
 }
 
 Metric FreshnessMetric(const TestResult& test) {
+  Metric worst = Metric::kQuoteBarLag;
+  double worst_ms = -1;
   for (const Metric metric :
        {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
     for (const StackResult& stack : test.stacks) {
-      if (stack.metric(metric).whole.count > 0) return metric;
+      const double p99_ms = stack.metric(metric).whole.p99_ms.value_or(-1);
+      if (p99_ms <= worst_ms) continue;
+      worst = metric;
+      worst_ms = p99_ms;
     }
   }
-  return Metric::kQuoteBarLag;
+  return worst;
 }
 
 }  // namespace tickstack::loadtest::report

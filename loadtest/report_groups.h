@@ -42,8 +42,8 @@ std::optional<double> ProcessesShare(const StackResult& stack);
 // Cores that a stack's processes kept busy; nullopt if none said how long it ran.
 std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack);
 
-// Which of the metrics says most about freshness, among those that some stack measured: bars before
-// rows, since a bar's tick has gone through the whole stack. kQuoteBarLag if none was.
+// The least fresh of the four, by the 99 % of any stack: rows, which wait for the timer, or bars,
+// which go through the whole stack but may be ahead of it. kQuoteBarLag if none was measured.
 Metric FreshnessMetric(const TestResult& test);
 
 }  // namespace tickstack::loadtest::report

@@ -194,6 +194,31 @@ TEST(ReportGroups, AMeanLeavesOutWhatWasNotMeasured) {
   EXPECT_EQ(std::nullopt, MeanOf(group, [](const StackResult&) { return std::nullopt; }));
 }
 
+TEST(ReportGroups, FreshnessIsThatOfTheLeastFresh) {
+  RunFiles run = TwoStacks();
+  EXPECT_EQ(Metric::kQuoteBarLag, FreshnessMetric(run.tests[0]));
+  const auto set = [&](size_t stack, Metric metric, double p99_ms) {
+    run.tests[0].stacks[stack].metrics[static_cast<size_t>(metric)].whole.p99_ms = p99_ms;
+  };
+  set(1, Metric::kTradeLag, 79);
+  EXPECT_EQ(Metric::kQuoteBarLag, FreshnessMetric(run.tests[0]));
+  set(1, Metric::kQuoteLag, 81);
+  EXPECT_EQ(Metric::kQuoteLag, FreshnessMetric(run.tests[0]));
+}
+
+TEST(ReportPaper, ALatencyIsThatOfRowsWhereBarsAreAheadOfThem) {
+  TestResult test = MakeTest(1000, 50, {Stack("a", "dram:2"), Stack("b", "filesystem:/mnt:10")});
+  test.stacks[0].rdbs = 2;
+  test.stacks[1].rdbs = 10;
+  for (StackResult& stack : test.stacks) {
+    stack.metrics[static_cast<size_t>(Metric::kQuoteBarLag)].last_minute.max_ms = 540;
+    stack.metrics[static_cast<size_t>(Metric::kTradeLag)].last_minute.max_ms = 987;
+  }
+  const std::string table = PaperTable(RunOf({test}));
+  EXPECT_THAT(table, HasSubstr("987 ms"));
+  EXPECT_THAT(table, Not(HasSubstr("540 ms")));
+}
+
 TEST(ReportStory, SaysWhatWasComparedAndWhatCameOut) {
   EXPECT_EQ(
       "DRAM against filesystem, side by side at 48,000 updates/s for 1 min: 99 % of quotes reached "

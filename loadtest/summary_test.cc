@@ -118,6 +118,15 @@ TEST(Summary, CsvHasALineForEachStack) {
   EXPECT_EQ(columns, 14u + 4 * kMetrics + 4 + 7);
 }
 
+TEST(Summary, TheLongestLatencyIsOfRowsAndOfBars) {
+  RunResult run = MakeRun();
+  Histogram& bars = run.tests[0].stacks[0].measured[kQuoteBarLag].last_minute;
+  bars.Record(9'000'000);
+  EXPECT_THAT(SummaryCsv(run), HasSubstr("\n50/300,dram-1,dram,1,ok,50,300,10.000000,"));
+  bars.Record(11'000'000);
+  EXPECT_THAT(SummaryCsv(run), HasSubstr("\n50/300,dram-1,dram,1,ok,50,300,11.000000,"));
+}
+
 TEST(Summary, SamplesHaveAColumnForEachTier) {
   const std::string csv = SamplesCsv(MakeRun());
   EXPECT_THAT(csv, StartsWith("test,stack,rdb,time_s,trade_lag_ms,quote_lag_ms,trade_bar_lag_ms,"
