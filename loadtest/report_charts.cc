@@ -227,6 +227,9 @@ std::string ChartFigures(const TestResult& test, const TestSeries& series, size_
        {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
     if (AnyMeasured(test, metric)) freshness.push_back(metric);
   }
+  // What the page's first sentence is about is shown first.
+  std::ranges::stable_partition(
+      freshness, [shown = FreshnessMetric(test)](Metric metric) { return metric == shown; });
   std::vector<Metric> queries;
   for (const Metric metric : {Metric::kAsof, Metric::kQuery}) {
     if (AnyMeasured(test, metric)) queries.push_back(metric);

@@ -206,6 +206,15 @@ TEST(ReportGroups, FreshnessIsThatOfTheLeastFresh) {
   EXPECT_EQ(Metric::kQuoteLag, FreshnessMetric(run.tests[0]));
 }
 
+TEST(ReportCharts, ShowTheLeastFreshFirst) {
+  TestResult test = MakeTest(50, 50, {Stack("a", "dram")});
+  test.stacks[0].metrics[static_cast<size_t>(Metric::kTradeLag)].whole = {
+      .count = 9, .p50_ms = 26, .p99_ms = 51, .p999_ms = 52, .max_ms = 53};
+  EXPECT_THAT(ChartFigures(test, {}, 0), HasSubstr("data-metrics=\"trade_lag quote_bar_lag\""));
+  test.stacks[0].metrics[static_cast<size_t>(Metric::kTradeLag)].whole.p99_ms = 49;
+  EXPECT_THAT(ChartFigures(test, {}, 0), HasSubstr("data-metrics=\"quote_bar_lag trade_lag\""));
+}
+
 TEST(ReportPaper, ALatencyIsThatOfRowsWhereBarsAreAheadOfThem) {
   TestResult test = MakeTest(1000, 50, {Stack("a", "dram:2"), Stack("b", "filesystem:/mnt:10")});
   test.stacks[0].rdbs = 2;
