@@ -294,10 +294,10 @@ class ShortGapTest : public AggEngineServiceTest {
   ShortGapTest() : AggEngineServiceTest(5ms) {}
 };
 
-// A tickerplant that publishes each hour, and will in some eighths of one and a second: in five,
-// three eighths behind its publication before that are in a second; in one, seven eighths.
+// A tickerplant that publishes each hour, and will in some eighths of one and two seconds: in five,
+// three eighths behind its publication before that are in two seconds; in one, seven eighths.
 constexpr int64_t kHourNs = 3600 * kNsPerSecond;
-constexpr int64_t kSoonNs = kNsPerSecond;
+constexpr int64_t kSoonNs = 2 * kNsPerSecond;
 class BatchesTest : public AggEngineServiceTest {
  protected:
   explicit BatchesTest(int64_t eighths = 5, std::chrono::nanoseconds gap = 0ns)
@@ -313,6 +313,40 @@ class LongGapSecondTurnTest : public BatchesTest {
   LongGapSecondTurnTest() : BatchesTest(1, 31min) {}
 };
 
+// An early batch was followed; the next turn is in two seconds.
+class TurnBehindAnEarlyBatchTest : public BatchesTest {
+ protected:
+  explicit TurnBehindAnEarlyBatchTest(std::chrono::nanoseconds gap) : BatchesTest(5, gap) {}
+  void FollowAnEarlyBatch() {
+    tickerplant_.Publish({11}, {1});
+    Wait([this] { return engine_->counters().rows_in == 1; });
+    tickerplant_.subscriber->SendAsync(Value::List({Value::Symbol(".u.batch"), Value::Long(1)}));
+    WaitForUpds(1);
+    tickerplant_.AnswerOldest();
+    tickerplant_.Publish({12}, {1});
+    Wait([this] { return engine_->counters().rows_in == 2; });
+  }
+};
+class MostOfAGapIsOverTest : public TurnBehindAnEarlyBatchTest {
+ protected:
+  MostOfAGapIsOverTest() : TurnBehindAnEarlyBatchTest(7min) {}
+};
+class MostOfAGapIsLeftTest : public TurnBehindAnEarlyBatchTest {
+ protected:
+  MostOfAGapIsLeftTest() : TurnBehindAnEarlyBatchTest(8min) {}
+};
+
+// A quarter of a turn: 7.5 minutes of 30.
+TEST_F(MostOfAGapIsOverTest, TheTurnIsTaken) {
+  FollowAnEarlyBatch();
+  WaitForUpds(2);
+}
+
+TEST_F(MostOfAGapIsLeftTest, TheTurnPasses) {
+  FollowAnEarlyBatch();
+  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 3s));
+}
+
 TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
   tickerplant_.Publish({11}, {1});
   WaitForUpds(1);
@@ -321,7 +355,7 @@ TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
 TEST_F(LongGapSecondTurnTest, PublishesOnceWhereTwiceWouldBeSoonerThanAGap) {
   tickerplant_.Publish({11}, {1});
   Wait([this] { return engine_->counters().rows_in == 1; });
-  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 2s));
+  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 3s));
 }
 
 TEST_F(BatchesTest, PublishesBetweenBatches) {
