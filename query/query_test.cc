@@ -573,6 +573,14 @@ TEST(Query, StopsWhenItsTimeIsOverOrItIsCancelled) {
   EXPECT_EQ(environment.Ask("exec max time from quote", {.cancelled = &cancelled}), "'stop");
 }
 
+TEST(Query, NamesAsManyColumnsAsATableMayHave) {
+  TestEnvironment environment;
+  std::string literal = "([]0 1";
+  for (int i = 1; i < 4096; ++i) literal += ";0 1";
+  EXPECT_EQ(environment.Ask("last cols " + literal + ")"), "`x4095");
+  EXPECT_EQ(environment.Ask(literal + ";0 1)").substr(0, 6), "'limit");
+}
+
 TEST(Query, ALoopsQuestionHasTimeOfItsThread) {
   const auto before = std::chrono::steady_clock::now();
   const Limits limits = LoopLimits();
