@@ -44,7 +44,7 @@ class ManualClock final : public Clock {
 // CLOCK_MONOTONIC in ns: for intervals and pacing, never for stamps.
 int64_t MonotonicNs();
 
-// What the calling thread had of a processor, in ns. A system call, about 250 ns.
+// What the calling thread had of a processor, in ns. A system call, some 0.7 us.
 int64_t ThreadProcessorNs();
 
 // Calendar: the proleptic Gregorian one, days since 2000-01-01.
