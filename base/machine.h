@@ -25,6 +25,10 @@ Machine ThisMachine();
 // inherit it. Returns the limit.
 uint64_t RaiseDescriptorLimit();
 
+// Which start of the machine this is, as the kernel names it: another text after each. "" where the
+// kernel does not tell.
+std::string BootId();
+
 // What follows `key` and a colon in a file of such lines, as /proc has them; "" if no line does.
 std::string ProcField(const std::string& path, std::string_view key);
 

@@ -36,6 +36,20 @@ absl::Status CompareRows(const std::string& partition, const std::string& log,
   return absl::OkStatus();
 }
 
+// Whether a replay that ended after `messages` messages has seen the whole log. A torn tail is what
+// a killed tickerplant leaves; whole messages after it, or in the index, are damage.
+absl::Status CheckEnd(const std::string& log, uint64_t messages, uint64_t torn_bytes) {
+  TS_ASSIGN_OR_RETURN(const uint64_t indexed, wire::MessagesIndexed(log));
+  if (indexed > messages) {
+    return DataLoss("{}: ends after message {}, its index has {} messages", log, messages, indexed);
+  }
+  if (torn_bytes == 0) return absl::OkStatus();
+  TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(log));
+  if (report.damaged.empty()) return absl::OkStatus();
+  return DataLoss("{}: {} bytes from byte {} are no messages, and whole ones follow", log,
+                  report.damaged.front().bytes, report.damaged.front().offset);
+}
+
 }  // namespace
 
 std::optional<DayLog> ParseDayLog(std::string_view path) {
@@ -71,6 +85,7 @@ absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& 
     if (stop()) return absl::CancelledError("stopped");
     TS_ASSIGN_OR_RETURN(progress, replay->Step(*day->rdb_, UINT64_MAX, kReplaySlice));
   }
+  TS_RETURN_IF_ERROR(CheckEnd(log, day->rdb_->position().seq(), replay->torn_bytes()));
   const RdbCounters& counters = day->rdb_->counters();
   if (counters.rows_refused > 0) {
     return ResourceExhausted("{}: memory does not hold {} of its rows", log,
@@ -82,11 +97,27 @@ absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& 
         "{}: {} rows of a table {} that [tables] does not have: nothing is written", log, rows,
         table);
   }
-  if (counters.upds_refused > 0) {
-    LogWarn("log has what the tables do not take log={} upds_refused={}", log,
-            counters.upds_refused.load());
+  for (const auto& [table, refused] : day->rdb_->refused_upds()) {
+    return InvalidArgument(
+        "{}: {} rows of {} in {} of the messages {} to {} are not of its schema: {}: nothing is "
+        "written; a schema that changed within a day has to be as it was (docs/operating.md)",
+        log, refused.rows, table, refused.messages, refused.first_seq, refused.last_seq,
+        refused.why);
   }
   return day;
+}
+
+std::string RowsNotInMemory(const std::string& log, std::span<const Snapshot> tables) {
+  std::string text;
+  const absl::StatusOr<wire::TableRows> logged = wire::CountTplogRows(log);
+  if (!logged.ok()) return text;
+  for (const Snapshot& table : tables) {
+    const auto rows = logged->find(table.schema().table);
+    if (rows == logged->end() || rows->second == table.rows()) continue;
+    text += fmt::format("; of {} rows of {} {} are in memory", rows->second, table.schema().table,
+                        table.rows());
+  }
+  return text;
 }
 
 std::vector<Snapshot> LoggedDay::Tables() const {

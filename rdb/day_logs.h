@@ -36,8 +36,8 @@ class LoggedDay {
  public:
   // Replays the whole log; asks `stop` several times a second, and gives up with kCancelled.
   // kDataLoss: the log is damaged; kResourceExhausted: memory did not hold it; kInvalidArgument: it
-  // has rows of a table that `schemas` lack, and a partition with a part of a day would keep the
-  // rest of it out. A torn tail, which nobody was told of, is its end.
+  // has rows of a table that `schemas` lack, or of other types than theirs, and a partition with a
+  // part of a day would keep the rest of it out. A torn tail, which nobody was told of, is its end.
   static absl::StatusOr<std::unique_ptr<LoggedDay>> Replay(const std::string& log,
                                                            std::span<const Schema> schemas,
                                                            absl::FunctionRef<bool()> stop);
@@ -48,6 +48,10 @@ class LoggedDay {
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("past");
   std::unique_ptr<Rdb> rdb_;
 };
+
+// What `tables` lack of the rows that the log has, as its index counts them: "; of 272728 rows of
+// quote 136278 are in memory". Empty if nothing can be said.
+std::string RowsNotInMemory(const std::string& log, std::span<const Snapshot> tables);
 
 // A warning for each table of the partition that had rows of other dates (rows_of_date.h).
 void WarnOfOtherDates(int32_t date, const WrittenPartition& written);

@@ -13,12 +13,16 @@ void SaveLog(const LogIdentity& log, ByteBuffer& mark) {
   AppendBytes(AsBytes(log.path), mark);
   mark.AppendLittle(uint8_t{log.first_message_crc.has_value()});
   mark.AppendLittle(log.first_message_crc.value_or(0));
+  mark.AppendLittle(log.cuts);
 }
 
 bool LoadLog(RecordReader& mark, LogIdentity* log) {
   uint8_t known = 0;
   uint32_t crc = 0;
-  if (!mark.ReadText(&log->path) || !mark.Read(&known) || !mark.Read(&crc)) return false;
+  if (!mark.ReadText(&log->path) || !mark.Read(&known) || !mark.Read(&crc) ||
+      !mark.Read(&log->cuts)) {
+    return false;
+  }
   if (known != 0) log->first_message_crc = crc;
   return true;
 }

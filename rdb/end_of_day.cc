@@ -13,6 +13,7 @@
 #include "disk/rows_of_date.h"
 #include "disk/splayed_table.h"
 #include "wire/client.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -95,7 +96,11 @@ void EndOfDay::Run() {
   while (!stopping()) {
     if (came_live_) {
       // A log that waited for a table may have it now.
-      if (logs_ && logs_->schemas != came_live_->schemas) given_up_.clear();
+      const bool changed = logs_ && logs_->schemas != came_live_->schemas;
+      for (Blocked& each : blocked_) {
+        if (changed) each.stamp.clear();
+      }
+      if (changed) next_blocked_ns_ = 0;
       logs_ = *std::exchange(came_live_, std::nullopt);
       look_for_logs_ = true;
     }
@@ -134,10 +139,13 @@ int64_t EndOfDay::DoWhatIsDue() {
     if (write && MonotonicNs() >= next_write_ns_) {
       // Past logs first: days are written in order.
       const bool past = look_for_logs_;
-      const std::string partition = past ? "" : StampOf(day->date);
+      const std::string stamp = past ? "" : StampOf(day->date);
       const absl::Status status = past ? WritePastLogs() : WriteEndedDay(*day);
-      if (!past && absl::IsFailedPrecondition(status)) {
-        Block(day->date, day, partition, status);
+      // What no second try would change, and memory does not have whole: a person has to help.
+      const bool blocks = absl::IsFailedPrecondition(status) ||
+                          (IsFinal(status) && day.has_value() && !day->complete);
+      if (!past && blocks) {
+        Block(day->date, day, stamp, status);
         const std::lock_guard lock(mutex_);
         ended_.pop_front();
         continue;
@@ -152,11 +160,8 @@ int64_t EndOfDay::DoWhatIsDue() {
         look_for_logs_ = false;
         continue;
       }
-      if (!status.ok()) {
-        CountError("day not written, and never will be as it is: only its log has it", day->date,
-                   status);
-        given_up_.insert(day->date);
-      }
+      // No second try would change that: its log keeps the day.
+      if (!status.ok()) Block(day->date, std::nullopt, stamp, status);
       written_.push_back(*day);
       hdb_is_behind_ = true;
       const std::lock_guard lock(mutex_);
@@ -212,7 +217,8 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
 }
 
 // Of a partition that is there already: whether it is this day's. kFailedPrecondition: it is not.
-absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables) const {
+absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables,
+                                    std::string_view source) const {
   TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, date));
   if (path.empty()) return Unavailable("{}: its partition went away", FormatDate(date));
   for (const Snapshot& table : tables) {
@@ -223,10 +229,11 @@ absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tabl
     const absl::StatusOr<uint64_t> rows =
         stored.ok() ? (*stored)->Rows() : absl::StatusOr<uint64_t>(stored.status());
     if (rows.ok() && *rows == expected) continue;
-    return FailedPrecondition(
-        "{}: written before, {}, expected {} rows", folder,
-        rows.ok() ? fmt::format("with {} rows", *rows) : std::string(Message(rows.status())),
-        expected);
+    return IsAnotherDays(FailedPrecondition("{}: written before, {}, expected {} rows", folder,
+                                            rows.ok() ? fmt::format("with {} rows", *rows)
+                                                      : std::string(Message(rows.status())),
+                                            expected),
+                         source);
   }
   return SyncDirectory(DirectoryOf(path));  // The rename may have been the last that succeeded.
 }
@@ -236,39 +243,70 @@ absl::Status EndOfDay::WriteTables(const EndedDay& day) {
   for (const std::shared_ptr<const Table>& table : day.tables) {
     tables.push_back(table->TakeSnapshot());
   }
-  return WriteOrCheck(day.date, tables);
+  return WriteOrCheck(day.date, tables, "memory");
 }
 
 // Writes them, or sees that they are written. kFailedPrecondition: there is a partition, of other
 // rows.
-absl::Status EndOfDay::WriteOrCheck(int32_t date, std::span<const Snapshot> tables) {
+absl::Status EndOfDay::WriteOrCheck(int32_t date, std::span<const Snapshot> tables,
+                                    std::string_view source) {
   const absl::Status written = Write(date, tables);
-  return absl::IsFailedPrecondition(written) ? CheckWritten(date, tables) : written;
+  return absl::IsFailedPrecondition(written) ? CheckWritten(date, tables, source) : written;
 }
 
 absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
-  absl::Status written = absl::NotFoundError("no log");
-  if (!day.complete && logs_) {
-    written = WriteLog(
-        {day.date, fmt::format("{}/{}{}", logs_->folder, logs_->name, FormatDate(day.date))});
-  }
-  if (absl::IsNotFound(written) || absl::IsDataLoss(written)) {
-    if (!day.complete) {
-      CountError("day lacks rows in memory and its log does not help", day.date, written);
-    }
-    written = WriteTables(day);
-  }
+  const absl::Status written = day.complete ? WriteTables(day) : WriteIncompleteDay(day);
   const bool over = written.ok() || absl::IsFailedPrecondition(written);
   if (over && logs_) logs_->current = std::max(logs_->current, day.date + 1);
   if (written.ok()) newest_ = std::max(newest_.value_or(day.date), day.date);
   return written;
 }
 
+// Memory lacks rows of the day: they are in its log or nowhere. kFailedPrecondition, with what is
+// missing and what to do, if the log cannot be replayed: half a day is not written for a whole one.
+absl::Status EndOfDay::WriteIncompleteDay(const EndedDay& day) {
+  if (!logs_) {
+    return FailedPrecondition(
+        "memory lacks rows of the day, and where its log is is not known: the name of the "
+        "tickerplant's log ends with no date");
+  }
+  const DayLog log = LogOf(day.date);
+  const absl::Status written = WriteLog(log);
+  if (!absl::IsNotFound(written) && !absl::IsDataLoss(written)) return written;
+  return WaitsForLog(written, day.tables, log.path);
+}
+
+absl::Status EndOfDay::IsAnotherDays(const absl::Status& why, std::string_view source) const {
+  return FailedPrecondition(
+      "day is not what its partition has: move that away, and it is written from {} within {} s: "
+      "{}",
+      source, static_cast<double>(options_.retry_ns) / kNsPerSecond, Message(why));
+}
+
+// Says what the tables, if there are any, lack of the log.
+absl::Status EndOfDay::WaitsForLog(const absl::Status& why,
+                                   std::span<const std::shared_ptr<const Table>> tables,
+                                   const std::string& log) const {
+  std::vector<Snapshot> snapshots;
+  for (const std::shared_ptr<const Table>& table : tables) {
+    snapshots.push_back(table->TakeSnapshot());
+  }
+  return FailedPrecondition(
+      "its log cannot be replayed: {}: the day is written within {} s after the log is mended "
+      "(`tickstack log repair`, docs/operating.md){}",
+      Message(why), static_cast<double>(options_.retry_ns) / kNsPerSecond,
+      RowsNotInMemory(log, snapshots));
+}
+
+DayLog EndOfDay::LogOf(int32_t date) const {
+  return {date, fmt::format("{}/{}{}", logs_->folder, logs_->name, FormatDate(date))};
+}
+
 absl::Status EndOfDay::WriteLog(const DayLog& log) {
   LogInfo("day from its log date={} log={}", FormatDate(log.date), log.path);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<LoggedDay> day,
                       LoggedDay::Replay(log.path, logs_->schemas, [this] { return stopping(); }));
-  return WriteOrCheck(log.date, day->Tables());
+  return WriteOrCheck(log.date, day->Tables(), "its log");
 }
 
 // A partition that another process wrote, or this one long ago, and the log of that day.
@@ -277,7 +315,7 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
       !same.ok()) {
     unverified_.insert(log.date);
-    Block(log.date, std::nullopt, stamp, same);
+    Block(log.date, std::nullopt, stamp, IsAnotherDays(same, "its log"));
     return;
   }
   compared_.insert(log.date);
@@ -285,24 +323,30 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   hdb_may_be_behind_ = true;
 }
 
-// What changes when another folder takes a partition's place; "": there is none.
+// What changes when another folder takes a partition's place, or the day's log becomes another.
 std::string EndOfDay::StampOf(int32_t date) const {
-  const absl::StatusOr<std::string> path = FindPartition(options_.database, date);
-  if (!path.ok() || path->empty()) return "";
-  struct stat status{};
-  if (::stat(path->c_str(), &status) != 0) return "";
-  return fmt::format("{} {} {}.{}", *path, status.st_ino, status.st_ctim.tv_sec,
-                     status.st_ctim.tv_nsec);
+  std::string stamp;
+  const auto add = [&stamp](const std::string& path) {
+    struct stat status{};
+    if (::stat(path.c_str(), &status) != 0) return;
+    stamp += fmt::format("{} {} {} {}.{}\n", path, status.st_ino, status.st_size,
+                         status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
+  };
+  const absl::StatusOr<std::string> partition = FindPartition(options_.database, date);
+  if (partition.ok() && !partition->empty()) add(*partition);
+  if (logs_) {
+    const std::string log = LogOf(date).path;
+    add(log);
+    add(log + ".idx");
+  }
+  return stamp;
 }
 
-void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string partition,
+void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stamp,
                      const absl::Status& why) {
-  const std::string what = fmt::format(
-      "day is not what its partition has: move that away, and it is written from {} within {} s",
-      day ? "memory" : "its log", static_cast<double>(options_.retry_ns) / kNsPerSecond);
-  CountError(what, date, why);
-  blocked_.push_back({date, std::move(day), std::move(partition),
-                      fmt::format("{}: {}: {}", FormatDate(date), what, Message(why))});
+  CountError("day not written, it waits for a person", date, why);
+  blocked_.push_back({date, std::move(day), std::move(stamp),
+                      fmt::format("{}: {}", FormatDate(date), Message(why))});
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
   PublishBlocked();
 }
@@ -330,7 +374,7 @@ void EndOfDay::RetryBlocked() {
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
   for (Blocked& each : std::exchange(blocked_, {})) {
     std::string stamp = StampOf(each.date);
-    if (stopping() || stamp == each.partition) {
+    if (stopping() || stamp == each.stamp) {
       blocked_.push_back(std::move(each));
     } else if (!each.day) {
       unverified_.erase(each.date);
@@ -338,7 +382,7 @@ void EndOfDay::RetryBlocked() {
     } else if (const absl::Status written = WriteEndedDay(*each.day); written.ok()) {
       written_.push_back(*std::move(each.day));
       hdb_is_behind_ = true;
-    } else if (absl::IsFailedPrecondition(written)) {
+    } else if (absl::IsFailedPrecondition(written) || IsFinal(written)) {
       Block(each.date, std::move(each.day), std::move(stamp), written);
     } else {
       if (!stopping()) CountError("day not written yet, trying again", each.date, written);
@@ -360,10 +404,10 @@ absl::Status EndOfDay::WritePastLogs() {
   const int32_t end_date = std::min(logs_->current, ended ? ended->date : logs_->current);
   for (const DayLog& log : *logs) {
     if (stopping()) return absl::CancelledError("the process ends");
-    if (log.date >= end_date || given_up_.contains(log.date) || compared_.contains(log.date) ||
-        IsBlocked(log.date)) {
+    if (log.date >= end_date || compared_.contains(log.date) || IsBlocked(log.date)) {
       continue;
     }
+    const std::string stamp = StampOf(log.date);
     TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.database, log.date));
     if (!there.empty()) {
       CompareWithLog(there, log);
@@ -374,11 +418,10 @@ absl::Status EndOfDay::WritePastLogs() {
       hdb_is_behind_ = true;
       compared_.insert(log.date);
       newest_ = std::max(newest_.value_or(log.date), log.date);
-    } else if (absl::IsDataLoss(written) || IsFinal(written)) {
-      CountError(absl::IsDataLoss(written) ? "day not written, its log waits to be repaired"
-                                           : "day not written, its log waits for its tables",
-                 log.date, written);
-      given_up_.insert(log.date);
+    } else if (absl::IsDataLoss(written)) {
+      Block(log.date, std::nullopt, stamp, WaitsForLog(written, {}, log.path));
+    } else if (IsFinal(written)) {
+      Block(log.date, std::nullopt, stamp, written);
     } else {
       return Annotate(written, FormatDate(log.date));
     }
@@ -431,6 +474,7 @@ void EndOfDay::RemoveOldLogs() {
     if (absl::IsCancelled(status)) return;  // The hand-over of the day that waits comes here again.
     if (status.ok()) status = storage.Remove(log.path);
     if (status.ok()) status = storage.Remove(log.path + ".idx");
+    if (status.ok()) status = storage.Remove(wire::TplogStatePath(log.path));
     if (status.ok()) {
       LogInfo("log removed, its partition is sound and has all of it path={}", log.path);
     } else {

@@ -13,10 +13,17 @@
 //   the hdb knew      a partition is there: nothing, and an hdb
 //                     that starts later loads it anyway
 //
-// Days are written in order. A try that fails (a full disk) comes again after a pause, and the day
-// stays in memory and visible until then. A log that is damaged, or has rows of a table that the
-// tickerplant does not have any more, is not tried again: its day waits for a person, and the days
-// after it do not. The latter is tried again when the tickerplant has other tables.
+// Days are written in order. A try that fails (a full disk) is repeated after a pause, and the day
+// stays in memory and visible until then. A day blocks, and no other day with it, where only a
+// person can help:
+//
+//   its partition is there with other rows (a part of the day was written before, from an open log)
+//   memory lacks rows of it, and its log is damaged or gone
+//   its log has rows of a table that the tickerplant does not have, or of other types
+//
+// A blocked day waits in memory, or in its log. It is tried again when its partition, its log or
+// the schemas change. Nothing is written in place of a whole day: no half a day, and no day without
+// the rows that did not fit.
 //
 // The hdb is told by the message that kdb+'s own rdb sends, the text `\l .`, and asked again until
 // it has answered; only then the tables are dropped.
@@ -26,10 +33,6 @@
 //
 // Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
 // class, which stands back for it by its niceness.
-//
-// A partition that is there but does not have the day's rows (part of the day was written before,
-// from an open log or by a tickerplant that was told the same date twice) blocks its day, and no
-// other: the day waits in memory, or in its log, until another partition or none is in that place.
 
 #include <atomic>
 #include <condition_variable>
@@ -104,7 +107,7 @@ class EndOfDay final : public DayKeeper {
   struct Blocked {
     int32_t date;
     std::optional<EndedDay> day;  // nullopt: only its log has it.
-    std::string partition;        // StampOf when it was looked at.
+    std::string stamp;            // StampOf when it was looked at; empty: look again.
     std::string why;
   };
 
@@ -114,15 +117,23 @@ class EndOfDay final : public DayKeeper {
   int64_t DoWhatIsDue();
   absl::Status WritePastLogs();
   absl::Status WriteEndedDay(const EndedDay& day);
+  absl::Status WriteIncompleteDay(const EndedDay& day);
   absl::Status WriteTables(const EndedDay& day);
   absl::Status WriteLog(const DayLog& log);
-  absl::Status WriteOrCheck(int32_t date, std::span<const Snapshot> tables);
+  absl::Status WriteOrCheck(int32_t date, std::span<const Snapshot> tables,
+                            std::string_view source);
   absl::Status Write(int32_t date, std::span<const Snapshot> tables);
-  absl::Status CheckWritten(int32_t date, std::span<const Snapshot> tables) const;
+  absl::Status CheckWritten(int32_t date, std::span<const Snapshot> tables,
+                            std::string_view source) const;
+  // `source`: where the day is written from, "memory" or "its log".
+  absl::Status IsAnotherDays(const absl::Status& why, std::string_view source) const;
+  absl::Status WaitsForLog(const absl::Status& why,
+                           std::span<const std::shared_ptr<const Table>> tables,
+                           const std::string& log) const;
+  DayLog LogOf(int32_t date) const;
   void CompareWithLog(const std::string& partition, const DayLog& log);
   std::string StampOf(int32_t date) const;
-  void Block(int32_t date, std::optional<EndedDay> day, std::string partition,
-             const absl::Status& why);
+  void Block(int32_t date, std::optional<EndedDay> day, std::string stamp, const absl::Status& why);
   void RetryBlocked();
   bool IsBlocked(int32_t date) const;
   void PublishBlocked();
@@ -149,7 +160,6 @@ class EndOfDay final : public DayKeeper {
   // The thread's own.
   std::optional<Logs> logs_;
   bool look_for_logs_ = false;
-  std::set<int32_t> given_up_;    // Days whose logs wait for a person.
   std::set<int32_t> unverified_;  // Logs that are not removed, which was said.
   std::set<int32_t> compared_;    // Days whose partitions have what their logs have.
   std::vector<Blocked> blocked_;

@@ -10,11 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/status.h"
 #include "disk/partition_testing.h"
 #include "table/value.h"
 #include "wire/codec.h"
 #include "wire/listener_options.h"
+#include "wire/tplog_writer.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -321,6 +323,89 @@ TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
   stack.Take(End(kDate));
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
+}
+
+// Goal: a day that memory lacks rows of waits for its log, and is written from it when that is
+// whole. Method: a message of the log is damaged; later the log comes from a copy.
+TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> bodies;
+  for (int64_t i = 0; i < 50; ++i) bodies.push_back(Upd(i * 1000, 1000));
+  logs.Write(kDate, bodies);
+  const std::string whole = std::string(AsText(*ReadWholeFile(logs.PathOf(kDate), 1 << 30)));
+  std::string damaged = whole;
+  damaged[whole.size() / 2 - (whole.size() / 2 - 8) % bodies[0].size() + 2] ^= 64;
+  PutFile(logs.PathOf(kDate), damaged);
+
+  Stack stack(options_, size_t{1} << 20);
+  stack.GoLive(logs.PathOf(kDate));
+  for (const ByteBuffer& body : bodies) stack.Take(body);
+  stack.Take(End(kDate));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(stack.rdb().days_kept(), 1u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::AllOf(testing::HasSubstr("its log cannot be replayed"),
+                             testing::HasSubstr("rows of trade")));
+
+  PutFile(logs.PathOf(kDate), whole);
+  ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
+  EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
+  EXPECT_FALSE(stack.rdb().blocked_day().has_value());
+}
+
+// Goal: no row is left out in silence because a column's type changed within the day.
+TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
+  Logs logs(folder_ / "tplog");
+  std::vector<ByteBuffer> bodies;
+  bodies.push_back(Upd(0, 10));
+  const int64_t times[] = {1, 2};
+  const double sizes[] = {1.5, 2.5};
+  bodies.push_back(Body(
+      Value::List({Value::Symbol("upd"), Value::Symbol("trade"),
+                   Value::List({Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)),
+                                Value::Symbols({"IBM", "AIG"}),
+                                Value::Vector(Type::kFloat, std::span<const double>(sizes))})})));
+  logs.Write(kDate, bodies);
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate));
+  for (const ByteBuffer& body : bodies) stack.Take(body);
+  EXPECT_EQ(stack.rdb().counters().incomplete, 1u);
+  EXPECT_TRUE(stack.rdb().refused_since().contains("trade"));
+  stack.Take(End(kDate));
+  EXPECT_EQ(stack.rdb().counters().incomplete, 0u);
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  EXPECT_EQ(stack.rdb().days_kept(), 1u);
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(
+      stack.rdb().blocked_day()->why,
+      testing::HasSubstr("2 rows of trade in 1 of the messages 1 to 1 are not of its schema"));
+}
+
+// Goal: a log that is shorter than its index is not a whole day.
+TEST_F(EndOfDayTest, KeepsADayWhoseLogLostItsEnd) {
+  const std::string path = folder_ / "tplog/sym" + FormatDate(kDate);
+  {
+    const auto writer = *wire::TplogWriter::Open(path, {});
+    for (int64_t i = 0; i < 3; ++i) {
+      const ByteBuffer body = Upd(i * 10, 10);
+      const std::span<const std::byte> segments[] = {body.span()};
+      const wire::TplogBlock::Rows rows[] = {{"trade", 10}};
+      ASSERT_TRUE(writer->Append({segments, 1, i, "", rows}).ok());
+    }
+  }
+  std::filesystem::resize_file(path, 8 + Upd(0, 10).size());
+  Logs logs(folder_ / "tplog");
+  logs.Write(kDate + 1, {});
+  Stack stack(options_);
+  stack.GoLive(logs.PathOf(kDate + 1));
+  ASSERT_TRUE(stack.Finish());
+  EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
+  ASSERT_TRUE(stack.rdb().blocked_day().has_value());
+  EXPECT_THAT(stack.rdb().blocked_day()->why,
+              testing::HasSubstr("ends after message 1, its index has 2 messages"));
 }
 
 // Goal: a partition that has other rows than the day swallows nothing: the day stays until that is

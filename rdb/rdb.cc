@@ -215,6 +215,12 @@ void Rdb::StartOver() {
   refilling_.reset();
   log_ = {};
   tables_refused_rows_ = 0;
+  refused_upds_.clear();
+  SetIncomplete(false);
+  {
+    const std::lock_guard lock(tables_mutex_);
+    refused_since_.clear();
+  }
   missing_before_ = counters_.messages_missing.load(std::memory_order_relaxed);
   CountSeq();
   Commit(DurableTables::Index::kWhenDue);  // What the old tables held can be used again.
@@ -232,7 +238,7 @@ void Rdb::EndDay(std::span<const std::byte> body) {
           date ? FormatDate(*date) : "unknown", day.rows());
   if (kept) {
     day.date = *date;
-    day.complete = tables_refused_rows_ == 0 &&
+    day.complete = tables_refused_rows_ == 0 && refused_upds_.empty() &&
                    counters_.messages_missing.load(std::memory_order_relaxed) == missing_before_;
     {
       const std::lock_guard lock(tables_mutex_);
@@ -244,6 +250,9 @@ void Rdb::EndDay(std::span<const std::byte> body) {
 }
 
 void Rdb::OnGoneLive() {
+  if (counters_.messages_missing.load(std::memory_order_relaxed) != missing_before_) {
+    SetIncomplete(true);
+  }
   if (keeper_ == nullptr) return;
   std::vector<Schema> schemas;
   for (const auto& [name, entry] : entries_) schemas.push_back(entry->table->schema());
@@ -336,13 +345,44 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
   return nullptr;
 }
 
+// The table has lacked rows since now, if it did not before.
+void Rdb::NoteStale(std::string_view table) {
+  if (counters_.incomplete.load(std::memory_order_relaxed) == 0) {
+    LogError("tables are incomplete from here on, live is 0 table={} seq={}", table,
+             position_.seq());
+    SetIncomplete(true);
+  }
+  const std::lock_guard lock(tables_mutex_);
+  if (refused_since_.size() < kUnknownTablesMax) refused_since_.try_emplace(table, MonotonicNs());
+}
+
+StringMap<int64_t> Rdb::refused_since() const {
+  const std::lock_guard lock(tables_mutex_);
+  return refused_since_;
+}
+
+void Rdb::CountRefused(std::string_view table, const absl::Status& why, uint64_t rows) {
+  auto refused = refused_upds_.find(table);
+  if (refused == refused_upds_.end()) {
+    if (refused_upds_.size() >= kUnknownTablesMax) return;
+    refused = refused_upds_.emplace(std::string(table), RefusedUpds()).first;
+    refused->second.first_seq = position_.seq();
+    refused->second.why = Message(why);
+  }
+  ++refused->second.messages;
+  refused->second.rows += rows;
+  refused->second.last_seq = position_.seq();
+}
+
 void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows) {
   if (why.code() == absl::StatusCode::kResourceExhausted) {
     Add(counters_.rows_refused, rows);
     tables_refused_rows_ += rows;
   } else {
     Add(counters_.upds_refused, 1);
+    CountRefused(table, why, rows);
   }
+  NoteStale(table);
   if (const std::optional<uint64_t> withheld = refused_limit_.Pass()) {
     LogError("upd refused table={} rows={} error=\"{}\" withheld={}", table, rows, Message(why),
              *withheld);

@@ -55,9 +55,11 @@ struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> messages_replayed{0};
   std::atomic<uint64_t> rows_replayed{0};
   std::atomic<uint64_t> rows_prestressed{0};
-  std::atomic<uint64_t> rows_known{0};      // Rows of the log that were here already.
-  std::atomic<uint64_t> upds_refused{0};    // Damaged, or not of their table's types.
-  std::atomic<uint64_t> rows_refused{0};    // A tier or a table was full.
+  std::atomic<uint64_t> rows_known{0};    // Rows of the log that were here already.
+  std::atomic<uint64_t> upds_refused{0};  // Damaged, or not of their table's types.
+  std::atomic<uint64_t> rows_refused{0};  // A tier or a table was full.
+  // 1: the tables lack rows of their log, which they refused or which could not be replayed.
+  std::atomic<uint64_t> incomplete{0};
   std::atomic<uint64_t> upds_unknown{0};    // Of tables that nobody announced.
   std::atomic<uint64_t> messages_other{0};  // Neither upd nor end of day.
   std::atomic<uint64_t> days_ended{0};
@@ -107,6 +109,7 @@ class Rdb final : public wire::SubscribedState {
   Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
   uint64_t LeastLogSeq() override { return refilling_ ? refilling_->seq() : position_.seq(); }
+  uint64_t FurthestSeq() override { return (refilling_ ? *refilling_ : position_).FurthestSeq(); }
   bool OutlivesProcess() const override { return durable_ != nullptr; }
   // The log that position() belongs to, as far as it is known.
   const LogIdentity& log() const override { return log_; }
@@ -124,6 +127,8 @@ class Rdb final : public wire::SubscribedState {
   std::optional<Snapshot> FindTable(std::string_view name) const;
   // The tables of a kept day are elsewhere now: queries that begin from here on do not see them.
   void DropDay(const EndedDay& day);
+  // Since when each table lacks rows that it refused: MonotonicNs of the first of them.
+  StringMap<int64_t> refused_since() const;
   // What keeps the newest of the days that wait for a person from being written; nullopt: none
   // does.
   void SetBlockedDay(std::optional<BlockedDay> day);
@@ -132,6 +137,15 @@ class Rdb final : public wire::SubscribedState {
   std::vector<std::string> TableNames() const;  // Sorted.
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
+  // Upds that were damaged or not of their table's types, since the tables began.
+  struct RefusedUpds {
+    uint64_t messages = 0;
+    uint64_t rows = 0;                     // Of those that could be read.
+    uint64_t first_seq = 0, last_seq = 0;  // In the log.
+    std::string why;                       // Of the first.
+  };
+  // By table, of a bounded number of them. The ingest thread's.
+  const StringMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
   // Rows that came of tables that nobody announced, by table; of a bounded number of them.
   const StringMap<uint64_t>& unknown_rows() const { return unknown_rows_; }
   const SymbolTable& symbols() const { return symbols_; }
@@ -170,6 +184,11 @@ class Rdb final : public wire::SubscribedState {
   void DropTable(std::string_view name);
   void DropUnannounced(std::span<const Schema> schemas);
   void ReportMisplaced(std::string_view key, std::span<const Schema> schemas);
+  void SetIncomplete(bool incomplete) {
+    counters_.incomplete.store(incomplete ? 1 : 0, std::memory_order_relaxed);
+  }
+  void NoteStale(std::string_view table);
+  void CountRefused(std::string_view table, const absl::Status& why, uint64_t rows);
   void Refuse(std::string_view table, const absl::Status& why, uint64_t rows);
   void RecordLatency(const BatchView& batch, size_t time_column);
   void CountSeq() { counters_.seq.store(position_.seq(), std::memory_order_relaxed); }
@@ -196,11 +215,13 @@ class Rdb final : public wire::SubscribedState {
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
   StringMap<uint64_t> unknown_rows_;  // Of tables that nobody announced, a bounded number of them.
-  StringSet misplaced_;               // Keys of the placement that were reported.
+  StringMap<RefusedUpds> refused_upds_;
+  StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;
 
   mutable std::mutex tables_mutex_;
   StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
+  StringMap<int64_t> refused_since_;                // Guarded by tables_mutex_.
   std::vector<EndedDay> kept_;                      // Guarded by tables_mutex_; in order of date.
   std::optional<BlockedDay> blocked_;               // Guarded by tables_mutex_.
   std::mutex latency_mutex_;

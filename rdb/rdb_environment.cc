@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 #include "rdb/checksum.h"
 
 namespace tickstack::rdb {
@@ -21,6 +22,27 @@ Value DictOf(const NamedLongs& longs) {
   }
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::move(values)));
+}
+
+uint64_t MsSince(int64_t since_ns) {
+  return static_cast<uint64_t>(MonotonicNs() - since_ns) / 1'000'000;
+}
+
+uint64_t LongestStaleMs(const Rdb& rdb) {
+  uint64_t longest_ms = 0;
+  for (const auto& [table, since_ns] : rdb.refused_since()) {
+    longest_ms = std::max(longest_ms, MsSince(since_ns));
+  }
+  return longest_ms;
+}
+
+// `.rdb.stale[]`: each table that lacks rows which it refused, and for how long, in ms.
+Value Stale(const Rdb& rdb) {
+  const StringMap<int64_t> refused_since = rdb.refused_since();
+  NamedLongs stale;
+  for (const auto& [table, since_ns] : refused_since) stale.emplace_back(table, MsSince(since_ns));
+  std::sort(stale.begin(), stale.end());
+  return DictOf(stale);
 }
 
 Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
@@ -41,7 +63,9 @@ Value Stats(const Rdb& rdb, const serve::QueryCounters& queries) {
   }
   NamedLongs stats = {
       {"connected", load(counters.connected)},
-      {"live", load(counters.live)},
+      {"live", load(counters.incomplete) == 0 ? load(counters.live) : 0},
+      {"incomplete", load(counters.incomplete)},
+      {"stale_ms", LongestStaleMs(rdb)},
       {"seq", load(counters.seq)},
       {"messages", load(counters.messages)},
       {"rows", load(counters.rows)},
@@ -200,11 +224,12 @@ std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
     return TiersOf(*rdb_, args[0].symbol());
   }
   if (name == ".rdb.checksum") return ChecksumOf(*rdb_, args);
-  const bool ours = name == ".rdb.stats" || name == ".rdb.blocked" || name == ".rdb.latency" ||
-                    name == ".tier.stats" || name == ".tier.of";
+  const bool ours = name == ".rdb.stats" || name == ".rdb.stale" || name == ".rdb.blocked" ||
+                    name == ".rdb.latency" || name == ".tier.stats" || name == ".tier.of";
   if (!ours) return std::nullopt;
   if (!IsNothing(args)) return InvalidArgument("type: {} does not take that", name);
   if (name == ".rdb.stats") return Stats(*rdb_, queries_);
+  if (name == ".rdb.stale") return Stale(*rdb_);
   if (name == ".rdb.latency") return Latency(*rdb_, false);
   if (name == ".rdb.blocked") {
     const std::optional<BlockedDay> day = rdb_->blocked_day();

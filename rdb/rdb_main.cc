@@ -19,9 +19,11 @@
 #include "mem/tier.h"
 #include "rdb/rdb.h"
 #include "rdb/rdb_environment.h"
+#include "rdb/tier_watch.h"
 #include "serve/query_service.h"
 #include "wire/log_replay.h"
 #include "wire/subscriber.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::rdb {
 namespace {
@@ -31,12 +33,15 @@ using namespace std::chrono_literals;
 // What indices, blocks to read into and so on take of a first minute.
 constexpr size_t kHeapBytes = size_t{16} << 20;
 constexpr auto kIdleCommits = 200ms;  // What waits for its interval is durable after so long.
+constexpr auto kTierLooks = 1s;       // Between two looks at how full tiers are.
 constexpr auto kSlice = 50ms;         // Of a replay, between two looks at the stop signal.
 
 // Tables that outlived their process are gone on with if they stand in this log.
 absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb) {
   TS_ASSIGN_OR_RETURN(const ByteBuffer first, replay.ReadMessage(0));
-  const LogIdentity log{path, first.empty() ? std::nullopt : std::optional(Crc32c(first))};
+  TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(path));
+  const LogIdentity log{path, first.empty() ? std::nullopt : std::optional(Crc32c(first)),
+                        static_cast<uint32_t>(state.cuts.size())};
   const uint64_t seq = rdb.position().seq();
   bool same = log == rdb.log() && log.first_message_crc;
   if (same && seq > 0) {
@@ -191,6 +196,9 @@ absl::Status Run(RdbMainOptions options) {
     idle.emplace(loop);
     idle->Every(kIdleCommits, [&rdb] { rdb.OnIdle(); });
   }
+  TierWatch tier_watch(Pointers(tiers));
+  wire::Timer tier_looks(loop);
+  tier_looks.Every(kTierLooks, [&tier_watch] { tier_watch.Look(); });
   LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);

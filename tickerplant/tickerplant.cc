@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
 
 namespace tickstack::tickerplant {
@@ -84,6 +85,35 @@ int64_t RowsOf(const wire::TableRows& rows, std::string_view table) {
   return it == rows.end() ? 0 : static_cast<int64_t>(it->second);
 }
 
+// Says what a log has, and what its last writer, or a power cut, left of it.
+void LogOpened(const wire::TplogWriter& log) {
+  const wire::TplogRecovery& recovery = log.recovery();
+  LogInfo(
+      "log open path={} seq={} bytes={} created={} torn_bytes_cut={} messages_not_logged={} "
+      "feed_progress_known={}",
+      log.path(), log.totals().messages, log.totals().log_bytes, recovery.created,
+      recovery.log_bytes_cut, recovery.messages_not_logged, log.totals().feed_progress_known);
+  if (recovery.power_cut) {
+    LogWarn(
+        "power was cut while the log was open path={} messages={} messages_not_logged={} "
+        "bytes_set_aside={} in={}",
+        log.path(), log.totals().messages, recovery.messages_not_logged, recovery.log_bytes_cut,
+        recovery.cut_path.empty() ? "none" : recovery.cut_path);
+  }
+  if (recovery.messages_damaged > 0) {
+    LogError(
+        "log is damaged path={} messages={}: `tickstack log check` says where, subscribers cannot "
+        "replay it to its end",
+        log.path(), recovery.messages_damaged);
+  }
+  if (!log.totals().feed_progress_known) {
+    LogError(
+        "feeds' progress unknown path={}: its index was missing or incomplete; rows of feeds that "
+        "resume may be logged twice",
+        log.path());
+  }
+}
+
 bool IsStamped(Type type) {
   return type == Type::kTimestamp || type == Type::kTimespan || type == Type::kTime;
 }
@@ -118,14 +148,21 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   if (!tickerplant->day_.is_fixed()) {
     // A day that was ended by hand before its time stays ended: the newest log is the current one.
     today = std::max(today, tickerplant->NewestLog().value_or(INT32_MIN));
-    if (today > clock_date + 1) {
-      return FailedPrecondition(
-          "{}: newer than the clock, which says {}: set the clock, or move the log away",
-          tickerplant->LogPath(today), FormatDate(clock_date));
-    }
   }
+  TS_ASSIGN_OR_RETURN(today, tickerplant->FirstDayNotEnded(today));
+  if (!tickerplant->day_.is_fixed() && today > clock_date + 1) {
+    return FailedPrecondition(
+        "{}: newer than the clock, which says {}: set the clock, or move the log away",
+        tickerplant->LogPath(today), FormatDate(clock_date));
+  }
+  if (today != clock_date && tickerplant->day_.is_fixed()) {
+    LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
+            FormatDate(clock_date));
+  }
+  tickerplant->MendLogBefore(today);
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
+  TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), tickerplant->options_.schemas));
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
   return tickerplant;
 }
@@ -146,6 +183,35 @@ std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
     if (found && *found < before) newest = std::max(newest.value_or(*found), *found);
   }
   return newest;
+}
+
+// The day from which on a log takes rows: a day that ended here stays ended, whatever the clock or
+// the configuration says.
+absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
+  while (true) {
+    const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(LogPath(date));
+    if (!state.ok() && !absl::IsDataLoss(state.status())) return state.status();
+    // A state that is not legible: TplogWriter::Open sets it aside.
+    if (!state.ok() || !state->ended) return date;
+    ++date;
+  }
+}
+
+// A power cut may have hit the day before as well, if it was just over. Its log is mended before
+// anybody reads it, and today does not depend on it.
+void Tickerplant::MendLogBefore(int32_t date) const {
+  const std::optional<int32_t> newest = NewestLog(date);
+  if (!newest) return;
+  const std::string path = LogPath(*newest);
+  const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(path);
+  if (state.ok() && (!state->open || state->boot == options_.log.boot)) return;
+  const absl::StatusOr<std::unique_ptr<wire::TplogWriter>> log =
+      wire::TplogWriter::Open(path, options_.log);
+  if (log.ok()) {
+    LogOpened(**log);
+  } else {
+    LogError("log of a past day not mended path={} error=\"{}\"", path, Message(log.status()));
+  }
 }
 
 // Feeds number their rows for life, not for a day: a tickerplant that was down over midnight takes
@@ -169,18 +235,7 @@ absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carri
   date_ = date;
   feed_rows_ = log_->totals().feed_rows;
   published_seq_ = log_->totals().messages;
-  const wire::TplogRecovery& recovery = log_->recovery();
-  LogInfo(
-      "log open path={} seq={} bytes={} created={} torn_bytes_cut={} messages_not_logged={} "
-      "feed_progress_known={}",
-      log_->path(), log_->totals().messages, log_->totals().log_bytes, recovery.created,
-      recovery.log_bytes_cut, recovery.messages_not_logged, log_->totals().feed_progress_known);
-  if (!log_->totals().feed_progress_known) {
-    LogError(
-        "feeds' progress unknown path={}: its index was missing or incomplete; rows of feeds that "
-        "resume may be logged twice",
-        log_->path());
-  }
+  LogOpened(*log_);
   return absl::OkStatus();
 }
 
@@ -446,10 +501,17 @@ absl::Status Tickerplant::EndDay() {
 absl::Status Tickerplant::RollTo(int32_t date) {
   Publish();
   const int32_t ended = date_;
+  // First, so that a process that dies from here on begins with the next day; nobody has been told
+  // yet. What feeds have got logged is carried over: it must not be lost after that.
+  if (options_.log.fsync != wire::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
+  TS_RETURN_IF_ERROR(log_->SetEnded(true));
   std::unique_ptr<wire::TplogWriter> old = std::exchange(log_, nullptr);
   // Feeds go on numbering where they were.
   if (absl::Status opened = OpenLog(date, old->totals().feed_rows); !opened.ok()) {
     log_ = std::move(old);
+    if (const absl::Status resumed = log_->SetEnded(false); !resumed.ok()) {
+      LogError("day goes on, but a restart begins the next one error=\"{}\"", Message(resumed));
+    }
     return opened;
   }
   ended_log_ = {old->path(), old->totals().messages};

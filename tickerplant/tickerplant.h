@@ -58,8 +58,10 @@ struct TickerplantCounters {
 
 class Tickerplant {
  public:
-  // Opens today's log, mending its tail. Errors as TplogWriter::Open; kFailedPrecondition: the
-  // newest log is of a date beyond tomorrow, so either the clock is wrong now, or it was then.
+  // Opens today's log, mending its tail, or that of the first day from today on that has not ended
+  // here before: see TplogState. Errors as TplogWriter::Open; kFailedPrecondition: the
+  // newest log is of a date beyond tomorrow, so either the clock is wrong now, or it was then; or
+  // the log has rows that do not fit the schemas (logged_schemas.h).
   // kInvalidArgument: a table of `at_once` is not in the schemas.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock);
@@ -131,6 +133,8 @@ class Tickerplant {
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
   std::string LogPath(int32_t date) const;
   std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
+  absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
+  void MendLogBefore(int32_t date) const;
   absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,

@@ -94,6 +94,7 @@ class TickerplantService::Queries : public query::Environment {
     if (name == ".u.L") return Value::Symbol(":" + plant().log().path());
     if (name == ".u.l")
       return Value::Int(1);  // There is always a log; kdb+ has the handle's number here.
+    if (name == ".u.cuts") return Cuts();
     if (name == ".u.d") return Value::Date(plant().date());
     if (name == ".u.t") return SymbolsOf(TableNames());
     if (name == ".u.w") return Subscriptions();
@@ -129,6 +130,16 @@ class TickerplantService::Queries : public query::Environment {
       values.push_back(*FindValue(".u." + std::string(name)));
     }
     return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
+  }
+
+  // `.u.cuts`: for each power cut that shortened today's log, the messages that it had then. A
+  // subscriber that had more of them begins anew.
+  Value Cuts() {
+    std::vector<int64_t> messages;
+    for (const wire::TplogState::Cut& cut : plant().log().state().cuts) {
+      messages.push_back(static_cast<int64_t>(cut.messages));
+    }
+    return Value::Vector(Type::kLong, std::span<const int64_t>(messages));
   }
 
   // `.u.w`: table -> list of (handle; symbols).

@@ -420,13 +420,62 @@ TEST_F(TickerplantTest, ADayThatWasEndedByHandStaysEnded) {
   Open();
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
-  Open(true, "UTC", 7373);  // A fixed day is what it is told to be, until somebody ends it.
+}
+
+// Goal: a fixed day never ends by the clock, and stays ended once somebody ended it: a restart with
+// the same date takes the rows of the next day.
+TEST_F(TickerplantTest, AFixedDayThatWasEndedStaysEnded) {
+  Open(true, "UTC", 7373);
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
   clock_.Advance(10 * kNsPerDay);
   EXPECT_FALSE(*plant_->RollIfDue());
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
   ASSERT_TRUE(plant_->EndDay().ok());
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
   EXPECT_FALSE(plant_->EndDay().ok());
+  ASSERT_TRUE(Updn("f", 4, Trades(3)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  Open(true, "UTC", 7373);
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
+}
+
+// Goal: no log gets rows of two schemas of one table. Method: the type of a column is another one
+// when the tickerplant starts again within the day, and the next day.
+TEST_F(TickerplantTest, DoesNotStartWithAnotherSchemaThanTheRowsOfItsDay) {
+  Open();
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  plant_ = nullptr;
+  const auto open = [&](std::string_view trade) {
+    TickerplantOptions options;
+    options.schemas = {*ParseSchema("trade", trade), *ParseSchema("other", "time n, sym s")};
+    options.log_directory = directory_;
+    return Tickerplant::Open(std::move(options), *DayClock::Create("UTC", 0, std::nullopt), &clock_)
+        .status();
+  };
+  const absl::Status refused = open("time p, sym s, price j");
+  EXPECT_EQ(refused.code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_THAT(std::string(Message(refused)),
+              testing::AllOf(testing::HasSubstr("message 0 has rows of trade that do not fit"),
+                             testing::HasSubstr("price")));
+  EXPECT_TRUE(open("time p, sym s, price f").ok());
+  clock_.Advance(kNsPerDay);
+  EXPECT_TRUE(open("time p, sym s, price j").ok());
+}
+
+// Goal: a process that dies between the end of a day and its next log begins with the next day, and
+// feeds resume where they were.
+TEST_F(TickerplantTest, ADayThatEndedWithoutItsNextLogIsNotOpenedAgain) {
+  Open(true, "UTC", 7373);
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
+  ASSERT_TRUE(plant_->EndDay().ok());
+  const std::string next = plant_->log().path();
+  plant_ = nullptr;
+  for (const char* suffix : {"", ".idx", ".state"}) std::filesystem::remove(next + suffix);
+  Open(true, "UTC", 7373);
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
 }
 
 // A day that was ended by hand in the evening is not ended again at midnight.

@@ -43,9 +43,20 @@ uint64_t Position::RowsHere(std::string_view table, uint64_t rows) {
   return here;
 }
 
+bool Position::HasRowsAhead() const {
+  return std::any_of(rows_ahead_.begin(), rows_ahead_.end(),
+                     [](const auto& ahead) { return ahead.second > 0; });
+}
+
+uint64_t Position::FurthestSeq() const {
+  if (!HasRowsAhead()) return std::max(seq_, publication_seq_);
+  // What came ahead of the publication that is arriving belongs to it; before it begins, nobody
+  // knows how far it will go.
+  return publication_seq_ > seq_ ? publication_seq_ : UINT64_MAX;
+}
+
 bool Position::OnCaughtUp(uint64_t seq) {
-  const bool all_in_log = std::all_of(rows_ahead_.begin(), rows_ahead_.end(),
-                                      [](const auto& ahead) { return ahead.second == 0; });
+  const bool all_in_log = !HasRowsAhead();
   rows_ahead_.clear();
   seq_ = publication_seq_ = seq;
   return all_in_log;

@@ -36,6 +36,9 @@ class Position {
   // Every message of the log before this one has been taken.
   uint64_t seq() const { return seq_; }
 
+  // No row that is here is of this message or of one after it; UINT64_MAX if that is not known.
+  uint64_t FurthestSeq() const;
+
   // A published upd came with `rows` rows, numbered `seq`: negative if its table is ahead. False:
   // `seq` is not behind what came before it, so the tickerplant is not the one that we subscribed
   // to.
@@ -63,6 +66,7 @@ class Position {
  private:
   bool EnterPublication(uint64_t seq);
   bool EndPublication(uint64_t seq);
+  bool HasRowsAhead() const;
 
   uint64_t seq_ = 0;
   uint64_t publication_seq_ = 0;    // Of the publication that is arriving.

@@ -22,6 +22,7 @@ namespace tickstack::wire {
 struct LogIdentity {
   std::string path;                           // Empty: none.
   std::optional<uint32_t> first_message_crc;  // Of its bytes; none: nobody has asked yet.
+  uint32_t cuts = 0;  // Power cuts of the tickerplant that had shortened it by then: `.u.cuts`.
   friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
 };
 
@@ -60,6 +61,9 @@ class SubscribedState {
   // Messages that a log has at least if position() belongs to it: more than position().seq() where
   // a part of the state has to be filled again from the log's beginning.
   virtual uint64_t LeastLogSeq() { return position().seq(); }
+  // No row of the state is of this log message or of one after it: Position::FurthestSeq, also
+  // where a part of the state is being filled again.
+  virtual uint64_t FurthestSeq() { return position().FurthestSeq(); }
   // Whether position() and log() may come from the process before this one. Then the subscriber
   // asks what the log begins with, to know it again.
   virtual bool OutlivesProcess() const { return false; }

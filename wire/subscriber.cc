@@ -1,5 +1,6 @@
 #include "wire/subscriber.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -146,7 +147,7 @@ void Subscriber::OnConnected(Connection& connection) {
   WarnOfLoss();  // It was gone, or cut us off, and is back.
   LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
   // Calls wait until the connection is started, which happens when we return.
-  Later(&Subscriber::AskPosition);
+  Later(&Subscriber::AskCuts);
 }
 
 void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
@@ -216,6 +217,19 @@ void Subscriber::Later(Next next) {
 
 // ---- position and subscription
 
+void Subscriber::AskCuts() {
+  Ask(Value::Symbol(".u.cuts"), [this](const absl::StatusOr<Value>& answer) {
+    cuts_.clear();
+    // kdb+tick has none.
+    if (answer.ok() && answer->is(Type::kLong)) {
+      for (const int64_t messages : answer->span<int64_t>()) {
+        cuts_.push_back(static_cast<uint64_t>(messages));
+      }
+    }
+    AskPosition();
+  });
+}
+
 void Subscriber::AskPosition() {
   Ask(Value::String(kPositionText), [this](const absl::StatusOr<Value>& answer) {
     if (!answer.ok()) return Restart(Annotate(answer.status(), kPositionText));
@@ -250,7 +264,9 @@ void Subscriber::IdentifyLog() {
   if (!numbered_ || !log_known_ || std::exchange(identifying_, true)) return;
   AskFirstMessage([this, path = log_path_](std::optional<uint32_t> crc) {
     identifying_ = false;
-    if (crc && log_known_ && path == log_path_) state_->SetLog({path, crc});
+    if (crc && log_known_ && path == log_path_) {
+      state_->SetLog({path, crc, state_->log().cuts});
+    }
   });
 }
 
@@ -317,8 +333,8 @@ void Subscriber::AskSchemas(uint64_t seq) {
 void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc) {
   const bool another = first_crc != state_->log().first_message_crc &&
                        (reopened_ || (first_crc && state_->log().first_message_crc));
-  const bool same =
-      log_known_ && log.path == log_path_ && log.seq >= state_->LeastLogSeq() && !another;
+  const bool same = log_known_ && log.path == log_path_ && log.seq >= state_->LeastLogSeq() &&
+                    !another && !HasRowsThatWereCut();
   reopened_ = false;
   if (!same || was_live_plain_) {
     if (log_known_ || state_->LeastLogSeq() > 0 || was_live_plain_) {
@@ -334,7 +350,22 @@ void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_
   was_live_plain_ = false;
   log_path_ = log.path;
   log_known_ = true;
-  if (!same || first_crc) state_->SetLog({log.path, first_crc});
+  const auto cuts = static_cast<uint32_t>(cuts_.size());
+  if (!same || first_crc) {
+    state_->SetLog({log.path, first_crc, cuts});
+  } else if (LogIdentity known = state_->log(); known.cuts != cuts) {
+    known.cuts = cuts;
+    state_->SetLog(std::move(known));
+  }
+}
+
+// Whether the log that the state follows lost messages that the state has.
+bool Subscriber::HasRowsThatWereCut() const {
+  const size_t known = state_->log().cuts;
+  if (known > cuts_.size()) return true;  // Another log, then.
+  const uint64_t furthest = state_->FurthestSeq();
+  return std::any_of(cuts_.begin() + static_cast<std::ptrdiff_t>(known), cuts_.end(),
+                     [furthest](uint64_t messages) { return messages < furthest; });
 }
 
 // After the end of a day: which log the numbers of the next upds belong to. As long as the answer

@@ -2,7 +2,7 @@
 
 // Keeps a state subscribed to a tickerplant: every row once, across losses and restarts of either.
 //
-//   connect -> `.u `i`L` -> while the log is far ahead: replay up to i, ask again
+//   connect -> `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
 //           -> replay the rest up to i -> read on: live
 //
@@ -18,8 +18,9 @@
 // its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the state
 // is emptied and filled again.
 //
-// A state that outlived its process is gone on with if the tickerplant's log
-// has the path, and begins with the message, of the log that it stands in; else it is emptied.
+// A state that outlived its process is kept if the tickerplant's log has the path, and begins with
+// the message, of the log that it follows; otherwise it is emptied. The same happens to a state
+// that has rows which a power cut took from the tickerplant's log since: `.u.cuts`.
 //
 // Threads: everything on the loop's thread.
 
@@ -73,6 +74,7 @@ class Subscriber : public ClientHandler {
   class LogStream;
   using Next = void (Subscriber::*)();
 
+  void AskCuts();
   void AskPosition();
   void CheckLogFile(uint64_t seq);
   void CatchUpOrSubscribe(uint64_t seq);
@@ -85,6 +87,7 @@ class Subscriber : public ClientHandler {
   // Makes sure that the state stands in this log; it starts over if it stands in another.
   // `first_crc` is that of the log's first message, if it was asked for.
   void EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc = std::nullopt);
+  bool HasRowsThatWereCut() const;
   // Asks the tickerplant for the first message of its log: what a log is known by when its position
   // comes from the process before this one.
   void AskFirstMessage(std::function<void(std::optional<uint32_t> crc)> done);
@@ -129,6 +132,7 @@ class Subscriber : public ClientHandler {
   bool log_known_ = false;      // Whether position and log_path_ belong together.
   bool reopened_ = false;       // They come from another process, and no log was entered since.
   bool identifying_ = false;
+  std::vector<uint64_t> cuts_;  // `.u.cuts` of this connection.
 
   uint64_t replay_end_seq_ = 0;
   int64_t replay_begin_ns_ = 0;

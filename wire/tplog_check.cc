@@ -11,6 +11,7 @@
 #include "wire/tplog_index.h"
 #include "wire/tplog_recovery.h"
 #include "wire/tplog_scanner.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::wire {
 namespace {
@@ -268,6 +269,21 @@ absl::StatusOr<TableRows> CountTplogRows(const std::string& path) {
   if (end == bytes) return std::move(totals.rows);
   TS_ASSIGN_OR_RETURN(TplogReport report, CheckTplog(path));
   return std::move(report.totals.rows);
+}
+
+absl::StatusOr<uint64_t> MessagesIndexed(const std::string& path) {
+  if (!FileExists(TplogIndexPath(path))) return 0;
+  TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(TplogIndexPath(path)));
+  uint64_t before_last = 0, messages = 0;
+  while (true) {
+    TS_ASSIGN_OR_RETURN(const std::optional<TplogIndexReader::Record> record, index.Next());
+    if (!record.has_value()) break;
+    if (record->kind == RecordKind::kProgress) continue;
+    before_last = std::exchange(messages, record->block.end_seq());
+  }
+  const absl::StatusOr<TplogState> state = ReadTplogState(path);
+  const bool is_whole = state.ok() && (state->ended || (!state->open && !state->boot.empty()));
+  return is_whole ? messages : before_last;
 }
 
 bool TplogReport::Has(TplogProblem::Kind kind) const {

@@ -64,4 +64,9 @@ absl::StatusOr<TplogReport> CheckTplog(const std::string& path);
 // of the log is read. Otherwise those that CheckTplog counts, whatever its problems. Errors as its.
 absl::StatusOr<TableRows> CountTplogRows(const std::string& path);
 
+// How many messages the log should have: those of its index, without the last record unless the log
+// was closed or its day ended, since a tickerplant that was killed may not have written what that
+// one names. 0 where there is no index. Cost: reads the index.
+absl::StatusOr<uint64_t> MessagesIndexed(const std::string& path);
+
 }  // namespace tickstack::wire

@@ -34,6 +34,23 @@ void FinishRecord(size_t begin, ByteBuffer& out) {
 
 RecordKind KindOf(std::span<const std::byte> record) { return static_cast<RecordKind>(record[6]); }
 
+// Of a block record of kBlockFixedBytes and whole tables.
+IndexBlock LoadBlockFields(std::span<const std::byte> record) {
+  IndexBlock block;
+  const std::byte* at = record.data() + kRecordHeadBytes;
+  block.offset = LoadLittle<uint64_t>(at);
+  block.first_seq = LoadLittle<uint64_t>(at + 8);
+  block.time_ns = LoadLittle<int64_t>(at + 16);
+  block.messages = LoadLittle<uint32_t>(at + 24);
+  block.crc = LoadLittle<uint32_t>(at + 28);
+  block.bytes = LoadLittle<uint32_t>(at + 32);
+  block.source = LoadLittle<uint32_t>(at + 36);
+  for (at += 40; at != record.data() + record.size(); at += kBlockTableBytes) {
+    block.rows.push_back({LoadLittle<uint32_t>(at), LoadLittle<uint32_t>(at + 4)});
+  }
+  return block;
+}
+
 }  // namespace
 
 std::optional<uint32_t> IndexNames::Find(std::string_view name) const {
@@ -91,6 +108,18 @@ void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out) {
   out.AppendLittle(progress.table);
   out.AppendLittle(progress.rows);
   FinishRecord(begin, out);
+}
+
+std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes) {
+  if (bytes.size() < kBlockFixedBytes || KindOf(bytes) != RecordKind::kBlock) return std::nullopt;
+  const size_t size = LoadLittle<uint16_t>(bytes.data() + 4);
+  if (size < kBlockFixedBytes || size > bytes.size() ||
+      (size - kBlockFixedBytes) % kBlockTableBytes != 0) {
+    return std::nullopt;
+  }
+  const std::span<const std::byte> record = bytes.first(size);
+  if (Crc32c(record.subspan(4)) != LoadLittle<uint32_t>(record.data())) return std::nullopt;
+  return LoadBlockFields(record);
 }
 
 absl::StatusOr<TplogIndexReader> TplogIndexReader::Open(std::string path) {
@@ -163,7 +192,28 @@ absl::StatusOr<std::optional<TplogIndexReader::Bytes>> TplogIndexReader::PeekByt
     torn_bytes_ = found.size();
     return std::nullopt;
   }
+  // A power cut leaves zeros where the end of the index had not reached the disk.
+  TS_ASSIGN_OR_RETURN(const uint64_t zeros, ZerosToEnd(at_.position + bytes));
+  if (zeros > 0) {
+    torn_bytes_ = bytes + zeros;
+    return std::nullopt;
+  }
   return Damaged("its checksum does not match, and it is not the last");
+}
+
+// How many bytes follow from `offset` on if all of them are zeros; 0 if not, or if there are none.
+absl::StatusOr<uint64_t> TplogIndexReader::ZerosToEnd(uint64_t offset) const {
+  uint64_t zeros = 0;
+  ByteBuffer bytes;
+  while (true) {
+    bytes.resize(kIndexWindowBytes);
+    TS_ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(offset + zeros, bytes.span()));
+    if (got == 0) return zeros;
+    for (const std::byte byte : bytes.span().first(got)) {
+      if (byte != std::byte{0}) return 0;
+    }
+    zeros += got;
+  }
 }
 
 absl::Status TplogIndexReader::TakeName(Bytes record) {
@@ -190,23 +240,14 @@ absl::Status TplogIndexReader::ParseBlock(Bytes record, IndexBlock* out) const {
       (record.size() - kBlockFixedBytes) % kBlockTableBytes != 0) {
     return Damaged(fmt::format("a block record of {} bytes", record.size()));
   }
-  const std::byte* at = record.data() + kRecordHeadBytes;
-  out->offset = LoadLittle<uint64_t>(at);
-  out->first_seq = LoadLittle<uint64_t>(at + 8);
-  out->time_ns = LoadLittle<int64_t>(at + 16);
-  out->messages = LoadLittle<uint32_t>(at + 24);
-  out->crc = LoadLittle<uint32_t>(at + 28);
-  out->bytes = LoadLittle<uint32_t>(at + 32);
-  out->source = LoadLittle<uint32_t>(at + 36);
+  *out = LoadBlockFields(record);
   if (out->source != kSourceNone && out->source != kSourceUnknown &&
       !names_.feeds.Has(out->source)) {
     return Damaged(fmt::format("feed number {} has no name", out->source));
   }
-  out->rows.clear();
-  for (at += 40; at != record.data() + record.size(); at += kBlockTableBytes) {
-    out->rows.push_back({LoadLittle<uint32_t>(at), LoadLittle<uint32_t>(at + 4)});
-    if (!names_.tables.Has(out->rows.back().table)) {
-      return Damaged(fmt::format("table number {} has no name", out->rows.back().table));
+  for (const IndexRows& rows : out->rows) {
+    if (!names_.tables.Has(rows.table)) {
+      return Damaged(fmt::format("table number {} has no name", rows.table));
     }
   }
   return absl::OkStatus();

@@ -77,6 +77,11 @@ void AppendNameRecord(NameKind kind, uint32_t number, std::string_view name, Byt
 void AppendBlockRecord(RecordKind kind, const IndexBlock& block, ByteBuffer& out);
 void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out);
 
+// The block whose record `bytes` begin with, if it is whole and matches its checksum. For a search
+// after damage: whether its numbers have names, and whether it follows what came before, is not
+// looked at.
+std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
+
 // Reads an index from its beginning, record by record, also while a writer appends to it. What it
 // returns is consistent: records are whole and match their checksum, each block begins where the
 // one before ends, and every number has a name.
@@ -100,8 +105,9 @@ class TplogIndexReader {
   static absl::StatusOr<TplogIndexReader> Open(std::string path);
 
   // The next block or progress; nullopt at the end, where torn_bytes() says how much follows the
-  // last whole record. Later calls go on if the index has grown. kDataLoss, naming the position: a
-  // record that is not the last does not match its checksum, or one contradicts those before.
+  // last whole record: a part of a record, zeros, or both. Later calls continue if the index has
+  // grown. kDataLoss, naming the position: a record that is not the last does not match its
+  // checksum, or a record contradicts those before it.
   absl::StatusOr<std::optional<Record>> Next();
 
   // Goes back to before the record that Next returned last. Once.
@@ -128,6 +134,7 @@ class TplogIndexReader {
 
   absl::StatusOr<std::optional<Record>> NextRecord();
   absl::StatusOr<std::optional<Bytes>> PeekBytes();
+  absl::StatusOr<uint64_t> ZerosToEnd(uint64_t offset) const;
   absl::StatusOr<Bytes> Window(size_t bytes);
   absl::Status TakeName(Bytes record);
   absl::Status ParseBlock(Bytes record, IndexBlock* out) const;

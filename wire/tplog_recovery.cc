@@ -6,8 +6,11 @@
 #include <utility>
 
 #include "base/crc32c.h"
+#include "base/logging.h"
 #include "base/status.h"
+#include "base/time.h"
 #include "table/types.h"
+#include "wire/tplog_power_cut.h"
 
 namespace tickstack::wire {
 namespace {
@@ -33,6 +36,8 @@ class Recovery {
 
   absl::StatusOr<RecoveredTplog> Run() {
     TS_RETURN_IF_ERROR(OpenLog());
+    TS_RETURN_IF_ERROR(ReadState());
+    if (out_.state.open && out_.state.boot != options_.boot) TS_RETURN_IF_ERROR(CutLostTail());
     TS_RETURN_IF_ERROR(ReadIndex());
     TS_RETURN_IF_ERROR(CheckLastBlock());
     if (torn_.has_value()) TS_RETURN_IF_ERROR(MendTornBlock());
@@ -49,6 +54,8 @@ class Recovery {
   absl::Status OpenLog();
   absl::Status CreateLog();
   absl::Status CreateIndex();
+  absl::Status ReadState();
+  absl::Status CutLostTail();
   absl::Status ReadIndex();
   absl::Status CheckLastBlock();
   absl::Status MendTornBlock();
@@ -80,6 +87,7 @@ absl::Status Recovery::OpenLog() {
   TS_RETURN_IF_ERROR(out_.log.TryLock());
   TS_ASSIGN_OR_RETURN(log_bytes_, out_.log.Bytes());
   if (log_bytes_ < kTplogHeaderBytes) return CreateLog();
+  if (log_bytes_ == kTplogHeaderBytes && !CheckTplogHeader(out_.log).ok()) return CreateLog();
 
   TS_RETURN_IF_ERROR(CheckTplogHeader(out_.log));
   if (FileExists(index_path_)) return absl::OkStatus();
@@ -93,9 +101,10 @@ absl::Status Recovery::CreateLog() {
   ByteBuffer found;
   found.resize(log_bytes_);
   TS_RETURN_IF_ERROR(out_.log.ReadAt(0, found.span()).status());
-  if (!std::equal(found.span().begin(), found.span().end(), kTplogHeader.begin())) {
-    return CheckTplogHeader(out_.log);
-  }
+  const bool is_header = std::equal(found.span().begin(), found.span().end(), kTplogHeader.begin());
+  const bool is_zeros =
+      std::ranges::all_of(found.span(), [](std::byte b) { return b == std::byte{0}; });
+  if (!is_header && !is_zeros) return CheckTplogHeader(out_.log);
   if (FileExists(index_path_)) {
     TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
     TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
@@ -147,6 +156,52 @@ absl::Status Recovery::CreateIndex() {
   return RenameReplacing(new_path, index_path_);
 }
 
+absl::Status Recovery::ReadState() {
+  absl::StatusOr<TplogState> state = ReadTplogState(path_);
+  if (state.ok()) {
+    out_.state = *std::move(state);
+    return absl::OkStatus();
+  }
+  if (!absl::IsDataLoss(state.status())) return state.status();
+  // The file is set aside, and the log is taken for one that a power cut may have hit.
+  const std::string state_path = TplogStatePath(path_);
+  const std::string kept = CutPath(state_path, 0);
+  TS_RETURN_IF_ERROR(RenameReplacing(state_path, kept));
+  LogError("state of the log is not legible, kept as={} error=\"{}\"", kept,
+           Message(state.status()));
+  out_.state.open = true;
+  return absl::OkStatus();
+}
+
+// The machine has been started anew since the last writer wrote.
+absl::Status Recovery::CutLostTail() {
+  TS_ASSIGN_OR_RETURN(const LostTail tail, FindLostTail(out_.log, index_path_));
+  if (log_bytes_ > tail.log_bytes) {
+    out_.recovery.cut_path = CutPath(path_, tail.log_bytes);
+    TS_RETURN_IF_ERROR(CopyBytes(out_.log, tail.log_bytes, log_bytes_, out_.recovery.cut_path));
+    out_.recovery.log_bytes_cut = log_bytes_ - tail.log_bytes;
+    TS_RETURN_IF_ERROR(out_.log.Truncate(tail.log_bytes));
+    TS_RETURN_IF_ERROR(out_.log.SyncData());
+    log_bytes_ = tail.log_bytes;
+  }
+  // The index after the log: as long as it names more than the log has, the next start comes here
+  // again.
+  TS_ASSIGN_OR_RETURN(File index, File::OpenOrCreate(index_path_));
+  TS_ASSIGN_OR_RETURN(const uint64_t index_bytes, index.Bytes());
+  if (index_bytes > tail.index_bytes) {
+    TS_RETURN_IF_ERROR(
+        CopyBytes(index, tail.index_bytes, index_bytes, CutPath(index_path_, tail.index_bytes)));
+    out_.recovery.index_bytes_cut = index_bytes - tail.index_bytes;
+    TS_RETURN_IF_ERROR(index.Truncate(tail.index_bytes));
+    TS_RETURN_IF_ERROR(index.SyncData());
+  }
+  out_.recovery.power_cut = true;
+  out_.recovery.messages_not_logged = tail.messages_lost;
+  out_.recovery.messages_damaged = tail.messages_damaged;
+  out_.state.cuts.push_back({tail.messages, SystemClock::Instance().NowNs()});
+  return absl::OkStatus();
+}
+
 absl::Status Recovery::ReadIndex() {
   TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path_));
   TS_ASSIGN_OR_RETURN(out_.index, File::OpenOrCreate(index_path_));
@@ -184,7 +239,8 @@ absl::Status Recovery::ReadIndex() {
 }
 
 absl::Status Recovery::CheckLastBlock() {
-  if (!last_.has_value()) return absl::OkStatus();
+  // After a power cut every block was looked at, and what is damaged is known.
+  if (!last_.has_value() || out_.recovery.power_cut) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const uint32_t crc, Crc32cOfFile(out_.log, last_->offset, last_->bytes));
   if (crc == last_->crc) return absl::OkStatus();
   return DataLoss("{}: block at byte {}: checksum {:08x} over {} bytes, its index says {:08x}",
@@ -299,7 +355,8 @@ absl::Status Recovery::CutIndex(uint64_t bytes) {
 absl::Status Recovery::CutLog(uint64_t bytes) {
   changed_ = true;
   if (options_.keep_cut) {
-    TS_RETURN_IF_ERROR(CopyBytes(out_.log, bytes, log_bytes_, CutPath(path_, bytes)));
+    out_.recovery.cut_path = CutPath(path_, bytes);
+    TS_RETURN_IF_ERROR(CopyBytes(out_.log, bytes, log_bytes_, out_.recovery.cut_path));
   }
   TS_RETURN_IF_ERROR(out_.log.Truncate(bytes));
   out_.recovery.log_bytes_cut += log_bytes_ - bytes;
@@ -326,7 +383,9 @@ bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
 }
 
 std::string CutPath(const std::string& path, uint64_t offset) {
-  return fmt::format("{}.cut-{}", path, offset);
+  std::string unused = fmt::format("{}.cut-{}", path, offset);
+  for (int i = 2; FileExists(unused); ++i) unused = fmt::format("{}.cut-{}.{}", path, offset, i);
+  return unused;
 }
 
 absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,

@@ -7,8 +7,10 @@
 
 #include "absl/status/statusor.h"
 #include "base/file.h"
+#include "base/machine.h"
 #include "wire/tplog_index.h"
 #include "wire/tplog_scanner.h"
+#include "wire/tplog_state.h"
 #include "wire/tplog_totals.h"
 #include "wire/tplog_writer.h"
 
@@ -22,12 +24,14 @@ struct RecoveredTplog {
   IndexDictionary names;
   TplogTotals totals;
   TplogRecovery recovery;
+  TplogState state;  // As found, and with the power cut that this recovery found.
 };
 
 struct RecoverOptions {
   StringMap<TableRows> carried_progress;  // As in TplogOptions.
   // Keep what is cut off the log, in FILE.cut-OFFSET.
   bool keep_cut = false;
+  std::string boot = BootId();
 };
 
 // See TplogWriter::Open, whose contract this is.
@@ -39,7 +43,7 @@ absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const Recov
 bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);
 
-// Where keep_cut puts what was cut off a log, or an index, at `offset`.
+// Where what was cut off a log, or an index, at `offset` is kept: a path that is not in use.
 std::string CutPath(const std::string& path, uint64_t offset);
 
 // Copies bytes from `begin` to `end` to another place.

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "wire/tplog_format.h"
 #include "wire/tplog_recovery.h"
+#include "wire/tplog_state.h"
 
 namespace tickstack::wire {
 namespace {
@@ -61,6 +62,34 @@ absl::Status WriteWithoutDamage(const std::string& path, TplogRepairReport& repo
   return absl::OkStatus();
 }
 
+// Of a log whose machine lost its power under a writer: what its next writer would do. False if
+// there is damage besides.
+absl::StatusOr<bool> MendPowerCut(const std::string& path, const std::string& boot,
+                                  TplogRepairReport& report) {
+  const absl::StatusOr<TplogState> state = ReadTplogState(path);
+  if (state.ok() && (!state->open || state->boot == boot)) return false;
+  RecoverOptions options;
+  options.keep_cut = true;
+  options.boot = boot;
+  {
+    absl::StatusOr<RecoveredTplog> recovered = RecoverTplog(path, options);
+    // An index that is damaged besides: that is mended first, and the log then has no lost tail.
+    if (absl::IsDataLoss(recovered.status())) return false;
+    TS_RETURN_IF_ERROR(recovered.status());
+    report.log_bytes_cut = recovered->recovery.log_bytes_cut;
+    report.cut_path = recovered->recovery.cut_path;
+    report.index_bytes_cut = recovered->recovery.index_bytes_cut;
+    recovered->state.open = false;  // What is there is on the disk by now.
+    TS_RETURN_IF_ERROR(WriteTplogState(path, recovered->state));
+  }
+  TplogReport before = std::exchange(report.found, {});
+  TS_ASSIGN_OR_RETURN(report.found, CheckTplog(path));
+  if (!report.found.damaged.empty()) return false;
+  report.totals = report.found.totals;
+  report.found = std::move(before);
+  return true;
+}
+
 absl::Status MendInPlace(const std::string& path, TplogRepairReport& report) {
   if (report.found.Has(Kind::kIndexDamaged)) {
     TS_RETURN_IF_ERROR(CutDamagedIndex(path, report));
@@ -69,9 +98,7 @@ absl::Status MendInPlace(const std::string& path, TplogRepairReport& report) {
   options.keep_cut = true;
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, options));
   report.log_bytes_cut = recovered.recovery.log_bytes_cut;
-  if (report.log_bytes_cut != 0) {
-    report.cut_path = CutPath(path, recovered.totals.log_bytes);
-  }
+  report.cut_path = recovered.recovery.cut_path;
   report.index_bytes_cut += recovered.recovery.index_bytes_cut;
   report.messages_indexed = recovered.recovery.messages_indexed;
   report.totals = std::move(recovered.totals);
@@ -85,6 +112,8 @@ absl::StatusOr<TplogRepairReport> RepairTplog(const std::string& path,
   TplogRepairReport report;
   TS_ASSIGN_OR_RETURN(report.found, CheckTplog(path));
   if (report.found.live) return Unavailable("{}: another process is writing it", path);
+  TS_ASSIGN_OR_RETURN(const bool mended, MendPowerCut(path, options.boot, report));
+  if (mended) return report;
   if (report.found.damaged.empty()) {
     TS_RETURN_IF_ERROR(MendInPlace(path, report));
     return report;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "base/machine.h"
 #include "wire/tplog_check.h"
 #include "wire/tplog_totals.h"
 
@@ -17,6 +18,7 @@ struct TplogRepairOptions {
   // not match its checksum is left out whole: which of its messages is wrong cannot be known, and
   // wrong prices are worse than none.
   bool skip_damaged = false;
+  std::string boot = BootId();  // Which start of the machine this is: see tplog_state.h.
 };
 
 struct TplogRepairReport {
@@ -34,6 +36,9 @@ struct TplogRepairReport {
 // A torn tail is cut off the log (to FILE.cut-OFFSET), a torn one off the index; a damaged index is
 // cut where the damage begins (to FILE.idx.cut-OFFSET) and made anew from there, or whole if there
 // was none; feeds' progress in what was made anew is not known any more.
+//
+// A log whose machine lost its power under a writer is mended as its next writer would: see
+// tplog_power_cut.h.
 //
 // kUnavailable: a writer has the log open. kDataLoss: the log is damaged, not torn, and
 // skip_damaged is off; then nothing is changed. With it FILE and its index are not touched.

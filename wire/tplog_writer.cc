@@ -90,7 +90,8 @@ class TplogWriter::State {
         path_(std::move(path)),
         fsync_(options.fsync),
         totals_(std::move(recovered.totals)),
-        recovery_(recovered.recovery) {
+        recovery_(recovered.recovery),
+        state_(std::move(recovered.state)) {
     behind_ = std::move(behind);
     if (fsync_ == FsyncPolicy::kInterval) syncer_.emplace(index_, log_, options.fsync_interval_ms);
   }
@@ -98,8 +99,10 @@ class TplogWriter::State {
   absl::Status Append(const TplogBlock& block);
   absl::Status Sync();
   absl::Status Close();
+  absl::Status SetEnded(bool ended);
 
   const std::string& path() const { return path_; }
+  const TplogState& state() const { return state_; }
   const TplogTotals& totals() const { return totals_; }
   const TplogRecovery& recovery() const { return recovery_; }
 
@@ -118,6 +121,7 @@ class TplogWriter::State {
   const FsyncPolicy fsync_;
   TplogTotals totals_;
   const TplogRecovery recovery_;
+  TplogState state_;
   std::unique_ptr<WriteBehind> behind_;
   std::optional<Syncer> syncer_;
   absl::Status closed_;  // Why nothing can be appended any more.
@@ -224,12 +228,24 @@ absl::Status TplogWriter::State::Close() {
   NoteFailures();
   behind_.reset();
   syncer_.reset();
-  const absl::Status status =
-      closed_.ok() && fsync_ != FsyncPolicy::kNone ? SyncBoth(index_, log_) : closed_;
+  absl::Status status = closed_;
+  if (status.ok() && fsync_ != FsyncPolicy::kNone) {
+    status = SyncBoth(index_, log_);
+    state_.open = false;
+    if (status.ok()) status = WriteTplogState(path_, state_);
+  }
   closed_ = FailedPrecondition("{}: the log is closed", path_);
   log_ = File();
   index_ = File();
   return status;
+}
+
+absl::Status TplogWriter::State::SetEnded(bool ended) {
+  TplogState state = state_;
+  state.ended = ended;
+  TS_RETURN_IF_ERROR(WriteTplogState(path_, state));
+  state_ = std::move(state);
+  return absl::OkStatus();
 }
 
 TplogWriter::TplogWriter(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -243,7 +259,11 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   }
   RecoverOptions recover;
   recover.carried_progress = std::move(options.carried_progress);
+  recover.boot = options.boot;
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
+  recovered.state.open = true;
+  recovered.state.boot = options.boot;
+  TS_RETURN_IF_ERROR(WriteTplogState(path, recovered.state));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<WriteBehind> behind,
                       WriteBehind::Start(path, recovered.totals.log_bytes, options.cache_bytes));
   auto state =
@@ -255,6 +275,8 @@ absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Appen
 absl::Status TplogWriter::Sync() { return state_->Sync(); }
 absl::Status TplogWriter::Close() { return state_->Close(); }
 const std::string& TplogWriter::path() const { return state_->path(); }
+absl::Status TplogWriter::SetEnded(bool ended) { return state_->SetEnded(ended); }
+const TplogState& TplogWriter::state() const { return state_->state(); }
 const TplogTotals& TplogWriter::totals() const { return state_->totals(); }
 const TplogRecovery& TplogWriter::recovery() const { return state_->recovery(); }
 

@@ -13,6 +13,9 @@
 //
 // It keeps the whole messages of block 9 (they were logged, if not acknowledged), says so in a
 // record that takes the place of record 9, and cuts what is left of the torn message.
+//
+// That holds for a killed process. After a power cut either file may lack what had not been synced:
+// tplog_power_cut.h says what Open keeps then. It sets the rest aside, and starts.
 
 #include <cstdint>
 #include <memory>
@@ -22,6 +25,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "base/machine.h"
+#include "wire/tplog_state.h"
 #include "wire/tplog_totals.h"
 
 namespace tickstack::wire {
@@ -41,6 +46,7 @@ struct TplogOptions {
   // Feeds' rows from before this log, for the first log of a day: the feed_rows of the last one.
   // Taken only if the log is created by this Open.
   StringMap<TableRows> carried_progress;
+  std::string boot = BootId();  // Which start of the machine this is: see tplog_state.h.
 };
 
 // Messages that one write appends: as a rule, what one read of one connection brought.
@@ -67,6 +73,11 @@ struct TplogRecovery {
   uint64_t log_bytes_cut = 0;        // Torn tail of the log.
   uint64_t index_bytes_cut = 0;      // Records of messages that never reached the log.
   uint64_t messages_not_logged = 0;  // Messages of those records.
+  // The machine was started anew while a writer had the log open: every block was compared with its
+  // checksum, and the log was cut after the last message that the index proves.
+  bool power_cut = false;
+  uint64_t messages_damaged = 0;  // Then: messages of older blocks that do not match. They stay.
+  std::string cut_path;           // Where what was cut off the log is kept; empty: nowhere.
 };
 
 // Threads: one owner. The threads that sync and write behind are the writer's own affair.
@@ -79,7 +90,8 @@ class TplogWriter {
   // lose messages; nothing is changed then, and `tickstack log check` tells more. Only the last
   // block is checked against its checksum here; `tickstack log check` does the whole.
   //
-  // Cost: reads the index, and the part of the log that the index does not cover.
+  // Cost: reads the index, and the part of the log that the index does not cover; after a power cut
+  // both files, once.
   static absl::StatusOr<std::unique_ptr<TplogWriter>> Open(std::string path, TplogOptions options);
 
   ~TplogWriter();  // As Close, but nobody hears of errors.
@@ -99,7 +111,11 @@ class TplogWriter {
   // Syncs unless the policy is kNone, and closes. Idempotent; Append fails afterwards.
   absl::Status Close();
 
+  // Notes that the log's day has ended, or, with false, goes on after all. Durable when it returns.
+  absl::Status SetEnded(bool ended);
+
   const std::string& path() const;
+  const TplogState& state() const;
   const TplogTotals& totals() const;
   const TplogRecovery& recovery() const;
 

@@ -2,10 +2,13 @@
 """A day ends: its partition, read by a decoder that shares nothing with the writer, has what was published,
 whatever was killed meanwhile."""
 
+import collections
 import concurrent.futures
 import filecmp
+import os
 import pathlib
 import random
+import shutil
 import sys
 import time
 
@@ -149,11 +152,12 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual(1, refused.returncode, refused.stdout)
         self.assertIn("a tickerplant has it open", refused.stderr)
         self.assertFalse((running.data / "hdb" / DATE).exists())
-        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
-        self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
-        # The same date once more: its log goes on.
+        # Written by hand while the tickerplant is down; then the day goes on after all.
+        part = self.eod_of_the_log(running)
+        self.assertEqual(0, part.returncode, part.stderr)
+        self.check_partition(running)
         running = self.start()
         self.publish(running, 5)
         self.wait_for_rows(running)
@@ -167,6 +171,103 @@ class EndOfDayTest(stack.StackTest):
         stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
+
+    # Goal: a day that has ended stays ended, also where the date is pinned. Method: the tickerplant is
+    # killed after the end of the day and started anew with the same date.
+    def test_a_pinned_date_does_not_go_back(self):
+        running = self.start()
+        self.publish(running, 5)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.check_partition(running)
+        log = running.data / "tplog" / f"sym{DATE}"
+        ended = log.read_bytes()
+        self.trades, self.quotes = [], []
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        running.kill("tickerplant")
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 30, "the rdb live again")
+        self.wait_for_rows(running)
+        self.publish(running, 2)
+        self.wait_for_rows(running)
+        self.assertEqual(ended, log.read_bytes())
+        self.assertEqual(0, running.stop(), running.log_text())
+        running = self.start()
+        self.wait_for_rows(running)
+        self.assertEqual(ended, log.read_bytes())
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    # Goal: half a day is never written for a whole one. Method: one bit of the log is flipped while
+    # the stack is down; the day is ended after the next start.
+    def test_a_day_with_a_damaged_log_is_not_written(self):
+        running = self.start()
+        self.publish(running, 40)
+        self.wait_for_rows(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+        log = running.data / "tplog" / f"sym{DATE}"
+        whole = log.read_bytes()
+        flipped = bytearray(whole)
+        flipped[len(whole) // 2] ^= 1
+        log.write_bytes(flipped)
+
+        running = self.start()
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["messages_missing"] > 0, 30, "the damage seen")
+        self.assertLess(running.count("quote"), len(self.quotes))
+        live = running.ask("rdb", ".rdb.stats[]")["live"]
+        failed = self.end_day(running)
+        self.assertEqual(1, failed.returncode, failed.stdout)
+        self.assertRegex(failed.stderr, rf"of {len(self.quotes)} rows of quote \d+ are in memory")
+        self.assertIn("block at byte", failed.stderr)
+        self.assertFalse((running.data / "hdb" / DATE).exists())
+        stats = running.ask("rdb", ".rdb.stats[]")
+        self.assertEqual((1, 20200309, 0), (stats["days_kept"], stats["day_blocked"], live))
+
+        # The log from a copy: the day is written from it.
+        log.write_bytes(whole)
+        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
+        self.check_partition(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+
+    # Goal: whichever bit of a log flips, no row is missing from a partition in silence. TICKSTACK_FLIPS
+    # says how many are tried.
+    def test_a_flipped_bit_loses_no_row_in_silence(self):
+        flips = int(os.environ.get("TICKSTACK_FLIPS", "5"))
+        running = self.start()
+        self.publish(running, 40)
+        self.wait_for_rows(running)
+        self.assertEqual(0, running.stop(), running.log_text())
+        data = running.data
+        log = data / "tplog" / f"sym{DATE}"
+        whole = log.read_bytes()
+        kept = self.folder / "kept"
+        shutil.copytree(data, kept)
+        outcomes = collections.Counter()
+        for number in range(flips):
+            shutil.rmtree(data)
+            shutil.copytree(kept, data)
+            bit = self.random.randrange(8 * len(whole))
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            log.write_bytes(flipped)
+            with self.subTest(number=number, bit=bit):
+                try:
+                    running = self.start()
+                except AssertionError as failed:
+                    # It did not start, and says which file is damaged.
+                    self.assertIn(str(log), str(failed))
+                    outcomes["not started"] += 1
+                    continue
+                ended = self.end_day(running)
+                if ended.returncode == 0:
+                    self.check_partition(running)
+                    outcomes["whole"] += 1
+                else:
+                    self.assertIn("block at byte", ended.stderr)
+                    self.assertFalse((data / "hdb" / DATE).exists())
+                    outcomes["refused by name"] += 1
+                self.assertEqual(0, running.stop(), running.log_text())
+        print(f"flipped bits: {dict(outcomes)}", file=sys.stderr)
+        self.assertEqual(flips, sum(outcomes.values()))
 
     def test_a_log_is_written_under_its_own_date_and_with_all_of_its_tables(self):
         running = self.start()

@@ -1,0 +1,133 @@
+#include "wire/tplog_power_cut.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/byte_buffer.h"
+#include "base/crc32c.h"
+#include "base/status.h"
+#include "table/types.h"
+#include "wire/tplog_index.h"
+
+namespace tickstack::wire {
+namespace {
+
+constexpr uint64_t kWindowBytes = uint64_t{4} << 20;
+
+class Search {
+ public:
+  Search(const File& log, TplogIndexReader index, uint64_t log_bytes)
+      : log_(log), index_(std::move(index)), log_bytes_(log_bytes) {}
+
+  absl::StatusOr<LostTail> Run() {
+    while (true) {
+      const absl::StatusOr<std::optional<TplogIndexReader::Record>> record = index_.Next();
+      if (!record.ok()) {
+        if (!absl::IsDataLoss(record.status())) return record.status();
+        TS_RETURN_IF_ERROR(CheckRestOfIndex(record.status()));
+        break;
+      }
+      if (!record->has_value()) break;
+      if ((*record)->kind == RecordKind::kProgress) {
+        Keep((*record)->end);
+      } else {
+        TS_RETURN_IF_ERROR(TakeBlock(**record));
+      }
+    }
+    return Cut();
+  }
+
+ private:
+  // A block that is not in the log as it was written, and what is kept if the log is cut at it.
+  struct Bad {
+    LostTail before;
+    int64_t time_ns;
+    uint64_t messages;
+    bool is_whole;  // All of its bytes are there, but other ones.
+  };
+
+  void Keep(uint64_t index_bytes) { at_.index_bytes = index_bytes; }
+
+  absl::Status TakeBlock(const TplogIndexReader::Record& record) {
+    const IndexBlock& block = record.block;
+    const LostTail before = at_;
+    if (block.time_ns != kNullLong) newest_ns_ = std::max(newest_ns_, block.time_ns);
+    Keep(record.end);
+    at_.log_bytes = block.end_offset();
+    at_.messages = block.end_seq();
+    if (block.bytes == 0) return absl::OkStatus();  // Nothing was left of it before.
+    const bool is_whole = block.end_offset() <= log_bytes_;
+    if (is_whole) {
+      TS_ASSIGN_OR_RETURN(const bool matches, Matches(block));
+      if (matches) return absl::OkStatus();
+    }
+    bad_.push_back({before, block.time_ns, block.messages, is_whole});
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<bool> Matches(const IndexBlock& block) {
+    if (block.offset < window_offset_ || block.end_offset() > window_offset_ + window_.size()) {
+      window_.resize(
+          std::min(std::max<uint64_t>(block.bytes, kWindowBytes), log_bytes_ - block.offset));
+      TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block.offset, window_.span()));
+      window_.resize(got);
+      window_offset_ = block.offset;
+      if (got < block.bytes) return false;
+    }
+    return Crc32c(window_.span().subspan(block.offset - window_offset_, block.bytes)) == block.crc;
+  }
+
+  // The index does not go on as it should. `why` unless what follows is as young as what a power
+  // cut takes.
+  absl::Status CheckRestOfIndex(const absl::Status& why) {
+    TS_ASSIGN_OR_RETURN(const uint64_t bytes, index_.file().Bytes());
+    ByteBuffer rest;
+    rest.resize(bytes - std::min(bytes, index_.position()));
+    TS_ASSIGN_OR_RETURN(const size_t got, index_.file().ReadAt(index_.position(), rest.span()));
+    rest.resize(got);
+    const int64_t before_ns = newest_ns_;
+    for (size_t at = 0; at + kBlockFixedBytes <= got;) {
+      const std::optional<IndexBlock> block = PeekIndexBlock(rest.span().subspan(at));
+      if (!block) {
+        ++at;
+        continue;
+      }
+      if (block->time_ns != kNullLong) newest_ns_ = std::max(newest_ns_, block->time_ns);
+      at_.messages_lost += block->messages;
+      at += kBlockFixedBytes + block->rows.size() * kBlockTableBytes;
+    }
+    const bool is_old = before_ns != kNullLong && newest_ns_ - before_ns > kLostNs;
+    return is_old ? why : absl::OkStatus();
+  }
+
+  LostTail Cut() const {
+    const auto first = std::find_if(bad_.begin(), bad_.end(), [this](const Bad& bad) {
+      const bool is_young = bad.time_ns != kNullLong && newest_ns_ - bad.time_ns <= kLostNs;
+      return !bad.is_whole || is_young;
+    });
+    LostTail tail = first == bad_.end() ? at_ : first->before;
+    tail.messages_lost = at_.messages_lost + (at_.messages - tail.messages);
+    for (auto old = bad_.begin(); old != first; ++old) tail.messages_damaged += old->messages;
+    return tail;
+  }
+
+  const File& log_;
+  TplogIndexReader index_;
+  const uint64_t log_bytes_;
+  LostTail at_{.log_bytes = kTplogHeaderBytes, .index_bytes = kIndexHeaderBytes};
+  std::vector<Bad> bad_;
+  int64_t newest_ns_ = kNullLong;
+  ByteBuffer window_;
+  uint64_t window_offset_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<LostTail> FindLostTail(const File& log, const std::string& index_path) {
+  TS_ASSIGN_OR_RETURN(const uint64_t log_bytes, log.Bytes());
+  TS_ASSIGN_OR_RETURN(TplogIndexReader index, TplogIndexReader::Open(index_path));
+  return Search(log, std::move(index), log_bytes).Run();
+}
+
+}  // namespace tickstack::wire
