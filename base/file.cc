@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/process_lookup.h"
 #include "base/status.h"
 
 namespace tickstack {
@@ -168,7 +169,9 @@ absl::Status File::TryLock() {
   lock.l_whence = SEEK_SET;
   if (::fcntl(fd_, F_OFD_SETLK, &lock) == 0) return absl::OkStatus();
   if (errno == EAGAIN || errno == EACCES) {
-    return Unavailable("{}: another process is writing it", path_);
+    struct stat status{};
+    const ino_t inode = ::fstat(fd_, &status) == 0 ? status.st_ino : 0;
+    return Unavailable("{}: {} is writing it", path_, DescribeLockHolder(path_, inode));
   }
   return FileError(errno, "lock", path_);
 }

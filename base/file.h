@@ -69,7 +69,8 @@ class File {
   void StartWriting(uint64_t offset, uint64_t bytes);
 
   // An exclusive lock that the kernel drops with the file's last descriptor, so also when we are
-  // killed. kUnavailable if somebody else, in this process or another, holds it.
+  // killed. kUnavailable, with the process, if somebody else holds it, in this process
+  // or another.
   absl::Status TryLock();
   // Whether somebody else holds that lock now. Takes none itself.
   absl::StatusOr<bool> IsLockedByAnother() const;

@@ -99,7 +99,10 @@ TEST_F(FileTest, LocksOutASecondWriterUntilTheFirstIsGone) {
     EXPECT_FALSE(first.IsLockedByAnother().value());
     EXPECT_TRUE(second.IsLockedByAnother().value());
     EXPECT_TRUE(File::OpenForReading(Path("a")).value().IsLockedByAnother().value());
-    EXPECT_EQ(second.TryLock().code(), absl::StatusCode::kUnavailable);
+    const absl::Status locked = second.TryLock();
+    EXPECT_EQ(locked.code(), absl::StatusCode::kUnavailable);
+    EXPECT_EQ(Message(locked),
+              fmt::format("{}: this process (pid {}) is writing it", Path("a"), ::getpid()));
   }
   EXPECT_TRUE(second.TryLock().ok());
 }
