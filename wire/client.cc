@@ -16,6 +16,7 @@
 
 #include "base/status.h"
 #include "wire/handshake.h"
+#include "wire/keep_alive.h"
 #include "wire/socket_address.h"
 
 namespace tickstack::wire {
@@ -102,6 +103,7 @@ void Client::Impl::Attempt() {
 void Client::Impl::SayWhoWeAre() {
   const int on = 1;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  KeepAlive(socket.native_handle());
   credentials = FormatCredentials({options.user, options.password, kOurCapability});
   asio::async_write(socket, asio::buffer(credentials),
                     [weak = weak_from_this()](const boost::system::error_code& failed, size_t) {

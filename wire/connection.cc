@@ -1,5 +1,7 @@
 #include "wire/connection.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -260,6 +262,12 @@ bool Connection::PeerHasLeft() const {
   if (!open_) return true;
   pollfd entry{impl_->socket.native_handle(), POLLRDHUP, 0};
   return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+void Connection::SetUnacknowledgedMax(std::chrono::milliseconds at_most) {
+  const auto ms = static_cast<unsigned>(at_most.count());
+  if (!open_) return;
+  ::setsockopt(impl_->socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
 }
 
 bool Connection::HasUnread() const {

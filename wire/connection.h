@@ -121,6 +121,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void ResumeReading();
   // Whether the peer has closed its side: for while reading is paused. A system call.
   bool PeerHasLeft() const;
+  // Ends the connection when the peer has not acknowledged what was sent for so long; 0: when the
+  // kernel gives up, after some 15 minutes. Not for peers that may leave bytes unread for long: the
+  // kernel counts the time in which they take none. Nothing happens on a Unix socket.
+  void SetUnacknowledgedMax(std::chrono::milliseconds at_most);
   // Whether a part of a message is here, or bytes wait in the socket: more is about to be handed
   // on. A system call.
   bool HasUnread() const;

@@ -6,7 +6,9 @@
 #include <unistd.h>
 
 #include <deque>
+#include <fstream>
 #include <functional>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -608,6 +610,23 @@ TEST_F(ConnectionTest, SpeaksOverUnixSocketsToo) {
   }
   server_.reset();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+// Method: the kernel lists a timer of kind 2, keepalive, for both ends of a silent connection.
+TEST_F(ConnectionTest, HasTheKernelProbeSilentPeers) {
+  Listen();
+  Connect();
+  std::ifstream table("/proc/net/tcp");
+  const std::string port = fmt::format(":{:04X}", server_->port());
+  int probed = 0;
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string number, local, remote, state, queues, timer;
+    fields >> number >> local >> remote >> state >> queues >> timer;
+    if (state != "01" || !(local.ends_with(port) || remote.ends_with(port))) continue;
+    probed += timer.starts_with("02:");
+  }
+  EXPECT_EQ(probed, 2);
 }
 
 TEST_F(ConnectionTest, ClosesAfterEverythingQueuedHasLeft) {

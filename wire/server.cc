@@ -21,6 +21,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "wire/handshake.h"
+#include "wire/keep_alive.h"
 #include "wire/socket_address.h"
 
 namespace tickstack::wire {
@@ -155,6 +156,7 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   newcomer->local = peer.local;
   const int on = 1;
   ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  KeepAlive(newcomer->socket.native_handle());
   ++newcomers;
   newcomer->timer.expires_after(options.handshake_timeout);
   newcomer->timer.async_wait([newcomer](const boost::system::error_code& error) {
