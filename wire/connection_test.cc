@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <deque>
 #include <fstream>
 #include <functional>
@@ -610,6 +612,36 @@ TEST_F(ConnectionTest, SpeaksOverUnixSocketsToo) {
   }
   server_.reset();
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
+}
+
+// Goal: a socket file that a dead process left keeps nobody from starting; and nothing else is
+// removed for it.
+TEST_F(ConnectionTest, ReplacesTheSocketFileOfADeadProcessOnly) {
+  Listen();
+  const std::string path = testing::TempDir() + fmt::format("tickstack_{}.sock", ::getpid());
+  const Address where{"", 0, path};
+  sockaddr_un name{};
+  name.sun_family = AF_UNIX;
+  std::memcpy(name.sun_path, path.data(), path.size());
+  {
+    const OwnedFd dead(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    ASSERT_EQ(::bind(dead.get(), reinterpret_cast<sockaddr*>(&name), sizeof name), 0);
+  }
+  ASSERT_EQ(::access(path.c_str(), F_OK), 0);
+  EXPECT_TRUE(server_->AlsoListen(where).ok());
+  // Now somebody listens.
+  const absl::Status taken = server_->AlsoListen(where);
+  EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(Message(taken)),
+              testing::HasSubstr(fmt::format("in use by this process (pid {})", ::getpid())));
+  server_.reset();
+
+  // A file that is no socket belongs to somebody.
+  std::ofstream(path) << "precious";
+  Listen();
+  EXPECT_FALSE(server_->AlsoListen(where).ok());
+  EXPECT_EQ(::access(path.c_str(), F_OK), 0);
+  ::unlink(path.c_str());
 }
 
 // Method: the kernel lists a timer of kind 2, keepalive, for both ends of a silent connection.

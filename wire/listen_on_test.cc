@@ -1,6 +1,9 @@
 #include "wire/listen_on.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/status.h"
 
 namespace tickstack::wire {
 namespace {
@@ -10,7 +13,9 @@ TEST(ListenOn, NamesTheAddressThatIsTaken) {
   ASSERT_TRUE(first.ok()) << first.status();
   const absl::StatusOr<OwnedFd> second = ListenOn("127.0.0.1", PortOf(*first));
   EXPECT_EQ(second.status().code(), absl::StatusCode::kUnavailable);
-  EXPECT_NE(second.status().ToString().find(std::to_string(PortOf(*first))), std::string::npos);
+  EXPECT_EQ(Message(second.status()),
+            fmt::format("127.0.0.1:{0}: port {0} is in use by this process (pid {1})",
+                        PortOf(*first), ::getpid()));
 }
 
 }  // namespace

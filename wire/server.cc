@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include <boost/asio/ip/address.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <cerrno>
 #include <cstring>
 #include <list>
 #include <unordered_map>
@@ -22,6 +24,7 @@
 #include "base/status.h"
 #include "wire/handshake.h"
 #include "wire/keep_alive.h"
+#include "wire/listen_on.h"
 #include "wire/socket_address.h"
 
 namespace tickstack::wire {
@@ -41,6 +44,18 @@ struct Newcomer {
   std::string peer;
   bool local = false;
 };
+
+// Removes a socket file that a process left when it died: nobody listens on it. Leaves alone what
+// is no socket, and one whose listener cannot take us now.
+void RemoveStaleSocket(const Address& address, const SocketAddress& bound) {
+  struct stat status{};
+  if (::lstat(address.unix_path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
+  const OwnedFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!probe.is_open()) return;
+  if (::connect(probe.get(), bound.get(), bound.size()) != 0 && errno == ECONNREFUSED) {
+    ::unlink(address.unix_path.c_str());
+  }
+}
 
 }  // namespace
 
@@ -91,9 +106,9 @@ absl::Status Server::Impl::Bind(const Address& address) {
   TS_ASSIGN_OR_RETURN(const SocketAddress bound, ToSocketAddress(address));
   Listener& listener = listeners.emplace_back(loop.context());
   const auto fail = [&](std::string_view call) {
-    absl::Status status = Annotate(ErrnoStatus(errno, call), address.ToString());
+    absl::Status status = ListenError(address, errno, call);
     listeners.pop_back();
-    return absl::UnavailableError(status.message());
+    return status;
   };
   boost::system::error_code error;
   const int descriptor = ::socket(bound.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -101,13 +116,7 @@ absl::Status Server::Impl::Bind(const Address& address) {
   listener.acceptor.assign(Protocol(bound.family(), 0), descriptor, error);
   const int on = 1;
   if (!address.is_unix()) ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (address.is_unix() && address.unix_path[0] != '@') {
-    // A socket file that nobody answers on was left by a process that died.
-    const int probe = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const bool alive = probe >= 0 && ::connect(probe, bound.get(), bound.size()) == 0;
-    if (probe >= 0) ::close(probe);
-    if (!alive) ::unlink(address.unix_path.c_str());
-  }
+  if (address.is_unix() && address.unix_path[0] != '@') RemoveStaleSocket(address, bound);
   if (::bind(descriptor, bound.get(), bound.size()) != 0) return fail("bind");
   if (::listen(descriptor, SOMAXCONN) != 0) return fail("listen");
   if (address.is_unix() && address.unix_path[0] != '@') listener.unlink_path = address.unix_path;
