@@ -24,6 +24,8 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kLongestLine = size_t{64} << 10;
+constexpr size_t kLongestError = 1000;          // Of a child's last line, in the reason why we end.
+constexpr size_t kLevelAt = 27;                 // Of a log line of ours: behind its time.
 constexpr int64_t kStable = 30 * kNsPerSecond;  // A life so long starts the pauses anew.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
@@ -41,7 +43,8 @@ struct Process {
   OwnedFd output;  // Its stdout and stderr.
   OwnedFd ready;
   OwnedFd log;
-  std::string line;  // What it has written of a line so far.
+  std::string line;        // What it has written of a line so far.
+  std::string last_error;  // Of this life: its last line of level E, or that is none of ours.
   bool was_ready = false;
   bool told_to_stop = false;
   int64_t started_ns = 0;
@@ -149,6 +152,7 @@ absl::Status Supervisor::Impl::Start(Process& process) {
   process.ready = std::move(ready.read);
   process.state = State::kStarting;
   process.started_ns = MonotonicNs();
+  process.last_error.clear();
   process.restart_ns = kNever;
   LogInfo("started name={} role={} pid={} port={}", process.spec.name, process.spec.role,
           process.pid, process.spec.port);
@@ -226,6 +230,11 @@ void Supervisor::Impl::TakeSignals() {
 // Our own lines have time and name; anything else (a sanitizer's report, say) gets the name.
 void Supervisor::Impl::Forward(Process& process, std::string_view line) {
   const bool dated = line.size() > 20 && line[4] == '-' && line[10] == 'T' && line[19] == '.';
+  if (!dated && !line.empty()) process.last_error = line;
+  if (dated && line.size() > kLevelAt && line[kLevelAt] == 'E') {
+    const size_t name_end = line.find(' ', kLevelAt + 2);
+    process.last_error = line.substr(name_end == std::string_view::npos ? 0 : name_end + 1);
+  }
   const std::string text =
       dated ? fmt::format("{}\n", line) : fmt::format("{} | {}\n", process.spec.name, line);
   if (process.log.is_open() && write(process.log.get(), text.data(), text.size()) < 0) {
@@ -294,6 +303,10 @@ void Supervisor::Impl::Reap() {
 void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   std::optional<std::string> failure = FailureOf(wait_status);
   if (!failure.has_value() && !process.spec.may_end && !stopping) failure = "exit_code=0";
+  if (!process.line.empty()) Forward(process, std::exchange(process.line, {}));
+  if (failure.has_value() && !process.last_error.empty()) {
+    *failure += ": " + process.last_error.substr(0, kLongestError);
+  }
   const std::string& name = process.spec.name;
   // One that answered and ended in the same instant may have its word still in the pipe.
   if (process.ready.is_open()) TakeReady(process);

@@ -56,7 +56,8 @@ class Supervisor {
 
   // Runs until SIGINT or SIGTERM (a second one kills), until all children ended well (may_end), or
   // until one failed before it ever answered. OK if all of them ended with exit code 0 when told
-  // to; otherwise the first failure, with the child's name.
+  // to; otherwise the first failure, with the child's name and its last
+  // error line.
   absl::Status Run();
 
  private:

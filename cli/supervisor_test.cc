@@ -163,8 +163,26 @@ TEST_F(SupervisorTest, StopsEverythingWhenOneFailsBeforeItAnswered) {
   Add("good", "serve $*");
   Add("bad", "echo cannot open the log >&2; exit 3");
   const absl::Status status = Run();
-  EXPECT_EQ(Message(status), "bad failed before it answered: exit_code=3");
+  EXPECT_EQ(Message(status), "bad failed before it answered: exit_code=3: cannot open the log");
   EXPECT_EQ(Read("logs/bad.log"), "bad | cannot open the log\n");
+}
+
+// Method: errors of ours, with a time and a level, among other lines; the last one counts.
+TEST_F(SupervisorTest, SaysTheLastErrorOfOneThatFailed) {
+  Add("bad",
+      "echo '2020-03-09T14:30:00.123456 E bad first'\n"
+      "echo '2020-03-09T14:30:00.123456 E bad no room error=\"disk full\"'\n"
+      "echo '2020-03-09T14:30:00.123456 I bad stops'\n"
+      "kill -9 $$");
+  EXPECT_EQ(Message(Run()),
+            "bad failed before it answered: signal=SIGKILL: no room error=\"disk full\"");
+}
+
+TEST_F(SupervisorTest, FailsWhereItCannotWriteItsLogs) {
+  std::ofstream(folder_ / "file") << "x";
+  options_.log_folder = (folder_ / "file" / "logs").string();
+  Add("one", "serve $*");
+  EXPECT_THAT(std::string(Message(Run())), HasSubstr((folder_ / "file").string()));
 }
 
 TEST_F(SupervisorTest, StopsEverythingAtADeathIfNothingIsToBeRestarted) {

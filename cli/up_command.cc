@@ -142,28 +142,29 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
   return specs;
 }
 
+// Says why, as the last line on stderr. No configuration silences errors.
+int End(int exit_code, const absl::Status& why) {
+  LogError("up ends exit_code={} error=\"{}\"", exit_code, Message(why));
+  return exit_code;
+}
+
 }  // namespace
 
 int RunUp(const UpOptions& options) {
   absl::StatusOr<StackConfig> config = ConfigOf(options);
-  if (!config.ok()) {
-    LogError("{}", Message(config.status()));
-    return kExitWrongStack;
-  }
+  if (!config.ok()) return End(kExitWrongStack, config.status());
   InitLogging(config->name, config->log_level);
   for (const std::string& warning : config->warnings) LogWarn("{}", warning);
   if (options.parent_fd >= 0) DieWithParent(options.parent_fd);
   absl::StatusOr<std::vector<ProcessSpec>> specs = SpecsOf(options, *config);
-  if (!specs.ok()) {
-    LogError("{}", Message(specs.status()));
-    return kExitFailed;
-  }
+  if (!specs.ok()) return End(kExitFailed, specs.status());
   SupervisorOptions supervisor;
   supervisor.log_folder = config->data + "/logs";
   supervisor.ready_file = options.ready_file;
   supervisor.restart = config->restart;
   supervisor.run_ns = static_cast<int64_t>(options.seconds * static_cast<double>(kNsPerSecond));
-  return Supervisor(std::move(supervisor), *std::move(specs)).Run().ok() ? 0 : kExitFailed;
+  const absl::Status ended = Supervisor(std::move(supervisor), *std::move(specs)).Run();
+  return ended.ok() ? 0 : End(kExitFailed, ended);
 }
 
 }  // namespace tickstack

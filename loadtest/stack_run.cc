@@ -165,7 +165,8 @@ std::string StackRun::LastWords() const {
     if (line.size() <= kLevel || (line[kLevel] != 'E' && line[kLevel] != 'W')) continue;
     errors.push_back(line);
     const size_t died = std::min(line.find(" died: "), line.find(" failed before "));
-    if (died == std::string::npos) continue;
+    // Its last line says again why it ended.
+    if (died == std::string::npos || line.find(" up ends ") != std::string::npos) continue;
     const size_t name = line.rfind(' ', died - 1) + 1;
     errors.push_back(LogTail(line.substr(name, died - name), kLastLines));
   }
