@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "tickerplant/feed_names.h"
 #include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
 
@@ -34,7 +35,7 @@ struct NumberedCall {
   std::span<const std::byte> x;
 };
 
-constexpr size_t kFeedNameMax = 256;  // The index keeps it for ever.
+constexpr size_t kFeedNameMax = FeedNames::kNameBytesMax;  // The index keeps it for ever.
 
 std::optional<std::string_view> TakeSymbol(std::span<const std::byte>& rest) {
   constexpr auto kSymbolAtom = std::byte{256 - static_cast<int>(Type::kSymbol)};
@@ -245,9 +246,18 @@ int Tickerplant::FindTable(std::string_view table) const {
 }
 
 std::vector<int64_t> Tickerplant::FeedRows(std::string_view feed) const {
+  return RowsByTable(feed_rows_, feed);
+}
+
+std::vector<int64_t> Tickerplant::LoggedFeedRows(std::string_view feed) const {
+  return RowsByTable(log_->totals().feed_rows, feed);
+}
+
+std::vector<int64_t> Tickerplant::RowsByTable(const StringMap<wire::TableRows>& feeds,
+                                              std::string_view feed) const {
   std::vector<int64_t> rows(options_.schemas.size(), 0);
-  const auto of_feed = feed_rows_.find(feed);
-  if (of_feed == feed_rows_.end()) return rows;
+  const auto of_feed = feeds.find(feed);
+  if (of_feed == feeds.end()) return rows;
   for (size_t i = 0; i < rows.size(); ++i)
     rows[i] = RowsOf(of_feed->second, options_.schemas[i].table);
   return rows;
@@ -277,6 +287,12 @@ absl::Status Tickerplant::StageUpd(std::span<const std::byte> body,
   }();
   if (!status.ok()) ++counters_.upds_refused;
   return status;
+}
+
+std::optional<std::string_view> Tickerplant::FeedOf(std::span<const std::byte> body) {
+  const absl::StatusOr<NumberedCall> call = ParseNumberedCall(body);
+  if (!call.ok()) return std::nullopt;
+  return call->feed;
 }
 
 absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,

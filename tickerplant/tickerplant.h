@@ -73,6 +73,8 @@ class Tickerplant {
   // error.
   absl::Status StageNumberedUpd(std::span<const std::byte> body,
                                 const std::shared_ptr<const void>& owner);
+  // The feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
+  static std::optional<std::string_view> FeedOf(std::span<const std::byte> body);
 
   bool has_staged() const { return !staged_.empty(); }
   // Logs what is staged, a write per source, and hands it to the publisher. kResourceExhausted: the
@@ -127,7 +129,8 @@ class Tickerplant {
   uint64_t published_seq() const { return published_seq_; }        // `.u.i`
   // Rows of each table, in schema order, logged (or staged) from a feed that numbers them.
   std::vector<int64_t> FeedRows(std::string_view feed) const;
-  int FindTable(std::string_view table) const;  // -1: there is none.
+  std::vector<int64_t> LoggedFeedRows(std::string_view feed) const;  // The same, logged only.
+  int FindTable(std::string_view table) const;                       // -1: there is none.
 
  private:
   Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock);
@@ -140,6 +143,8 @@ class Tickerplant {
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,
                      const std::shared_ptr<const void>& owner, std::string_view feed,
                      int64_t first_row);
+  std::vector<int64_t> RowsByTable(const StringMap<wire::TableRows>& feeds,
+                                   std::string_view feed) const;
   absl::StatusOr<size_t> TableOf(std::optional<std::string_view> name);
   absl::StatusOr<std::vector<size_t>> ColumnOrder(const Schema& schema,
                                                   const wire::RowsView& rows) const;

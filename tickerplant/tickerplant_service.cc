@@ -10,6 +10,8 @@
 
 namespace tickstack::tickerplant {
 
+using namespace std::chrono_literals;
+
 using wire::Connection;
 using wire::MessageKind;
 
@@ -17,6 +19,8 @@ namespace {
 
 constexpr std::chrono::milliseconds kDayTick{100};
 constexpr std::chrono::milliseconds kRetryPause{100};
+// A feed whose machine is gone is found within this time, also when an answer is on its way to it.
+constexpr std::chrono::milliseconds kFeedSilentMax{30'000};
 constexpr size_t kSymbolsMax = 100'000;              // Of one subscription.
 constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Of one answer to `.u.log`.
 
@@ -31,6 +35,23 @@ Value PairOf(Value a, Value b) {
   items.push_back(std::move(a));
   items.push_back(std::move(b));
   return Value::List(std::move(items));
+}
+
+FeedNames::Sender SenderOf(const Connection& connection) {
+  return {.connection = connection.id(), .peer = connection.peer(), .user = connection.user()};
+}
+
+// A feed's instance: a symbol, or a guid, which is written as q shows it.
+std::optional<std::string> InstanceOf(const Value& value) {
+  if (value.is_atom_of(Type::kSymbol)) return std::string(value.symbol());
+  if (!value.is_atom_of(Type::kGuid)) return std::nullopt;
+  std::string text;
+  for (const std::byte byte : value.elements()) {
+    if (text.size() == 8 || text.size() == 13 || text.size() == 18 || text.size() == 23)
+      text += '-';
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  }
+  return text;
 }
 
 // What the symbols argument of a subscription names: "" alone is all.
@@ -110,7 +131,8 @@ class TickerplantService::Queries : public query::Environment {
     if (name == ".u.subx") return SubscribeNumbered(args);
     if (name == ".u.upd" || name == "upd") return Upd(name, args, 2);
     if (name == ".u.updn") return Upd(name, args, 4);
-    if (name == ".u.feed") return FeedRows(args);
+    if (name == ".u.feed") return Feed(args);
+    if (name == ".u.feeds") return Feeds();
     if (name == ".u.log") return Log(args);
     if (name == ".u.end" || name == ".u.endofday") return EndDay();
     if (name == ".u.closer") return AddCloser(args);
@@ -235,20 +257,56 @@ class TickerplantService::Queries : public query::Environment {
     call.insert(call.end(), args.begin(), args.end());
     auto body = std::make_shared<ByteBuffer>();
     wire::Encode(Value::List(std::move(call)), *body);
-    TS_RETURN_IF_ERROR(expected == 4 ? plant().StageNumberedUpd(*body, body)
+    TS_RETURN_IF_ERROR(expected == 4 ? service_.StageNumbered(sender_, *body, body)
                                      : plant().StageUpd(*body, body));
     return Value();
   }
 
-  absl::StatusOr<Value> FeedRows(std::span<const Value> args) {
-    if (args.size() != 1 || !args[0].is_atom_of(Type::kSymbol)) {
-      return absl::InvalidArgumentError("type: .u.feed[name] takes a symbol");
+  // `.u.feed[name]` asks how many rows are logged under a name; `.u.feed[name;instance]` also
+  // claims the name for the sender, and `.u.feed[name;instance;`takeover]` does so whoever owns it.
+  absl::StatusOr<Value> Feed(std::span<const Value> args) {
+    const bool takeover = args.size() == 3;
+    const std::optional<std::string> instance =
+        args.size() > 1 ? InstanceOf(args[1]) : std::optional<std::string>("");
+    if (args.empty() || args.size() > 3 || !args[0].is_atom_of(Type::kSymbol) || !instance) {
+      return absl::InvalidArgumentError(
+          "type: .u.feed[name;instance] takes a symbol, and to claim the name a symbol or a guid");
     }
-    const std::vector<int64_t> rows = plant().FeedRows(args[0].symbol());
+    if (takeover && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == "takeover")) {
+      return absl::InvalidArgumentError("type: .u.feed[name;instance;how]: how is `takeover");
+    }
+    const std::string_view name = args[0].symbol();
+    if (args.size() > 1) {
+      TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, takeover));
+    }
+    // The answer is a receipt: rows that are not logged yet, on a full disk, are not in it.
+    service_.CommitStaged();
+    const std::vector<int64_t> rows = plant().LoggedFeedRows(name);
     SymbolVector names;
     for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
     return Value::Dict(Value::Symbols(std::move(names)),
                        Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+  }
+
+  // `.u.feeds[]`: a table of the names that are owned, and by whom.
+  absl::StatusOr<Value> Feeds() {
+    SymbolVector names, hosts, users, instances;
+    std::vector<int64_t> epochs, times;
+    for (const std::string& name : service_.feed_names_.Names()) {
+      const FeedNames::Owner& owner = *service_.feed_names_.Find(name);
+      names.push_back(name);
+      hosts.push_back(owner.peer);
+      users.push_back(owner.user);
+      instances.push_back(owner.instance);
+      epochs.push_back(static_cast<int64_t>(owner.epoch));
+      times.push_back(owner.since_ns);
+    }
+    std::vector<Value> columns;
+    for (SymbolVector* column : {&names, &hosts, &users, &instances})
+      columns.push_back(Value::Symbols(std::move(*column)));
+    columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(epochs)));
+    columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)));
+    return Value::Table({"name", "host", "user", "instance", "epoch", "since"}, std::move(columns));
   }
 
   // The log of a path as `.u.L` gives it: today's, or the one before. A subscriber that is reading
@@ -322,7 +380,8 @@ class TickerplantService::Queries : public query::Environment {
     };
     add("upds", counters.upds);
     add("rows", counters.rows);
-    add("upds_refused", counters.upds_refused);
+    const FeedNames::Counters& feeds = service_.feed_names_.counters();
+    add("upds_refused", counters.upds_refused + feeds.upds_refused);
     add("rows_duplicated", counters.rows_duplicated);
     add("log_retries", counters.log_retries);
     add("logged_seq", plant().logged_seq());
@@ -340,6 +399,10 @@ class TickerplantService::Queries : public query::Environment {
     }
     add("queued_bytes", queued);
     add("queued_bytes_max", queued_max);
+    add("feeds", service_.feed_names_.Names().size());
+    add("feed_claims_refused", feeds.claims_refused);
+    add("feed_takeovers", feeds.takeovers);
+    add("feed_upds_refused", feeds.upds_refused);
     return Value::Dict(Value::Symbols(std::move(names)),
                        Value::Vector(Type::kLong, std::span<const int64_t>(values)));
   }
@@ -388,7 +451,7 @@ void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedM
 
 void TickerplantService::StageMessage(Connection& connection, const wire::ReceivedMessage& message,
                                       bool numbered) {
-  const absl::Status status = numbered ? tickerplant_->StageNumberedUpd(message.body, message.owner)
+  const absl::Status status = numbered ? StageNumbered(connection, message.body, message.owner)
                                        : tickerplant_->StageUpd(message.body, message.owner);
   const bool sync = message.kind == MessageKind::kSync;
   if (status.ok()) {
@@ -408,6 +471,51 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
     // A feed that numbers its rows must hear of a gap, or it would go on for nothing.
     connection.SendAsync(PairOf(Value::Symbol(".u.err"), Value::String(Message(status))));
   }
+}
+
+absl::Status TickerplantService::StageNumbered(const Connection& connection,
+                                               std::span<const std::byte> body,
+                                               const std::shared_ptr<const void>& owner) {
+  // Messages of one feed come in runs that begin with the same bytes. Looking at the name of each
+  // would cost a tenth of what the tickerplant does for a single row.
+  const bool same = connection.id() == last_sender_.connection &&
+                    feed_names_.changes() == last_sender_.changes &&
+                    AsText(body).starts_with(AsText(last_sender_.begin));
+  if (same) return tickerplant_->StageNumberedUpd(body, owner);
+  const std::optional<std::string_view> feed = Tickerplant::FeedOf(body);
+  if (feed) TS_RETURN_IF_ERROR(feed_names_.MaySend(*feed, connection.id()));
+  TS_RETURN_IF_ERROR(tickerplant_->StageNumberedUpd(body, owner));
+  if (!feed) return absl::OkStatus();
+  feed_names_.OnAccepted(*feed, SenderOf(connection));
+  const char* const end = feed->data() + feed->size() + 1;  // With its NUL.
+  last_sender_.connection = connection.id();
+  last_sender_.changes = feed_names_.changes();
+  last_sender_.begin.clear();
+  last_sender_.begin.Append(
+      body.first(static_cast<size_t>(end - reinterpret_cast<const char*>(body.data()))));
+  return absl::OkStatus();
+}
+
+absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_view name,
+                                           std::string_view instance, bool takeover) {
+  TS_ASSIGN_OR_RETURN(const FeedNames::Grant grant,
+                      feed_names_.Claim(name, instance, takeover, SenderOf(connection)));
+  // A subscriber may leave bytes unread for as long as its queue allows; a feed has few to read.
+  if (!outlets_.contains(connection.id())) connection.SetUnacknowledgedMax(kFeedSilentMax);
+  if (!grant.changed) return absl::OkStatus();
+  const std::string owner = Describe(*feed_names_.Find(name));
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    const auto from = connections_.find(grant.taken_from);
+    LogInfo("feed claimed name={} owner=\"{}\" taken_from={} withheld={}", name, owner,
+            from == connections_.end() ? "nobody" : from->second->peer(), *withheld);
+  }
+  const auto before = connections_.find(grant.taken_from);
+  if (before == connections_.end()) return absl::OkStatus();
+  // Its next rows would be refused. It is told now, because it may have none to send for long.
+  const absl::Status taken = feed_names_.WhyRefused(name, grant.taken_from);
+  before->second->SendAsync(PairOf(Value::Symbol(".u.err"), Value::String(Message(taken))));
+  return absl::OkStatus();
 }
 
 void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMessage& message) {
@@ -500,12 +608,16 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
     }
   }
   closers_.OnConnectionGone(connection.id());
+  feed_names_.OnConnectionGone(connection.id());
   connections_.erase(connection.id());
 }
 
 TickerplantService::ConnectionOutlet& TickerplantService::OutletOf(Connection& connection) {
   std::unique_ptr<ConnectionOutlet>& outlet = outlets_[connection.id()];
-  if (outlet == nullptr) outlet = std::make_unique<ConnectionOutlet>(connection);
+  if (outlet == nullptr) {
+    outlet = std::make_unique<ConnectionOutlet>(connection);
+    connection.SetUnacknowledgedMax(0ms);
+  }
   return *outlet;
 }
 

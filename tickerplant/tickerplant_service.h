@@ -17,6 +17,7 @@
 #include "query/query.h"
 #include "tickerplant/batch_clock.h"
 #include "tickerplant/day_closers.h"
+#include "tickerplant/feed_names.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
@@ -52,6 +53,10 @@ class TickerplantService : public wire::ServerHandler {
 
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
                     bool numbered);
+  absl::Status StageNumbered(const wire::Connection& connection, std::span<const std::byte> body,
+                             const std::shared_ptr<const void>& owner);
+  absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
+                         std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
   void CommitStaged();
   void AnswerWaiting();
@@ -75,6 +80,15 @@ class TickerplantService : public wire::ServerHandler {
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   std::vector<WaitingReply> waiting_;  // Sync upds, answered when they are logged.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
+  FeedNames feed_names_{&SystemClock::Instance()};
+  // The last numbered upd that was accepted: its bytes up to the feed's name, and its sender, which
+  // owns that name as long as no name has changed its owner since.
+  struct LastSender {
+    uint64_t connection = 0;
+    uint64_t changes = 0;
+    ByteBuffer begin;
+  };
+  LastSender last_sender_;
   DayClosers closers_;
   bool ends_by_hand_ = false;  // The day that is closing ends because somebody asked for it.
   std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day is closing.

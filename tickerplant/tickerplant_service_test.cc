@@ -165,6 +165,104 @@ TEST_F(TickerplantServiceTest, TellsAFeedHowFarItIsAndOfAGap) {
               HasSubstr("gap: feed f sends row 7 of trade, expected 2"));
 }
 
+// Goal: two feeds under one name do not take each other's row numbers. Method: the second sends the
+// rows that the first is about to send.
+TEST_F(TickerplantServiceTest, RefusesRowsUnderANameThatAnotherConnectionOwns) {
+  Peer first, second;
+  wire::Connection& owner = Connect(first);
+  wire::Connection& other = Connect(second);
+  const auto updn = [](int64_t row) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(row),
+                        Value::Symbol("trade"), Trade("A")});
+  };
+  ASSERT_TRUE(Ask(owner, ".u.feed[`f;`one]").ok());
+  other.SendAsync(updn(0));
+  Until([&] { return !second.messages.empty(); });
+  EXPECT_EQ(second.messages[0].items()[0], Value::Symbol(".u.err"));
+  EXPECT_THAT(std::string(second.messages[0].items()[1].text()),
+              testing::StartsWith("held: feed f is held by 127.0.0.1:"));
+  EXPECT_THAT(std::string(Message(Ask(other, updn(0)).status())), HasSubstr("held: feed f"));
+  EXPECT_THAT(std::string(Message(Ask(other, ".u.updn[`f;0;`trade;1]").status())),
+              HasSubstr("held: feed f"));
+  EXPECT_THAT(std::string(Message(Ask(other, ".u.feed[`f;`two]").status())),
+              HasSubstr("instance one"));
+  EXPECT_THAT(Ask(other, ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(0, 0));
+  owner.SendAsync(updn(0));
+  EXPECT_THAT(Ask(owner, ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(1, 0));
+
+  const absl::StatusOr<Value> stats = Ask(other, ".u.stats[]");
+  const auto stat = [&](std::string_view name) {
+    for (size_t i = 0; i < stats->keys().count(); ++i) {
+      if (stats->keys().symbols()[i] == name) return stats->values().span<int64_t>()[i];
+    }
+    return int64_t{-1};
+  };
+  EXPECT_EQ(stat("rows"), 1);
+  EXPECT_EQ(stat("rows_duplicated"), 0);
+  EXPECT_EQ(stat("feeds"), 1);
+  EXPECT_EQ(stat("feed_upds_refused"), 3);
+  EXPECT_EQ(stat("upds_refused"), 3);
+  EXPECT_EQ(stat("feed_claims_refused"), 1);
+
+  // The name is free again when its owner's connection has ended.
+  clients_[0]->Stop();
+  Until([&] { return Ask(other, ".u.feed[`f;`two]").ok(); });
+  EXPECT_TRUE(Ask(other, updn(1))->is_null());
+}
+
+TEST_F(TickerplantServiceTest, TakesANameOverAndTellsTheOneThatHadIt) {
+  Peer first, second;
+  wire::Connection& owner = Connect(first);
+  wire::Connection& other = Connect(second);
+  const auto updn = [](int64_t row) {
+    return Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(row),
+                        Value::Symbol("trade"), Trade("A")});
+  };
+  EXPECT_TRUE(Ask(owner, updn(0))->is_null());  // Claims the name.
+  const absl::StatusOr<Value> rows = Ask(other, ".u.feed[`f;`two;`takeover]");
+  ASSERT_TRUE(rows.ok()) << rows.status();
+  EXPECT_THAT(rows->values().span<int64_t>(), ElementsAre(1, 0));
+  Until([&] { return !first.messages.empty(); });
+  EXPECT_THAT(std::string(first.messages[0].items()[1].text()),
+              testing::StartsWith("taken: feed f was taken over by 127.0.0.1:"));
+  EXPECT_THAT(std::string(Message(Ask(owner, updn(1)).status())), HasSubstr("taken: feed f"));
+  EXPECT_TRUE(Ask(other, updn(1))->is_null());
+  const absl::StatusOr<Value> feeds = Ask(other, ".u.feeds[]");
+  ASSERT_TRUE(feeds.ok()) << feeds.status();
+  EXPECT_EQ(*feeds->FindColumn("name"), Value::Symbols({"f"}));
+  EXPECT_EQ(*feeds->FindColumn("instance"), Value::Symbols({"two"}));
+  EXPECT_EQ(*feeds->FindColumn("epoch"), Value::Longs({2}));
+  EXPECT_FALSE(Ask(other, ".u.feed[`f;1]").ok());
+  EXPECT_FALSE(Ask(other, ".u.feed[`f;`two;`gently]").ok());
+  EXPECT_FALSE(Ask(other, ".u.feed[]").ok());
+}
+
+// Goal: a receipt is for rows that are in the log. Method: another connection asks while rows wait
+// for room on the disk.
+TEST_F(TickerplantServiceTest, CountsNoRowsOfAFeedThatWaitForTheDisk) {
+  Peer feed, other;
+  wire::Connection& sender = Connect(feed);
+  wire::Connection& asker = Connect(other);
+  rlimit old{};
+  ::getrlimit(RLIMIT_FSIZE, &old);
+  std::signal(SIGXFSZ, SIG_IGN);
+  rlimit small = old;
+  small.rlim_cur = 200;
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  for (int row = 0; row < 50; ++row) {
+    sender.SendAsync(Value::List({Value::Symbol(".u.updn"), Value::Symbol("f"), Value::Long(row),
+                                  Value::Symbol("trade"), Trade("B")}));
+  }
+  Until([&] { return service_->tickerplant().counters().log_retries > 1; });
+  const absl::StatusOr<Value> rows = Ask(asker, ".u.feed[`f]");
+  const auto logged = static_cast<int64_t>(service_->tickerplant().logged_seq());
+  ::setrlimit(RLIMIT_FSIZE, &old);
+  EXPECT_LT(logged, 50);
+  EXPECT_THAT(rows->values().span<int64_t>(), ElementsAre(logged, 0));
+  Until([&] { return service_->tickerplant().logged_seq() == 50; });
+  EXPECT_THAT(Ask(asker, ".u.feed[`f]")->values().span<int64_t>(), ElementsAre(50, 0));
+}
+
 TEST_F(TickerplantServiceTest, AnswersASyncUpdThatNeedsNoLogging) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

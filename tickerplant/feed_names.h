@@ -1,0 +1,107 @@
+#pragma once
+
+// Which connection may send rows under a feed's name.
+//
+// Rows are numbered under a name. If two senders used one name, each would take the other's row
+// numbers for its own, and the tickerplant would drop rows of both as duplicates. So a name has at
+// most one owner, a connection:
+//
+//   nobody ---- claim, or the first accepted row ----> owned ---- the connection ends ----> nobody
+//                                                      |   ^
+//                                                      '---' claim by the same instance (a
+//                                                            reconnect), or a take-over
+//
+// An instance is drawn at random by a feed process when it starts. It tells a process that
+// reconnects, and whose old connection is not known to be dead yet, from a second process.
+//
+// Memory is bounded: a name is forgotten when its owner's connection ends, and the number of owned
+// names and the length of a name and of an instance have limits.
+//
+// Threads: one owner.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "base/string_map.h"
+#include "base/time.h"
+
+namespace tickstack::tickerplant {
+
+class FeedNames {
+ public:
+  static constexpr size_t kNamesMax = 10'000;       // Owned at one time.
+  static constexpr size_t kNameBytesMax = 256;      // A name's length.
+  static constexpr size_t kInstanceBytesMax = 128;  // An instance's length.
+
+  struct Sender {
+    uint64_t connection = 0;
+    std::string_view peer;
+    std::string_view user;
+  };
+  struct Owner {
+    uint64_t connection = 0;
+    std::string instance;  // Empty if the name was claimed by sending rows.
+    uint64_t epoch = 0;    // Number of this change of owner since the tickerplant started.
+    int64_t since_ns = 0;
+    uint64_t taken_from = 0;  // The connection that owned the name before; 0: none did.
+    std::string peer;
+    std::string user;
+  };
+  struct Counters {
+    uint64_t claims_refused = 0;
+    uint64_t takeovers = 0;
+    uint64_t upds_refused = 0;  // Because the sender did not own the name.
+  };
+
+  // What a granted claim changed.
+  struct Grant {
+    bool changed = false;     // The name has a new owner.
+    uint64_t taken_from = 0;  // The connection that owned it until now; 0: none did.
+  };
+
+  explicit FeedNames(const Clock* clock) : clock_(clock) {}
+
+  // Makes `sender` the owner of `name`. Grants it if nobody owns the name, `sender` does, the owner
+  // has the same instance, or `takeover` is set. Otherwise kFailedPrecondition, beginning with
+  // `held:`, which names the owner. kInvalidArgument (`length:`) or kResourceExhausted (`limit:`)
+  // if a bound is exceeded.
+  absl::StatusOr<Grant> Claim(std::string_view name, std::string_view instance, bool takeover,
+                              const Sender& sender);
+
+  // OK if the connection may send rows under the name: it owns it, or nobody does. Errors as Claim;
+  // begins with `taken:` if the name was taken from this very connection.
+  absl::Status MaySend(std::string_view name, uint64_t connection);
+  // The error that MaySend would give, uncounted.
+  absl::Status WhyRefused(std::string_view name, uint64_t connection) const;
+  // Rows of the sender were accepted, after MaySend: it owns the name from now on.
+  void OnAccepted(std::string_view name, const Sender& sender);
+
+  // Releases the names that the connection owns.
+  void OnConnectionGone(uint64_t connection);
+
+  // nullptr: nobody owns it. Valid until the next call that is not const.
+  const Owner* Find(std::string_view name) const;
+  std::vector<std::string> Names() const;  // Those that are owned, sorted.
+  const Counters& counters() const { return counters_; }
+  // Grows whenever any name gets or loses an owner.
+  uint64_t changes() const { return changes_; }
+
+ private:
+  absl::Status CheckRoom() const;
+  Owner& Own(std::string_view name, std::string_view instance, const Sender& sender);
+
+  const Clock* clock_;
+  StringMap<Owner> owners_;
+  uint64_t epochs_ = 0;
+  uint64_t changes_ = 0;
+  Counters counters_;
+};
+
+// Names an owner for people: host, user, instance, since when, epoch.
+std::string Describe(const FeedNames::Owner& owner);
+
+}  // namespace tickstack::tickerplant
