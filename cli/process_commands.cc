@@ -342,6 +342,8 @@ void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action) {
       ->capture_default_str();
   command.add_flag("--start", options.start, "Start at once, not when the monitor says so");
   command.add_flag("--exit-when-done", options.exit_when_done, "End when every row is logged");
+  command.add_flag("--take-over", options.take_over,
+                   "Take the name over from another feed that has it, which then fails");
   command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
   command.callback([&, flags, symbols] {
     if (!symbols->empty()) ThrowUnlessOk(SetSymbols(source, *symbols));

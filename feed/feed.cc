@@ -12,6 +12,8 @@
 namespace tickstack::feed {
 namespace {
 
+// How the tickerplant's refusals begin: the name is another's, and it has become another's.
+constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
 constexpr size_t kChunkBytes = size_t{256} << 10;  // Handed to the link at once: fits the cache.
 
 void AppendSymbol(std::string_view name, ByteBuffer& out) {
@@ -62,6 +64,8 @@ std::string_view NameOf(FeedState state) {
       return "waiting";
     case FeedState::kAsking:
       return "asking";
+    case FeedState::kHeld:
+      return "held";
     case FeedState::kPublishing:
       return "publishing";
     case FeedState::kConfirming:
@@ -75,7 +79,7 @@ std::string_view NameOf(FeedState state) {
 }
 
 Feed::Feed(FeedSettings settings, std::unique_ptr<Source> source)
-    : settings_(std::move(settings)), source_(std::move(source)) {
+    : settings_(std::move(settings)), source_(std::move(source)), take_over_(settings_.take_over) {
   for (const std::string& table : source_->tables()) {
     rows_sent_[table] = rows_asked_[table] = rows_logged_[table] = 0;
   }
@@ -103,7 +107,8 @@ void Feed::OnDisconnected(int64_t) {
   link_ = nullptr;
   answer_pending_ = false;
   pending_.clear();
-  if (state_ == FeedState::kPublishing || state_ == FeedState::kConfirming) {
+  if (state_ == FeedState::kPublishing || state_ == FeedState::kConfirming ||
+      state_ == FeedState::kHeld) {
     state_ = FeedState::kAsking;
   }
 }
@@ -118,6 +123,11 @@ void Feed::AskRows(int64_t now_ns) {
     std::vector<Value> call;
     call.push_back(Value::String(".u.feed"));
     call.push_back(Value::Symbol(settings_.name));
+    const bool claims = state_ == FeedState::kAsking || state_ == FeedState::kHeld;
+    if (claims && !settings_.instance.empty()) {
+      call.push_back(Value::Symbol(settings_.instance));
+      if (take_over_) call.push_back(Value::Symbol("takeover"));
+    }
     link_->Ask(Value::List(std::move(call)));
   } else {
     link_->Ask(Value::String(""));
@@ -143,12 +153,30 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
     numbered_ = false;
     return Resume(rows_sent_, now_ns);
   }
+  if (Message(answer.status()).starts_with(kHeldWord)) return OnHeld(answer.status(), now_ns);
   static LogLimit limit;
   if (limit.Pass(now_ns)) LogError(".u.feed refused error={}", Message(answer.status()));
   ask_ns_ = now_ns + kReceiptNs;
 }
 
+void Feed::OnHeld(const absl::Status& why, int64_t now_ns) {
+  if (state_ != FeedState::kAsking && state_ != FeedState::kHeld) return;
+  const bool first = std::exchange(state_, FeedState::kHeld) != FeedState::kHeld;
+  held_pause_ns_ = first ? kHeldNsMin : std::min(2 * held_pause_ns_, kHeldNsMax);
+  ask_ns_ = now_ns + held_pause_ns_;
+  held_ = why;
+  static LogLimit limit(10 * kNsPerSecond);
+  if (first || limit.Pass(now_ns)) {
+    LogWarn("waits for its name name={} error=\"{}\"", settings_.name, Message(why));
+  }
+}
+
 void Feed::OnRefused(std::string_view why, int64_t now_ns) {
+  const bool lost = why.starts_with(kTakenWord) || why.starts_with(kHeldWord);
+  if (lost && (state_ == FeedState::kPublishing || state_ == FeedState::kConfirming)) {
+    taken_over_ = true;
+    return Fail(FailedPrecondition("{}", why));
+  }
   // All that follows the first is refused for the gap that it left: the first says why.
   if (refusal_.empty()) refusal_ = why;
   if (state_ == FeedState::kPublishing) ask_ns_ = std::min(ask_ns_, now_ns);
@@ -160,7 +188,9 @@ void Feed::OnRows(const Value& answer, int64_t now_ns) {
     return Fail(InvalidArgument(".u.feed: answer of type {}, expected symbols to longs",
                                 int{answer.code()}));
   }
-  if (state_ == FeedState::kAsking) {
+  if (state_ == FeedState::kAsking || state_ == FeedState::kHeld) {
+    take_over_ = false;
+    held_ = absl::OkStatus();
     rows_logged_ = *logged;
     progress_ns_ = now_ns;
     resends_ = 0;
@@ -243,7 +273,8 @@ int64_t Feed::Poll(int64_t now_ns) {
   CountRate(now_ns);
   if (link_ == nullptr) return kNeverDue;
   if (state_ == FeedState::kPublishing && now_ns >= flush_ns_) Publish(now_ns);
-  const bool may_ask = state_ == FeedState::kAsking || state_ == FeedState::kConfirming ||
+  const bool may_ask = state_ == FeedState::kAsking || state_ == FeedState::kHeld ||
+                       state_ == FeedState::kConfirming ||
                        (state_ == FeedState::kPublishing && numbered_);
   if (may_ask && !answer_pending_ && now_ns >= ask_ns_) AskRows(now_ns);
   return NextCall(now_ns);
@@ -254,6 +285,7 @@ int64_t Feed::NextCall(int64_t now_ns) const {
   const int64_t ask_ns = answer_pending_ ? kNeverDue : ask_ns_;
   switch (state_) {
     case FeedState::kAsking:
+    case FeedState::kHeld:
     case FeedState::kConfirming:
       return ask_ns;
     case FeedState::kPublishing: {
@@ -372,7 +404,9 @@ Value Feed::Stats(int64_t now_ns) const {
   add("reconnects", Value::Long(std::max<int64_t>(0, connects_ - 1)));
   add("refused", Value::Long(refused_));
   add("queue_full", Value::Long(queue_full_count_));
-  add("error", Value::String(Message(error_)));
+  add("error", Value::String(Message(state_ == FeedState::kHeld ? held_ : error_)));
+  add("name", Value::Symbol(settings_.name));
+  add("instance", Value::Symbol(settings_.instance));
   return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
 }
 

@@ -9,6 +9,11 @@
 //                          ^                    |                                    |
 //                          '---- disconnected --'------------------------------------'
 //
+// One sender: rows of two feeds under one name would be taken for each other's. So with its first
+// question of a connection the feed claims its name (`.u.feed[name;instance]`). While another feed
+// has it, the state is `held`: it asks again, kHeldNsMax apart, and publishes nothing. Once another
+// feed has taken the name over, this one fails; it does not take the name back.
+//
 // Exactly once: every message carries a name (NumberedName) and the number of its first row
 // (`.u.updn[name;row;table;x]`); the tickerplant drops rows that it has. On every connection the
 // feed first asks `.u.feed[name]` how many rows of each table are logged, rewinds its source to
@@ -38,7 +43,7 @@
 
 namespace tickstack::feed {
 
-enum class FeedState { kWaiting, kAsking, kPublishing, kConfirming, kDone, kFailed };
+enum class FeedState { kWaiting, kAsking, kHeld, kPublishing, kConfirming, kDone, kFailed };
 std::string_view NameOf(FeedState state);
 
 // What the feed needs of its connection to the tickerplant.
@@ -52,7 +57,10 @@ class Link {
 
 struct FeedSettings {
   std::string name = "feed";  // Under which its rows are numbered.
-  int64_t batch_ns = 0;       // Rows leave at most this long after they were due; 0: at once.
+  // Tells this process from others that use the name; drawn at random. Empty: claims no name.
+  std::string instance = {};
+  bool take_over = false;  // Claims the name the first time whoever has it.
+  int64_t batch_ns = 0;    // Rows leave at most this long after they were due; 0: at once.
   size_t queue_bytes_max = size_t{8} << 20;
 };
 
@@ -62,6 +70,8 @@ class Feed {
   static constexpr int64_t kReceiptNs = 1'000'000'000;      // Between two receipts.
   static constexpr int64_t kConfirmNs = 20'000'000;         // The same, when all is sent.
   static constexpr int64_t kRefusedNs = 2'000'000'000;      // Unlogged for so long: refused.
+  static constexpr int64_t kHeldNsMin = 100'000'000;        // Asks again for a name that is held:
+  static constexpr int64_t kHeldNsMax = 1'000'000'000;      // from the first pause to the second.
   static constexpr int64_t kQueueFullNs = 200'000;          // Looks again when the queue was full.
   static constexpr size_t kPollBytesMax = size_t{4} << 20;  // Of one call, about 2 ms.
 
@@ -81,12 +91,14 @@ class Feed {
   FeedState state() const { return state_; }
   bool finished() const { return state_ == FeedState::kDone || state_ == FeedState::kFailed; }
   const absl::Status& error() const { return error_; }  // Why it failed.
+  bool taken_over() const { return taken_over_; }       // It failed because it lost its name.
   const Source& source() const { return *source_; }
   const StringMap<int64_t>& rows_sent() const { return rows_sent_; }
   const StringMap<int64_t>& rows_logged() const { return rows_logged_; }
 
   // The answer to `.feed.stats[]`: a dictionary.
-  //   state       symbol: waiting asking publishing confirming done failed
+  //   state       symbol: waiting asking held publishing confirming done failed; held: another feed
+  //               has the name, `error` says which
   //   connected   boolean
   //   numbered    boolean: the tickerplant knows `.u.feed`
   //   rows, logged   dictionaries, table -> long: published, and of these known to be logged
@@ -96,12 +108,14 @@ class Feed {
   //   reconnects, refused, queue_full   longs: connections after the first; rows that had to be
   //   sent
   //               again; how often the queue was full
-  //   error       string
+  //   error       string: why it failed, or who holds its name
+  //   name, instance   symbols: what its rows are numbered under, and this process
   Value Stats(int64_t now_ns) const;
 
  private:
   void AskRows(int64_t now_ns);
   void OnRows(const Value& answer, int64_t now_ns);
+  void OnHeld(const absl::Status& why, int64_t now_ns);
   void Resume(const StringMap<int64_t>& logged, int64_t now_ns);
   void CheckReceipt(StringMap<int64_t> logged, int64_t now_ns);
   void SendAgain(int64_t now_ns);
@@ -118,6 +132,10 @@ class Feed {
   std::unique_ptr<Source> source_;
   FeedState state_ = FeedState::kWaiting;
   absl::Status error_;
+  absl::Status held_;          // Who has the name, in state kHeld.
+  int64_t held_pause_ns_ = 0;  // Until it is asked for again.
+  bool take_over_;             // The next claim is a take-over.
+  bool taken_over_ = false;
 
   Link* link_ = nullptr;
   bool numbered_ = true;  // The tickerplant knows `.u.feed`.

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <memory>
+#include <random>
 
 #include "base/heap.h"
 #include "base/logging.h"
@@ -20,6 +21,14 @@ using namespace std::chrono_literals;
 
 constexpr auto kSendAtMost = 5s;  // When stopping: for what was queued.
 
+// Tells this process from every other that uses its name. Not a secret.
+std::string DrawInstance() {
+  std::random_device random;
+  std::string text;
+  for (int i = 0; i < 4; ++i) text += fmt::format("{:08x}", random());
+  return text;
+}
+
 absl::Status Run(FeedOptions options) {
   if (!(options.batch_ms >= 0 && options.batch_ms <= 60'000)) {
     return InvalidArgument("batch-ms {}: expected 0 to 60000", options.batch_ms);
@@ -27,6 +36,8 @@ absl::Status Run(FeedOptions options) {
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, MakeSource(options.source));
   const FeedSettings settings = {.name = NumberedName(options.name, options.source),
+                                 .instance = DrawInstance(),
+                                 .take_over = options.take_over,
                                  .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),
                                  .queue_bytes_max = options.queue_bytes};
 
@@ -35,13 +46,17 @@ absl::Status Run(FeedOptions options) {
   FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
                       wire::Listen(loop, options.listener, {}, &service));
-  LogInfo("feed up port={} tickerplant={} {}", server->port(), tickerplant.ToString(),
+  LogInfo("feed up port={} tickerplant={} name={} instance={} {}", server->port(),
+          tickerplant.ToString(), settings.name, settings.instance,
           service.feed().source().Describe());
   loop.OnStopSignal([&](int) { stop = true; });
   AskForShortSlices();
   wire::ReportReady(options.listener);
   if (options.start) service.Start();
-  const auto over = [&] { return stop || (options.exit_when_done && service.feed().finished()); };
+  const auto over = [&] {
+    const Feed& feed = service.feed();
+    return stop || feed.taken_over() || (options.exit_when_done && feed.finished());
+  };
   loop.RunUntil(over, options.busy_poll);
   server->StopAccepting();
   service.StopPublishing(kSendAtMost);

@@ -13,8 +13,11 @@ struct FeedOptions {
   SourceOptions source;
   std::string tickerplant = "127.0.0.1:5010";
   wire::ListenerOptions listener;  // Where `.feed.start[]` and `.feed.stats[]` are answered.
-  bool start = false;              // At once; otherwise at `.feed.start[]`.
-  bool exit_when_done = false;     // When every row of the source is logged.
+  // Takes the name over if another feed has it. Not in a configuration: feeds that are started
+  // again would take it from each other.
+  bool take_over = false;
+  bool start = false;           // At once; otherwise at `.feed.start[]`.
+  bool exit_when_done = false;  // When every row of the source is logged.
   // Sends what became due once per so many ms. 0: as soon as it is due, which at 48,000 updates/s
   // takes a third of a core instead of a twentieth.
   double batch_ms = 1;
@@ -22,8 +25,9 @@ struct FeedOptions {
   size_t queue_bytes = size_t{8} << 20;  // Stops generating above it, until the tickerplant reads.
 };
 
-// Runs until SIGTERM or SIGINT (exit code 0), or until done. 1: the source failed, or rows were
-// refused. Blocks; uses the calling thread only.
+// Runs until SIGTERM or SIGINT (exit code 0), or until done. 1: the source failed, rows were
+// refused, or another feed took the name over; that one ends the process in any case. Blocks; uses
+// the calling thread only.
 int RunFeed(const FeedOptions& options);
 
 }  // namespace tickstack::feed

@@ -30,6 +30,8 @@ class ModelTickerplant : public Link {
   int refuse_times = 0;
   int64_t gaps = 0;
   size_t unsent_bytes = 0;  // What queued_bytes() says.
+  std::string owner;        // The instance that has the name; any claim is granted if empty.
+  int takeovers = 0;
 
   void Send(ByteBuffer messages) override {
     std::span<const std::byte> left = messages.span();
@@ -74,6 +76,13 @@ class ModelTickerplant : public Link {
   absl::StatusOr<Value> FeedRows(const std::vector<Value>& call) {
     EXPECT_EQ(call[1].symbol(), "me");
     if (!numbers) return absl::UnknownError(".u.feed");
+    if (call.size() > 3 && call[3].symbol() == "takeover") {
+      ++takeovers;
+      owner = call[2].symbol();
+    }
+    if (call.size() > 2 && !owner.empty() && call[2].symbol() != owner) {
+      return absl::UnknownError("held: feed me is held by " + owner);
+    }
     return Value::Dict(Value::Symbols({"trade", "quote", "other"}),
                        Value::Longs({static_cast<int64_t>(logged["trade"].size()),
                                      static_cast<int64_t>(logged["quote"].size()), 77}));
@@ -180,6 +189,66 @@ TEST_F(FeedTest, PublishesEverythingAndConfirmsIt) {
   EXPECT_EQ(Stat(*feed, "logged"),
             Value::Dict(Value::Symbols({"trade", "quote"}), Value::Longs({100, 1'000})));
   EXPECT_EQ(Stat(*feed, "refused"), Value::Long(0));
+}
+
+TEST_F(FeedTest, WaitsForItsNameWhileAnotherFeedHasIt) {
+  const std::unique_ptr<Feed> feed = Make(Options(), {.instance = "mine"});
+  tickerplant_.owner = "other";
+  feed->OnConnected(&tickerplant_, now_ns_);
+  feed->Start(now_ns_);
+  Run(*feed, 3 * kNsPerSecond);
+  EXPECT_EQ(feed->state(), FeedState::kHeld);
+  EXPECT_EQ(Stat(*feed, "state"), Value::Symbol("held"));
+  EXPECT_THAT(std::string(Stat(*feed, "error").text()), HasSubstr("held by other"));
+  EXPECT_TRUE(tickerplant_.logged.empty());
+  const int64_t asked_next_ns = feed->Poll(now_ns_);
+  EXPECT_LE(asked_next_ns, now_ns_ + Feed::kHeldNsMax);
+  EXPECT_GT(asked_next_ns, now_ns_);
+
+  // A lost connection changes nothing, and then the other one is gone.
+  feed->OnDisconnected(now_ns_);
+  feed->OnConnected(&tickerplant_, now_ns_);
+  Run(*feed, kNsPerSecond);
+  EXPECT_EQ(feed->state(), FeedState::kHeld);
+  tickerplant_.owner.clear();
+  Run(*feed);
+  EXPECT_EQ(feed->state(), FeedState::kDone);
+  EXPECT_EQ(tickerplant_.takeovers, 0);
+  ExpectSameRows(tickerplant_.logged, Expected(), /*times=*/false);
+}
+
+TEST_F(FeedTest, TakesItsNameOverOnce) {
+  const std::unique_ptr<Feed> feed = Make(Options(), {.instance = "mine", .take_over = true});
+  tickerplant_.owner = "other";
+  feed->OnConnected(&tickerplant_, now_ns_);
+  feed->Start(now_ns_);
+  Run(*feed, 100 * kMs);
+  EXPECT_EQ(feed->state(), FeedState::kPublishing);
+  EXPECT_EQ(tickerplant_.takeovers, 1);
+  // Back after a broken connection, it asks like any other.
+  tickerplant_.LoseAll();
+  feed->OnDisconnected(now_ns_);
+  feed->OnConnected(&tickerplant_, now_ns_);
+  Run(*feed);
+  EXPECT_EQ(tickerplant_.takeovers, 1);
+  ExpectSameRows(tickerplant_.logged, Expected());
+}
+
+TEST_F(FeedTest, FailsWhenAnotherFeedTookItsNameOver) {
+  const std::unique_ptr<Feed> feed = Make(Options(), {.instance = "mine"});
+  feed->OnConnected(&tickerplant_, now_ns_);
+  feed->Start(now_ns_);
+  Run(*feed, 100 * kMs);
+  ASSERT_EQ(feed->state(), FeedState::kPublishing);
+  EXPECT_FALSE(feed->taken_over());
+  feed->OnRefused("taken: feed me was taken over by 10.0.0.7:1", now_ns_);
+  EXPECT_EQ(feed->state(), FeedState::kFailed);
+  EXPECT_TRUE(feed->taken_over());
+  EXPECT_THAT(std::string(Message(feed->error())), HasSubstr("taken over by 10.0.0.7:1"));
+  // It does not come back by itself.
+  feed->OnDisconnected(now_ns_);
+  feed->OnConnected(&tickerplant_, now_ns_);
+  EXPECT_EQ(feed->Poll(now_ns_ + kNsPerSecond), kNeverDue);
 }
 
 TEST_F(FeedTest, StartsOnceConnectedWhicheverComesFirst) {
