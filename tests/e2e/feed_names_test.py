@@ -107,7 +107,8 @@ class FeedNamesTest(stack.StackTest):
         self.assertGreater(refusals, 20)
 
     def test_a_second_feed_waits_for_the_name_and_a_take_over_ends_the_first(self):
-        first = self.start_feed()  # Ends when it loses its name, though it was not told to end when done.
+        # Slow, so that it is not done when it loses its name. That ends it, though nothing else would.
+        first = self.start_feed(rate=5_000)
         self.wait_for_state(first, "publishing")
         second = self.start_feed("--exit-when-done")
         self.wait_for_state(second, "held")
