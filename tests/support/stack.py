@@ -164,9 +164,10 @@ class StackTest(unittest.TestCase):
         self.addCleanup(stack.destroy)
         return stack.wait_until_ready()
 
-    def start_process(self, *arguments, program=PROGRAM):
-        """A single process; its port and the subprocess. It inherits a socket that listens."""
-        listener = socket.create_server(("127.0.0.1", 0))
+    def start_process(self, *arguments, program=PROGRAM, port=0):
+        """A single process; its port, which is a free one unless it is given, and the subprocess. It inherits a socket
+        that listens."""
+        listener = socket.create_server(("127.0.0.1", port))
         self.addCleanup(listener.close)
         log_path = self.folder / f"{arguments[0]}.{listener.getsockname()[1]}.log"
         with open(log_path, "ab") as log:
