@@ -231,8 +231,8 @@ void AggEngineService::OnMessage(wire::Connection& connection,
   // What is asked for has all rows that came; and taking them is not the question's time.
   engine_->TakeAdded();
   Queries queries(*engine_);
-  absl::StatusOr<Value> answer = wire::Decode(message.body);
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
+  const absl::StatusOr<Value> answer =
+      query::EvaluateMessage(message.body, queries, query::LoopLimits());
   if (!sync) return;
   if (answer.ok()) {
     connection.Reply(ticket, *answer);

@@ -157,8 +157,8 @@ void MonitorService::OnMessage(wire::Connection& connection, const wire::Receive
   const bool sync = message.kind == wire::MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   Queries queries(*this);
-  absl::StatusOr<Value> answer = wire::Decode(message.body);
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
+  const absl::StatusOr<Value> answer =
+      query::EvaluateMessage(message.body, queries, query::LoopLimits());
   if (!sync) return;
   if (answer.ok()) {
     connection.Reply(ticket, *answer);

@@ -5,6 +5,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/parser.h"
 #include "query/language/variables.h"
+#include "table/codec.h"
 
 namespace tickstack::query {
 namespace {
@@ -59,11 +60,11 @@ absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, C
 absl::StatusOr<Term> EvaluateListRequest(const Value& request, Context& context,
                                          const Limits& limits) {
   if (request.count() == 0) return request;
+  if (request.count() > 9) return RankError("{} arguments, at most 8", request.count() - 1);
   const Value function = ItemAt(request, 0);
   std::vector<Term> args;
   for (size_t i = 1; i < request.count(); ++i) args.emplace_back(ItemAt(request, i));
   if (args.empty()) args.emplace_back(Value());
-  if (args.size() > 8) return RankError("{} arguments, at most 8", args.size());
   if (function.is_atom_of(Type::kSymbol)) return CallName(context, function.symbol(), args);
   if (IsText(function)) return EvaluateCall(function.text(), args, context, limits);
   if (function.is_function() && !function.is_null()) return ApplyTerm(context, function, args);
@@ -111,7 +112,7 @@ Limits LoopLimits() {
   limits.max_depth = 50;
   limits.max_levels = 500;
   limits.max_text_bytes = size_t{16} << 10;
-  limits.max_result_bytes = size_t{32} << 20;
+  limits.max_result_bytes = size_t{4} << 20;
   limits.processor_time = std::chrono::milliseconds(20);
   limits.deadline = std::chrono::steady_clock::now() + limits.processor_time;
   return limits;
@@ -127,6 +128,16 @@ absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environ
                                       const Limits& limits) {
   return Run(environment, limits,
              [&](Context& context) { return EvaluateAnyRequest(request, context, limits); });
+}
+
+absl::StatusOr<Value> EvaluateMessage(std::span<const std::byte> body, Environment& environment,
+                                      const Limits& limits) {
+  const absl::StatusOr<Value> request = DecodeWithin(body, limits.max_result_bytes);
+  if (absl::IsResourceExhausted(request.status())) {
+    return LimitError("the request: {}", Message(request.status()));
+  }
+  TS_RETURN_IF_ERROR(request.status());
+  return EvaluateRequest(*request, environment, limits);
 }
 
 }  // namespace tickstack::query

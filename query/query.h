@@ -6,6 +6,8 @@
 //
 // Source of the meaning of every expression: the public reference, code.kx.com/q/ref.
 
+#include <cstddef>
+#include <span>
 #include <string_view>
 
 #include "absl/status/statusor.h"
@@ -16,8 +18,11 @@
 namespace tickstack::query {
 
 // For a process that answers on the thread that does its work: enough for what subscribers and
-// operators ask, too little to be felt. 50 levels, 16 KiB of text, 32 MiB, 20 ms of a processor and
+// operators ask, too little to be felt. 50 levels, 16 KiB of text, 4 MiB, 20 ms of a processor and
 // 220 ms of the clock.
+//
+// The bound on memory is what bounds time: between two looks at the clock an evaluation passes over
+// what it holds a few times at most, and 4 MiB are copied, cleared and freed in 1 to 5 ms.
 Limits LoopLimits();
 
 // Evaluates the expressions of a text, `;` between them, and returns the last one's value; the
@@ -40,5 +45,10 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 //   anything else            itself
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
                                       const Limits& limits = {});
+
+// Decodes the body of a message and evaluates it as a request. For LoopLimits: a request that has
+// more than `limits.max_result_bytes`, on the wire or in memory, is `limit` before it is built.
+absl::StatusOr<Value> EvaluateMessage(std::span<const std::byte> body, Environment& environment,
+                                      const Limits& limits);
 
 }  // namespace tickstack::query

@@ -1,6 +1,7 @@
 #include "table/codec.h"
 
 #include <cstring>
+#include <limits>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -29,8 +30,14 @@ bool AddBytes(const Value& value, size_t* bytes) {
 class ValueBuilder {
  public:
   explicit ValueBuilder(std::span<const std::byte> walked) : rest_(walked) {}
+  ValueBuilder(std::span<const std::byte> walked, size_t max_bytes)
+      : rest_(walked), bytes_left_(max_bytes) {}
+
+  // Whether lists and names took more than `max_bytes`. What was built is then good for nothing.
+  bool is_full() const { return is_full_; }
 
   Value Next() {
+    if (is_full_) return Value();
     if (IsFunction(LoadLittle<int8_t>(rest_.data()))) return Function();
     const auto code = Take<int8_t>();
     const auto type = static_cast<Type>(code);
@@ -71,6 +78,7 @@ class ValueBuilder {
   }
 
   Value List(size_t count, Attribute attribute) {
+    if (!Charge(count * sizeof(Value))) return Value();
     std::vector<Value> items;
     items.reserve(count);
     for (size_t i = 0; i < count; ++i) items.push_back(Next());
@@ -78,8 +86,10 @@ class ValueBuilder {
   }
 
   SymbolVector Names(size_t count) {
+    const size_t text_bytes = BytesOfNames(rest_, count);
     SymbolVector names;
-    names.reserve(count, BytesOfNames(rest_, count));
+    if (!Charge(text_bytes + count * sizeof(uint64_t))) return names;
+    names.reserve(count, text_bytes);
     for (size_t i = 0; i < count; ++i) names.push_back(Name());
     return names;
   }
@@ -106,7 +116,21 @@ class ValueBuilder {
   }
 
   std::span<const std::byte> rest_;
+  // What takes more memory than bytes on the wire.
+  bool Charge(size_t bytes) {
+    is_full_ = is_full_ || bytes > bytes_left_;
+    if (!is_full_) bytes_left_ -= bytes;
+    return !is_full_;
+  }
+
+  size_t bytes_left_ = std::numeric_limits<size_t>::max();
+  bool is_full_ = false;
 };
+
+absl::Status CheckWalked(size_t used, std::span<const std::byte> body) {
+  if (used == body.size()) return absl::OkStatus();
+  return InvalidArgument("byte {}: the value ends here, its message at byte {}", used, body.size());
+}
 
 }  // namespace
 
@@ -134,11 +158,21 @@ absl::StatusOr<Value> DecodePrefix(std::span<const std::byte> body, size_t* used
 
 absl::StatusOr<Value> Decode(std::span<const std::byte> body) {
   TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body, 1, 0));
-  if (used != body.size()) {
-    return InvalidArgument("byte {}: the value ends here, its message at byte {}", used,
-                           body.size());
-  }
+  TS_RETURN_IF_ERROR(CheckWalked(used, body));
   return ValueBuilder(body).Next();
+}
+
+absl::StatusOr<Value> DecodeWithin(std::span<const std::byte> body, size_t max_bytes) {
+  if (body.size() > max_bytes) {
+    return ResourceExhausted("a value of {} bytes, at most {}", body.size(), max_bytes);
+  }
+  TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body, 1, 0));
+  TS_RETURN_IF_ERROR(CheckWalked(used, body));
+  ValueBuilder builder(body, max_bytes);
+  Value value = builder.Next();
+  if (!builder.is_full()) return value;
+  return ResourceExhausted("a value of {} bytes that takes more than {} in memory", body.size(),
+                           max_bytes);
 }
 
 }  // namespace tickstack

@@ -42,6 +42,11 @@ void Encode(const Value& value, ByteBuffer& out);
 // Decodes the one value that fills `body` exactly; anything else is kInvalidArgument.
 absl::StatusOr<Value> Decode(std::span<const std::byte> body);
 
+// Decodes the same, for a reader that has little time or memory: kResourceExhausted, before
+// anything is built, if the body has more than `max_bytes`, and before a list or names are built
+// that would take all of them together above that in memory.
+absl::StatusOr<Value> DecodeWithin(std::span<const std::byte> body, size_t max_bytes);
+
 // Decodes the first value of `body` and says how many bytes it took. kInvalidArgument also if the
 // bytes end before the value does.
 absl::StatusOr<Value> DecodePrefix(std::span<const std::byte> body, size_t* used);

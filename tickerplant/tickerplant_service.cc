@@ -522,8 +522,8 @@ void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMe
   Queries queries(*this, connection);
   const bool sync = message.kind == MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
-  absl::StatusOr<Value> answer = wire::Decode(message.body);
-  if (answer.ok()) answer = query::EvaluateRequest(*answer, queries, query::LoopLimits());
+  const absl::StatusOr<Value> answer =
+      query::EvaluateMessage(message.body, queries, query::LoopLimits());
   if (!answer.ok()) {
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {

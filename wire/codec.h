@@ -11,6 +11,7 @@ namespace tickstack::wire {
 
 using tickstack::Decode;
 using tickstack::DecodePrefix;
+using tickstack::DecodeWithin;
 using tickstack::Encode;
 using tickstack::EncodedBytes;
 using tickstack::kCountMax;

@@ -13,7 +13,7 @@ namespace {
 // Bytes of elements that are made or gathered at a time: they stay in the first-level cache.
 constexpr size_t kMadeBytes = 8192;
 // A part of a stored table may have millions of rows: the clock is looked at in between.
-constexpr size_t kBlockRowsMax = size_t{1} << 18;
+constexpr size_t kBlockRowsMax = size_t{1} << 16;
 
 // Of a column that is made a block at a time.
 template <typename T>

@@ -8,10 +8,13 @@
 namespace tickstack::query {
 namespace {
 
+// Items that x has in a list.
+size_t ItemCount(const Value& x) { return x.is_list() || IsAtomOrVector(x) ? x.count() : 1; }
+
 std::vector<Value> ItemsOf(const Value& x) {
   if (x.is_list()) return x.items();
   std::vector<Value> items;
-  const size_t n = IsAtomOrVector(x) ? x.count() : 1;
+  const size_t n = ItemCount(x);
   for (size_t i = 0; i < n; ++i) items.push_back(ItemAt(x, i));
   return items;
 }
@@ -40,11 +43,11 @@ absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
     bytes.Append(y.elements());
     return Value::Vector(x.type(), std::move(bytes));
   }
-  std::vector<Value> items = ItemsOf(x);
-  for (Value& item : ItemsOf(y)) items.push_back(std::move(item));
-  TS_RETURN_IF_ERROR(budget.ChargeItems(items.size()));
   // An empty list takes the type of what is joined to it.
   if (x.is_list() && x.count() == 0 && !y.is_atom()) return y;
+  TS_RETURN_IF_ERROR(budget.ChargeItems(ItemCount(x) + ItemCount(y)));
+  std::vector<Value> items = ItemsOf(x);
+  for (Value& item : ItemsOf(y)) items.push_back(std::move(item));
   return Collapse(std::move(items));
 }
 

@@ -46,7 +46,8 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
 absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
                                                           const std::shared_ptr<const RowSet>& rows,
                                                           Condition condition,
-                                                          const Value& constant);
+                                                          const Value& constant,
+                                                          const Budget& budget);
 
 // The same for a condition on time that cuts each symbol's rows by binary search. nullopt: it does
 // not, or their times do not ascend.

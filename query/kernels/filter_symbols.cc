@@ -24,13 +24,13 @@ class SymbolIdSet {
       ids_[static_cast<size_t>(*id)] = true;
     }
   }
-  template <typename F>
-  void AddIf(F passes) {
+  absl::Status AddMatching(PatternMatcher pattern) {
     all_known_ = false;
-    null_ = passes(std::string_view());
+    TS_ASSIGN_OR_RETURN(null_, pattern.Matches(std::string_view()));
     for (size_t id = 0; id < ids_.size(); ++id) {
-      ids_[id] = passes(symbols_.NameOf(static_cast<SymbolId>(id)));
+      TS_ASSIGN_OR_RETURN(ids_[id], pattern.Matches(symbols_.NameOf(static_cast<SymbolId>(id))));
     }
+    return absl::OkStatus();
   }
   // Whether no name without a number can pass.
   bool all_known() const { return all_known_; }
@@ -53,12 +53,13 @@ class SymbolIdSet {
 };
 
 // nullopt: the condition is none on names.
-std::optional<SymbolIdSet> SymbolsOf(const SymbolTable& symbols, const Condition& condition,
-                                     const Value& constant) {
+absl::StatusOr<std::optional<SymbolIdSet>> SymbolsOf(const SymbolTable& symbols,
+                                                     const Condition& condition,
+                                                     const Value& constant, const Budget& budget) {
   SymbolIdSet set(symbols);
   const bool symbol = constant.type() == Type::kSymbol;
   if (condition.kind == Condition::Kind::kLike && constant.type() == Type::kChar) {
-    set.AddIf([&](std::string_view name) { return MatchesPattern(name, constant.text()); });
+    TS_RETURN_IF_ERROR(set.AddMatching(PatternMatcher(constant.text(), budget)));
   } else if (symbol && constant.is_atom() && condition.kind != Condition::Kind::kWithin &&
              (condition.kind == Condition::Kind::kIn || condition.op == AtomicOp::kEqual ||
               condition.op == AtomicOp::kNotEqual)) {
@@ -68,7 +69,7 @@ std::optional<SymbolIdSet> SymbolsOf(const SymbolTable& symbols, const Condition
   } else {
     return std::nullopt;
   }
-  return set;
+  return std::optional(std::move(set));
 }
 
 bool Negates(const Condition& condition) {
@@ -93,10 +94,12 @@ absl::StatusOr<std::optional<SymbolRows>> FromIndex(const Slice& slice, const Co
 absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
                                                           const std::shared_ptr<const RowSet>& rows,
                                                           Condition condition,
-                                                          const Value& constant) {
+                                                          const Value& constant,
+                                                          const Budget& budget) {
   const Column* const key = view.columns[column].gathered();
   if (key == nullptr || key->type() != Type::kSymbol || !key->has_ids()) return std::nullopt;
-  const std::optional<SymbolIdSet> set = SymbolsOf(key->symbols(), condition, constant);
+  TS_ASSIGN_OR_RETURN(const std::optional<SymbolIdSet> set,
+                      SymbolsOf(key->symbols(), condition, constant, budget));
   if (!set.has_value()) return std::nullopt;
   return FromIndex(Slice{*key, rows}, condition, *set);
 }
@@ -106,7 +109,8 @@ absl::StatusOr<std::optional<RowSet>> internal::FilterSymbols(const Slice& slice
                                                               const Value& constant,
                                                               Budget& budget) {
   if (!slice.column.has_ids()) return std::nullopt;
-  const std::optional<SymbolIdSet> set = SymbolsOf(slice.column.symbols(), condition, constant);
+  TS_ASSIGN_OR_RETURN(const std::optional<SymbolIdSet> set,
+                      SymbolsOf(slice.column.symbols(), condition, constant, budget));
   if (!set.has_value()) return std::nullopt;
   TS_ASSIGN_OR_RETURN(const std::optional<SymbolRows> indexed, FromIndex(slice, condition, *set));
   if (indexed.has_value()) return indexed->Merge(budget);

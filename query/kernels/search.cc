@@ -100,17 +100,18 @@ absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Bud
   return Collapse(std::move(flags));
 }
 
-absl::StatusOr<Value> LikeNested(const Value& x, std::string_view pattern, Budget& budget,
+absl::StatusOr<Value> LikeNested(const Value& x, PatternMatcher& pattern, Budget& budget,
                                  int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
   if (x.is_atom_of(Type::kSymbol) || x.type() == Type::kChar) {
-    return Value::Boolean(MatchesPattern(x.text(), pattern));
+    TS_ASSIGN_OR_RETURN(const bool matches, pattern.Matches(x.text()));
+    return Value::Boolean(matches);
   }
   TS_RETURN_IF_ERROR(budget.Charge(x.count()));
   if (x.is(Type::kSymbol)) {
     VectorWriter<uint8_t> out(Type::kBoolean, x.count());
     for (size_t i = 0; i < x.count(); ++i) {
-      out.data()[i] = MatchesPattern(x.symbols()[i], pattern);
+      TS_ASSIGN_OR_RETURN(out.data()[i], pattern.Matches(x.symbols()[i]));
     }
     return std::move(out).Finish();
   }
@@ -232,7 +233,8 @@ absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {
 
 absl::StatusOr<Value> Like(const Value& x, const Value& y, Budget& budget) {
   if (y.type() != Type::kChar) return TypeError("a pattern of {}", NameOf(y.type()));
-  return LikeNested(x, y.text(), budget, 0);
+  PatternMatcher pattern(y.text(), budget);
+  return LikeNested(x, pattern, budget, 0);
 }
 
 absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {

@@ -1,6 +1,8 @@
 #include "query/kernels/splits.h"
 
+#include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -9,6 +11,14 @@
 
 namespace tickstack::query {
 namespace {
+
+// Where `part` begins in a text, or npos. Cost: O(text + part) whatever they are, unlike
+// string_view::find, which took 180 ms for 200 kB that nearly match.
+size_t FindText(std::string_view text, std::string_view part) {
+  const void* const found = ::memmem(text.data(), text.size(), part.data(), part.size());
+  return found == nullptr ? std::string_view::npos
+                          : static_cast<size_t>(static_cast<const char*>(found) - text.data());
+}
 
 // Collects strings, which are charged as they come.
 class StringList {
@@ -63,7 +73,7 @@ absl::StatusOr<Value> SplitText(std::string_view separator, std::string_view tex
   if (separator.empty()) return LengthError("an empty separator");
   StringList parts(budget);
   for (;;) {
-    const size_t end = text.find(separator);
+    const size_t end = FindText(text, separator);
     TS_RETURN_IF_ERROR(parts.Add(text.substr(0, end)));
     if (end == std::string_view::npos) return std::move(parts).Finish();
     text.remove_prefix(end + separator.size());

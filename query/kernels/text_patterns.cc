@@ -31,6 +31,14 @@ PatternItem MatchOne(std::string_view pattern, char c) {
   return {std::min(at + 1, pattern.size()), found != negated};
 }
 
+// Looks at the time once so many characters of a pattern were compared.
+absl::Status CountSteps(size_t& steps, size_t more, const Budget& budget) {
+  constexpr size_t kStepsBetweenChecks = size_t{1} << 16;
+  if ((steps += more) < kStepsBetweenChecks) return absl::OkStatus();
+  steps = 0;
+  return budget.CheckTime();
+}
+
 // Charges by doubling, as the vector grows.
 absl::Status AddBegin(ScratchVector<size_t>& begins, size_t begin, Budget& budget) {
   if (begins.size() == begins.capacity()) {
@@ -44,18 +52,19 @@ absl::Status AddBegin(ScratchVector<size_t>& begins, size_t begin, Budget& budge
 
 }  // namespace
 
-bool MatchesPattern(std::string_view text, std::string_view pattern) {
+absl::StatusOr<bool> PatternMatcher::Matches(std::string_view text) {
   size_t at = 0, p = 0;
   // Where to go on when the last star takes one character more.
   size_t star = std::string_view::npos, star_at = 0;
   while (at < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
+    if (p < pattern_.size() && pattern_[p] == '*') {
       star = ++p;
       star_at = at;
       continue;
     }
     const PatternItem item =
-        p < pattern.size() ? MatchOne(pattern.substr(p), text[at]) : PatternItem{0, false};
+        p < pattern_.size() ? MatchOne(pattern_.substr(p), text[at]) : PatternItem{1, false};
+    TS_RETURN_IF_ERROR(CountSteps(steps_, item.length, budget_));
     if (item.matches) {
       p += item.length;
       ++at;
@@ -66,8 +75,8 @@ bool MatchesPattern(std::string_view text, std::string_view pattern) {
       return false;
     }
   }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
+  while (p < pattern_.size() && pattern_[p] == '*') ++p;
+  return p == pattern_.size();
 }
 
 absl::StatusOr<Matches> FindMatches(std::string_view text, std::string_view pattern,
@@ -78,16 +87,12 @@ absl::StatusOr<Matches> FindMatches(std::string_view text, std::string_view patt
     if (pattern[p] == '*') return NyiError("* in a pattern of ss");
     ++matches.length;
   }
-  constexpr size_t kStepsBetweenChecks = size_t{1} << 16;
   size_t steps = 0;  // Characters of the pattern that were looked at.
   for (size_t begin = 0; begin + matches.length <= text.size();) {
     size_t p = 0, at = begin;
     while (p < pattern.size()) {
       const PatternItem item = MatchOne(pattern.substr(p), text[at]);
-      if ((steps += item.length) >= kStepsBetweenChecks) {
-        TS_RETURN_IF_ERROR(budget.CheckTime());
-        steps = 0;
-      }
+      TS_RETURN_IF_ERROR(CountSteps(steps, item.length, budget));
       if (!item.matches) break;
       p += item.length;
       ++at;

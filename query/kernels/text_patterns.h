@@ -13,9 +13,23 @@
 
 namespace tickstack::query {
 
-// Whether a pattern takes all of a text.
-// Cost: O(text * pattern), no recursion, whatever the pattern.
-bool MatchesPattern(std::string_view text, std::string_view pattern);
+// Tells whether a pattern takes all of a text, for any number of texts. The pattern and the budget
+// outlive it.
+// Cost: O(text * pattern) a text, no recursion, whatever the pattern. It looks at the time after
+//       65,536 characters of the pattern at most, over all texts.
+class PatternMatcher {
+ public:
+  PatternMatcher(std::string_view pattern, const Budget& budget)
+      : pattern_(pattern), budget_(budget) {}
+
+  // Errors: `stop`.
+  absl::StatusOr<bool> Matches(std::string_view text);
+
+ private:
+  const std::string_view pattern_;
+  const Budget& budget_;
+  size_t steps_ = 0;  // Characters of the pattern that were looked at since the last look at time.
+};
 
 // What a pattern without * takes in a text, from the left, each behind the one before.
 struct Matches {

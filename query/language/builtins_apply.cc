@@ -32,20 +32,22 @@ bool IsAssignment(const Term& f) {
   return builtin != nullptr && (*builtin)->name == ":";
 }
 
-// The items of an argument list.
-absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list) {
+// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
+absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items,
+                                               Budget& budget) {
   if (!list.is_vector() && !list.is_list()) {
     return TypeError("a {} where a list of arguments is expected", NameOf(list.type()));
   }
+  if (list.count() > max_items) return RankError("{} arguments", list.count());
+  TS_RETURN_IF_ERROR(budget.ChargeItems(list.count()));
   std::vector<Value> items;
   for (size_t i = 0; i < list.count(); ++i) items.push_back(ItemAt(list, i));
   return items;
 }
 
-absl::StatusOr<std::vector<Term>> ArgumentsOf(const Value& list) {
-  TS_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOfList(list));
+absl::StatusOr<std::vector<Term>> ArgumentsOf(const Value& list, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOfList(list, kMaxParameters, budget));
   if (items.empty()) return std::vector<Term>{Value()};  // f[]
-  if (items.size() > kMaxParameters) return RankError("{} arguments", items.size());
   return std::vector<Term>(std::make_move_iterator(items.begin()),
                            std::make_move_iterator(items.end()));
 }
@@ -93,14 +95,15 @@ Result Dot(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const bool function, IsFunctionTerm(args[0], context.budget));
   if (args.size() == 2) {
     if (!function && list.count() == 0) return std::move(args[0]);
-    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list));
+    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list, context.budget));
     return ApplyTerm(context, std::move(args[0]), arguments);
   }
   if (function && args.size() == 3) {
-    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list));
+    TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list, context.budget));
     return Trap(context, args[0], arguments, std::move(args[2]));
   }
-  TS_ASSIGN_OR_RETURN(const std::vector<Value> indices, ItemsOfList(list));
+  TS_ASSIGN_OR_RETURN(const std::vector<Value> indices,
+                      ItemsOfList(list, SIZE_MAX, context.budget));
   return AmendTerm(context, args[0], indices, args.subspan(2));
 }
 
@@ -144,14 +147,14 @@ Result ValueOfTerm(Context& context, Args args) {
   if (value.type() == Type::kChar) return ValueOfText(context, value.text());
   if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
   if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
-    TS_ASSIGN_OR_RETURN(std::vector<Value> items, ItemsOfList(value));
+    TS_ASSIGN_OR_RETURN(std::vector<Value> items,
+                        ItemsOfList(value, kMaxParameters + 1, context.budget));
     Term f = std::move(items[0]);
     if (std::get<Value>(f).type() == Type::kChar) {
       TS_ASSIGN_OR_RETURN(f, ValueOfText(context, std::get<Value>(f).text()));
     }
     items.erase(items.begin());
     if (items.empty()) items.emplace_back();
-    if (items.size() > kMaxParameters) return RankError("{} arguments", items.size());
     std::vector<Term> arguments(std::make_move_iterator(items.begin()),
                                 std::make_move_iterator(items.end()));
     return ApplyTerm(context, std::move(f), arguments);

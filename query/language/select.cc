@@ -118,8 +118,9 @@ absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition cond
     }
     TS_RETURN_IF_ERROR(MergeSymbols());
   } else {
-    TS_ASSIGN_OR_RETURN(std::optional<SymbolRows> of_symbols,
-                        FilterToSymbols(view_, column, rows_, condition, constant));
+    TS_ASSIGN_OR_RETURN(
+        std::optional<SymbolRows> of_symbols,
+        FilterToSymbols(view_, column, rows_, condition, constant, context_.budget));
     if (of_symbols.has_value()) {
       symbols_ = std::move(of_symbols);
       return true;
