@@ -545,6 +545,62 @@ TEST_F(ConnectionTest, DropsANewcomerThatSaysNothing) {
   ::close(socket);
 }
 
+// Goal: the deadline is that of the whole login. Method: one byte as soon as the loop turns, for
+// ever; each of them would begin a deadline anew if that were of a read.
+TEST_F(ConnectionTest, DropsANewcomerThatLogsInByteByByte) {
+  ServerOptions options;
+  options.handshake_timeout = 50ms;
+  Listen(options);
+  const int socket = RawSocket();
+  char byte = 0;
+  int sent = 0;
+  loop_.RunUntil(
+      [&] {
+        if (::recv(socket, &byte, 1, MSG_DONTWAIT) == 0) return true;
+        // Not so many that the greeting is too long.
+        if (sent < 100) sent += ::send(socket, "a", 1, MSG_NOSIGNAL) == 1 ? 1 : 0;
+        return false;
+      },
+      5s);
+  EXPECT_EQ(::recv(socket, &byte, 1, MSG_DONTWAIT), 0);
+  EXPECT_TRUE(echo_.opened.empty());
+  ::close(socket);
+}
+
+TEST_F(ConnectionTest, GivesALoginThreeSeconds) {
+  EXPECT_EQ(ServerOptions().handshake_timeout, 3s);
+  EXPECT_EQ(HttpOptions().head_timeout, 3s);
+}
+
+TEST_F(ConnectionTest, PendingLoginsKeepNobodyOut) {
+  ServerOptions options;
+  options.max_connections = 2;
+  options.max_pending_logins = 3;
+  options.handshake_timeout = 1h;
+  Listen(options);
+  std::vector<int> silent;
+  const auto is_closed = [](int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, 1, MSG_DONTWAIT) == 0;
+  };
+  for (int i = 0; i < 3; ++i) silent.push_back(RawSocket());
+  // Silent clients that take no place, though they are more than max_connections: this one logs in,
+  // and the oldest of them made room for it.
+  const int socket = RawSocket();
+  SendRaw(socket, Handshake(3));
+  Until([&] { return echo_.opened.size() == 1; });
+  Until([&] { return is_closed(silent[0]); });
+  EXPECT_FALSE(is_closed(silent[1]));
+  EXPECT_FALSE(is_closed(silent[2]));
+  // Who has logged in stays, however many come.
+  for (int i = 0; i < 10; ++i) silent.push_back(RawSocket());
+  Until([&] { return is_closed(silent[9]); });
+  EXPECT_FALSE(is_closed(silent[10]));
+  EXPECT_TRUE(echo_.closed.empty());
+  for (const int one : silent) ::close(one);
+  ::close(socket);
+}
+
 TEST_F(ConnectionTest, DropsANewcomerWhoseGreetingNeverEnds) {
   Listen();
   const int socket = RawSocket();

@@ -40,7 +40,8 @@ void HttpGateway::Take(HttpNewcomer newcomer) {
   // A std::function wants what can be copied.
   auto shared = std::make_shared<HttpNewcomer>(std::move(newcomer));
   impl_->sessions.loop.Post([impl = impl_.get(), shared] {
-    if (impl->sessions.count() < impl->sessions.options.max_sessions) {
+    if (impl->sessions.count() < impl->sessions.options.max_sessions ||
+        impl->sessions.AbortOldestNewcomer()) {
       return RunHttpSession(impl->sessions, std::move(*shared));
     }
     constexpr std::string_view kBusy =

@@ -30,11 +30,14 @@ struct HttpOptions {
   // What answers of one client may hold unread beside max_unsent_bytes.
   static constexpr size_t kFreeUnsentBytes = size_t{64} << 10;
 
-  size_t max_sessions = 256;                       // One more is closed at once.
+  // One more is closed at once, or takes the place of the oldest that has sent no request yet.
+  size_t max_sessions = 256;
   size_t max_request_bytes = size_t{1} << 20;      // Of a body or a frame; of a head, 64 KiB.
   size_t max_answer_bytes = size_t{64} << 20;      // Of an answer as the process gives it.
   size_t max_unsent_bytes = size_t{512} << 20;     // Of all answers that wait for slow readers.
-  std::chrono::milliseconds idle_timeout{60'000};  // Between two requests, or of a slow one.
+  std::chrono::milliseconds idle_timeout{60'000};  // Between two requests, or of a slow body.
+  // From the first byte of a request, or from accepting the client, until its head is whole.
+  std::chrono::milliseconds head_timeout{3'000};
 };
 
 // A client of HTTP as the server accepted it.

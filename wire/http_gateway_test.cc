@@ -19,6 +19,7 @@ namespace tickstack::wire {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -183,6 +184,38 @@ TEST_F(HttpGatewayTest, SessionsAreBounded) {
     }
     third.Send(Get("/.txt?1"));
     EXPECT_THAT(third.Receive(), StartsWith("HTTP/1.1 503 "));
+  });
+}
+
+TEST_F(HttpGatewayTest, ASlowHeadIsClosed) {
+  ServerOptions options;
+  options.http_options.head_timeout = 50ms;
+  Listen(options);
+  Beside([&] {
+    RawClient first(server_->port());
+    first.Send("GET /.txt?1 HTTP/1.1\r\nHost: lo");
+    EXPECT_EQ(first.Receive(), "");
+    // And behind a request of the same client.
+    RawClient second(server_->port());
+    second.Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /.txt?2 HTTP/1.1\r\nHo");
+    EXPECT_THAT(second.Receive(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\"1\"\n")));
+  });
+}
+
+TEST_F(HttpGatewayTest, ClientsThatAskNothingKeepNobodyOut) {
+  ServerOptions options;
+  options.http_options.max_sessions = 2;
+  options.http_options.head_timeout = 1h;
+  Listen(options);
+  Beside([&] {
+    RawClient first(server_->port()), second(server_->port());
+    for (RawClient* client : {&first, &second}) client->Send("GET /.txt?1 HTTP/1.1\r\n");
+    for (int i = 0; i < 3; ++i) {
+      RawClient third(server_->port());
+      third.Send(Get("/.txt?1"));
+      EXPECT_THAT(third.Receive(), StartsWith("HTTP/1.1 200 "));
+    }
+    EXPECT_EQ(first.Receive(), "");
   });
 }
 

@@ -48,14 +48,9 @@ class HttpSession final : public HttpClientSession {
   }
   ~HttpSession() override { sessions_.unsent_bytes -= unsent_bytes_; }
 
-  void Read() {
-    parser_.emplace();
-    parser_->header_limit(kHeadBytesMax);
-    parser_->body_limit(sessions_.options.max_request_bytes);
-    stream_.expires_after(sessions_.options.idle_timeout);
-    http::async_read(
-        stream_, buffer_, *parser_,
-        [self = Self()](const beast::error_code& error, size_t) { self->OnRead(error); });
+  void ReadFirst() {
+    sessions_.AddNewcomer(this);
+    ReadHead();
   }
 
   void Abort() override {
@@ -68,6 +63,37 @@ class HttpSession final : public HttpClientSession {
   void OnClosed(Connection&, const absl::Status&) override { inside_ = nullptr; }
 
  private:
+  // The next request, whenever it begins.
+  void Read() {
+    if (buffer_.size() > 0) return ReadHead();
+    stream_.expires_after(sessions_.options.idle_timeout);
+    stream_.async_read_some(buffer_.prepare(kHeadBytesMax),
+                            [self = Self()](const beast::error_code& error, size_t bytes) {
+                              if (error) return;  // And with the last reference the socket closes.
+                              self->buffer_.commit(bytes);
+                              self->ReadHead();
+                            });
+  }
+
+  void ReadHead() {
+    parser_.emplace();
+    parser_->header_limit(kHeadBytesMax);
+    parser_->body_limit(sessions_.options.max_request_bytes);
+    stream_.expires_after(sessions_.options.head_timeout);
+    http::async_read_header(stream_, buffer_, *parser_,
+                            [self = Self()](const beast::error_code& error, size_t) {
+                              self->sessions_.RemoveNewcomer(self.get());
+                              error ? self->OnRead(error) : self->ReadBody();
+                            });
+  }
+
+  void ReadBody() {
+    stream_.expires_after(sessions_.options.idle_timeout);
+    http::async_read(
+        stream_, buffer_, *parser_,
+        [self = Self()](const beast::error_code& error, size_t) { self->OnRead(error); });
+  }
+
   std::shared_ptr<HttpSession> Self() {
     return std::static_pointer_cast<HttpSession>(shared_from_this());
   }
@@ -313,7 +339,7 @@ class HttpSession final : public HttpClientSession {
 }  // namespace
 
 void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer) {
-  std::make_shared<HttpSession>(sessions, std::move(newcomer))->Read();
+  std::make_shared<HttpSession>(sessions, std::move(newcomer))->ReadFirst();
 }
 
 }  // namespace tickstack::wire

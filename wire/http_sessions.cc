@@ -26,6 +26,7 @@ HttpClientSession::HttpClientSession(HttpSessions& sessions) : sessions_(session
 HttpClientSession::~HttpClientSession() {
   LeaveInside();
   sessions_.live_.erase(this);
+  sessions_.RemoveNewcomer(this);
 }
 
 void HttpClientSession::LeaveInside() {
@@ -82,6 +83,14 @@ void HttpSessions::Open(const Credentials& credentials, const std::string& peer,
                       asio::async_read(handshake->socket, asio::buffer(handshake->capability),
                                        on_read);
                     });
+}
+
+bool HttpSessions::AbortOldestNewcomer() {
+  if (newcomers_.empty()) return false;
+  const std::shared_ptr<HttpClientSession> oldest = newcomers_.front()->shared_from_this();
+  RemoveNewcomer(oldest.get());
+  oldest->Abort();
+  return true;
 }
 
 void HttpSessions::Close() {

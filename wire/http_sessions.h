@@ -80,6 +80,11 @@ class HttpSessions {
 
   size_t count() const { return live_.size(); }
 
+  // Clients whose first request's head is not whole, oldest first.
+  void AddNewcomer(HttpClientSession* session) { newcomers_.push_back(session); }
+  void RemoveNewcomer(HttpClientSession* session) { std::erase(newcomers_, session); }
+  bool AbortOldestNewcomer();  // False: there is none.
+
   EventLoop loop;
   const HttpOptions options;
   std::string own_name;     // Of this machine.
@@ -90,6 +95,7 @@ class HttpSessions {
   struct Handshake;
   const HttpGateway::ConnectInside connect_;
   std::unordered_set<HttpClientSession*> live_;
+  std::vector<HttpClientSession*> newcomers_;
   std::vector<std::weak_ptr<Handshake>> handshakes_;
   bool closing_ = false;
 };

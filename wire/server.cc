@@ -18,7 +18,10 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <optional>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 
 #include "base/logging.h"
 #include "base/status.h"
@@ -43,6 +46,8 @@ struct Newcomer {
   size_t filled = 0;
   std::string peer;
   bool local = false;
+  // Its place in Impl::pending; nullopt: it is not among them.
+  std::optional<std::list<std::shared_ptr<Newcomer>>::iterator> place;
 };
 
 // Removes a socket file that a process left when it died: nobody listens on it. Leaves alone what
@@ -77,6 +82,9 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   void ReadHandshake(const std::shared_ptr<Newcomer>& newcomer);
   void Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul);
   void Turn(const std::shared_ptr<Newcomer>& newcomer);
+  bool IsFull(std::string_view peer) const;
+  void AddPending(const std::shared_ptr<Newcomer>& newcomer);
+  void RemovePending(Newcomer& newcomer);
 
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
     if (message.kind != MessageKind::kResponse) handler->OnMessage(connection, message);
@@ -97,7 +105,7 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   ServerHandler* handler;
   std::list<Listener> listeners;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
-  size_t newcomers = 0;
+  std::list<std::shared_ptr<Newcomer>> pending;  // Clients that log in, oldest first.
   uint16_t port = 0;
   std::unique_ptr<HttpGateway> gateway;  // From the first HTTP client on.
 };
@@ -150,15 +158,8 @@ void Server::Impl::Accept(Listener& listener) {
 }
 
 void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> known) {
-  const PeerName peer = known ? *std::move(known) : PeerNameOf(socket.native_handle());
-  if (connections.size() + newcomers >= options.max_connections) {
-    static LogLimit limit;
-    if (const std::optional<uint64_t> withheld = limit.Pass()) {
-      LogWarn("connection refused host={} connections={} newcomers={} bound={} withheld={}",
-              peer.text, connections.size(), newcomers, options.max_connections, *withheld);
-    }
-    return;  // Closed by going out of scope.
-  }
+  const PeerName peer = known ? *known : PeerNameOf(socket.native_handle());
+  if (IsFull(peer.text)) return;  // Closed by going out of scope.
   auto newcomer = std::make_shared<Newcomer>(loop.context());
   newcomer->socket = std::move(socket);
   newcomer->peer = peer.text;
@@ -166,7 +167,8 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   const int on = 1;
   ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   KeepAlive(newcomer->socket.native_handle());
-  ++newcomers;
+  // A session of HTTP was bounded when it began, and its credentials follow at once.
+  if (!known.has_value()) AddPending(newcomer);
   newcomer->timer.expires_after(options.handshake_timeout);
   newcomer->timer.async_wait([newcomer](const boost::system::error_code& error) {
     boost::system::error_code ignored;
@@ -175,8 +177,36 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   ReadHandshake(newcomer);
 }
 
+// Whether no more client may log in; says so in the log.
+bool Server::Impl::IsFull(std::string_view peer) const {
+  if (connections.size() < options.max_connections) return false;
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("connection refused host={} connections={} bound={} withheld={}", peer,
+            connections.size(), options.max_connections, *withheld);
+  }
+  return true;
+}
+
+void Server::Impl::AddPending(const std::shared_ptr<Newcomer>& newcomer) {
+  if (pending.size() >= options.max_pending_logins) {
+    const std::shared_ptr<Newcomer> oldest = pending.front();
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogWarn("login closed, it is the oldest of too many host={} bound={} withheld={}",
+              oldest->peer, options.max_pending_logins, *withheld);
+    }
+    Turn(oldest);
+  }
+  newcomer->place = pending.insert(pending.end(), newcomer);
+}
+
+void Server::Impl::RemovePending(Newcomer& newcomer) {
+  if (newcomer.place.has_value()) pending.erase(*std::exchange(newcomer.place, std::nullopt));
+}
+
 void Server::Impl::Turn(const std::shared_ptr<Newcomer>& newcomer) {
-  --newcomers;
+  RemovePending(*newcomer);
   boost::system::error_code ignored;
   newcomer->timer.cancel();
   newcomer->socket.close(ignored);
@@ -204,7 +234,7 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
 }
 
 void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
-  --newcomers;
+  RemovePending(*newcomer);
   newcomer->timer.cancel();
   boost::system::error_code error;
   HttpNewcomer client;
@@ -233,6 +263,7 @@ void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
 }
 
 void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) {
+  if (IsFull(newcomer->peer)) return Turn(newcomer);
   const Credentials credentials = ParseCredentials({newcomer->text.data(), nul});
   if (options.authenticate && !options.authenticate(credentials.user, credentials.password))
     return Turn(newcomer);
@@ -240,7 +271,7 @@ void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) 
   // Alone and at once: some clients insist that the first bytes they read are this one byte.
   if (::send(newcomer->socket.native_handle(), &capability, 1, MSG_NOSIGNAL) != 1)
     return Turn(newcomer);
-  --newcomers;
+  RemovePending(*newcomer);
   newcomer->timer.cancel();
   boost::system::error_code error;
   const int descriptor = newcomer->socket.release(error);

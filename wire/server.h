@@ -23,8 +23,12 @@ class ServerHandler : public ConnectionHandler {
 
 struct ServerOptions {
   ConnectionOptions connection;
-  size_t max_connections = 1024;
-  std::chrono::milliseconds handshake_timeout{10'000};
+  size_t max_connections = 1024;  // Of clients that have logged in.
+  // From accepting a client until its login is whole, however many reads that takes.
+  std::chrono::milliseconds handshake_timeout{3'000};
+  // Clients whose login is not whole. They take no place of max_connections; when one more comes,
+  // the oldest of them is closed, so that silent ones keep nobody out.
+  size_t max_pending_logins = 256;
   // Decides who may come in; everyone if empty.
   std::function<bool(std::string_view user, std::string_view password)> authenticate;
   // Clients that begin with an HTTP request get pages and WebSockets on the same port.
