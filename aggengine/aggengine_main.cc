@@ -6,6 +6,7 @@
 #include "aggengine/aggengine_service.h"
 #include "aggengine/engine.h"
 #include "base/heap.h"
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -69,6 +70,7 @@ int RunAggEngine(const AggEngineMainOptions& options) {
   KeepFreedMemory();
   TouchHeap(kHeapBytes);
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("aggengine ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;

@@ -79,6 +79,18 @@ void BlockCache::Give(Block block) noexcept {
   }
 }
 
+// Without the mutex: the system takes its time with the pages. blocks_ keeps its room.
+void BlockCache::Clear() {
+  std::vector<Block> blocks;
+  {
+    const std::lock_guard lock(mutex_);
+    blocks.assign(blocks_.begin(), blocks_.end());
+    blocks_.clear();
+    bytes_ = 0;
+  }
+  std::ranges::for_each(blocks, Free);
+}
+
 size_t BlockCache::bytes() const {
   const std::lock_guard lock(mutex_);
   return bytes_;

@@ -41,6 +41,7 @@ class BlockCache {
   // kSmallestBytes is freed.
   void Give(Block block) noexcept;
 
+  void Clear();          // Frees all that is kept.
   size_t bytes() const;  // Kept now.
 
  private:

@@ -4,13 +4,23 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 
 #include "base/block_cache.h"
+#include "base/kept_blocks.h"
 
-namespace tickstack::internal {
+namespace tickstack {
+namespace internal {
 namespace {
+
+// A counter only: nothing is ordered by it.
+std::atomic<uint64_t> heavy_blocks{0};
+
+void CountBlock(size_t bytes) {
+  if (bytes >= kHeavyBlockBytes) heavy_blocks.fetch_add(1, std::memory_order_relaxed);
+}
 
 // What stands before the bytes of a large block.
 struct BlockHeader {
@@ -76,6 +86,7 @@ ScratchScope::~ScratchScope() { current_memory = outer_; }
 
 std::byte* AllocateLargeBlock(size_t bytes) {
   const size_t allocated = WithHeader(bytes);
+  CountBlock(allocated);
   if (current_memory == nullptr) {
     return AllocateFromMalloc(allocated);
   }
@@ -97,6 +108,7 @@ std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_byte
   if (large && new_bytes >= kLargeBlockBytes && current_memory == nullptr &&
       HeaderOf(block).owner == nullptr) {
     const size_t allocated = WithHeader(new_bytes);
+    CountBlock(allocated);
     if (allocated <= HeaderOf(block).bytes) return block;
     void* const moved = std::realloc(block - kBlockHeaderBytes, allocated);
     return Begin(WithHugePages(moved, allocated), nullptr, allocated);
@@ -107,4 +119,12 @@ std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_byte
   return moved;
 }
 
-}  // namespace tickstack::internal
+}  // namespace internal
+
+uint64_t HeavyBlocks() { return internal::heavy_blocks.load(std::memory_order_relaxed); }
+
+size_t KeptBlockBytes() { return internal::Kept().bytes(); }
+
+void FreeKeptBlocks() { internal::Kept().Clear(); }
+
+}  // namespace tickstack

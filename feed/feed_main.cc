@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/heap.h"
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -72,6 +73,7 @@ absl::Status Run(FeedOptions options) {
 int RunFeed(const FeedOptions& options) {
   KeepFreedMemory();
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("feed ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "base/file.h"
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -47,6 +48,7 @@ absl::Status Run(HdbMainOptions options) {
 
 int RunHdb(const HdbMainOptions& options) {
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("hdb ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;

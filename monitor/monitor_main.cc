@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -217,6 +218,7 @@ absl::Status Run(MonitorOptions options) {
 
 int RunMonitor(const MonitorOptions& options) {
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("monitor ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;

@@ -10,6 +10,7 @@
 
 #include "base/crc32c.h"
 #include "base/heap.h"
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -227,6 +228,7 @@ int RunRdb(const RdbMainOptions& options) {
   KeepFreedMemory();
   TouchHeap(kHeapBytes);
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("rdb ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;

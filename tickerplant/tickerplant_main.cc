@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/heap.h"
+#include "base/heap_trimmer.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/thread_priority.h"
@@ -107,6 +108,7 @@ int RunTickerplant(const TickerplantMainOptions& options) {
   KeepFreedMemory();
   TouchHeap(kHeapBytes);
   InitLogging(options.name);
+  const HeapTrimmer trimmer;
   const absl::Status status = Run(options);
   if (!status.ok()) LogError("tickerplant ends error=\"{}\"", Message(status));
   return status.ok() ? 0 : 1;
