@@ -190,7 +190,8 @@ absl::StatusOr<RowsByTable> StackRun::RowsInLog() const {
   RowsByTable rows;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/data/tplog", error)) {
-    if (entry.path().extension() == ".idx") continue;
+    // Beside each log are its index and its state.
+    if (entry.path().extension() == ".idx" || entry.path().extension() == ".state") continue;
     TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(entry.path()));
     if (report.problem_count > 0) {
       return DataLoss("{}: {}", entry.path().string(), report.problems.front().text);

@@ -150,10 +150,12 @@ class PersistentTest(stack.StackTest):
         stack.wait_until(is_at_rest, 60, "a commit of what was refused")
         # A restart tries again from the log, and says again what does not fit.
         running.kill("rdb")
-        stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["live"] == 1, 120, "live")
+        stack.wait_until(lambda: running.count("quote") > 100_000
+                         and running.ask("rdb", ".rdb.stats[]")["incomplete"] == 1, 120, "a full tier again")
         stats = running.ask("rdb", ".rdb.stats[]")
-        self.assertEqual(0, stats["rows_reopened"])
+        self.assertEqual((0, 0), (stats["rows_reopened"], stats["live"]))
         self.assertGreater(stats["rows_refused"], 0)
+        self.assertIn("quote", running.ask("rdb", ".rdb.stale[]"))
         self.assertGreater(running.count("quote"), 100_000)
         self.assertEqual(0, running.stop(), running.log_text())
         running = self.start_stack(self.config(folder, 1, size="256MiB"), "--date", "2013.10.07", name="full")
