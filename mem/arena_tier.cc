@@ -48,10 +48,16 @@ bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
 
 constexpr int kToucherNice = 5;
 // What the toucher maps ahead of the page in its hands: more than a mapping step.
-constexpr size_t kReadyPages = 64;
+constexpr size_t kReadyBytes = 64 * Tier::kHugePageBytes;
 
-size_t PagesOf(size_t bytes) {
-  return bytes / Tier::kHugePageBytes + (bytes % Tier::kHugePageBytes != 0 ? 1 : 0);
+size_t PagesOf(size_t bytes, size_t page_bytes) {
+  return bytes / page_bytes + (bytes % page_bytes != 0 ? 1 : 0);
+}
+
+// A persistent tier's file has a word for each huge page.
+size_t PageBytesOf(const TierOptions& options, const Arena& arena) {
+  if (options.kind == TierKind::kPersistent) return PageAllocator::kPageBytes;
+  return PageAllocator::PageBytesFor(arena.pages() * Tier::kHugePageBytes);
 }
 
 }  // namespace
@@ -59,14 +65,20 @@ size_t PagesOf(size_t bytes) {
 ArenaTier::ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena,
                      std::unique_ptr<Medium> medium)
     : options_(options),
-      ahead_pages_(PagesOf(options.touch_ahead_bytes)),
-      first_pages_(PagesOf(std::min(options.touch_first_bytes, options.capacity_bytes))),
       arena_(std::move(arena)),
       simulated_(std::move(medium)),
-      allocator_(arena_->pages()) {
+      page_bytes_(PageBytesOf(options_, *arena_)),
+      ahead_pages_(PagesOf(options.touch_ahead_bytes, page_bytes_)),
+      first_pages_(
+          PagesOf(std::min(options.touch_first_bytes, options.capacity_bytes), page_bytes_)),
+      allocator_(arena_->pages() * (kHugePageBytes / page_bytes_), page_bytes_) {
   medium_ = simulated_.get();
+  const size_t per_huge_page = kHugePageBytes / page_bytes_;
   for (const Arena::Region& region : arena_->regions()) {
-    if (region.first_page > 0) allocator_.Bar(region.first_page - 1);
+    if (region.first_page == 0) continue;
+    for (size_t i = 1; i <= per_huge_page; ++i) {
+      allocator_.Bar(region.first_page * per_huge_page - i);
+    }
   }
 }
 
@@ -145,10 +157,10 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     // Thousands of small blocks a second must not each wake a thread that has nothing to do.
     wakes = !touching_ && WantsPages();
     // The first block of a page touches all of it, under the lock: the others count on it.
-    if (!touched && rounded < Tier::kHugePageBytes) {
+    if (!touched && rounded < page_bytes_) {
       touched = true;
-      const absl::Status done = arena_->Touch(
-          arena_->At(offset / Tier::kHugePageBytes * Tier::kHugePageBytes), Tier::kHugePageBytes);
+      const absl::Status done =
+          arena_->Touch(arena_->At(offset / page_bytes_ * page_bytes_), page_bytes_);
       if (!done.ok()) {
         GiveBack(offset, rounded);
         return Refuse(bytes, Message(done));
@@ -200,7 +212,7 @@ size_t ArenaTier::ResidentBytes() const {
   size_t touched = 0;
   {
     const std::lock_guard lock(mutex_);
-    touched = allocator_.touched_pages() * Tier::kHugePageBytes;
+    touched = allocator_.touched_pages() * page_bytes_;
   }
   return arena_->ResidentBytes(touched);
 }
@@ -218,12 +230,14 @@ void ArenaTier::TouchAhead() {
       exhausted_ = true;  // All pages are touched.
       continue;
     }
-    absl::Status done = arena_->Ready(std::min(*page + 1 + kReadyPages, arena_->pages()));
+    const size_t offset = *page * page_bytes_;
+    absl::Status done = arena_->Ready(
+        std::min((offset + page_bytes_ + kReadyBytes) / kHugePageBytes, arena_->pages()));
     if (done.ok()) {
-      std::byte* const memory = arena_->At(*page * Tier::kHugePageBytes);
+      std::byte* const memory = arena_->At(offset);
       touching_ = true;
       lock.unlock();
-      done = arena_->Touch(memory, Tier::kHugePageBytes);
+      done = arena_->Touch(memory, page_bytes_);
       lock.lock();
       touching_ = false;
     }
@@ -231,7 +245,7 @@ void ArenaTier::TouchAhead() {
     if (done.ok()) {
       allocator_.GiveTouched(*page);
     } else {
-      allocator_.Give(*page * Tier::kHugePageBytes, Tier::kHugePageBytes);
+      allocator_.Give(offset, page_bytes_);
       exhausted_ = true;
     }
     touched_.notify_all();
@@ -243,8 +257,7 @@ bool ArenaTier::WantsPages() const {
   if (exhausted_) return false;
   if (allocator_.touched_pages() < first_pages_) return true;
   const size_t ahead = allocator_.touched_free_pages();
-  return ahead < ahead_pages_ &&
-         ahead < (options_.capacity_bytes - used_bytes_) / Tier::kHugePageBytes;
+  return ahead < ahead_pages_ && ahead < (options_.capacity_bytes - used_bytes_) / page_bytes_;
 }
 
 }  // namespace tickstack::mem

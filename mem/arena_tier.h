@@ -35,9 +35,10 @@ class ArenaTier : public Tier {
   void StopTouching();
 
   const TierOptions options_;
-  const size_t ahead_pages_, first_pages_;
   const std::unique_ptr<Arena> arena_;
   const std::unique_ptr<Medium> simulated_;  // nullptr: the memory is what it is.
+  const size_t page_bytes_;                  // Of the allocator.
+  const size_t ahead_pages_, first_pages_;
 
   mutable std::mutex mutex_;  // Guards everything below.
   PageAllocator allocator_;

@@ -1,5 +1,6 @@
 #include "mem/page_allocator.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "base/check.h"
@@ -14,8 +15,11 @@ constexpr uint32_t kCountMask = (1 << 13) - 1;
 
 }  // namespace
 
-PageAllocator::PageAllocator(size_t pages)
-    : page_count_(pages), free_bits_((pages + 63) / 64), touched_bits_((pages + 63) / 64) {
+PageAllocator::PageAllocator(size_t pages, size_t page_bytes)
+    : page_count_(pages),
+      page_bytes_(page_bytes),
+      free_bits_((pages + 63) / 64),
+      touched_bits_((pages + 63) / 64) {
   for (size_t page = 0; page < pages; ++page) SetFree(page, true);
 }
 
@@ -46,7 +50,7 @@ void PageAllocator::SetTouched(size_t page) {
 void PageAllocator::Bar(size_t page) { SetFree(page, false); }
 
 std::optional<PageAllocator::Grant> PageAllocator::Take(size_t rounded) {
-  if (rounded >= kPageBytes) return TakePages(rounded / kPageBytes);
+  if (rounded >= page_bytes_) return TakePages(rounded / page_bytes_);
   return TakeBlock(ClassOf(rounded));
 }
 
@@ -62,6 +66,9 @@ std::optional<size_t> PageAllocator::FindRun(size_t pages) const {
     }
     return std::nullopt;
   }
+  // Runs begin at a multiple of their size, or of a huge page: of small pages only, since each of
+  // the others is a huge page.
+  const size_t align = std::min(pages, kPageBytes / page_bytes_);
   size_t run = 0;
   for (size_t page = 0; page < page_count_; ++page) {
     if (page % 64 == 0 && free_bits_[page / 64] == 0) {
@@ -69,7 +76,11 @@ std::optional<size_t> PageAllocator::FindRun(size_t pages) const {
       page += 63;
       continue;
     }
-    run = IsFree(page) ? run + 1 : 0;
+    if (!IsFree(page)) {
+      run = 0;
+    } else if (run > 0 || page % align == 0) {
+      ++run;
+    }
     if (run == pages) return page + 1 - pages;
   }
   return std::nullopt;
@@ -79,7 +90,7 @@ std::optional<PageAllocator::Grant> PageAllocator::TakePages(size_t pages) {
   if (pages > free_) return std::nullopt;
   const std::optional<size_t> first = FindRun(pages);
   if (!first) return std::nullopt;
-  Grant grant{*first * kPageBytes, true};
+  Grant grant{*first * page_bytes_, true};
   for (size_t page = *first; page < *first + pages; ++page) {
     grant.touched = grant.touched && IsTouched(page);
     SetFree(page, false);
@@ -96,7 +107,7 @@ std::optional<PageAllocator::Grant> PageAllocator::TakeBlock(size_t size_class) 
     const std::optional<Grant> page = TakePages(1);
     if (!page) return std::nullopt;
     touched = page->touched;
-    const size_t number = page->offset / kPageBytes;
+    const size_t number = page->offset / page_bytes_;
     cut_pages_[number].size_class = static_cast<uint8_t>(size_class);
     with_room.insert(number);
   }
@@ -112,13 +123,13 @@ std::optional<PageAllocator::Grant> PageAllocator::TakeBlock(size_t size_class) 
   ++page.live;
   if (page.freed.empty() && page.cut == BlocksOf(size_class)) with_room.erase(number);
   Changed(number);
-  return Grant{number * kPageBytes + block * (Tier::kSmallestBytes << size_class), touched};
+  return Grant{number * page_bytes_ + block * (Tier::kSmallestBytes << size_class), touched};
 }
 
 void PageAllocator::Give(size_t offset, size_t rounded) {
-  const size_t first = offset / kPageBytes;
-  if (rounded >= kPageBytes) {
-    for (size_t page = first; page < first + rounded / kPageBytes; ++page) {
+  const size_t first = offset / page_bytes_;
+  if (rounded >= page_bytes_) {
+    for (size_t page = first; page < first + rounded / page_bytes_; ++page) {
       SetFree(page, true);
       Changed(page);
     }
@@ -134,7 +145,7 @@ void PageAllocator::Give(size_t offset, size_t rounded) {
     SetFree(first, true);
     return;
   }
-  at->second.freed.push_back(static_cast<uint16_t>(offset % kPageBytes / rounded));
+  at->second.freed.push_back(static_cast<uint16_t>(offset % page_bytes_ / rounded));
   with_room_[size_class].insert(first);
 }
 
@@ -176,7 +187,7 @@ void PageAllocator::Release(size_t page) {
 size_t PageAllocator::UsedBytes(size_t page) const {
   if (IsFree(page)) return 0;
   const auto at = cut_pages_.find(page);
-  if (at == cut_pages_.end()) return kPageBytes;
+  if (at == cut_pages_.end()) return page_bytes_;
   return at->second.live * (Tier::kSmallestBytes << at->second.size_class);
 }
 

@@ -10,6 +10,9 @@
 // the free pages with its last block, so that tomorrow's index finds whatever sizes it wants.
 // Lowest pages first: what is warm is used again, and an arena that shrinks does so from its end.
 //
+// In a tier of tens of MiB, a 2 MiB page for each of 13 block sizes would be most of it: such a
+// tier has pages of 64 KiB, of which large blocks and chunks are runs, aligned to their size.
+//
 // Threads: one at a time; a tier calls it under its lock.
 
 #include <array>
@@ -27,8 +30,15 @@ namespace tickstack::mem {
 class PageAllocator {
  public:
   static constexpr size_t kPageBytes = Tier::kHugePageBytes;
+  static constexpr size_t kSmallPageBytes = size_t{64} << 10;
 
-  explicit PageAllocator(size_t pages);
+  // `page_bytes` is kPageBytes or kSmallPageBytes. Everything below counts pages of that size.
+  explicit PageAllocator(size_t pages, size_t page_bytes = kPageBytes);
+  // For an arena of so many bytes: a page is at most 1/64 of it, or is small.
+  static constexpr size_t PageBytesFor(size_t arena_bytes) {
+    return arena_bytes < 64 * kPageBytes ? kSmallPageBytes : kPageBytes;
+  }
+  size_t page_bytes() const { return page_bytes_; }
 
   struct Grant {
     size_t offset;  // Bytes from the arena's begin.
@@ -54,7 +64,7 @@ class PageAllocator {
   // A page's state as one word, for a tier that outlives its process:
   //   0 free, 1 whole (part of a chunk), or
   //   bits 0-1 = 2, 2-5 size class, 6-18 live blocks - 1, 19-31 blocks that were cut - 1
-  // A barred page is free to a reader of words.
+  // A barred page is free to a reader of words. Words are of pages of kPageBytes.
   uint32_t Word(size_t page) const;
   // Takes a free page as the word says. Blocks that were cut and are not live stay unused until the
   // page's last live one is given back. False: no word of ours.
@@ -78,8 +88,8 @@ class PageAllocator {
   };
 
   static size_t ClassOf(size_t rounded);
-  static size_t BlocksOf(size_t size_class) {
-    return kPageBytes / (Tier::kSmallestBytes << size_class);
+  size_t BlocksOf(size_t size_class) const {
+    return page_bytes_ / (Tier::kSmallestBytes << size_class);
   }
   std::optional<Grant> TakePages(size_t pages);
   std::optional<size_t> FindRun(size_t pages) const;
@@ -93,6 +103,7 @@ class PageAllocator {
   void SetTouched(size_t page);
 
   const size_t page_count_;
+  const size_t page_bytes_;
   std::vector<uint64_t> free_bits_;
   std::vector<uint64_t> touched_bits_;
   size_t free_ = 0;

@@ -53,6 +53,32 @@ TEST(PageAllocator, HandsPagesToTheTouchingThread) {
   EXPECT_FALSE(allocator.TakeUntouched().has_value());
 }
 
+// Goal: small pages serve every size, aligned, and a small arena is not used up by one page for
+// each of the 13 block sizes. Method: one block of each size, and then as many MiB as are free.
+TEST(PageAllocator, SharesASmallArenaInSmallPages) {
+  constexpr size_t kArenaBytes = 16 * kMiB, kPage = PageAllocator::kSmallPageBytes;
+  EXPECT_EQ(PageAllocator::PageBytesFor(kArenaBytes), kPage);
+  EXPECT_EQ(PageAllocator::PageBytesFor(size_t{1} << 30), PageAllocator::kPageBytes);
+  PageAllocator allocator(kArenaBytes / kPage, kPage);
+  std::map<size_t, size_t> blocks;
+  for (size_t bytes = Tier::kSmallestBytes; bytes <= 2 * kMiB; bytes *= 2) {
+    const auto grant = allocator.Take(bytes);
+    ASSERT_TRUE(grant.has_value());
+    EXPECT_EQ(grant->offset % bytes, 0u);
+    blocks[grant->offset] = bytes;
+  }
+  size_t more = 0;
+  for (; const auto grant = allocator.Take(kMiB); ++more) blocks[grant->offset] = kMiB;
+  EXPECT_GE(more, 11u);
+  size_t end = 0;
+  for (const auto& [offset, bytes] : blocks) {
+    EXPECT_GE(offset, end);
+    end = offset + bytes;
+    allocator.Give(offset, bytes);
+  }
+  EXPECT_EQ(allocator.free_pages(), allocator.pages());
+}
+
 // Goal: an allocator that is made again from its words grants what the first one had free, and
 // nothing else. Method: random takes and gives of all sizes, words copied page by page as the
 // change list names them, then everything that lives is compared.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <deque>
+#include <map>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -57,6 +58,48 @@ absl::Status CheckPlacement(const Schema& schema, const TablePlacement& placemen
         schema.table);
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckTable(const Schema& schema, const TablePlacement& placement,
+                        const TableOptions& options) {
+  if (schema.columns.empty()) return InvalidArgument("table {}: no columns", schema.table);
+  if (!std::has_single_bit(options.rows_per_chunk) || options.rows_per_chunk < 64) {
+    return InvalidArgument("table {}: {} rows per chunk, expected a power of two from 64 on",
+                           schema.table, options.rows_per_chunk);
+  }
+  if (!std::has_single_bit(options.rows_per_block) || options.rows_per_block < 64 ||
+      options.rows_per_block > 1024) {
+    return InvalidArgument("table {}: {} rows per block, expected a power of two from 64 to 1,024",
+                           schema.table, options.rows_per_block);
+  }
+  TS_CHECK(placement.columns != nullptr);
+  TS_CHECK(options.rows_max < UINT32_MAX);
+  TS_RETURN_IF_ERROR(CheckKeyedSchema(schema));
+  return CheckPlacement(schema, placement, options);
+}
+
+// Of an element, as columns keep it: of a nested one where it is and how long.
+size_t BytesOf(Type type) {
+  if (type == Type::kList) return 16;
+  return type == Type::kSymbol ? sizeof(SymbolId) : WidthOf(type);
+}
+
+// Chunks of a small tier are small, so that the last ones, which are partly empty, and one that is
+// refused are a small part of it: a full chunk of all columns that are in a tier is at most 1/32 of
+// its capacity. Tiers from 32 full chunks on (400 MB for the default quotes) have chunks as asked.
+size_t RowsPerChunk(const Schema& schema, const TablePlacement& placement,
+                    const TableOptions& options) {
+  constexpr size_t kRowsMin = 1024, kChunksMin = 32;
+  std::map<mem::Tier*, size_t> row_bytes;
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    row_bytes[placement.OfColumn(i)] += BytesOf(schema.columns[i].type);
+  }
+  size_t rows = options.rows_per_chunk;
+  for (const auto& [tier, bytes] : row_bytes) {
+    const size_t fitting = tier->Stats().capacity_bytes / kChunksMin / bytes;
+    rows = std::min(rows, std::bit_floor(std::max(fitting, kRowsMin)));
+  }
+  return rows;
 }
 
 }  // namespace
@@ -224,22 +267,12 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
 absl::StatusOr<std::shared_ptr<Table>> Table::Create(Schema schema, SymbolTable* symbols,
                                                      const TablePlacement& placement,
                                                      const TableOptions& options) {
-  if (schema.columns.empty()) return InvalidArgument("table {}: no columns", schema.table);
-  if (!std::has_single_bit(options.rows_per_chunk) || options.rows_per_chunk < 64) {
-    return InvalidArgument("table {}: {} rows per chunk, expected a power of two from 64 on",
-                           schema.table, options.rows_per_chunk);
-  }
-  if (!std::has_single_bit(options.rows_per_block) || options.rows_per_block < 64 ||
-      options.rows_per_block > 1024) {
-    return InvalidArgument("table {}: {} rows per block, expected a power of two from 64 to 1,024",
-                           schema.table, options.rows_per_block);
-  }
-  TS_CHECK(symbols != nullptr && placement.columns != nullptr);
-  TS_CHECK(options.rows_max < UINT32_MAX);
-  TS_RETURN_IF_ERROR(CheckKeyedSchema(schema));
-  TS_RETURN_IF_ERROR(CheckPlacement(schema, placement, options));
-  auto impl = std::make_unique<Impl>(std::move(schema), symbols, placement, options);
-  return std::shared_ptr<Table>(new Table(std::move(impl)));
+  TS_CHECK(symbols != nullptr);
+  TS_RETURN_IF_ERROR(CheckTable(schema, placement, options));
+  TableOptions adapted = options;
+  adapted.rows_per_chunk = RowsPerChunk(schema, placement, options);
+  return std::shared_ptr<Table>(
+      new Table(std::make_unique<Impl>(std::move(schema), symbols, placement, adapted)));
 }
 
 void Table::Impl::Save(ByteBuffer& root, bool whole_index) {
@@ -291,13 +324,15 @@ absl::StatusOr<std::shared_ptr<Table>> Table::Load(RecordReader& root, SymbolTab
   TableOptions loaded = options;
   loaded.rows_per_chunk = rows_per_chunk;
   loaded.index = index != 0;
-  absl::StatusOr<std::shared_ptr<Table>> table =
-      Create(*std::move(schema), symbols, {tier, {}, nullptr}, loaded);
-  if (!table.ok()) return DataLoss("{}", Message(table.status()));
+  const TablePlacement placement{tier, {}, nullptr};
+  const absl::Status sound = CheckTable(*schema, placement, loaded);
+  if (!sound.ok()) return DataLoss("{}", Message(sound));
+  const std::shared_ptr<Table> table(
+      new Table(std::make_unique<Impl>(*std::move(schema), symbols, placement, loaded)));
   if (rows > options.rows_max) {
     return DataLoss("{}: {} rows, expected {} at most", place, rows, options.rows_max);
   }
-  TS_RETURN_IF_ERROR(Annotate((*table)->impl_->LoadRows(root, rows), place));
+  TS_RETURN_IF_ERROR(Annotate(table->impl_->LoadRows(root, rows), place));
   return table;
 }
 

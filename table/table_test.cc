@@ -530,5 +530,59 @@ TEST(Table, ReadersSeeWholeBatchesWhileTheWriterAppends) {
   EXPECT_EQ(wrong, 0);
 }
 
+// Fills a tier with the default tables, ten quotes to a trade, and returns its figures at the first
+// refusal.
+mem::TierStats FigureAtFirstRefusal(const mem::TierOptions& options) {
+  const std::unique_ptr<mem::Tier> tier = *mem::OpenTier(options);
+  SymbolTable symbols;
+  std::vector<std::shared_ptr<Table>> tables;
+  for (const Schema& schema : DefaultSchemas()) {
+    tables.push_back(*Table::Create(schema, &symbols, TablePlacement{tier.get(), {}, nullptr}));
+  }
+  constexpr size_t kRows = 100;
+  const auto rows_of = [&](const Schema& schema, size_t rows, size_t first) {
+    Batch batch(rows);
+    for (const ColumnSpec& column : schema.columns) {
+      if (column.type == Type::kSymbol) {
+        std::vector<std::string> names;
+        for (size_t i = 0; i < rows; ++i) names.push_back(fmt::format("S{}", (first + i) % 100));
+        batch.AddSymbols(names);
+      } else {
+        batch.AddBytes(column.type, std::string(rows * WidthOf(column.type), 0));
+      }
+    }
+    return batch;
+  };
+  for (size_t at = 0;; at += kRows) {
+    for (const std::shared_ptr<Table>& table : tables) {
+      const size_t rows = table->schema().table == "quote" ? kRows : kRows / 10;
+      const absl::Status status = table->Append(rows_of(table->schema(), rows, at).view());
+      if (status.ok()) continue;
+      EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
+      tables.clear();  // Before the tier; what was used is in the high-water mark.
+      return tier->Stats();
+    }
+  }
+}
+
+TEST(Table, UsesMostOfASmallTierBeforeItIsRefused) {
+  for (const size_t capacity : {16 * kMiB, 32 * kMiB, 48 * kMiB, 128 * kMiB}) {
+    for (const bool is_file : {false, true}) {
+      SCOPED_TRACE(fmt::format("{} bytes, file {}", capacity, is_file));
+      mem::TierOptions options;
+      options.capacity_bytes = capacity;
+      if (is_file) options.kind = mem::TierKind::kFilesystem;
+      if (is_file) options.path = "/dev/shm";
+      const mem::TierStats stats = FigureAtFirstRefusal(options);
+      EXPECT_GE(stats.high_water_bytes, stats.capacity_bytes / 10 * 8);
+    }
+  }
+}
+
+TEST(Table, HasFullChunksInALargeTier) {
+  Fixture f("time p, sym s, price f", {}, 32 * 20 * (size_t{1} << 18));
+  EXPECT_EQ(f.table->TakeSnapshot().layout().Rows(40), size_t{1} << 18);
+}
+
 }  // namespace
 }  // namespace tickstack
