@@ -17,14 +17,25 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-void PrintJson(const std::string& directory, const DatabaseCheck& check) {
-  Json findings = Json::array();
-  for (const Finding& finding : check.findings) {
+Json JsonOf(const std::vector<Finding>& findings) {
+  Json json = Json::array();
+  for (const Finding& finding : findings) {
     Json one = {{"file", finding.path}};
     if (finding.byte) one["byte"] = *finding.byte;
     one["what"] = finding.what;
-    findings.push_back(std::move(one));
+    json.push_back(std::move(one));
   }
+  return json;
+}
+
+void PrintLines(const std::vector<Finding>& findings, std::string_view before) {
+  for (const Finding& finding : findings) {
+    fmt::print("{}{}: {}{}\n", before, Printable(finding.path),
+               finding.byte ? fmt::format("byte {}: ", *finding.byte) : "", finding.what);
+  }
+}
+
+void PrintJson(const std::string& directory, const DatabaseCheck& check) {
   const Json json = {
       {"database", directory},
       {"partitions", check.partitions},
@@ -33,18 +44,17 @@ void PrintJson(const std::string& directory, const DatabaseCheck& check) {
       {"rows", check.rows},
       {"bytes", check.disk_bytes},
       {"sound", check.is_sound()},
-      {"findings", std::move(findings)},
+      {"findings", JsonOf(check.findings)},
       {"findings_left_off", check.findings_left_off},
+      {"warnings", JsonOf(check.warnings)},
   };
   // Names of files may be any bytes; what is not UTF-8 becomes U+FFFD.
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
 void PrintText(const std::string& directory, const DatabaseCheck& check) {
-  for (const Finding& finding : check.findings) {
-    fmt::print("{}: {}{}\n", Printable(finding.path),
-               finding.byte ? fmt::format("byte {}: ", *finding.byte) : "", finding.what);
-  }
+  PrintLines(check.findings, "");
+  PrintLines(check.warnings, "warning: ");
   if (check.findings_left_off > 0) {
     fmt::print("and {} more of the same files\n", check.findings_left_off);
   }
@@ -65,7 +75,8 @@ int RunHdbCheck(const HdbCheckOptions& options) {
     return 1;
   }
   options.json ? PrintJson(options.directory, *check) : PrintText(options.directory, *check);
-  return check->is_sound() ? 0 : 1;
+  const bool passes = check->is_sound() && (!options.strict || check->warnings.empty());
+  return passes ? 0 : 1;
 }
 
 }  // namespace tickstack

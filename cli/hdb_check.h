@@ -10,8 +10,9 @@ namespace tickstack {
 
 struct HdbCheckOptions {
   std::string directory;
-  bool json = false;   // One object.
-  size_t threads = 0;  // 0: as many as there are cores.
+  bool json = false;    // One object.
+  bool strict = false;  // Warnings count as findings.
+  size_t threads = 0;   // 0: as many as there are cores.
 };
 
 // Findings and totals to stdout, errors to stderr. Returns the exit code: 0 sound, 1 there are

@@ -172,6 +172,7 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   CLI::App& check = *hdb->add_subcommand("check", "Read it all; say what is damaged and where");
   check.add_option("directory", options.check.directory, "The database")->required();
   check.add_flag("--json", options.check.json, "One object");
+  check.add_flag("--strict", options.check.strict, "Warnings are findings too");
   check.add_option("--threads", options.check.threads, "How many; as many as cores if not given")
       ->check(CLI::Range(1, 1024));
   check.callback([&] { action = [&] { return RunHdbCheck(options.check); }; });

@@ -383,7 +383,7 @@ std::optional<Finding> FindTimeGoingBack(const std::string& path,
           if (watch.Next(element)) return true;
           found = Finding{path, layout.data_offset + row * layout.width,
                           fmt::format("row {} is earlier than the row before of the same symbol, "
-                                      "so an as-of join over it would be wrong",
+                                      "and as-of joins expect ascending times",
                                       row)};
           return false;
         });

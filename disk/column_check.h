@@ -46,9 +46,9 @@ struct ColumnCheck {
 // Cost: one pass. Memory: a block, and 8 bytes a symbol; a nested compressed column is held whole.
 ColumnCheck CheckColumn(const std::string& path, std::shared_ptr<const SymbolDomains> domains);
 
-// Where a column of times goes back within a group of rows (those of a symbol), which an as-of join
-// over them would answer wrongly. `starts` are the groups' first rows, and the count of rows at the
-// end. nullopt: nowhere, or the column is none of times, or cannot be read.
+// Where a column of times goes back within a group of rows (those of a symbol). As-of joins, q's as
+// well, expect them to ascend there. `starts` are the groups' first rows, and the count of rows at
+// the end. nullopt: nowhere, or the column is none of times, or cannot be read.
 std::optional<Finding> FindTimeGoingBack(const std::string& path,
                                          const std::vector<uint64_t>& starts);
 

@@ -92,9 +92,24 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
     part.state.store(Part::kAbsent, std::memory_order_release);
     return nullptr;
   }
+  TS_RETURN_IF_ERROR(CheckNames(**table));
   part.table = *std::move(table);
   part.state.store(Part::kOpen, std::memory_order_release);
   return part.table.get();
+}
+
+// A column that the part's `.d` does not name is answered as nulls, since it is newer than the
+// part. One whose file is there is not: then the `.d` is damaged.
+absl::Status PartitionedTable::CheckNames(const SplayedTable& part) const {
+  for (const ColumnSpec& column : schema_.columns) {
+    if (part.Find(column.name) >= 0) continue;
+    const std::string path = part.directory() + "/" + column.name;
+    struct stat status{};
+    if (::lstat(path.c_str(), &status) != 0) continue;
+    return DataLoss("{}/.d: does not name column {}, whose file is there", part.directory(),
+                    column.name);
+  }
+  return absl::OkStatus();
 }
 
 // The newest partition whose `.d` can be read names the columns; the newest one whose column can be

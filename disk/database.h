@@ -49,13 +49,15 @@ class PartitionedTable {
   const std::string& name() const { return schema_.table; }
 
   // Its part in partition number `partition` of Database::partitions(), opened on the first call;
-  // nullptr if that partition has no such table. Lives as long as this. Columns are by the part's
+  // nullptr if that partition has no such table; kDataLoss if its `.d` leaves out a column of the
+  // schema whose file is there. Lives as long as this. Columns are by the part's
   // own `.d`, which may have fewer or others than the schema.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
 
  private:
   friend class Database;
   void ReadSchema();
+  absl::Status CheckNames(const SplayedTable& part) const;
 
   const std::span<const Partition> partitions_;
   const std::shared_ptr<const SymbolDomains> domains_;

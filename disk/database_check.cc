@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "disk/database.h"
+#include "disk/kdb_format.h"
+#include "disk/stored_file.h"
 #include "disk/stored_value.h"
 
 namespace tickstack {
@@ -25,6 +28,12 @@ void AddFinding(Finding finding, DatabaseCheck& check) {
   }
 }
 
+void AddWarning(Finding warning, DatabaseCheck& check) {
+  if (check.warnings.size() < DatabaseCheck::kFindingsMax) {
+    check.warnings.push_back(std::move(warning));
+  }
+}
+
 // Adds `part` to the whole.
 void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
   whole.tables += part.tables;
@@ -33,6 +42,7 @@ void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
   whole.disk_bytes += part.disk_bytes;
   whole.findings_left_off += part.findings_left_off;
   for (Finding& finding : part.findings) AddFinding(std::move(finding), whole);
+  for (Finding& warning : part.warnings) AddWarning(std::move(warning), whole);
 }
 
 // A name twice: rows may have either position, and a query by name finds those of one.
@@ -63,9 +73,49 @@ absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& par
 
 struct TableToCheck {
   std::string directory;
-  std::string name;                                 // Of a partitioned table; or empty.
+  std::string name;  // Of a partitioned table that queries can ask for; or empty.
+  bool is_partitioned = false;
   std::vector<std::pair<std::string, Type>> types;  // Found: of columns that can be opened.
+  std::vector<std::string> unnamed;  // Found: files that may be columns, which `.d` does not name.
 };
+
+// Whether a file of a table's directory belongs to a column: its `column#` or `column##`.
+std::string_view ColumnOfFile(std::string_view name) {
+  while (name.ends_with('#')) name.remove_suffix(1);
+  return name;
+}
+
+// What a `.d` says besides its names, where kdb+ does not look.
+void CheckColumnList(const std::string& path, size_t names, DatabaseCheck& check) {
+  const absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path);
+  if (!file.ok()) return;
+  const absl::StatusOr<HeldBytes> bytes = (*file)->All();
+  if (!bytes.ok() || bytes->span().size() < kSerialisedVectorBytes) return;
+  if (const auto attribute = static_cast<int>(bytes->span()[3]); attribute != 0) {
+    AddWarning({path, 3, fmt::format("attribute {}, expected 0", attribute)}, check);
+  }
+  const auto count = LoadLittle<int32_t>(bytes->span().data() + 4);
+  if (count != 0 && static_cast<size_t>(count) != names) {
+    AddWarning({path, 4, fmt::format("{} names by its head, the file has {}", count, names)},
+               check);
+  }
+}
+
+// Files beside the columns that `.d` does not name.
+std::vector<std::string> UnnamedFiles(const std::string& directory,
+                                      std::span<const std::string> names) {
+  std::vector<std::string> unnamed;
+  const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(directory);
+  if (!entries.ok()) return unnamed;
+  for (const DirectoryEntry& entry : *entries) {
+    if (entry.name.starts_with('.') || !entry.is_file) continue;
+    if (std::ranges::find(names, ColumnOfFile(entry.name)) == names.end()) {
+      unnamed.push_back(entry.name);
+    }
+  }
+  std::ranges::sort(unnamed);
+  return unnamed;
+}
 
 // `domains` as for SplayedTable.
 absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
@@ -84,6 +134,8 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
     AddFinding(FindingOf(names_path, names.status()), check);
     return check;
   }
+  CheckColumnList(names_path, names->size(), check);
+  table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
   // What they find is in `columns`.
@@ -116,7 +168,7 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
   const auto time = std::ranges::find(*names, "time");
   if (parted != columns.end() && time != names->end()) {
     std::optional<Finding> back = FindTimeGoingBack(directory + "/time", parted->group_starts);
-    if (back) AddFinding(*std::move(back), check);
+    if (back) AddWarning(*std::move(back), check);
   }
   return check;
 }
@@ -150,10 +202,69 @@ void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   }
 }
 
+// A column that other parts of the table have, whose file is here and which this `.d` does not
+// name, would be answered as nulls. A file that no part has for a column is somebody's.
+void CheckUnnamed(std::span<const TableToCheck> tables, DatabaseCheck& check) {
+  std::map<std::string_view, std::set<std::string_view>> columns;  // By table.
+  for (const TableToCheck& table : tables) {
+    for (const auto& [column, type] : table.types) {
+      if (!table.name.empty()) columns[table.name].insert(column);
+    }
+  }
+  for (const TableToCheck& table : tables) {
+    for (const std::string& file : table.unnamed) {
+      const std::string_view column = ColumnOfFile(file);
+      if (columns[table.name].contains(column)) {
+        AddFinding({table.directory + "/.d", std::nullopt,
+                    fmt::format("does not name column {}, whose file is there, and which other "
+                                "partitions have",
+                                column)},
+                   check);
+      } else {
+        AddWarning({table.directory + "/" + file, std::nullopt, "a file that .d does not name"},
+                   check);
+      }
+    }
+  }
+}
+
+// A table is in all partitions from its first one on, as `.Q.chk` sees to. Queries here and in kdb+
+// know those of the newest, and one that a partition lacks has no rows there.
+void CheckTablesOfPartitions(const Database& database, std::span<const TableToCheck> tables,
+                             DatabaseCheck& check) {
+  std::map<std::string, std::set<std::string>> directories_of;  // Of partitions, by table.
+  for (const TableToCheck& table : tables) {
+    if (!table.is_partitioned) continue;
+    const size_t slash = table.directory.rfind('/');
+    directories_of[table.directory.substr(slash + 1)].insert(table.directory.substr(0, slash));
+  }
+  const std::span<const Partition> partitions = database.partitions();
+  for (const auto& [name, having] : directories_of) {
+    bool exists = false;
+    for (size_t p = 0; p < partitions.size();) {
+      const Partition& first = partitions[p];
+      bool has = false;  // In one of the directories of a value, of which segments may have several.
+      for (; p < partitions.size() && partitions[p].value == first.value; ++p) {
+        has = has || having.contains(partitions[p].directory);
+      }
+      if (exists && !has) {
+        const std::string_view what = p == partitions.size()
+                                          ? "no such table in the newest partition, so queries do "
+                                            "not see the older ones"
+                                          : "no such table, which an older partition has";
+        AddFinding({first.directory + "/" + name, std::nullopt, std::string(what)}, check);
+      }
+      exists = exists || has;
+    }
+  }
+}
+
 void SortFindings(DatabaseCheck& check) {
-  std::ranges::sort(check.findings, [](const Finding& a, const Finding& b) {
-    return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
-  });
+  for (std::vector<Finding>* findings : {&check.findings, &check.warnings}) {
+    std::ranges::sort(*findings, [](const Finding& a, const Finding& b) {
+      return std::tie(a.path, a.byte, a.what) < std::tie(b.path, b.byte, b.what);
+    });
+  }
 }
 
 }  // namespace
@@ -166,8 +277,9 @@ absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std:
   DatabaseCheck check;
   check.partitions = 1;
   std::vector<TableToCheck> tables;
-  for (const std::string& each : directories) tables.push_back({each, {}, {}});
+  for (const std::string& each : directories) tables.push_back({each, {}, false, {}, {}});
   TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, stop, check));
+  CheckUnnamed(tables, check);
   SortFindings(check);
   return check;
 }
@@ -198,16 +310,18 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
     for (const std::string& directory : *directories) {
       std::string name = directory.substr(partition.directory.size() + 1);
       if (database->FindPartitioned(name) == nullptr) name.clear();  // Nobody can ask for it.
-      tables.push_back({directory, std::move(name), {}});
+      tables.push_back({directory, std::move(name), true, {}, {}});
     }
   }
   for (const Database::RootTable& table : database->splayed_tables()) {
-    tables.push_back({table.table->directory(), {}, {}});
+    tables.push_back({table.table->directory(), {}, false, {}, {}});
   }
 
   const auto never = [] { return false; };
   TS_RETURN_IF_ERROR(CheckTables(tables, database->domains(), workers, never, check));
   CheckTypes(tables, check);
+  CheckUnnamed(tables, check);
+  CheckTablesOfPartitions(*database, tables, check);
   std::mutex mutex;  // Of `check`, while the tasks run.
   workers
       .ParallelFor(database->flat_files().size(),

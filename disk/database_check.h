@@ -21,6 +21,8 @@ struct DatabaseCheck {
   uint64_t disk_bytes = 0;        // Of columns.
   std::vector<Finding> findings;  // By path. At most kFindingsMax.
   uint64_t findings_left_off = 0;
+  // What kdb+ loads all the same, and somebody may want to know: by path. At most kFindingsMax.
+  std::vector<Finding> warnings;
 
   static constexpr size_t kFindingsMax = 10'000;
   bool is_sound() const { return findings.empty(); }
@@ -29,10 +31,16 @@ struct DatabaseCheck {
 // Checks every file that kdb+ would load from `root`: par.txt and its segments, what is left there
 // of moves that died, and links that lead nowhere; domains (torn and
 // repeated names); of every table of every partition its `.d`, that each column is there and whole
-// (CheckColumn) and has as many rows as the others, and that times ascend for each symbol where the
-// symbols are parted, and that its columns are of the newest partition's types; splayed tables in
-// the root; flat files in the root. Tables and columns that older partitions lack are no findings,
-// since queries answer them as empty and null. kNotFound if there is no such directory. Cost: reads
+// (CheckColumn) and has as many rows as the others, that its columns are of the newest partition's
+// types, and that the newest partition has it; splayed tables in the root; flat files in the root.
+// Tables and columns that older partitions lack are no findings, since queries answer them as empty
+// and null, unless the column's file is there.
+//
+// Warnings are of databases that kdb+ loads: times that do not ascend for a symbol where symbols
+// are parted, files beside a table that no `.d` names, a `.d` with an attribute or a count that is
+// not that of its names.
+//
+// kNotFound if there is no such directory. Cost: reads
 // everything once. Memory: that of CheckColumn for each thread. Threads: the caller's and those of
 // `workers`.
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);

@@ -1,9 +1,12 @@
 #include "hdb/hdb.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "base/byte_buffer.h"
+#include "base/directory.h"
+#include "base/file.h"
 #include "base/logging.h"
 #include "base/mapping.h"
 #include "base/status.h"
@@ -29,6 +32,65 @@ LoadedDatabase::LoadedDatabase(std::shared_ptr<const Database> database)
     }
   }
   partition_count_ = PartitionValues().count();
+}
+
+const std::vector<std::string>& LoadedDatabase::layout_problems() const {
+  std::call_once(layout_checked_, [this] {
+    for (const auto& table : database_->partitioned_tables()) FindLayoutProblems(*table);
+    FindLostTables();
+    for (const std::string& problem : layout_problems_) {
+      LogWarn("problem in the database problem=\"{}\"", problem);
+    }
+  });
+  return layout_problems_;
+}
+
+// Damaged `.d`s, columns without their file, and partitions without the table, from its first
+// partition on: kdb+'s `.Q.chk` fills those in.
+void LoadedDatabase::FindLayoutProblems(const PartitionedTable& table) const {
+  const std::span<const Partition> partitions = database_->partitions();
+  bool exists = false;
+  for (size_t p = 0; p < partitions.size();) {
+    const Partition& first = partitions[p];
+    bool has = false;  // In one of the directories of a value, of which segments may have several.
+    for (; p < partitions.size() && partitions[p].value == first.value; ++p) {
+      const absl::StatusOr<const SplayedTable*> part = table.In(p);
+      has = has || !part.ok() || *part != nullptr;
+      if (!part.ok()) layout_problems_.emplace_back(Message(part.status()));
+      if (!part.ok() || *part == nullptr) continue;
+      for (const std::string& column : (*part)->column_names()) {
+        const std::string path = (*part)->directory() + "/" + column;
+        if (FileExists(path)) continue;
+        layout_problems_.push_back(path + ": no such file, which .d names");
+      }
+    }
+    if (exists && !has) {
+      layout_problems_.push_back(fmt::format("{}/{}: no such table, which an older partition has",
+                                             first.directory, table.name()));
+    }
+    exists = exists || has;
+  }
+}
+
+// Tables that only older partitions have. Queries, kdb+'s as well, know those of the newest.
+void LoadedDatabase::FindLostTables() const {
+  std::map<std::string, std::string> lost;  // By table: the newest partition that has it.
+  for (const Partition& partition : database_->partitions()) {
+    const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
+    if (!entries.ok()) continue;  // A query says so.
+    for (const DirectoryEntry& entry : *entries) {
+      const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
+      if (entry.is_file || ignored || tables_.contains(entry.name)) continue;
+      if (!FileExists(fmt::format("{}/{}/.d", partition.directory, entry.name))) continue;
+      lost[entry.name] = partition.directory;
+    }
+  }
+  for (const auto& [table, directory] : lost) {
+    layout_problems_.push_back(
+        fmt::format("{}/{}: no such table in the newest partition, so queries do not see that of "
+                    "{} and older ones",
+                    database_->partitions().back().directory, table, directory));
+  }
 }
 
 std::shared_ptr<const query::StoredTable> LoadedDatabase::Find(std::string_view table) const {
@@ -106,12 +168,17 @@ absl::Status Hdb::Reload() {
 }
 
 std::vector<std::string> Hdb::problems() const {
-  const std::lock_guard lock(mutex_);
   std::vector<std::string> problems;
-  if (!load_error_.empty()) problems.push_back(load_error_);
-  if (current_ == nullptr) return problems;
-  const std::vector<std::string>& left_out = current_->problems();
-  problems.insert(problems.end(), left_out.begin(), left_out.end());
+  std::shared_ptr<const LoadedDatabase> loaded;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!load_error_.empty()) problems.push_back(load_error_);
+    loaded = current_;
+  }
+  if (loaded == nullptr) return problems;
+  for (const std::vector<std::string>* found : {&loaded->problems(), &loaded->layout_problems()}) {
+    problems.insert(problems.end(), found->begin(), found->end());
+  }
   return problems;
 }
 

@@ -38,16 +38,26 @@ class LoadedDatabase {
   std::vector<std::string> TableNames() const;  // Sorted; flat ones among them.
   // What was left out, and why: the database's, and flat files that are no values.
   const std::vector<std::string>& problems() const { return problems_; }
+  // Where `.d`s and the files beside them differ, and tables that partitions lack. Logged when
+  // found. Cost: the first call lists every partition and reads every `.d`; later ones none. Not
+  // part of loading, which touches the newest partition only: there may be thousands on a slow
+  // disk.
+  const std::vector<std::string>& layout_problems() const;
   // The partitions' values, each once, as a vector.
   Value PartitionValues() const;
   size_t partitions() const { return partition_count_; }  // Each value once.
 
  private:
+  void FindLayoutProblems(const PartitionedTable& table) const;
+  void FindLostTables() const;
+
   const std::shared_ptr<const Database> database_;
   size_t partition_count_ = 0;
   std::map<std::string, std::shared_ptr<const query::StoredTable>, std::less<>> tables_;
   std::map<std::string, Value, std::less<>> flat_;
   std::vector<std::string> problems_;
+  mutable std::once_flag layout_checked_;
+  mutable std::vector<std::string> layout_problems_;  // Written once, under layout_checked_.
 };
 
 // Threads: any.
@@ -64,7 +74,7 @@ class Hdb {
   absl::Status Reload();
   // nullptr: nothing was loaded yet.
   std::shared_ptr<const LoadedDatabase> current() const;
-  // Why the last load failed, if it did; then those of what is loaded.
+  // Why the last load failed, if it did; then those of what is loaded, its layout's last.
   std::vector<std::string> problems() const;
 
   uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // That succeeded.

@@ -8,7 +8,7 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from tests.support import kdb_files, stack  # noqa: E402
+from tests.support import kdb_files, kdb_ipc, stack  # noqa: E402
 
 
 def names(*texts):
@@ -65,6 +65,62 @@ class HdbCheckTest(stack.StackTest):
         self.assertFalse(verdict["sound"])
         self.assertIn({"file": f"{self.table}/sym", "byte": 4104,
                        "what": "row 1 has position 7, domain sym has 2 names"}, verdict["findings"])
+
+    def add_day(self, day, table="trade"):
+        """A partition beside the first one, with the same rows."""
+        directory = self.database / day / table
+        directory.mkdir(parents=True)
+        for file in self.table.iterdir():
+            (directory / file.name).write_bytes(file.read_bytes())
+        return directory
+
+    def test_every_flipped_bit_of_a_column_list_is_named(self):
+        self.add_day("2024.01.03")
+        path = self.table / ".d"
+        whole = path.read_bytes()
+        for bit in range(8 * len(whole)):
+            changed = bytearray(whole)
+            changed[bit // 8] ^= 1 << bit % 8
+            path.write_bytes(changed)
+            done = self.check("--strict", str(self.database))
+            with self.subTest(bit=bit):
+                self.assertEqual(1, done.returncode, done.stdout)
+                self.assertIn(str(self.table), done.stdout)
+        path.write_bytes(whole)
+        self.assertEqual(0, self.check("--strict", str(self.database)).returncode)
+
+    def test_tables_that_partitions_lack_and_the_hdb_names_them(self):
+        for day in ("2024.01.03", "2024.01.04"):
+            self.add_day(day)
+        for day in ("2024.01.02", "2024.01.04"):
+            self.add_day(day, "quote")
+        self.add_day("2024.01.03", "bar")
+        (self.table / ".d").write_bytes(names("sym", "time", "sizf"))
+        expected = [f"{self.table}/sizf: ",
+                    f"{self.table}/.d: does not name column size, whose file is there",
+                    f"{self.database}/2024.01.03/quote: no such table, which an older partition has",
+                    f"{self.database}/2024.01.04/bar: no such table in the newest partition"]
+        done = self.check(str(self.database))
+        self.assertEqual(1, done.returncode, done.stdout)
+        for text in expected:
+            self.assertIn(text, done.stdout)
+        port, process = self.start_process("hdb", "--db", str(self.database))
+        with kdb_ipc.connect_within(port) as hdb:
+            problems = b"\n".join(hdb.call(".hdb.problems[]")).decode()
+            self.assertEqual(len(expected) - 1, hdb.call(".hdb.stats[][`problems]"))
+        for text in expected[1:]:  # A .d that leaves out a column is not asked for its other ones.
+            self.assertIn(text, problems)
+        process.terminate()
+        self.assertEqual(0, process.wait(30), process.log_path.read_text())
+
+    def test_times_that_go_back_are_a_warning(self):
+        (self.table / "time").write_bytes(longs(12, 6, 5, 1))
+        done = self.check(str(self.database))
+        self.assertEqual(0, done.returncode, done.stdout)
+        self.assertIn(f"warning: {self.table}/time: byte 24: row 1 is earlier than the row before", done.stdout)
+        verdict = json.loads(self.check("--json", str(self.database)).stdout)
+        self.assertEqual((True, [], 1), (verdict["sound"], verdict["findings"], len(verdict["warnings"])))
+        self.assertEqual(1, self.check("--strict", str(self.database)).returncode)
 
     def test_no_database_and_wrong_usage(self):
         done = self.check(str(self.folder / "nothing"))
