@@ -263,8 +263,6 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe to")
       ->capture_default_str();
   command.add_option("--replay", options.replay, "Serve this log instead, without a tickerplant");
-  command.add_flag("--infer-schemas", options.infer_schemas,
-                   "Make tables from the first update that names them");
   command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
                 "Replay from the log's file where it can be opened, not over the connection")

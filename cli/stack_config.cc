@@ -156,7 +156,7 @@ absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackCon
   TS_RETURN_IF_ERROR(ReadListener(table, options.listener));
   TS_RETURN_IF_ERROR(table.Read("tickerplant", &options.tickerplant));
   TS_RETURN_IF_ERROR(table.Read("replay", &options.replay));
-  TS_RETURN_IF_ERROR(table.Read("infer_schemas", &options.infer_schemas));
+  options.replay_schemas = config.schemas;
   TS_RETURN_IF_ERROR(table.Read("read_log_file", &options.read_log_file));
   TS_RETURN_IF_ERROR(ReadQueries(table, options));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));

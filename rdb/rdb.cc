@@ -322,17 +322,36 @@ void Rdb::OnLogged(std::span<const std::byte> body) {
   if (!refilling_) CommitIfDue(kReplayCommitNs);
 }
 
+// nullopt: the upd does not tell what its table is.
+std::optional<Schema> Rdb::SchemaFor(std::string_view name, const wire::UpdView& upd) {
+  const auto known = std::ranges::find(options_.known_schemas, name, &Schema::table);
+  if (known != options_.known_schemas.end()) {
+    const absl::StatusOr<BatchView> batch = upd_rows_.Arrange(*known, upd);
+    const absl::Status fits = batch.ok() ? CheckBatch(*known, *batch) : batch.status();
+    if (fits.ok()) return *known;
+    LogWarn(
+        "rows do not fit the schema that is known, so it is inferred table={} schema=\"{}\" "
+        "error=\"{}\"",
+        name, FormatSchema(*known), Message(fits));
+  }
+  if (upd.batch.rows == 0) return std::nullopt;
+  return InferSchema(name, upd);
+}
+
 Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
   const auto known = entries_.find(name);
   if (known != entries_.end()) return known->second.get();
-  if (options_.infer_schemas && upd.batch.rows > 0) {
-    const Schema schema = InferSchema(name, upd);
-    if (const absl::Status made = MakeTable(schema); made.ok()) {
-      LogInfo("table made from its first upd table={} columns=\"{}\"", name, FormatSchema(schema));
+  std::optional<Schema> schema;
+  if (options_.infer_schemas) schema = SchemaFor(name, upd);
+  if (schema) {
+    if (const absl::Status made = MakeTable(*schema); made.ok()) {
+      LogInfo("table made by its first upd table={} columns=\"{}\"", name, FormatSchema(*schema));
       for (const auto& [key, tier] : placement_.rules().keys()) {
-        if (TableOfPlacementKey(key) == name) ReportMisplaced(key, {&schema, 1});
+        if (TableOfPlacementKey(key) == name) ReportMisplaced(key, {&*schema, 1});
       }
       return entries_.find(name)->second.get();
+    } else {
+      LogError("no table table={} error=\"{}\"", name, Message(made));
     }
   }
   Add(counters_.upds_unknown, 1);
@@ -395,8 +414,11 @@ std::optional<Rdb::Taken> Rdb::TakeUpd(std::span<const std::byte> body, Source s
   Taken taken;
   taken.table = wire::PeekUpdTable(body).value_or(std::string_view());
   const auto known = entries_.find(taken.table);
-  const size_t columns =
-      known == entries_.end() ? 0 : known->second->table->schema().columns.size();
+  size_t columns = known == entries_.end() ? 0 : known->second->table->schema().columns.size();
+  if (known == entries_.end() && options_.infer_schemas) {
+    const auto schema = std::ranges::find(options_.known_schemas, taken.table, &Schema::table);
+    if (schema != options_.known_schemas.end()) columns = schema->columns.size();
+  }
   wire::UpdView upd;
   if (const absl::Status decoded = decoder_.Decode(body, &upd, columns); !decoded.ok()) {
     Refuse(taken.table, decoded, 0);

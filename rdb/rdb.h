@@ -39,9 +39,11 @@ using wire::LiveOutcome;
 
 struct RdbOptions {
   TableOptions table;
-  // A table that nobody announced is made from the first upd that names it: for logs of others.
-  // Columns are named as the upd names them, or x, x1, x2 ...
+  // A table that nobody announced is made by the first upd that names it, as for a log without its
+  // tickerplant. It gets its schema of `known_schemas` if the upd fits that one. Otherwise columns
+  // are named as the upd names them, or x, x1, x2 ..., and have the upd's types.
   bool infer_schemas = false;
+  std::vector<Schema> known_schemas = {};
   // With tables in a persistent tier: at least so long between two commits; 0: a commit for each
   // message that is published to us.
   int64_t commit_ns = 0;
@@ -175,6 +177,7 @@ class Rdb final : public wire::SubscribedState {
 
   std::optional<Taken> TakeUpd(std::span<const std::byte> body, Source source);
   Entry* EntryFor(std::string_view name, const wire::UpdView& upd);
+  std::optional<Schema> SchemaFor(std::string_view name, const wire::UpdView& upd);
   absl::Status MakeTable(const Schema& schema);
   void AddTable(std::shared_ptr<Table> table);
   void EndDay(std::span<const std::byte> body);

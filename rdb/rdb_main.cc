@@ -64,6 +64,21 @@ void TurnOnce(wire::EventLoop& loop) {
   loop.RunUntil([&turned] { return turned; }, true);
 }
 
+// Names the rows of a log that no table has.
+void ReportRowsNotServed(const std::string& log, const Rdb& rdb) {
+  for (const auto& [table, rows] : rdb.unknown_rows()) {
+    LogError("rows of the log are not served: there is no such table log={} table={} rows={}", log,
+             table, rows);
+  }
+  for (const auto& [table, refused] : rdb.refused_upds()) {
+    LogError(
+        "rows of the log are not served: refused log={} table={} messages={} rows={} "
+        "first_message={} last_message={} error=\"{}\"",
+        log, table, refused.messages, refused.rows, refused.first_seq, refused.last_seq,
+        refused.why);
+  }
+}
+
 absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, const bool& stop,
                             Rdb& rdb) {
   const int64_t begin_ns = MonotonicNs();
@@ -79,6 +94,7 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
           counters.messages_replayed.load(), counters.rows_replayed.load(),
           counters.upds_refused.load() + counters.rows_refused.load(), replay->torn_bytes(),
           (MonotonicNs() - begin_ns) / 1'000'000);
+  ReportRowsNotServed(path, rdb);
   return absl::OkStatus();
 }
 
@@ -144,7 +160,8 @@ absl::Status Run(RdbMainOptions options) {
   TS_ASSIGN_OR_RETURN(const OpenTiers tiers, OpenAll(options));
   const Clock& clock = SystemClock::Instance();
   RdbOptions rdb_options;
-  rdb_options.infer_schemas = options.infer_schemas;
+  rdb_options.infer_schemas = !options.replay.empty();
+  rdb_options.known_schemas = options.replay_schemas;
   for (const TierConfig& config : options.tiers) {
     if (config.options.name == options.placement.TierOfTheRest()) {
       rdb_options.commit_ns = int64_t{1'000'000} * config.commit_ms;

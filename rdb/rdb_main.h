@@ -39,10 +39,10 @@ struct RdbMainOptions : serve::QuerySettings {
   // Rows that are there before it answers, of tables of these schemas; none: there are none.
   std::shared_ptr<RowSource> prestress;
   std::vector<Schema> prestress_schemas;
-  // Replays this log to its end and serves it, without a tickerplant.
+  // Replays this log to its end and serves it, without a tickerplant. Its tables have their schemas
+  // of `replay_schemas` where its rows fit those, and inferred ones otherwise.
   std::string replay;
-  // Makes tables from the first upd that names them: for logs whose schemas nobody tells.
-  bool infer_schemas = false;
+  std::vector<Schema> replay_schemas;
   // Off: the log comes over the connection even where its file could be opened.
   bool read_log_file = true;
   std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.

@@ -255,6 +255,35 @@ TEST_F(InferringRdbTest, MakesTablesFromTheFirstUpdThatNamesThem) {
   EXPECT_EQ(rdb_.position().seq(), 3u);
 }
 
+class ReplayingRdbTest : public RdbTest {
+ protected:
+  ReplayingRdbTest()
+      : RdbTest({.table = {},
+                 .infer_schemas = true,
+                 .known_schemas = {TradeSchema(), *ParseSchema("quote", "time p, bid f")}}) {}
+};
+
+TEST_F(ReplayingRdbTest, GivesTablesTheirKnownSchemasWhereRowsFitAndInfersTheOthers) {
+  rdb_.OnLogged(Upd("trade", Columns({1, 2})));
+  rdb_.OnLogged(Upd("quote", Value::List({Value::Longs({1}), Value::Longs({2})})));
+  rdb_.OnLogged(Upd("other", Value::List({Value::Longs({1})})));
+  EXPECT_EQ(rdb_.FindTable("trade")->schema(), TradeSchema());
+  EXPECT_EQ(FormatSchema(rdb_.FindTable("quote")->schema()), "x j, x1 j");
+  EXPECT_EQ(FormatSchema(rdb_.FindTable("other")->schema()), "x j");
+  EXPECT_EQ(rdb_.counters().rows_replayed, 4u);
+  EXPECT_TRUE(rdb_.refused_upds().empty());
+}
+
+TEST_F(ReplayingRdbTest, CountsWhatItRefusesByTable) {
+  rdb_.OnLogged(Upd("trade", Columns({1, 2})));
+  rdb_.OnLogged(Upd("trade", Value::List({Value::Longs({1, 2, 3})})));
+  ASSERT_EQ(rdb_.refused_upds().size(), 1u);
+  const Rdb::RefusedUpds& refused = rdb_.refused_upds().find("trade")->second;
+  EXPECT_EQ(refused.messages, 1u);
+  EXPECT_EQ(refused.rows, 3u);
+  EXPECT_NE(refused.why, "");
+}
+
 // Batches of trades, as many as it is told, each with two rows.
 class TwoRows : public RowSource {
  public:

@@ -142,7 +142,6 @@ class OverIpc:
                     "rdb",
                     "--replay",
                     str(log),
-                    "--infer-schemas",
                     "--listen-fd",
                     str(listener.fileno()),
                     "--query-helpers",

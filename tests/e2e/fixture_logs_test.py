@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logs that real kdb+ tickerplants wrote replay into an rdb, message by message and row by row."""
+"""Logs replay into an rdb, message by message and row by row: those that real kdb+ tickerplants wrote, and ours."""
 
 import collections
 import json
@@ -67,7 +67,7 @@ class FixtureLogsTest(stack.StackTest):
                 self.check_tool(path, total, rows)
 
     def check_replay(self, path, messages, rows):
-        port, process = self.start_process("rdb", "--replay", str(path), "--infer-schemas")
+        port, process = self.start_process("rdb", "--replay", str(path))
         with kdb_ipc.connect_within(port) as rdb:
             def replayed():
                 stats = rdb.call(".rdb.stats[]")
@@ -86,6 +86,28 @@ class FixtureLogsTest(stack.StackTest):
         self.assertTrue(checked["ok"], checked)
         self.assertEqual(messages, checked["messages"])
         self.assertEqual(rows, checked["rows"])
+
+    def test_our_own_log_is_served_with_the_schemas_of_the_configuration(self):
+        running = self.start_stack("[tables]\na = 'time p, sym s, n j'\nb = 'time p, sym s, x f'\n[tickerplant]\n[[rdb]]\n")
+        with running.connect("tickerplant") as feed:
+            feed.call([".u.upd", "a", [["S", "T"], [1, 2]]])
+            feed.call([".u.upd", "b", [["S"], [1.5]]])
+        stack.wait_until(lambda: running.count("a") + running.count("b") == 3, 60, "the rows")
+        self.assertEqual(0, running.stop(), running.log_text())
+        logs = [path for path in (running.data / "tplog").iterdir() if path.suffix != ".idx" and path.is_file()]
+        log = min(logs, key=lambda path: len(path.name))
+        other = self.folder / "other.toml"  # `b` does not fit, and `a` is not known.
+        other.write_text("[tables]\nb = 'time p, n j'\n[tickerplant]\n[[rdb]]\n")
+        for config, columns in ((running.folder / "stack.toml", "a:time,sym,n b:time,sym,x"),
+                                (other, "a:x,x1,x2 b:x,x1,x2")):
+            with self.subTest(config=config):
+                port, process = self.start_process("rdb", "--config", str(config), "--replay", str(log))
+                with kdb_ipc.connect_within(port) as rdb:
+                    self.assertEqual({"a": 2, "b": 1}, {table: rdb.call(f"count {table}") for table in rdb.call("tables[]")})
+                    found = " ".join(f"{table}:{','.join(rdb.call(f'cols {table}'))}" for table in ("a", "b"))
+                    self.assertEqual(columns, found)
+                process.terminate()
+                self.assertEqual(0, process.wait(30), process.log_path.read_text())
 
 
 if __name__ == "__main__":
