@@ -12,9 +12,9 @@
 //
 // What that costs others: malloc_trim holds the lock of one arena after the other while it gives
 // back the arena's pages. A thread that captures allocates from the main arena and queries do not,
-// so it waits for no lock: beside 4 GiB that were given back from another arena in 0.75 to 0.97 s, the
-// longest allocation in the main arena took 8 to 10 ms (0.1 to 4 ms before), on two cores that were
-// busy with other work.
+// so it waits for no lock: beside 4 GiB that were given back from another arena in 0.75 to 0.97 s,
+// the longest allocation in the main arena took 8 to 10 ms (0.1 to 4 ms before), on two cores that
+// were busy with other work.
 //
 // What is free in the main arena itself does hold it up, once: 104 to 107 ms a GiB in blocks of 256
 // KiB (three runs). That is a tickerplant after it dropped a slow subscriber: 52 ms with the

@@ -243,7 +243,8 @@ void CheckTablesOfPartitions(const Database& database, std::span<const TableToCh
     bool exists = false;
     for (size_t p = 0; p < partitions.size();) {
       const Partition& first = partitions[p];
-      bool has = false;  // In one of the directories of a value, of which segments may have several.
+      bool has =
+          false;  // In one of the directories of a value, of which segments may have several.
       for (; p < partitions.size() && partitions[p].value == first.value; ++p) {
         has = has || having.contains(partitions[p].directory);
       }
