@@ -37,15 +37,11 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
   return assigned ? Term(Value()) : std::move(last);
 }
 
-// A text that needs more of q than the subset and is recognised as it stands: PyKX asks with it
-// when it connects whether it talks to q; what it wants to hear is the marker.
-constexpr std::string_view kPykxContextProbe = "k){x:. x;$[99h<@x;:`$\"_pykx_fn_marker\"";
 bool IsText(const Value& value) { return value.type() == Type::kChar; }
 
 // f applied to the rest of a list.
 absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, Context& context,
                                   const Limits& limits) {
-  if (text.starts_with(kPykxContextProbe)) return Value::Symbol("_pykx_ctx_marker");
   TS_RETURN_IF_ERROR(CheckText(text, limits));
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> parsed, Parse(text, limits.max_depth));
   if (parsed.size() != 1 || parsed[0] == nullptr) {

@@ -1,5 +1,7 @@
 #include "query/kernels/aggregate.h"
 
+#include <algorithm>
+#include <array>
 #include <optional>
 #include <vector>
 
@@ -96,9 +98,25 @@ absl::StatusOr<Total<A>> TotalOf(const Slice& slice, const Budget& budget) {
   return total;
 }
 
+// A null atom as the zero of its type.
+Value NullAsZero(Value atom) {
+  const Type type = atom.type();
+  if (!IsFixedWidth(type)) return atom;
+  const bool null = VisitElementType(
+      type, [&]<typename T>(std::type_identity<T>) { return IsNullElement(type, atom.as<T>()); });
+  if (!null) return atom;
+  const std::array<std::byte, sizeof(Guid)> zero{};
+  return Value::AtomFromBytes(type, std::span(zero).first(WidthOf(type)));
+}
+
 absl::StatusOr<Value> FoldList(AtomicOp op, const Slice& slice, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));
+  TS_ASSIGN_OR_RETURN(Value list, Materialise(slice, budget));
   if (list.count() == 0) return Value::List({});
+  // Nulls of a mixed list count as zeros in a sum; those of vectors in a list stay nulls.
+  if (op == AtomicOp::kAdd && list.is_list() &&
+      std::ranges::all_of(list.items(), &Value::is_atom)) {
+    for (Value& item : list.mutable_items()) item = NullAsZero(std::move(item));
+  }
   Value folded = ItemAt(list, 0);
   for (size_t i = 1; i < list.count(); ++i) {
     TS_ASSIGN_OR_RETURN(folded, ApplyAtomic(op, folded, ItemAt(list, i), budget));

@@ -325,11 +325,17 @@ absl::StatusOr<Value> ApplyToItems(AtomicOp op, const Value& x, const Value& y, 
   return Collapse(std::move(items));
 }
 
+Unpaired UnpairedOf(AtomicOp op) {
+  if (IsComparison(op)) return Unpaired::kWithNull;
+  if (op == AtomicOp::kSubtract) return Unpaired::kWithZero;
+  return op == AtomicOp::kDivide ? Unpaired::kWithOne : Unpaired::kKept;
+}
+
 absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, Budget& budget,
                                   int depth) {
   if (x.is_dict() && y.is_dict()) {
     return CombineDicts(
-        x, y, IsComparison(op) ? Unpaired::kWithNull : Unpaired::kKept,
+        x, y, UnpairedOf(op),
         [&](const Value& a, const Value& b) { return ApplyNested(op, a, b, budget, depth + 1); },
         budget);
   }

@@ -35,6 +35,22 @@ TEST(Casts, NamesLettersAndNumbersMeanTheSame) {
       {"20h$1", "'type"},
       {"3h$1", "'type"},
       {"1$1", "'type"},
+      {"\"G\"$\"192.0.2.1\"", "00000000000000000000ffffc0000201"},
+      {"\"G\"$\"2001:0DB8:85A3:0000:0000:8A2E:0370:7334\"", "20010db885a3000000008a2e03707334"},
+      {"\"G\"$\"::FFFF:c000:201\"", "00000000000000000000ffffc0000201"},
+      {"null \"G\"$(\"192.0.2\";\"::1::\";\"\";\"1:2\")", "1111b"},
+      {"0ni", "0Ni"},
+      {"0nh", "0Nh"},
+      {"null 0ne", "1b"},
+      {"type 0ne", "-8h"},
+      {"0wi", "0Wi"},
+      {"0n 2 3i", "0N 2 3i"},
+      {"0n 2 3", "0n 2 3"},
+      {"1 0w", "1 0w"},
+      {"til 1b", ",0"},
+      {"til 3h", "0 1 2"},
+      {"til 0Ni", "'domain"},
+      {"til 1.0", "'type"},
       {"$[`long][2.6]", "3"},  // A cast that waits for its second argument.
   };
   ExpectAll(kPairs);

@@ -1,5 +1,6 @@
 #include "query/kernels/dictionary.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -101,8 +102,11 @@ absl::StatusOr<Value> CombineItems(const Value& x, const Value& y, const Aligned
     TS_RETURN_IF_ERROR(budget.Charge(2 * n, sizeof(Guid)));
     const Value left = TakeItems(x, at.in_x), right = TakeItems(y, at.in_y);
     TS_ASSIGN_OR_RETURN(Value combined, f(left, right));
-    if (unpaired == Unpaired::kWithNull || !combined.is_vector()) return combined;
-    const bool one_type = combined.type() == x.type() && combined.type() == y.type();
+    const bool paired = std::ranges::find(at.in_x, kNoItem) == at.in_x.end() &&
+                        std::ranges::find(at.in_y, kNoItem) == at.in_y.end();
+    if (paired || unpaired == Unpaired::kWithNull || !combined.is_vector()) return combined;
+    const bool one_type =
+        unpaired == Unpaired::kKept && combined.type() == x.type() && combined.type() == y.type();
     if (one_type && !combined.is(Type::kSymbol)) {
       const size_t width = WidthOf(combined.type());
       std::byte* const out = MutableElements(combined).data();
@@ -123,8 +127,10 @@ absl::StatusOr<Value> CombineItems(const Value& x, const Value& y, const Aligned
       items.push_back(has_x ? ItemAt(x, at.in_x[i]) : ItemAt(y, at.in_y[i]));
       continue;
     }
-    const auto item_of = [](const Value& list, uint32_t position) {
+    const auto item_of = [&](const Value& list, uint32_t position) {
       if (position != kNoItem) return ItemAt(list, position);
+      if (unpaired == Unpaired::kWithZero) return Value::Boolean(false);
+      if (unpaired == Unpaired::kWithOne) return Value::Boolean(true);
       const bool typed = list.is_list() && list.count() > 0 && list.items().front().is_atom();
       return NullOf(typed ? list.items().front().type() : list.type());
     };
@@ -154,6 +160,10 @@ absl::StatusOr<Value> CombineColumns(const Value& x, const Value& y, const Align
     TS_RETURN_IF_ERROR(budget.Charge(at.in_y.size(), sizeof(Guid)));
     names.push_back(y.column_names()[i]);
     columns.push_back(TakeItems(y.columns()[i], at.in_y));
+    if (unpaired == Unpaired::kWithZero || unpaired == Unpaired::kWithOne) {
+      const Value identity = Value::Boolean(unpaired == Unpaired::kWithOne);
+      TS_ASSIGN_OR_RETURN(columns.back(), f(identity, columns.back()));
+    }
   }
   return Value::Table(std::move(names), std::move(columns));
 }

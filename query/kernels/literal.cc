@@ -151,15 +151,14 @@ std::optional<Word> ParseClock(std::string_view text) {
   return Fixed(Type::kTimespan, time->ns);
 }
 
-// 0N 0W 0n 0w, with a type letter behind the first two.
+// 0N 0W 0n 0w, with a type letter behind them.
 std::optional<Word> ParseSpecial(std::string_view text) {
   if (text.size() < 2 || text[0] != '0') return std::nullopt;
   Word word;
   switch (text[1]) {
     case 'n':
     case 'w':
-      if (text.size() != 2) return std::nullopt;
-      word.type = Type::kFloat;
+      if (text.size() == 2) word.type = Type::kFloat;
       break;
     case 'N':
     case 'W':
@@ -272,16 +271,18 @@ T ElementOf(const Word& word, Type type) {
 
 absl::StatusOr<Type> CommonType(std::span<const Word> words) {
   std::optional<Type> fixed;
-  bool has_float = false;
+  bool has_float = false, has_special = false;  // 0n and 0w go with every type.
   for (const Word& word : words) {
-    has_float = has_float || (!word.fixed && word.type == Type::kFloat);
+    const bool is_float = !word.fixed && word.type == Type::kFloat;
+    has_float = has_float || (is_float && word.special == Special::kNone);
+    has_special = has_special || (is_float && word.special != Special::kNone);
     if (!word.fixed) continue;
     if (fixed.has_value() && *fixed != word.type) {
       return TypeError("{} and {} in one vector of numbers", NameOf(*fixed), NameOf(word.type));
     }
     fixed = word.type;
   }
-  if (!fixed.has_value()) return has_float ? Type::kFloat : Type::kLong;
+  if (!fixed.has_value()) return has_float || has_special ? Type::kFloat : Type::kLong;
   if (has_float && !IsFloating(*fixed)) {
     return TypeError("float and {} in one vector of numbers", NameOf(*fixed));
   }

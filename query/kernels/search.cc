@@ -62,6 +62,7 @@ absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, i
     return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
   }
   if (!x.is_list()) return TypeError("{} in {}", NameOf(x.type()), NameOf(y.type()));
+  if (x.count() == 0) return EmptyVector(Type::kBoolean);
   std::vector<Value> items;
   for (const Value& item : x.items()) {
     TS_ASSIGN_OR_RETURN(Value flags, InNested(item, y, budget, depth + 1));
@@ -88,7 +89,9 @@ absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Bud
   const int wanted = list.empty() ? 0 : DepthOf(list.front()), found = DepthOf(x);
   if (found <= wanted || !(x.is_vector() || x.is_list())) {
     const auto same = [&](const Value& item) { return Match(x, item); };
-    return Value::Boolean(found == wanted && std::ranges::any_of(list, same));
+    const bool in = found == wanted && std::ranges::any_of(list, same);
+    if (!in && x.is_list() && x.count() == 0) return EmptyVector(Type::kBoolean);
+    return Value::Boolean(in);
   }
   if (x.count() == 0) return EmptyVector(Type::kBoolean);
   TS_RETURN_IF_ERROR(budget.ChargeItems(x.count()));

@@ -67,6 +67,9 @@ TEST(Sort, ListsAscendAndDescend) {
 TEST(Sort, TablesByColumns) {
   constexpr Pair kPairs[] = {
       {"asc ([]a:3 4 1;b:`a`d`s)", "([]a:1 3 4;b:`s`a`d)"},
+      {"asc ([]a:4 3 4;b:`s`a`d)", "([]a:3 4 4;b:`a`d`s)"},
+      {"desc ([]a:4 4 1;b:`a`d`s)", "([]a:4 4 1;b:`d`a`s)"},
+      {"asc ([k:1 2 3]a:4 3 4;b:`s`a`d)", "([k:2 3 1]a:3 4 4;b:`a`d`s)"},
       {"desc ([]a:3 4 1;b:`a`d`s)", "([]a:4 3 1;b:`d`a`s)"},
       {"asc ([c1:`a`b]c2:2 1)", "([c1:`b`a]c2:1 2)"},
       {"exec a from meta asc ([]a:3 4 1;b:`a`d`s)", "`p`"},

@@ -54,6 +54,14 @@ TEST(Statistics, VarianceAndDeviationLeaveNullsOut) {
   ExpectAll(kPairs);
 }
 
+TEST(Statistics, NullsOfAMixedListCountAsZero) {
+  constexpr Pair kPairs[] = {
+      {"avg (1;0n;2;3)", "1.5"},    {"sum (1;0n;2;3)", "6f"},   {"sum (1;0N;2i)", "3"},
+      {"sum (0n 8;8 0n)", "0n 0n"}, {"avg (1 2;0N 4)", "0n 3"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Statistics, MedianCountsNullsAsTheSmallest) {
   constexpr Pair kPairs[] = {
       {"med 10 34 23 123 5 56", "28.5"},

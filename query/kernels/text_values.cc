@@ -1,5 +1,6 @@
 #include "query/kernels/text_values.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -121,10 +122,23 @@ std::optional<Value> ReadByte(std::string_view text) {
   return Value::Byte(std::to_integer<uint8_t>(byte));
 }
 
-// 8-4-4-4-12 hexadecimal digits.
+// An address of the internet; one of version 4 has 0:0:0:0:0:ffff before it.
+std::optional<Value> ReadAddress(const std::string& text) {
+  Guid guid{};
+  if (::inet_pton(AF_INET6, text.c_str(), guid.data()) == 1) return Value::Atom(Type::kGuid, guid);
+  guid[10] = guid[11] = std::byte{0xff};
+  if (::inet_pton(AF_INET, text.c_str(), guid.data() + 12) != 1) return std::nullopt;
+  return Value::Atom(Type::kGuid, guid);
+}
+
+// 8-4-4-4-12 hexadecimal digits, or an address.
 std::optional<Value> ReadGuid(std::string_view text) {
   constexpr size_t kDashes[] = {23, 18, 13, 8};
-  if (text.size() != 36) return std::nullopt;
+  const bool dashed = text.size() == 36 && text[8] == '-';
+  if (!dashed) {
+    if (text.size() > 45 || text.find('\0') != std::string_view::npos) return std::nullopt;
+    return ReadAddress(std::string(text));
+  }
   std::string digits(text);
   for (const size_t at : kDashes) {
     if (digits[at] != '-') return std::nullopt;

@@ -165,6 +165,23 @@ absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget) {
   return TrimEnds("rtrim", false, true, x, budget);
 }
 
+absl::StatusOr<Value> Pad(int64_t width, const Value& x, Budget& budget) {
+  if (width == kNullLong) return DomainError("a null width");
+  const bool from_end = width < 0;
+  const size_t wanted =
+      from_end ? size_t{0} - static_cast<size_t>(width) : static_cast<size_t>(width);
+  return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
+    if (value.type() != Type::kChar) return TypeError("$ of a {}", NameOf(value.type()));
+    TS_RETURN_IF_ERROR(budget.Charge(wanted));
+    const std::string_view text = value.text();
+    const size_t kept = std::min(wanted, text.size());
+    std::string padded(wanted, ' ');
+    std::memcpy(padded.data() + (from_end ? wanted - kept : 0),
+                text.data() + (from_end ? text.size() - kept : 0), kept);
+    return Value::String(padded);
+  });
+}
+
 absl::StatusOr<Value> LineOf(const Value& x, Budget& budget) {
   TS_RETURN_IF_ERROR(ChargeText(x, budget));
   return Value::String(InlineText(x));

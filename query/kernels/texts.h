@@ -25,6 +25,11 @@ absl::StatusOr<Value> Trim(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimLeft(const Value& x, Budget& budget);
 absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget);
 
+// `n$x`: strings cut or filled with blanks to n chars, from their end for a negative n. Down into
+// lists, dictionaries' values and tables' columns. Errors: `type` for what is no string, `domain`
+// for a null n.
+absl::StatusOr<Value> Pad(int64_t width, const Value& x, Budget& budget);
+
 // `.Q.s1 x`: a value on one line. `.Q.s x`: as a console of 25 lines of 80 characters shows it.
 absl::StatusOr<Value> LineOf(const Value& x, Budget& budget);
 absl::StatusOr<Value> DisplayOf(const Value& x, Budget& budget);

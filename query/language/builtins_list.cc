@@ -6,6 +6,7 @@
 #include "query/kernels/distinct_rows.h"
 #include "query/kernels/search.h"
 #include "query/language/builtins.h"
+#include "query/language/indexing.h"
 #include "query/language/item_selection.h"
 #include "query/language/parse_tree.h"
 
@@ -45,17 +46,18 @@ Result TypeOf(Context& context, Args args) {
   }
   if (const auto* view = std::get_if<TableView>(&args[0]))
     return answer(view->key_columns > 0 ? 99 : 98);
-  if (const auto* value = std::get_if<Value>(&args[0])) return answer(value->code());
+  if (const auto* value = std::get_if<Value>(&args[0])) {
+    return answer(value->is_dict() ? static_cast<int>(Type::kDict) : value->code());
+  }
   TS_ASSIGN_OR_RETURN(const Value function, Take(context, args[0]));
   return answer(function.code());
 }
 
 Result Til(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value n, Take(context, args[0]));
-  if (!n.is_atom_of(Type::kLong) && !n.is_atom_of(Type::kInt)) {
-    return TypeError("til of a {}", NameOf(n.type()));
-  }
-  const int64_t count = n.is_atom_of(Type::kLong) ? n.as<int64_t>() : n.as<int32_t>();
+  const std::optional<int64_t> whole = IndexOf(n);
+  if (!whole.has_value()) return TypeError("til of a {}", NameOf(n.type()));
+  const int64_t count = *whole;
   if (count < 0) return DomainError("til {}", count);
   TS_RETURN_IF_ERROR(context.budget.Charge(static_cast<size_t>(count), sizeof(int64_t)));
   VectorWriter<int64_t> out(Type::kLong, static_cast<size_t>(count));

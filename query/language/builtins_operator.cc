@@ -5,9 +5,11 @@
 
 #include "query/kernels/atomic.h"
 #include "query/kernels/casts.h"
+#include "query/kernels/dictionary.h"
 #include "query/kernels/find_rows.h"
 #include "query/kernels/numbers.h"
 #include "query/kernels/search.h"
+#include "query/kernels/texts.h"
 #include "query/kernels/unary.h"
 #include "query/language/builtins.h"
 #include "query/language/item_selection.h"
@@ -22,8 +24,13 @@ Result Atomic(Context& context, Args args) {
   return FromValue(ApplyAtomic(op, x, y, context.budget));
 }
 
+// Of a long it pads texts.
 Result CastTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (x.is_atom_of(Type::kLong)) {
+    TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+    return FromValue(Pad(x.as<int64_t>(), y, context.budget));
+  }
   if (const auto* slice = std::get_if<Slice>(&args[1])) {
     return FromValue(Cast(x, *slice, context.budget));
   }
@@ -39,7 +46,17 @@ Result MatchTerms(Context& context, Args args) {
 
 // Of rows: whether they are among those of a table.
 Result InTerm(Context& context, Args args) {
-  if (!IsTableTerm(args[1])) return OfValues<In>(context, args);
+  if (!IsTableTerm(args[1])) {
+    auto* const dict = std::get_if<Value>(&args[0]);
+    if (dict == nullptr || !IsPlainDict(*dict)) return OfValues<In>(context, args);
+    TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+    TS_ASSIGN_OR_RETURN(Value flags, In(dict->values(), y, context.budget));
+    if (!IsSequence(flags) || flags.count() != dict->keys().count()) {
+      return TypeError("a dictionary whose values are no items");
+    }
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(dict->keys())));
+    return Value::Dict(dict->keys(), std::move(flags));
+  }
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (view.key_columns > 0) return TypeError("rows in a keyed table");

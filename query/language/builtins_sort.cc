@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "query/columns/gather.h"
@@ -40,15 +41,16 @@ absl::StatusOr<TableView> SortView(const TableView& view, std::span<const size_t
   return RowsInOrder(view, std::move(order), budget);
 }
 
-// A table is sorted by its first column that is no key. With others beside it asc promises parted,
-// not sorted: so q does it.
+// A table is sorted by its columns that are no keys, the first one first. With others beside it asc
+// promises parted, not sorted: so q does it.
 template <Direction direction>
 Result SortTable(Context& context, Term term) {
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
   const size_t column = view.key_columns;
   if (column >= view.columns.size()) return TypeError("a table without columns to sort by");
-  TS_ASSIGN_OR_RETURN(TableView sorted,
-                      SortView(view, std::span(&column, 1), direction, context.budget));
+  std::vector<size_t> columns(view.columns.size() - column);
+  std::iota(columns.begin(), columns.end(), column);
+  TS_ASSIGN_OR_RETURN(TableView sorted, SortView(view, columns, direction, context.budget));
   if (direction == Direction::kAscending) {
     const bool only = column + 1 == view.columns.size();
     TS_RETURN_IF_ERROR(SetAttribute(sorted, column, only ? Attribute::kSorted : Attribute::kParted,

@@ -17,8 +17,13 @@
 namespace tickstack::query::builtins {
 namespace {
 
-Result Tables(Context& context, Args) {
+// Those of the root; no other namespace has any.
+Result Tables(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value of, Take(context, args[0]));
   SymbolVector names;
+  if (of.is_atom_of(Type::kSymbol) && !of.symbol().empty() && of.symbol() != ".") {
+    return Value::Symbols(std::move(names));
+  }
   for (const std::string& name : context.environment.TableNames()) names.push_back(name);
   return Value::Symbols(std::move(names));
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "query/columns/gather.h"
+#include "query/kernels/attributes.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
 #include "query/language/cuts.h"
@@ -148,6 +149,12 @@ Result TakeTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
   const std::optional<int64_t> n = WholeNumber(x);
+  if (x.is_atom_of(Type::kSymbol)) {
+    if (const std::optional<Attribute> attribute = AttributeOfLetter(x.symbol())) {
+      TS_ASSIGN_OR_RETURN(Value y, builtins::Take(context, args[1]));
+      return FromValue(WithAttribute(*attribute, std::move(y), budget));
+    }
+  }
   TS_ASSIGN_OR_RETURN(std::optional<TableView> view, AsView(context, args[1]));
   if (view.has_value() && n.has_value()) return TakeRows(*n, *std::move(view), budget);
   if (view.has_value() && x.type() == Type::kSymbol) {

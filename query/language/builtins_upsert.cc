@@ -97,6 +97,7 @@ Result RazeTerm(Context& context, Args args) {
       std::ranges::any_of(x.values().items(), IsRowsOrEntries)) {
     return RazeRows(context, x.values().items());
   }
+  if (x.is_atom()) return Enlist(std::move(x));
   return FromValue(Raze(std::move(x), context.budget));
 }
 
@@ -158,8 +159,10 @@ Result InsertTerm(Context& context, Args args) {
 }
 
 constexpr std::array kUpsertTable = {
-    Builtin{",", 2, 2, true, JoinTerm},         Builtin{"raze", 1, 1, false, RazeTerm},
-    Builtin{"enlist", 1, 8, false, EnlistTerm}, Builtin{"upsert", 2, 2, true, UpsertTerm},
+    Builtin{",", 2, 2, true, JoinTerm},
+    Builtin{"raze", 1, 1, false, RazeTerm},
+    Builtin{"enlist", 1, UINT16_MAX, false, EnlistTerm},
+    Builtin{"upsert", 2, 2, true, UpsertTerm},
     Builtin{"insert", 2, 2, true, InsertTerm},
 };
 

@@ -9,6 +9,7 @@
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
 #include "query/language/amend.h"
+#include "query/language/append.h"
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
@@ -166,8 +167,12 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
   if (node.children.size() == 1) {
     if (node.function != nullptr) {
       TS_ASSIGN_OR_RETURN(Term before, FindName(context, node.name));
-      Term args[] = {std::move(before), std::move(value)};
-      TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
+      if (node.function->name == ",") {
+        TS_ASSIGN_OR_RETURN(value, Append(context, std::move(before), std::move(value)));
+      } else {
+        Term args[] = {std::move(before), std::move(value)};
+        TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
+      }
     }
     // Who reads the assignment's value shares it with the variable.
     TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
@@ -221,7 +226,28 @@ absl::StatusOr<Value> ToValue(Term term, Budget& budget) {
       term);
 }
 
+namespace {
+
+// `.[`a], or of several names.
+absl::StatusOr<Term> NamesOfRoot(Context& context, std::span<Term> args) {
+  const auto* const names = args.size() == 1 ? std::get_if<Value>(&args[0]) : nullptr;
+  if (names == nullptr || names->type() != Type::kSymbol) {
+    return TypeError("the root's names are symbols");
+  }
+  Context outside = context.Outside();
+  if (names->is_atom()) return FindName(outside, names->symbol());
+  std::vector<Value> values;
+  for (size_t i = 0; i < names->count(); ++i) {
+    TS_ASSIGN_OR_RETURN(Term found, FindName(outside, names->symbols()[i]));
+    TS_ASSIGN_OR_RETURN(values.emplace_back(), ToValue(std::move(found), context.budget));
+  }
+  return CollectItems(std::move(values), context.budget);
+}
+
+}  // namespace
+
 absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span<Term> args) {
+  if (name == ".") return NamesOfRoot(context, args);
   absl::StatusOr<Term> found = FindName(context, name);
   if (found.ok()) return ApplyTerm(context, *std::move(found), args);
   if (found.status().code() != absl::StatusCode::kNotFound) return found;

@@ -1,11 +1,14 @@
 #include "query/language/indexing.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
+#include "query/kernels/bins.h"
 #include "query/kernels/find_rows.h"
+#include "query/kernels/search.h"
 #include "query/language/functions.h"
 #include "query/language/item_terms.h"
 
@@ -68,6 +71,11 @@ absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& b
     }
     return Collapse(std::move(items));
   }
+  if (index.is_dict() && !index.keys().is_table() && !index.values().is_table()) {
+    TS_ASSIGN_OR_RETURN(Value taken, IndexList(list, index.values(), budget, depth + 1));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(index.keys())));
+    return Value::Dict(index.keys(), std::move(taken));
+  }
   if (!index.is_atom() && !index.is_vector()) return TypeError("an index that is no number");
   TS_RETURN_IF_ERROR(ChargeTaking(list, index.count(), budget));
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> positions, PositionsOf(index, list.count()));
@@ -78,6 +86,20 @@ absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& b
 
 // The position of an item among a dictionary's keys.
 uint32_t FindKey(const Value& keys, const Value& item) {
+  if (keys.is(Type::kSymbol) && item.is_atom_of(Type::kSymbol)) {
+    const SymbolVector& names = keys.symbols();
+    for (uint32_t i = 0; i < names.size(); ++i) {
+      if (names[i] == item.symbol()) return i;
+    }
+    return kNoItem;
+  }
+  if (keys.is_vector() && item.is_atom_of(keys.type()) && !IsFloating(keys.type())) {
+    return VisitElementType(keys.type(), [&]<typename T>(std::type_identity<T>) {
+      const std::span<const T> elements = keys.span<T>();
+      const auto found = std::ranges::find(elements, item.as<T>());
+      return found == elements.end() ? kNoItem : static_cast<uint32_t>(found - elements.begin());
+    });
+  }
   for (uint32_t i = 0; i < keys.count(); ++i) {
     if (Match(ItemAt(keys, i), item)) return i;
   }
@@ -108,10 +130,35 @@ struct KeyPositions {
   bool one = false;
 };
 
-absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& keys, const Value& index,
+// The whole numbers of `Find` or `LastAtMost` as positions.
+KeyPositions PositionsIn(const Value& keys, const Value& found) {
+  KeyPositions positions;
+  positions.one = found.is_atom();
+  positions.at.reserve(found.count());
+  for (const int64_t at : found.span<int64_t>()) {
+    const bool there = at >= 0 && static_cast<uint64_t>(at) < keys.count();
+    positions.at.push_back(there ? static_cast<uint32_t>(at) : kNoItem);
+  }
+  return positions;
+}
+
+// In a step dictionary an item stands for all keys from its own up to the next one.
+absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& index,
                                              Budget& budget) {
+  const Value& keys = dict.keys();
   if (!keys.is_vector() && !keys.is_list())
     return TypeError("a dictionary of {}", NameOf(keys.type()));
+  const bool step = dict.type() == Type::kSortedDict;
+  const bool alike = keys.is_vector() && IsAtomOrVector(index) && index.type() == keys.type();
+  if (step && !alike) {
+    return TypeError("a {} in a step dictionary of {}s", NameOf(index.type()), NameOf(keys.type()));
+  }
+  if (alike && (step || (index.is_vector() && !IsFloating(keys.type())))) {
+    TS_RETURN_IF_ERROR(budget.Charge(index.count(), sizeof(int64_t) + sizeof(uint32_t)));
+    TS_ASSIGN_OR_RETURN(const Value found,
+                        step ? LastAtMost(keys, index, budget) : Find(keys, index, budget));
+    return PositionsIn(keys, found);
+  }
   KeyPositions found;
   found.one = index.is_atom() || !keys.is_vector();
   if (!found.one && !index.is_vector()) return TypeError("a key that is no item");
@@ -129,7 +176,7 @@ absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& b
   }
   TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
   if (keys.is_table()) return IndexByRows(dict, index, budget);
-  TS_ASSIGN_OR_RETURN(const KeyPositions found, PositionsOfKeys(keys, index, budget));
+  TS_ASSIGN_OR_RETURN(const KeyPositions found, PositionsOfKeys(dict, index, budget));
   const Value taken = TakeItems(values, found.at);
   return found.one ? ItemAt(taken, 0) : taken;
 }
@@ -222,8 +269,7 @@ absl::StatusOr<Term> IndexRowsByKey(Context& context, const Value& dict, const V
     return TypeError("a dictionary of {} keys and {} rows", dict.keys().count(),
                      rows.rows->count());
   }
-  TS_ASSIGN_OR_RETURN(const KeyPositions found,
-                      PositionsOfKeys(dict.keys(), index, context.budget));
+  TS_ASSIGN_OR_RETURN(const KeyPositions found, PositionsOfKeys(dict, index, context.budget));
   if (!found.one) return RowsOf(rows, 0, found.at, context.budget);
   TS_ASSIGN_OR_RETURN(Value row, RowAt(rows, found.at[0]));
   return row;
@@ -291,7 +337,11 @@ absl::StatusOr<Term> IndexDeep(Context& context, Term x, std::span<const Value> 
   }
   const Value& index = indices[0];
   const std::span<const Value> rest = indices.subspan(1);
-  if (index.is_null()) return rest.empty() ? x : IndexAll(context, std::move(x), rest);
+  if (index.is_null()) {
+    const auto* const value = std::get_if<Value>(&x);
+    if (value != nullptr && value->is_atom()) return TypeError("an index of an atom");
+    return rest.empty() ? x : IndexAll(context, std::move(x), rest);
+  }
   if (rest.empty() || TakesOne(x, index)) {
     TS_ASSIGN_OR_RETURN(Term item, IndexTerm(context, x, index));
     return IndexDeep(context, std::move(item), rest);

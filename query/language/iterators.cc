@@ -35,10 +35,33 @@ bool IsVector(const Term& term) {
   return value != nullptr && value->is_vector();
 }
 
+bool IsListTerm(const Term& term) {
+  if (const auto* slice = std::get_if<Slice>(&term)) return slice->type() == Type::kList;
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_list();
+}
+
 const Builtin* BuiltinOf(const Term& term) {
   const auto* function = std::get_if<Function>(&term);
   const auto* builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
   return builtin == nullptr ? nullptr : *builtin;
+}
+
+// The aggregate whose value of nothing is the identity of what is folded.
+const Builtin* IdentityFor(const Derived& derived, std::span<const Term> args) {
+  const Builtin* const inner = BuiltinOf(derived.inner);
+  const bool folds = derived.iterator == Iterator::kOver || derived.iterator == Iterator::kScan;
+  if (!folds || inner == nullptr || args.size() != 1) return nullptr;
+  const auto* const slice = std::get_if<Slice>(&args[0]);
+  const auto* const value = std::get_if<Value>(&args[0]);
+  const bool list = IsListTerm(args[0]);
+  if (!list && !IsVector(args[0])) return nullptr;
+  if ((slice != nullptr ? slice->count() : value->count()) > 0) return nullptr;
+  if (inner->name == "+" || inner->name == "-") return FindBuiltin("sum");
+  if (inner->name == "*") return FindBuiltin("prd");
+  if (!list && inner->name == "|") return FindBuiltin("max");
+  if (!list && inner->name == "&") return FindBuiltin("min");
+  return nullptr;
 }
 
 const Builtin* ShortcutFor(const Derived& derived, std::span<const Term> args) {
@@ -131,6 +154,41 @@ absl::StatusOr<Term> EachOf(Context& context, const Term& f, std::span<const Ite
   return Term(WithKeys(sides, std::move(items)));
 }
 
+bool IsWhole(Type type) {
+  return type == Type::kLong || type == Type::kInt || type == Type::kShort;
+}
+
+// Whether it is a vector of whole numbers that picks from several arguments.
+bool PicksArguments(const Derived& derived, std::span<const Term> args) {
+  if (derived.iterator != Iterator::kEach || args.size() < 2) return false;
+  if (const auto* slice = std::get_if<Slice>(&derived.inner)) return IsWhole(slice->type());
+  const auto* value = std::get_if<Value>(&derived.inner);
+  return value != nullptr && value->is_vector() && IsWhole(value->type());
+}
+
+// x'[a;b;...]: item i is that of the argument with the number x[i].
+absl::StatusOr<Term> PickByCase(Context& context, const Term& x, std::span<Term> args) {
+  TS_ASSIGN_OR_RETURN(const Value cases, ToValue(x, context.budget));
+  TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides, SidesOf(args, context.budget));
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
+  if (count.has_value() && *count != cases.count()) {
+    return LengthError("{} items for {} cases", *count, cases.count());
+  }
+  Results results(context.budget);
+  for (size_t i = 0; i < cases.count(); ++i) {
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    const int64_t side = *IndexOf(ItemAt(cases, i));
+    if (side < 0 || static_cast<uint64_t>(side) >= sides.size()) {
+      return LengthError("case {} of {} arguments", side, sides.size());
+    }
+    const ItemTerms& from = sides[static_cast<size_t>(side)];
+    TS_ASSIGN_OR_RETURN(const Term item, from.At(from.is_atom() ? 0 : i));
+    TS_RETURN_IF_ERROR(results.Add(item));
+  }
+  TS_ASSIGN_OR_RETURN(Value items, std::move(results).Collect());
+  return Term(std::move(items));
+}
+
 // Folds the items into `state`; with `results`, each state is one of them.
 absl::StatusOr<Term> Fold(Context& context, const Term& f, Term seed,
                           std::span<const ItemTerms> sides, size_t begin, Results* results) {
@@ -155,6 +213,18 @@ absl::StatusOr<Term> Fold(Context& context, const Term& f, Term seed,
   return std::move(state).Release();
 }
 
+bool IsJoin(const Term& f) {
+  const Builtin* const builtin = BuiltinOf(f);
+  return builtin != nullptr && builtin->name == ",";
+}
+
+// An atom as a vector of one: what is joined to is a list.
+Term AsItems(Term term) {
+  auto* const value = std::get_if<Value>(&term);
+  if (value == nullptr || !value->is_atom()) return term;
+  return Enlist(std::move(*value));
+}
+
 // f/ and f\ of a function of two or more.
 absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::span<Term> args) {
   const bool scan = derived.iterator == Iterator::kScan;
@@ -172,6 +242,7 @@ absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::s
     seed = std::move(args[0]);
   } else {
     TS_ASSIGN_OR_RETURN(seed, sides[0].At(0));
+    if (IsJoin(derived.inner)) seed = AsItems(std::move(seed));
     if (scan) TS_RETURN_IF_ERROR(results.Add(seed));
   }
   TS_ASSIGN_OR_RETURN(Term last, Fold(context, derived.inner, std::move(seed), sides,
@@ -267,7 +338,6 @@ absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
   if (const Builtin* const builtin = BuiltinOf(f)) {
     if (builtin->name == "+" || builtin->name == "-") return Term(Value::Long(0));
     if (builtin->name == "*" || builtin->name == "%") return Term(Value::Long(1));
-    if (builtin->name == ",") return Term(Value::List({}));
   }
   const auto* value = std::get_if<Value>(&first);
   if (value != nullptr && value->is_atom()) return Term(NullOf(value->type()));
@@ -283,6 +353,11 @@ absl::StatusOr<Term> EachPrior(Context& context, const Derived& derived, std::sp
   Results results(context.budget);
   for (size_t i = 0; i < items.count(); ++i) {
     TS_ASSIGN_OR_RETURN(Term item, items.At(i));
+    if (!before.has_value() && IsJoin(derived.inner)) {
+      TS_RETURN_IF_ERROR(results.Add(item));  // Nothing is before it that could be joined.
+      before = std::move(item);
+      continue;
+    }
     if (!before.has_value()) {
       TS_ASSIGN_OR_RETURN(before, BeforeFirst(derived.inner, item));
     }
@@ -351,6 +426,9 @@ bool JoinsColumns(const Derived& derived, std::span<const Term> args) {
 }  // namespace
 
 absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std::span<Term> args) {
+  if (const Builtin* const aggregate = IdentityFor(derived, args)) {
+    return Apply(context, *aggregate, args);
+  }
   if (const Builtin* const builtin = ShortcutFor(derived, args)) {
     return Apply(context, *builtin, args);
   }
@@ -361,6 +439,7 @@ absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std:
   }
   switch (derived.iterator) {
     case Iterator::kEach:
+      if (PicksArguments(derived, args)) return PickByCase(context, derived.inner, args);
       return ApplyEach(context, derived.inner, args);
     case Iterator::kOver:
     case Iterator::kScan:

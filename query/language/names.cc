@@ -143,11 +143,13 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
     return ViewOf(std::move(parts));
   }
   if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
-  if (const Builtin* builtin = FindBuiltin(name); builtin != nullptr)
+  // An operator is no name: `. is the root, not a function.
+  const bool word = name.size() > 1 || (name.size() == 1 && std::isalpha(name[0]) != 0);
+  if (const Builtin* builtin = word ? FindBuiltin(name) : nullptr; builtin != nullptr)
     return Term(Function(builtin));
   TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
   if (found.has_value()) return *std::move(found);
-  return IsOfTheLanguage(name) ? NyiError(name) : NameError(name);
+  return IsOfTheLanguage(name) || name == "." ? NyiError(name) : NameError(name);
 }
 
 absl::StatusOr<TableView> ToView(Context& context, Term term) {

@@ -67,10 +67,23 @@ Parser::Result Parser::TableLiteral(const Token& open) {
     TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, close, open));
     if (close == "]") table->key_columns = table->children.size();
   }
-  if (table->children.size() == table->key_columns) {
+  if (table->children.empty()) {
     return ParseError("(", open.position, "a table without columns");
   }
+  if (table->children.size() == table->key_columns) return DictLiteral(std::move(table));
   return Checked(std::move(table));
+}
+
+// ([a:1;b:2]), which is `a`b!(1;2).
+Parser::Result Parser::DictLiteral(NodePtr columns) {
+  SymbolVector names;
+  for (const std::string& name : columns->names) names.push_back(name);
+  NodePtr values = NewNode(Node::Kind::kList);
+  values->children = std::move(columns->children);
+  std::vector<NodePtr> sides(2);
+  TS_ASSIGN_OR_RETURN(sides[0], Constant(Value::Symbols(std::move(names))));
+  TS_ASSIGN_OR_RETURN(sides[1], Checked(std::move(values)));
+  return MakeApply(FunctionNode(*FindBuiltin("!")), std::move(sides));
 }
 
 absl::Status Parser::QueryColumns(std::vector<NamedNode>& columns) {

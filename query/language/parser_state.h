@@ -83,6 +83,7 @@ class Parser {
   absl::Status Parameters(LambdaScope& scope);
   Result Statements(Node::Kind kind, std::vector<NodePtr> statements);
   Result TableLiteral(const Token& open);
+  Result DictLiteral(NodePtr columns);
   Result Cond(const Token& dollar);
   Result Primitive(const Value& value);
   Result QueryExpression(Query::Verb verb);

@@ -40,7 +40,8 @@ absl::StatusOr<Parser::Parsed> Parser::Term() {
 // f[x;y]; an argument that is missing is nullptr.
 Parser::Result Parser::Brackets(NodePtr node) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> args, Bracketed());
-  if (args.size() > kMaxParameters)
+  const bool any_number = node->kind == Node::Kind::kFunction && node->function->name == "enlist";
+  if (args.size() > kMaxParameters && !any_number)
     return RankError("{} arguments, at most {}", args.size(), kMaxParameters);
   if (args.size() == 1 && args.front() == nullptr) {
     TS_ASSIGN_OR_RETURN(args.front(), Constant(Value()));  // f[] passes the generic null.

@@ -10,6 +10,45 @@
 namespace tickstack::query {
 namespace {
 
+TEST(Dictionaries, AreWrittenIndexedAndSubtracted) {
+  constexpr Pair kPairs[] = {
+      {"([a:1;b:2])", "`a`b!1 2"},
+      {"([a:1])", ",`a!,1"},
+      {"([a:1 2])", ",`a!,1 2"},
+      {"([a:1;b:`x;c:\"text\"])", "`a`b`c!(1;`x;\"text\")"},
+      {"([a:1;b:2])`b", "2"},
+      {"1 2 3 group `a`b`a", "`a`b!(1 3;,2)"},
+      {"\"abc\" `x`y!2 0", "`x`y!\"ca\""},
+      {"(`a`b`c!1 2 3) in 1 3", "`a`b`c!101b"},
+      {"(`a`b!1 2)-`b`c!10 20", "`a`b`c!1 -8 -20"},
+      {"(`a`b!1 2)-`b`c!10 20i", "`a`b`c!(1;-8;-20i)"},
+      {"(`a`b!(1 2;3 4))-(enlist `c)!enlist 5 6", "`a`b`c!(1 2;3 4;-5 -6)"},
+      {"(`a`b!1 2)%`b`c!4 5", "`a`b`c!1 0.5 0.2"},
+      {"(`a`b!1 2)*`b`c!4 5", "`a`b`c!1 8 5"},
+      {"([k:`a`b]v:1 2)-([k:`b`c]v:10 20)", "([k:`a`b`c]v:1 -8 -20)"},
+      {"v:5;`. `v", "5"},
+      {"v:5;w:6;`. `v`w", "5 6"},
+      {"`. `nosuch", "'nosuch"},
+      {"value `.", "'nyi: ."},
+      {"`.[0]", "'type"},
+      {"tables`.q", "`symbol$()"},
+      {"tables`.", "`quote`trade"},
+      {"tables`", "`quote`trade"},
+      {"tables[]", "`quote`trade"},
+      {"() in (\"ab\";\"cd\")", "`boolean$()"},
+      {"() in 1 2", "`boolean$()"},
+      {"() in (();1 2)", "1b"},
+      {"3[::]", "'type"},
+      {"1 2[::]", "1 2"},
+      {"enlist[1;2;3;4;5;6;7;8;9]", "1 2 3 4 5 6 7 8 9"},
+      {"update price:2*price by sym from 0#([]sym:`a`b;price:1 2f)",
+       "([]sym:`symbol$();price:`float$())"},
+      {"update x:max price by sym from ([]sym:`a`b;price:1 2f) where price>9",
+       "([]sym:`a`b;price:1 2f;x:0n 0n)"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Tables, JoinWithACommaByTheirColumns) {
   constexpr Pair kPairs[] = {
       {"([]a:1 2;b:`x`y),([]a:enlist 3;b:enlist `z)", "([]a:1 2 3;b:`x`y`z)"},
@@ -143,7 +182,7 @@ TEST(Dictionaries, GoTogetherByTheirKeys) {
       {"(),`a`b!1 2", "`a`b!1 2"},
       {"d:`a`b!1 2;d,:(enlist `c)!enlist 3;d", "`a`b`c!1 2 3"},
       {"(`a`b`c!1 2 3)+`b`c`d!10 20 30", "`a`b`c`d!1 12 23 30"},
-      {"(`a`b!1 2)-`b`c!10 20", "`a`b`c!1 -8 20"},
+      {"(`a`b!1 2)-`b`c!10 20", "`a`b`c!1 -8 -20"},
       {"(`a`b!1 2)*`a`b!10 20", "`a`b!10 40"},
       {"(`a`b!1 2)%`b`a!1 2", "`a`b!0.5 2"},
       {"(`a`b!1 2)+`b`c!0.5 1.5", "`a`b`c!(1;2.5;1.5)"},

@@ -92,6 +92,25 @@ TEST(Texts, StringWritesValues) {
   ExpectAll(kPairs);
 }
 
+TEST(Texts, ArePadded) {
+  constexpr Pair kPairs[] = {
+      {"9$\"foo\"", "\"foo      \""},
+      {"-9$\"foo\"", "\"      foo\""},
+      {"2$\"foo\"", "\"fo\""},
+      {"-2$\"foo\"", "\"oo\""},
+      {"6$\"x\"", "\"x     \""},
+      {"0$\"foo\"", "\"\""},
+      {"3$(\"a\";\"bcde\")", "(\"a  \";\"bcd\")"},
+      {"5$(\"The\";(\"fox\";(\"ju\";\"over\")))", "(\"The  \";(\"fox  \";(\"ju   \";\"over \")))"},
+      {"-3$`a`b!(\"x\";\"yz\")", "`a`b!(\"  x\";\" yz\")"},
+      {"3$([]a:(\"x\";\"yz\"))", "([]a:(\"x  \";\"yz \"))"},
+      {"0N$\"foo\"", "'domain"},
+      {"3$`a", "'type"},
+      {"3$1 2", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Texts, AreSearchedAndChanged) {
   constexpr Pair kPairs[] = {
       {"\"We the people of the United States\" ss \"the\"", "3 17"},

@@ -177,6 +177,13 @@ class TableUpdate {
 
   absl::StatusOr<std::vector<Value>> GroupedColumns() {
     Budget& budget = context_.budget;
+    if (left_.rows->count() == 0) {  // No group tells what type the columns have.
+      std::vector<Value> columns;
+      for (const NamedNode& column : query_.columns) {
+        TS_ASSIGN_OR_RETURN(columns.emplace_back(), Changed(column));
+      }
+      return columns;
+    }
     std::vector<std::string> key_names;
     TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups,
                         MakeGroups(context_, query_.groups, view_, left_, key_names));
