@@ -45,6 +45,7 @@ absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget) {
   }
   // An empty list takes the type of what is joined to it.
   if (x.is_list() && x.count() == 0 && IsSequence(y)) return y;
+  if (y.is_list() && y.count() == 0 && IsSequence(x)) return x;
   TS_RETURN_IF_ERROR(budget.ChargeItems(ItemCount(x) + ItemCount(y)));
   std::vector<Value> items = ItemsOf(x);
   for (Value& item : ItemsOf(y)) items.push_back(std::move(item));

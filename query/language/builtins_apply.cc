@@ -35,6 +35,15 @@ bool IsAssignment(const Term& f) {
 // The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
 absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items,
                                                Budget& budget) {
+  if (list.is_table()) {  // A list of dictionaries with the same names is one.
+    if (list.count() > max_items) return RankError("{} arguments", list.count());
+    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(list));
+    std::vector<Value> rows;
+    for (size_t i = 0; i < list.count(); ++i) {
+      TS_ASSIGN_OR_RETURN(rows.emplace_back(), RowAt(view, static_cast<uint32_t>(i)));
+    }
+    return rows;
+  }
   if (!list.is_vector() && !list.is_list()) {
     return TypeError("a {} where a list of arguments is expected", NameOf(list.type()));
   }

@@ -76,10 +76,29 @@ Result Sort(Context& context, Args args) {
   return NotSortable(kName, args[0]);
 }
 
+Result Positions(std::span<const uint32_t> order, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(order.size(), sizeof(int64_t)));
+  VectorWriter<int64_t> out(Type::kLong, order.size());
+  std::ranges::copy(order, out.data());
+  return std::move(out).Finish();
+}
+
 // Positions; of a dictionary the keys in the order of their values.
 template <Direction direction>
 Result GradeItems(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "iasc" : "idesc";
+  if (IsTableTerm(args[0])) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+    if (view.key_columns > 0) return NyiError(fmt::format("{} of a keyed table", kName));
+    std::vector<Slice> columns;
+    for (size_t i = 0; i < view.columns.size(); ++i) {
+      TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, context.budget));
+      columns.push_back(std::move(column));
+    }
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
+                        Grade(columns, direction, context.budget));
+    return Positions(order, context.budget);
+  }
   const Value* dict = AsEntries(args[0]);
   const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : SliceOf(args[0]);
   if (!slice.has_value()) return NotSortable(kName, args[0]);
@@ -89,10 +108,7 @@ Result GradeItems(Context& context, Args args) {
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(dict->keys())));
     return TakeItems(dict->keys(), order);
   }
-  TS_RETURN_IF_ERROR(context.budget.Charge(order.size(), sizeof(int64_t)));
-  VectorWriter<int64_t> out(Type::kLong, order.size());
-  std::ranges::copy(order, out.data());
-  return std::move(out).Finish();
+  return Positions(order, context.budget);
 }
 
 // xasc gives its first column the attribute sorted.

@@ -62,6 +62,7 @@ absl::Status ChargeTaking(const Value& list, size_t n, Budget& budget) {
 
 absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& budget, int depth) {
   if (depth > 100) return StackError("an index more than 100 deep");
+  if (index.is_list() && index.count() == 0) return EmptyVector(list.type());
   if (index.is_list()) {
     TS_RETURN_IF_ERROR(budget.ChargeItems(index.count()));
     std::vector<Value> items;
