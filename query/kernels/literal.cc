@@ -348,8 +348,6 @@ absl::StatusOr<Value> ParseNumbers(std::span<const std::string_view> texts) {
     const std::optional<Word> word =
         month ? ParseDateWord(fmt::format("{}m", text)) : ParseWord(text);
     if (!word.has_value()) {
-      // Reading and writing of files: 0: 1: 2:.
-      if (text.size() == 2 && IsDecimal(text[0]) && text[1] == ':') return NyiError(text);
       return QError(absl::StatusCode::kInvalidArgument, text, "not a number");
     }
     words.push_back(*word);

@@ -67,8 +67,11 @@ Result Trap(Context& context, const Term& f, std::span<Term> args, Term otherwis
   Result result = KeepingResult(context.budget, [&] { return ApplyTerm(context, f, args); });
   if (result.ok() || QErrorText(result.status()) == "stop") return result;
   TS_ASSIGN_OR_RETURN(const bool handler, IsFunctionTerm(otherwise, context.budget));
-  if (!handler) return otherwise;
+  const auto* const value = std::get_if<Value>(&otherwise);
+  const bool identity = value != nullptr && value->is_null();
+  if (!handler && !identity) return otherwise;
   Term text = Value::String(QErrorText(result.status()));
+  if (identity) return text;
   return ApplyTerm(context, std::move(otherwise), std::span(&text, 1));
 }
 

@@ -288,6 +288,32 @@ TEST(Language, AtAndDotIndexAndApply) {
   ExpectAll(kPairs);
 }
 
+TEST(Language, WhatIsNotThereIsSaidWhenItIsEvaluated) {
+  constexpr Pair kPairs[] = {
+      {"$[0b;system\"p\";1]", "1"},
+      {"@[{get x};`t;0]", "0"},
+      {"@[{get x};`t;::]", "\"nyi: get\""},
+      {"f:{hopen x};1", "1"},
+      {"f:{hopen x};f 5010", "'nyi: hopen"},
+      {"$[0b;`:f 0: x;2]", "2"},
+      {"@[{`:f 0: x};1;`no]", "`no"},
+      {"1 2 0: x", "'x"},
+      {"$[0b;a::1;2]", "2"},
+      {"a::1", "'nyi: ::"},
+      {"{g::5}[];g", "5"},
+      {"{.a.b:x}[5]", "'nyi: .a.b:"},
+      {"get:1", "'assign: get"},
+      {"{get:1;get}[]", "'assign: get"},
+      {"get", "'nyi: get"},
+      {"get each `a`b", "'nyi: get"},
+      {"get[", "'["},
+      {"(get", "'("},
+      {"@[{'oops};0;::]", "\"oops\""},
+      {".[{'oops};(0;1);::]", "\"rank\""},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Language, ErrorsAreSignalledAndTrapped) {
   constexpr Pair kPairs[] = {
       {"'oops", "'oops"},
@@ -333,15 +359,15 @@ TEST(Language, ValueEvaluatesWithinTheSameBounds) {
       // Nothing that reaches out has a spelling.
       {"value \"system \\\"ls\\\"\"", "'nyi: system"},
       {"value \"\\\\ls\"", "'nyi: \\ls"},
-      {"value (`system;\"ls\")", "'system"},
-      {"`system \"ls\"", "'system"},
+      {"value (`system;\"ls\")", "'nyi: system"},
+      {"`system \"ls\"", "'nyi: system"},
       {"system \"ls\"", "'nyi: system"},
       {"@[system;\"ls\";0]", "'nyi: system"},
-      {".[`system;enlist \"ls\"]", "'system"},
+      {".[`system;enlist \"ls\"]", "'nyi: system"},
       {"{system x} \"ls\"", "'nyi: system"},
       {"value \"hopen 5010\"", "'nyi: hopen"},
-      {"(`hopen) 5010", "'hopen"},
-      {"value (`read0;`:x)", "'read0"},
+      {"(`hopen) 5010", "'nyi: hopen"},
+      {"value (`read0;`:x)", "'nyi: read0"},
       {"`:x 1", "':x"},
       {"0 \"1+1\"", "'type"},
       {"5010 \"1+1\"", "'type"},

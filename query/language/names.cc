@@ -1,6 +1,9 @@
 // What a name stands for: a column of the query that it stands in, a clock, a table, a value of the
 // process, a function.
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <memory>
 #include <optional>
 
@@ -44,6 +47,14 @@ std::optional<Value> FindClock(Context& context, std::string_view name) {
 bool IsOfTheLanguage(std::string_view name) {
   return name.size() > 3 && name[0] == '.' && name[2] == '.' &&
          std::string_view("hjmoQqsz").find(name[1]) != std::string_view::npos;
+}
+
+// What q has and this subset has not: it is said when it is evaluated, so that a branch that is not
+// taken may have it, and a trap catches it.
+bool IsMissing(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOperators = {".", "::", "0:", "1:", "2:"};
+  return IsOfTheLanguage(name) || IsReservedWord(name) ||
+         std::ranges::find(kOperators, name) != kOperators.end();
 }
 
 // Row numbers inside a query: positions among the rows of its source; of a stored table in the
@@ -149,7 +160,7 @@ absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
     return Term(Function(builtin));
   TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
   if (found.has_value()) return *std::move(found);
-  return IsOfTheLanguage(name) || name == "." ? NyiError(name) : NameError(name);
+  return IsMissing(name) ? NyiError(name) : NameError(name);
 }
 
 absl::StatusOr<TableView> ToView(Context& context, Term term) {

@@ -178,11 +178,20 @@ Parser::Result Parser::Assignment(NodePtr left) {
     node->function = FindBuiltin(how.text);
     Take();
   }
-  // Outside of a lambda q would make a view of it.
-  if (how.text == "::" && lambda_ == nullptr) return NyiError("::");
   const bool indexed = left->kind == Node::Kind::kApply;
   node->name = indexed ? left->children[0]->name : left->name;
-  if (how.text != "::" && lambda_ != nullptr && !indexed) lambda_->locals.push_back(node->name);
+  if (IsReservedWord(node->name)) {
+    return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", node->name),
+                  "a word of q");
+  }
+  // Outside of a lambda q would make a view of it.
+  if (how.text == "::" && lambda_ == nullptr) {
+    TS_RETURN_IF_ERROR(RequiredExpression("::").status());
+    return Name(how);
+  }
+  // A name with a dot is of a namespace, also in a lambda.
+  const bool local = how.text != "::" && !indexed && node->name.find('.') == std::string::npos;
+  if (local && lambda_ != nullptr) lambda_->locals.push_back(node->name);
   TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
   node->children.push_back(std::move(value));
   for (size_t i = 1; indexed && i < left->children.size(); ++i) {

@@ -75,12 +75,17 @@ absl::StatusOr<Parser::Parsed> Parser::Primary() {
   }
 }
 
-// Words of digits side by side are one vector.
+// Words of digits side by side are one vector. 0: and its like are operators that read and write
+// files: names of what is not here.
 Parser::Result Parser::Numbers() {
+  const auto is_operator = [](const Token& token) {
+    return token.text.size() == 2 && token.text[1] == ':';
+  };
+  if (is_operator(Peek())) return Name(Take());
   std::vector<std::string_view> words;
   do {
     words.push_back(Take().text);
-  } while (Peek().kind == TokenKind::kNumber && Peek().after_blank);
+  } while (Peek().kind == TokenKind::kNumber && Peek().after_blank && !is_operator(Peek()));
   TS_ASSIGN_OR_RETURN(Value value, ParseNumbers(words));
   return Constant(std::move(value));
 }
@@ -126,7 +131,6 @@ absl::StatusOr<Parser::Parsed> Parser::NamePrimary() {
 }
 
 Parser::Result Parser::Name(const Token& token) {
-  if (IsReservedWord(token.text)) return NyiError(token.text);
   // x, y and z are a lambda's arguments if it does not name others; to use z is to have all three.
   constexpr std::array<std::string_view, 3> kImplicit = {"x", "y", "z"};
   const auto implicit = std::ranges::find(kImplicit, token.text);
