@@ -327,8 +327,7 @@ absl::StatusOr<Value> ApplyToItems(AtomicOp op, const Value& x, const Value& y, 
 
 Unpaired UnpairedOf(AtomicOp op) {
   if (IsComparison(op)) return Unpaired::kWithNull;
-  if (op == AtomicOp::kSubtract) return Unpaired::kWithZero;
-  return op == AtomicOp::kDivide ? Unpaired::kWithOne : Unpaired::kKept;
+  return op == AtomicOp::kSubtract ? Unpaired::kWithZero : Unpaired::kKept;
 }
 
 absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, Budget& budget,

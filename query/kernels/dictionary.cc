@@ -130,7 +130,6 @@ absl::StatusOr<Value> CombineItems(const Value& x, const Value& y, const Aligned
     const auto item_of = [&](const Value& list, uint32_t position) {
       if (position != kNoItem) return ItemAt(list, position);
       if (unpaired == Unpaired::kWithZero) return Value::Boolean(false);
-      if (unpaired == Unpaired::kWithOne) return Value::Boolean(true);
       const bool typed = list.is_list() && list.count() > 0 && list.items().front().is_atom();
       return NullOf(typed ? list.items().front().type() : list.type());
     };
@@ -160,9 +159,8 @@ absl::StatusOr<Value> CombineColumns(const Value& x, const Value& y, const Align
     TS_RETURN_IF_ERROR(budget.Charge(at.in_y.size(), sizeof(Guid)));
     names.push_back(y.column_names()[i]);
     columns.push_back(TakeItems(y.columns()[i], at.in_y));
-    if (unpaired == Unpaired::kWithZero || unpaired == Unpaired::kWithOne) {
-      const Value identity = Value::Boolean(unpaired == Unpaired::kWithOne);
-      TS_ASSIGN_OR_RETURN(columns.back(), f(identity, columns.back()));
+    if (unpaired == Unpaired::kWithZero) {
+      TS_ASSIGN_OR_RETURN(columns.back(), f(Value::Boolean(false), columns.back()));
     }
   }
   return Value::Table(std::move(names), std::move(columns));

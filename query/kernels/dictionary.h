@@ -36,7 +36,6 @@ using ItemwiseFunction = absl::FunctionRef<absl::StatusOr<Value>(const Value& x,
 enum class Unpaired {
   kKept,      // Its own item, as in x+y.
   kWithZero,  // The function of it and 0, as in x-y.
-  kWithOne,   // The function of it and 1, as in x%y.
   kWithNull,  // The function of it and a null, as in x=y.
 };
 

@@ -23,9 +23,9 @@ TEST(Take, GivesItemsFromEitherEndAndGoesRound) {
       {"3#\"ab\"", "\"aba\""},
       {"2#(1 2;`a;3)", "(1 2;`a)"},
       {"3i#1 2", "1 2 1"},
-      {"0N#1 2", "'nyi: #"},
-      {"2 3#til 6", "'nyi: #"},
-      {"1.5#1 2", "'nyi: #"},
+      {"0N#1 2", "'type"},
+      {"1.5#1 2", "'type"},
+      {"(1;`a)#1 2", "'type"},
       {"5000000000#1", "'limit"},
       {"2#`a`b`c!1 2 3", "`a`b!1 2"},
       {"-2#`a`b`c!1 2 3", "`b`c!2 3"},
@@ -44,6 +44,34 @@ TEST(Take, GivesItemsFromEitherEndAndGoesRound) {
       {"exec 2#price from trade", "48.5 13.75"},
       {"exec -3#sym from trade where sym=`aig", "`aig`aig`aig"},
       {"select 2#size by sym from trade", "([sym:`aig`bac]x:(100 300i;200 400i))"},
+  };
+  ExpectAll(kPairs);
+}
+
+TEST(Take, MakesMatricesByTheirSizes) {
+  constexpr Pair kPairs[] = {
+      {"2 3#til 6", "(0 1 2;3 4 5)"},
+      {"2 5#\"!\"", "(\"!!!!!\";\"!!!!!\")"},
+      {"2 4#`a`b`c", "(`a`b`c`a;`b`c`a`b)"},
+      {"2 2 3#til 5", "((0 1 2;3 4 0);(1 2 3;4 0 1))"},
+      {"1 2 0#\"a\"", ",(\"\";\"\")"},
+      {"(enlist 2)#til 10", "0 1"},
+      {"2 3#0#0", "(0N 0N 0N;0N 0N 0N)"},
+      {"2 2#(1;`a;\"x\")", "((1;`a);(\"x\";1))"},
+      {"0N 3#til 10", "(0 1 2;3 4 5;6 7 8;,9)"},
+      {"3 0N#til 10", "(0 1 2;3 4 5;6 7 8 9)"},
+      {"4 0N#til 9", "(0 1;2 3;4 5;6 7 8)"},
+      {"2 0N#0#0", "(`long$();`long$())"},
+      {"2 2i#til 4", "(0 1;2 3)"},
+      {"0 3#til 4", "()"},
+      {"1 0 2#1 2", "'domain"},
+      {"2 3 0N#1 2", "'domain"},
+      {"0N 2 1#1 2", "'domain"},
+      {"0N 0N#1 2", "'domain"},
+      {"0N 0#1 2", "'domain"},
+      {"-1 2 3#1 2", "'domain"},
+      {"3000000 3000000#1", "'limit"},
+      {"2 2#([]a:1 2)", "'type"},
   };
   ExpectAll(kPairs);
 }

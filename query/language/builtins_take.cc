@@ -6,9 +6,11 @@
 
 #include "query/columns/gather.h"
 #include "query/kernels/attributes.h"
+#include "query/kernels/reshape.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
 #include "query/language/cuts.h"
+#include "query/language/indexing.h"
 #include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
@@ -145,6 +147,16 @@ absl::StatusOr<std::optional<TableView>> AsView(Context& context, Term& term) {
   return view;
 }
 
+// Of a matrix: whole numbers and nulls.
+absl::StatusOr<std::vector<int64_t>> SizesOf(const Value& x, Budget& budget) {
+  const bool whole = x.is(Type::kLong) || x.is(Type::kInt) || x.is(Type::kShort);
+  if (!whole) return TypeError("# by a {}", NameOf(x.type()));
+  TS_RETURN_IF_ERROR(budget.Charge(x.count(), sizeof(int64_t)));
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < x.count(); ++i) sizes.push_back(*IndexOf(ItemAt(x, i)));
+  return sizes;
+}
+
 Result TakeTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
@@ -171,8 +183,11 @@ Result TakeTerm(Context& context, Args args) {
     return EntriesOf(y, PartTaken(*n, y.count()), budget);
   }
   if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, true, budget);
-  if (!n.has_value()) return NyiError("#");  // A matrix.
   if (!y.is_atom() && !IsSequence(y)) return TypeError("# of a {}", NameOf(y.type()));
+  if (!n.has_value()) {
+    TS_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(x, budget));
+    return FromValue(Reshape(sizes, y.is_atom() ? Enlist(y) : y, budget));
+  }
   return FromValue(Settled(TakeFrom(*n, Slice::Of(y.is_atom() ? Enlist(y) : y), budget)));
 }
 

@@ -174,6 +174,14 @@ absl::StatusOr<Term> PickByCase(Context& context, const Term& x, std::span<Term>
   if (count.has_value() && *count != cases.count()) {
     return LengthError("{} items for {} cases", *count, cases.count());
   }
+  const Value* keys = nullptr;
+  for (const ItemTerms& side : sides) {
+    if (!side.keys().has_value()) continue;
+    if (keys != nullptr && !Match(*keys, *side.keys())) {
+      return DomainError("dictionaries with other keys");
+    }
+    keys = &*side.keys();
+  }
   Results results(context.budget);
   for (size_t i = 0; i < cases.count(); ++i) {
     TS_RETURN_IF_ERROR(context.budget.CheckTime());

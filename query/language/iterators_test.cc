@@ -100,6 +100,7 @@ TEST(Iterators, NumbersPickFromArguments) {
       {"0 1 0'[\"a\";\"xyz\"]", "\"aya\""},
       {"0 2 0'[`a`b`c!\"abc\";\"xyz\";\"123\"]", "\"a2c\""},
       {"(`e`f`e?`f`e`e)'[1 2 3;`a`b`c]", "(`a;2;3)"},
+      {"0 1'[`a`b!\"ab\";`b`a!\"xy\"]", "'domain"},
       {"0 1'[\"abc\";\"xyz\"]", "'length"},
       {"0 2'[\"ab\";\"xy\"]", "'length"},
       {"0 0N'[\"ab\";\"xy\"]", "'length"},

@@ -298,6 +298,8 @@ TEST(Language, WhatIsNotThereIsSaidWhenItIsEvaluated) {
       {"$[0b;`:f 0: x;2]", "2"},
       {"@[{`:f 0: x};1;`no]", "`no"},
       {"1 2 0: x", "'x"},
+      {"$[0b;(\"DT\";8 9)0:dates;1]", "1"},
+      {"@[{x 0:enlist x};1;`no]", "`no"},
       {"$[0b;a::1;2]", "2"},
       {"a::1", "'nyi: ::"},
       {"{g::5}[];g", "5"},

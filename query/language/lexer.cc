@@ -84,6 +84,8 @@ bool Lexer::StartsNumber() const {
 size_t Lexer::EndOfNumber() const {
   size_t end = at_ + (Peek() == '-' ? 1 : 0);
   const bool hex = source_.substr(end).starts_with("0x");
+  // 0: and its like are operators; a digit behind the colon makes it a time.
+  if (IsDigit(Peek()) && Peek(1) == ':' && !IsDigit(Peek(2))) return at_ + 2;
   bool plain = !hex;  // Digits and a point so far: an exponent may follow.
   for (; end < source_.size(); ++end) {
     const char c = source_[end];
