@@ -1,6 +1,8 @@
 #include "query/language/filter_by.h"
 
+#include <algorithm>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "query/columns/elements.h"
@@ -32,6 +34,49 @@ absl::StatusOr<std::vector<Slice>> ColumnsOf(const Value& by, Budget& budget) {
   return columns;
 }
 
+// Vectors of one type, an item for each row of their groups.
+Value SpreadVectors(const std::vector<Value>& results, const Grouping& grouping, size_t n) {
+  const Type type = results.front().type();
+  return VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
+    VectorWriter<T> out(type, n);
+    for (uint32_t group = 0; group < grouping.groups(); ++group) {
+      const std::span<const uint32_t> rows = grouping.PositionsOf(group);
+      const std::span<const T> items = results[group].span<T>();
+      for (size_t i = 0; i < rows.size(); ++i) out.data()[rows[i]] = items[i];
+    }
+    return std::move(out).Finish();
+  });
+}
+
+// The results of the groups at their rows: an atom at all of them, else an item at each.
+absl::StatusOr<Value> Spread(std::vector<Value> results, const Grouping& grouping,
+                             std::span<const uint32_t> group_of, Budget& budget) {
+  const size_t n = group_of.size();
+  if (std::ranges::all_of(results, &Value::is_atom)) {
+    const Value one_each = Collapse(std::move(results));
+    TS_RETURN_IF_ERROR(one_each.is_list() ? budget.ChargeItems(n) : budget.Charge(n, sizeof(Guid)));
+    return TakeItems(one_each, group_of);
+  }
+  const Type type = results.front().type();
+  const bool alike = IsFixedWidth(type) && std::ranges::all_of(results, [&](const Value& result) {
+                       return result.is(type);
+                     });
+  if (alike) {
+    TS_RETURN_IF_ERROR(budget.Charge(n, WidthOf(type)));
+    return SpreadVectors(results, grouping, n);
+  }
+  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
+  std::vector<Value> items(n);
+  for (uint32_t group = 0; group < grouping.groups(); ++group) {
+    const std::span<const uint32_t> rows = grouping.PositionsOf(group);
+    const Value& result = results[group];
+    for (size_t i = 0; i < rows.size(); ++i) {
+      items[rows[i]] = result.is_atom() ? result : ItemAt(result, i);
+    }
+  }
+  return Collapse(std::move(items));
+}
+
 }  // namespace
 
 absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value& by) {
@@ -52,8 +97,9 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value&
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> group_of, numbers.Number(keys, budget));
   TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
   const Grouping grouping(group_of, numbers.size());
-  TS_RETURN_IF_ERROR(budget.ChargeItems(n));
-  std::vector<Value> items(n);
+  TS_RETURN_IF_ERROR(budget.ChargeItems(grouping.groups()));
+  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(Guid)));  // What the groups' results hold.
+  std::vector<Value> results;
   for (uint32_t group = 0; group < grouping.groups(); ++group) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const Budget::Temporaries temporaries(budget);
@@ -62,16 +108,14 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value&
     TS_ASSIGN_OR_RETURN(Term arg,
                         ItemsAt(context, whole, ScratchVector<uint32_t>(rows.begin(), rows.end())));
     TS_ASSIGN_OR_RETURN(Term term, ApplyFunction(context, *function, std::span(&arg, 1)));
-    TS_ASSIGN_OR_RETURN(const Value result, ToValue(std::move(term), budget));
+    TS_ASSIGN_OR_RETURN(Value result, ToValue(std::move(term), budget));
     if (!result.is_atom() && !IsSequenceOf(result, rows.size())) {
       return LengthError("{} items for a group of {}", result.count(), rows.size());
     }
-    for (size_t i = 0; i < rows.size(); ++i) {
-      items[rows[i]] = result.is_atom() ? result : ItemAt(result, i);
-    }
+    results.push_back(std::move(result));
   }
   if (n == 0) return data;
-  return Collapse(std::move(items));
+  return Spread(std::move(results), grouping, group_of, budget);
 }
 
 }  // namespace tickstack::query
