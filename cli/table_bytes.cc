@@ -68,11 +68,13 @@ ByteBuffer Elements(Type type, Values values, size_t begin_row, size_t rows) {
 
 }  // namespace
 
-absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows) {
+absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,
+                                             size_t rows_per_chunk) {
   const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("measured");
   SymbolTable symbols;
   TS_ASSIGN_OR_RETURN(const std::shared_ptr<Table> table,
-                      Table::Create(schema, &symbols, {tier.get(), {}, nullptr}));
+                      Table::Create(schema, &symbols, {tier.get(), {}, nullptr},
+                                    {.rows_per_chunk = rows_per_chunk}));
   for (size_t begin_row = 0; begin_row < rows; begin_row += kRowsAtOnce) {
     const size_t batch_rows = std::min(kRowsAtOnce, rows - begin_row);
     std::vector<ByteBuffer> bytes;

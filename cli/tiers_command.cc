@@ -11,6 +11,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,6 +21,7 @@
 #include "mem/numa.h"
 #include "mem/tier.h"
 #include "table/format_value.h"
+#include "table/table.h"
 
 namespace tickstack {
 namespace {
@@ -108,9 +110,25 @@ void Probe(const std::string& rdb, TierReport& report) {
   report.found = (*tier)->Stats();
 }
 
-absl::Status AddTable(const Schema& schema, const rdb::PlacementRules& placement, size_t rows,
+// As the table of a running RDB has them.
+size_t RowsPerChunk(const Schema& schema, const rdb::RdbMainOptions& rdb) {
+  std::vector<ColumnTier> tiers;
+  for (const ColumnSpec& column : schema.columns) {
+    const auto tier = std::ranges::find(
+        rdb.tiers, rdb.placement.TierOfColumn(schema.table, column.name),
+        [](const rdb::TierConfig& config) { return std::string_view(config.options.name); });
+    const bool declared = tier != rdb.tiers.end();
+    tiers.push_back(
+        {declared ? &*tier : nullptr, declared ? tier->options.capacity_bytes : SIZE_MAX});
+  }
+  return FittingRowsPerChunk(schema, tiers);
+}
+
+absl::Status AddTable(const Schema& schema, const rdb::RdbMainOptions& rdb, size_t rows,
                       RdbReport& report) {
-  TS_ASSIGN_OR_RETURN(const TableBytes bytes, MeasureTableBytes(schema, rows));
+  const rdb::PlacementRules& placement = rdb.placement;
+  TS_ASSIGN_OR_RETURN(const TableBytes bytes,
+                      MeasureTableBytes(schema, rows, RowsPerChunk(schema, rdb)));
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnSpec& column = schema.columns[i];
     const std::string type(1, column.type == Type::kList ? '*' : LetterOf(column.type));
@@ -136,7 +154,7 @@ absl::StatusOr<RdbReport> ReportOf(const StackConfig& config, const rdb::RdbMain
   report.knows_tables = KnowsTables(config, rdb);
   report.queries = rdb.placement.TierOfQueries();
   for (const Schema& schema : config.schemas) {
-    TS_RETURN_IF_ERROR(AddTable(schema, rdb.placement, rows, report));
+    TS_RETURN_IF_ERROR(AddTable(schema, rdb, rows, report));
   }
   for (const rdb::TierConfig& tier : rdb.tiers) {
     TierReport& added = report.tiers.emplace_back();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <utility>
 
 #include "base/check.h"
 #include "base/status.h"
@@ -84,25 +85,34 @@ size_t BytesOf(Type type) {
   return type == Type::kSymbol ? sizeof(SymbolId) : WidthOf(type);
 }
 
-// Chunks of a small tier are small, so that the last ones, which are partly empty, and one that is
-// refused are a small part of it: a full chunk of all columns that are in a tier is at most 1/32 of
-// its capacity. Tiers from 32 full chunks on (400 MB for the default quotes) have chunks as asked.
 size_t RowsPerChunk(const Schema& schema, const TablePlacement& placement,
                     const TableOptions& options) {
-  constexpr size_t kRowsMin = 1024, kChunksMin = 32;
-  std::map<mem::Tier*, size_t> row_bytes;
+  std::vector<ColumnTier> tiers;
   for (size_t i = 0; i < schema.columns.size(); ++i) {
-    row_bytes[placement.OfColumn(i)] += BytesOf(schema.columns[i].type);
+    const mem::Tier* const tier = placement.OfColumn(i);
+    tiers.push_back({tier, tier->Stats().capacity_bytes});
   }
-  size_t rows = options.rows_per_chunk;
-  for (const auto& [tier, bytes] : row_bytes) {
-    const size_t fitting = tier->Stats().capacity_bytes / kChunksMin / bytes;
+  return FittingRowsPerChunk(schema, tiers, options.rows_per_chunk);
+}
+
+}  // namespace
+
+size_t FittingRowsPerChunk(const Schema& schema, std::span<const ColumnTier> tiers,
+                           size_t rows_per_chunk) {
+  constexpr size_t kRowsMin = 1024, kChunksMin = 32;
+  std::map<const void*, std::pair<size_t, size_t>> row_bytes;  // And the tier's capacity.
+  for (size_t i = 0; i < schema.columns.size(); ++i) {
+    auto& [bytes, capacity] = row_bytes[tiers[i].tier];
+    bytes += BytesOf(schema.columns[i].type);
+    capacity = tiers[i].capacity_bytes;
+  }
+  size_t rows = rows_per_chunk;
+  for (const auto& [tier, taken] : row_bytes) {
+    const size_t fitting = taken.second / kChunksMin / taken.first;
     rows = std::min(rows, std::bit_floor(std::max(fitting, kRowsMin)));
   }
   return rows;
 }
-
-}  // namespace
 
 int IndexedColumn(const Schema& schema) {
   const int column = FindColumn(schema, kIndexedColumn, {Type::kSymbol});

@@ -118,7 +118,8 @@ int IndexedColumn(const Schema& schema);
 bool HasIndex(const Schema& schema);
 
 struct TableOptions {
-  // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns.
+  // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns. Fewer in small
+  // tiers (FittingRowsPerChunk).
   size_t rows_per_chunk = size_t{1} << 18;
   bool index = true;  // On IndexedColumn().
   // Of a keyed table, instead: a power of two from 64 to 1,024. Larger blocks are faster to scan,
@@ -127,6 +128,19 @@ struct TableOptions {
   // A table takes this many rows and no more: row numbers are 32 bits.
   size_t rows_max = size_t{UINT32_MAX} - 1;
 };
+
+// Which tier a column is in, and how large that is.
+struct ColumnTier {
+  const void* tier;
+  size_t capacity_bytes;
+};
+
+// Rows of a full chunk of a table whose columns are in these tiers. Chunks of a small tier are
+// small, so that the last ones, which are partly empty, and one that is refused are a small part of
+// it: a full chunk of all columns that are in a tier is at most 1/32 of its capacity. Tiers from 32
+// full chunks on (400 MB for the default quotes) have chunks of `rows_per_chunk`.
+size_t FittingRowsPerChunk(const Schema& schema, std::span<const ColumnTier> tiers,
+                           size_t rows_per_chunk = TableOptions().rows_per_chunk);
 
 class Table : public std::enable_shared_from_this<Table> {
  public:
