@@ -85,6 +85,7 @@ class AggEngineService::Queries final : public query::Environment {
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
+  std::vector<std::string> FunctionNames() override { return {".agg.stats"}; }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value>) override {
     if (name == ".agg.stats") return engine_.Stats();

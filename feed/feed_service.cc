@@ -94,6 +94,7 @@ class FeedService::Queries final : public query::Environment {
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return service_.clock_.NowNs(); }
+  std::vector<std::string> FunctionNames() override { return {".feed.start", ".feed.stats"}; }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value>) override {
     if (name == ".feed.start") {

@@ -103,6 +103,12 @@ const Value* LoadedDatabase::FindFlat(std::string_view name) const {
   return found == flat_.end() ? nullptr : &found->second;
 }
 
+std::vector<std::string> LoadedDatabase::FlatNames() const {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : flat_) names.push_back(name);
+  return names;
+}
+
 std::vector<std::string> LoadedDatabase::TableNames() const {
   std::vector<std::string> names;
   for (const auto& [name, table] : tables_) names.push_back(name);

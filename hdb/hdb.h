@@ -35,6 +35,7 @@ class LoadedDatabase {
   std::shared_ptr<const query::StoredTable> Find(std::string_view table) const;  // nullptr: none.
   // A value out of a flat file of the root, such as a table in one file; nullptr: none.
   const Value* FindFlat(std::string_view name) const;
+  std::vector<std::string> FlatNames() const;
   std::vector<std::string> TableNames() const;  // Sorted; flat ones among them.
   // What was left out, and why: the database's, and flat files that are no values.
   const std::vector<std::string>& problems() const { return problems_; }

@@ -48,10 +48,32 @@ std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
   if (const Value* const flat = loaded->FindFlat(name)) return *flat;
   if (loaded->partitions() == 0) return std::nullopt;
   const std::string_view column = loaded->database().partition_column();
-  if (name == column || name == ".Q.pv") return loaded->PartitionValues();
+  if (name == column || name == ".Q.pv" || name == ".Q.PV") return loaded->PartitionValues();
   if (name == ".Q.pf") return Value::Symbol(column);
   if (name == ".Q.pt") return PartitionedTables(*loaded);
+  if (name == ".Q.pn") {  // No count is kept: .Q.cn asks the files each time.
+    Value tables = PartitionedTables(*loaded);
+    std::vector<Value> none(tables.count(), Value::List({}));
+    return Value::Dict(std::move(tables), Value::List(std::move(none)));
+  }
   return std::nullopt;
+}
+
+std::vector<std::string> HdbEnvironment::FunctionNames() {
+  return {".hdb.reload", ".hdb.stats", ".hdb.problems"};
+}
+
+std::vector<std::string> HdbEnvironment::ValueNames() {
+  std::vector<std::string> names;
+  const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current();
+  if (loaded == nullptr) return names;
+  names = loaded->FlatNames();
+  if (loaded->partitions() == 0) return names;
+  names.emplace_back(loaded->database().partition_column());
+  for (const std::string_view name : {".Q.pf", ".Q.pv", ".Q.PV", ".Q.pt", ".Q.pn"}) {
+    names.emplace_back(name);
+  }
+  return names;
 }
 
 absl::StatusOr<Value> HdbEnvironment::Reload() {

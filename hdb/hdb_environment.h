@@ -1,8 +1,12 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "base/time.h"
 #include "hdb/hdb.h"
 #include "query/query.h"
+#include "serve/process_facts.h"
 #include "serve/query_counters.h"
 
 namespace tickstack::hdb {
@@ -11,7 +15,8 @@ namespace tickstack::hdb {
 //   date                    the values of the partitions; of a database by month, year or number
 //                           that is the variable's name
 //   holidays                a table or another value in a file of its own in the root, by its name
-//   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables
+//   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables;
+//   .Q.PV .Q.pn             the values once more; counts of rows by table, of which none are kept
 //   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
 //                           there: what kdb+'s rdb sends at the end of a day
 //   .hdb.stats[]            dictionary of longs: what is loaded, reloads, the memory of
@@ -30,6 +35,10 @@ class HdbEnvironment : public query::Environment {
   std::optional<Value> FindValue(std::string_view name) override;
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
+  std::vector<std::string> FunctionNames() override;
+  std::vector<std::string> ValueNames() override;
+  query::ProcessFacts Facts() override { return facts_.Get(); }
+  serve::ProcessFacts& facts() { return facts_; }
   // For whoever evaluates queries here.
   serve::QueryCounters& queries() { return queries_; }
 
@@ -40,6 +49,7 @@ class HdbEnvironment : public query::Environment {
   Hdb* const hdb_;
   const Clock* const clock_;
   serve::QueryCounters queries_;
+  serve::ProcessFacts facts_;
 };
 
 }  // namespace tickstack::hdb

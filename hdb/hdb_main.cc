@@ -30,12 +30,14 @@ absl::Status Run(HdbMainOptions options) {
     }
   }
   HdbEnvironment environment(&hdb, &SystemClock::Instance());
+  environment.facts().SetLimits(options);
   wire::EventLoop loop;
   bool stop = false;
   loop.OnStopSignal([&](int) { stop = true; });
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
                       serve::QueryService::Start(serve::ServiceOptionsOf(options, options.listener),
                                                  &environment, &environment.queries()));
+  environment.facts().SetPort(service->port());
   LogInfo("hdb up port={} database={} query_threads={}", service->port(), options.database,
           options.query_threads);
   wire::ReportReady(options.listener);

@@ -117,6 +117,23 @@ TEST_F(HdbTest, OtherSystemCommandsAreNotUnderstood) {
   EXPECT_EQ(ErrorOf("\\"), "nyi: \\");
 }
 
+TEST_F(HdbTest, KnowsEachNameThatItLists) {
+  WriteDay(0, 4);
+  ASSERT_TRUE(hdb_->Reload().ok());
+  for (const std::string& name : environment_->FunctionNames()) {
+    EXPECT_TRUE(environment_->Call(name, {}).has_value()) << name;
+  }
+  EXPECT_GE(environment_->ValueNames().size(), 6U);
+  for (const std::string& name : environment_->ValueNames()) {
+    EXPECT_TRUE(environment_->FindValue(name).has_value()) << name;
+  }
+  EXPECT_EQ(AskLong("sum .Q.cn trade"), 4);
+  EXPECT_EQ(*Evaluate(".Q.qp trade"), Value::Boolean(true));
+  EXPECT_EQ(AskLong(".Q.qp select from trade"), 0);
+  EXPECT_EQ(*Evaluate("tables[]"), Value::Symbols({"trade"}));
+  EXPECT_EQ(*Evaluate("`pv in key .Q"), Value::Boolean(true));
+}
+
 TEST_F(HdbTest, TheListOfPartitionsIsAVariable) {
   WriteDay(0, 4);
   WriteDay(1, 0);

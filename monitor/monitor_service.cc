@@ -93,6 +93,9 @@ class MonitorService::Queries final : public query::Environment {
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override { return {}; }
   int64_t NowNs() override { return service_.clock_.NowNs(); }
+  std::vector<std::string> FunctionNames() override {
+    return {".monitor.begin", ".monitor.end", ".monitor.stats"};
+  }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value>) override {
     if (name == ".monitor.begin") {

@@ -20,10 +20,9 @@ struct Pair {
 inline void ExpectAll(std::span<const Pair> pairs) {
   TestEnvironment environment;
   AddSampleTables(environment);
-  environment.SetValue(".u", Value::Dict(Value::Symbols({"i", "j", "L"}),
-                                         Value::List({Value::Long(3), Value::Long(5),
-                                                      Value::Symbol(":log/sym2013.10.07")})));
   environment.SetValue(".u.i", Value::Long(3));
+  environment.SetValue(".u.j", Value::Long(5));
+  environment.SetValue(".u.L", Value::Symbol(":log/sym2013.10.07"));
   for (const Pair& pair : pairs)
     EXPECT_EQ(environment.Ask(pair.expression), pair.result) << pair.expression;
 }

@@ -4,6 +4,7 @@
 #include "query/columns/errors.h"
 #include "query/language/evaluator.h"
 #include "query/language/parser.h"
+#include "query/language/process_values.h"
 #include "query/language/variables.h"
 #include "table/codec.h"
 
@@ -15,25 +16,16 @@ absl::Status CheckText(std::string_view text, const Limits& limits) {
   return LimitError("a text of {} bytes, at most {}", text.size(), limits.max_text_bytes);
 }
 
-// `\l .` is `system "l ."`, which is a function of the process, if anything.
-absl::StatusOr<Term> EvaluateSystem(std::string_view text, Context& context) {
-  const std::string_view command = text.substr(1);
-  const Value argument = Value::String(command);
-  std::optional<absl::StatusOr<Value>> result =
-      context.environment.Call("system", std::span(&argument, 1));
-  if (!result.has_value()) return NyiError(text.substr(0, text.find(' ')));
-  TS_RETURN_IF_ERROR(result->status());
-  return *std::move(*result);
-}
-
 absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const Limits& limits) {
   TS_RETURN_IF_ERROR(CheckText(text, limits));
-  if (text.starts_with('\\')) return EvaluateSystem(text, context);
+  // `\l .` is `system "l ."`.
+  if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, Parse(text, limits.max_depth));
   TS_ASSIGN_OR_RETURN(Term last, EvaluateStatements(context, statements));
   // To assign is not to answer: so q does it.
   const bool assigned =
-      statements.back() != nullptr && statements.back()->kind == Node::Kind::kAssign;
+      statements.back() != nullptr && (statements.back()->kind == Node::Kind::kAssign ||
+                                       statements.back()->kind == Node::Kind::kView);
   return assigned ? Term(Value()) : std::move(last);
 }
 
@@ -82,15 +74,24 @@ absl::StatusOr<Term> EvaluateAnyRequest(const Value& request, Context& context,
 // One evaluation within its bounds and with its memory. All that it built is gone when an error is
 // returned.
 template <typename F>
-absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, F evaluate) {
-  return RunInScratch(limits.scratch, [&]() -> absl::StatusOr<Value> {
+absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNames* names,
+                          F evaluate) {
+  std::vector<KeptNames::Change> changes;
+  absl::StatusOr<Value> value = RunInScratch(limits.scratch, [&]() -> absl::StatusOr<Value> {
     Budget budget(limits);
     Frame frame(budget, nullptr);
+    if (names != nullptr) TS_RETURN_IF_ERROR(names->Load(frame));
     Variables variables(frame);
     Context context{environment, budget, variables};
-    TS_ASSIGN_OR_RETURN(Term result, evaluate(context));
-    return ToValue(std::move(result), budget);
+    absl::StatusOr<Term> result = evaluate(context);
+    if (names != nullptr) changes = names->ChangesOf(frame, budget);
+    TS_RETURN_IF_ERROR(result.status());
+    return ToValue(*std::move(result), budget);
   });
+  if (names == nullptr) return value;
+  names->Keep(std::move(changes));
+  if (!value.ok()) return names->Explain(value.status());
+  return value;
 }
 
 }  // namespace
@@ -98,6 +99,12 @@ absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, F eval
 std::shared_ptr<const StoredTable> Environment::FindStored(std::string_view) { return nullptr; }
 
 std::optional<Value> Environment::FindValue(std::string_view) { return std::nullopt; }
+
+std::vector<std::string> Environment::FunctionNames() { return {}; }
+
+std::vector<std::string> Environment::ValueNames() { return {}; }
+
+ProcessFacts Environment::Facts() { return FactsOfThisProcess(); }
 
 std::optional<absl::StatusOr<Value>> Environment::Call(std::string_view, std::span<const Value>) {
   return std::nullopt;
@@ -116,13 +123,13 @@ Limits LoopLimits() {
 
 absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
                                const Limits& limits) {
-  return Run(environment, limits,
+  return Run(environment, limits, nullptr,
              [&](Context& context) { return EvaluateText(text, context, limits); });
 }
 
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
-                                      const Limits& limits) {
-  return Run(environment, limits,
+                                      const Limits& limits, KeptNames* names) {
+  return Run(environment, limits, names,
              [&](Context& context) { return EvaluateAnyRequest(request, context, limits); });
 }
 

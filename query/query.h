@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "query/columns/limits.h"
 #include "query/language/environment.h"
+#include "query/language/kept_names.h"
 #include "table/value.h"
 
 namespace tickstack::query {
@@ -43,8 +44,10 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 //   `f`x`y                   the same: a list of symbols collapses to a vector on its way here
 //   `name                    the value of that name
 //   anything else            itself
+// With `names`, those that the client assigned before are there, and those that this request
+// assigns are kept, also if it ends with an error; not if it was too large for its memory.
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
-                                      const Limits& limits = {});
+                                      const Limits& limits = {}, KeptNames* names = nullptr);
 
 // Decodes the body of a message and evaluates it as a request. For LoopLimits: a request that has
 // more than `limits.max_result_bytes`, on the wire or in memory, is `limit` before it is built.

@@ -505,8 +505,8 @@ TEST(Query, AjTakesTheLastQuoteAtOrBeforeTheTrade) {
 
 TEST(Query, WhatLiesOutsideIsNyiWithItsToken) {
   constexpr Pair kPairs[] = {
-      {"lsq[1;2]", "'nyi: lsq"},     {"system \"ls\"", "'nyi: system"}, {"\\l .", "'nyi: \\l"},
-      {"hopen 5010", "'nyi: hopen"}, {"read0 `:x", "'nyi: read0"},      {"-x", "'nyi: -"},
+      {"lsq[1;2]", "'nyi: lsq"},     {"system \"ls\"", "'nyi: \\ls"}, {"\\l .", "'nyi: \\l"},
+      {"hopen 5010", "'nyi: hopen"}, {"read0 `:x", "'nyi: read0"},    {"-x", "'nyi: -"},
       {"trade+1", "'type"},
   };
   ExpectAll(kPairs);

@@ -269,6 +269,12 @@ std::vector<std::string> TestEnvironment::TableNames() {
   return names;
 }
 
+std::vector<std::string> TestEnvironment::ValueNames() {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : values_) names.push_back(name);
+  return names;
+}
+
 std::optional<Value> TestEnvironment::FindValue(std::string_view name) {
   const auto found = values_.find(name);
   return found == values_.end() ? std::nullopt : std::optional(found->second);

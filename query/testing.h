@@ -53,6 +53,9 @@ class TestEnvironment : public Environment {
   std::optional<Value> FindValue(std::string_view name) override;
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override;
+  std::vector<std::string> FunctionNames() override { return {".t.echo", ".t.fail"}; }
+  std::vector<std::string> ValueNames() override;
+  ProcessFacts Facts() override { return {5010, "tickstack", {"rdb", "--port", "5010"}, 2, 30}; }
 
   // The result as text, or `'signal`.
   std::string Ask(std::string_view expression, const Limits& limits = {});

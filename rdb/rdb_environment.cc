@@ -214,6 +214,11 @@ bool IsNothing(std::span<const Value> args) {
 
 }  // namespace
 
+std::vector<std::string> RdbEnvironment::FunctionNames() {
+  return {".rdb.stats",    ".rdb.stale",  ".rdb.blocked", ".rdb.latency",
+          ".rdb.checksum", ".tier.stats", ".tier.of"};
+}
+
 std::optional<absl::StatusOr<Value>> RdbEnvironment::Call(std::string_view name,
                                                           std::span<const Value> args) {
   if (name == ".rdb.latency" && args.size() == 1 && args[0].is_atom_of(Type::kSymbol) &&

@@ -1,7 +1,11 @@
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "query/query.h"
 #include "rdb/rdb.h"
+#include "serve/process_facts.h"
 #include "serve/query_counters.h"
 
 namespace tickstack::rdb {
@@ -24,6 +28,9 @@ class RdbEnvironment : public query::Environment {
     return rdb_->FindTable(name);
   }
   std::vector<std::string> TableNames() override { return rdb_->TableNames(); }
+  std::vector<std::string> FunctionNames() override;
+  query::ProcessFacts Facts() override { return facts_.Get(); }
+  serve::ProcessFacts& facts() { return facts_; }
   // For whoever evaluates queries here.
   serve::QueryCounters& queries() { return queries_; }
   int64_t NowNs() override { return clock_->NowNs(); }
@@ -34,6 +41,7 @@ class RdbEnvironment : public query::Environment {
   Rdb* const rdb_;
   const Clock* const clock_;
   serve::QueryCounters queries_;
+  serve::ProcessFacts facts_;
 };
 
 }  // namespace tickstack::rdb

@@ -55,6 +55,12 @@ class RdbEnvironmentTest : public testing::Test {
   RdbEnvironment environment_{&rdb_, &clock_};
 };
 
+TEST_F(RdbEnvironmentTest, KnowsEachFunctionThatItNames) {
+  for (const std::string& name : environment_.FunctionNames()) {
+    EXPECT_TRUE(environment_.Call(name, {}).has_value()) << name;
+  }
+}
+
 TEST_F(RdbEnvironmentTest, SaysWhereTheColumnsOfATableAre) {
   const Schema schema = TradeSchema();
   rdb_.OnSchemas({&schema, 1});

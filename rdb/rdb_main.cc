@@ -181,6 +181,7 @@ absl::Status Run(RdbMainOptions options) {
     LogInfo("days are dropped when they end: no [eod] says where to");
   }
   RdbEnvironment environment(&rdb, &clock);
+  environment.facts().SetLimits(options);
 
   wire::EventLoop loop;
   bool stop = false;
@@ -200,6 +201,7 @@ absl::Status Run(RdbMainOptions options) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<serve::QueryService> service,
                       serve::QueryService::Start(ServiceOptions(options, rdb.placement()),
                                                  &environment, &environment.queries()));
+  environment.facts().SetPort(service->port());
   std::unique_ptr<wire::Subscriber> subscriber;
   if (options.replay.empty()) {
     wire::SubscriberOptions subscribe;

@@ -63,7 +63,8 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
     limits.deadline =
         std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
   }
-  return query::EvaluateRequest(asked, *environment_, limits);
+  std::optional<query::KeptNames>& names = request.client->names;
+  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr);
 }
 
 void QueryRunner::Count(const absl::Status& status, const QueryRequest& request) {

@@ -119,6 +119,7 @@ void QueryService::OnOpened(wire::Connection& connection) {
   client->peer = connection.peer();
   client->form = connection.form();
   client->connection = connection.shared_from_this();
+  if (!connection.by_http()) client->names.emplace();
   clients_.emplace(connection.id(), std::move(client));
   Add(counters_.clients, 1);
 }

@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "query/language/kept_names.h"
 #include "serve/unread_answers.h"
 #include "wire/connection.h"
 
@@ -43,6 +44,10 @@ struct QueryClient {
   // Fixed.
   std::string peer{};
   wire::AnswerForm form{};
+
+  // Of who evaluates its request: one thread at a time. nullopt: of a client of HTTP, of which
+  // several may share a connection, nothing is kept.
+  std::optional<query::KeptNames> names{};
 
   // Any thread.
   std::atomic<bool> gone{false};        // Ends what is being evaluated for it.

@@ -1,12 +1,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "table/element_text.h"
 #include "table/format_value.h"
+#include "table/function_text.h"
 
 namespace tickstack {
 namespace {
@@ -111,27 +114,20 @@ std::string InlineVector(const Value& vector) {
   return one + InlineElements(vector);
 }
 
-std::string InlineFunction(const Value& function) {
-  if (function.is_null()) return "::";
-  const std::span<const std::byte> bytes = function.function_bytes();
-  if (function.is(Type::kLambda)) {
-    // Type byte, namespace and its NUL, then a char vector: type, attribute, count, text.
-    const std::string_view text = AsText(bytes);
-    const size_t end_of_namespace = text.find('\0', 1);
-    if (end_of_namespace != std::string_view::npos && end_of_namespace + 7 <= text.size()) {
-      return std::string(text.substr(end_of_namespace + 7));
-    }
-  }
-  return fmt::format("<{}>", NameOf(function.type()));
+// `s#, as q writes it before what has the attribute.
+std::string_view AttributeMark(Attribute attribute) {
+  constexpr std::array<std::string_view, 5> kMarks = {"", "`s#", "`u#", "`p#", "`g#"};
+  const auto at = static_cast<size_t>(attribute);
+  return at < kMarks.size() ? kMarks[at] : "";
 }
 
 }  // namespace
 
 std::string InlineText(const Value& value) {
   if (value.is_atom()) return InlineAtom(value);
-  if (value.is_vector()) return InlineVector(value);
+  if (value.is_vector()) return std::string(AttributeMark(value.attribute())) + InlineVector(value);
   if (value.is_error()) return fmt::format("'{}", Printable(value.text()));
-  if (value.is_function()) return InlineFunction(value);
+  if (value.is_function()) return FunctionText(value);
   if (value.is_table())
     return fmt::format("+{}!{}", InlineText(value.keys()), InlineText(value.values()));
   if (value.is_dict())
@@ -188,6 +184,42 @@ std::string Padded(std::string cell, size_t width) {
   return cell;
 }
 
+// Items that have as many items each stand below each other, as q shows a matrix: each line's cells
+// padded to one width. nullopt: they have not, or are texts, flags or bytes, which are shown whole.
+std::optional<std::vector<std::string>> AlignedLines(const Value& list, size_t shown) {
+  if (!list.is_list() || shown < 2) return std::nullopt;
+  const size_t width = list.items()[0].count();
+  for (const Value& item : list.items()) {
+    const bool row = item.is_list() || (item.is_vector() && !item.is_string() &&
+                                        !item.is(Type::kBoolean) && !item.is(Type::kByte));
+    if (!row || item.count() != width || width < 2) return std::nullopt;
+  }
+  std::vector<std::string> lines(shown);
+  for (size_t c = 0; c < width; ++c) {
+    std::vector<std::string> cells;
+    size_t widest = 0;
+    for (size_t r = 0; r < shown; ++r) {
+      cells.push_back(CellText(list.items()[r], c));
+      widest = std::max(widest, WidthOfText(cells.back()));
+    }
+    for (size_t r = 0; r < shown; ++r) {
+      lines[r] += Padded(std::move(cells[r]), c + 1 == width ? 0 : widest + 1);
+    }
+  }
+  return lines;
+}
+
+// The cells of a column, or of a dictionary's side.
+std::vector<std::string> CellTexts(const Value& column, size_t shown) {
+  if (std::optional<std::vector<std::string>> lines = AlignedLines(column, shown)) {
+    return *std::move(lines);
+  }
+  std::vector<std::string> cells;
+  cells.reserve(shown);
+  for (size_t i = 0; i < shown; ++i) cells.push_back(CellText(column, i));
+  return cells;
+}
+
 struct TextColumn {
   std::string name;
   std::vector<std::string> cells;
@@ -199,10 +231,9 @@ std::vector<TextColumn> TextColumnsOf(const Value& table, size_t rows) {
   for (size_t c = 0; c < table.columns().size(); ++c) {
     TextColumn column{Printable(table.column_names()[c]), {}, 0};
     column.width = WidthOfText(column.name);
-    column.cells.reserve(rows);
-    for (size_t r = 0; r < rows; ++r) {
-      column.cells.push_back(CellText(table.columns()[c], r));
-      column.width = std::max(column.width, WidthOfText(column.cells.back()));
+    column.cells = CellTexts(table.columns()[c], rows);
+    for (const std::string& cell : column.cells) {
+      column.width = std::max(column.width, WidthOfText(cell));
     }
     columns.push_back(std::move(column));
   }
@@ -263,14 +294,12 @@ std::string DictText(const Value& dict, const TextLimits& limits) {
     return LinesText({InlineText(dict)}, 1, limits);
   }
   const size_t shown = ShownOf(dict.count(), limits);
-  std::vector<std::string> lines(shown);
+  std::vector<std::string> lines = CellTexts(dict.keys(), shown);
+  const std::vector<std::string> values = CellTexts(dict.values(), shown);
   size_t width = 0;
+  for (const std::string& key : lines) width = std::max(width, WidthOfText(key));
   for (size_t i = 0; i < shown; ++i) {
-    lines[i] = CellText(dict.keys(), i);
-    width = std::max(width, WidthOfText(lines[i]));
-  }
-  for (size_t i = 0; i < shown; ++i) {
-    lines[i] = Padded(std::move(lines[i]), width) + "| " + CellText(dict.values(), i);
+    lines[i] = Padded(std::move(lines[i]), width) + "| " + values[i];
   }
   return LinesText(lines, dict.count(), limits);
 }
@@ -278,6 +307,9 @@ std::string DictText(const Value& dict, const TextLimits& limits) {
 std::string ListText(const Value& list, const TextLimits& limits) {
   if (list.count() == 0) return "()\n";
   const size_t shown = ShownOf(list.count(), limits);
+  if (const std::optional<std::vector<std::string>> lines = AlignedLines(list, shown)) {
+    return LinesText(*lines, list.count(), limits);
+  }
   std::vector<std::string> lines;
   lines.reserve(shown);
   for (size_t i = 0; i < shown; ++i) lines.push_back(InlineText(list.items()[i]));

@@ -84,10 +84,11 @@ Value Value::Function(ByteBuffer bytes) {
   return Value(code, Attribute::kNone, std::move(bytes));
 }
 
-Value Value::Lambda(std::string_view source) {
+Value Value::Lambda(std::string_view source, std::string_view space) {
   ByteBuffer bytes;
   bytes.AppendLittle(static_cast<uint8_t>(Type::kLambda));
-  bytes.AppendLittle(uint8_t{0});  // The root namespace.
+  bytes.Append(space);
+  bytes.AppendLittle(uint8_t{0});
   bytes.AppendLittle(static_cast<uint8_t>(Type::kChar));
   bytes.AppendLittle(uint8_t{0});
   bytes.AppendLittle(static_cast<int32_t>(source.size()));

@@ -123,7 +123,8 @@ class Value {
   static Value Error(std::string_view text);
   // A function (100 to 112) as the bytes that carry it, type byte first, little-endian.
   static Value Function(ByteBuffer bytes);
-  static Value Lambda(std::string_view source);
+  // `space` is the name of its namespace without the dot before it.
+  static Value Lambda(std::string_view source, std::string_view space = "");
 
   Value(const Value& other);
   Value& operator=(const Value& other);

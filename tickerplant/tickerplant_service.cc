@@ -104,7 +104,6 @@ class TickerplantService::Queries : public query::Environment {
   int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
 
   std::optional<Value> FindValue(std::string_view name) override {
-    if (name == ".u") return Namespace();
     if (name == ".u.i") {
       // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
       // right: what the subscription then publishes must not lie behind the position.
@@ -125,6 +124,14 @@ class TickerplantService::Queries : public query::Environment {
     return std::nullopt;
   }
 
+  std::vector<std::string> FunctionNames() override {
+    return {".u.sub", ".u.subx", ".u.upd",      "upd",       ".u.updn",   ".u.feed", ".u.feeds",
+            ".u.log", ".u.end",  ".u.endofday", ".u.closer", ".u.closed", ".u.stats"};
+  }
+  std::vector<std::string> ValueNames() override {
+    return {".u.i", ".u.j", ".u.L", ".u.l", ".u.cuts", ".u.d", ".u.t", ".u.w"};
+  }
+
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override {
     if (name == ".u.sub") return Subscribe(args, {});
@@ -143,16 +150,6 @@ class TickerplantService::Queries : public query::Environment {
 
  private:
   Tickerplant& plant() { return *service_.tickerplant_; }
-
-  Value Namespace() {
-    SymbolVector names;
-    std::vector<Value> values;
-    for (const std::string_view name : {"i", "j", "L", "l", "d", "t", "w"}) {
-      names.push_back(name);
-      values.push_back(*FindValue(".u." + std::string(name)));
-    }
-    return Value::Dict(Value::Symbols(std::move(names)), Value::List(std::move(values)));
-  }
 
   // `.u.cuts`: for each power cut that shortened today's log, the messages that it had then. A
   // subscriber that had more of them begins anew.

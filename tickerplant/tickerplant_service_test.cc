@@ -115,6 +115,26 @@ TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   EXPECT_EQ(answer->items()[1].items()[1], Value::Symbol(":" + directory_ + "/sym2020.03.09"));
 }
 
+// What subscribers written for kdb+tick and its successors ask with: the function as a value.
+TEST_F(TickerplantServiceTest, SubscribesByItsFunctionAsAValue) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  EXPECT_EQ(*Ask(connection, "{key `.u.w}`"), Value::Symbols({"trade", "quote"}));
+  const absl::StatusOr<Value> each = Ask(connection, ".u.sub[;`] each .u.t");
+  ASSERT_TRUE(each.ok()) << each.status();
+  EXPECT_EQ(each->items()[0].items()[0], Value::Symbol("quote"));
+  const absl::StatusOr<Value> left =
+      Ask(connection,
+          "{`schemalist`logfilelist`rowcounts`date!"
+          "(.u.sub\\:[x;y];enlist(.u`i`L);(.u `icounts);(.u `d))}[`quote`trade;`]");
+  ASSERT_TRUE(left.ok()) << left.status();
+  EXPECT_EQ(left->values().items()[0].count(), 2U);
+  EXPECT_TRUE(left->values().items()[2].is_null());
+  EXPECT_EQ(left->values().items()[3], Value::Date(DaysFromCivil(2020, 3, 9)));
+  EXPECT_EQ(*Ask(connection, "@[value;`tptype;`standard]"), Value::Symbol("standard"));
+  EXPECT_EQ(Ask(connection, "key`.u")->symbols()[0], "");
+}
+
 TEST_F(TickerplantServiceTest, PublishesToEverySubscriberWhatItAskedFor) {
   Peer all, ibm, quotes, feed;
   ASSERT_TRUE(Ask(Connect(all), ".u.sub[`;`]").ok());

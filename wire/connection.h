@@ -142,6 +142,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& peer() const { return peer_; }
   const std::string& user() const { return user_; }
   void set_user(std::string user) { user_ = std::move(user); }
+  // Whether it is the gateway's for somebody who speaks HTTP or a WebSocket to it.
+  bool by_http() const { return by_http_; }
+  void set_by_http() { by_http_ = true; }
   uint8_t capability() const { return capability_; }
   bool is_local() const { return local_; }  // Loopback or a Unix socket.
   bool is_open() const { return open_; }
@@ -164,6 +167,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::unique_ptr<Impl> impl_;
   const uint64_t id_;
   std::string peer_;
+  bool by_http_ = false;
   std::string user_;
   uint8_t capability_;
   bool local_;

@@ -46,6 +46,7 @@ struct Newcomer {
   size_t filled = 0;
   std::string peer;
   bool local = false;
+  bool by_http = false;
   // Its place in Impl::pending; nullopt: it is not among them.
   std::optional<std::list<std::shared_ptr<Newcomer>>::iterator> place;
 };
@@ -164,6 +165,7 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   newcomer->socket = std::move(socket);
   newcomer->peer = peer.text;
   newcomer->local = peer.local;
+  newcomer->by_http = peer.by_http;
   const int on = 1;
   ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   KeepAlive(newcomer->socket.native_handle());
@@ -255,7 +257,7 @@ void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
             boost::system::error_code failed;
             Protocol::socket inside(self->loop.context());
             inside.assign(Protocol(AF_UNIX, 0), socket->Release(), failed);
-            if (!failed) self->Welcome(std::move(inside), PeerName{peer + " by http", true});
+            if (!failed) self->Welcome(std::move(inside), PeerName{peer + " by http", true, true});
           });
         });
   }
@@ -279,6 +281,7 @@ void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) 
   std::shared_ptr<Connection> connection = Connection::Adopt(
       loop, descriptor, newcomer->peer, capability, newcomer->local, options.connection, this);
   connection->set_user(credentials.user);
+  if (newcomer->by_http) connection->set_by_http();
   connections.emplace(connection->id(), connection);
   handler->OnOpened(*connection);
   const size_t behind = nul + 1;

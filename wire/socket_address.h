@@ -31,6 +31,7 @@ absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
 struct PeerName {
   std::string text;  // For logs: `127.0.0.1:50123` or `unix`.
   bool local;        // On this machine.
+  bool by_http = false;
 };
 PeerName PeerNameOf(int socket);
 uint16_t LocalPortOf(int socket);  // 0 if it has none.

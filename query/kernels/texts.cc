@@ -187,9 +187,9 @@ absl::StatusOr<Value> LineOf(const Value& x, Budget& budget) {
   return Value::String(InlineText(x));
 }
 
-absl::StatusOr<Value> DisplayOf(const Value& x, Budget& budget) {
+absl::StatusOr<Value> DisplayOf(const Value& x, const TextLimits& console, Budget& budget) {
   TS_RETURN_IF_ERROR(ChargeText(x, budget));
-  return Value::String(FormatText(x, {.lines = 25, .columns = 80}));
+  return Value::String(FormatText(x, console));
 }
 
 }  // namespace tickstack::query

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
+#include "table/format_value.h"
 #include "table/value.h"
 
 namespace tickstack::query {
@@ -30,8 +31,8 @@ absl::StatusOr<Value> TrimRight(const Value& x, Budget& budget);
 // for a null n.
 absl::StatusOr<Value> Pad(int64_t width, const Value& x, Budget& budget);
 
-// `.Q.s1 x`: a value on one line. `.Q.s x`: as a console of 25 lines of 80 characters shows it.
+// `.Q.s1 x`: a value on one line. `.Q.s x`: as a console of that size shows it.
 absl::StatusOr<Value> LineOf(const Value& x, Budget& budget);
-absl::StatusOr<Value> DisplayOf(const Value& x, Budget& budget);
+absl::StatusOr<Value> DisplayOf(const Value& x, const TextLimits& console, Budget& budget);
 
 }  // namespace tickstack::query

@@ -415,12 +415,15 @@ absl::Status AmendVariable(Context& context, std::string_view name, std::span<co
     return CannotAssign(name);
   }
   Frame& frame = context.variables.FrameOf(name);
-  std::optional<Term> term = frame.Take(name);
+  const bool local = &frame == context.variables.locals();
+  const std::string whole = local ? std::string(name) : context.variables.Whole(name);
+  if (frame.ViewOfName(whole) != nullptr) return NyiError(fmt::format("{}[]:", name));
+  std::optional<Term> term = frame.Take(whole);
   if (!term.has_value()) return NameError(name);
   // Only now may the vector be changed where it is: nobody else has it.
   TS_ASSIGN_OR_RETURN(Value value, ToValue(*std::move(term), context.budget));
   const absl::Status amended = AmendDeep(context, value, indices, change);
-  TS_RETURN_IF_ERROR(frame.Assign(name, std::move(value)));
+  TS_RETURN_IF_ERROR(frame.Assign(whole, std::move(value)));
   return amended;
 }
 

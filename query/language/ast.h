@@ -31,6 +31,7 @@ struct Node {
     kWhile,
     kAssign,  // name:x, name[i;j]+:x: children[0] is x, the others the indices; `function` the
               // operator or nullptr
+    kView,    // name::x outside of a lambda: children[0] is x as a lambda
     kReturn,  // :x
     kSignal,  // 'x
     kQuery,   // `query`

@@ -8,11 +8,11 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 13> AllTables() {
+std::array<std::span<const Builtin>, 14> AllTables() {
   return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
           builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries(),
           builtins::Alongs(),    builtins::Parts(),      builtins::Texts(),   builtins::Joins(),
-          builtins::Upserts()};
+          builtins::Upserts(),   builtins::Internals()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).
@@ -57,6 +57,16 @@ bool IsReservedWord(std::string_view name) {
 }
 
 std::span<const std::string_view> ReservedWords() { return kReserved; }
+
+std::vector<Builtin> DottedBuiltins() {
+  std::vector<Builtin> dotted;
+  for (const std::span<const Builtin> table : AllTables()) {
+    for (const Builtin& builtin : table) {
+      if (builtin.name.size() > 1 && builtin.name[0] == '.') dotted.push_back(builtin);
+    }
+  }
+  return dotted;
+}
 
 SymbolVector BuiltinNames() {
   SymbolVector names;

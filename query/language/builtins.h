@@ -33,6 +33,7 @@ std::span<const Builtin> Queries();
 std::span<const Builtin> Alongs();
 std::span<const Builtin> Parts();
 std::span<const Builtin> Texts();
+std::span<const Builtin> Internals();
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());
@@ -67,6 +68,15 @@ std::string_view LetterOfAttribute(Attribute attribute);  // "s"; "" for none.
 
 // A table with so many first columns as keys; 0 unkeys it. `length` if no other is left.
 Result Enkey(Context& context, int64_t keys, Term table);
+
+// `:path, `:host:port: what is not reached from here.
+inline bool IsFileName(const Value& value) {
+  return value.is_atom_of(Type::kSymbol) && value.symbol().starts_with(':');
+}
+
+// `n!x` for a number below zero or the null: a function of the system by its number. Errors: `nyi`
+// for those that are not here.
+Result ApplyInternal(Context& context, const Value& number, Args args);
 
 inline bool IsTableValue(const Value& value) { return value.is_table() || value.is_keyed_table(); }
 

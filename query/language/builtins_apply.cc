@@ -8,9 +8,11 @@
 #include "query/language/amend.h"
 #include "query/language/builtins.h"
 #include "query/language/evaluator.h"
+#include "query/language/function_parts.h"
 #include "query/language/functions.h"
 #include "query/language/iterators.h"
 #include "query/language/parser.h"
+#include "query/language/process_values.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
@@ -69,6 +71,7 @@ Result Trap(Context& context, const Term& f, std::span<Term> args, Term otherwis
   TS_ASSIGN_OR_RETURN(const bool handler, IsFunctionTerm(otherwise, context.budget));
   const auto* const value = std::get_if<Value>(&otherwise);
   const bool identity = value != nullptr && value->is_null();
+  context.variables.request().ForgetTrace();
   if (!handler && !identity) return otherwise;
   Term text = Value::String(QErrorText(result.status()));
   if (identity) return text;
@@ -143,12 +146,16 @@ Result Iterated(Context& context, Args args) {
 Result ValueOfText(Context& context, std::string_view text) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
-  return KeepingResult(context.budget, [&]() -> Result {
-    TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, ParseInside(text, context.budget));
+  Result result = KeepingResult(context.budget, [&]() -> Result {
     Variables variables(context.variables.request());
+    if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
+    TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
+                        ParseInside(text, context.budget, variables.space()));
     Context inner{context.environment, context.budget, variables};
     return EvaluateStatements(inner, statements);
   });
+  if (!result.ok()) context.variables.request().AddToTrace(text);
+  return result;
 }
 
 // What something stands for: a text its value, a name what it names, a list its first item applied
@@ -156,6 +163,8 @@ Result ValueOfText(Context& context, std::string_view text) {
 Result ValueOfTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (value.is_dict()) return value.values();
+  if (value.is_null()) return Value::Long(0);  // The first of the primitives.
+  if (IsFileName(value)) return NyiError(value.symbol());
   if (value.type() == Type::kChar) return ValueOfText(context, value.text());
   if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
   if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
@@ -171,7 +180,8 @@ Result ValueOfTerm(Context& context, Args args) {
                                 std::make_move_iterator(items.end()));
     return ApplyTerm(context, std::move(f), arguments);
   }
-  if (value.is_function() && !value.is_null()) return NyiError("value of a function");
+  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(value, context.budget));
+  if (function.has_value()) return FromValue(PartsOfFunction(*function, context.budget));
   return NyiError("value");
 }
 

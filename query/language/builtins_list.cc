@@ -8,22 +8,58 @@
 #include "query/language/builtins.h"
 #include "query/language/indexing.h"
 #include "query/language/item_selection.h"
+#include "query/language/namespaces.h"
 #include "query/language/parse_tree.h"
 
 namespace tickstack::query::builtins {
 namespace {
 
-// The keys of a dictionary or keyed table; of a namespace by its name. `.q` is the namespace of q's
-// own functions, for which clients ask when they connect.
+// `key `name`: the keys of the dictionary or keyed table of that name, the names of a namespace,
+// the name itself of anything else that there is, and () of nothing.
+Result KeyOfName(Context& context, std::string_view name) {
+  const auto symbols = [](const std::vector<std::string>& names, bool with_null) -> Result {
+    SymbolVector all;
+    if (with_null) all.push_back("");
+    for (const std::string& each : names) all.push_back(each);
+    return Value::Symbols(std::move(all));
+  };
+  if (name.empty()) return symbols(Namespaces(context), false);
+  if (name == ".") return symbols(NamesIn(context, name), false);
+  Context outside = context.Outside();
+  absl::StatusOr<std::optional<Term>> found = FindWholeName(outside, name);
+  // A name whose value is an error is there all the same.
+  if (!found.ok() && QErrorText(found.status()) != "stop") return Value::Symbol(name);
+  TS_RETURN_IF_ERROR(found.status());
+  if (found->has_value()) {
+    const auto* const view = std::get_if<TableView>(&**found);
+    if (view != nullptr && view->key_columns == 0) return Value::Symbol(name);
+    const auto* const value = std::get_if<Value>(&**found);
+    const bool has_keys = view != nullptr || (value != nullptr && value->is_dict());
+    if (!has_keys) return Value::Symbol(name);
+    TS_ASSIGN_OR_RETURN(const Value entries, Take(context, **found));
+    return entries.keys();
+  }
+  const std::vector<std::string> names = NamesIn(context, name);
+  if (names.empty()) return Value::List({});
+  return symbols(names, true);
+}
+
+// The keys of a dictionary or keyed table, by itself or by its name; of a vector the name of its
+// type, of a number til.
 Result Key(Context& context, Args args) {
   if (const auto* value = std::get_if<Value>(&args[0]);
       value != nullptr && value->is_atom_of(Type::kSymbol)) {
-    if (value->symbol() == ".q") return Value::Symbols(BuiltinNames());
-    TS_ASSIGN_OR_RETURN(args[0], FindName(context, value->symbol()));
+    if (IsFileName(*value)) return NyiError("key of a file");
+    return KeyOfName(context, value->symbol());
   }
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
-  if (!value.is_dict()) return NyiError("key");
-  return value.keys();
+  if (value.is_dict()) return value.keys();
+  if (value.is_vector()) return Value::Symbol(NameOf(value.type()));
+  if (value.is_atom() && IndexOf(value).has_value()) {
+    Term number = value;
+    return Apply(context, *FindBuiltin("til"), std::span(&number, 1));
+  }
+  return TypeError("key of a {}", NameOf(value.type()));
 }
 
 // A table's distinct rows stay where they are.
@@ -69,6 +105,11 @@ Result Til(Context& context, Args args) {
 Result MakeDict(Context& context, Args args) {
   if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
   if (args.size() == 3) return RankError("3 arguments for !");
+  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && n->is_atom()) {
+    const std::optional<int64_t> number = IndexOf(*n);
+    const bool internal = number.has_value() && (*number < 0 || *number == kNullLong);
+    if (internal) return ApplyInternal(context, *n, args.subspan(1));
+  }
   if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && IsTableTerm(args[1])) {
     if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
     if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));

@@ -76,7 +76,7 @@ Result Sort(Context& context, Args args) {
   return NotSortable(kName, args[0]);
 }
 
-Result Positions(std::span<const uint32_t> order, Budget& budget) {
+Result PlacesOf(std::span<const uint32_t> order, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(order.size(), sizeof(int64_t)));
   VectorWriter<int64_t> out(Type::kLong, order.size());
   std::ranges::copy(order, out.data());
@@ -97,7 +97,7 @@ Result GradeItems(Context& context, Args args) {
     }
     TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
                         Grade(columns, direction, context.budget));
-    return Positions(order, context.budget);
+    return PlacesOf(order, context.budget);
   }
   const Value* dict = AsEntries(args[0]);
   const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : SliceOf(args[0]);
@@ -108,7 +108,7 @@ Result GradeItems(Context& context, Args args) {
     TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(dict->keys())));
     return TakeItems(dict->keys(), order);
   }
-  return Positions(order, context.budget);
+  return PlacesOf(order, context.budget);
 }
 
 // xasc gives its first column the attribute sorted.

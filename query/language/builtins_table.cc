@@ -17,14 +17,25 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// Those of the root; no other namespace has any.
+// Those of the process in the root, and those of the request; in another namespace only these.
 Result Tables(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value of, Take(context, args[0]));
   SymbolVector names;
-  if (of.is_atom_of(Type::kSymbol) && !of.symbol().empty() && of.symbol() != ".") {
-    return Value::Symbols(std::move(names));
-  }
-  for (const std::string& name : context.environment.TableNames()) names.push_back(name);
+  const bool named = of.is_atom_of(Type::kSymbol) && !of.symbol().empty();
+  const std::string space(named ? of.symbol() : context.variables.space());
+  std::vector<std::string> found;
+  if (space == ".") found = context.environment.TableNames();
+  context.variables.request().Each([&](std::string_view name) {
+    const bool within = space == "." ? name.find('.') == std::string_view::npos
+                                     : name.starts_with(space) && name.rfind('.') == space.size();
+    const Term* const term = context.variables.request().Find(name);
+    const auto* const value = term == nullptr ? nullptr : std::get_if<Value>(term);
+    const bool table = term != nullptr && (std::holds_alternative<TableView>(*term) ||
+                                           (value != nullptr && IsTableValue(*value)));
+    if (within && table) found.emplace_back(name.substr(space == "." ? 0 : space.size() + 1));
+  });
+  std::ranges::sort(found);
+  for (const std::string& name : found) names.push_back(name);
   return Value::Symbols(std::move(names));
 }
 

@@ -11,6 +11,7 @@
 #include "query/language/builtins.h"
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -130,6 +131,16 @@ Result ScalarFromVector(Context& context, Args args) {
   return FromValue(NumberOfDigits(x, y, budget));
 }
 
+// As a console of the size that `\c` says shows it.
+Result Display(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  const Frame::Console& console = context.variables.request().console();
+  return FromValue(DisplayOf(x,
+                             {.lines = static_cast<size_t>(console.lines),
+                              .columns = static_cast<size_t>(console.columns)},
+                             context.budget));
+}
+
 constexpr std::array kTextTable = {
     Builtin{"string", 1, 1, false, TextOfTerm<StringsOf>},
     Builtin{"upper", 1, 1, false, OfValue<UpperCase>},
@@ -141,7 +152,7 @@ constexpr std::array kTextTable = {
     Builtin{"ssr", 3, 3, false, Replace},
     Builtin{"vs", 2, 2, true, VectorFromScalar},
     Builtin{"sv", 2, 2, true, ScalarFromVector},
-    Builtin{".Q.s", 1, 1, false, TextOfTerm<DisplayOf>},
+    Builtin{".Q.s", 1, 1, false, Display},
     Builtin{".Q.s1", 1, 1, false, TextOfTerm<LineOf>},
 };
 

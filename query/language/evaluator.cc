@@ -14,6 +14,7 @@
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
 #include "query/language/item_terms.h"
+#include "query/language/namespaces.h"
 #include "query/language/select.h"
 #include "query/language/variables.h"
 
@@ -190,6 +191,14 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
   return value;
 }
 
+absl::StatusOr<Term> EvaluateView(Context& context, const Node& node) {
+  TS_RETURN_IF_ERROR(CheckAssignable(context, node.name));
+  const auto& lambda = std::get<std::shared_ptr<const Lambda>>(node.children[0]->closure);
+  TS_RETURN_IF_ERROR(
+      context.variables.request().AssignView(context.variables.Whole(node.name), lambda));
+  return Term(Value());
+}
+
 // On its way out of the lambda the value waits in the frame.
 absl::StatusOr<Term> EvaluateReturn(Context& context, const Node& node) {
   TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
@@ -226,28 +235,13 @@ absl::StatusOr<Value> ToValue(Term term, Budget& budget) {
       term);
 }
 
-namespace {
-
-// `.[`a], or of several names.
-absl::StatusOr<Term> NamesOfRoot(Context& context, std::span<Term> args) {
-  const auto* const names = args.size() == 1 ? std::get_if<Value>(&args[0]) : nullptr;
-  if (names == nullptr || names->type() != Type::kSymbol) {
-    return TypeError("the root's names are symbols");
-  }
-  Context outside = context.Outside();
-  if (names->is_atom()) return FindName(outside, names->symbol());
-  std::vector<Value> values;
-  for (size_t i = 0; i < names->count(); ++i) {
-    TS_ASSIGN_OR_RETURN(Term found, FindName(outside, names->symbols()[i]));
-    TS_ASSIGN_OR_RETURN(values.emplace_back(), ToValue(std::move(found), context.budget));
-  }
-  return CollectItems(std::move(values), context.budget);
-}
-
-}  // namespace
-
 absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span<Term> args) {
-  if (name == ".") return NamesOfRoot(context, args);
+  TS_ASSIGN_OR_RETURN(std::optional<Term> whole, FindWholeName(context, name));
+  if (whole.has_value()) return ApplyTerm(context, *std::move(whole), args);
+  if (name.starts_with('.')) {
+    TS_ASSIGN_OR_RETURN(std::optional<Term> item, IndexNamespace(context, name, args));
+    if (item.has_value()) return *std::move(item);
+  }
   absl::StatusOr<Term> found = FindName(context, name);
   if (found.ok()) return ApplyTerm(context, *std::move(found), args);
   if (found.status().code() != absl::StatusCode::kNotFound) return found;
@@ -293,6 +287,8 @@ absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
       return EvaluateControl(context, node);
     case Node::Kind::kAssign:
       return EvaluateAssign(context, node);
+    case Node::Kind::kView:
+      return EvaluateView(context, node);
     case Node::Kind::kReturn:
       return EvaluateReturn(context, node);
     case Node::Kind::kSignal:

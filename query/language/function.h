@@ -1,7 +1,8 @@
 #pragma once
 
-// Functions as values: a built-in, a lambda, a projection (a function with some of its arguments),
-// a derived function (an iterator on something that can be applied), a composition.
+// Functions as values: a built-in, a function of the process, a lambda, a projection (a function
+// with some of its arguments), a derived function (an iterator on something that can be applied), a
+// composition.
 //
 // They are immutable and shared: to copy one is to count a reference. A lambda owns its parsed
 // statements, so that a function outlives the request text that it came from.
@@ -29,6 +30,11 @@ struct Derived;
 struct Node;
 struct Projection;
 
+// A function that the process has, such as `.u.sub`, by its name.
+struct ProcessFunction {
+  std::string name;
+};
+
 // {[a;b] ...}
 struct Lambda {
   Lambda();
@@ -37,6 +43,7 @@ struct Lambda {
   Lambda& operator=(const Lambda&) = delete;
 
   std::string source;                   // From { to }.
+  std::string space = ".";              // The namespace of the names that it does not assign.
   std::vector<std::string> parameters;  // At most kMaxParameters; x, y, z if they are implicit.
   std::vector<std::string> locals;      // Other names that it assigns.
   std::vector<std::unique_ptr<Node>> statements;  // nullptr: an empty one.
@@ -60,7 +67,8 @@ std::optional<Iterator> FindIterator(std::string_view text);
 
 using Function =
     std::variant<const Builtin*, std::shared_ptr<const Lambda>, std::shared_ptr<const Projection>,
-                 std::shared_ptr<const Derived>, std::shared_ptr<const Composition>>;
+                 std::shared_ptr<const Derived>, std::shared_ptr<const Composition>,
+                 std::shared_ptr<const ProcessFunction>>;
 
 // How many arguments complete it: fewer make a projection of it.
 size_t RankOf(const Function& function);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -17,20 +18,10 @@ namespace {
 
 constexpr auto kMissing = std::byte{0xff};
 
-// By number; what q calls them. The empty ones have no name in q.
-constexpr std::array<std::string_view, 45> kUnary = {
-    "::",   "flip",  "neg",    "first",  "reciprocal", "where",  "reverse", "null", "group",
-    "iasc", "idesc", "string", "",       "count",      "floor",  "not",     "key",  "distinct",
-    "type", "value", "read0",  "read1",  "",           "avg",    "last",    "sum",  "prd",
-    "min",  "max",   "exit",   "getenv", "abs",        "sqrt",   "log",     "exp",  "sin",
-    "asin", "cos",   "acos",   "tan",    "atan",       "enlist", "var",     "dev",  "hopen"};
+constexpr auto& kUnary = kUnaryPrimitives;
+constexpr auto& kOperators = kOperatorPrimitives;
 constexpr size_t kEnlistItem = 12;      // ,: is enlist, too.
 constexpr uint8_t kLastUnaryForm = 19;  // .: has the number of . among the operators, and so on.
-constexpr std::array<std::string_view, 37> kOperators = {
-    ":",    "+",   "-",    "*",      "%",      "&",    "|",   "^",  "=",      "<",
-    ">",    "$",   ",",    "#",      "_",      "~",    "!",   "?",  "@",      ".",
-    "0:",   "1:",  "2:",   "in",     "within", "like", "bin", "ss", "insert", "wsum",
-    "wavg", "div", "xexp", "setenv", "binr",   "cov",  "cor"};
 // Words for operators, and comparisons that are made of two primitives.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"and", "&"}, {"or", "|"}};
 constexpr std::pair<std::string_view, std::string_view> kNegated[] = {
@@ -147,8 +138,14 @@ size_t CountOf(std::span<const std::byte> bytes) {
   return static_cast<size_t>(count);  // The codec accepts none below zero.
 }
 
-std::string PartText(const Value& value) {
-  return value.is_function() ? FunctionText(value) : std::string("..");
+// `.u.sub`, as a function of the process travels.
+bool IsName(std::string_view text) {
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  const auto is_part = [&](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
+  };
+  return !text.empty() && (is_letter(text[0]) || text[0] == '.') && text.back() != '.' &&
+         std::ranges::all_of(text, is_part);
 }
 
 }  // namespace
@@ -188,7 +185,11 @@ absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget) {
   }
   if (const auto* lambda = std::get_if<std::shared_ptr<const Lambda>>(&function)) {
     TS_RETURN_IF_ERROR(budget.Charge((*lambda)->source.size()));
-    return Value::Lambda((*lambda)->source);
+    const std::string& space = (*lambda)->space;
+    return Value::Lambda((*lambda)->source, space == "." ? "" : space.substr(1));
+  }
+  if (const auto* process = std::get_if<std::shared_ptr<const ProcessFunction>>(&function)) {
+    return Value::Lambda((*process)->name);
   }
   std::vector<Value> parts;
   const auto add = [&](const Term& term) -> absl::Status {
@@ -217,10 +218,14 @@ absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget) {
   return Composite(kCompositionCode, true, parts, budget);
 }
 
-absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget) {
+absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget,
+                                            std::string_view space) {
   if (const Builtin* const builtin = FindBuiltin(source)) return Function(builtin);
   if (IsReservedWord(source)) return NyiError(source);
-  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> parsed, ParseInside(source, budget));
+  if (IsName(source)) {
+    return Function(std::make_shared<const ProcessFunction>(ProcessFunction{std::string(source)}));
+  }
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> parsed, ParseInside(source, budget, space));
   if (parsed.size() != 1 || parsed[0] == nullptr || parsed[0]->kind != Node::Kind::kClosure) {
     return TypeError("a function whose source is no lambda");
   }
@@ -232,7 +237,7 @@ absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget) {
   TS_RETURN_IF_ERROR(level.Check());
   const std::span<const std::byte> bytes = value.function_bytes();
   const int8_t code = value.code();
-  if (value.is(Type::kLambda)) return FunctionFromSource(SourceOf(value), budget);
+  if (value.is(Type::kLambda)) return FunctionFromSource(SourceOf(value), budget, SpaceOf(value));
   if (code == kUnaryCode) {
     const auto number = static_cast<uint8_t>(bytes[1]);
     return number == kEnlistItem ? Function(FindBuiltin("enlist")) : BuiltinAt(kUnary, number);
@@ -258,44 +263,6 @@ absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget) {
   return NyiError(fmt::format("a function of type {}", code));
 }
 
-std::string_view SourceOf(const Value& lambda) {
-  const std::string_view bytes = AsText(lambda.function_bytes());
-  // Type byte, name of the namespace and its NUL, then a char vector: type, attribute, count.
-  const size_t name_end = bytes.find('\0', 1);
-  constexpr size_t kVectorHead = 6;
-  if (name_end == std::string_view::npos || bytes.size() < name_end + 1 + kVectorHead) return "";
-  return bytes.substr(name_end + 1 + kVectorHead);
-}
-
-std::string FunctionText(const Value& function) {
-  if (function.is_null()) return "::";
-  const std::span<const std::byte> bytes = function.function_bytes();
-  const int8_t code = function.code();
-  if (function.is(Type::kLambda)) return std::string(SourceOf(function));
-  const auto number = static_cast<uint8_t>(bytes[1]);
-  if (code == kUnaryCode) return std::string(number < kUnary.size() ? kUnary[number] : "");
-  if (code == kOperatorCode)
-    return std::string(number < kOperators.size() ? kOperators[number] : "");
-  if (const std::optional<Iterator> iterator = IteratorOf(function)) {
-    return std::string(TextOf(*iterator));
-  }
-  if (code == kIteratorCode) return "";
-  const Limits limits;
-  Budget budget(limits);
-  const bool counted = code == kProjectionCode || code == kCompositionCode;
-  const absl::StatusOr<std::vector<Value>> parts =
-      PartsOf(bytes.subspan(counted ? 5 : 1), counted ? CountOf(bytes) : 1, budget);
-  if (!parts.ok() || parts->empty()) return "";
-  if (!counted && code < kFirstDerivedCode + 6) {
-    return PartText((*parts)[0]) +
-           std::string(TextOf(static_cast<Iterator>(code - kFirstDerivedCode)));
-  }
-  std::string text = code == kProjectionCode ? PartText((*parts)[0]) + "[" : "'[";
-  for (size_t i = code == kProjectionCode ? 1 : 0; i < parts->size(); ++i) {
-    if (text.back() != '[' || i > 1) text += ';';
-    if (!IsMissingArgument((*parts)[i])) text += PartText((*parts)[i]);
-  }
-  return text + "]";
-}
+std::string SpaceOf(const Value& lambda) { return fmt::format(".{}", SpaceNameOf(lambda)); }
 
 }  // namespace tickstack::query

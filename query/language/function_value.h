@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
 #include "query/language/function.h"
+#include "table/function_text.h"
 #include "table/value.h"
 
 namespace tickstack::query {
@@ -39,8 +40,9 @@ absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget);
 //         of the parser.
 absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget);
 
-// A lambda, or a built-in by its name.
-absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget);
+// A lambda, or a built-in or function of the process by its name.
+absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget,
+                                            std::string_view space = ".");
 
 // What stands for an argument that is missing, and for an iterator that has no function.
 Value MissingArgument();
@@ -54,10 +56,7 @@ std::optional<Value> UnaryFormOf(std::string_view op);
 // The operator of such a primitive; nullptr: it is none.
 const Builtin* OperatorOfUnaryForm(const Value& value);
 
-// The source of a lambda off the wire.
-std::string_view SourceOf(const Value& lambda);
-
-// A function as q writes it: {x+y}, +, +[1;], +/.
-std::string FunctionText(const Value& function);
+// The namespace of a lambda off the wire: `.`, `.rdb`.
+std::string SpaceOf(const Value& lambda);
 
 }  // namespace tickstack::query

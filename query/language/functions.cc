@@ -16,7 +16,7 @@
 namespace tickstack::query {
 namespace {
 
-constexpr std::array<std::string_view, 6> kIterators = {"'", "/", "\\", "':", "/:", "\\:"};
+constexpr auto& kIterators = kIteratorPrimitives;
 
 int DepthOf(const Term& term);
 
@@ -52,7 +52,7 @@ absl::StatusOr<Term> CallLambda(Context& context, const std::shared_ptr<const La
   TS_RETURN_IF_ERROR(budget.CheckTime());
   const Budget::Level level(budget);
   TS_RETURN_IF_ERROR(level.Check());
-  return KeepingResult(budget, [&]() -> absl::StatusOr<Term> {
+  absl::StatusOr<Term> result = KeepingResult(budget, [&]() -> absl::StatusOr<Term> {
     Frame frame(budget, &lambda);
     for (size_t i = 0; i < args.size() && i < lambda->parameters.size(); ++i) {
       TS_RETURN_IF_ERROR(frame.Bind(lambda->parameters[i], std::move(args[i])));
@@ -61,6 +61,8 @@ absl::StatusOr<Term> CallLambda(Context& context, const std::shared_ptr<const La
     Context inner{context.environment, budget, variables};
     return EvaluateStatements(inner, lambda->statements);
   });
+  if (!result.ok()) context.variables.request().AddToTrace(lambda->source);
+  return result;
 }
 
 absl::StatusOr<Term> CallProjection(Context& context, const Projection& projection,
@@ -80,6 +82,20 @@ absl::StatusOr<Term> CallProjection(Context& context, const Projection& projecti
   std::vector<Term> terms;
   for (std::optional<Term>& arg : all) terms.push_back(*std::move(arg));
   return ApplyFunction(context, projection.function, terms);
+}
+
+// A function of the process takes values.
+absl::StatusOr<Term> CallProcess(Context& context, const ProcessFunction& function,
+                                 std::span<Term> args) {
+  TS_RETURN_IF_ERROR(context.budget.CheckTime());
+  std::vector<Value> values;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(values.emplace_back(), ToValue(std::move(arg), context.budget));
+  }
+  std::optional<absl::StatusOr<Value>> result = context.environment.Call(function.name, values);
+  if (!result.has_value()) return NameError(function.name);
+  TS_RETURN_IF_ERROR(result->status());
+  return *std::move(*result);
 }
 
 absl::StatusOr<Term> CallComposition(Context& context, const Composition& composition,
@@ -137,6 +153,7 @@ size_t RankOf(const Function& function) {
   if (const auto* composed = std::get_if<std::shared_ptr<const Composition>>(&function)) {
     return RankOf((*composed)->inner);
   }
+  if (std::holds_alternative<std::shared_ptr<const ProcessFunction>>(function)) return 1;
   return MostOf(function);
 }
 
@@ -195,6 +212,9 @@ absl::StatusOr<Term> ApplyFunction(Context& context, const Function& function,
   }
   if (const auto* composed = std::get_if<std::shared_ptr<const Composition>>(&function)) {
     return CallComposition(context, **composed, args);
+  }
+  if (const auto* process = std::get_if<std::shared_ptr<const ProcessFunction>>(&function)) {
+    return CallProcess(context, **process, args);
   }
   if (args.size() < RankOf(function)) return ProjectRest(function, args);
   if (const auto* derived = std::get_if<std::shared_ptr<const Derived>>(&function)) {

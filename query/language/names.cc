@@ -1,5 +1,5 @@
-// What a name stands for: a column of the query that it stands in, a clock, a table, a value of the
-// process, a function.
+// What a name stands for: a column of the query that it stands in, a variable, what is known of the
+// process, a table, a value, a function, a namespace.
 
 #include <algorithm>
 #include <array>
@@ -7,45 +7,35 @@
 #include <memory>
 #include <optional>
 
-#include "base/time.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/casts.h"
 #include "query/kernels/type_rules.h"
+#include "query/language/evaluator.h"
+#include "query/language/functions.h"
+#include "query/language/library.h"
+#include "query/language/namespaces.h"
+#include "query/language/parser.h"
 #include "query/language/partitions.h"
+#include "query/language/process_values.h"
 #include "query/language/term.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
 namespace {
 
-// `.z.p` and its kin, all UTC.
-std::optional<Value> FindClock(Context& context, std::string_view name) {
-  if (!name.starts_with(".z.") || name.size() != 4) return std::nullopt;
-  const int64_t now = context.environment.NowNs();
-  const int32_t day = DayOf(now);
-  const int64_t of_day = now - int64_t{day} * kNsPerDay;
-  switch (name[3]) {
-    case 'p':
-      return Value::Timestamp(now);
-    case 'd':
-      return Value::Date(day);
-    case 'n':
-      return Value::Timespan(of_day);
-    case 't':
-      return Value::Atom(Type::kTime, static_cast<int32_t>(of_day / 1'000'000));
-    case 'z':
-      return Value::Atom(Type::kDatetime,
-                         static_cast<double>(now) / static_cast<double>(kNsPerDay));
-    default:
-      return std::nullopt;
-  }
+// The state of a partitioned database: undefined where there is none, as in q.
+bool IsOfPartitions(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kNames = {".Q.pf", ".Q.pt", ".Q.pv", ".Q.pn",
+                                                       ".Q.PV", ".Q.pd", ".Q.PD", ".Q.P",
+                                                       ".Q.D",  ".Q.u",  ".Q.vp", ".Q.MAP"};
+  return std::ranges::find(kNames, name) != kNames.end();
 }
 
 // Names in the namespaces that q has for itself: what is not here is there, unlike a name that
 // nobody knows.
 bool IsOfTheLanguage(std::string_view name) {
-  return name.size() > 3 && name[0] == '.' && name[2] == '.' &&
+  return name.size() > 3 && !IsOfPartitions(name) && name[0] == '.' && name[2] == '.' &&
          std::string_view("hjmoQqsz").find(name[1]) != std::string_view::npos;
 }
 
@@ -55,6 +45,22 @@ bool IsMissing(std::string_view name) {
   constexpr std::array<std::string_view, 5> kOperators = {".", "::", "0:", "1:", "2:"};
   return IsOfTheLanguage(name) || IsReservedWord(name) ||
          std::ranges::find(kOperators, name) != kOperators.end();
+}
+
+// A function or constant that is written in q: of the root, whoever asks.
+absl::StatusOr<Term> EvaluateLibrary(Context& context, std::string_view source) {
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, ParseInside(source, context.budget));
+  Frame frame(context.budget, nullptr);
+  Variables variables(frame);
+  Context root{context.environment, context.budget, variables};
+  return EvaluateStatements(root, statements);
+}
+
+// A word of q that is here: what `.q` has.
+bool IsWord(std::string_view name) {
+  return IsReservedWord(name) && (FindBuiltin(name) != nullptr || FindInLibrary(name).has_value());
 }
 
 // Row numbers inside a query: positions among the rows of its source; of a stored table in the
@@ -139,27 +145,54 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
 
 }  // namespace
 
-absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
-  TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindInScope(context, name));
-  if (found.has_value()) return *std::move(found);
-  TS_ASSIGN_OR_RETURN(found, context.variables.Find(name, context.budget));
-  if (found.has_value()) return *std::move(found);
-  if (name == ".z.s" && context.variables.locals() != nullptr) {
+absl::StatusOr<std::optional<Term>> FindWholeName(Context& context, std::string_view plain) {
+  TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindInScope(context, plain));
+  if (found.has_value()) return found;
+  if (const std::shared_ptr<const Lambda> view = context.variables.ViewOfName(plain)) {
+    Term none = Value();
+    TS_ASSIGN_OR_RETURN(Term value, ApplyFunction(context, Function(view), std::span(&none, 1)));
+    return value;
+  }
+  TS_ASSIGN_OR_RETURN(found, context.variables.Find(plain, context.budget));
+  if (found.has_value()) return found;
+  Environment& environment = context.environment;
+  if (plain == ".z.s" && context.variables.locals() != nullptr) {
     return Term(Function(*context.variables.locals()->lambda()));
   }
-  if (std::optional<Value> clock = FindClock(context, name)) return *std::move(clock);
-  if (std::optional<Snapshot> table = context.environment.FindTable(name)) return ViewOf(*table);
-  if (const std::shared_ptr<const StoredTable> stored = context.environment.FindStored(name)) {
-    TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredParts> parts, AllParts(stored, context.budget));
-    return ViewOf(std::move(parts));
+  if (std::optional<Value> value = FindProcessValue(context, plain)) return Term(*std::move(value));
+  if (plain.starts_with(".q.") && IsWord(plain.substr(3))) {
+    return FindWholeName(context, plain.substr(3));
   }
-  if (std::optional<Value> value = context.environment.FindValue(name)) return *std::move(value);
+  const std::string name = context.variables.Whole(plain);
+  if (std::optional<Snapshot> table = environment.FindTable(name)) return Term(ViewOf(*table));
+  if (const std::shared_ptr<const StoredTable> stored = environment.FindStored(name)) {
+    TS_ASSIGN_OR_RETURN(std::shared_ptr<const StoredParts> parts, AllParts(stored, context.budget));
+    return Term(ViewOf(std::move(parts)));
+  }
+  if (std::optional<Value> value = environment.FindValue(name)) return Term(*std::move(value));
   // An operator is no name: `. is the root, not a function.
-  const bool word = name.size() > 1 || (name.size() == 1 && std::isalpha(name[0]) != 0);
-  if (const Builtin* builtin = word ? FindBuiltin(name) : nullptr; builtin != nullptr)
+  const bool word = plain.size() > 1 || (plain.size() == 1 && std::isalpha(plain[0]) != 0);
+  if (const Builtin* builtin = word ? FindBuiltin(plain) : nullptr; builtin != nullptr) {
     return Term(Function(builtin));
-  TS_ASSIGN_OR_RETURN(found, FindDottedValue(context, name));
+  }
+  if (const std::optional<std::string_view> source = FindInLibrary(name)) {
+    TS_ASSIGN_OR_RETURN(Term term, EvaluateLibrary(context, *source));
+    return term;
+  }
+  const std::vector<std::string> functions = environment.FunctionNames();
+  if (std::ranges::find(functions, name) != functions.end()) {
+    return Term(Function(std::make_shared<const ProcessFunction>(ProcessFunction{name})));
+  }
+  return FindDottedValue(context, plain);
+}
+
+absl::StatusOr<Term> FindName(Context& context, std::string_view name) {
+  TS_ASSIGN_OR_RETURN(std::optional<Term> found, FindWholeName(context, name));
   if (found.has_value()) return *std::move(found);
+  if (name.starts_with('.')) {
+    TS_ASSIGN_OR_RETURN(found, FindNamespace(context, name));
+    if (found.has_value()) return *std::move(found);
+  }
   return IsMissing(name) ? NyiError(name) : NameError(name);
 }
 

@@ -184,11 +184,7 @@ Parser::Result Parser::Assignment(NodePtr left) {
     return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", node->name),
                   "a word of q");
   }
-  // Outside of a lambda q would make a view of it.
-  if (how.text == "::" && lambda_ == nullptr) {
-    TS_RETURN_IF_ERROR(RequiredExpression("::").status());
-    return Name(how);
-  }
+  if (how.text == "::" && lambda_ == nullptr && !indexed) return View(std::move(node));
   // A name with a dot is of a namespace, also in a lambda.
   const bool local = how.text != "::" && !indexed && node->name.find('.') == std::string::npos;
   if (local && lambda_ != nullptr) lambda_->locals.push_back(node->name);
@@ -204,19 +200,40 @@ Parser::Result Parser::Assignment(NodePtr left) {
   return Checked(std::move(node));
 }
 
-absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth) {
-  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
-  return Parser(std::move(tokens), max_depth).Program();
+// name::x outside of a lambda: x becomes a lambda without parameters.
+Parser::Result Parser::View(NodePtr node) {
+  const char* const begin = Peek().text.data();
+  TS_ASSIGN_OR_RETURN(NodePtr expression, RequiredExpression("::"));
+  const Token& last = tokens_[at_ - 1];
+  auto lambda = std::make_shared<Lambda>();
+  lambda->source =
+      fmt::format("{{[]{}}}", std::string_view(begin, last.text.data() + last.text.size()));
+  lambda->space = space_;
+  lambda->nodes = nodes_;
+  NodePtr closure = NewNode(Node::Kind::kClosure);
+  closure->depth = expression->depth + 1;
+  lambda->statements.push_back(std::move(expression));
+  closure->closure = std::shared_ptr<const Lambda>(std::move(lambda));
+  node->kind = Node::Kind::kView;
+  node->children.push_back(std::move(closure));
+  return Checked(std::move(node));
 }
 
-absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget) {
+absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
+                                           std::string_view space) {
+  TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
+  return Parser(std::move(tokens), max_depth, space).Program();
+}
+
+absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
+                                                 std::string_view space) {
   if (text.size() > budget.max_text_bytes()) {
     return LimitError("a text of {} bytes, at most {}", text.size(), budget.max_text_bytes());
   }
   TS_RETURN_IF_ERROR(budget.Charge(text.size(), sizeof(Token)));
   TS_ASSIGN_OR_RETURN(std::vector<Token> tokens, Tokenise(text));
   TS_RETURN_IF_ERROR(budget.Charge(tokens.size(), sizeof(Node)));
-  return Parser(std::move(tokens), budget.max_depth()).Program();
+  return Parser(std::move(tokens), budget.max_depth(), space).Program();
 }
 
 }  // namespace tickstack::query

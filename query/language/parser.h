@@ -16,10 +16,13 @@ namespace tickstack::query {
 // terms side by side apply the left one to the right one. What q has and the subset has not is
 // nyi with its token; what q has not either is q's parse error (the token, or the open bracket).
 // `stack` beyond max_depth levels, of brackets or of operators in a row.
-absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth);
+// The lambdas in it are of the namespace `space`.
+absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
+                                           std::string_view space = ".");
 
 // The same of a text that an evaluation came upon, or made: within its limits, and charged.
-absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget);
+absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
+                                                 std::string_view space = ".");
 
 // The name of a column that an expression without one gives it.
 std::string NameOfColumn(const Node& node);

@@ -26,8 +26,8 @@ struct LambdaScope {
 
 class Parser {
  public:
-  Parser(std::vector<Token> tokens, int max_depth)
-      : tokens_(std::move(tokens)), max_depth_(max_depth) {}
+  Parser(std::vector<Token> tokens, int max_depth, std::string_view space)
+      : tokens_(std::move(tokens)), space_(space), max_depth_(max_depth) {}
 
   absl::StatusOr<std::vector<NodePtr>> Program();
 
@@ -71,6 +71,7 @@ class Parser {
   bool IsAssignable(const Node& left) const;
   bool AtAssignment(const Node& left) const;
   Result Assignment(NodePtr left);
+  Result View(NodePtr node);
 
   Result Numbers();
   Result Symbols();
@@ -94,6 +95,7 @@ class Parser {
   absl::StatusOr<std::vector<NodePtr>> Bracketed();
 
   std::vector<Token> tokens_;
+  const std::string space_;  // Of the lambdas in it.
   size_t at_ = 0;
   int max_depth_;
   int depth_ = 0;

@@ -334,6 +334,7 @@ Parser::Result Parser::LambdaExpression() {
         absl::StatusCode::kInvalidArgument, "locals",
         fmt::format("{} names are assigned, at most {}", lambda->locals.size(), kMaxLocals));
   }
+  lambda->space = space_;
   lambda->nodes = nodes_ - nodes_before;
   node->closure = std::shared_ptr<const Lambda>(std::move(lambda));
   node->depth = below + 1;

@@ -94,7 +94,7 @@ TEST_F(Request, WhatCannotBeCalledIsAnError) {
   EXPECT_EQ(Ask(ListOf({Value::String("nope"), Value::Long(2)})), "'nope");
   EXPECT_EQ(Ask(ListOf({Value::Lambda("{x"), Value::Long(2)})), "'{");
   EXPECT_EQ(Ask(ListOf({Value::Lambda("x+1"), Value::Long(2)})), "'type");
-  EXPECT_EQ(Ask(ListOf({Value::Lambda("system"), Value::String("ls")})), "'nyi: system");
+  EXPECT_EQ(Ask(ListOf({Value::Lambda("system"), Value::String("ls")})), "'nyi: \\ls");
   EXPECT_EQ(Ask(ListOf({Value::String(""), Value::Long(2)})), "'type");
   EXPECT_EQ(Ask(Value::List({})), "()");
   EXPECT_EQ(Ask(Value::List(std::vector<Value>(10, Value::String("max")))), "'rank");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <variant>
 
@@ -62,6 +63,8 @@ const Builtin* FindBuiltin(std::string_view name);  // nullptr: there is none.
 bool IsReservedWord(std::string_view name);
 std::span<const std::string_view> ReservedWords();
 SymbolVector BuiltinNames();
+// Those of q's own namespaces, such as `.Q.s`.
+std::vector<Builtin> DottedBuiltins();
 
 // Checks the count of arguments and applies.
 absl::StatusOr<Term> Apply(Context& context, const Builtin& builtin, std::span<Term> args);
@@ -75,8 +78,11 @@ absl::StatusOr<Term> Apply(Context& context, const Builtin& builtin, std::span<T
 absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args);
 
 // The value, table or function that a name stands for: a column of the scope, a variable of the
-// lambda or of the request, a clock, a table, a value of the process, a built-in.
+// lambda or of the request, a clock, a table, a value of the process, a function; a namespace as a
+// dictionary. Errors: the name itself, or `nyi` for what q has and this subset has not.
 absl::StatusOr<Term> FindName(Context& context, std::string_view name);
+// The same without namespaces; nullopt: there is nothing of that name.
+absl::StatusOr<std::optional<Term>> FindWholeName(Context& context, std::string_view name);
 
 // Calls a function by name: one of those, or a function of the process.
 absl::StatusOr<Term> CallName(Context& context, std::string_view name, std::span<Term> args);

@@ -65,6 +65,8 @@ class TreeWriter {
         return Listed(Head(Value::Symbol("while")), node.children);
       case Node::Kind::kAssign:
         return Assignment(node);
+      case Node::Kind::kView:
+        return NyiError("parse of a view");
       case Node::Kind::kReturn:
         return Call(":", node.children);
       case Node::Kind::kSignal:

@@ -162,6 +162,8 @@ absl::Status Frame::Assign(std::string_view name, Term term) {
   // What it held before is still there until it is replaced, but nobody keeps both.
   budget_.LetGo(std::exchange(variable.held_bytes, {}));
   variable.term.reset();
+  variable.is_view = false;
+  variable.is_kept = false;
   TS_RETURN_IF_ERROR(budget_.Hold(bytes));
   variable.held_bytes = bytes;
   variable.term = std::move(term);
@@ -178,13 +180,78 @@ absl::Status Frame::Bind(std::string_view name, Term term) {
   return absl::OkStatus();
 }
 
+absl::Status Frame::AssignView(std::string_view name,
+                               const std::shared_ptr<const Lambda>& expression) {
+  TS_RETURN_IF_ERROR(Assign(name, Function(expression)));
+  FindVariable(name)->is_view = true;
+  has_views_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Frame::AssignKept(std::string_view name, Term term, bool is_view) {
+  TS_RETURN_IF_ERROR(Assign(name, std::move(term)));
+  Variable& variable = *FindVariable(name);
+  variable.is_view = is_view;
+  variable.is_kept = true;
+  has_views_ = has_views_ || is_view;
+  return absl::OkStatus();
+}
+
+std::shared_ptr<const Lambda> Frame::ViewOfName(std::string_view name) const {
+  const auto found = std::ranges::find(variables_, name, &Variable::name);
+  if (found == variables_.end() || !found->is_view || !found->term.has_value()) return nullptr;
+  return std::get<std::shared_ptr<const Lambda>>(std::get<Function>(*found->term));
+}
+
+std::vector<std::string> Frame::Views() const {
+  std::vector<std::string> names;
+  for (const Variable& variable : variables_) {
+    if (variable.is_view && variable.term.has_value()) names.push_back(variable.name);
+  }
+  std::ranges::sort(names);
+  return names;
+}
+
+void Frame::AddToTrace(std::string_view source) {
+  constexpr size_t kMaxTrace = 50;
+  constexpr size_t kMaxSourceBytes = 4096;
+  if (trace_.size() < kMaxTrace) trace_.emplace_back(source.substr(0, kMaxSourceBytes));
+}
+
+absl::StatusOr<Value> Frame::TakeTrace(std::string_view trap, Budget& budget) {
+  trace_.emplace_back(trap);
+  std::vector<Value> frames;
+  for (size_t i = 0; i < trace_.size(); ++i) {
+    TS_RETURN_IF_ERROR(budget.Charge(2 * trace_[i].size() + 1024));
+    const Value function = i + 1 == trace_.size() ? Value::Lambda(trap) : Value::String(trace_[i]);
+    frames.push_back(
+        Value::List({Value::List({function}),
+                     Value::List({Value::String(""), Value::String(""), Value::Long(-1),
+                                  Value::String(trace_[i])}),
+                     Value::Long(0), Value::Long(static_cast<int64_t>(trace_.size() - i - 1))}));
+  }
+  trace_.clear();
+  return Value::List(std::move(frames));
+}
+
 std::optional<Term> Frame::Take(std::string_view name) {
   Variable* const variable = FindVariable(name);
   return variable == nullptr ? std::nullopt : std::exchange(variable->term, std::nullopt);
 }
 
+std::string Variables::Whole(std::string_view name) const {
+  const bool plain =
+      !name.starts_with('.') && FindBuiltin(name) == nullptr && !IsReservedWord(name);
+  return space() == "." || !plain ? std::string(name) : fmt::format("{}.{}", space(), name);
+}
+
+std::shared_ptr<const Lambda> Variables::ViewOfName(std::string_view name) const {
+  if (!request_.HasViews() || (locals_ != nullptr && locals_->IsLocal(name))) return nullptr;
+  return request_.ViewOfName(Whole(name));
+}
+
 bool Variables::Has(std::string_view name) const {
-  return (locals_ != nullptr && locals_->IsLocal(name)) || request_.Find(name) != nullptr;
+  return (locals_ != nullptr && locals_->IsLocal(name)) || request_.Find(Whole(name)) != nullptr;
 }
 
 Frame& Variables::FrameOf(std::string_view name) const {
@@ -193,7 +260,7 @@ Frame& Variables::FrameOf(std::string_view name) const {
 
 absl::StatusOr<std::optional<Term>> Variables::Find(std::string_view name, Budget& budget) const {
   const bool local = locals_ != nullptr && locals_->IsLocal(name);
-  const Term* const term = local ? locals_->Find(name) : request_.Find(name);
+  const Term* const term = local ? locals_->Find(name) : request_.Find(Whole(name));
   // A local that was not assigned yet is the empty list, as in q.
   if (term == nullptr) return local ? std::optional<Term>(Value::List({})) : std::nullopt;
   if (const auto* value = std::get_if<Value>(term); value != nullptr && value->is_dict()) {
@@ -201,6 +268,27 @@ absl::StatusOr<std::optional<Term>> Variables::Find(std::string_view name, Budge
   }
   return std::optional<Term>(*term);
 }
+
+namespace {
+
+// `.Q.x` and its like are q's, and `.rdb.x` the process's.
+bool IsSpaceOfOthers(Context& context, std::string_view whole) {
+  if (whole[0] != '.') {
+    const std::vector<std::string> functions = context.environment.FunctionNames();
+    return std::ranges::find(functions, whole) != functions.end();
+  }
+  const std::string_view space = whole.substr(0, whole.find('.', 1));
+  if (space.size() == whole.size()) return true;  // A namespace itself.
+  constexpr std::string_view kOfTheLanguage = "hjkmoQqsz";
+  if (space.size() == 2 && kOfTheLanguage.find(space[1]) != std::string_view::npos) return true;
+  const auto is_within = [&](const std::string& name) {
+    return name.starts_with(space) && name.size() > space.size() && name[space.size()] == '.';
+  };
+  return std::ranges::any_of(context.environment.FunctionNames(), is_within) ||
+         std::ranges::any_of(context.environment.ValueNames(), is_within);
+}
+
+}  // namespace
 
 absl::Status CannotAssign(std::string_view name) {
   return QError(absl::StatusCode::kInvalidArgument, fmt::format("assign: {}", name),
@@ -216,19 +304,28 @@ absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const
   return CannotAssign(name);
 }
 
+absl::Status CheckAssignable(Context& context, std::string_view name) {
+  const std::string whole = context.variables.Whole(name);
+  // `a.b:1` is no name of a namespace, but an entry of a.
+  if (whole[0] != '.' && whole.find('.') != std::string::npos) {
+    return NyiError(fmt::format("{}:", name));
+  }
+  Environment& environment = context.environment;
+  if (FindBuiltin(whole) != nullptr || IsReservedWord(whole) || IsSpaceOfOthers(context, whole) ||
+      environment.FindTable(whole).has_value() || environment.FindStored(whole) != nullptr ||
+      environment.FindValue(whole).has_value()) {
+    return CannotAssign(name);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AssignName(Context& context, std::string_view name, Term term) {
   Frame* const locals = context.variables.locals();
   if (locals != nullptr && locals->IsLocal(name)) {
     return locals->Assign(name, std::move(term));
   }
-  if (name.find('.') != std::string_view::npos) return NyiError(fmt::format("{}:", name));
-  Environment& environment = context.environment;
-  if (FindBuiltin(name) != nullptr || IsReservedWord(name) ||
-      environment.FindTable(name).has_value() || environment.FindStored(name) != nullptr ||
-      environment.FindValue(name).has_value()) {
-    return CannotAssign(name);
-  }
-  return context.variables.request().Assign(name, std::move(term));
+  TS_RETURN_IF_ERROR(CheckAssignable(context, name));
+  return context.variables.request().Assign(context.variables.Whole(name), std::move(term));
 }
 
 }  // namespace tickstack::query

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -81,6 +82,53 @@ class Frame {
   // Takes a variable out to change it; its place stays, without a value.
   std::optional<Term> Take(std::string_view name);
 
+  // Calls visit(name) for each variable that has a value.
+  template <typename F>
+  void Each(F visit) const {
+    for (const Variable& variable : variables_) {
+      if (variable.term.has_value()) visit(std::string_view(variable.name));
+    }
+  }
+
+  // Of a request: the namespace that names without a dot are of (`\d`), `.` for the root; and what
+  // `.Q.s` takes for the console's size (`\c`).
+  struct Console {
+    int32_t lines = 25;
+    int32_t columns = 80;
+  };
+  const std::string& space() const { return space_; }
+  void set_space(std::string_view space) { space_ = space; }
+  const Console& console() const { return console_; }
+  void set_console(Console console) { console_ = console; }
+
+  // Of a request: `name::x` outside of a lambda, an expression that is evaluated whenever its name
+  // is. Errors: those of Assign.
+  absl::Status AssignView(std::string_view name, const std::shared_ptr<const Lambda>& expression);
+  // nullptr: it is none.
+  std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
+  std::vector<std::string> Views() const;  // Sorted.
+  bool HasViews() const { return has_views_; }
+
+  // Of a request: where the error that is on its way out came from. Who lets it pass adds a source
+  // text, the innermost first; who traps it takes all of them.
+  void AddToTrace(std::string_view source);
+  void ForgetTrace() { trace_.clear(); }
+  // As `.Q.trp` hands it on: a list of (list of the function; (name; file; line; source); place in
+  // it; number) of each, the innermost first, `trap` the last.
+  absl::StatusOr<Value> TakeTrace(std::string_view trap, Budget& budget);
+
+  // A variable as a client kept it, and those that a request changed since: visit(name, term,
+  // is_view).
+  absl::Status AssignKept(std::string_view name, Term term, bool is_view);
+  template <typename F>
+  void EachChanged(F visit) const {
+    for (const Variable& variable : variables_) {
+      if (variable.term.has_value() && !variable.is_kept) {
+        visit(std::string_view(variable.name), *variable.term, variable.is_view);
+      }
+    }
+  }
+
   // What `:x` returned on its way out of the lambda.
   std::optional<Term> returned;
 
@@ -89,25 +137,42 @@ class Frame {
     std::string name;
     std::optional<Term> term;
     Budget::Amount held_bytes;
+    bool is_view = false;
+    bool is_kept = false;  // As KeptNames has it.
   };
   Variable* FindVariable(std::string_view name);
 
   Budget& budget_;
   const std::shared_ptr<const Lambda>* const lambda_;
   std::vector<Variable> variables_;
+  std::string space_ = ".";
+  std::vector<std::string> trace_;
+  bool has_views_ = false;
+  Console console_;
 };
 
 // What names stand for at some point of an evaluation.
 class Variables {
  public:
-  // Those of a request.
-  explicit Variables(Frame& request) : request_(request) {}
+  // Those of a text of the request: its names are of the namespace that the request is in now.
+  explicit Variables(Frame& request) : request_(request), space_(request.space()) {}
   // Those inside of a lambda's call.
-  Variables(const Variables& outer, Frame& locals) : request_(outer.request_), locals_(&locals) {}
+  Variables(const Variables& outer, Frame& locals)
+      : request_(outer.request_), locals_(&locals), space_((*locals.lambda())->space) {}
 
   Frame& request() const { return request_; }
   Frame* locals() const { return locals_; }  // nullptr: not in a lambda.
   Frame& innermost() const { return locals_ != nullptr ? *locals_ : request_; }
+  // The namespace of names without a dot: of the lambda that is called, else of the text.
+  const std::string& space() const { return space_; }
+  template <typename F>
+  void EachOfTheRequest(F visit) const {
+    request_.Each(visit);
+  }
+  // A name that is no local's, with its namespace.
+  std::string Whole(std::string_view name) const;
+  // The expression of a view of the request; nullptr: the name is none's.
+  std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
   bool Has(std::string_view name) const;
   // Where a variable is that there is.
   Frame& FrameOf(std::string_view name) const;
@@ -118,13 +183,16 @@ class Variables {
  private:
   Frame& request_;
   Frame* locals_ = nullptr;
+  std::string space_;
 };
 
 // Assigns to a local if the lambda has one of that name, else to a variable of the request.
-// Errors: `assign: NAME` for what the process has or q reserves, `nyi` for names with a dot, and
-// those of Frame::Assign.
+// Errors: `assign: NAME` for what the process has or q reserves, also for other names in a
+// namespace of theirs; `nyi` for a dot within a name, and those of Frame::Assign.
 absl::Status AssignName(Context& context, std::string_view name, Term term);
 absl::Status CannotAssign(std::string_view name);
+// Whether a name may become a variable of the request.
+absl::Status CheckAssignable(Context& context, std::string_view name);
 
 // The variable that a symbol names, which may be changed then; nullopt: the term is no symbol.
 // Errors: `assign: NAME` for what the process has, and the name of what there is not.

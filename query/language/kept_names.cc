@@ -1,0 +1,84 @@
+#include "query/language/kept_names.h"
+
+#include <utility>
+
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/function_value.h"
+#include "table/codec.h"
+
+namespace tickstack::query {
+namespace {
+
+// As many as a request may have.
+constexpr size_t kMaxNames = 1000;
+
+}  // namespace
+
+absl::Status KeptNames::Load(Frame& request) const {
+  for (const auto& [name, kept] : kept_) {
+    TS_RETURN_IF_ERROR(request.AssignKept(name, kept.term, kept.is_view));
+  }
+  return absl::OkStatus();
+}
+
+std::vector<KeptNames::Change> KeptNames::ChangesOf(const Frame& request, Budget& budget) const {
+  std::vector<Change> changes;
+  size_t bytes = 0;
+  request.EachChanged([&](std::string_view name, const Term& term, bool is_view) {
+    Change change{std::string(name), is_view, "", 0};
+    const absl::StatusOr<Budget::Amount> amount = CheckedBytes(term, true);
+    change.bytes = amount.ok() ? amount->bytes : kMaxBytes + 1;
+    bytes += change.bytes;
+    if (bytes <= kMaxBytes) {
+      const absl::StatusOr<Value> value = ToValue(term, budget);
+      const absl::StatusOr<size_t> size =
+          value.ok() ? EncodedBytes(*value) : absl::StatusOr<size_t>(value.status());
+      if (size.ok() && *size <= kMaxBytes) {
+        ByteBuffer encoded;
+        encoded.reserve(*size);
+        Encode(*value, encoded);
+        change.encoded.assign(AsText(std::span<const std::byte>(encoded)));
+      }
+    }
+    changes.push_back(std::move(change));
+  });
+  return changes;
+}
+
+void KeptNames::Forget(const std::string& name) {
+  const auto before = kept_.find(name);
+  if (before == kept_.end()) return;
+  bytes_ -= before->second.bytes;
+  kept_.erase(before);
+}
+
+void KeptNames::Keep(std::vector<Change> changes) {
+  for (Change& change : changes) {
+    Forget(change.name);
+    too_large_.erase(change.name);
+    const bool fits =
+        !change.encoded.empty() && bytes_ + change.bytes <= kMaxBytes && kept_.size() < kMaxNames;
+    absl::StatusOr<Value> value =
+        fits ? Decode(AsBytes(change.encoded)) : ResourceExhausted("it does not fit");
+    const Limits limits;
+    Budget budget(limits);
+    absl::StatusOr<Term> term = value.ok() ? Shared(*std::move(value), budget) : value.status();
+    if (!term.ok()) {
+      if (too_large_.size() < kMaxNames) too_large_.emplace(change.name, change.bytes);
+      continue;
+    }
+    bytes_ += change.bytes;
+    kept_.emplace(change.name, Kept{*std::move(term), change.is_view, change.bytes});
+  }
+}
+
+absl::Status KeptNames::Explain(absl::Status why) const {
+  if (why.code() != absl::StatusCode::kNotFound) return why;
+  const auto found = too_large_.find(QErrorText(why));
+  if (found == too_large_.end()) return why;
+  return LimitError("{} of an earlier request was not kept: {} bytes, a client may keep {}",
+                    found->first, found->second, kMaxBytes);
+}
+
+}  // namespace tickstack::query

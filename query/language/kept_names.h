@@ -1,0 +1,60 @@
+#pragma once
+
+// The names that a client keeps from one request to the next, as long as it is connected. Nobody
+// else sees them.
+//
+//   request 1:  f:{x*2}        a variable of the request; when it ends, kept
+//   request 2:  f 21           a variable of this request from the start
+//
+// What is kept are copies in DRAM, so neither a captured table's older rows nor a scratch memory is
+// held by them. A value that does not fit is not kept, and who asks for it is told so.
+//
+// Threads: one request at a time; who runs a client's next one has seen the last one's end.
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+
+class KeptNames {
+ public:
+  static constexpr size_t kMaxBytes = size_t{16} << 20;  // Of all of a client's together.
+
+  // Makes the names variables of a request. Cost: a few ns a name; nothing is copied.
+  absl::Status Load(Frame& request) const;
+
+  // What a request changed, in a form that outlives its memory. Within the request's evaluation.
+  struct Change {
+    std::string name;
+    bool is_view = false;
+    std::string encoded;  // Empty: it is too large to be kept.
+    size_t bytes = 0;
+  };
+  std::vector<Change> ChangesOf(const Frame& request, Budget& budget) const;
+  // Behind the evaluation.
+  void Keep(std::vector<Change> changes);
+
+  // An error that a name is not there becomes `limit` if it was too large to be kept.
+  absl::Status Explain(absl::Status why) const;
+
+ private:
+  struct Kept {
+    Term term;
+    bool is_view = false;
+    size_t bytes = 0;
+  };
+  void Forget(const std::string& name);
+
+  std::map<std::string, Kept, std::less<>> kept_;
+  std::map<std::string, size_t, std::less<>> too_large_;
+  size_t bytes_ = 0;
+};
+
+}  // namespace tickstack::query

@@ -1,0 +1,114 @@
+#include "query/language/library.h"
+
+#include <algorithm>
+
+namespace tickstack::query {
+namespace {
+
+// Each is written from what the public reference says of it (code.kx.com/q/ref/dotq, doth, dotj).
+// What needs more than q is among the built-ins (builtins_internal.cc).
+constexpr LibraryEntry kLibrary[] = {
+    // Alphabets, and the letters of types by their numbers.
+    {".Q.A", R"("ABCDEFGHIJKLMNOPQRSTUVWXYZ")"},
+    {".Q.a", R"("abcdefghijklmnopqrstuvwxyz")"},
+    {".Q.n", R"("0123456789")"},
+    {".Q.nA", R"(.Q.n,.Q.A)"},
+    {".Q.an", R"(.Q.a,.Q.A,"_",.Q.n)"},
+    {".Q.b6", R"(.Q.A,.Q.a,.Q.n,"+/")"},
+    {".Q.t", R"(" bg xhijefcspmdznuvts")"},
+    // Words of q that are no functions of the kernels.
+    {"csv", R"(",")"},
+    {"hsym", R"({f:{$[":"=first string x;x;`$":",string x]};$[-11h=type x;f x;f each x]})"},
+    // What tables are.
+    {".Q.qt", R"({$[99h=type x;(98h=type key x)&98h=type value x;98h=type x]})"},
+    {".Q.v", R"({$[-11h=type x;value x;x]})"},
+    {".Q.V", R"({flip $[-11h=type x;value x;x]})"},
+    {".Q.ft", R"({$[99h=type y;(count keys y)!x 0!y;x y]})"},
+    {".Q.ind", R"({x y})"},
+    {".Q.ff", R"({c:(cols y)except cols x;x,'count[x]#c#(0#y)0N})"},
+    {".Q.ty", R"({t:abs type x;$[t within 1 19;.Q.t t;0=count x;" ";
+      1<count distinct type each x;" ";
+      (type first x)within 1 19;upper .Q.t type first x;" "]})"},
+    // Applying.
+    {".Q.fc", R"({x y})"},
+    {".Q.fu", R"({u:distinct y;(x u)u?y})"},
+    // Names.
+    {".Q.dd", R"({` sv x,`$string y})"},
+    {".Q.id", R"({f:{s:string x;t:s where s in .Q.an;
+      t:$[0=count t;"a";(first t)in .Q.n,"_";"a",t;t];`$t};
+      g:{[f;c]s:f each c;`$(string s),'?[s in .Q.res,key`.q;count[s]#enlist enlist"1";count[s]#enlist""]}[f];
+      $[-11h=type x;f x;98h=type x;(g cols x)xcol x;
+      .Q.qt x;(count keys x)!(g cols x)xcol 0!x;
+      99h=type x;(g key x)!value x;'type]})"},
+    // Numbers as text. 64 letters, 36 letters.
+    {".Q.j10", R"({64 sv .Q.b6?x})"},
+    {".Q.x10", R"({.Q.b6(10#64)vs x})"},
+    {".Q.j12", R"({36 sv .Q.nA?x})"},
+    {".Q.x12", R"({.Q.nA(12#36)vs x})"},
+    {".Q.f", R"({$[null y;"";(abs y)<1e-300;.Q.f0[x;0f];.Q.f0[x;y]]})"},
+    {".Q.f0", R"({p:prd x#10f;n:`long$p*abs y;s:string n;s:((0|1+x-count s)#"0"),s;
+      ($[y<0;"-";""]),$[x>0;(neg[x]_s),".",neg[x]#s;s]})"},
+    {".Q.fmt", R"({r:.Q.f[y;z];$[x<count r;x#"*";neg[x]$r]})"},
+    {".Q.addmonths", R"({m:y+`month$x;(`date$m)+x-`date$`month$x})"},
+    // Command lines.
+    {".Q.opt", R"({b:x like"-[a-zA-Z]*";w:where b;k:`$1_'x w;
+      k!{$[1=count x;first x;x]}each 1_'w _x})"},
+    {".Q.def", R"({[d;o]k:(key d)inter key o;d,k!{$[10h=abs type y;$[-11h=type x;`$y;10h=type x;y;
+      (upper .Q.t abs type x)$y];x]}'[d k;o k]})"},
+    {".Q.x", R"(())"},
+    // Versions.
+    {".Q.K", R"(.z.k)"},
+    {".Q.k", R"(.z.K)"},
+    {".Q.s2", R"({-1_"\n"vs .Q.s x})"},
+    {".Q.w", R"({`used`heap`peak`wmax`mmap`mphy`syms`symw!(system"w"),0N 0N})"},
+    {".Q.gc", R"({0})"},
+    {".Q.res",
+     R"(`abs`acos`asin`atan`avg`bin`binr`cor`cos`cov`delete`dev`div`do`enlist`exec`exit`exp`from`getenv`hopen`if`in`insert`last`like`log`max`min`prd`select`setenv`sin`sqrt`ss`sum`tan`update`var`wavg`while`within`wsum`xexp)"},
+    // Addresses: those that need nobody to be asked.
+    {".Q.addr", R"({$[`localhost=x;2130706433i;null r:"I"$string x;'"nyi: .Q.addr";r]})"},
+    {".Q.host", R"({$[2130706433i=x;`localhost;'"nyi: .Q.host"]})"},
+    {".Q.sbt", R"({raze{[f]"  [",(string f 3),"]  ",(f[1]3),"\n"}each x})"},
+    {".Q.trp", R"({[f;x;g]@[f;x;{[f;g;e]g[e;.Q.bt f]}[f;g]]})"},
+    {".Q.trpd", R"({[f;x;g].[f;x;{[f;g;e]g[e;.Q.bt f]}[f;g]]})"},
+    // Text for browsers.
+    {".h.d", R"(",")"},
+    {".h.br", R"("<br>")"},
+    {".h.hc", R"({ssr[x;"<";"&lt;"]})"},
+    {".h.xs", R"({ssr[;">";"&gt;"]ssr[;"<";"&lt;"]ssr[x;"&";"&amp;"]})"},
+    {".h.htc", R"({"<",(string x),">",y,"</",(string x),">"})"},
+    {".h.hta", R"({"<",(string x),(raze" ",'(string key y),'"=\"",'(value y),'"\""),">"})"},
+    {".h.htac", R"({.h.hta[x;y],z,"</",(string x),">"})"},
+    {".h.ha", R"({"<a href=",x,">",y,"</a>"})"},
+    {".h.sc", R"(.Q.an,"-.~$!'()*,")"},
+    {".h.hu", R"({raze{$[x in .h.sc;enlist x;"%",upper string"x"$x]}each x})"},
+    {".h.uh", R"({i:x ss"%[0-9a-fA-F][0-9a-fA-F]";if[0=count i;:x];p:(0,i)_x;
+      (first p),raze{("c"$"X"$x 1 2),3_x}each 1_p})"},
+    {".h.ty",
+     R"(`htm`html`csv`txt`xml`xls`json!("text/html";"text/html";"text/comma-separated-values";
+      "text/plain";"text/xml";"application/vnd.ms-excel";"application/json"))"},
+    {".h.hn", R"({[s;t;b]"HTTP/1.1 ",s,"\r\nContent-Type: ",(.h.ty t),
+      "\r\nConnection: close\r\nContent-Length: ",(string count b),"\r\n\r\n",b})"},
+    {".h.hy", R"({[t;b].h.hn["200 OK";t;b]})"},
+    {".h.he", R"({.h.hn["400 Bad Request";`txt;"'",x]})"},
+    {".h.iso8601", R"({s:string`timestamp$x;@[s;4 7 10;:;"--T"]})"},
+    {".h.cd", R"({t:0!x;q:{$[10h=abs type x;(),x;string x]};
+      e:{$[any x in"\",\n";"\"",(ssr[x;"\"";"\"\""]),"\"";x]};
+      (enlist","sv string cols t),{","sv x}each flip{[q;e;c]e each q each c}[q;e]each value flip t})"},
+    {".h.td", R"({t:0!x;q:{$[10h=abs type x;(),x;string x]};
+      (enlist"\t"sv string cols t),{"\t"sv x}each flip{[q;c]q each c}[q]each value flip t})"},
+    {".h.xd", R"({t:0!x;n:string cols t;q:{.h.xs $[10h=abs type x;(),x;string x]};
+      (enlist"<R>"),({[n;r]"<r>",(raze n{.h.htc[`$x;y]}'r),"</r>"}[n]each flip{[q;c]q each c}[q]each
+      value flip t),enlist"</R>"})"},
+};
+
+}  // namespace
+
+std::span<const LibraryEntry> Library() { return kLibrary; }
+
+std::optional<std::string_view> FindInLibrary(std::string_view name) {
+  const auto found = std::ranges::find(kLibrary, name, &LibraryEntry::name);
+  if (found == std::end(kLibrary)) return std::nullopt;
+  return found->source;
+}
+
+}  // namespace tickstack::query

@@ -1,0 +1,335 @@
+#include "query/language/process_values.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <climits>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/time.h"
+#include "query/columns/elements.h"
+#include "query/columns/errors.h"
+#include "query/language/function.h"
+#include "query/language/namespaces.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query {
+namespace {
+
+// The version of q whose reference the answers follow, and its day.
+constexpr double kVersion = 4.1;
+constexpr int32_t kVersionDay = 8809;  // 2024.02.13
+
+Value SymbolsOf(const std::vector<std::string>& names) {
+  SymbolVector symbols;
+  for (const std::string& name : names) symbols.push_back(name);
+  return Value::Symbols(std::move(symbols));
+}
+
+Value Ints(std::initializer_list<int32_t> values) {
+  return Value::Vector(Type::kInt, std::span<const int32_t>(values.begin(), values.size()));
+}
+
+// What the local clock is ahead of UTC at that time.
+int64_t LocalOffsetNs(int64_t now_ns) {
+  const time_t seconds = static_cast<time_t>((now_ns + kUnixNsOfKdbEpoch) / kNsPerSecond);
+  tm local{};
+  localtime_r(&seconds, &local);
+  return int64_t{local.tm_gmtoff} * kNsPerSecond;
+}
+
+std::string HostName() {
+  std::array<char, HOST_NAME_MAX + 1> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+}
+
+std::vector<std::string> CommandLine() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
+  std::vector<std::string> words;
+  for (size_t at = 0; at < bytes.size();) {
+    const size_t end = std::min(bytes.find('\0', at), bytes.size());
+    words.push_back(bytes.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+Value StringsOfWords(const std::vector<std::string>& words) {
+  std::vector<Value> strings;
+  for (const std::string& word : words) strings.push_back(Value::String(word));
+  return Value::List(std::move(strings));
+}
+
+// `.z.p` and its kin are UTC, those with a capital letter of the machine's own zone.
+Value Clock(int64_t now, char letter) {
+  const int32_t day = DayOf(now);
+  const int64_t of_day = now - int64_t{day} * kNsPerDay;
+  switch (letter) {
+    case 'p':
+      return Value::Timestamp(now);
+    case 'd':
+      return Value::Date(day);
+    case 'n':
+      return Value::Timespan(of_day);
+    case 't':
+      return Value::Atom(Type::kTime, static_cast<int32_t>(of_day / 1'000'000));
+    default:
+      return Value::Atom(Type::kDatetime,
+                         static_cast<double>(now) / static_cast<double>(kNsPerDay));
+  }
+}
+
+struct ProcessValue {
+  char letter;
+  Value (*value)(Context& context);
+};
+
+constexpr ProcessValue kProcessValues[] = {
+    {'K', [](Context&) { return Value::Float(kVersion); }},
+    {'k', [](Context&) { return Value::Date(kVersionDay); }},
+    {'o', [](Context&) { return Value::Symbol("l64"); }},
+    {'h', [](Context&) { return Value::Symbol(HostName()); }},
+    {'i', [](Context&) { return Value::Int(getpid()); }},
+    {'c',
+     [](Context&) {
+       return Value::Int(static_cast<int32_t>(std::thread::hardware_concurrency()));
+     }},
+    {'f', [](Context& context) { return Value::Symbol(context.environment.Facts().program); }},
+    {'x', [](Context& context) { return StringsOfWords(context.environment.Facts().arguments); }},
+    {'X',
+     [](Context& context) {
+       const ProcessFacts facts = context.environment.Facts();
+       std::vector<std::string> words = {facts.program};
+       words.insert(words.end(), facts.arguments.begin(), facts.arguments.end());
+       return StringsOfWords(words);
+     }},
+    {'q', [](Context&) { return Value::Boolean(false); }},
+    {'e', [](Context&) { return Value::Dict(Value::Symbols({}), Value::List({})); }},
+};
+
+std::string_view FirstWord(std::string_view text) { return text.substr(0, text.find(' ')); }
+
+std::string_view Argument(std::string_view text) {
+  const size_t at = text.find_first_not_of(' ', FirstWord(text).size());
+  return at == std::string_view::npos ? "" : text.substr(at, text.find_last_not_of(' ') - at + 1);
+}
+
+enum class Noun { kTable, kFunction, kVariable };
+
+bool IsOfNoun(Noun noun, const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  const bool table = std::holds_alternative<TableView>(term) ||
+                     (value != nullptr && (value->is_table() || value->is_keyed_table()));
+  const bool function = std::holds_alternative<Function>(term) ||
+                        (value != nullptr && value->is_function() && !value->is_null());
+  switch (noun) {
+    case Noun::kTable:
+      return table;
+    case Noun::kFunction:
+      return function;
+    case Noun::kVariable:
+      return !function;
+  }
+  return false;
+}
+
+// `\a`, `\f` and `\v`: the names in a namespace of what they ask for.
+absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view command) {
+  const std::string_view asked = Argument(command);
+  const std::string space(asked.empty() ? context.variables.space() : asked);
+  std::vector<std::string> found;
+  Context outside = context.Outside();
+  for (const std::string& name : NamesIn(context, space)) {
+    const absl::StatusOr<Term> term = FindName(outside, NameWithin(space, name));
+    if (!term.ok()) continue;  // A name that is evaluated and cannot be.
+    if (IsOfNoun(noun, *term)) found.push_back(name);
+  }
+  return Term(SymbolsOf(found));
+}
+
+// `\b`
+absl::StatusOr<Term> ViewsIn(Context& context, std::string_view command) {
+  const std::string_view asked = Argument(command);
+  const std::string space(asked.empty() ? context.variables.space() : asked);
+  std::vector<std::string> found;
+  for (const std::string& name : NamesIn(context, space)) {
+    if (context.variables.request().ViewOfName(NameWithin(space, name)) != nullptr) {
+      found.push_back(name);
+    }
+  }
+  return Term(SymbolsOf(found));
+}
+
+// `\w`: bytes in use, from the system, in use at most, limit, mapped, of the machine. A process
+// that shares its memory with captured columns has no heap of its own to tell from them: the first
+// two are what is resident.
+Value MemoryInUse() {
+  const auto field = [](const char* path, std::string_view name) {
+    std::ifstream file(path);
+    std::string line;
+    while (std::getline(file, line)) {
+      if (line.starts_with(name)) {
+        return int64_t{1024} * static_cast<int64_t>(std::strtoll(&line[name.size()], nullptr, 10));
+      }
+    }
+    return int64_t{0};
+  };
+  const int64_t resident = field("/proc/self/status", "VmRSS:");
+  return Value::Longs({resident, resident, field("/proc/self/status", "VmHWM:"), 0,
+                       field("/proc/self/status", "RssFile:"),
+                       field("/proc/meminfo", "MemTotal:")});
+}
+
+absl::StatusOr<Term> ChangeSpace(Context& context, std::string_view command) {
+  const std::string_view space = Argument(command);
+  if (space.empty()) return Term(Value::Symbol(context.variables.request().space()));
+  const bool name = space[0] == '.' && space.find(' ') == std::string_view::npos &&
+                    space.find("..") == std::string_view::npos &&
+                    (space.size() == 1 || space.back() != '.');
+  if (!name) return DomainError("a namespace {}", space);
+  context.variables.request().set_space(space);
+  return Term(Value());
+}
+
+// `\c`: lines and columns of what `.Q.s` shows; between 10 and 2000, as in q.
+absl::StatusOr<Term> ConsoleSize(Context& context, std::string_view command) {
+  Frame& request = context.variables.request();
+  const std::string_view sizes = Argument(command);
+  if (sizes.empty()) return Term(Ints({request.console().lines, request.console().columns}));
+  const size_t blank = sizes.find(' ');
+  const auto number = [](std::string_view text) -> std::optional<int32_t> {
+    int32_t n = 0;
+    while (text.starts_with(' ')) text.remove_prefix(1);
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+    return n;
+  };
+  const std::optional<int32_t> lines = number(sizes.substr(0, blank));
+  const std::optional<int32_t> columns =
+      blank == std::string_view::npos ? std::nullopt : number(sizes.substr(blank));
+  if (!lines || !columns) return DomainError("\\c takes lines and columns");
+  request.set_console({std::clamp(*lines, 10, 2000), std::clamp(*columns, 10, 2000)});
+  return Term(Value());
+}
+
+struct Report {
+  std::string_view command;
+  absl::StatusOr<Term> (*report)(Context& context, std::string_view command);
+  bool takes_argument = false;
+};
+
+constexpr Report kReports[] = {
+    {"a",
+     [](Context& context, std::string_view command) {
+       return NamesOfNoun(context, Noun::kTable, command);
+     },
+     true},
+    {"f",
+     [](Context& context, std::string_view command) {
+       return NamesOfNoun(context, Noun::kFunction, command);
+     },
+     true},
+    {"v",
+     [](Context& context, std::string_view command) {
+       return NamesOfNoun(context, Noun::kVariable, command);
+     },
+     true},
+    {"b", ViewsIn, true},
+    {"d", ChangeSpace, true},
+    {"c", ConsoleSize, true},
+    {"C",
+     [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Ints({36, 2000})); }},
+    {"p",
+     [](Context& context, std::string_view) -> absl::StatusOr<Term> {
+       return Term(Value::Int(context.environment.Facts().port));
+     }},
+    {"P", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(7)); }},
+    {"T",
+     [](Context& context, std::string_view) -> absl::StatusOr<Term> {
+       return Term(Value::Int(static_cast<int32_t>(context.environment.Facts().timeout_s)));
+     }},
+    {"s",
+     [](Context& context, std::string_view) -> absl::StatusOr<Term> {
+       return Term(Value::Int(context.environment.Facts().threads));
+     }},
+    {"t", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(0)); }},
+    {"w", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(MemoryInUse()); }},
+    {"W", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(2)); }},
+    {"e", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(0)); }},
+    {"g", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(0)); }},
+    {"o",
+     [](Context&, std::string_view) -> absl::StatusOr<Term> {
+       return Term(Value::Atom(Type::kInt, kNullInt));
+     }},
+    {"z", [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Value::Int(0)); }},
+    {"pwd",
+     [](Context&, std::string_view) -> absl::StatusOr<Term> {
+       std::error_code error;
+       return Term(Value::List({Value::String(std::filesystem::current_path(error).string())}));
+     }},
+    {"cd",
+     [](Context&, std::string_view) -> absl::StatusOr<Term> {
+       std::error_code error;
+       return Term(Value::String(std::filesystem::current_path(error).string()));
+     }},
+};
+
+}  // namespace
+
+ProcessFacts FactsOfThisProcess() {
+  ProcessFacts facts;
+  std::vector<std::string> words = CommandLine();
+  if (words.empty()) return facts;
+  facts.program = words[0];
+  facts.arguments.assign(words.begin() + 1, words.end());
+  return facts;
+}
+
+std::optional<Value> FindProcessValue(Context& context, std::string_view name) {
+  if (!name.starts_with(".z.") || name.size() != 4) return std::nullopt;
+  const char letter = name[3];
+  if (std::string_view("pdntz").find(letter) != std::string_view::npos) {
+    return Clock(context.environment.NowNs(), letter);
+  }
+  if (std::string_view("PDNTZ").find(letter) != std::string_view::npos) {
+    const int64_t now = context.environment.NowNs();
+    return Clock(now + LocalOffsetNs(now), static_cast<char>(letter - 'A' + 'a'));
+  }
+  const auto found = std::ranges::find(kProcessValues, letter, &ProcessValue::letter);
+  if (found == std::end(kProcessValues)) return std::nullopt;
+  return found->value(context);
+}
+
+std::vector<std::string> ProcessValueNames() {
+  std::vector<std::string> names;
+  for (const char letter : std::string_view("pdntzPDNTZ"))
+    names.push_back(std::string(".z.") + letter);
+  for (const ProcessValue& value : kProcessValues)
+    names.push_back(std::string(".z.") + value.letter);
+  return names;
+}
+
+absl::StatusOr<Term> RunSystemCommand(Context& context, std::string_view command) {
+  while (command.starts_with(' ')) command.remove_prefix(1);
+  const auto found = std::ranges::find(kReports, FirstWord(command), &Report::command);
+  if (found != std::end(kReports) && (found->takes_argument || Argument(command).empty())) {
+    return found->report(context, command);
+  }
+  const Value argument = Value::String(command);
+  std::optional<absl::StatusOr<Value>> result =
+      context.environment.Call("system", std::span(&argument, 1));
+  if (!result.has_value()) return NyiError(fmt::format("\\{}", FirstWord(command)));
+  TS_RETURN_IF_ERROR(result->status());
+  return *std::move(*result);
+}
+
+}  // namespace tickstack::query

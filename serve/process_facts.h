@@ -1,0 +1,34 @@
+#pragma once
+
+// What a process that answers queries says of itself, for its query::Environment.
+
+#include <atomic>
+#include <cstdint>
+
+#include "query/language/environment.h"
+#include "serve/query_settings.h"
+
+namespace tickstack::serve {
+
+// Threads: Get from any; SetPort from any, once the port is known: queries may be answered before.
+class ProcessFacts {
+ public:
+  void SetPort(uint16_t port) { port_.store(port, std::memory_order_relaxed); }
+  // Before anybody asks.
+  void SetLimits(const QuerySettings& settings) {
+    facts_.threads = static_cast<int>(ServiceOptionsOf(settings, {}).helpers);
+    facts_.timeout_s = static_cast<int64_t>(settings.query_timeout_s);
+  }
+
+  query::ProcessFacts Get() const {
+    query::ProcessFacts facts = facts_;
+    facts.port = port_.load(std::memory_order_relaxed);
+    return facts;
+  }
+
+ private:
+  query::ProcessFacts facts_ = query::FactsOfThisProcess();
+  std::atomic<uint16_t> port_{0};
+};
+
+}  // namespace tickstack::serve
