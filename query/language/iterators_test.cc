@@ -180,5 +180,32 @@ TEST(Iterators, OverAndScanAccumulate) {
   ExpectAll(kPairs);
 }
 
+TEST(Iterators, AnExpressionThatEndsWithAnOperatorComposes) {
+  constexpr Pair kPairs[] = {
+      {"(sums differ@)1 1 2 2 3", "1 1 2 2 3i"},
+      {"f:til count@;f each (5 6;7 8 9)", "(0 1;0 1 2)"},
+      {"neg sum 2*", "'[neg;'[sum;*[..;]]]"},
+      {"(neg sum 2*)1 2", "-6"},
+      {"0 (0|+)\\2 -3 4", "2 0 4"},
+      {"(0|+)[1;2]", "3"},
+      {"(raze string each)1 23", "\"123\""},
+      {"v:10 20 30;(v 1+)0 1", "20 30"},
+      {"({x*2} 1+)1 2", "4 6"},
+      {"+/ 1+", "'[+/;+[..;]]"},
+      {"(+/ 1+)1 2", "5"},
+      {"(sum 1+;3)[0]2", "3"},
+      {"(1+)[2]", "3"},
+      {"(neg+)[1]", "'type"},
+      {"count (+)", "1"},
+      {"eval parse\"(sum 1+)2 3\"", "7"},
+      {"({x+1} neg@)each 1 2", "0 -1"},
+      {"update g:(sums differ@;price) fby sym from select sym,price from trade",
+       "([]sym:`aig`bac`aig`bac;price:48.5 13.75 48.25 14;g:1 1 2 2i)"},
+      {"select from ([]s:`a`b`a`b`a;p:1 1 1 2 3) where 2=(sums differ@;p) fby s",
+       "([]s:`b`a;p:2 3)"},
+  };
+  ExpectAll(kPairs);
+}
+
 }  // namespace
 }  // namespace tickstack::query

@@ -101,7 +101,14 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
 
 // nullptr: nothing stands here.
 Parser::Result Parser::Expression() {
-  if (AtEndOfExpression()) return NodePtr();
+  TS_ASSIGN_OR_RETURN(Parsed expression, VerbOrNoun());
+  return std::move(expression.node);
+}
+
+// An expression that ends with an operator that has nothing on its right is itself a verb: what is
+// applied to it composes.
+absl::StatusOr<Parser::Parsed> Parser::VerbOrNoun() {
+  if (AtEndOfExpression()) return Parsed{};
   const Saved<int> level(depth_, depth_ + 1);
   if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
   TS_ASSIGN_OR_RETURN(Parsed left, Term());
@@ -116,39 +123,53 @@ Parser::Result Parser::RequiredExpression(std::string_view after) {
 
 // What stands behind a term decides what the term is: an argument of a verb, a function, a name
 // that is assigned.
-Parser::Result Parser::AfterTerm(Parsed left) {
-  if (AtEndOfExpression()) return std::move(left.node);
-  if (AtAssignment(*left.node)) return Assignment(std::move(left.node));
+absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
+  if (AtEndOfExpression()) return left;
+  if (AtAssignment(*left.node)) {
+    TS_ASSIGN_OR_RETURN(NodePtr assignment, Assignment(std::move(left.node)));
+    return Parsed{std::move(assignment), false};
+  }
   if (left.verb) {
     // An operator needs something on its left: q's functions of one argument have names.
     if (left.node->kind == Node::Kind::kFunction) return NyiError(left.node->function->name);
-    TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
-    std::vector<NodePtr> args;
-    args.push_back(std::move(right));
-    return MakeApply(std::move(left.node), std::move(args));
+    TS_ASSIGN_OR_RETURN(Parsed right, VerbOrNoun());
+    return AppliedOrComposed(std::move(left.node), std::move(right));
   }
   TS_ASSIGN_OR_RETURN(Parsed next, Term());
   if (next.verb) return Infix(std::move(left.node), std::move(next.node));
   return AppliedTo(std::move(left.node), std::move(next));
 }
 
-// x + y; with nothing on the right a projection.
-Parser::Result Parser::Infix(NodePtr left, NodePtr verb) {
-  TS_ASSIGN_OR_RETURN(NodePtr right, Expression());
+// x + y; with nothing on the right a projection; with a verb there a composition, as in (0|+).
+absl::StatusOr<Parser::Parsed> Parser::Infix(NodePtr left, NodePtr verb) {
+  TS_ASSIGN_OR_RETURN(Parsed right, VerbOrNoun());
+  const bool projected = right.node == nullptr;
   std::vector<NodePtr> args;
   args.push_back(std::move(left));
-  args.push_back(std::move(right));
-  return MakeApply(std::move(verb), std::move(args));
+  args.push_back(right.verb ? nullptr : std::move(right.node));
+  TS_ASSIGN_OR_RETURN(NodePtr applied, MakeApply(std::move(verb), std::move(args)));
+  if (right.verb) return AppliedOrComposed(std::move(applied), std::move(right));
+  return Parsed{std::move(applied), projected};
 }
 
 // f x, where x goes on to the end of the expression.
-Parser::Result Parser::AppliedTo(NodePtr function, Parsed right) {
+absl::StatusOr<Parser::Parsed> Parser::AppliedTo(NodePtr function, Parsed right) {
   const Saved<int> level(depth_, depth_ + 1);
   if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
-  TS_ASSIGN_OR_RETURN(NodePtr argument, AfterTerm(std::move(right)));
+  TS_ASSIGN_OR_RETURN(Parsed argument, AfterTerm(std::move(right)));
+  return AppliedOrComposed(std::move(function), std::move(argument));
+}
+
+// f applied to a noun; f of a verb, which is as '[f;verb].
+absl::StatusOr<Parser::Parsed> Parser::AppliedOrComposed(NodePtr function, Parsed argument) {
   std::vector<NodePtr> args;
-  args.push_back(std::move(argument));
-  return MakeApply(std::move(function), std::move(args));
+  if (argument.verb) {
+    args.push_back(std::move(function));
+    function = FunctionNode(*FindBuiltin("'"));
+  }
+  args.push_back(std::move(argument.node));
+  TS_ASSIGN_OR_RETURN(NodePtr node, MakeApply(std::move(function), std::move(args)));
+  return Parsed{std::move(node), argument.verb};
 }
 
 // A name, or items of what it names.

@@ -50,17 +50,19 @@ class Parser {
   NodePtr FunctionNode(const Builtin& builtin);
   Result MakeApply(NodePtr function, std::vector<NodePtr> args);
 
-  // A term, and whether it stands between its arguments: an operator, a keyword such as `in`, or an
-  // iterator on something.
+  // A term or an expression, and whether it stands between its arguments: an operator, a keyword
+  // such as `in`, an iterator on something, or an expression that ends with one of them.
   struct Parsed {
     NodePtr node;
     bool verb = false;
   };
   Result Expression();
+  absl::StatusOr<Parsed> VerbOrNoun();
   Result RequiredExpression(std::string_view after);
-  Result AfterTerm(Parsed left);
-  Result Infix(NodePtr left, NodePtr verb);
-  Result AppliedTo(NodePtr function, Parsed right);
+  absl::StatusOr<Parsed> AfterTerm(Parsed left);
+  absl::StatusOr<Parsed> Infix(NodePtr left, NodePtr verb);
+  absl::StatusOr<Parsed> AppliedTo(NodePtr function, Parsed right);
+  absl::StatusOr<Parsed> AppliedOrComposed(NodePtr function, Parsed argument);
   absl::StatusOr<Parsed> Term();
   absl::StatusOr<Parsed> Primary();
   absl::StatusOr<Parsed> OperatorPrimary();
