@@ -30,34 +30,35 @@ NAME_BYTES_MAX = 8
 PIECE_BYTES = 1 << 20  # Of names, decoded at a time: what stays in the cache.
 
 
-def names(text, count):
+def names(text, count, name_bytes_max=NAME_BYTES_MAX):
     """The first `count` names of a text in which names end with NUL, as an array of byte strings, and how
     many bytes they took."""
     raw = np.frombuffer(text, np.uint8)
-    out = np.zeros((count, NAME_BYTES_MAX), np.uint8)
+    out = np.zeros((count, name_bytes_max), np.uint8)
     done = at = 0
     while done < count:
         # What follows the names in the body is full of zeros: no more is looked at than they can take.
-        piece = raw[at : at + min(PIECE_BYTES, (count - done) * (NAME_BYTES_MAX + 1))]
+        piece = raw[at : at + min(PIECE_BYTES, (count - done) * (name_bytes_max + 1))]
         ends = np.flatnonzero(piece == 0)[: count - done]
         if not len(ends):
-            raise ValueError(f"no end of a name within {len(piece)} bytes: expected names of at most {NAME_BYTES_MAX}")
+            raise ValueError(f"no end of a name within {len(piece)} bytes: expected names of at most {name_bytes_max}")
         begins = np.concatenate(([0], ends[:-1] + 1))
         lengths = ends - begins
-        if lengths.max() > NAME_BYTES_MAX:
-            raise ValueError(f"a name of {lengths.max()} bytes: expected at most {NAME_BYTES_MAX}")
+        if lengths.max() > name_bytes_max:
+            raise ValueError(f"a name of {lengths.max()} bytes: expected at most {name_bytes_max}")
         rows = out[done : done + len(ends)]
         for place in range(int(lengths.max())):
             long_enough = place < lengths
             rows[long_enough, place] = piece[begins[long_enough] + place]
         done += len(ends)
         at += int(ends[-1]) + 1
-    return out.reshape(-1).view(f"S{NAME_BYTES_MAX}"), at
+    return out.reshape(-1).view(f"S{name_bytes_max}"), at
 
 
 class _Reader:
-    def __init__(self, body):
+    def __init__(self, body, name_bytes_max):
         self.body, self.at = memoryview(body), 0
+        self.name_bytes_max = name_bytes_max
 
     def take(self, form):
         values = struct.unpack_from("<" + form, self.body, self.at)
@@ -82,7 +83,7 @@ class _Reader:
         if code == 0:
             return [self.value() for _ in range(count)]
         if code == 11:
-            vector, used = names(self.body[self.at :], count)
+            vector, used = names(self.body[self.at :], count, self.name_bytes_max)
             self.at += used
             return vector
         kind = np.dtype(NUMBERS[code])
@@ -94,10 +95,10 @@ class _Reader:
         return at
 
 
-def decode(body):
+def decode(body, name_bytes_max=NAME_BYTES_MAX):
     """The value of a message's body: an array for a vector or atom, a dictionary of columns for a table,
     keyed or not. QError if it is an error."""
-    return _Reader(body).value()
+    return _Reader(body, name_bytes_max).value()
 
 
 def columns_of(answer, day):

@@ -6,11 +6,12 @@ import os
 import pathlib
 import subprocess
 import sys
+import unittest
 
 import numpy as np
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
-from bench.peers import answers  # noqa: E402
+from bench.peers import answers, kxtaq, kxtaq_answers  # noqa: E402
 from bench.peers.lines import Line  # noqa: E402
 from tests.support import duckdb_archives, lean_archives, stack  # noqa: E402
 from tests.support.real_day import DATE, SYMBOLS, RealDayTest  # noqa: E402
@@ -26,6 +27,7 @@ def _take(flag, default):
 
 
 PEERS_DAY = pathlib.Path(_take("--peers-day", stack.ROOT / "build/release/bench/peers_day"))
+PEERS_TABLES = pathlib.Path(_take("--peers-tables", stack.ROOT / "build/release/bench/peers_tables"))
 
 
 class RealTicksTest(RealDayTest):
@@ -156,6 +158,110 @@ class GeneratedDayTest(stack.StackTest):
         )
         self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
         self.assertIn("8 lines compared, 0 failures", ran.stdout)
+
+
+def run_kxtaq(queries, folder, *more):
+    command = [sys.executable, "-m", "bench.peers.kxtaq", "--queries", str(queries), "--folder", str(folder)]
+    command += ["--peers-tables", str(PEERS_TABLES), "--peers", "duckdb", "--quotes", "20000", "--symbols", "50"]
+    return subprocess.run(
+        [*command, *more],
+        cwd=stack.ROOT,
+        env=os.environ | {"PYTHONPATH": str(stack.ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+
+
+class QueriesOfAFolderTest(stack.StackTest):
+    """bench/peers/run kxtaq, with queries of our own in the files that it reads."""
+
+    Q = (
+        "select n:count i,size:sum size by sym,ex from trade where sym in fiftyInstrs",
+        "select mid:avg (bid+ask)%2 by 10 xbar time.minute from quote where sym=freqInstr,0<bsize,0<asize",
+        "select n:count i by sym,bucket:timeBucketsStep time from trade",
+        'select participantTimestamp,tradeReportingFacilityTRFTimestamp,cond,stop from trade where ex="D"',
+        ".pvt.most select n:count i by exnames ex from trade",
+    )
+    SQL = (
+        "select sym,ex,count(*) as n,sum(size) as size from trade where sym in $1 group by sym,ex|fiftyInstrs",
+        "select time_bucket(interval '10 minutes',time)::time as minute,avg((bid+ask)/2) as mid from quote "
+        "where sym=$1 and 0<bsize and 0<asize group by minute|freqInstr",
+        "select sym,bucket,count(*) as n from trade t asof join timeBuckets b on t.time::time>=b.bound "
+        "group by sym,bucket|",
+        "select participantTimestamp,tradeReportingFacilityTRFTimestamp,cond,stop from trade where ex='D'|",
+        "select name as ex,count(*) as n from trade t join exnames e on t.ex=e.ex group by name order by n desc limit 1|",
+    )
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "src").mkdir()
+        (self.folder / "src/pivot.q").write_text(
+            'system "d .pvt"\n/ the largest\nmost:{[t]\n  select from t where n=max n\n  };\nsystem "d ."\n',
+            encoding="utf-8",
+        )
+        self.write("kdb", [f"{text}|" for text in self.Q])
+        self.write("duckdb", self.SQL)
+        self.write("polars", [])
+
+    def write(self, system, texts):
+        folder = self.folder / "artifacts/queries/inmemory"
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = [f"{number}||{text}" for number, text in enumerate(texts, 1)]
+        (folder / f"{system}.psv").write_text("\n".join(["idx|tags|query|parameter", *lines]) + "\n", encoding="utf-8")
+
+    def test_equal_answers_are_counted_and_timed(self):
+        ran = run_kxtaq(self.folder, self.folder / "run", "--only", "1-4", "--runs", "2")
+        self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+        self.assertIn("4 queries, 4 answers are duckdb's", ran.stdout)
+        self.assertIn("| 1 | ", ran.stdout)
+
+    def test_an_answer_that_differs_is_named(self):
+        self.write("kdb", ["select n:1+count i,size:sum size by sym,ex from trade where sym in fiftyInstrs|"])
+        ran = run_kxtaq(self.folder, self.folder / "run", "--check")
+        self.assertEqual(1, ran.returncode, ran.stdout + ran.stderr)
+        self.assertIn("query 1: tickstack: n: ", ran.stdout)
+
+    def test_a_query_that_fails_is_named(self):
+        self.write("kdb", ["select from nosuch|"])
+        ran = run_kxtaq(self.folder, self.folder / "run")
+        self.assertEqual(1, ran.returncode, ran.stdout + ran.stderr)
+        self.assertIn("query 1: tickstack: nosuch", ran.stdout)
+
+    def test_a_folder_without_queries_is_named(self):
+        ran = run_kxtaq(self.folder / "run", self.folder / "run")
+        self.assertEqual(2, ran.returncode)
+        self.assertIn("expected kdb.psv", ran.stderr)
+
+
+class QueriesTest(unittest.TestCase):
+    def test_statements_of_a_script(self):
+        script = "a:1\n/ comment\n\nf:{[x]\n / comment\n x+1\n }\ng:{x}  \nb: 2;\nf g b"
+        self.assertEqual(["a:1", "f:{[x]\n x+1\n }", "g:{x}", "b: 2", "f g b"], kxtaq.statements(script))
+        self.assertEqual(["a", "f", "g", "b"], kxtaq.defined_names(script))
+
+    def test_numbers_of_queries(self):
+        self.assertEqual({1, 2, 3, 24}, kxtaq.numbers("1-3,24"))
+
+    def test_answers_that_are_equal(self):
+        expected = {"sym": np.array([b"a", b"b", b"b"]), "n": np.array([1, 2, 3]), "x": np.array([0.5, np.nan, 1e6])}
+        turned = {name: column[[2, 0, 1]] for name, column in reversed(expected.items())}
+        self.assertIsNone(kxtaq_answers.difference(expected, expected))
+        self.assertIsNone(kxtaq_answers.difference(expected, turned))
+        self.assertIsNone(kxtaq_answers.difference(expected, expected | {"x": np.array([0.5, np.nan, 1e6 + 1])}))
+
+    def test_answers_that_differ(self):
+        expected = {"sym": np.array([b"a", b"b"]), "x": np.array([0.5, np.nan])}
+        for changed, what in (
+            ({"x": np.array([0.5, 0.5])}, "x: "),
+            ({"x": np.array([0.6, np.nan])}, "x: "),
+            ({"sym": np.array([b"a", b"c"])}, "sym: "),
+            ({"n": np.array([1, 2])}, "expected no n"),
+        ):
+            with self.subTest(what):
+                self.assertIn(what, kxtaq_answers.difference(expected, expected | changed))
+        self.assertIn("1 rows, expected 2", kxtaq_answers.difference(expected, {n: c[:1] for n, c in expected.items()}))
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 # page, which then writes docs/queries.md.
 # TICKSTACK_REQUIRE_DUCKDB=1: a machine where that cannot be installed fails instead of being skipped.
 #
-#   run_duckdb_test.sh --program build/release/cli/tickstack --peers-day build/release/bench/peers_day
+#   run_duckdb_test.sh --program build/release/cli/tickstack --peers-day build/release/bench/peers_day \
+#     --peers-tables build/release/bench/peers_tables
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -14,7 +15,8 @@ while [[ $# -gt 0 ]]; do
     --write-page) write_page=1; shift; continue ;;
     --program) program=$2 ;;
     --peers-day) peers_day=$2 ;;
-    *) echo "$1: expected --program, --peers-day and --write-page" >&2; exit 2 ;;
+    --peers-tables) peers_tables=$2 ;;
+    *) echo "$1: expected --program, --peers-day, --peers-tables and --write-page" >&2; exit 2 ;;
   esac
   shift 2
 done
@@ -38,7 +40,8 @@ if [[ $write_page == 1 ]]; then
   exit
 fi
 failed=0
-"$environment/bin/python" tests/e2e/duckdb_test.py --program "$program" --peers-day "$peers_day" || failed=1
+"$environment/bin/python" tests/e2e/duckdb_test.py --program "$program" --peers-day "$peers_day" \
+  --peers-tables "$peers_tables" || failed=1
 "$environment/bin/python" tests/e2e/duckdb_days_test.py --program "$program" || failed=1
 "$environment/bin/python" tests/e2e/queries_page_test.py --program "$program" || failed=1
 "$environment/bin/python" tests/e2e/parquet_test.py --program "$program" || failed=1

@@ -1,0 +1,51 @@
+#pragma once
+
+// Tables that another program has generated, as an RDB holds them: in memory, in order of arrival,
+// indexed by symbol. Beside them, values and functions that queries find by name.
+//
+// The folder that is loaded has a file `tables`, a line each: a table's name, a space and its
+// schema (`quote time n, sym s, bid e`). `quote.bid` has the little-endian elements of a column. A
+// symbol column is a file of int32 numbers, and `quote.sym.names` has their names, a line each.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "mem/tier.h"
+#include "query/query.h"
+#include "table/symbols.h"
+#include "table/table.h"
+
+namespace tickstack::bench {
+
+// Threads: one owner loads and defines; afterwards any thread may query it.
+class LoadedTables final : public query::Environment {
+ public:
+  // kInvalidArgument for a schema that is none, or columns of a table with different row counts;
+  // the error of a file that cannot be read.
+  static absl::StatusOr<std::unique_ptr<LoadedTables>> Load(const std::string& directory);
+
+  // Queries find `value` by `name` from now on.
+  void Define(const std::string& name, Value value) { values_.insert_or_assign(name, value); }
+
+  std::optional<Snapshot> FindTable(std::string_view name) override;
+  std::vector<std::string> TableNames() override;
+  std::optional<Value> FindValue(std::string_view name) override;
+  int64_t NowNs() override { return 0; }
+
+ private:
+  LoadedTables();
+  absl::Status LoadTable(const std::string& directory, std::string_view line);
+
+  std::unique_ptr<mem::Tier> tier_;
+  SymbolTable symbols_;
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables_;
+  std::map<std::string, Value, std::less<>> values_;
+};
+
+}  // namespace tickstack::bench

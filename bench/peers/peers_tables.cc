@@ -1,0 +1,65 @@
+// peers_tables: tickstack's side of the comparisons whose data a Python module generates. Loads the
+// tables of a folder (loaded_tables.h) and then answers on its standard input, one JSON object a
+// line:
+//
+//   {"evaluate":...}                        see answerer.h
+//   {"define":["low","high"],"q":"(1;10)"}  -> {}: queries find the items of the list that `q`
+//                                           evaluates to by these names
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/status.h"
+#include "bench/machine.h"
+#include "bench/peers/answerer.h"
+#include "bench/peers/loaded_tables.h"
+
+namespace tickstack::bench {
+namespace {
+
+Json Define(LoadedTables& tables, const std::vector<std::string>& names, const std::string& text) {
+  const absl::StatusOr<Value> values = query::Evaluate(text, tables);
+  if (!values.ok()) return {{"error", Message(values.status())}};
+  if (!values->is_list() || values->count() != names.size()) {
+    return {{"error", fmt::format("{} names: expected a general list of as many items, found {}",
+                                  names.size(), values->count())}};
+  }
+  for (size_t i = 0; i < names.size(); ++i) tables.Define(names[i], values->items()[i]);
+  return Json::object();
+}
+
+int Main(int argc, char** argv) {
+  std::string directory;
+  CLI::App app("Loads generated tables and answers queries about them.");
+  app.add_option("--dir", directory, "The folder of the tables")
+      ->required()
+      ->check(CLI::ExistingDirectory);
+  CLI11_PARSE(app, argc, argv);
+
+  const absl::StatusOr<std::unique_ptr<LoadedTables>> tables = LoadedTables::Load(directory);
+  if (!tables.ok()) {
+    fmt::print(stderr, "peers_tables: {}\n", Message(tables.status()));
+    return 1;
+  }
+  const Json ready = {{"machine", MachineText()}};
+  std::cout << ready.dump() << std::endl;
+
+  Answerer(tables->get()).Serve([&](const Json& request) {
+    if (request.contains("define")) {
+      return Define(**tables, request.at("define").get<std::vector<std::string>>(),
+                    request.value("q", ""));
+    }
+    return Json{{"error", "neither `evaluate` nor `define`: " + request.dump()}};
+  });
+  return 0;
+}
+
+}  // namespace
+}  // namespace tickstack::bench
+
+int main(int argc, char** argv) { return tickstack::bench::Main(argc, argv); }
