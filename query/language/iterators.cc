@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "query/columns/concatenate.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/joins/joined_columns.h"
@@ -352,8 +353,50 @@ absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
   return Term(Value::List({}));
 }
 
+// The operators whose result for two vectors has an item for each pair of theirs.
+constexpr std::string_view kByPair[] = {"+",   "-",   "*",    "%",    "&",  "|",   "=",
+                                        "<>",  "<",   ">",    "<=",   ">=", "and", "or",
+                                        "div", "mod", "xbar", "xexp", "^"};
+
+// f':v of an operator and a vector of several items: the first pair alone, for what is before it
+// may have another type, and all others at once. nullopt: it is no such case, and `args` are as
+// they were.
+absl::StatusOr<std::optional<Term>> PairsOfVector(Context& context, const Term& f,
+                                                  std::span<Term> args) {
+  const Builtin* const builtin = BuiltinOf(f);
+  if (builtin == nullptr || std::ranges::find(kByPair, builtin->name) == std::end(kByPair))
+    return std::nullopt;
+  Term& last = args.back();
+  if (!IsVector(last)) return std::nullopt;
+  if (args.size() == 2) {
+    const auto* const value = std::get_if<Value>(&args[0]);
+    if (value == nullptr || !value->is_atom()) return std::nullopt;
+  }
+  if (auto* const value = std::get_if<Value>(&last)) last = Slice::Of(std::move(*value));
+  const auto& slice = std::get<Slice>(last);
+  const size_t count = slice.count();
+  if (count < 2) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Value first_item, slice.At(0));
+  const Term first = std::move(first_item);
+  TS_ASSIGN_OR_RETURN(Term before,
+                      args.size() == 2 ? absl::StatusOr<Term>(args[0]) : BeforeFirst(f, first));
+  Term first_pair[] = {first, std::move(before)};
+  TS_ASSIGN_OR_RETURN(const Term of_first, Step(context, f, first_pair));
+  const auto part = [&](size_t skip) {
+    return Slice{slice.column, std::make_shared<RowSet>(slice.rows->Slice(skip, count - 1))};
+  };
+  Term pairs[] = {part(1), part(0)};
+  TS_ASSIGN_OR_RETURN(const Term others, Step(context, f, pairs));
+  TS_ASSIGN_OR_RETURN(const Value head, ToValue(of_first, context.budget));
+  TS_ASSIGN_OR_RETURN(const Value tail, ToValue(others, context.budget));
+  TS_ASSIGN_OR_RETURN(Value all, Join(head, tail, context.budget));
+  return Term(std::move(all));
+}
+
 absl::StatusOr<Term> EachPrior(Context& context, const Derived& derived, std::span<Term> args) {
   if (args.size() > 2) return RankError("{} arguments for ':", args.size());
+  TS_ASSIGN_OR_RETURN(std::optional<Term> pairs, PairsOfVector(context, derived.inner, args));
+  if (pairs.has_value()) return *std::move(pairs);
   TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(args.back()), context.budget));
   if (items.is_atom()) return items.At(0);
   std::optional<Term> before;
