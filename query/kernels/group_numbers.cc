@@ -1,8 +1,11 @@
 #include "query/kernels/group_numbers.h"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <numeric>
 
+#include "base/byte_buffer.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
 #include "query/columns/parallel.h"
@@ -43,6 +46,51 @@ absl::StatusOr<Codes> CodesOfSymbols(const Slice& key, Budget& budget) {
           for (SymbolId id : block.elements) *at++ = static_cast<uint32_t>(CodeOf(id));
         });
       }));
+  return codes;
+}
+
+// Of items that are a byte each, such as chars: codes are the values that occur, in their order. No
+// item is looked up in a hash table, and the tasks need to know nothing of each other.
+absl::StatusOr<Codes> CodesOfBytes(const Slice& key, Budget& budget) {
+  constexpr size_t kValues = 256;
+  const size_t rows = key.count();
+  const auto each_block = [&](size_t begin, size_t end, auto f) {
+    return VisitElementType(key.type(), [&]<typename T>(std::type_identity<T>) {
+      return ForEachBlock<T>(key, begin, end, budget, [&](const Block<T>& block) {
+        f(std::span(reinterpret_cast<const uint8_t*>(block.elements.data()),
+                    block.elements.size()));
+      });
+    });
+  };
+  TS_RETURN_IF_ERROR(budget.Charge(rows, sizeof(uint32_t)));
+  std::array<std::atomic<uint8_t>, kValues> occurs{};
+  const auto note_values = [&](size_t begin, size_t end) {
+    std::array<uint8_t, kValues> seen{};
+    const absl::Status read = each_block(begin, end, [&](std::span<const uint8_t> values) {
+      for (const uint8_t value : values) seen[value] = 1;
+    });
+    for (size_t value = 0; value < kValues; ++value) {
+      if (seen[value] != 0) occurs[value].store(1, std::memory_order_relaxed);
+    }
+    return read;
+  };
+  TS_RETURN_IF_ERROR(ParallelRanges(budget, rows, kKeysPerTask, note_values));
+  std::array<uint32_t, kValues> code_of{};
+  ByteBuffer items;
+  Codes codes;
+  for (size_t value = 0; value < kValues; ++value) {
+    if (occurs[value].load(std::memory_order_relaxed) == 0) continue;
+    code_of[value] = codes.count++;
+    items.AppendLittle(static_cast<uint8_t>(value));
+  }
+  codes.items = Value::Vector(key.type(), std::move(items));
+  codes.of_row.resize(rows);
+  TS_RETURN_IF_ERROR(ParallelRanges(budget, rows, kKeysPerTask, [&](size_t begin, size_t end) {
+    uint32_t* at = codes.of_row.data() + begin;
+    return each_block(begin, end, [&](std::span<const uint8_t> values) {
+      for (const uint8_t value : values) *at++ = code_of[value];
+    });
+  }));
   return codes;
 }
 
@@ -127,6 +175,7 @@ absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
   const bool by_run = !column.run_ends.empty();
   if (!by_run && key.type() == Type::kSymbol && key.column.has_ids())
     return CodesOfSymbols(key, budget);
+  if (!by_run && WidthOf(key.type()) == 1) return CodesOfBytes(key, budget);
   TS_RETURN_IF_ERROR(budget.Charge(column.rows(), 2 * sizeof(uint32_t)));
   Coder coder(column.rows());
   uint32_t run = 0, row = 0;

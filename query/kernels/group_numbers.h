@@ -9,11 +9,12 @@
 //   several                          (code, code) to a number, in order of first appearance:
 //                                    0    1    0    2    3
 //
-// A captured symbol's code comes from its symbol number, any other item's out of a hash table,
-// which is asked only where an item differs from the one before: times in minutes come in runs.
-// Pairs of codes go through a table of their product, laid out by the column with the longer runs:
-// as long as its code stays, only the part of the other column's codes is visited, 32 KB for 8,000
-// symbols in a minute. Where the product is larger than the rows are worth, pairs are hashed.
+// A captured symbol's code comes from its symbol number, that of an item of one byte, such as a
+// char, out of a table of 256. Any other item's is out of a hash table, which is asked only where
+// an item differs from the one before: times in minutes come in runs. Pairs of codes go through a
+// table of their product, laid out by the column with the longer runs: as long as its code stays,
+// only the part of the other column's codes is visited, 32 KB for 8,000 symbols in a minute. Where
+// the product is larger than the rows are worth, pairs are hashed.
 //
 // Numbers given in order of first appearance are close together for rows that are, so that the
 // accumulators of a minute stay in the cache although those of the day do not.
