@@ -168,6 +168,30 @@ absl::StatusOr<Value> CombineColumns(const Value& x, const Value& y, const Align
 
 }  // namespace
 
+namespace {
+
+// A dictionary whose items are the rows of a table.
+bool HasRowsAsItems(const Value& value) {
+  return value.is_dict() && !value.keys().is_table() && value.values().is_table();
+}
+
+// The same with a list of those rows, which is what they are beside other items.
+absl::StatusOr<Value> WithItems(const Value& dict, Budget& budget) {
+  if (!HasRowsAsItems(dict)) return dict;
+  const Value& table = dict.values();
+  TS_RETURN_IF_ERROR(CheckTable(table));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(table.count() * (table.columns().size() + 2)));
+  std::vector<Value> rows;
+  for (size_t i = 0; i < table.count(); ++i) {
+    std::vector<Value> items;
+    for (const Value& column : table.columns()) items.push_back(ItemAt(column, i));
+    rows.push_back(Value::Dict(Value::Symbols(table.column_names()), Collapse(std::move(items))));
+  }
+  return Value::Dict(dict.keys(), Value::List(std::move(rows)));
+}
+
+}  // namespace
+
 bool IsPlainDict(const Value& value) {
   return value.is_dict() && IsSequenceValue(value.keys()) && IsSequenceValue(value.values()) &&
          value.keys().count() == value.values().count();
@@ -193,6 +217,11 @@ absl::StatusOr<AlignedKeys> AlignKeys(const Value& x, const Value& y, Budget& bu
 }
 
 absl::StatusOr<Value> JoinDicts(const Value& x, const Value& y, Budget& budget) {
+  if (HasRowsAsItems(x) || HasRowsAsItems(y)) {
+    TS_ASSIGN_OR_RETURN(const Value left, WithItems(x, budget));
+    TS_ASSIGN_OR_RETURN(const Value right, WithItems(y, budget));
+    return JoinDicts(left, right, budget);
+  }
   if (!IsPlainDict(x) || !IsPlainDict(y)) return TypeError("a join with what is no dictionary");
   if (x.count() == 0) return y;
   if (y.count() == 0) return x;

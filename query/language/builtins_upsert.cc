@@ -98,6 +98,7 @@ Result RazeTerm(Context& context, Args args) {
     return RazeRows(context, x.values().items());
   }
   if (x.is_atom()) return Enlist(std::move(x));
+  if (x.is_function()) return Value::List({std::move(x)});
   return FromValue(Raze(std::move(x), context.budget));
 }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "query/columns/errors.h"
+#include "query/language/function_value.h"
 #include "query/language/lexer.h"
 #include "query/language/parser_state.h"
 
@@ -85,10 +86,14 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
   if (AtOperator("\\")) {
     return NyiError(fmt::format("\\{}", Peek(1).text));
   }
-  // And so is one of another language: k)x, s)select * from t.
+  // And so is one of another language: k)x, s)select * from t. Of k there are the operators with
+  // one argument, #x for count x; the rest is as in q.
   if (Peek().kind == TokenKind::kName && Peek().text.size() == 1 &&
       Peek(1).Is(TokenKind::kClose, ")")) {
-    return NyiError(fmt::format("{})", Peek().text));
+    in_k_ = Peek().text == "k";
+    if (!in_k_ && Peek().text != "q") return NyiError(fmt::format("{})", Peek().text));
+    Take();
+    Take();
   }
   for (;;) {
     TS_ASSIGN_OR_RETURN(NodePtr statement, Expression());
@@ -130,8 +135,14 @@ absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
     return Parsed{std::move(assignment), false};
   }
   if (left.verb) {
-    // An operator needs something on its left: q's functions of one argument have names.
-    if (left.node->kind == Node::Kind::kFunction) return NyiError(left.node->function->name);
+    // An operator needs something on its left: q's functions of one argument have names. In k the
+    // operators stand for them.
+    if (left.node->kind == Node::Kind::kFunction) {
+      const std::optional<Value> unary =
+          in_k_ ? UnaryFormOf(left.node->function->name) : std::nullopt;
+      if (!unary.has_value()) return NyiError(left.node->function->name);
+      TS_ASSIGN_OR_RETURN(left.node, Primitive(*unary));
+    }
     TS_ASSIGN_OR_RETURN(Parsed right, VerbOrNoun());
     return AppliedOrComposed(std::move(left.node), std::move(right));
   }

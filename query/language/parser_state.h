@@ -104,7 +104,8 @@ class Parser {
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr: not in one.
   bool where_ends_ =
-      false;  // Behind `from`: it begins the conditions. Elsewhere it is the function.
+      false;           // Behind `from`: it begins the conditions. Elsewhere it is the function.
+  bool in_k_ = false;  // The text is k.
   bool comma_ends_ = false;  // Inside a phrase of a query: a comma separates, it does not join.
 };
 

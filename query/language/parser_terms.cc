@@ -226,13 +226,13 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
   return items;
 }
 
-// $[test;a;b], or $[x;y], which is the cast x$y.
+// $[test;a;b], $[test;a;test;b], or $[x;y], which is the cast x$y.
 Parser::Result Parser::Cond(const Token& dollar) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> items, Bracketed());
   if (items.size() < 3) {
     return MakeApply(FunctionNode(*FindBuiltin(dollar.text)), std::move(items));
   }
-  if (items.size() % 2 == 0) return NyiError("$[;;;]");
+  if (items.size() % 2 == 0) items.emplace_back();  // Without an `else` it is the generic null.
   for (NodePtr& item : items) {
     if (item == nullptr) {
       TS_ASSIGN_OR_RETURN(item, Constant(Value()));
@@ -323,6 +323,7 @@ Parser::Result Parser::LambdaExpression() {
   const Token close = Peek();
   TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, "}", open));
   lambda->source.assign(open.text.data(), close.text.data() + 1);
+  if (in_k_) lambda->source.insert(0, "k)");
   lambda->parameters = std::move(scope.parameters);
   lambda->locals = std::move(scope.locals);
   std::ranges::sort(lambda->locals);

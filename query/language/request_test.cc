@@ -100,12 +100,13 @@ TEST_F(Request, WhatCannotBeCalledIsAnError) {
   EXPECT_EQ(Ask(Value::List(std::vector<Value>(10, Value::String("max")))), "'rank");
 }
 
-// What it asks of a namespace is k, which is an error here; it goes on without.
+// It asks in k whether a name is a namespace.
 TEST_F(Request, PykxFindsWhatItLooksForWhenItConnects) {
   const Value probe = Value::String(
       "k){x:. x;$[99h<@x;:`$\"_pykx_fn_marker\";99h~@x;if[` in!x;if[(::)~x`;"
       ":`$\"_pykx_ctx_marker\"]]];x}");
-  EXPECT_EQ(Ask(ListOf({probe, Value::Symbol(".q")})), "'nyi: k)");
+  EXPECT_EQ(Ask(ListOf({probe, Value::Symbol(".q")})), "`_pykx_ctx_marker");
+  EXPECT_EQ(Ask(ListOf({probe, Value::Symbol("max")})), "`_pykx_fn_marker");
   const std::string names = Ask(ListOf({Value::String("key"), Value::Symbol(".q")}));
   EXPECT_NE(names.find("`max`"), std::string::npos);
   EXPECT_EQ(Ask(Value::String("@[{2<count .s};(::);{0b}]")), "0b");

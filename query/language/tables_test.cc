@@ -175,6 +175,9 @@ TEST(Tables, HaveOtherShapes) {
 TEST(Dictionaries, GoTogetherByTheirKeys) {
   constexpr Pair kPairs[] = {
       {"(`a`b!1 2),`b`c!20 30", "`a`b`c!1 20 30"},
+      {"(`x`y!(`a`b!1 2;`c`d!3 4)),(enlist `z)!([]a:enlist 5;b:enlist 6)",
+       "`x`y`z!(`a`b!1 2;`c`d!3 4;`a`b!5 6)"},
+      {"(enlist[`x]!([]a:enlist 5)),(enlist `z)!([]a:enlist 6)", "`x`z!(,`a!,5;,`a!,6)"},
       {"(`a`b!1 2),`b`c!(`x;\"y\")", "`a`b`c!(1;`x;\"y\")"},
       {"(1 2!`a`b),(enlist 2)!enlist `c", "1 2!`a`c"},
       {"((1 2;`a)!3 4),((1 2;`b)!5 6)", "(1 2;`a;`b)!5 4 6"},
