@@ -185,15 +185,19 @@ std::string Padded(std::string cell, size_t width) {
 }
 
 // Items that have as many items each stand below each other, as q shows a matrix: each line's cells
-// padded to one width. nullopt: they have not, or are texts, flags or bytes, which are shown whole.
+// padded to one width. nullopt: they have not, or all are texts, or there are flags or bytes, which
+// are shown whole.
 std::optional<std::vector<std::string>> AlignedLines(const Value& list, size_t shown) {
   if (!list.is_list() || shown < 2) return std::nullopt;
   const size_t width = list.items()[0].count();
+  bool only_texts = true;
   for (const Value& item : list.items()) {
-    const bool row = item.is_list() || (item.is_vector() && !item.is_string() &&
-                                        !item.is(Type::kBoolean) && !item.is(Type::kByte));
+    const bool row =
+        item.is_list() || (item.is_vector() && !item.is(Type::kBoolean) && !item.is(Type::kByte));
     if (!row || item.count() != width || width < 2) return std::nullopt;
+    only_texts = only_texts && item.is_string();
   }
+  if (only_texts) return std::nullopt;
   std::vector<std::string> lines(shown);
   for (size_t c = 0; c < width; ++c) {
     std::vector<std::string> cells;

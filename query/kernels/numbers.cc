@@ -50,6 +50,12 @@ absl::StatusOr<Value> MapRounded(std::string_view name, const Value& vector, Bud
   });
 }
 
+// A float within the tolerance of comparisons of a whole number is that number.
+double WholeOr(double item, double otherwise) {
+  const double nearest = std::nearbyint(item);
+  return std::abs(item - nearest) <= 0x1p-43 * std::abs(item) ? nearest : otherwise;
+}
+
 }  // namespace
 
 absl::StatusOr<Value> Floor(const Value& x, Budget& budget) {
@@ -57,7 +63,8 @@ absl::StatusOr<Value> Floor(const Value& x, Budget& budget) {
     const Type type = vector.type();
     if (type == Type::kChar || type == Type::kSymbol) return NyiError("floor of text");
     if (WidthOf(type) == 1) return TypeError("floor of {}", NameOf(type));
-    return MapRounded("floor", vector, budget, [](double item) { return std::floor(item); });
+    return MapRounded("floor", vector, budget,
+                      [](double item) { return WholeOr(item, std::floor(item)); });
   });
 }
 
@@ -66,7 +73,8 @@ absl::StatusOr<Value> Ceiling(const Value& x, Budget& budget) {
     if (WidthOf(vector.type()) == 1) {
       return MapInDomain<int64_t>(Slice::Of(vector), Type::kInt, budget, [](std::span<int64_t>) {});
     }
-    return MapRounded("ceiling", vector, budget, [](double item) { return std::ceil(item); });
+    return MapRounded("ceiling", vector, budget,
+                      [](double item) { return WholeOr(item, std::ceil(item)); });
   });
 }
 

@@ -22,6 +22,9 @@ TEST(Numbers, AreRounded) {
   constexpr Pair kPairs[] = {
       {"floor -2.1 0 2.1", "-3 0 2"},
       {"floor 2.9", "2"},
+      {"floor 2-10 xexp -12 -13", "1 2"},
+      {"ceiling 2+10 xexp -12 -13", "3 2"},
+      {"floor 1e-20 -1e-20", "0 -1"},
       {"floor 2.5e", "2"},
       {"floor 1 2 3", "1 2 3"},
       {"floor 5i", "5i"},

@@ -101,7 +101,7 @@ TEST(Sort, TablesByColumns) {
       {"`nope xasc trade", "'nope"},
       {"1 xasc trade", "'type"},
       {"`a`a xasc ([]a:1 2)", "'domain"},
-      {"`sym xasc `trade", "'nyi: xasc of a table in place"},
+      {"`sym xasc `trade", "'assign: trade"},
       {"`sym xasc 5", "'type"},
       {"reverse 1 2 3", "3 2 1"},
       {"reverse \"abc\"", "\"cba\""},

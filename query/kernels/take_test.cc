@@ -114,7 +114,7 @@ TEST(Keys, AreTheFirstColumns) {
       {"0!select sum size by sym from trade", "([]sym:`aig`bac;size:400 600i)"},
       {"2!([]a:1 2;b:3 4)", "'length"},
       {"-1!([]a:1 2;b:3 4)", "'type"},
-      {"0!`trade", "'nyi: !"},
+      {"0!`trade", "'assign: trade"},
       {"`b xkey ([]a:1 2;b:3 4)", "([b:3 4]a:1 2)"},
       {"`b`a xkey ([]a:1 2;b:3 4;c:5 6)", "([b:3 4;a:1 2]c:5 6)"},
       {"() xkey ([a:1 2]b:3 4)", "([]a:1 2;b:3 4)"},

@@ -12,6 +12,7 @@
 #include "query/kernels/unary.h"
 #include "table/element_text.h"
 #include "table/format_value.h"
+#include "table/function_text.h"
 
 namespace tickstack::query {
 namespace {
@@ -132,7 +133,10 @@ absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget) {
   return MapTexts(x, budget, [&](const Value& value) -> absl::StatusOr<Value> {
     TS_RETURN_IF_ERROR(budget.Charge(kElementTextBytes));
     if (value.is_vector()) return StringsOfVector(value, budget);
-    if (value.is_function()) return NyiError("string of a function in a list");
+    if (value.is_function()) {
+      TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(value)));
+      return Value::String(FunctionText(value));
+    }
     if (value.type() == Type::kSymbol) {
       TS_RETURN_IF_ERROR(budget.Charge(value.symbol().size()));
       return Value::String(value.symbol());

@@ -13,7 +13,7 @@ namespace tickstack::query {
 
 // `string x`: each atom as text without the marks of its type; a null is empty, a float has seven
 // digits. Down into lists, dictionaries' values and tables' columns; a string is a list of its
-// chars. Errors: `nyi` for functions.
+// chars, a function as q writes it.
 absl::StatusOr<Value> StringsOf(const Value& x, Budget& budget);
 
 // Letters a to z of strings and symbols; other bytes stay. `type` for what is no text.

@@ -14,6 +14,7 @@
 #include "query/columns/errors.h"
 #include "query/kernels/aggregate.h"
 #include "query/language/term.h"
+#include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
 
@@ -66,7 +67,8 @@ absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Va
 
 std::string_view LetterOfAttribute(Attribute attribute);  // "s"; "" for none.
 
-// A table with so many first columns as keys; 0 unkeys it. `length` if no other is left.
+// A table, or a variable by its name, with so many first columns as keys; 0 unkeys it. `length` if
+// no other is left.
 Result Enkey(Context& context, int64_t keys, Term table);
 
 // `:path, `:host:port: what is not reached from here.
@@ -77,6 +79,17 @@ inline bool IsFileName(const Value& value) {
 // `n!x` for a number below zero or the null: a function of the system by its number. Errors: `nyi`
 // for those that are not here.
 Result ApplyInternal(Context& context, const Value& number, Args args);
+
+// A table, or the variable of that name: f(view) is the result, or becomes the variable's value.
+template <typename F>
+Result OfTableOrVariable(Context& context, Term term, F f) {
+  TS_ASSIGN_OR_RETURN(const std::optional<std::string> variable, VariableNamed(context, term));
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
+  TS_ASSIGN_OR_RETURN(TableView changed, f(view));
+  if (!variable.has_value()) return changed;
+  TS_RETURN_IF_ERROR(AssignName(context, *variable, std::move(changed)));
+  return Value::Symbol(*variable);
+}
 
 inline bool IsTableValue(const Value& value) { return value.is_table() || value.is_keyed_table(); }
 

@@ -6,6 +6,7 @@
 #include "query/kernels/covariance.h"
 #include "query/kernels/statistics.h"
 #include "query/language/builtins.h"
+#include "query/language/item_terms.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -28,6 +29,25 @@ Result Aggregate(Context& context, Args args) {
                    [&](const Slice& slice) { return f(slice, context.budget); });
 }
 
+// The same; of a table a dictionary of each column's, those of the keys left out.
+template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool keeps_atom>
+Result AggregateColumns(Context& context, Args args) {
+  const auto* const value = std::get_if<Value>(&args[0]);
+  const bool table =
+      std::holds_alternative<TableView>(args[0]) || (value != nullptr && IsTableValue(*value));
+  if (!table) return Aggregate<f, keeps_atom>(context, args);
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  SymbolVector names;
+  std::vector<Value> results;
+  for (size_t i = view.key_columns; i < view.columns.size(); ++i) {
+    names.push_back(view.names[i]);
+    TS_ASSIGN_OR_RETURN(const Slice column, view.ColumnAt(i, context.budget));
+    TS_ASSIGN_OR_RETURN(results.emplace_back(), f(column, context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(Value items, CollectItems(std::move(results), context.budget));
+  return Value::Dict(Value::Symbols(std::move(names)), std::move(items));
+}
+
 absl::StatusOr<Slice> ToSlice(Context& context, Term& term) {
   if (auto* slice = std::get_if<Slice>(&term)) return std::move(*slice);
   TS_ASSIGN_OR_RETURN(Value value, Take(context, term));
@@ -40,8 +60,19 @@ absl::StatusOr<Slice> ToSlice(Context& context, Term& term) {
 template <absl::StatusOr<Value> (*f)(const Slice&, const Slice&, Budget&)>
 Result Weighted(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Slice values, ToSlice(context, args[1]));
+  if (IsAtom(args[0])) {  // One weight for all of them.
+    TS_RETURN_IF_ERROR(context.budget.Charge(values.count(), sizeof(Guid)));
+    args[0] = Repeat(std::get<Value>(args[0]), values.count());
+  }
   TS_ASSIGN_OR_RETURN(const Slice weights, ToSlice(context, args[0]));
   return FromValue(f(weights, values, context.budget));
+}
+
+// Of an atom the sum of products in their own type, of two lists a float.
+Result WeightedSumTerm(Context& context, Args args) {
+  if (!IsAtom(args[0])) return Weighted<WeightedSum>(context, args);
+  TS_ASSIGN_OR_RETURN(Term products, Apply(context, *FindBuiltin("*"), args));
+  return Apply(context, *FindBuiltin("sum"), std::span(&products, 1));
 }
 
 template <bool last>
@@ -71,14 +102,14 @@ Result Count(Context& context, Args args) {
 
 constexpr std::array kAggregateTable = {
     Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
-    Builtin{"wsum", 2, 2, true, Weighted<WeightedSum>, true},
-    Builtin{"max", 1, 1, false, Aggregate<Max, true>},
-    Builtin{"min", 1, 1, false, Aggregate<Min, true>},
-    Builtin{"sum", 1, 1, false, Aggregate<Sum, true>},
-    Builtin{"prd", 1, 1, false, Aggregate<Product, true>},
-    Builtin{"all", 1, 1, false, Aggregate<AllTrue, false>},
-    Builtin{"any", 1, 1, false, Aggregate<AnyTrue, false>},
-    Builtin{"avg", 1, 1, false, Aggregate<Avg, false>},
+    Builtin{"wsum", 2, 2, true, WeightedSumTerm, true},
+    Builtin{"max", 1, 1, false, AggregateColumns<Max, true>},
+    Builtin{"min", 1, 1, false, AggregateColumns<Min, true>},
+    Builtin{"sum", 1, 1, false, AggregateColumns<Sum, true>},
+    Builtin{"prd", 1, 1, false, AggregateColumns<Product, true>},
+    Builtin{"all", 1, 1, false, AggregateColumns<AllTrue, false>},
+    Builtin{"any", 1, 1, false, AggregateColumns<AnyTrue, false>},
+    Builtin{"avg", 1, 1, false, AggregateColumns<Avg, false>},
     Builtin{"med", 1, 1, false, Aggregate<Median, false>},
     Builtin{"var", 1, 1, false, Aggregate<Variance, false>},
     Builtin{"dev", 1, 1, false, Aggregate<Deviation, false>},

@@ -101,6 +101,11 @@ Result Til(Context& context, Args args) {
   return std::move(out).Finish();
 }
 
+bool IsNameTerm(const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom_of(Type::kSymbol);
+}
+
 // Keys and values to a dictionary; n!t gives a table its first n columns as keys.
 Result MakeDict(Context& context, Args args) {
   if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
@@ -110,7 +115,8 @@ Result MakeDict(Context& context, Args args) {
     const bool internal = number.has_value() && (*number < 0 || *number == kNullLong);
     if (internal) return ApplyInternal(context, *n, args.subspan(1));
   }
-  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && IsTableTerm(args[1])) {
+  if (const auto* n = std::get_if<Value>(&args[0]);
+      n != nullptr && (IsTableTerm(args[1]) || IsNameTerm(args[1]))) {
     if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
     if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
   }

@@ -117,17 +117,19 @@ Result SortByColumns(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "xasc" : "xdesc";
   if (const auto* name = std::get_if<Value>(&args[1]); name != nullptr && name->is_atom()) {
     if (name->type() != Type::kSymbol) return NotSortable(kName, args[1]);
-    return NyiError(fmt::format("{} of a table in place", kName));
   }
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
-  TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(view, names));
-  if (columns.empty()) return view;
-  TS_ASSIGN_OR_RETURN(TableView sorted, SortView(view, columns, direction, context.budget));
-  if (direction == Direction::kAscending) {
-    TS_RETURN_IF_ERROR(SetAttribute(sorted, columns.front(), Attribute::kSorted, context.budget));
-  }
-  return sorted;
+  return OfTableOrVariable(
+      context, std::move(args[1]), [&](const TableView& view) -> absl::StatusOr<TableView> {
+        TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(view, names));
+        if (columns.empty()) return view;
+        TS_ASSIGN_OR_RETURN(TableView sorted, SortView(view, columns, direction, context.budget));
+        if (direction == Direction::kAscending) {
+          TS_RETURN_IF_ERROR(
+              SetAttribute(sorted, columns.front(), Attribute::kSorted, context.budget));
+        }
+        return sorted;
+      });
 }
 
 constexpr std::array kSortTable = {

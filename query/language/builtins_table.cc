@@ -112,17 +112,6 @@ TableView InOrder(const TableView& view, const std::vector<size_t>& first) {
   return result;
 }
 
-// A table, or the variable of that name: f(view) is the result, or becomes the variable's value.
-template <typename F>
-Result OfTableOrVariable(Context& context, Term term, F f) {
-  TS_ASSIGN_OR_RETURN(const std::optional<std::string> variable, VariableNamed(context, term));
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
-  TS_ASSIGN_OR_RETURN(TableView changed, f(view));
-  if (!variable.has_value()) return changed;
-  TS_RETURN_IF_ERROR(AssignName(context, *variable, std::move(changed)));
-  return Value::Symbol(*variable);
-}
-
 // x xkey t: the columns x become the keys and stand first.
 Result Xkey(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
@@ -234,10 +223,10 @@ absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Va
 }
 
 Result Enkey(Context& context, int64_t keys, Term table) {
-  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(table)));
   if (keys < 0) return DomainError("{} key columns", keys);
-  TS_ASSIGN_OR_RETURN(TableView keyed, WithKeys(std::move(view), static_cast<size_t>(keys)));
-  return keyed;
+  return OfTableOrVariable(context, std::move(table), [&](const TableView& view) {
+    return WithKeys(view, static_cast<size_t>(keys));
+  });
 }
 
 }  // namespace tickstack::query::builtins

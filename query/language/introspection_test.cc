@@ -42,6 +42,8 @@ TEST(Introspection, NamespacesAreDictionariesOfTheirNames) {
       {"value (`.q.neg;2)", "-2"},
       {"(.q`max) 1 5 2", "5"},
       {".nosuch", "'.nosuch"},
+      {"v:5;..v", "5"},
+      {"@[value;`..upd;0]", "0"},
       {"v:5;`. `v", "5"},
       {"v:5;`. `v`v", "5 5"},
       {"`. `nosuch", "'nosuch"},
@@ -207,6 +209,7 @@ TEST(Introspection, FunctionsOfQWrittenInQ) {
       {".h.hc\"a<b\"", "\"a&lt;b\""},
       {".h.hu\"a b\"", "\"a%20b\""},
       {".h.uh\"a%20b%21\"", "\"a b!\""},
+      {".h.htac[`a;`b`c!(\"1\";\"xy\");\"z\"]", "\"<a b=\\\"1\\\" c=\\\"xy\\\">z</a>\""},
       {".h.htc[`b;\"x\"]", "\"<b>x</b>\""},
       {".h.cd ([]a:1 2;b:`x`y)", "(\"a,b\";\"1,x\";\"2,y\")"},
       {".h.cd ([]a:(\"x,y\";\"z\"))", "(,\"a\";\"\\\"x,y\\\"\";,\"z\")"},
@@ -294,6 +297,7 @@ TEST(Introspection, TextIsAsQWritesIt) {
        "\"a| 0       1\\nb| \\\"hello\\\" \\\"world\\\"\\n\""},
       {".Q.s (1 2;3 4 5)", "\"1 2\\n3 4 5\\n\""},
       {".Q.s (`a`b;`ccc`d)", "\"a   b\\nccc d\\n\""},
+      {".Q.s `a`b!(1 2 3;\"xyz\")", "\"a| 1 2 3\\nb| x y z\\n\""},
       {".Q.s (\"ab\";\"cd\")", "\"\\\"ab\\\"\\n\\\"cd\\\"\\n\""},
   };
   ExpectAll(kPairs);

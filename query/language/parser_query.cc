@@ -66,6 +66,7 @@ Parser::Result Parser::TableLiteral(const Token& open) {
     }
     TS_RETURN_IF_ERROR(Expect(TokenKind::kClose, close, open));
     if (close == "]") table->key_columns = table->children.size();
+    if (close == "]" && Peek().kind == TokenKind::kSemicolon) Take();
   }
   if (table->children.empty()) {
     return ParseError("(", open.position, "a table without columns");

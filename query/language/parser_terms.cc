@@ -183,12 +183,16 @@ Parser::Result Parser::Return() {
 absl::StatusOr<Parser::Parsed> Parser::Signal(const Token& quote) {
   if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
     TS_ASSIGN_OR_RETURN(std::vector<NodePtr> parts, Bracketed());
-    if (parts.size() == 2 && parts[0] != nullptr && parts[1] != nullptr) {
-      TS_ASSIGN_OR_RETURN(NodePtr node,
-                          MakeApply(FunctionNode(*FindBuiltin("'")), std::move(parts)));
-      return Parsed{std::move(node), false};
+    if (parts.size() == 1 && parts[0] != nullptr) {  // '[f] is f'.
+      NodePtr each = NewNode(Node::Kind::kDerived);
+      each->iterator = Iterator::kEach;
+      each->children.push_back(std::move(parts[0]));
+      TS_ASSIGN_OR_RETURN(each, Checked(std::move(each)));
+      return Parsed{std::move(each), true};
     }
-    return NyiError("'[");
+    if (parts.size() != 2) return NyiError("'[");
+    TS_ASSIGN_OR_RETURN(NodePtr node, MakeApply(FunctionNode(*FindBuiltin("'")), std::move(parts)));
+    return Parsed{std::move(node), false};
   }
   NodePtr node = NewNode(Node::Kind::kSignal);
   TS_ASSIGN_OR_RETURN(NodePtr text, RequiredExpression(quote.text));

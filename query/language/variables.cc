@@ -240,6 +240,7 @@ std::optional<Term> Frame::Take(std::string_view name) {
 }
 
 std::string Variables::Whole(std::string_view name) const {
+  if (name.starts_with("..")) return std::string(name.substr(2));  // The root's.
   const bool plain =
       !name.starts_with('.') && FindBuiltin(name) == nullptr && !IsReservedWord(name);
   return space() == "." || !plain ? std::string(name) : fmt::format("{}.{}", space(), name);
