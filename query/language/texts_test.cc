@@ -87,7 +87,7 @@ TEST(Texts, StringWritesValues) {
       {".Q.s ::", "\"\""},
       {"string each (+;max)", "(,\"+\";\"max\")"},
       {"(string;1)", "(string;1)"},
-      {"string (+;1)", "'nyi: string of a function in a list"},
+      {"string (+;1)", "(,\"+\";,\"1\")"},
   };
   ExpectAll(kPairs);
 }
