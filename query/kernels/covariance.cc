@@ -26,13 +26,6 @@ absl::StatusOr<ScratchVector<double>> FloatsOf(std::string_view name, const Slic
   return floats;
 }
 
-// Of the differences to the means.
-struct JointMoments {
-  double count = 0;
-  double products = 0;
-  double x_squares = 0, y_squares = 0;
-};
-
 absl::StatusOr<JointMoments> JointMomentsOf(std::string_view name, const Slice& x_slice,
                                             const Slice& y_slice, Budget& budget) {
   const Budget::Temporaries temporaries(budget);
@@ -64,26 +57,35 @@ absl::StatusOr<JointMoments> JointMomentsOf(std::string_view name, const Slice& 
 
 }  // namespace
 
-absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cov", x, y, budget));
-  return FloatOrNull(moments.products / moments.count);
+double CovarianceOf(const JointMoments& moments) { return moments.products / moments.count; }
+
+double SampleCovarianceOf(const JointMoments& moments) {
+  if (moments.count <= 1) return std::numeric_limits<double>::quiet_NaN();
+  return moments.products / (moments.count - 1);
 }
 
-absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("scov", x, y, budget));
-  if (moments.count <= 1) return NullOf(Type::kFloat);
-  return FloatOrNull(moments.products / (moments.count - 1));
-}
-
-absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cor", x, y, budget));
+double CorrelationOf(const JointMoments& moments) {
   // One root where the product of the squares is a number, which makes a perfect correlation 1.
   const double product = moments.x_squares * moments.y_squares;
   const double scale = std::isnormal(product)
                            ? std::sqrt(product)
                            : std::sqrt(moments.x_squares) * std::sqrt(moments.y_squares);
-  return FloatOrNull(std::isinf(scale) ? std::numeric_limits<double>::quiet_NaN()
-                                       : moments.products / scale);
+  return std::isinf(scale) ? std::numeric_limits<double>::quiet_NaN() : moments.products / scale;
+}
+
+absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cov", x, y, budget));
+  return FloatOrNull(CovarianceOf(moments));
+}
+
+absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("scov", x, y, budget));
+  return FloatOrNull(SampleCovarianceOf(moments));
+}
+
+absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const JointMoments moments, JointMomentsOf("cor", x, y, budget));
+  return FloatOrNull(CorrelationOf(moments));
 }
 
 }  // namespace tickstack::query

@@ -22,4 +22,17 @@ absl::StatusOr<Value> Covariance(const Slice& x, const Slice& y, Budget& budget)
 absl::StatusOr<Value> SampleCovariance(const Slice& x, const Slice& y, Budget& budget);
 absl::StatusOr<Value> Correlation(const Slice& x, const Slice& y, Budget& budget);
 
+// What they are made of: sums of products of the differences to the means, over the rows where
+// neither item is null.
+struct JointMoments {
+  double count = 0;
+  double products = 0;
+  double x_squares = 0, y_squares = 0;
+};
+
+// The results of some rows; NaN where they are null.
+double CovarianceOf(const JointMoments& moments);
+double SampleCovarianceOf(const JointMoments& moments);
+double CorrelationOf(const JointMoments& moments);
+
 }  // namespace tickstack::query

@@ -20,20 +20,31 @@ bool ReadsAsFloats(Type type);
 absl::Status ReadFloats(const Slice& slice, size_t begin, std::span<double> out,
                         const Budget& budget);
 
-// Calls f(i, weight, value) for items [begin, end) of both, which are of such types: in blocks that
-// stay in the first-level cache. A task of a parallel step may call it.
+// Calls f(first item, weights, values) for items [begin, end) of both, which are of such types: in
+// blocks that stay in the first-level cache. A task of a parallel step may call it.
 template <typename F>
-absl::Status ForEachFloatPair(const Slice& weights, const Slice& values, size_t begin, size_t end,
-                              const Budget& budget, F f) {
+absl::Status ForEachFloatPairBlock(const Slice& weights, const Slice& values, size_t begin,
+                                   size_t end, const Budget& budget, F f) {
   constexpr size_t kBlock = 1024;
   std::array<double, kBlock> weight, value;
   for (size_t at = begin; at < end; at += kBlock) {
     const size_t n = std::min(kBlock, end - at);
     TS_RETURN_IF_ERROR(ReadFloats(weights, at, std::span(weight).first(n), budget));
     TS_RETURN_IF_ERROR(ReadFloats(values, at, std::span(value).first(n), budget));
-    for (size_t i = 0; i < n; ++i) f(at + i, weight[i], value[i]);
+    f(at, std::span<const double>(weight).first(n), std::span<const double>(value).first(n));
   }
   return absl::OkStatus();
+}
+
+// The same pair by pair: f(i, weight, value).
+template <typename F>
+absl::Status ForEachFloatPair(const Slice& weights, const Slice& values, size_t begin, size_t end,
+                              const Budget& budget, F f) {
+  return ForEachFloatPairBlock(
+      weights, values, begin, end, budget,
+      [&](size_t at, std::span<const double> weight, std::span<const double> value) {
+        for (size_t i = 0; i < weight.size(); ++i) f(at + i, weight[i], value[i]);
+      });
 }
 
 }  // namespace tickstack::query

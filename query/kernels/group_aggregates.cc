@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "query/columns/elements.h"
+#include "query/kernels/covariance.h"
 #include "query/kernels/float_pairs.h"
 #include "query/kernels/number_kernels.h"
 #include "query/kernels/number_rules.h"
@@ -230,6 +231,23 @@ struct MomentState {
     mean += before / count;
     squares += before * (item - mean);
   }
+  // The same in two passes, without a division an item.
+  void AddBlock(std::span<const double> items) {
+    MomentState block;
+    double sum = 0;
+    for (const double item : items) {
+      const bool null = IsNull(item);
+      sum += null ? 0.0 : item;
+      block.count += null ? 0.0 : 1.0;
+    }
+    if (block.count == 0) return;
+    block.mean = sum / block.count;
+    for (const double item : items) {
+      const double apart = IsNull(item) ? 0.0 : item - block.mean;
+      block.squares += apart * apart;
+    }
+    Merge(block);
+  }
   void Merge(const MomentState& later) {
     if (later.count == 0) return;
     const double both = count + later.count, apart = later.mean - mean;
@@ -245,27 +263,15 @@ class Moments final : public States<MomentState> {
 
   absl::Status AddRows(size_t, std::span<const uint32_t> numbers, const AggregateInput& input,
                        const Budget& budget) override {
-    return ForEachFloat(*input.values, budget,
-                        [&](size_t row, double item) { states_[numbers[row]].Step(item); });
+    return ForEachBlock(*input.values, budget, [&](size_t at, std::span<const double> items) {
+      for (size_t i = 0; i < items.size(); ++i) states_[numbers[at + i]].Step(items[i]);
+    });
   }
-  // Two passes, as the definition has it.
   absl::Status AddGroup(uint32_t number, const AggregateInput& input,
                         const Budget& budget) override {
-    MomentState group;
-    double sum = 0;
-    TS_RETURN_IF_ERROR(ForEachFloat(*input.values, budget, [&](size_t, double item) {
-      const bool null = IsNull(item);
-      sum += null ? 0.0 : item;
-      group.count += null ? 0.0 : 1.0;
-    }));
-    if (group.count == 0) return absl::OkStatus();
-    group.mean = sum / group.count;
-    TS_RETURN_IF_ERROR(ForEachFloat(*input.values, budget, [&](size_t, double item) {
-      const double apart = IsNull(item) ? 0.0 : item - group.mean;
-      group.squares += apart * apart;
-    }));
-    states_[number].Merge(group);
-    return absl::OkStatus();
+    MomentState& group = states_[number];
+    return ForEachBlock(*input.values, budget,
+                        [&](size_t, std::span<const double> items) { group.AddBlock(items); });
   }
   void Join(uint32_t number, uint32_t later) override { states_[number].Merge(states_[later]); }
   void Merge(const GroupAccumulator& later) override {
@@ -288,17 +294,110 @@ class Moments final : public States<MomentState> {
 
  private:
   template <typename F>
-  static absl::Status ForEachFloat(const Slice& slice, const Budget& budget, F f) {
+  static absl::Status ForEachBlock(const Slice& slice, const Budget& budget, F f) {
     constexpr size_t kBlock = 1024;
     std::array<double, kBlock> items;
     for (size_t at = 0; at < slice.count(); at += kBlock) {
       const auto block = std::span(items).first(std::min(kBlock, slice.count() - at));
       TS_RETURN_IF_ERROR(ReadFloats(slice, at, block, budget));
-      for (size_t i = 0; i < block.size(); ++i) f(at + i, block[i]);
+      f(at, block);
     }
     return absl::OkStatus();
   }
 
+  const AggregateKind kind_;
+};
+
+// The same of two columns, of the rows where neither is null.
+struct JointState {
+  JointMoments moments;
+  double x_mean = 0, y_mean = 0;
+
+  void Step(double x, double y) {
+    if (IsNull(x) | IsNull(y)) return;
+    const double share = 1 / ++moments.count;
+    const double x_before = x - x_mean, y_before = y - y_mean;
+    x_mean += x_before * share;
+    y_mean += y_before * share;
+    moments.products += x_before * (y - y_mean);
+    moments.x_squares += x_before * (x - x_mean);
+    moments.y_squares += y_before * (y - y_mean);
+  }
+  void AddBlock(std::span<const double> x, std::span<const double> y) {
+    JointState block;
+    double x_sum = 0, y_sum = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool null = IsNull(x[i]) | IsNull(y[i]);
+      x_sum += null ? 0.0 : x[i];
+      y_sum += null ? 0.0 : y[i];
+      block.moments.count += null ? 0.0 : 1.0;
+    }
+    if (block.moments.count == 0) return;
+    block.x_mean = x_sum / block.moments.count;
+    block.y_mean = y_sum / block.moments.count;
+    for (size_t i = 0; i < x.size(); ++i) {
+      const bool null = IsNull(x[i]) | IsNull(y[i]);
+      const double x_apart = null ? 0.0 : x[i] - block.x_mean;
+      const double y_apart = null ? 0.0 : y[i] - block.y_mean;
+      block.moments.products += x_apart * y_apart;
+      block.moments.x_squares += x_apart * x_apart;
+      block.moments.y_squares += y_apart * y_apart;
+    }
+    Merge(block);
+  }
+  void Merge(const JointState& later) {
+    const JointMoments& other = later.moments;
+    if (other.count == 0) return;
+    const double both = moments.count + other.count;
+    const double x_apart = later.x_mean - x_mean, y_apart = later.y_mean - y_mean;
+    const double weight = moments.count / both * other.count, share = other.count / both;
+    moments.products += other.products + x_apart * y_apart * weight;
+    moments.x_squares += other.x_squares + x_apart * x_apart * weight;
+    moments.y_squares += other.y_squares + y_apart * y_apart * weight;
+    x_mean += x_apart * share;
+    y_mean += y_apart * share;
+    moments.count = both;
+  }
+};
+
+class Joint final : public States<JointState> {
+ public:
+  Joint(AggregateKind kind, uint32_t slots) : States({}, slots), kind_(kind) {}
+
+  absl::Status AddRows(size_t, std::span<const uint32_t> numbers, const AggregateInput& input,
+                       const Budget& budget) override {
+    return ForEachFloatPair(
+        *input.weights, *input.values, 0, numbers.size(), budget,
+        [&](size_t row, double x, double y) { states_[numbers[row]].Step(x, y); });
+  }
+  absl::Status AddGroup(uint32_t number, const AggregateInput& input,
+                        const Budget& budget) override {
+    JointState& group = states_[number];
+    return ForEachFloatPairBlock(*input.weights, *input.values, 0, input.values->count(), budget,
+                                 [&](size_t, std::span<const double> x, std::span<const double> y) {
+                                   group.AddBlock(x, y);
+                                 });
+  }
+  void Join(uint32_t number, uint32_t later) override { states_[number].Merge(states_[later]); }
+  void Merge(const GroupAccumulator& later) override {
+    const auto& others = static_cast<const Joint&>(later).states_;
+    for (size_t i = 0; i < states_.size(); ++i) states_[i].Merge(others[i]);
+  }
+  Value Finish(std::span<const uint32_t> order) const override {
+    return FinishStates<double>(Type::kFloat, states_, order, [this](const JointState& state) {
+      // An infinity has no difference to the mean that it makes.
+      if (!std::isfinite(state.x_mean) || !std::isfinite(state.y_mean)) {
+        return NullElement<double>(Type::kFloat);
+      }
+      if (kind_ == AggregateKind::kCovariance) return OneNull(CovarianceOf(state.moments));
+      if (kind_ == AggregateKind::kSampleCovariance) {
+        return OneNull(SampleCovarianceOf(state.moments));
+      }
+      return OneNull(CorrelationOf(state.moments));
+    });
+  }
+
+ private:
   const AggregateKind kind_;
 };
 
@@ -377,6 +476,11 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
     case AggregateKind::kSampleDeviation:
       if (!ReadsAsFloats(values)) return nullptr;
       return std::make_unique<Moments>(kind, slots);
+    case AggregateKind::kCovariance:
+    case AggregateKind::kSampleCovariance:
+    case AggregateKind::kCorrelation:
+      if (!ReadsAsFloats(weights) || !ReadsAsFloats(values)) return nullptr;
+      return std::make_unique<Joint>(kind, slots);
     default:
       break;
   }

@@ -13,7 +13,7 @@
 //
 // Results are those of the aggregates of one column (aggregate.h) but for the order in which floats
 // are added: here it is that of the rows, or of parts of them, there it goes by lanes. So sums,
-// averages and variances of floats agree within rounding; all else agrees bit for bit.
+// averages, variances and covariances of floats agree within rounding; all else agrees bit for bit.
 
 #include <cstdint>
 #include <memory>
@@ -40,9 +40,19 @@ enum class AggregateKind {
   kDeviation,
   kSampleVariance,
   kSampleDeviation,
+  kCovariance,
+  kSampleCovariance,
+  kCorrelation,
 };
 
-// The columns that an aggregate reads: none for a count and the ends, `values`, or both.
+// Whether it is of two columns, `weights` and `values`.
+constexpr bool IsOfTwoColumns(AggregateKind kind) {
+  return kind == AggregateKind::kWeightedAvg || kind == AggregateKind::kWeightedSum ||
+         kind >= AggregateKind::kCovariance;
+}
+
+// The columns that an aggregate reads: none for a count and the ends, `values`, or both. Of
+// covariances and correlations `weights` is the left one.
 struct AggregateInput {
   std::optional<Slice> weights;
   std::optional<Slice> values;
@@ -75,6 +85,6 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
                                                   uint32_t slots);
 
 // Bytes of an accumulator's state for one group and its result, at most: what to charge.
-inline constexpr size_t kAccumulatorBytes = 32;
+inline constexpr size_t kAccumulatorBytes = 56;
 
 }  // namespace tickstack::query

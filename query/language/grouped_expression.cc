@@ -22,6 +22,9 @@ constexpr std::pair<std::string_view, AggregateKind> kAggregates[] = {
     {"dev", AggregateKind::kDeviation},
     {"svar", AggregateKind::kSampleVariance},
     {"sdev", AggregateKind::kSampleDeviation},
+    {"cov", AggregateKind::kCovariance},
+    {"scov", AggregateKind::kSampleCovariance},
+    {"cor", AggregateKind::kCorrelation},
 };
 
 // Item i of the result is a function of item i of each vector among the arguments, and atoms go
@@ -84,8 +87,8 @@ std::optional<AggregateCall> CallOf(const Node& node, const TableView& view) {
                                        [](const auto& aggregate) { return aggregate.first; });
   if (found == std::end(kAggregates)) return std::nullopt;
   const AggregateKind kind = found->second;
-  const bool weighted = kind == AggregateKind::kWeightedAvg || kind == AggregateKind::kWeightedSum;
-  if (node.children.size() != (weighted ? 3 : 2)) return std::nullopt;
+  const bool two = IsOfTwoColumns(kind);
+  if (node.children.size() != (two ? 3 : 2)) return std::nullopt;
   const Node& values = *node.children.back();
   switch (kind) {
     case AggregateKind::kCount:
@@ -101,9 +104,9 @@ std::optional<AggregateCall> CallOf(const Node& node, const TableView& view) {
       break;
     default:
       if (!GoesByItem(values, view)) return std::nullopt;
-      if (weighted && !GoesByItem(*node.children[1], view)) return std::nullopt;
+      if (two && !GoesByItem(*node.children[1], view)) return std::nullopt;
   }
-  return AggregateCall{kind, weighted ? node.children[1].get() : nullptr, &values};
+  return AggregateCall{kind, two ? node.children[1].get() : nullptr, &values};
 }
 
 std::optional<GroupedExpression> Compile(const Node& node, const TableView& view,

@@ -15,7 +15,7 @@ namespace tickstack::query {
 // One aggregate that some expression needs.
 struct AggregateCall {
   AggregateKind kind;
-  const Node* weights = nullptr;  // Of wavg and wsum.
+  const Node* weights = nullptr;  // Of those of two columns: the left one.
   const Node* values = nullptr;
 };
 

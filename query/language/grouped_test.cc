@@ -45,7 +45,10 @@ Value RandomTable(size_t rows, std::mt19937_64& rng) {
   std::vector<int64_t> time;
   std::vector<int32_t> minute;
   std::vector<Value> text;
+  std::string letter, flag;
   for (size_t i = 0; i < rows; ++i) {
+    letter.push_back(OneOf("zbA \xff", rng));
+    flag.push_back(static_cast<char>(rng() % 2));
     sym.push_back(OneOf(kNames, rng));
     name.push_back(OneOf(kNames, rng));
     time.push_back(static_cast<int64_t>(i / 2) * 1'000);
@@ -66,7 +69,9 @@ Value RandomTable(size_t rows, std::mt19937_64& rng) {
   columns.push_back(RandomVector<double>(Type::kFloat, rows, rng));
   columns.push_back(Value::Symbols(std::move(name)));
   columns.push_back(Value::List(std::move(text)));
-  return Value::Table({"time", "sym", "m", "x", "h", "i", "j", "e", "f", "name", "text"},
+  columns.push_back(Value::String(letter));
+  columns.push_back(Value::Vector(Type::kBoolean, ByteBuffer(AsBytes(flag))));
+  return Value::Table({"time", "sym", "m", "x", "h", "i", "j", "e", "f", "name", "text", "c", "b"},
                       std::move(columns));
 }
 
@@ -88,7 +93,13 @@ constexpr std::string_view kKeys[] = {"sym",
                                       "10000 xbar time",
                                       "time,m",
                                       "x,sym,m",
-                                      "sym,sym"};
+                                      "sym,sym",
+                                      "c",
+                                      "b",
+                                      "x",
+                                      "sym,c",
+                                      "c,m",
+                                      "b,c,x"};
 constexpr std::string_view kConditions[] = {
     "",
     "",
@@ -97,6 +108,8 @@ constexpr std::string_view kConditions[] = {
     " where sym=`b,time>2000.01.01D00:00:00.000020",
     " where sym in `a`b`,time<2000.01.01D00:00:00.000080,h>0",
     " where sym in `nosuch`other",
+    " where sym in `a`b`c`longername1`longername2",
+    " where sym in `a`b`c`longername1`longername2,time>2000.01.01D00:00:00.000040",
     " where sym like \"longer*\",f<0.5",
     " where f>0",
     " where sym in `a`b,time>=min time",
@@ -133,6 +146,11 @@ constexpr std::string_view kExpressions[] = {"count i",
                                              "sdev x",
                                              "svar e",
                                              "dev i-f",
+                                             "floor 0.3+1e6*i cov f",
+                                             "floor 0.3+1e6*h scov x",
+                                             "floor 0.3+1e6*i cor e",
+                                             "floor 0.3+1e6*f cor f",
+                                             "floor 0.3+1e6*x cor i-2*j",
                                              "sum 2*f",
                                              "max j-i",
                                              "avg f>0",
