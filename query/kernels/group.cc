@@ -43,16 +43,38 @@ class IndexedGroups final : public Groups {
 // Of the rows of some symbols.
 class SymbolGroups final : public Groups {
  public:
-  SymbolGroups(Value names, std::vector<std::shared_ptr<const RowSet>> rows, GroupEnds ends)
-      : Groups({std::move(names)}, rows.size()), rows_(std::move(rows)), ends_(std::move(ends)) {}
+  // `all`: the symbols by group, and the column at all rows of its table, if the groups have most
+  // of them and none lacks a row of its symbol.
+  struct All {
+    Slice key;
+    ScratchVector<SymbolId> ids;
+  };
+
+  SymbolGroups(Value names, std::vector<std::shared_ptr<const RowSet>> rows, GroupEnds ends,
+               std::optional<All> all)
+      : Groups({std::move(names)}, rows.size()),
+        rows_(std::move(rows)),
+        ends_(std::move(ends)),
+        all_(std::move(all)) {}
 
   std::shared_ptr<const RowSet> RowsOf(size_t group) const override { return rows_[group]; }
   const GroupEnds* ends() const override { return &ends_; }
-  absl::StatusOr<const GroupNumbers*> Numbers(Budget&) override { return nullptr; }
+  // Where the groups have most rows of the table, a pass over all of them is less work than reading
+  // the rows of each group where they lie. Rows of other symbols are in groups that nobody asks
+  // for.
+  absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) override {
+    if (!all_.has_value()) return nullptr;
+    if (!numbers_.has_value()) {
+      TS_ASSIGN_OR_RETURN(numbers_, NumberBySymbol(all_->key, all_->ids, budget));
+    }
+    return &*numbers_;
+  }
 
  private:
   const std::vector<std::shared_ptr<const RowSet>> rows_;
   const GroupEnds ends_;
+  const std::optional<All> all_;
+  std::optional<GroupNumbers> numbers_;
 };
 
 class NumberedGroups final : public Groups {
@@ -139,15 +161,23 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget
                                          std::move(ends));
 }
 
-absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols, Budget& budget) {
+absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols,
+                                                        const RowSet& rows_around, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(symbols.count(), 128));
   SymbolVector names;
   std::vector<std::shared_ptr<const RowSet>> unsorted_rows;
   GroupEnds ends;
+  ScratchVector<SymbolId> ids;
+  const Column& key = symbols.key();
+  size_t rows_of_all = 0;
+  bool whole = key.captured() && rows_around.IsAllOf(key.rows());  // No symbol lacks a row.
   for (size_t i = 0; i < symbols.count(); ++i) {
     const std::shared_ptr<const RowSet>& rows = symbols.RowsOf(i);
     if (rows->count() == 0) continue;
     names.push_back(symbols.NameOf(i));
+    ids.push_back(symbols.IdOf(i));
+    rows_of_all += rows->count();
+    whole = whole && key.snapshot().EndsOf(ids.back())->rows == rows->count();
     unsorted_rows.push_back(rows);
     Add(ends, {static_cast<uint32_t>(rows->count()), static_cast<uint32_t>(rows->At(0)),
                static_cast<uint32_t>(rows->At(rows->count() - 1))});
@@ -157,8 +187,14 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbol
   std::vector<std::shared_ptr<const RowSet>> rows;
   for (uint32_t at : order) rows.push_back(std::move(unsorted_rows[at]));
   Reorder(ends, order);
+  std::optional<SymbolGroups::All> all;
+  if (whole && rows_of_all > key.rows() / 2) {
+    Reorder(ids, order);
+    all = SymbolGroups::All{
+        Slice{key, std::make_shared<const RowSet>(RowSet::Range(0, key.rows()))}, std::move(ids)};
+  }
   return std::make_unique<SymbolGroups>(TakeItems(unsorted, order), std::move(rows),
-                                        std::move(ends));
+                                        std::move(ends), std::move(all));
 }
 
 absl::StatusOr<std::unique_ptr<Groups>> GroupByValues(std::span<const KeyColumn> keys,

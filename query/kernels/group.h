@@ -61,8 +61,10 @@ class Groups {
 // Cost: about 100 ns a symbol of the stack.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget& budget);
 
-// The same for rows that a condition took out of the index symbol by symbol.
-absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols, Budget& budget);
+// The same for rows that a condition took out of the index symbol by symbol. `rows_around` are
+// those of the scope, which theirs are among: the ones that Numbers() numbers.
+absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols,
+                                                        const RowSet& rows_around, Budget& budget);
 
 // Groups rows by the values of key columns, which are of these rows. Cost and
 // errors: as NumberGroups.

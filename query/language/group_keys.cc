@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeSymbolGroups(
   if (key == nullptr || !key->has_ids() || key->index() != left_.symbols->key().index())
     return nullptr;
   names.push_back(phrase_[0].name);
-  return GroupsOfSymbols(*left_.symbols, context_.budget);
+  return GroupsOfSymbols(*left_.symbols, *left_.rows, context_.budget);
 }
 
 // By the partition column and the parted one of a stored table: its parts and their indexes have
