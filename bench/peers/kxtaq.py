@@ -105,6 +105,12 @@ def statements(script):
     return [statement.rstrip().rstrip(";") for statement in out]
 
 
+def quoted(text):
+    """A q string."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
 def defined_names(script):
     """What a script assigns at its outermost level, in order."""
     found = (re.match(r"([A-Za-z]\w*)\s*:(?!:)", statement) for statement in statements(script))
@@ -120,15 +126,19 @@ class Ours:
         self.talk = Conversation([str(options.peers_tables), "--dir", str(day.directory)])
         self.machine = self.talk.ready["machine"]
         texts = definitions(day.parameters)
-        self.define(list(texts), f"({';'.join(texts.values())})")
+        self.define(list(texts), texts.values())
         if queries.pivot is not None:
             script = queries.pivot.read_text(encoding="utf-8")
             names = [f".pvt.{name}" for name in defined_names(script)]
-            self.define(names, ";".join([*statements(script), f"({';'.join(names)})"]))
+            # Statement by statement, as a script is loaded: `system "d .pvt"` is for those after it.
+            texts = ";".join(quoted(statement) for statement in statements(script))
+            self.define(names, names, f"value each ({texts};::);")
 
-    def define(self, names, text):
+    def define(self, names, values, before=""):
+        # With a null behind the items it is a list, and not an atom or a vector.
+        items = f"-1 _ ({';'.join(values)};::)"
         try:
-            self.talk.ask({"define": names, "q": text})
+            self.talk.ask({"define": names, "q": before + items})
         except Failed as failure:
             say(f"cannot define {', '.join(names)}: {failure}")
 

@@ -2,7 +2,8 @@
 name, with made-up rows. Writes them where peers_tables and the other systems find them.
 
 Times are nanoseconds since midnight and no two rows of a table have the same one, so that an as-of join has
-one answer; they are whole microseconds, which is what DuckDB's twins round them to. A quote has a bid, an ask or both, so that the sum of its sizes is never zero."""
+one answer; they are whole microseconds, which is what DuckDB's twins round them to. A quote has a bid, an ask
+or both, so that the sum of its sizes is never zero."""
 
 import json
 import pathlib

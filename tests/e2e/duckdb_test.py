@@ -212,9 +212,9 @@ class QueriesOfAFolderTest(stack.StackTest):
         (folder / f"{system}.psv").write_text("\n".join(["idx|tags|query|parameter", *lines]) + "\n", encoding="utf-8")
 
     def test_equal_answers_are_counted_and_timed(self):
-        ran = run_kxtaq(self.folder, self.folder / "run", "--only", "1-4", "--runs", "2")
+        ran = run_kxtaq(self.folder, self.folder / "run", "--runs", "2")
         self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
-        self.assertIn("4 queries, 4 answers are duckdb's", ran.stdout)
+        self.assertIn("5 queries, 5 answers are duckdb's", ran.stdout)
         self.assertIn("| 1 | ", ran.stdout)
 
     def test_an_answer_that_differs_is_named(self):
