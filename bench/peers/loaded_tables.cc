@@ -9,6 +9,7 @@
 #include "base/byte_buffer.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/partition_writer.h"
 #include "table/batch.h"
 #include "table/schema.h"
 
@@ -113,6 +114,14 @@ absl::Status LoadedTables::LoadTable(const std::string& directory, std::string_v
   }
   tables_.insert_or_assign(std::string(name), table);
   return absl::OkStatus();
+}
+
+absl::Status LoadedTables::WriteTo(const std::string& database, int32_t date) const {
+  PartitionWriterOptions options;
+  options.database = database;
+  std::vector<Snapshot> snapshots;
+  for (const auto& [name, table] : tables_) snapshots.push_back(table->TakeSnapshot());
+  return WritePartition(options, date, snapshots).status();
 }
 
 std::optional<Snapshot> LoadedTables::FindTable(std::string_view name) {

@@ -33,6 +33,9 @@ class LoadedTables final : public query::Environment {
   // Queries find `value` by `name` from now on.
   void Define(const std::string& name, Value value) { values_.insert_or_assign(name, value); }
 
+  // Writes all tables as the partition of a date, which the database does not have yet.
+  absl::Status WriteTo(const std::string& database, int32_t date) const;
+
   std::optional<Snapshot> FindTable(std::string_view name) override;
   std::vector<std::string> TableNames() override;
   std::optional<Value> FindValue(std::string_view name) override;

@@ -2,6 +2,7 @@
 // tables of a folder (loaded_tables.h) and then answers on its standard input, one JSON object a
 // line:
 //
+//   {"write":"2016.01.02","db":"DIR"}       -> {}: the tables are that partition of a database
 //   {"evaluate":...}                        see answerer.h
 //   {"define":["low","high"],"q":"(1;10)"}  -> {}: queries find the items of the list that `q`
 //                                           evaluates to by these names
@@ -11,10 +12,12 @@
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/status.h"
+#include "base/time.h"
 #include "bench/machine.h"
 #include "bench/peers/answerer.h"
 #include "bench/peers/loaded_tables.h"
@@ -31,6 +34,13 @@ Json Define(LoadedTables& tables, const std::vector<std::string>& names, const s
   }
   for (size_t i = 0; i < names.size(); ++i) tables.Define(names[i], values->items()[i]);
   return Json::object();
+}
+
+Json Write(const LoadedTables& tables, const std::string& date, const std::string& database) {
+  const std::optional<int32_t> day = ParseDate(date);
+  if (!day.has_value()) return {{"error", fmt::format("{}: expected a date", date)}};
+  const absl::Status status = tables.WriteTo(database, *day);
+  return status.ok() ? Json::object() : Json{{"error", Message(status)}};
 }
 
 int Main(int argc, char** argv) {
@@ -54,7 +64,10 @@ int Main(int argc, char** argv) {
       return Define(**tables, request.at("define").get<std::vector<std::string>>(),
                     request.value("q", ""));
     }
-    return Json{{"error", "neither `evaluate` nor `define`: " + request.dump()}};
+    if (request.contains("write")) {
+      return Write(**tables, request.at("write").get<std::string>(), request.value("db", ""));
+    }
+    return Json{{"error", "no `evaluate`, `define` or `write`: " + request.dump()}};
   });
   return 0;
 }

@@ -235,6 +235,28 @@ class QueriesOfAFolderTest(stack.StackTest):
         self.assertIn("expected kdb.psv", ran.stderr)
 
 
+class PublicQuestionsTest(stack.StackTest):
+    def ask(self, module, *options):
+        ran = subprocess.run(
+            [sys.executable, "-m", f"bench.peers.{module}", "--check", "--folder", str(self.folder)]
+            + ["--programs", str(PEERS_TABLES.parent), *options],
+            cwd=stack.ROOT,
+            env=os.environ | {"PYTHONPATH": str(stack.ROOT)},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        self.assertEqual(0, ran.returncode, ran.stdout + ran.stderr)
+        return ran.stdout
+
+    def test_group_bys_and_joins(self):
+        self.assertIn("15 questions, 15 answers are duckdb's", self.ask("h2o", "--rows", "20000"))
+
+    def test_readings_of_hosts_in_memory_and_on_disk(self):
+        self.assertIn("20 questions, 20 answers are duckdb's", self.ask("tsbs", "--hosts", "10", "--days", "2"))
+
+
 class QueriesTest(unittest.TestCase):
     def test_statements_of_a_script(self):
         script = "a:1\n/ comment\n\nf:{[x]\n / comment\n x+1\n }\ng:{x}  \nb: 2;\nf g b"
