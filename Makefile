@@ -14,7 +14,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -23,6 +23,7 @@ help:
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
+	@echo "make test-clients  PyKX and node-q against a running stack, in throw-away environments"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the report's pictures in docs/pictures/, by the same browser; RUN=DIR: of a run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"
@@ -64,6 +65,9 @@ test-dax: build deps-dax
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh
+
+test-clients: build
+	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_clients_test.sh
 
 test-browser: build deps-browser
 	tests/browser/report_test.py --program $(PROGRAM)
