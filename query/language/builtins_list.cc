@@ -26,6 +26,10 @@ Result KeyOfName(Context& context, std::string_view name) {
   if (name.empty()) return symbols(Namespaces(context), false);
   if (name == ".") return symbols(NamesIn(context, name), false);
   Context outside = context.Outside();
+  // Without a look at its partitions, of which there may be thousands.
+  const bool stored = !context.variables.Has(name) &&
+                      context.environment.FindStored(context.variables.Whole(name)) != nullptr;
+  if (stored) return Value::Symbol(name);
   absl::StatusOr<std::optional<Term>> found = FindWholeName(outside, name);
   // A name whose value is an error is there all the same.
   if (!found.ok() && QErrorText(found.status()) != "stop") return Value::Symbol(name);

@@ -149,7 +149,13 @@ absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view c
   std::vector<std::string> found;
   Context outside = context.Outside();
   for (const std::string& name : NamesIn(context, space)) {
-    const absl::StatusOr<Term> term = FindName(outside, NameWithin(space, name));
+    const std::string whole = NameWithin(space, name);
+    // Without a look at its partitions, of which there may be thousands.
+    if (context.environment.FindStored(whole) != nullptr) {
+      if (noun != Noun::kFunction) found.push_back(name);
+      continue;
+    }
+    const absl::StatusOr<Term> term = FindName(outside, whole);
     if (!term.ok()) continue;  // A name that is evaluated and cannot be.
     if (IsOfNoun(noun, *term)) found.push_back(name);
   }
