@@ -241,9 +241,11 @@ std::optional<Term> Frame::Take(std::string_view name) {
 
 std::string Variables::Whole(std::string_view name) const {
   if (name.starts_with("..")) return std::string(name.substr(2));  // The root's.
-  const bool plain =
-      !name.starts_with('.') && FindBuiltin(name) == nullptr && !IsReservedWord(name);
-  return space() == "." || !plain ? std::string(name) : fmt::format("{}.{}", space(), name);
+  if (space_ == "." || name.starts_with('.') || FindBuiltin(name) != nullptr ||
+      IsReservedWord(name)) {
+    return std::string(name);
+  }
+  return fmt::format("{}.{}", space_, name);
 }
 
 std::shared_ptr<const Lambda> Variables::ViewOfName(std::string_view name) const {

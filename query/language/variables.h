@@ -1,7 +1,7 @@
 #pragma once
 
-// The names that a request assigns. They end with it: nothing outlives a request, and nothing that
-// the process has can be changed by one.
+// The names that a request assigns. They are its client's (kept_names.h): nothing that the process
+// has can be changed by one.
 
 #include <cstddef>
 #include <memory>
