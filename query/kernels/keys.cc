@@ -1,5 +1,7 @@
 #include "query/kernels/keys.h"
 
+#include <array>
+
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 
@@ -50,9 +52,16 @@ absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberColumn(const Slice& sl
       [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<ScratchVector<uint32_t>> {
         ScratchVector<uint32_t> numbers;
         numbers.reserve(slice.count());
+        constexpr uint32_t kNone = UINT32_MAX;
+        std::array<uint32_t, 256> of_byte;  // The numbers of items that are a byte each.
+        of_byte.fill(kNone);
         TS_RETURN_IF_ERROR(ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
           for (const T& element : block.elements) {
-            if constexpr (std::is_same_v<T, Guid>) {
+            if constexpr (sizeof(T) == 1) {
+              uint32_t& number = of_byte[static_cast<uint8_t>(element)];
+              if (number == kNone) number = known.bits.NumberOf(KeyOf(element));
+              numbers.push_back(number);
+            } else if constexpr (std::is_same_v<T, Guid>) {
               numbers.push_back(known.guids.NumberOf(KeyOf(element)));
             } else {
               numbers.push_back(known.bits.NumberOf(KeyOf(element)));

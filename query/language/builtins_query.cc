@@ -118,9 +118,8 @@ Result Eval(Context& context, Args args) {
 }
 
 Result Fby(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value by, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Value pair, Take(context, args[0]));
-  return FromValue(FilterBy(context, pair, by));
+  return FromValue(FilterBy(context, pair, std::move(args[1])));
 }
 
 Result ParseTerm(Context& context, Args args) {

@@ -19,14 +19,27 @@ bool IsSequenceOf(const Value& value, size_t count) {
   return (value.is_vector() || value.is_list()) && value.count() == count;
 }
 
-absl::StatusOr<std::vector<Slice>> ColumnsOf(const Value& by, Budget& budget) {
+// A column stays where it is: the symbols of a captured one are numbers there, which need no
+// hashing.
+absl::StatusOr<std::vector<Slice>> ColumnsOf(Context& context, Term by) {
+  Budget& budget = context.budget;
   std::vector<Slice> columns;
-  if (by.is_vector()) {
-    columns.push_back(Slice::Of(by));
+  if (auto* const slice = std::get_if<Slice>(&by); slice != nullptr) {
+    if (slice->type() == Type::kList) return TypeError("fby of a list");
+    columns.push_back(std::move(*slice));
     return columns;
   }
-  if (!by.is_table()) return TypeError("fby of a {}", NameOf(by.type()));
-  TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(by));
+  if (!std::holds_alternative<TableView>(by)) {
+    TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(by), budget));
+    if (value.is_vector()) {
+      columns.push_back(Slice::Of(std::move(value)));
+      return columns;
+    }
+    if (!value.is_table()) return TypeError("fby of a {}", NameOf(value.type()));
+    by = std::move(value);
+  }
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(by)));
+  if (view.key_columns > 0) return TypeError("fby of a keyed table");
   for (size_t i = 0; i < view.columns.size(); ++i) {
     TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, budget));
     columns.push_back(std::move(column));
@@ -79,13 +92,13 @@ absl::StatusOr<Value> Spread(std::vector<Value> results, const Grouping& groupin
 
 }  // namespace
 
-absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value& by) {
+absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by) {
   Budget& budget = context.budget;
   if (!pair.is_list() || pair.count() != 2) return TypeError("fby without a function and a list");
   const Term f = pair.items()[0];
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(f, budget));
   if (!function.has_value()) return TypeError("fby of no function");
-  TS_ASSIGN_OR_RETURN(const std::vector<Slice> keys, ColumnsOf(by, budget));
+  TS_ASSIGN_OR_RETURN(const std::vector<Slice> keys, ColumnsOf(context, std::move(by)));
   const size_t n = keys.empty() ? 0 : keys.front().count();
   const Value& data = pair.items()[1];
   if (data.is_table()) TS_RETURN_IF_ERROR(CheckTable(data));  // Off the wire: anything.

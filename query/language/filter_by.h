@@ -10,6 +10,6 @@ namespace tickstack::query {
 //
 // Cost:   a hash an item and column of y, a call of f a group.
 // Errors: `length` for other counts, those of f.
-absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, const Value& by);
+absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by);
 
 }  // namespace tickstack::query
