@@ -34,6 +34,26 @@ bool IsEnd(AggregateKind kind) {
   return kind == AggregateKind::kFirst || kind == AggregateKind::kLast;
 }
 
+// The same expression, written twice.
+bool IsSame(const Node& x, const Node& y) {
+  if (&x == &y) return true;
+  if (x.kind != y.kind || x.children.size() != y.children.size()) return false;
+  switch (x.kind) {
+    case Node::Kind::kConstant:
+      return x.value == y.value;
+    case Node::Kind::kName:
+      return x.name == y.name;
+    case Node::Kind::kFunction:
+      return x.function == y.function;
+    case Node::Kind::kApply:
+      return std::ranges::equal(x.children, y.children, [](const NodePtr& a, const NodePtr& b) {
+        return a == nullptr || b == nullptr ? a == b : IsSame(*a, *b);
+      });
+    default:
+      return false;
+  }
+}
+
 }  // namespace
 
 ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions) {
@@ -130,65 +150,106 @@ absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
   });
 }
 
-// Evaluates the expressions of a call at some rows, into its inputs. false: one is no vector, and
-// it is the definition's to say what this means.
-absl::StatusOr<bool> AggregateRunner::EvaluateBlock(size_t call, const SharedRows& rows) {
+// Evaluates the expressions of calls at some rows, into their inputs: what several have in common
+// once. `calls` keeps those whose expressions are vectors; what another one means is the
+// definition's to say.
+absl::Status AggregateRunner::EvaluateBlock(std::vector<size_t>& calls, const SharedRows& rows) {
+  struct Evaluated {
+    const Node* node;
+    std::optional<Slice> slice;  // nullopt: no vector.
+  };
+  std::vector<Evaluated> known;
   const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::StatusOr<bool> {
     slice.reset();
     if (node == nullptr) return true;
-    TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, rows));
-    if (auto* whole = std::get_if<Slice>(&term)) {
-      slice = std::move(*whole);
-    } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
-      slice = Slice::Of(std::move(*value));
+    auto found =
+        std::ranges::find_if(known, [&](const Evaluated& at) { return IsSame(*at.node, *node); });
+    if (found == known.end()) {
+      TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(*node, rows));
+      Evaluated evaluated{node, std::nullopt};
+      if (auto* whole = std::get_if<Slice>(&term)) {
+        evaluated.slice = std::move(*whole);
+      } else if (auto* value = std::get_if<Value>(&term); value != nullptr && value->is_vector()) {
+        evaluated.slice = Slice::Of(std::move(*value));
+      }
+      if (evaluated.slice.has_value() && evaluated.slice->count() != rows->count()) {
+        evaluated.slice.reset();
+      }
+      found = known.insert(known.end(), std::move(evaluated));
     }
-    return slice.has_value() && slice->count() == rows->count();
+    slice = found->slice;
+    return slice.has_value();
   };
-  TS_ASSIGN_OR_RETURN(const bool values, evaluate(calls_[call].values, inputs_[call].values));
-  TS_ASSIGN_OR_RETURN(const bool weights, evaluate(calls_[call].weights, inputs_[call].weights));
-  return values && weights;
+  std::vector<size_t> usable;
+  for (const size_t call : calls) {
+    TS_ASSIGN_OR_RETURN(const bool values, evaluate(calls_[call].values, inputs_[call].values));
+    TS_ASSIGN_OR_RETURN(const bool weights, evaluate(calls_[call].weights, inputs_[call].weights));
+    if (values && weights) usable.push_back(call);
+  }
+  calls = std::move(usable);
+  return absl::OkStatus();
 }
 
-// Expressions: evaluated for a block of rows at a time, so that what they build stays small.
-absl::Status AggregateRunner::ByBlocks(size_t call, const GroupNumbers& numbers) {
-  TS_RETURN_IF_ERROR(budget_.Charge(numbers.slots + groups_.count(), kAccumulatorBytes));
-  std::unique_ptr<GroupAccumulator> accumulator;
+// Makes the accumulators of calls that have none yet; `calls` keeps those that have one.
+void AggregateRunner::MakeMissing(std::vector<size_t>& calls, uint32_t slots,
+                                  Accumulators& accumulators) const {
+  std::erase_if(calls, [&](size_t call) {
+    if (accumulators[call] == nullptr) accumulators[call] = Make(call, slots);
+    return accumulators[call] == nullptr;
+  });
+}
+
+// Expressions: evaluated for a block of rows at a time, so that what they build stays small; then
+// each call's accumulator takes in the block, side by side.
+absl::Status AggregateRunner::ByBlocks(std::vector<size_t> calls, const GroupNumbers& numbers) {
+  TS_RETURN_IF_ERROR(
+      budget_.Charge(calls.size() * (numbers.slots + groups_.count()), kAccumulatorBytes));
+  Accumulators accumulators(calls_.size());
   const size_t rows = numbers.of_row.size();
-  for (size_t at = 0; at < rows; at += kRowsPerBlock) {
+  for (size_t at = 0; at < rows && !calls.empty(); at += kRowsPerBlock) {
     const Budget::Temporaries temporaries(budget_);
     const auto of_block = std::make_shared<const RowSet>(scope_.rows->Slice(at, kRowsPerBlock));
-    TS_ASSIGN_OR_RETURN(const bool usable, EvaluateBlock(call, of_block));
-    if (!usable) return absl::OkStatus();
-    if (accumulator == nullptr) accumulator = Make(call, numbers.slots);
-    if (accumulator == nullptr) return absl::OkStatus();
-    TS_RETURN_IF_ERROR(accumulator->AddRows(
-        at, std::span(numbers.of_row).subspan(at, of_block->count()), inputs_[call], budget_));
+    TS_RETURN_IF_ERROR(EvaluateBlock(calls, of_block));
+    MakeMissing(calls, numbers.slots, accumulators);
+    TS_RETURN_IF_ERROR(ParallelTasks(budget_, calls.size(), [&](size_t i) {
+      return accumulators[calls[i]]->AddRows(
+          at, std::span(numbers.of_row).subspan(at, of_block->count()), inputs_[calls[i]], budget_);
+    }));
   }
-  if (accumulator != nullptr) results_[call] = accumulator->Finish(numbers.order);
+  for (const size_t call : calls) {
+    if (accumulators[call] != nullptr) results_[call] = accumulators[call]->Finish(numbers.order);
+  }
   return absl::OkStatus();
 }
 
 // The same group by group.
-absl::Status AggregateRunner::BlocksByGroup(size_t call) {
+absl::Status AggregateRunner::BlocksByGroup(std::vector<size_t> calls) {
   const auto groups = static_cast<uint32_t>(groups_.count());
-  TS_RETURN_IF_ERROR(budget_.Charge(2 * size_t{groups}, kAccumulatorBytes));
-  std::unique_ptr<GroupAccumulator> accumulator;
+  TS_RETURN_IF_ERROR(budget_.Charge(calls.size() * 2 * groups, kAccumulatorBytes));
+  Accumulators accumulators(calls_.size());
   for (uint32_t group = 0; group < groups; ++group) {
     const SharedRows rows = groups_.RowsOf(group);
-    for (size_t at = 0; at < rows->count(); at += kRowsPerBlock) {
+    for (size_t at = 0; at < rows->count() && !calls.empty(); at += kRowsPerBlock) {
       const Budget::Temporaries temporaries(budget_);
-      TS_ASSIGN_OR_RETURN(
-          const bool usable,
-          EvaluateBlock(call, std::make_shared<const RowSet>(rows->Slice(at, kRowsPerBlock))));
-      if (!usable) return absl::OkStatus();
-      if (accumulator == nullptr) accumulator = Make(call, groups);
-      if (accumulator == nullptr) return absl::OkStatus();
-      TS_RETURN_IF_ERROR(accumulator->AddGroup(group, inputs_[call], budget_));
+      TS_RETURN_IF_ERROR(
+          EvaluateBlock(calls, std::make_shared<const RowSet>(rows->Slice(at, kRowsPerBlock))));
+      MakeMissing(calls, groups, accumulators);
+      const auto add = [&](size_t i) {
+        return accumulators[calls[i]]->AddGroup(group, inputs_[calls[i]], budget_);
+      };
+      // Small blocks are not worth waking others up.
+      if (rows->count() - at >= kRowsPerBlock / 4) {
+        TS_RETURN_IF_ERROR(ParallelTasks(budget_, calls.size(), add));
+        continue;
+      }
+      for (size_t i = 0; i < calls.size(); ++i) TS_RETURN_IF_ERROR(add(i));
     }
   }
   ScratchVector<uint32_t> order(groups);
   std::iota(order.begin(), order.end(), 0u);
-  if (accumulator != nullptr) results_[call] = accumulator->Finish(order);
+  for (const size_t call : calls) {
+    if (accumulators[call] != nullptr) results_[call] = accumulators[call]->Finish(order);
+  }
   return absl::OkStatus();
 }
 
@@ -335,11 +396,10 @@ absl::Status AggregateRunner::Run() {
   TS_ASSIGN_OR_RETURN(const GroupNumbers* numbers, groups_.Numbers(budget_));
   if (numbers == nullptr) {
     TS_RETURN_IF_ERROR(ByGroup(plain));
-    for (size_t call : expressions) TS_RETURN_IF_ERROR(BlocksByGroup(call));
-    return absl::OkStatus();
+    return BlocksByGroup(std::move(expressions));
   }
   TS_RETURN_IF_ERROR(ByNumbers(plain, *numbers));
-  for (size_t call : expressions) TS_RETURN_IF_ERROR(ByBlocks(call, *numbers));
+  TS_RETURN_IF_ERROR(ByBlocks(std::move(expressions), *numbers));
   return groups_.ends() == nullptr ? GatherEnds() : absl::OkStatus();
 }
 

@@ -43,13 +43,15 @@ class AggregateRunner {
   absl::StatusOr<Term> EvaluateAt(const Node& node, const std::shared_ptr<const RowSet>& rows);
   bool IsPlain(const AggregateCall& call) const;
   absl::Status FindInputs(size_t call);
+  using Accumulators = std::vector<std::unique_ptr<GroupAccumulator>>;  // By call.
   std::unique_ptr<GroupAccumulator> Make(size_t call, uint32_t slots) const;
+  void MakeMissing(std::vector<size_t>& calls, uint32_t slots, Accumulators& accumulators) const;
   absl::Status FromEnds(size_t call, const GroupEnds& ends);
   absl::Status ByNumbers(std::span<const size_t> plain, const GroupNumbers& numbers);
-  absl::Status ByBlocks(size_t call, const GroupNumbers& numbers);
-  absl::StatusOr<bool> EvaluateBlock(size_t call, const std::shared_ptr<const RowSet>& rows);
+  absl::Status ByBlocks(std::vector<size_t> calls, const GroupNumbers& numbers);
+  absl::Status EvaluateBlock(std::vector<size_t>& calls, const std::shared_ptr<const RowSet>& rows);
   absl::Status ByGroup(std::span<const size_t> plain);
-  absl::Status BlocksByGroup(size_t call);
+  absl::Status BlocksByGroup(std::vector<size_t> calls);
   absl::Status GatherEnds();
 
   Context& context_;
