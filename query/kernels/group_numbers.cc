@@ -49,9 +49,23 @@ absl::StatusOr<Codes> CodesOfSymbols(const Slice& key, Budget& budget) {
   return codes;
 }
 
-// Of items that are a byte each, such as chars: codes are the values that occur, in their order. No
-// item is looked up in a hash table, and the tasks need to know nothing of each other.
-absl::StatusOr<Codes> CodesOfBytes(const Slice& key, Budget& budget) {
+absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget);
+
+// Calls f(row, code) for all rows.
+template <typename F>
+void ForEachCode(const Codes& codes, F f) {
+  uint32_t row = 0;
+  for (const CodeRun& run : codes.runs) {
+    for (; row < run.end_row; ++row) f(row, run.code);
+  }
+  for (; row < codes.of_row.size(); ++row) f(row, codes.of_row[row]);
+}
+
+// Of items that are a byte each, such as chars: codes are the values that occur, in their order, or
+// those of what they are mapped to. No item is looked up in a hash table, and the tasks need to
+// know nothing of each other.
+absl::StatusOr<Codes> CodesOfBytes(const Slice& key, const std::optional<Value>& mapped,
+                                   Budget& budget) {
   constexpr size_t kValues = 256;
   const size_t rows = key.count();
   const auto each_block = [&](size_t begin, size_t end, auto f) {
@@ -76,14 +90,25 @@ absl::StatusOr<Codes> CodesOfBytes(const Slice& key, Budget& budget) {
   };
   TS_RETURN_IF_ERROR(ParallelRanges(budget, rows, kKeysPerTask, note_values));
   std::array<uint32_t, kValues> code_of{};
+  ScratchVector<uint32_t> present;
   ByteBuffer items;
-  Codes codes;
-  for (size_t value = 0; value < kValues; ++value) {
+  for (uint32_t value = 0; value < kValues; ++value) {
     if (occurs[value].load(std::memory_order_relaxed) == 0) continue;
-    code_of[value] = codes.count++;
+    code_of[value] = static_cast<uint32_t>(present.size());
+    present.push_back(value);
     items.AppendLittle(static_cast<uint8_t>(value));
   }
-  codes.items = Value::Vector(key.type(), std::move(items));
+  Codes codes;
+  if (mapped.has_value()) {  // Several values may have one key.
+    TS_ASSIGN_OR_RETURN(const Codes of_present,
+                        CodesOf(KeyColumn{Slice::Of(TakeItems(*mapped, present))}, budget));
+    ForEachCode(of_present, [&](uint32_t at, uint32_t code) { code_of[present[at]] = code; });
+    codes.count = of_present.count;
+    codes.items = of_present.items;
+  } else {
+    codes.count = static_cast<uint32_t>(present.size());
+    codes.items = Value::Vector(key.type(), std::move(items));
+  }
   codes.of_row.resize(rows);
   TS_RETURN_IF_ERROR(ParallelRanges(budget, rows, kKeysPerTask, [&](size_t begin, size_t end) {
     uint32_t* at = codes.of_row.data() + begin;
@@ -175,7 +200,7 @@ absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
   const bool by_run = !column.run_ends.empty();
   if (!by_run && key.type() == Type::kSymbol && key.column.has_ids())
     return CodesOfSymbols(key, budget);
-  if (!by_run && WidthOf(key.type()) == 1) return CodesOfBytes(key, budget);
+  if (!by_run && WidthOf(key.type()) == 1) return CodesOfBytes(key, column.mapped, budget);
   TS_RETURN_IF_ERROR(budget.Charge(column.rows(), 2 * sizeof(uint32_t)));
   Coder coder(column.rows());
   uint32_t run = 0, row = 0;
@@ -202,16 +227,6 @@ absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
   Codes codes = std::move(coder).Finish();
   TS_ASSIGN_OR_RETURN(codes.items, GatherRows(key.column, rows, budget));
   return codes;
-}
-
-// Calls f(row, code) for all rows.
-template <typename F>
-void ForEachCode(const Codes& codes, F f) {
-  uint32_t row = 0;
-  for (const CodeRun& run : codes.runs) {
-    for (; row < run.end_row; ++row) f(row, run.code);
-  }
-  for (; row < codes.of_row.size(); ++row) f(row, codes.of_row[row]);
 }
 
 // Codes of two columns become codes of their pairs.

@@ -20,6 +20,7 @@
 // accumulators of a minute stay in the cache although those of the day do not.
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,10 +33,12 @@
 namespace tickstack::query {
 
 // A key column: an item for each row; or one for each run of rows, which ends before the position
-// that `run_ends` has for it.
+// that `run_ends` has for it. With `mapped`, items are a byte each, and the key of a row is the
+// item of that vector of 256 which has the byte as its position.
 struct KeyColumn {
   Slice items;
   ScratchVector<uint32_t> run_ends = {};
+  std::optional<Value> mapped = std::nullopt;
 
   size_t rows() const { return run_ends.empty() ? items.count() : run_ends.back(); }
 };

@@ -29,7 +29,11 @@ class GroupMaker {
   absl::StatusOr<std::unique_ptr<Groups>> MakeSymbolGroups(std::vector<std::string>& names);
   absl::StatusOr<std::unique_ptr<Groups>> MakeStoredGroups(std::vector<std::string>& names);
   absl::StatusOr<std::optional<KeyColumn>> PartitionKey(const Node& node);
+  absl::StatusOr<std::optional<KeyColumn>> MappedKey(const Node& node);
   absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
+
+  static constexpr size_t kValues = 256;  // Of a byte.
+  static constexpr size_t kRowsForMap = 32;
 
   Context& context_;
   const std::span<const NamedNode> phrase_;
@@ -87,10 +91,38 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& no
                    std::move(runs.ends)};
 }
 
+// A dictionary applied to a column of chars, bytes or flags, as in `by names ex`: it is applied to
+// the values that there may be, and not row by row. nullopt: the node is another expression.
+absl::StatusOr<std::optional<KeyColumn>> GroupMaker::MappedKey(const Node& node) {
+  if (node.kind != Node::Kind::kApply || node.children.size() != 2) return std::nullopt;
+  const NodePtr& function = node.children[0];
+  if (node.children[1] == nullptr || function->kind != Node::Kind::kName) return std::nullopt;
+  const std::optional<size_t> column = ColumnNamed(*node.children[1], view_);
+  if (!column.has_value() || WidthOf(view_.columns[*column].type()) != 1) return std::nullopt;
+  if (view_.Find(function->name) >= 0 || left_.rows->count() < kRowsForMap) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Term dictionary, EvaluateAt(*function, left_.rows));
+  const auto* const value = std::get_if<Value>(&dictionary);
+  const Type type = view_.columns[*column].type();
+  if (value == nullptr || !value->is_dict() || !value->keys().is(type) ||
+      !value->values().is_vector()) {
+    return std::nullopt;
+  }
+  ByteBuffer bytes;
+  for (size_t byte = 0; byte < kValues; ++byte) bytes.AppendLittle(static_cast<uint8_t>(byte));
+  Term all(Value::Vector(type, std::move(bytes)));
+  TS_ASSIGN_OR_RETURN(Term keys, ApplyTerm(context_, std::move(dictionary), std::span(&all, 1)));
+  TS_ASSIGN_OR_RETURN(Value mapped, ToValue(std::move(keys), context_.budget));
+  if (!mapped.is_vector() || mapped.count() != kValues) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(Column items, view_.columns[*column].Get(context_.budget));
+  return KeyColumn{Slice{std::move(items), left_.rows}, {}, std::move(mapped)};
+}
+
 // One item a run where the expression is known to stay the same for runs of rows, else one a row.
 absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
   TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> by_part, PartitionKey(node));
   if (by_part.has_value()) return *std::move(by_part);
+  TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> of_values, MappedKey(node));
+  if (of_values.has_value()) return *std::move(of_values);
   KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
   std::shared_ptr<const RowSet> rows = left_.rows;
   if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {

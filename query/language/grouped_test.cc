@@ -99,7 +99,11 @@ constexpr std::string_view kKeys[] = {"sym",
                                       "x",
                                       "sym,c",
                                       "c,m",
-                                      "b,c,x"};
+                                      "b,c,x",
+                                      "names c",
+                                      "sym,names c",
+                                      "numbers x,m",
+                                      "flags b"};
 constexpr std::string_view kConditions[] = {
     "",
     "",
@@ -200,6 +204,15 @@ class Grouped {
   Grouped(uint64_t seed, size_t rows_max) : rng_(seed) {
     environment_.SetValue("v", RandomTable(rng_() % rows_max, rng_));
     environment_.CaptureTable("t", "v", 64);
+    // Two values have one key, and some have none.
+    environment_.SetValue("names",
+                          Value::Dict(Value::String("bzA"), Value::Symbols({"x", "y", "x"})));
+    environment_.SetValue("numbers",
+                          Value::Dict(Value::Vector(Type::kByte, ByteBuffer(AsBytes("\1\3\4"))),
+                                      Value::Longs({10, -10, 10})));
+    environment_.SetValue(
+        "flags",
+        Value::Dict(Value::Vector(Type::kBoolean, ByteBuffer(AsBytes("\1"))), Value::String("t")));
   }
 
   void ExpectByDefinition() {
