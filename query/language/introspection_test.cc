@@ -205,6 +205,8 @@ TEST(Introspection, FunctionsOfQWrittenInQ) {
       {".Q.sha1\"Hello World!\"", "0x2ef7bde608ce5404e97d5f042f95f89f1c232871"},
       {".Q.btoa\"Hello World!\"", "\"SGVsbG8gV29ybGQh\""},
       {".Q.atob\"SGVsbG8gV29ybGQh\"", "\"Hello World!\""},
+      {"md5\"\"", "0xd41d8cd98f00b204e9800998ecf8427e"},
+      {".Q.sha1\"\"", "0xda39a3ee5e6b4b0d3255bfef95601890afd80709"},
       {"md5\"this is a not so secret message\"", "0x6cf192c1938b79012c323fa30e62787e"},
       {".h.hc\"a<b\"", "\"a&lt;b\""},
       {".h.hu\"a b\"", "\"a%20b\""},
