@@ -1,7 +1,7 @@
 #include <string_view>
 #include <vector>
 
-#include "table/element_text.h"
+#include "table/field_text.h"
 #include "table/format_value.h"
 
 namespace tickstack {
@@ -21,26 +21,11 @@ void AppendCsvField(std::string& out, std::string_view field) {
 }
 
 void AppendCsvValue(std::string& out, const Value& value) {
-  if (value.is_string() || value.is_atom_of(Type::kSymbol) || value.is_atom_of(Type::kChar)) {
-    return AppendCsvField(out, value.text());
-  }
-  const std::string json = FormatJson(value);
-  const std::string_view text = json;
-  if (text == "null") return;
-  // Numbers, and texts in quotes that hold nothing to escape; or an array or object in whole.
-  AppendCsvField(out,
-                 value.is_atom() && text.front() == '"' ? text.substr(1, text.size() - 2) : text);
+  AppendField(out, value, AppendCsvField);
 }
 
 void AppendCsvItem(std::string& out, const Value& value, size_t i) {
-  if (!HasItem(value, i)) return;
-  if (value.is_list()) {
-    AppendCsvValue(out, value.items()[i]);
-  } else if (value.is(Type::kSymbol)) {
-    AppendCsvField(out, value.symbols()[i]);
-  } else {
-    AppendCsvValue(out, Value::AtomFromBytes(value.type(), ElementAt(value, i)));
-  }
+  AppendFieldOf(out, value, i, AppendCsvField);
 }
 
 bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }

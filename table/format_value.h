@@ -16,6 +16,11 @@
 // CSV: a table with a line of names first, else a line per element; cells as in JSON without the
 // quotes, nulls empty, quoted as RFC 4180 says; lines end with LF.
 //
+// XML: `<rows>` with a `<row>` for each row, and in it an element for each column, named like the
+// column, or `<column name="...">` if that is no name in XML. A workbook is SpreadsheetML, which
+// spreadsheets open: a row of names, then the rows; numbers of more than 15 digits and times are
+// texts. Cells are as in CSV. A dictionary has columns `key` and `value`, anything else `value`.
+//
 // Cost: one pass; memory is that of the text. Errors: none, every value has a text. Threads: any.
 
 #include <cstddef>
@@ -35,7 +40,9 @@ std::string FormatText(const Value& value, const TextLimits& limits = {});  // E
 std::string InlineText(const Value& value);  // On one line, as within a list: `(1;2 3;"abc")`.
 // Element `i` of a column as a table's cell shows it: no suffix, no backtick, a null is blank.
 std::string CellText(const Value& column, size_t i);
-std::string FormatJson(const Value& value);  // Has no LF.
-std::string FormatCsv(const Value& value);   // Ends with LF.
+std::string FormatJson(const Value& value);      // Has no LF.
+std::string FormatCsv(const Value& value);       // Ends with LF.
+std::string FormatXml(const Value& value);       // Ends with LF.
+std::string FormatWorkbook(const Value& value);  // Ends with LF.
 
 }  // namespace tickstack

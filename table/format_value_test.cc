@@ -220,6 +220,52 @@ TEST(FormatCsv, QuotesWhatHoldsACommaAQuoteOrALineEnd) {
   EXPECT_EQ(FormatCsv(table), "\"a,b\",s\n\"x\"\"y\",\"one\ntwo\"\n");
 }
 
+TEST(FormatXml, WritesRowsOfElements) {
+  const Value table =
+      Value::Table({"sym", "a b", "n"}, {Value::Symbols({"<a>&", ""}),
+                                         Value::List({Value::String("x\r\x01\xff\""), Value()}),
+                                         Value::Longs({1, kNullLong})});
+  EXPECT_EQ(FormatXml(table),
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rows>\n"
+            "<row><sym>&lt;a&gt;&amp;</sym>"
+            "<column name=\"a b\">x&#13;\xef\xbf\xbd\xef\xbf\xbd&quot;</column><n>1</n></row>\n"
+            "<row><sym></sym><column name=\"a b\"></column><n></n></row>\n</rows>\n");
+  const auto rows = [](const Value& value) {
+    const std::string xml = FormatXml(value);
+    const size_t begin = xml.find("<rows>\n") + 7;
+    return xml.substr(begin, xml.find("</rows>") - begin);
+  };
+  EXPECT_EQ(rows(Value::Long(42)), "<row><value>42</value></row>\n");
+  EXPECT_EQ(rows(Value::String("a<b")), "<row><value>a&lt;b</value></row>\n");
+  EXPECT_EQ(rows(Value::Longs({1, 2})),
+            "<row><value>1</value></row>\n<row><value>2</value></row>\n");
+  EXPECT_EQ(rows(Value::Dict(Value::Symbols({"a"}), Value::Longs({1}))),
+            "<row><key>a</key><value>1</value></row>\n");
+  EXPECT_EQ(rows(Value::KeyedTable(Value::Table({"k"}, {Value::Longs({1})}),
+                                   Value::Table({"v"}, {Value::Longs({2})}))),
+            "<row><k>1</k><v>2</v></row>\n");
+  EXPECT_EQ(rows(Value::Table({"k"}, {Value::Longs({})})), "");
+  EXPECT_EQ(rows(Value::Table({"c"}, {Value::String("a&")})),
+            "<row><c>a</c></row>\n<row><c>&amp;</c></row>\n");
+}
+
+TEST(FormatWorkbook, TypesItsCells) {
+  const Value table = Value::Table(
+      {"s", "n", "x"}, {Value::Symbols({"<", "=1+1"}), Value::Longs({1, int64_t{1} << 60}),
+                        Value::Floats({1.5, kNaN})});
+  const std::string workbook = FormatWorkbook(table);
+  const size_t begin = workbook.find("<Row>");
+  EXPECT_EQ(workbook.substr(begin, workbook.find("</Table>") - begin),
+            "<Row><Cell><Data ss:Type=\"String\">s</Data></Cell>"
+            "<Cell><Data ss:Type=\"String\">n</Data></Cell>"
+            "<Cell><Data ss:Type=\"String\">x</Data></Cell></Row>\n"
+            "<Row><Cell><Data ss:Type=\"String\">&lt;</Data></Cell>"
+            "<Cell><Data ss:Type=\"Number\">1</Data></Cell>"
+            "<Cell><Data ss:Type=\"Number\">1.5</Data></Cell></Row>\n"
+            "<Row><Cell><Data ss:Type=\"String\">=1+1</Data></Cell>"
+            "<Cell><Data ss:Type=\"String\">1152921504606846976</Data></Cell><Cell/></Row>\n");
+}
+
 TEST(FormatCsv, WritesAtomsVectorsAndDictionaries) {
   EXPECT_EQ(FormatCsv(Value::Long(42)), "42\n");
   EXPECT_EQ(FormatCsv(Value::String("a,b")), "\"a,b\"\n");

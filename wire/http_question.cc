@@ -21,6 +21,8 @@ constexpr std::array kSuffixes = {
     Suffix{".csv", HttpForm::kCsv, "text/csv; charset=utf-8"},
     Suffix{".json", HttpForm::kJson, "application/json"},
     Suffix{".txt", HttpForm::kText, "text/plain; charset=utf-8"},
+    Suffix{".xml", HttpForm::kXml, "text/xml; charset=utf-8"},
+    Suffix{".xls", HttpForm::kWorkbook, "application/vnd.ms-excel"},
 };
 
 bool IsAlnumChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }

@@ -5,7 +5,7 @@
 //
 //   GET /                        what there is
 //   GET /?select from trade      as a page
-//   GET /.csv?select from trade  as CSV; .json and .txt likewise; /day.csv names the download
+//   GET /.csv?select from trade  as CSV; .json, .txt, .xml, .xls too; /day.csv names the download
 //   GET /trade.csv               the value of a name
 //   POST /, /.csv ...            the body is the question: for long ones
 //
@@ -17,7 +17,7 @@
 
 namespace tickstack::wire {
 
-enum class HttpForm { kPage, kCsv, kJson, kText };
+enum class HttpForm { kPage, kCsv, kJson, kText, kXml, kWorkbook };
 
 std::string_view ContentTypeOf(HttpForm form);
 

@@ -25,6 +25,8 @@ TEST(HttpQuestion, IsWhatStandsBehindTheMark) {
 TEST(HttpQuestion, HasTheFormOfItsPath) {
   EXPECT_EQ(ParseTarget("/.csv?1")->form, HttpForm::kCsv);
   EXPECT_EQ(ParseTarget("/.json?1")->form, HttpForm::kJson);
+  EXPECT_EQ(ParseTarget("/.xml?1")->form, HttpForm::kXml);
+  EXPECT_EQ(ParseTarget("/day.xls?1")->form, HttpForm::kWorkbook);
   EXPECT_EQ(ParseTarget("/.txt?1")->form, HttpForm::kText);
   EXPECT_EQ(ParseTarget("/.csv?1")->file, "");
   EXPECT_EQ(ParseTarget("/day-1.csv?1")->file, "day-1.csv");
@@ -35,7 +37,7 @@ TEST(HttpQuestion, HasTheFormOfItsPath) {
 
 TEST(HttpQuestion, OfAnUnknownPathIsNone) {
   for (const char* target : {"", "?1", "*", "/favicon.ico", "/trade", "/a/b.csv", "/%2e%2e/x.csv",
-                             "/a%0d%0ab.csv?1", "/a%22b.csv?1", "/x.xls?1", "http://host/?1"}) {
+                             "/a%0d%0ab.csv?1", "/a%22b.csv?1", "/x.pdf?1", "http://host/?1"}) {
     EXPECT_EQ(QueryOf(target), "no such page") << target;
   }
 }

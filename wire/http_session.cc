@@ -135,7 +135,8 @@ class HttpSession final : public HttpClientSession {
     std::optional<HttpQuestion> question = ParseTarget(View(request_.target()));
     if (!question) {
       return Refuse(http::status::not_found,
-                    "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY and NAME.csv");
+                    "there are /?QUERY, /.csv?QUERY, /.json?QUERY, /.txt?QUERY, /.xml?QUERY, "
+                    "/.xls?QUERY and NAME.csv");
     }
     if (method == http::verb::post) {
       std::string asked =
@@ -231,6 +232,12 @@ class HttpSession final : public HttpClientSession {
           break;
         case HttpForm::kText:
           text = FormatText(answer);
+          break;
+        case HttpForm::kXml:
+          text = FormatXml(answer);
+          break;
+        case HttpForm::kWorkbook:
+          text = FormatWorkbook(answer);
           break;
       }
     }

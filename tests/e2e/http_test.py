@@ -11,6 +11,7 @@ import socket
 import sys
 import time
 import urllib.parse
+from xml.etree import ElementTree
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
@@ -30,6 +31,7 @@ rate = 2000
 start = true
 """
 TABLE = '([]sym:`a`b`;px:1.5 0n 2;note:("<b>";"x,y";"\\"q\\""))'
+SHEET = "{urn:schemas-microsoft-com:office:spreadsheet}"
 LONG_QUERY = "sum til 1000000;" * 60_000
 
 
@@ -70,6 +72,15 @@ class HttpTest(stack.StackTest):
                           {"sym": None, "px": 2, "note": '"q"'}], json.loads(text))
         status, _, text = self.query(".txt", TABLE)
         self.assertEqual((200, ["sym px  note", '---------------', 'a   1.5 "<b>"']), (status, text.splitlines()[:3]))
+        status, response, text = self.query(".xml", TABLE)
+        self.assertEqual((200, "text/xml; charset=utf-8"), (status, response.headers["Content-Type"]))
+        self.assertEqual([["a", "1.5", "<b>"], ["b", None, "x,y"], [None, "2", '"q"']],
+                         [[cell.text for cell in row] for row in ElementTree.fromstring(text)])
+        status, response, text = self.query("day.xls", TABLE)
+        self.assertEqual((200, "application/vnd.ms-excel"), (status, response.headers["Content-Type"]))
+        cells = [["".join(cell.itertext()) for cell in row]
+                 for row in ElementTree.fromstring(text).iter(SHEET + "Row")]
+        self.assertEqual([["sym", "px", "note"], ["a", "1.5", "<b>"], ["b", "", "x,y"], ["", "2", '"q"']], cells)
         status, response, text = self.query("", TABLE)
         self.assertEqual((200, "text/html; charset=utf-8"), (status, response.headers["Content-Type"]))
         self.assertIn('<td class="n">1.5</td><td>&quot;&lt;b&gt;&quot;</td>', text)

@@ -1,0 +1,22 @@
+#pragma once
+
+// One field of the formats that write rows: CSV, XML and spreadsheets have the same texts and
+// differ in how they escape them. Threads: any.
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "table/value.h"
+
+namespace tickstack {
+
+// Appends an escaped text.
+using AppendEscaped = void (*)(std::string& out, std::string_view text);
+
+// Appends a value: text as it is, a null as nothing, anything else as JSON without quotes.
+void AppendField(std::string& out, const Value& value, AppendEscaped append);
+// Appends item `i` of a vector or list; nothing if there is no such item.
+void AppendFieldOf(std::string& out, const Value& column, size_t i, AppendEscaped append);
+
+}  // namespace tickstack

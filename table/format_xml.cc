@@ -1,0 +1,189 @@
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "table/element_text.h"
+#include "table/field_text.h"
+#include "table/format_value.h"
+#include "table/utf8.h"
+
+namespace tickstack {
+namespace {
+
+constexpr std::string_view kDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
+
+// A value as named columns. It points into the value.
+struct Grid {
+  std::vector<std::string_view> names;
+  std::vector<const Value*> columns;
+  size_t rows = 0;
+  bool is_scalar = false;  // The one column is the value of the one row.
+};
+
+bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
+
+void AddColumns(Grid& grid, const Value& table) {
+  for (size_t c = 0; c < table.columns().size(); ++c) {
+    grid.names.push_back(table.column_names()[c]);
+    grid.columns.push_back(&table.columns()[c]);
+  }
+  grid.rows = table.count();
+}
+
+Grid GridOf(const Value& value) {
+  Grid grid;
+  if (value.is_table()) {
+    AddColumns(grid, value);
+  } else if (value.is_keyed_table()) {
+    AddColumns(grid, value.keys());
+    AddColumns(grid, value.values());
+  } else if (value.is_dict() && IsArray(value.keys()) && IsArray(value.values())) {
+    grid = {{"key", "value"}, {&value.keys(), &value.values()}, value.keys().count()};
+  } else {
+    const bool is_scalar = !IsArray(value) || value.is_string();
+    grid = {{"value"}, {&value}, is_scalar ? 1 : value.count(), is_scalar};
+  }
+  return grid;
+}
+
+// Text is not XML if it is not UTF-8 or has control characters, as a reference either.
+void AppendXmlText(std::string& out, std::string_view text) {
+  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
+  std::string plain;
+  AppendUtf8(plain, text);
+  for (const char c : plain) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '&') {
+      out += "&amp;";
+    } else if (c == '<') {
+      out += "&lt;";
+    } else if (c == '>') {
+      out += "&gt;";
+    } else if (c == '"') {
+      out += "&quot;";
+    } else if (c == '\r') {
+      out += "&#13;";  // A bare one would be read as LF.
+    } else if (byte < 0x20 && c != '\n' && c != '\t') {
+      out += kReplacement;
+    } else {
+      out += c;
+    }
+  }
+}
+
+void AppendCell(std::string& out, const Grid& grid, size_t column, size_t row) {
+  if (grid.is_scalar) return AppendField(out, *grid.columns[column], AppendXmlText);
+  AppendFieldOf(out, *grid.columns[column], row, AppendXmlText);
+}
+
+bool IsElementName(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+  };
+  return !name.empty() && is_letter(name[0]) && std::ranges::all_of(name, [&](char c) {
+    return is_letter(c) || (c >= '0' && c <= '9') || c == '.' || c == '-';
+  });
+}
+
+// The spreadsheet's type of a cell that is not empty. Spreadsheets read numbers as floats of 15
+// digits.
+std::string_view CellType(const Grid& grid, size_t c, size_t row) {
+  constexpr double kExactMax = 1e15;
+  const Value& column = *grid.columns[c];
+  if (!grid.is_scalar && column.is(Type::kSymbol)) return "String";
+  const Value item = grid.is_scalar ? column
+                     : column.is_list()
+                         ? column.items()[row]
+                         : Value::AtomFromBytes(column.type(), ElementAt(column, row));
+  if (!item.is_atom()) return "String";
+  switch (item.type()) {
+    case Type::kByte:
+    case Type::kShort:
+    case Type::kInt:
+      return FiniteOf(item.type(), item.elements()) == Finite::kFinite ? "Number" : "String";
+    case Type::kLong:
+      return std::abs(static_cast<double>(item.as<int64_t>())) < kExactMax ? "Number" : "String";
+    case Type::kReal:
+      return std::isfinite(item.as<float>()) ? "Number" : "String";
+    case Type::kFloat:
+      return std::isfinite(item.as<double>()) ? "Number" : "String";
+    default:
+      return "String";
+  }
+}
+
+void AppendSheetCell(std::string& out, std::string_view type, std::string_view escaped) {
+  if (escaped.empty()) {
+    out += "<Cell/>";
+    return;
+  }
+  out += "<Cell><Data ss:Type=\"";
+  out += type;
+  out += "\">";
+  out += escaped;
+  out += "</Data></Cell>";
+}
+
+}  // namespace
+
+std::string FormatXml(const Value& value) {
+  const Grid grid = GridOf(value);
+  std::vector<std::string> begins, ends;
+  for (const std::string_view name : grid.names) {
+    std::string begin;
+    if (IsElementName(name)) {
+      begin = name;
+    } else {
+      begin = "column name=\"";
+      AppendXmlText(begin, name);
+      begin += '"';
+    }
+    begins.push_back("<" + begin + ">");
+    ends.push_back("</" + begin.substr(0, begin.find(' ')) + ">");
+  }
+  std::string out(kDeclaration);
+  out += "<rows>\n";
+  for (size_t row = 0; row < grid.rows; ++row) {
+    out += "<row>";
+    for (size_t c = 0; c < grid.columns.size(); ++c) {
+      out += begins[c];
+      AppendCell(out, grid, c, row);
+      out += ends[c];
+    }
+    out += "</row>\n";
+  }
+  out += "</rows>\n";
+  return out;
+}
+
+std::string FormatWorkbook(const Value& value) {
+  const Grid grid = GridOf(value);
+  std::string out(kDeclaration);
+  out +=
+      "<?mso-application progid=\"Excel.Sheet\"?>\n"
+      "<Workbook xmlns=\"urn:schemas-microsoft-com:office:spreadsheet\" "
+      "xmlns:ss=\"urn:schemas-microsoft-com:office:spreadsheet\">\n"
+      "<Worksheet ss:Name=\"answer\"><Table>\n<Row>";
+  std::string cell;
+  for (const std::string_view name : grid.names) {
+    cell.clear();
+    AppendXmlText(cell, name);
+    AppendSheetCell(out, "String", cell);
+  }
+  out += "</Row>\n";
+  for (size_t row = 0; row < grid.rows; ++row) {
+    out += "<Row>";
+    for (size_t c = 0; c < grid.columns.size(); ++c) {
+      cell.clear();
+      AppendCell(cell, grid, c, row);
+      AppendSheetCell(out, cell.empty() ? "String" : CellType(grid, c, row), cell);
+    }
+    out += "</Row>\n";
+  }
+  out += "</Table></Worksheet></Workbook>\n";
+  return out;
+}
+
+}  // namespace tickstack
