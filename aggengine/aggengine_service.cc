@@ -6,8 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "query/columns/errors.h"
-#include "query/query.h"
+#include "serve/loop_answers.h"
 #include "wire/codec.h"
 
 namespace tickstack::aggengine {
@@ -227,19 +226,10 @@ bool AggEngineService::has_unpublished() const {
 
 void AggEngineService::OnMessage(wire::Connection& connection,
                                  const wire::ReceivedMessage& message) {
-  const bool sync = message.kind == wire::MessageKind::kSync;
-  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   // What is asked for has all rows that came; and taking them is not the question's time.
   engine_->TakeAdded();
   Queries queries(*engine_);
-  const absl::StatusOr<Value> answer =
-      query::EvaluateMessage(message.body, queries, query::LoopLimits());
-  if (!sync) return;
-  if (answer.ok()) {
-    connection.Reply(ticket, *answer);
-  } else {
-    connection.ReplyError(ticket, query::QErrorText(answer.status()));
-  }
+  (void)serve::AnswerOnLoop(connection, message, queries);
 }
 
 }  // namespace tickstack::aggengine

@@ -5,8 +5,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "query/columns/errors.h"
-#include "query/query.h"
+#include "serve/loop_answers.h"
 #include "wire/codec.h"
 
 namespace tickstack::feed {
@@ -142,17 +141,8 @@ void FeedService::Pump() {
 }
 
 void FeedService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  const bool sync = message.kind == wire::MessageKind::kSync;
-  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   Queries queries(*this);
-  const absl::StatusOr<Value> answer =
-      query::EvaluateMessage(message.body, queries, query::LoopLimits());
-  if (!sync) return;
-  if (answer.ok()) {
-    connection.Reply(ticket, *answer);
-  } else {
-    connection.ReplyError(ticket, query::QErrorText(answer.status()));
-  }
+  (void)serve::AnswerOnLoop(connection, message, queries);
 }
 
 }  // namespace tickstack::feed

@@ -6,8 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "query/columns/errors.h"
-#include "query/query.h"
+#include "serve/loop_answers.h"
 #include "wire/codec.h"
 
 namespace tickstack::monitor {
@@ -157,17 +156,8 @@ void MonitorService::Pump() {
 }
 
 void MonitorService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  const bool sync = message.kind == wire::MessageKind::kSync;
-  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
   Queries queries(*this);
-  const absl::StatusOr<Value> answer =
-      query::EvaluateMessage(message.body, queries, query::LoopLimits());
-  if (!sync) return;
-  if (answer.ok()) {
-    connection.Reply(ticket, *answer);
-  } else {
-    connection.ReplyError(ticket, query::QErrorText(answer.status()));
-  }
+  (void)serve::AnswerOnLoop(connection, message, queries);
 }
 
 }  // namespace tickstack::monitor

@@ -31,11 +31,23 @@ struct KeptValue {
   wire::EventLoop* free_on = nullptr;
 };
 
-wire::Answer AnswerOf(Value value, const wire::AnswerForm& form, wire::EventLoop* free_on) {
+absl::StatusOr<wire::Answer> MessageOf(wire::MessageKind kind, Value value,
+                                       const wire::AnswerForm& form, wire::EventLoop* free_on) {
   const auto kept = std::make_shared<KeptValue>(std::move(value));
-  wire::Answer answer = wire::MakeAnswer({kept, &kept->value}, form);
-  if (answer.stream != nullptr && answer.bytes() >= kFreeElsewhereBytes) kept->free_on = free_on;
-  return answer;
+  TS_ASSIGN_OR_RETURN(wire::Answer message, wire::MakeMessage(kind, {kept, &kept->value}, form));
+  if (message.stream != nullptr && message.bytes() >= kFreeElsewhereBytes) kept->free_on = free_on;
+  return message;
+}
+
+absl::StatusOr<std::vector<wire::Answer>> MessagesOf(std::vector<Value> values,
+                                                     const wire::AnswerForm& form,
+                                                     wire::EventLoop* free_on) {
+  std::vector<wire::Answer> messages;
+  for (Value& value : values) {
+    TS_ASSIGN_OR_RETURN(messages.emplace_back(),
+                        MessageOf(wire::MessageKind::kAsync, std::move(value), form, free_on));
+  }
+  return messages;
 }
 
 std::string ErrorText(const absl::Status& status) {
@@ -56,7 +68,14 @@ void Increment(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memor
 
 }  // namespace
 
-absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request) {
+size_t Replies::bytes() const {
+  size_t bytes = answer.bytes();
+  for (const wire::Answer& message : messages) bytes += message.bytes();
+  return bytes;
+}
+
+absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request,
+                                            query::Asker& asker) {
   query::Limits limits = options_.limits;
   limits.cancelled = &request.client->gone;
   if (options_.timeout_ns > 0) {
@@ -64,7 +83,7 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
         std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
   }
   std::optional<query::KeptNames>& names = request.client->names;
-  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr);
+  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr, &asker);
 }
 
 void QueryRunner::Count(const absl::Status& status, const QueryRequest& request) {
@@ -90,24 +109,42 @@ void QueryRunner::LogIfSlow(const Value& asked, const QueryRequest& request, int
           text.size() > kTextBytesMax ? "..." : "");
 }
 
-wire::Answer QueryRunner::Run(const QueryRequest& request) {
+Replies QueryRunner::Run(const QueryRequest& request) {
   const int64_t began_ns = MonotonicNs();
   absl::StatusOr<Value> asked = request.refusal.empty()
                                     ? wire::Decode(request.body)
                                     : absl::ResourceExhaustedError(request.refusal);
-  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request) : asked.status();
+  const QueryClient& client = *request.client;
+  query::Asker asker(client.facts, request.ticket.has_value());
+  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request, asker) : asked.status();
   const int64_t ended_ns = MonotonicNs();
   counters_->Record(ended_ns - request.arrived_ns);
   Count(value.status(), request);
   if (asked.ok()) LogIfSlow(*asked, request, began_ns, ended_ns);
+  Replies replies;
+  absl::StatusOr<std::vector<wire::Answer>> messages =
+      MessagesOf(asker.TakeMessages(), client.form, options_.free_on);
+  if (messages.ok()) {
+    replies.messages = *std::move(messages);
+  } else if (value.ok()) {
+    value = absl::ResourceExhaustedError(fmt::format("limit: {}", Message(messages.status())));
+  }
   if (!request.ticket) {
     if (!value.ok() && async_limit_.Pass(ended_ns)) {
       LogWarn("async request failed error=\"{}\"", Message(value.status()));
     }
-    return {};
+    return replies;
   }
-  if (!value.ok()) return wire::ErrorAnswer(ErrorText(value.status()));
-  return AnswerOf(*std::move(value), request.client->form, options_.free_on);
+  if (value.ok()) {
+    absl::StatusOr<wire::Answer> answer =
+        MessageOf(wire::MessageKind::kResponse, *std::move(value), client.form, options_.free_on);
+    replies.answer = answer.ok()
+                         ? *std::move(answer)
+                         : wire::ErrorAnswer(fmt::format("limit: {}", Message(answer.status())));
+  } else {
+    replies.answer = wire::ErrorAnswer(ErrorText(value.status()));
+  }
+  return replies;
 }
 
 }  // namespace tickstack::serve

@@ -3,7 +3,9 @@
 // One request to its answer: decodes, evaluates within the limits, counts, and writes down what was
 // slow. No sockets; query_service.h says who waits for whom.
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "base/logging.h"
 #include "query/query.h"
@@ -13,6 +15,14 @@
 #include "wire/event_loop.h"
 
 namespace tickstack::serve {
+
+// What a request sends to its client.
+struct Replies {
+  std::vector<wire::Answer> messages;  // Async, in order; they leave before the answer.
+  wire::Answer answer;                 // Without bytes if the client awaits none.
+
+  size_t bytes() const;
+};
 
 struct QueryRunnerOptions {
   query::Limits limits;    // Of each evaluation; the deadline and the flag are set for each.
@@ -30,12 +40,12 @@ class QueryRunner {
               QueryCounters* counters)
       : options_(options), environment_(environment), counters_(counters) {}
 
-  // An answer without bytes if nobody waits for one. A bare `limit` goes on the wire with the
-  // limit's name and numbers.
-  wire::Answer Run(const QueryRequest& request);
+  // A bare `limit` goes on the wire with the limit's name and numbers.
+  Replies Run(const QueryRequest& request);
 
  private:
-  absl::StatusOr<Value> Evaluate(const Value& asked, const QueryRequest& request);
+  absl::StatusOr<Value> Evaluate(const Value& asked, const QueryRequest& request,
+                                 query::Asker& asker);
   void Count(const absl::Status& status, const QueryRequest& request);
   void LogIfSlow(const Value& asked, const QueryRequest& request, int64_t began_ns,
                  int64_t ended_ns);

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "base/thread_priority.h"
 #include "base/time.h"
+#include "serve/loop_answers.h"
 
 namespace tickstack::serve {
 namespace {
@@ -118,6 +119,7 @@ void QueryService::OnOpened(wire::Connection& connection) {
   auto client = std::make_shared<QueryClient>();
   client->peer = connection.peer();
   client->form = connection.form();
+  client->facts = FactsOf(connection);
   client->connection = connection.shared_from_this();
   if (!connection.by_http()) client->names.emplace();
   clients_.emplace(connection.id(), std::move(client));
@@ -179,10 +181,9 @@ void QueryService::Push(wire::Connection& connection, QueryRequest request) {
   queue_.Push(std::move(request));
 }
 
-void QueryService::Deliver(const QueryRequest& request, wire::Answer answer) {
+void QueryService::Deliver(const QueryRequest& request, Replies replies) {
   QueryClient& client = *request.client;
-  const size_t bytes = answer.bytes();
-  if (client.connection == nullptr) return Forget(client, bytes);
+  if (client.connection == nullptr) return Forget(client, replies.bytes());
   const std::shared_ptr<wire::Connection> connection = client.connection;
   --client.waiting;
   client.waiting_bytes -= request.body.size();
@@ -191,10 +192,18 @@ void QueryService::Deliver(const QueryRequest& request, wire::Answer answer) {
     client.paused = false;
     connection->ResumeReading();
   }
-  if (!request.ticket) return;
+  if (!request.ticket && replies.messages.empty()) return;
   const int64_t now_ns = MonotonicNs();
-  client.unread.Add(bytes, now_ns);
-  connection->Reply(*request.ticket, std::move(answer));
+  for (wire::Answer& message : replies.messages) {
+    client.unread.Add(message.bytes(), now_ns);
+    connection->Queue(std::move(message));
+  }
+  if (request.ticket) {
+    client.unread.Add(replies.answer.bytes(), now_ns);
+    connection->Reply(*request.ticket, std::move(replies.answer));
+  } else {
+    connection->Flush();
+  }
   CountSent(request.client, now_ns);
 }
 
@@ -243,16 +252,53 @@ void QueryService::Work() {
     // std::function wants what it holds to be copyable. The request goes back as a whole: its
     // message's owner belongs to the connection, which fills a block again as soon as nobody holds
     // it, so it must be let go on the thread that looks.
-    auto answer = std::make_shared<wire::Answer>(Admit(*client, runner_.Run(*request)));
+    auto replies = std::make_shared<Replies>(Admit(*request, runner_.Run(*request)));
     Subtract(counters_.running, 1);
     loop_.Post(
-        [this, request = *std::move(request), answer] { Deliver(request, std::move(*answer)); });
+        [this, request = *std::move(request), replies] { Deliver(request, std::move(*replies)); });
     queue_.Finish(client);
   }
 }
 
+// Counts what a request sends as unread. A message that does not fit is dropped with all later
+// ones, and the answer is an error.
+Replies QueryService::Admit(const QueryRequest& request, Replies replies) {
+  QueryClient& client = *request.client;
+  for (size_t i = 0; i < replies.messages.size(); ++i) {
+    const size_t bytes = replies.messages[i].bytes();
+    if (AdmitMessage(client, bytes)) continue;
+    replies.messages.resize(i);
+    Add(counters_.failed, 1);
+    const std::string error =
+        fmt::format("limit: message of {} bytes to .z.w, at most {} bytes are unread", bytes,
+                    max_unread_bytes_);
+    if (request.ticket) {
+      replies.answer = wire::ErrorAnswer(error);
+    } else {
+      static LogLimit limit;
+      if (const std::optional<uint64_t> withheld = limit.Pass()) {
+        LogWarn("async request failed host={} error=\"{}\" withheld={}", client.peer, error,
+                *withheld);
+      }
+    }
+    break;
+  }
+  replies.answer = AdmitAnswer(client, std::move(replies.answer));
+  return replies;
+}
+
+bool QueryService::AdmitMessage(QueryClient& client, size_t bytes) {
+  const uint64_t unread = counters_.unread_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  if (unread + bytes > max_unread_bytes_) {
+    Subtract(counters_.unread_bytes, bytes);
+    return false;
+  }
+  client.unread_bytes.fetch_add(bytes, std::memory_order_relaxed);
+  return true;
+}
+
 // Counts an answer as unread, or puts an error in its place if too much is unread already.
-wire::Answer QueryService::Admit(QueryClient& client, wire::Answer answer) {
+wire::Answer QueryService::AdmitAnswer(QueryClient& client, wire::Answer answer) {
   const size_t bytes = answer.bytes();
   const uint64_t unread = counters_.unread_bytes.fetch_add(bytes, std::memory_order_relaxed);
   if (bytes < wire::kStreamBytesMin || unread + bytes <= max_unread_bytes_) {
@@ -261,9 +307,10 @@ wire::Answer QueryService::Admit(QueryClient& client, wire::Answer answer) {
   }
   Subtract(counters_.unread_bytes, bytes);
   Add(counters_.failed, 1);
-  return Admit(client, wire::ErrorAnswer(fmt::format(
-                           "limit: answer of {} bytes, {} bytes of others are unread, at most {}",
-                           bytes, unread, max_unread_bytes_)));
+  return AdmitAnswer(
+      client, wire::ErrorAnswer(fmt::format(
+                  "limit: answer of {} bytes, {} bytes of others are unread, at most {}", bytes,
+                  unread, max_unread_bytes_)));
 }
 
 }  // namespace tickstack::serve

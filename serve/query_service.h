@@ -17,6 +17,11 @@
 //   - an answer is its value, which leaves piece by piece (wire/message_stream.h). Until it has
 //     left the client has no other evaluated; all of them together hold at most max_unread_bytes,
 //     beyond which answers become errors; and who does not read is cut off after unread_timeout_ns.
+//
+// Messages that a request sends to its own client with `(neg .z.w) x` are such answers too. The
+// thread that evaluates collects them; the socket thread queues them, then the answer. A client has
+// one request running at a time and its requests are posted to the socket thread in their order, so
+// the messages of a request leave after all earlier answers and before its own.
 
 #include <cstdint>
 #include <memory>
@@ -84,11 +89,13 @@ class QueryService : public wire::ServerHandler {
 
   // On the threads that evaluate.
   void Work();
-  wire::Answer Admit(QueryClient& client, wire::Answer answer);
+  Replies Admit(const QueryRequest& request, Replies replies);
+  wire::Answer AdmitAnswer(QueryClient& client, wire::Answer answer);
+  bool AdmitMessage(QueryClient& client, size_t bytes);
 
   // On the socket thread.
   void Push(wire::Connection& connection, QueryRequest request);
-  void Deliver(const QueryRequest& request, wire::Answer answer);
+  void Deliver(const QueryRequest& request, Replies replies);
   void CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns);
   void Forget(QueryClient& client, size_t bytes);
   void LookRound();

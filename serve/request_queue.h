@@ -21,6 +21,7 @@
 #include <span>
 #include <string>
 
+#include "query/language/asker.h"
 #include "query/language/kept_names.h"
 #include "serve/unread_answers.h"
 #include "wire/connection.h"
@@ -44,6 +45,7 @@ struct QueryClient {
   // Fixed.
   std::string peer{};
   wire::AnswerForm form{};
+  query::ClientFacts facts{};
 
   // Of who evaluates its request: one thread at a time. nullopt: of a client of HTTP, of which
   // several may share a connection, nothing is kept.

@@ -6,6 +6,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "query/columns/errors.h"
+#include "serve/loop_answers.h"
 #include "wire/codec.h"
 
 namespace tickstack::tickerplant {
@@ -517,19 +518,12 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
 
 void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMessage& message) {
   Queries queries(*this, connection);
-  const bool sync = message.kind == MessageKind::kSync;
-  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
-  const absl::StatusOr<Value> answer =
-      query::EvaluateMessage(message.body, queries, query::LoopLimits());
-  if (!answer.ok()) {
-    static LogLimit limit;
-    if (const std::optional<uint64_t> withheld = limit.Pass()) {
-      LogWarn("request failed host={} error=\"{}\" withheld={}", connection.peer(),
-              Message(answer.status()), *withheld);
-    }
-    if (sync) connection.ReplyError(ticket, query::QErrorText(answer.status()));
-  } else if (sync) {
-    connection.Reply(ticket, *answer);
+  const absl::Status status = serve::AnswerOnLoop(connection, message, queries);
+  if (status.ok()) return;
+  static LogLimit limit;
+  if (const std::optional<uint64_t> withheld = limit.Pass()) {
+    LogWarn("request failed host={} error=\"{}\" withheld={}", connection.peer(), Message(status),
+            *withheld);
   }
 }
 

@@ -21,9 +21,9 @@ absl::StatusOr<size_t> MessageBytes(const Value& value, const AnswerForm& form) 
                            form.capability, MessageBytesMax(form.capability));
 }
 
-Answer Encoded(const Value& value, bool compress) {
+Answer Encoded(MessageKind kind, const Value& value, bool compress) {
   Answer answer;
-  answer.encoded = EncodeMessage(MessageKind::kResponse, value);
+  answer.encoded = EncodeMessage(kind, value);
   if (!compress) return answer;
   if (std::optional<ByteBuffer> smaller = Compress(answer.encoded)) {
     answer.encoded = *std::move(smaller);
@@ -37,26 +37,31 @@ Answer LimitAnswer(const absl::Status& status) {
 
 }  // namespace
 
+absl::StatusOr<Answer> MakeMessage(MessageKind kind, std::shared_ptr<const Value> value,
+                                   const AnswerForm& form) {
+  TS_ASSIGN_OR_RETURN(const size_t bytes, MessageBytes(*value, form));
+  if (bytes < kStreamBytesMin) {
+    return Encoded(kind, *value, form.compress && bytes > kCompressBytesMin);
+  }
+  if (form.compress && bytes <= kCompressBytesMax) {
+    Answer message = Encoded(kind, *value, true);
+    if (message.bytes() < bytes) return message;
+  }
+  Answer message;
+  message.stream = std::make_unique<MessageStream>(kind, std::move(value), bytes - kHeaderBytes);
+  return message;
+}
+
 Answer MakeAnswer(std::shared_ptr<const Value> value, const AnswerForm& form) {
-  const absl::StatusOr<size_t> bytes = MessageBytes(*value, form);
-  if (!bytes.ok()) return LimitAnswer(bytes.status());
-  if (*bytes < kStreamBytesMin) {
-    return Encoded(*value, form.compress && *bytes > kCompressBytesMin);
-  }
-  if (form.compress && *bytes <= kCompressBytesMax) {
-    Answer answer = Encoded(*value, true);
-    if (answer.bytes() < *bytes) return answer;
-  }
-  Answer answer;
-  answer.stream = std::make_unique<MessageStream>(MessageKind::kResponse, std::move(value),
-                                                  *bytes - kHeaderBytes);
-  return answer;
+  absl::StatusOr<Answer> answer = MakeMessage(MessageKind::kResponse, std::move(value), form);
+  return answer.ok() ? *std::move(answer) : LimitAnswer(answer.status());
 }
 
 Answer EncodeAnswer(const Value& value, const AnswerForm& form) {
   const absl::StatusOr<size_t> bytes = MessageBytes(value, form);
   if (!bytes.ok()) return LimitAnswer(bytes.status());
-  return Encoded(value, form.compress && *bytes > kCompressBytesMin && *bytes <= kCompressBytesMax);
+  return Encoded(MessageKind::kResponse, value,
+                 form.compress && *bytes > kCompressBytesMin && *bytes <= kCompressBytesMax);
 }
 
 Answer ErrorAnswer(std::string_view text) {

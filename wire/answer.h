@@ -1,13 +1,14 @@
 #pragma once
 
-// The answer to a sync request, in the form in which it goes to one peer: whole and encoded, or
-// whole and compressed, or as a stream over its value.
+// The answer to a sync request, or an async message, in the form in which it goes to one peer:
+// whole and encoded, or whole and compressed, or as a stream over its value.
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string_view>
 
+#include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "table/value.h"
 #include "wire/message_stream.h"
@@ -40,6 +41,10 @@ inline constexpr size_t kCompressBytesMax = size_t{16} << 20;
 //          the form says `compress`.
 // Threads: reentrant.
 Answer MakeAnswer(std::shared_ptr<const Value> value, const AnswerForm& form);
+
+// The same for a message of any kind; kResourceExhausted if the peer cannot read it.
+absl::StatusOr<Answer> MakeMessage(MessageKind kind, std::shared_ptr<const Value> value,
+                                   const AnswerForm& form);
 
 // The same with all bytes made at once, for values that do not stay.
 Answer EncodeAnswer(const Value& value, const AnswerForm& form);

@@ -300,6 +300,11 @@ void Connection::Queue(std::span<const Segment> segments) {
   CheckQueue();
 }
 
+void Connection::Queue(Answer message) {
+  if (message.stream == nullptr) return Queue(std::move(message.encoded));
+  if (open_) impl_->queue.Append(std::move(message.stream));
+}
+
 void Connection::CheckQueue() {
   if (queued_bytes() <= impl_->options.max_queue_bytes) return;
   // What the socket takes at once does not count against a reader.
@@ -372,11 +377,7 @@ void Connection::Reply(ReplyTicket ticket, Answer answer) {
     Answer next = std::move(impl.replies.front().answer);
     impl.replies.pop_front();
     ++impl.first_ticket;
-    if (next.stream != nullptr) {
-      impl.queue.Append(std::move(next.stream));
-    } else {
-      Queue(std::move(next.encoded));
-    }
+    Queue(std::move(next));
   }
   Flush();
   if (was_throttled && !impl.Throttled()) {

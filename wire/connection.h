@@ -92,6 +92,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // Queues bytes of whole messages, headers included. They leave at the next Flush.
   void Queue(ByteBuffer message);
   void Queue(std::span<const Segment> segments);
+  void Queue(Answer message);  // Made for form().
   // Writes what the socket takes now; the rest leaves as the peer reads. OnClosed may follow,
   // from the loop.
   void Flush();
@@ -139,6 +140,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Detach();
 
   uint64_t id() const { return id_; }
+  // Positive. Unique among live connections: it repeats after 2^31 - 1 of them.
+  int32_t handle() const { return static_cast<int32_t>((id_ - 1) % INT32_MAX) + 1; }
   const std::string& peer() const { return peer_; }
   const std::string& user() const { return user_; }
   void set_user(std::string user) { user_ = std::move(user); }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/language/amend.h"
+#include "query/language/asker.h"
 #include "query/language/builtins.h"
 #include "query/language/evaluator.h"
 #include "query/language/function_parts.h"
@@ -26,6 +27,12 @@ bool IsSymbol(const Term& term) {
 absl::StatusOr<bool> IsFunctionTerm(const Term& term, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(term, budget));
   return function.has_value();
+}
+
+// A function, or the handle of the client, which is applied like one.
+absl::StatusOr<bool> IsApplied(Context& context, const Term& term) {
+  if (IsHandle(context, term)) return true;
+  return IsFunctionTerm(term, context.budget);
 }
 
 bool IsAssignment(const Term& f) {
@@ -97,7 +104,7 @@ Result AmendTerm(Context& context, Term& x, std::span<const Value> indices, Args
 
 Result At(Context& context, Args args) {
   if (args.size() == 2) return ApplyTerm(context, std::move(args[0]), args.subspan(1));
-  TS_ASSIGN_OR_RETURN(const bool function, IsFunctionTerm(args[0], context.budget));
+  TS_ASSIGN_OR_RETURN(const bool function, IsApplied(context, args[0]));
   if (function && args.size() == 3) {
     return Trap(context, args[0], args.subspan(1, 1), std::move(args[2]));
   }
@@ -107,7 +114,7 @@ Result At(Context& context, Args args) {
 
 Result Dot(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value list, Take(context, args[1]));
-  TS_ASSIGN_OR_RETURN(const bool function, IsFunctionTerm(args[0], context.budget));
+  TS_ASSIGN_OR_RETURN(const bool function, IsApplied(context, args[0]));
   if (args.size() == 2) {
     if (!function && list.count() == 0) return std::move(args[0]);
     TS_ASSIGN_OR_RETURN(std::vector<Term> arguments, ArgumentsOf(list, context.budget));

@@ -12,6 +12,7 @@
 
 #include "absl/strings/escaping.h"
 #include "query/kernels/texts.h"
+#include "query/language/asker.h"
 #include "query/language/builtins.h"
 #include "query/language/function_value.h"
 #include "query/language/indexing.h"
@@ -256,6 +257,34 @@ Result EncodedLength(Context& context, Args args) {
   return Value::Long(static_cast<int64_t>(size + kHeaderBytes));
 }
 
+// `-30!(::)` defers the answer to the request, `-30!(handle;isError;value)` gives it.
+Result DeferredAnswer(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  Asker* const asker = context.variables.request().asker();
+  if (asker == nullptr) return DomainError("-30! of a request that no client sent");
+  if (x.is_function() && x.is_null()) {
+    TS_RETURN_IF_ERROR(asker->Defer());
+    return Value();
+  }
+  const bool answers = x.is_list() && x.count() == 3 && x.items()[0].is_atom_of(Type::kInt) &&
+                       x.items()[1].is_atom_of(Type::kBoolean);
+  if (!answers) return TypeError("-30! of what is neither (::) nor (handle;isError;value)");
+  TS_RETURN_IF_ERROR(asker->Answer(x.items()[0].as<int32_t>(), x.items()[1].as<bool>(),
+                                   x.items()[2], context.budget));
+  return Value();
+}
+
+// `.o.ex`, which drivers of JDBC and ODBC call with the text of a statement: q behind `q)`, else
+// SQL.
+Result Statement(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
+  if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
+  constexpr std::string_view kLanguage = "q)";
+  if (!text.text().starts_with(kLanguage)) return NyiError("SQL");
+  Term statement = Value::String(text.text().substr(kLanguage.size()));
+  return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));
+}
+
 // Without TLS there is nothing to say of it.
 Result TlsSettings(Context&, Args) { return Value::Dict(Value::Symbols({}), Value::List({})); }
 
@@ -271,7 +300,8 @@ constexpr InternalFunction kInternal[] = {
     {-8, "", EncodedMessage},  {-9, "", DecodedMessage},  {-12, ".Q.host", nullptr},
     {-13, ".Q.addr", nullptr}, {-15, "md5", nullptr},     {-20, ".Q.gc", nullptr},
     {-22, "", EncodedLength},  {-24, "reval", nullptr},   {-26, "", TlsSettings},
-    {-29, ".j.k", nullptr},    {-32, ".Q.btoa", nullptr}, {-33, ".Q.sha1", nullptr},
+    {-29, ".j.k", nullptr},    {-30, "", DeferredAnswer}, {-32, ".Q.btoa", nullptr},
+    {-33, ".Q.sha1", nullptr},
 };
 
 // Everything is evaluated as if by reval.
@@ -295,6 +325,7 @@ constexpr std::array kInternalTable = {
     Builtin{".Q.atob", 1, 1, false, TextOfBase64},
     Builtin{".j.j", 1, 1, false, JsonText},
     Builtin{".j.k", 1, 1, false, JsonValue},
+    Builtin{".o.ex", 1, 1, false, Statement},
 };
 
 }  // namespace

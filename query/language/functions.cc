@@ -6,6 +6,7 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/language/asker.h"
 #include "query/language/ast.h"
 #include "query/language/evaluator.h"
 #include "query/language/function_value.h"
@@ -233,6 +234,7 @@ absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args) {
       return CallName(context, value->symbol(), args);
     }
     if (value->is_null() && args.size() == 1) return std::move(args[0]);  // The identity.
+    if (IsHandle(context, x)) return ApplyHandle(context, x, args);
   }
   std::vector<Value> indices;
   for (Term& arg : args) {

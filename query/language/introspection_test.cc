@@ -6,6 +6,7 @@
 #include <string>
 
 #include "query/columns/errors.h"
+#include "query/language/asker.h"
 #include "query/pair_testing.h"
 #include "query/query.h"
 
@@ -14,7 +15,7 @@ namespace {
 
 TEST(Introspection, NamespacesAreDictionariesOfTheirNames) {
   constexpr Pair kPairs[] = {
-      {"key`", "`Q`h`j`q`t`u"},
+      {"key`", "`Q`h`j`o`q`t`u"},
       {"key`.", "`quote`trade`vquote`vtrade"},
       {"key`.u", "``L`i`j"},
       {"key`.t", "``echo`fail"},
@@ -301,6 +302,68 @@ TEST(Introspection, TextIsAsQWritesIt) {
       {".Q.s (`a`b;`ccc`d)", "\"a   b\\nccc d\\n\""},
       {".Q.s `a`b!(1 2 3;\"xyz\")", "\"a| 1 2 3\\nb| x y z\\n\""},
       {".Q.s (\"ab\";\"cd\")", "\"\\\"ab\\\"\\n\\\"cd\\\"\\n\""},
+  };
+  ExpectAll(kPairs);
+}
+
+// Statements of drivers, which call `.o.ex` with text.
+TEST(Introspection, StatementsBehindTheirLanguage) {
+  constexpr Pair kPairs[] = {
+      {".o.ex \"q)1+2\"", "3"},
+      {".o.ex \"q)exec sum size from trade\"", "1000i"},
+      {"value[\".o.ex\"]\"q)count trade\"", "4"},
+      {".o.ex \"q)\"", "::"},
+      {".o.ex \"select * from trade\"", "'nyi: SQL"},
+      {".o.ex \"q)1+`a\"", "'type"},
+      {".o.ex `trade", "'type"},
+  };
+  ExpectAll(kPairs);
+}
+
+// A driver asks for a result in blocks of rows: all but the last are messages, the last is the
+// answer.
+TEST(Introspection, ResultsInBlocksOfRows) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  const auto ask = [&](std::string_view statement, int64_t most, int64_t block) {
+    Asker asker({5, "ann", 0}, true);
+    const Value request = Value::List(
+        {Value::String("{[most;block;f;x]$[not .Q.qt t:value[f]x;::;count t:select[most]from 0!t;"
+                       "{neg[.z.w]@/:-1_x;last x}(0N;block)#t;t]}"),
+         Value::Long(most), Value::Long(block), Value::String(".o.ex"), Value::String(statement)});
+    const absl::StatusOr<Value> answer = EvaluateRequest(request, environment, {}, nullptr, &asker);
+    std::string shown = answer.ok() ? Show(*answer) : "'" + QErrorText(answer.status());
+    for (const Value& block_of_rows : asker.TakeMessages()) shown += " " + Show(block_of_rows);
+    return shown;
+  };
+  EXPECT_EQ(ask("q)select size from trade", 100, 2), "([]size:300 400i) ([]size:100 200i)");
+  EXPECT_EQ(ask("q)select size from trade", 3, 2), "([]size:,300i) ([]size:100 200i)");
+  EXPECT_EQ(ask("q)select size from trade", 100, 2147483647), "([]size:100 200 300 400i)");
+  EXPECT_EQ(ask("q)select sum size by sym from trade", 100, 100), "([]sym:`aig`bac;size:400 600i)");
+  EXPECT_EQ(ask("q)select size from trade where size>900", 100, 2), "([]size:`int$())");
+  EXPECT_EQ(ask("q)1+1", 100, 2), "::");
+}
+
+// What drivers ask for tables, columns and types.
+TEST(Introspection, TablesAndColumnsForDrivers) {
+  TestEnvironment environment;
+  AddSampleTables(environment);
+  const Value tables =
+      Value::List({Value::String("raze{([]CATALOG:`;NAME:system string`a`b x=`VIEW;KIND:x)}each"),
+                   Value::Symbols({"TABLE", "VIEW"})});
+  EXPECT_EQ(environment.AskRequest(tables), "([]CATALOG:``;NAME:`quote`trade;KIND:`TABLE`TABLE)");
+  constexpr Pair kPairs[] = {
+      {"([]CATALOG:`symbol$())", "([]CATALOG:`symbol$())"},
+      {"([]KIND:`TABLE`VIEW)", "([]KIND:`TABLE`VIEW)"},
+      {"`CODE xasc([]NAME:`boolean`byte`long;CODE:16 -2 -5i;WIDTH:11i;PREFIX:`;NULLS:1h)",
+       "([]NAME:`long`byte`boolean;CODE:-5 -2 16i;WIDTH:11 11 11i;PREFIX:```;NULLS:1 1 1h)"},
+      {".Q.nct`trade",
+       "([]n:`trade`trade`trade`trade`trade;c:`time`sym`price`size`cond;t:\"psfiC\")"},
+      {"select TABLE:n,COLUMN:c,CODE:0i,TYPE:`int$t,PLACE:`int$1+til count n,NULLS:`YES from "
+       ".Q.nct`quote",
+       "([]TABLE:`quote`quote`quote`quote`quote;COLUMN:`time`sym`bid`ask`bsize;CODE:0 0 0 0 0i;"
+       "TYPE:112 115 102 102 106i;PLACE:1 2 3 4 5i;NULLS:`YES`YES`YES`YES`YES)"},
+      {".Q.nct`nosuch", "'nosuch"},
   };
   ExpectAll(kPairs);
 }

@@ -17,6 +17,7 @@
 #include "base/time.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/language/asker.h"
 #include "query/language/function.h"
 #include "query/language/namespaces.h"
 #include "query/language/variables.h"
@@ -88,6 +89,12 @@ Value Clock(int64_t now, char letter) {
   }
 }
 
+// Facts of the client that asks; without a client, zeros and an empty name.
+ClientFacts FactsOfClient(const Context& context) {
+  const Asker* const asker = context.variables.request().asker();
+  return asker == nullptr ? ClientFacts() : asker->facts();
+}
+
 struct ProcessValue {
   char letter;
   Value (*value)(Context& context);
@@ -112,6 +119,9 @@ constexpr ProcessValue kProcessValues[] = {
        words.insert(words.end(), facts.arguments.begin(), facts.arguments.end());
        return StringsOfWords(words);
      }},
+    {'w', [](Context& context) { return Value::Int(FactsOfClient(context).handle); }},
+    {'u', [](Context& context) { return Value::Symbol(FactsOfClient(context).user); }},
+    {'a', [](Context& context) { return Value::Int(FactsOfClient(context).address); }},
     {'q', [](Context&) { return Value::Boolean(false); }},
     {'e', [](Context&) { return Value::Dict(Value::Symbols({}), Value::List({})); }},
 };

@@ -12,7 +12,7 @@
 
 namespace tickstack::query {
 
-// `.z.p`, `.z.K`, `.z.h` ...; nullopt: not one of them. `.z.w` is for who knows the client.
+// `.z.p`, `.z.K`, `.z.w` ...; nullopt: not one of them.
 std::optional<Value> FindProcessValue(Context& context, std::string_view name);
 std::vector<std::string> ProcessValueNames();
 

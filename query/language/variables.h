@@ -17,6 +17,8 @@
 
 namespace tickstack::query {
 
+class Asker;
+
 // What it costs to have a term: the bytes of its values, its parsed statements. Captured and stored
 // columns are not the request's. Of columns that nobody has gathered yet, `as_gathered` says
 // whether they count as if somebody had: who keeps them while temporaries are given back asks so.
@@ -101,6 +103,10 @@ class Frame {
   const Console& console() const { return console_; }
   void set_console(Console console) { console_ = console; }
 
+  // Of a request: the client that sent it; nullptr: none did.
+  Asker* asker() const { return asker_; }
+  void set_asker(Asker* asker) { asker_ = asker; }
+
   // Of a request: `name::x` outside of a lambda, an expression that is evaluated whenever its name
   // is. Errors: those of Assign.
   absl::Status AssignView(std::string_view name, const std::shared_ptr<const Lambda>& expression);
@@ -149,6 +155,7 @@ class Frame {
   std::vector<std::string> trace_;
   bool has_views_ = false;
   Console console_;
+  Asker* asker_ = nullptr;
 };
 
 // What names stand for at some point of an evaluation.

@@ -1,0 +1,78 @@
+#pragma once
+
+// The client that sent a request, as the request sees it: `.z.w`, `.z.u` and `.z.a`, the messages
+// that `(neg .z.w) x` sends back to it, and the answer that `-30!` gives instead of the value of
+// the request.
+//
+//   thread that evaluates                    thread that owns the connection
+//   Send, Send, Defer, Answer  -- Settle --> TakeMessages: in order, then the answer
+//
+// Nothing leaves while the request is evaluated, so an evaluation never waits for a socket.
+//
+// Threads: one at a time. The thread that evaluates hands it on when the evaluation has ended.
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "query/language/term.h"
+#include "table/value.h"
+
+namespace tickstack::query {
+
+struct ClientFacts {
+  int32_t handle = 0;   // `.z.w`, positive; 0: the client takes no messages.
+  std::string user;     // `.z.u`
+  int32_t address = 0;  // `.z.a`, an IPv4 address as a number; 0: unknown.
+};
+
+class Asker {
+ public:
+  static constexpr size_t kMaxMessages = 50'000;  // Of one request.
+  // What a message takes beside its value until it has left.
+  static constexpr size_t kMessageBytes = 256;
+
+  // `awaits_answer` is false for an async request.
+  Asker(ClientFacts facts, bool awaits_answer)
+      : facts_(std::move(facts)), awaits_answer_(awaits_answer) {}
+
+  const ClientFacts& facts() const { return facts_; }
+
+  // Keeps a message for the client. Errors: `limit` for more than kMaxMessages, or for more bytes
+  // than the budget has; `stack` for lists that are nested too deeply.
+  absl::Status Send(Value message, Budget& budget);
+
+  // `-30!(::)`: the value of the request does not answer it. Errors: `domain` for a request that
+  // awaits no answer.
+  absl::Status Defer();
+  // `-30!(handle;is_error;value)`: answers the deferred request. Errors: `domain` for a handle that
+  // awaits no deferred answer, and those of Send.
+  absl::Status Answer(int32_t handle, bool is_error, Value value, Budget& budget);
+
+  // Returns the answer to the request, given what its evaluation returned. Errors: `deferred` for a
+  // request that was deferred and not answered.
+  absl::StatusOr<Value> Settle(absl::StatusOr<Value> result);
+  // Returns the messages in the order of their calls of Send.
+  std::vector<Value> TakeMessages() { return std::exchange(messages_, {}); }
+
+ private:
+  const ClientFacts facts_;
+  const bool awaits_answer_;
+  bool deferred_ = false;
+  std::optional<absl::StatusOr<Value>> answer_;
+  std::vector<Value> messages_;
+};
+
+// True if a term is `.z.w` or `neg .z.w` of a request that a client sent.
+bool IsHandle(const Context& context, const Term& term);
+// Applies such a handle: a negative one sends the message, and answers null; null sends nothing,
+// since there is nothing to flush. Errors: `nyi: .z.w` for a positive one, which would wait for the
+// client's answer; those of Asker::Send.
+absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span<Term> args);
+
+}  // namespace tickstack::query
