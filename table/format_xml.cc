@@ -22,7 +22,7 @@ struct Grid {
   bool is_scalar = false;  // The one column is the value of the one row.
 };
 
-bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
+bool IsListOfItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
 void AddColumns(Grid& grid, const Value& table) {
   for (size_t c = 0; c < table.columns().size(); ++c) {
@@ -39,10 +39,10 @@ Grid GridOf(const Value& value) {
   } else if (value.is_keyed_table()) {
     AddColumns(grid, value.keys());
     AddColumns(grid, value.values());
-  } else if (value.is_dict() && IsArray(value.keys()) && IsArray(value.values())) {
+  } else if (value.is_dict() && IsListOfItems(value.keys()) && IsListOfItems(value.values())) {
     grid = {{"key", "value"}, {&value.keys(), &value.values()}, value.keys().count()};
   } else {
-    const bool is_scalar = !IsArray(value) || value.is_string();
+    const bool is_scalar = !IsListOfItems(value) || value.is_string();
     grid = {{"value"}, {&value}, is_scalar ? 1 : value.count(), is_scalar};
   }
   return grid;
