@@ -16,10 +16,11 @@
 // CSV: a table with a line of names first, else a line per element; cells as in JSON without the
 // quotes, nulls empty, quoted as RFC 4180 says; lines end with LF.
 //
-// XML: `<rows>` with a `<row>` for each row, and in it an element for each column, named like the
-// column, or `<column name="...">` if that is no name in XML. A workbook is SpreadsheetML, which
-// spreadsheets open: a row of names, then the rows; numbers of more than 15 digits and times are
-// texts. Cells are as in CSV. A dictionary has columns `key` and `value`, anything else `value`.
+// XML: as kdb+ writes it, `<R>` with an `<r>` for each row, which has an element for each column. The
+// element is named like the column, or is `<column name="...">` if XML allows no such name. A
+// workbook is SpreadsheetML, which spreadsheets open: a row of names, then the rows; times, and
+// numbers of more than 15 digits, are texts. Cells are as in CSV. A dictionary has the columns `key`
+// and `value`; any other value that is not a table has the column `value`.
 //
 // Cost: one pass; memory is that of the text. Errors: none, every value has a text. Threads: any.
 

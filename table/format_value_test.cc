@@ -226,33 +226,32 @@ TEST(FormatXml, WritesRowsOfElements) {
                                          Value::List({Value::String("x\r\x01\xff\""), Value()}),
                                          Value::Longs({1, kNullLong})});
   EXPECT_EQ(FormatXml(table),
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<rows>\n"
-            "<row><sym>&lt;a&gt;&amp;</sym>"
-            "<column name=\"a b\">x&#13;\xef\xbf\xbd\xef\xbf\xbd&quot;</column><n>1</n></row>\n"
-            "<row><sym></sym><column name=\"a b\"></column><n></n></row>\n</rows>\n");
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<R>\n"
+            "<r><sym>&lt;a&gt;&amp;</sym>"
+            "<column name=\"a b\">x&#13;\xef\xbf\xbd\xef\xbf\xbd&quot;</column><n>1</n></r>\n"
+            "<r><sym></sym><column name=\"a b\"></column><n></n></r>\n</R>\n");
   const auto rows = [](const Value& value) {
     const std::string xml = FormatXml(value);
-    const size_t begin = xml.find("<rows>\n") + 7;
-    return xml.substr(begin, xml.find("</rows>") - begin);
+    const size_t begin = xml.find("<R>\n") + 4;
+    return xml.substr(begin, xml.find("</R>") - begin);
   };
-  EXPECT_EQ(rows(Value::Long(42)), "<row><value>42</value></row>\n");
-  EXPECT_EQ(rows(Value::String("a<b")), "<row><value>a&lt;b</value></row>\n");
-  EXPECT_EQ(rows(Value::Longs({1, 2})),
-            "<row><value>1</value></row>\n<row><value>2</value></row>\n");
+  EXPECT_EQ(rows(Value::Long(42)), "<r><value>42</value></r>\n");
+  EXPECT_EQ(rows(Value::String("a<b")), "<r><value>a&lt;b</value></r>\n");
+  EXPECT_EQ(rows(Value::Longs({1, 2})), "<r><value>1</value></r>\n<r><value>2</value></r>\n");
   EXPECT_EQ(rows(Value::Dict(Value::Symbols({"a"}), Value::Longs({1}))),
-            "<row><key>a</key><value>1</value></row>\n");
+            "<r><key>a</key><value>1</value></r>\n");
   EXPECT_EQ(rows(Value::KeyedTable(Value::Table({"k"}, {Value::Longs({1})}),
                                    Value::Table({"v"}, {Value::Longs({2})}))),
-            "<row><k>1</k><v>2</v></row>\n");
+            "<r><k>1</k><v>2</v></r>\n");
   EXPECT_EQ(rows(Value::Table({"k"}, {Value::Longs({})})), "");
   EXPECT_EQ(rows(Value::Table({"c"}, {Value::String("a&")})),
-            "<row><c>a</c></row>\n<row><c>&amp;</c></row>\n");
+            "<r><c>a</c></r>\n<r><c>&amp;</c></r>\n");
 }
 
 TEST(FormatWorkbook, TypesItsCells) {
   const Value table = Value::Table(
       {"s", "n", "x"}, {Value::Symbols({"<", "=1+1"}), Value::Longs({1, int64_t{1} << 60}),
-                        Value::Floats({1.5, kNaN})});
+                        Vector<double>(Type::kFloat, {1.5, kNaN})});
   const std::string workbook = FormatWorkbook(table);
   const size_t begin = workbook.find("<Row>");
   EXPECT_EQ(workbook.substr(begin, workbook.find("</Table>") - begin),

@@ -50,7 +50,6 @@ Grid GridOf(const Value& value) {
 
 // Text is not XML if it is not UTF-8 or has control characters, as a reference either.
 void AppendXmlText(std::string& out, std::string_view text) {
-  constexpr std::string_view kReplacement = "\xef\xbf\xbd";
   std::string plain;
   AppendUtf8(plain, text);
   for (const char c : plain) {
@@ -66,7 +65,7 @@ void AppendXmlText(std::string& out, std::string_view text) {
     } else if (c == '\r') {
       out += "&#13;";  // A bare one would be read as LF.
     } else if (byte < 0x20 && c != '\n' && c != '\t') {
-      out += kReplacement;
+      out += kReplacementCharacter;
     } else {
       out += c;
     }
@@ -144,17 +143,17 @@ std::string FormatXml(const Value& value) {
     ends.push_back("</" + begin.substr(0, begin.find(' ')) + ">");
   }
   std::string out(kDeclaration);
-  out += "<rows>\n";
+  out += "<R>\n";
   for (size_t row = 0; row < grid.rows; ++row) {
-    out += "<row>";
+    out += "<r>";
     for (size_t c = 0; c < grid.columns.size(); ++c) {
       out += begins[c];
       AppendCell(out, grid, c, row);
       out += ends[c];
     }
-    out += "</row>\n";
+    out += "</r>\n";
   }
-  out += "</rows>\n";
+  out += "</R>\n";
   return out;
 }
 
@@ -165,7 +164,7 @@ std::string FormatWorkbook(const Value& value) {
       "<?mso-application progid=\"Excel.Sheet\"?>\n"
       "<Workbook xmlns=\"urn:schemas-microsoft-com:office:spreadsheet\" "
       "xmlns:ss=\"urn:schemas-microsoft-com:office:spreadsheet\">\n"
-      "<Worksheet ss:Name=\"answer\"><Table>\n<Row>";
+      "<Worksheet ss:Name=\"Sheet1\"><Table>\n<Row>";
   std::string cell;
   for (const std::string_view name : grid.names) {
     cell.clear();

@@ -14,6 +14,10 @@
 // serialises it, of kind async or sync; it is evaluated and the answer comes back as a frame, in
 // order; an error as a symbol that begins with a quote. What is published to such a client comes as
 // frames too. A text frame is an expression; its answer is a text frame of JSON.
+//
+// A binary frame with a dictionary of `i` (the expression or list to evaluate) and `ID` (an atom) is
+// answered by a dictionary of `o` (the value or error) and the same `ID`. Grafana's data source for
+// kdb+ asks so, to match answers to panels.
 
 #include <chrono>
 #include <cstddef>
@@ -21,6 +25,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/owned_fd.h"
 
@@ -38,6 +43,8 @@ struct HttpOptions {
   std::chrono::milliseconds idle_timeout{60'000};  // Between two requests, or of a slow body.
   // From the first byte of a request, or from accepting the client, until its head is whole.
   std::chrono::milliseconds head_timeout{3'000};
+  // Origins whose pages may open WebSockets beside those of this process: `https://grafana.example`.
+  std::vector<std::string> web_socket_origins;
 };
 
 // A client of HTTP as the server accepted it.
