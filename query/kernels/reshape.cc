@@ -10,16 +10,31 @@
 namespace tickstack::query {
 namespace {
 
-// Items [begin, end) of y, and of y again behind its last one.
+absl::Status ChargeItemsOf(const Value& y, size_t count, Budget& budget) {
+  return y.is_list() ? budget.ChargeItems(count)
+                     : budget.Charge(count, sizeof(uint32_t) + sizeof(Guid));
+}
+
+absl::StatusOr<Value> RowsOf(const Value& table, std::span<const uint32_t> positions,
+                             Budget& budget) {
+  std::vector<Value> columns;
+  for (const Value& column : table.columns()) {
+    TS_RETURN_IF_ERROR(ChargeItemsOf(column, positions.size(), budget));
+    columns.push_back(TakeItems(column, positions));
+  }
+  return Value::Table(table.column_names(), std::move(columns));
+}
+
+// Returns items [begin, end) of y, which repeats after its last item.
 absl::StatusOr<Value> ItemsFrom(const Value& y, size_t begin, size_t end, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.CheckTime());
-  TS_RETURN_IF_ERROR(y.is_list() ? budget.ChargeItems(end - begin)
-                                 : budget.Charge(end - begin, sizeof(uint32_t) + sizeof(Guid)));
+  TS_RETURN_IF_ERROR(ChargeItemsOf(y, end - begin, budget));
   ScratchVector<uint32_t> positions;
   positions.reserve(end - begin);
   for (size_t at = begin; at < end; ++at) {
     positions.push_back(y.count() == 0 ? kNoItem : static_cast<uint32_t>(at % y.count()));
   }
+  if (y.is_table()) return RowsOf(y, positions, budget);
   Value items = TakeItems(y, positions);
   return items.is_list() ? Collapse(std::move(items.mutable_items())) : items;
 }

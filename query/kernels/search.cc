@@ -182,17 +182,26 @@ Value FindInVector(const Value& x, const Value& y) {
   });
 }
 
-}  // namespace
+absl::StatusOr<Value> FindWithin(const Value& x, const Value& y, Budget& budget, int depth);
 
-absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
-  if (y.is_list()) return InList(x, y.items(), budget, 0);
-  if (!IsAtomOrVector(y)) return TypeError("in a {}", NameOf(y.type()));
-  return InNested(x, y, budget, 0);
+// Looks for each item of y, which is no item of x itself.
+absl::StatusOr<Value> FindEach(const Value& x, const Value& y, Budget& budget, int depth) {
+  if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
+  if (y.count() == 0) return EmptyVector(Type::kLong);
+  TS_RETURN_IF_ERROR(budget.ChargeItems(y.count()));
+  std::vector<Value> found;
+  for (size_t i = 0; i < y.count(); ++i) {
+    TS_ASSIGN_OR_RETURN(found.emplace_back(), FindWithin(x, ItemAt(y, i), budget, depth + 1));
+  }
+  return Collapse(std::move(found));
 }
 
-absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
+absl::StatusOr<Value> FindWithin(const Value& x, const Value& y, Budget& budget, int depth) {
   if (x.is_dict() && (x.keys().is_vector() || x.keys().is_list())) {
-    TS_ASSIGN_OR_RETURN(const Value at, Find(x.values(), y, budget));
+    if (y.is_list() && y.count() > 0 && !IsItemOf(x.values(), y)) {
+      return FindEach(x, y, budget, depth);
+    }
+    TS_ASSIGN_OR_RETURN(const Value at, FindWithin(x.values(), y, budget, depth));
     ScratchVector<uint32_t> positions;
     for (const int64_t position : at.span<int64_t>()) {
       const bool found = static_cast<size_t>(position) < x.keys().count();
@@ -202,6 +211,7 @@ absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
     return at.is_atom() ? ItemAt(keys, 0) : keys;
   }
   if (x.is_vector()) {
+    if (y.is_list()) return FindEach(x, y, budget, depth);
     if (!IsAtomOrVector(y)) return TypeError("{} in a vector", NameOf(y.type()));
     if (x.type() != y.type()) return TypeError("{} among {}s", NameOf(y.type()), NameOf(x.type()));
     TS_RETURN_IF_ERROR(budget.Charge(x.count() + y.count(), 32));
@@ -209,19 +219,27 @@ absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
     return y.is_atom() ? ItemAt(positions, 0) : positions;
   }
   if (!x.is_list()) return TypeError("find in a {}", NameOf(x.type()));
-  const bool one =
-      x.count() == 0 || !(y.is_vector() || y.is_list()) || DepthOf(y) <= DepthOf(x.items().front());
-  TS_RETURN_IF_ERROR(budget.Charge(y.count(), sizeof(int64_t)));
-  VectorWriter<int64_t> out(Type::kLong, one ? 1 : y.count());
-  for (size_t i = 0; i < (one ? 1 : y.count()); ++i) {
-    TS_RETURN_IF_ERROR(budget.CheckTime());
-    const Value item = one ? y : ItemAt(y, i);
-    const auto found =
-        std::ranges::find_if(x.items(), [&](const Value& z) { return Match(z, item); });
-    out.data()[i] = found - x.items().begin();
-  }
-  const Value positions = std::move(out).Finish();
-  return one ? ItemAt(positions, 0) : positions;
+  if (!IsItemOf(x, y)) return FindEach(x, y, budget, depth);
+  TS_RETURN_IF_ERROR(budget.CheckTime());
+  const auto found = std::ranges::find_if(x.items(), [&](const Value& z) { return Match(z, y); });
+  return Value::Long(found - x.items().begin());
+}
+
+}  // namespace
+
+absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget) {
+  if (y.is_list()) return InList(x, y.items(), budget, 0);
+  if (!IsAtomOrVector(y)) return TypeError("in a {}", NameOf(y.type()));
+  return InNested(x, y, budget, 0);
+}
+
+bool IsItemOf(const Value& items, const Value& y) {
+  if (!(y.is_vector() || y.is_list())) return true;
+  return items.is_list() && (items.count() == 0 || DepthOf(y) <= DepthOf(items.items().front()));
+}
+
+absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget) {
+  return FindWithin(x, y, budget, 0);
 }
 
 absl::StatusOr<Value> Within(const Value& x, const Value& y, Budget& budget) {

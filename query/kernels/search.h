@@ -9,8 +9,12 @@ namespace tickstack::query {
 // `x in y`: for each item of x, is it an item of y; for a list y, is x itself one of its items.
 absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget);
 
-// `x?y`: where in x each item of y is, count x for those that are not there; in a list x, y itself
-// if it is of the kind of x's first item. Of a dictionary, the key of the value.
+// True if a search looks for `y` as a whole, not for each of its items: an atom, and in a list what
+// is at most as deep as the first item.
+bool IsItemOf(const Value& items, const Value& y);
+
+// `x?y`: where in x each item of y is, at whatever depth, or y itself if IsItemOf(x, y). What is not
+// there is at count x. Of a dictionary, the key of the value.
 absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
 
 // `x within y`: for each item of x, is it between y's two items, both included.

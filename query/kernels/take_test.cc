@@ -71,7 +71,7 @@ TEST(Take, MakesMatricesByTheirSizes) {
       {"0N 0#1 2", "'domain"},
       {"-1 2 3#1 2", "'domain"},
       {"3000000 3000000#1", "'limit"},
-      {"2 2#([]a:1 2)", "'type"},
+      {"2 2#([]a:1 2)", "(([]a:1 2);([]a:1 2))"},
   };
   ExpectAll(kPairs);
 }

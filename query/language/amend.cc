@@ -12,6 +12,7 @@
 #include "query/columns/gather.h"
 #include "query/joins/stacked_tables.h"
 #include "query/kernels/find_rows.h"
+#include "query/kernels/search.h"
 #include "query/language/functions.h"
 #include "query/language/indexing.h"
 #include "query/language/variables.h"
@@ -145,7 +146,7 @@ absl::Status AmendDict(Context& context, Value& x, const Value& index,
     return NyiError("amend of such a dictionary");
   TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(x)));
   Value keys = x.keys(), values = x.values();
-  const bool all = index.is_null(), one = !all && (index.is_atom() || !keys.is_vector());
+  const bool all = index.is_null(), one = !all && IsItemOf(keys, index);
   const size_t n = all ? keys.count() : one ? 1 : index.count();
   for (size_t i = 0; i < n; ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());

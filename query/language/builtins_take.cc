@@ -174,6 +174,7 @@ Result TakeTerm(Context& context, Args args) {
     TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(*view, x));
     return WithColumns(*view, columns);
   }
+  if (view.has_value()) args[1] = *std::move(view);
   if (const auto* slice = std::get_if<Slice>(&args[1]); slice != nullptr && n.has_value()) {
     return FromValue(Settled(TakeFrom(*n, *slice, budget)));
   }
@@ -183,7 +184,10 @@ Result TakeTerm(Context& context, Args args) {
     return EntriesOf(y, PartTaken(*n, y.count()), budget);
   }
   if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, true, budget);
-  if (!y.is_atom() && !IsSequence(y)) return TypeError("# of a {}", NameOf(y.type()));
+  const bool reshapes_table = y.is_table() && !n.has_value();
+  if (!y.is_atom() && !IsSequence(y) && !reshapes_table) {
+    return TypeError("# of a {}", NameOf(y.type()));
+  }
   if (!n.has_value()) {
     TS_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(x, budget));
     return FromValue(Reshape(sizes, y.is_atom() ? Enlist(y) : y, budget));

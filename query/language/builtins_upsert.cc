@@ -22,6 +22,9 @@ bool IsDictTerm(const Term& term) {
 }
 
 bool IsNothing(const Term& term) {
+  if (const auto* slice = std::get_if<Slice>(&term)) {
+    return slice->type() == Type::kList && slice->count() == 0;
+  }
   const auto* value = std::get_if<Value>(&term);
   return value != nullptr && value->is_list() && value->count() == 0;
 }

@@ -60,6 +60,14 @@ absl::Status ChargeTaking(const Value& list, size_t n, Budget& budget) {
   return budget.Charge(n, sizeof(uint32_t) + sizeof(Guid));
 }
 
+// What an index outside of the items gives: a null of their type, in a list that of its first item.
+absl::StatusOr<Term> NullItemOf(const Slice& items) {
+  if (items.type() != Type::kList || items.count() == 0) return Term(NullOf(items.type()));
+  TS_ASSIGN_OR_RETURN(Value first, items.At(0));
+  constexpr uint32_t kOutside[] = {kNoItem};
+  return Term(ItemAt(TakeItems(Value::List({std::move(first)}), kOutside), 0));
+}
+
 absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& budget, int depth) {
   if (depth > 100) return StackError("an index more than 100 deep");
   if (index.is_list() && index.count() == 0) return EmptyVector(list.type());
@@ -161,13 +169,27 @@ absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& ind
     return PositionsIn(keys, found);
   }
   KeyPositions found;
-  found.one = index.is_atom() || !keys.is_vector();
-  if (!found.one && !index.is_vector()) return TypeError("a key that is no item");
+  found.one = IsItemOf(keys, index);
   for (size_t i = 0; i < (found.one ? 1 : index.count()); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
     found.at.push_back(FindKey(keys, found.one ? index : ItemAt(index, i)));
   }
   return found;
+}
+
+absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& budget);
+
+// Each item of the index is a key, or a list of keys.
+absl::StatusOr<Value> IndexDictByEach(const Value& dict, const Value& index, Budget& budget) {
+  const Budget::Level level(budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  TS_RETURN_IF_ERROR(budget.ChargeItems(index.count()));
+  std::vector<Value> taken;
+  for (size_t i = 0; i < index.count(); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_ASSIGN_OR_RETURN(taken.emplace_back(), IndexDict(dict, ItemAt(index, i), budget));
+  }
+  return Collapse(std::move(taken));
 }
 
 absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& budget) {
@@ -177,6 +199,7 @@ absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& b
   }
   TS_RETURN_IF_ERROR(ChargeTaking(values, index.count(), budget));
   if (keys.is_table()) return IndexByRows(dict, index, budget);
+  if (index.is_list() && !IsItemOf(keys, index)) return IndexDictByEach(dict, index, budget);
   TS_ASSIGN_OR_RETURN(const KeyPositions found, PositionsOfKeys(dict, index, budget));
   const Value taken = TakeItems(values, found.at);
   return found.one ? ItemAt(taken, 0) : taken;
@@ -282,7 +305,7 @@ bool TakesOne(const Term& x, const Value& index) {
   const auto* view = std::get_if<TableView>(&x);
   if (view != nullptr && view->key_columns > 1) return index.is_vector() || index.is_list();
   const auto* value = std::get_if<Value>(&x);
-  return value != nullptr && value->is_dict() && value->keys().is_list();
+  return value != nullptr && value->is_dict() && IsItemOf(value->keys(), index);
 }
 
 }  // namespace
@@ -292,7 +315,7 @@ absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& ind
   if (const auto* slice = std::get_if<Slice>(&x)) {
     if (index.is_atom()) {  // One item needs no copy of its column.
       TS_ASSIGN_OR_RETURN(const auto positions, PositionsOf(index, slice->count()));
-      if (positions[0] == kNoItem) return NullOf(slice->type());
+      if (positions[0] == kNoItem) return NullItemOf(*slice);
       TS_ASSIGN_OR_RETURN(Value item, slice->At(positions[0]));
       return item;
     }

@@ -351,7 +351,8 @@ TEST(Introspection, TablesAndColumnsForDrivers) {
   const Value tables =
       Value::List({Value::String("raze{([]CATALOG:`;NAME:system string`a`b x=`VIEW;KIND:x)}each"),
                    Value::Symbols({"TABLE", "VIEW"})});
-  EXPECT_EQ(environment.AskRequest(tables), "([]CATALOG:``;NAME:`quote`trade;KIND:`TABLE`TABLE)");
+  EXPECT_EQ(environment.AskRequest(tables),
+            "([]CATALOG:````;NAME:`quote`trade`vquote`vtrade;KIND:`TABLE`TABLE`TABLE`TABLE)");
   constexpr Pair kPairs[] = {
       {"([]CATALOG:`symbol$())", "([]CATALOG:`symbol$())"},
       {"([]KIND:`TABLE`VIEW)", "([]KIND:`TABLE`VIEW)"},
@@ -364,6 +365,13 @@ TEST(Introspection, TablesAndColumnsForDrivers) {
        "([]TABLE:`quote`quote`quote`quote`quote;COLUMN:`time`sym`bid`ask`bsize;CODE:0 0 0 0 0i;"
        "TYPE:112 115 102 102 106i;PLACE:1 2 3 4 5i;NULLS:`YES`YES`YES`YES`YES)"},
       {".Q.nct`nosuch", "'nosuch"},
+      {"exec distinct n from .Q.nct`", "`quote`trade"},
+      {"(0N;2)#([]a:1 2 3;b:`x`y`z)", "(([]a:1 2;b:`x`y);([]a:,3;b:,`z))"},
+      {"2 0N#([]a:1 2 3)", "(([]a:,1);([]a:2 3))"},
+      {"2 2#([]a:1 2 3;b:(1;`c;\"xy\"))", "(([]a:1 2;b:(1;`c));([]a:3 1;b:(\"xy\";1)))"},
+      {"0N 2#([]a:`int$())", "()"},
+      {"0N 2#0!select sum size by sym from trade", ",([]sym:`aig`bac;size:400 600i)"},
+      {"0N 2#([a:1 2]b:3 4)", "'type"},
   };
   ExpectAll(kPairs);
 }

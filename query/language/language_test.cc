@@ -204,6 +204,34 @@ TEST(Language, DictionariesWithTheSameNamesAreATable) {
   ExpectAll(pairs);
 }
 
+// An index that is no key is one for each of its items: whether it is a key is said by the first
+// one.
+TEST(Language, DictionariesAreIndexedByKeysAndListsOfKeys) {
+  constexpr Pair kPairs[] = {
+      {"((1;`a;\"x\")!10 20 30)`a`x", "20 0N"},
+      {"((1;`a;\"x\")!10 20 30)(`a;1)", "20 10"},
+      {"((1;`a;\"x\")!10 20 30)`a", "20"},
+      {"(`a`b`c!1 2 3)(`a;`b`c)", "(1;2 3)"},
+      {"((1 2;3 4)!10 20)1 2", "10"},
+      {"((1 2;3 4)!10 20)(3 4;1 2)", "20 10"},
+      {"((\"ab\";\"cd\")!10 20)\"cd\"", "20"},
+      {"((1;`a)!(1 2;3 4))[(`a;1);0]", "3 1"},
+      {"((1;`a)!(1 2;3 4))[`a;0]", "3"},
+      {"((`a;1)!([]x:1 2))`a`b", "([]x:1 0N)"},
+      {"d:(1;`a)!10 20;d[`a`b]:7 8;d", "(1;`a;`b)!10 7 8"},
+      {"d:(1 2;3 4)!10 20;d[3 4]:5;d", "(1 2;3 4)!10 5"},
+      {"d:()!();d[`a]:1;d", ",`a!,1"},
+      {"2 3?2 3#til 6", "(2 2 0;1 2 2)"},
+      {"(0 1 2;4 5)?2 3#til 6", "0 2"},
+      {"(1;`a)?(1 2;`a)", "(0 2;1)"},
+      {"(`a`b!1 2)?(1;2 3)", "(`a;`b`)"},
+      {"x:(1 2;3 4 5);x 2", "`long$()"},
+      {"x:(\"ab\";\"cd\");x 2", "\"\""},
+      {"t:();t,`a`b!1 2", "`a`b!1 2"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Language, NamesInNamespacesOfQAreQs) {
   const Pair pairs[] = {
       {".z.ps", "'nyi: .z.ps"},

@@ -25,7 +25,8 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.V", R"({flip $[-11h=type x;value x;x]})"},
     {".Q.ft", R"({$[99h=type y;(count keys y)!x 0!y;x y]})"},
     {".Q.ind", R"({x y})"},
-    {".Q.nct", R"({m:0!meta x;([]n:count[m]#x;c:m`c;t:m`t)})"},
+    {".Q.nct", R"({f:{m:0!meta x;([]n:count[m]#x;c:m`c;t:m`t)};)"
+               R"($[null x;(,/)[([]n:`$();c:`$();t:"");f each tables`.];f x]})"},
     {".Q.ff", R"({c:(cols y)except cols x;x,'count[x]#c#(0#y)0N})"},
     {".Q.ty", R"({t:abs type x;$[t within 1 19;.Q.t t;0=count x;" ";
       1<count distinct type each x;" ";

@@ -16,6 +16,7 @@
 #include "query/language/evaluator.h"
 #include "query/language/group_keys.h"
 #include "query/language/grouped.h"
+#include "query/language/indexing.h"
 #include "query/language/item_terms.h"
 #include "query/language/partitions.h"
 #include "query/language/update.h"
@@ -235,8 +236,14 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
 absl::StatusOr<QueryEvaluator::Part> QueryEvaluator::LimitOf(size_t count) {
   if (query_.limit == nullptr) return Part{0, count};
   TS_ASSIGN_OR_RETURN(const Value limit, EvaluateToValue(context_, *query_.limit));
-  if (limit.type() != Type::kLong) return TypeError("select[{}]", NameOf(limit.type()));
-  const std::span<const int64_t> numbers = limit.span<int64_t>();
+  const Type type = limit.type();
+  const bool is_whole = type == Type::kLong || type == Type::kInt || type == Type::kShort;
+  if (!is_whole) return TypeError("select[{}]", NameOf(limit.type()));
+  if (limit.count() > 2) return LengthError("select[] of {} numbers", limit.count());
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < limit.count(); ++i) {
+    numbers.push_back(*IndexOf(limit.is_atom() ? limit : ItemAt(limit, i)));
+  }
   if (numbers.size() == 2 && !limit.is_atom() && numbers[0] >= 0 && numbers[1] >= 0) {
     const size_t skip = std::min(count, static_cast<size_t>(numbers[0]));
     return Part{skip, std::min(count - skip, static_cast<size_t>(numbers[1]))};
