@@ -155,6 +155,11 @@ TEST(StackConfig, NamesThePlaceOfWhatIsWrong) {
             "stack.toml:2: tickerplant.batch_ms: expected a number from 0 on, found -1");
   EXPECT_EQ(ErrorOf("[[rdb]]\nprot = 1"),
             "stack.toml:2: rdb[0].prot: unknown key, did you mean port?");
+  EXPECT_THAT(ErrorOf("[[rdb]]\nhttp_origins = ['*']"),
+              testing::StartsWith("stack.toml:2: rdb[0].http_origins: expected an origin"));
+  EXPECT_EQ(ErrorOf("[[rdb]]\nhost = '0.0.0.0'\nhttp_origins = ['http://x:3000']"),
+            "stack.toml:3: rdb[0].http_origins: needs http = true, which is not the default beyond "
+            "loopback");
   EXPECT_EQ(ErrorOf("[feeds]\n"), "stack.toml:1: feeds: unknown key, did you mean feed?");
   EXPECT_EQ(ErrorOf("[feed]\nsource = 'lean'\nsymbols = 5"),
             "stack.toml:3: feed.symbols: expected an array of strings, found integer 5");

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <cstdint>
 
+#include "base/status.h"
+
 namespace tickstack::wire {
 namespace {
 
@@ -170,11 +172,16 @@ std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header)
 }
 
 std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
-                                      std::string_view own_name) {
+                                      std::string_view own_name,
+                                      std::span<const std::string> allowed_origins) {
   if (from_this_machine && !request.host.empty() &&
       !IsOfThisMachine(NameOfHost(request.host), own_name)) {
     return fmt::format("the host {} is no name of this machine",
                        EscapeUrl(request.host.substr(0, 100)));
+  }
+  // Before Sec-Fetch-Site, which is cross-site for these pages, too.
+  if (std::ranges::find(allowed_origins, request.origin) != allowed_origins.end()) {
+    return std::nullopt;
   }
   if (!request.fetch_site.empty() && request.fetch_site != "same-origin" &&
       request.fetch_site != "none") {
@@ -191,6 +198,31 @@ std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_th
     return "a page from elsewhere made the browser ask";
   }
   return std::nullopt;
+}
+
+absl::Status CheckOrigin(std::string_view origin) {
+  constexpr std::string_view kHttp = "http://", kHttps = "https://";
+  const auto wrong = [&](std::string_view why) {
+    return InvalidArgument(
+        "expected an origin as browsers send it, such as https://grafana.example or "
+        "http://localhost:3000, found \"{}\": {}",
+        origin, why);
+  };
+  const std::string_view scheme = origin.starts_with(kHttps) ? kHttps : kHttp;
+  if (!origin.starts_with(scheme)) return wrong("it begins with neither https:// nor http://");
+  const std::string_view host = origin.substr(scheme.size());
+  if (host.empty() || host.front() == ':') return wrong("it has no host");
+  for (const char c : host) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') ||
+                       std::string_view("-._:[]").find(c) != std::string_view::npos;
+    if (c == '/') return wrong("it has a path");
+    if (c >= 'A' && c <= 'Z') return wrong("it has capital letters");
+    if (!plain) return wrong("it has a character that no host has");
+  }
+  if (host.ends_with(scheme == kHttps ? ":443" : ":80")) {
+    return wrong("browsers leave out the port that is the scheme's own");
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace tickstack::wire

@@ -12,8 +12,11 @@
 // In a URL %xx is the byte xx and nothing else is changed, as in q: a plus adds.
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "absl/status/status.h"
 
 namespace tickstack::wire {
 
@@ -53,11 +56,16 @@ struct RequestOrigin {
   std::string_view referer = {};  // Referer
 };
 
-// Why a request is refused, nullopt if it is not. A page from elsewhere must not ask: it could not
-// read the answer, but `.u.upd` needs no reader. Nor may a name that its owner lets point to this
-// machine (DNS rebinding), so from the machine itself the host is an address, `localhost` or
-// `own_name`.
+// Returns why a request is refused, or nullopt if it is not. A page of another site must not ask: it
+// could not read the answer, but `.u.upd` needs no reader. Pages of `allowed_origins` may; an origin
+// is compared byte by byte. From the machine itself, the host must be an address, `localhost` or
+// `own_name`, because anyone can let a name of their own point to this machine (DNS rebinding).
 std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
-                                      std::string_view own_name);
+                                      std::string_view own_name,
+                                      std::span<const std::string> allowed_origins);
+
+// kInvalidArgument unless `origin` is written as browsers send it: `https://name` or
+// `http://name:port`, in lower case, without a path and without the scheme's own port.
+absl::Status CheckOrigin(std::string_view origin);
 
 }  // namespace tickstack::wire

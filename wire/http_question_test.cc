@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/status.h"
 #include "wire/http_gateway.h"
 
 namespace tickstack::wire {
@@ -71,7 +72,7 @@ TEST(HttpQuestion, CredentialsAreBase64) {
 }
 
 std::string Why(const RequestOrigin& request, bool local = true) {
-  return WhyRefused(request, local, "tick1").value_or("");
+  return WhyRefused(request, local, "tick1", {}).value_or("");
 }
 
 TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
@@ -90,6 +91,36 @@ TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
   EXPECT_NE(Why({"", "http://", ""}), "");
   EXPECT_NE(Why({"localhost:5010", "", "", "http://evil.example/localhost:5010"}), "");
   EXPECT_EQ(Why({"localhost:5010", "", "", "http://localhost:5010/?1"}), "");
+}
+
+TEST(HttpOrigin, PagesOfAllowedOriginsMayAsk) {
+  const std::vector<std::string> allowed = {"https://grafana.example", "http://localhost:3000"};
+  const auto refused = [&](std::string_view host, std::string_view origin) {
+    return WhyRefused({host, origin, "cross-site"}, true, "tick1", allowed).has_value();
+  };
+  EXPECT_FALSE(refused("localhost:5010", "https://grafana.example"));
+  EXPECT_FALSE(refused("localhost:5010", "http://localhost:3000"));
+  for (const char* other : {"", "null", "http://grafana.example", "https://grafana.example:444",
+                            "https://grafana.example.evil.example", "https://Grafana.example",
+                            "https://grafana.example/", "https://evil.example"}) {
+    EXPECT_TRUE(refused("localhost:5010", other)) << other;
+  }
+  EXPECT_TRUE(refused("evil.example", "https://grafana.example")) << "a name that points here";
+}
+
+TEST(HttpOrigin, IsWrittenAsBrowsersSendIt) {
+  for (const char* origin : {"https://grafana.example", "http://localhost:3000",
+                             "http://[::1]:3000", "https://10.0.0.1:80", "http://x:443"}) {
+    EXPECT_TRUE(CheckOrigin(origin).ok()) << origin;
+  }
+  for (const char* wrong : {"", "*", "null", "grafana.example", "https://", "https://:3000",
+                            "https://grafana.example/", "https://Grafana.example",
+                            "https://grafana.example:443", "http://x:80", "ws://x", "http://a b"}) {
+    EXPECT_FALSE(CheckOrigin(wrong).ok()) << wrong;
+  }
+  EXPECT_EQ(Message(CheckOrigin("https://x/")),
+            "expected an origin as browsers send it, such as https://grafana.example or "
+            "http://localhost:3000, found \"https://x/\": it has a path");
 }
 
 TEST(HttpOrigin, NamesThatPointHereForAWhileAreRefused) {

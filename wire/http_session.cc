@@ -10,6 +10,7 @@
 #include <boost/beast/websocket/rfc6455.hpp>
 #include <chrono>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "base/status.h"
@@ -121,10 +122,13 @@ class HttpSession final : public HttpClientSession {
     const RequestOrigin origin{
         View(request_[http::field::host]), View(request_[http::field::origin]),
         View(request_["Sec-Fetch-Site"]), View(request_[http::field::referer])};
-    if (const auto why = WhyRefused(origin, local_, sessions_.own_name)) {
+    const bool is_web_socket = beast::websocket::is_upgrade(request_);
+    std::span<const std::string> allowed_origins;
+    if (is_web_socket) allowed_origins = sessions_.options.web_socket_origins;
+    if (const auto why = WhyRefused(origin, local_, sessions_.own_name, allowed_origins)) {
       return Refuse(http::status::forbidden, *why);
     }
-    if (beast::websocket::is_upgrade(request_)) {
+    if (is_web_socket) {
       stream_.expires_never();
       return RunWebSocketSession(sessions_, std::move(stream_), std::move(request_), peer_);
     }

@@ -16,11 +16,16 @@ bool IsLoopback(std::string_view host) {
 
 }  // namespace
 
+bool AnswersHttp(const ListenerOptions& listener) {
+  return listener.http.value_or(IsLoopback(listener.host));
+}
+
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& server_options,
                                                ServerHandler* handler) {
   ServerOptions options = server_options;
-  options.http = options.http && listener.http.value_or(IsLoopback(listener.host));
+  options.http = options.http && AnswersHttp(listener);
+  options.http_options.web_socket_origins = listener.http_origins;
   std::unique_ptr<Server> server;
   if (listener.listen_fd >= 0) {
     TS_ASSIGN_OR_RETURN(server, Server::Adopt(loop, listener.listen_fd, options, handler));

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "wire/event_loop.h"
@@ -20,8 +21,12 @@ struct ListenerOptions {
   // Pages, files and WebSockets on the same port. Not said: where only this machine can connect. A
   // page from elsewhere can make browsers send requests, and not all say who made them.
   std::optional<bool> http = std::nullopt;
+  std::vector<std::string> http_origins;  // Whose pages may open WebSockets; CheckOrigin holds.
   int ready_fd = -1;  // Gets "ready\n" from ReportReady.
 };
+
+// True if the listener answers HTTP: as `http` says, else where only this machine can connect.
+bool AnswersHttp(const ListenerOptions& listener);
 
 absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOptions& listener,
                                                const ServerOptions& options,

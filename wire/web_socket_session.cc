@@ -7,11 +7,14 @@
 #include <chrono>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "base/status.h"
+#include "table/element_text.h"
 #include "table/format_value.h"
 #include "wire/codec.h"
+#include "wire/compress.h"
 #include "wire/http_sessions.h"
 
 namespace tickstack::wire {
@@ -24,9 +27,30 @@ namespace websocket = boost::beast::websocket;
 
 constexpr std::chrono::seconds kLastFrame{5};  // Of a session that ends: for what is being sent.
 constexpr size_t kAnswersOwedMax = 64;         // Then its next frame waits in its own socket.
+constexpr size_t kIdBytesMax = 256;            // Of an ID that an answer is to carry.
 // What a slow reader has not taken: reading from the process pauses above the first and goes on
 // below the second, and the process's own bound on slow readers holds from then on.
 constexpr size_t kPauseBytes = size_t{16} << 20, kResumeBytes = size_t{4} << 20;
+
+// Returns item i of a vector or list.
+Value ItemAt(const Value& items, size_t i) {
+  if (items.is_list()) return items.items()[i];
+  if (items.is(Type::kSymbol)) return Value::Symbol(items.symbols()[i]);
+  return Value::AtomFromBytes(items.type(), ElementAt(items, i));
+}
+
+// Returns the value of a symbol key of a dictionary, nullopt if it is not a key. c.js sends the
+// keys as a list of symbols, others as a vector.
+std::optional<Value> ValueOf(const Value& dictionary, std::string_view key) {
+  const Value &keys = dictionary.keys(), &values = dictionary.values();
+  const auto has_items = [](const Value& value) { return value.is_vector() || value.is_list(); };
+  if (!has_items(keys) || !has_items(values)) return std::nullopt;
+  const Value wanted = Value::Symbol(key);
+  for (size_t i = 0; i < keys.count(); ++i) {
+    if (ItemAt(keys, i) == wanted) return ItemAt(values, i);
+  }
+  return std::nullopt;
+}
 
 class WebSocketSession final : public HttpClientSession {
  public:
@@ -57,17 +81,17 @@ class WebSocketSession final : public HttpClientSession {
   // From the process: an answer, or what it publishes.
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
     if (message.kind == MessageKind::kSync) return;
-    bool as_text = false;
+    OwedAnswer owed;
     if (message.kind == MessageKind::kResponse) {
-      if (owed_as_text_.empty()) return;
-      as_text = owed_as_text_.front();
-      owed_as_text_.pop_front();
+      if (owed_.empty()) return;
+      owed = std::move(owed_.front());
+      owed_.pop_front();
     }
     // What all clients have not read is bounded together: whose answer would pass it has to go.
     if (!sessions_.HasRoom(unsent_bytes_, message.body.size())) {
       return End(websocket::close_code::try_again_later, "too much is unread, here or by others");
     }
-    Send(as_text ? TextFrame(message) : BinaryFrame(message));
+    Send(FrameOf(owed, message));
     if (unsent_bytes_ > kPauseBytes) connection.PauseReading();
     ReadFrame();
   }
@@ -77,6 +101,11 @@ class WebSocketSession final : public HttpClientSession {
   }
 
  private:
+  // How the answer to a question is to leave.
+  struct OwedAnswer {
+    bool as_text = false;
+    std::string id = {};  // Of a question with an ID: that value, encoded.
+  };
   struct Frame {
     bool text;
     std::string bytes;
@@ -121,7 +150,7 @@ class WebSocketSession final : public HttpClientSession {
   }
 
   void ReadFrame() {
-    if (reading_ || !accepted_ || ended_ || owed_as_text_.size() >= kAnswersOwedMax) return;
+    if (reading_ || !accepted_ || ended_ || owed_.size() >= kAnswersOwedMax) return;
     reading_ = true;
     socket_.async_read(buffer_, [self = Self()](const beast::error_code& error, size_t) {
       self->reading_ = false;
@@ -142,7 +171,7 @@ class WebSocketSession final : public HttpClientSession {
   }
 
   absl::Status TakeText(std::string_view text) {
-    owed_as_text_.push_back(true);
+    owed_.push_back({.as_text = true});
     inside_->Send(EncodeMessage(MessageKind::kSync, Value::String(text)));
     return absl::OkStatus();
   }
@@ -158,11 +187,53 @@ class WebSocketSession final : public HttpClientSession {
       return InvalidArgument("expected one message in a frame of {} bytes, found one of {}",
                              bytes.size(), header.total_bytes);
     }
-    owed_as_text_.push_back(false);
     ByteBuffer message(bytes);
-    message.data()[1] = static_cast<std::byte>(MessageKind::kSync);
+    if (header.compressed) {
+      TS_ASSIGN_OR_RETURN(message, Decompress(bytes, sessions_.options.max_request_bytes));
+    }
+    const std::span<std::byte> body(message.data() + kHeaderBytes, message.size() - kHeaderBytes);
+    if (!header.little_endian) TS_RETURN_IF_ERROR(ToLittleEndian(body));
+    if (body[0] == static_cast<std::byte>(Type::kDict)) {
+      TS_ASSIGN_OR_RETURN(const bool taken, TakeQuestionWithId(body));
+      if (taken) return absl::OkStatus();
+    }
+    WriteHeader(message.data(), MessageKind::kSync, message.size());
+    owed_.push_back({});
     inside_->Send(std::move(message));
     return absl::OkStatus();
+  }
+
+  // False if `body` is a dictionary of another kind.
+  absl::StatusOr<bool> TakeQuestionWithId(std::span<const std::byte> body) {
+    TS_ASSIGN_OR_RETURN(const Value asked, Decode(body));
+    const std::optional<Value> question = ValueOf(asked, "i"), id = ValueOf(asked, "ID");
+    if (!question || !id) return false;
+    const ByteBuffer encoded = EncodeMessage(MessageKind::kAsync, *id);
+    if (!id->is_atom() || encoded.size() > kHeaderBytes + kIdBytesMax) {
+      return InvalidArgument("expected an ID that is an atom of at most {} bytes", kIdBytesMax);
+    }
+    owed_.push_back({.id = std::string(AsText(encoded.span().subspan(kHeaderBytes)))});
+    inside_->Send(EncodeMessage(MessageKind::kSync, *question));
+    return true;
+  }
+
+  static Frame FrameOf(const OwedAnswer& owed, const ReceivedMessage& message) {
+    if (owed.as_text) return TextFrame(message);
+    return owed.id.empty() ? BinaryFrame(message) : FrameWithId(message, owed.id);
+  }
+
+  // `o`ID!(answer;id), from the bytes of both.
+  static Frame FrameWithId(const ReceivedMessage& message, std::string_view id) {
+    const Frame answer = BinaryFrame(message);
+    // A dictionary, of two symbols and a list of two.
+    constexpr std::string_view kBegin("\x63\x0b\x00\x02\x00\x00\x00o\0ID\0\x00\x00\x02\x00\x00\x00",
+                                      18);
+    std::string frame(kHeaderBytes, '\0');
+    frame += kBegin;
+    frame += std::string_view(answer.bytes).substr(kHeaderBytes);
+    frame += id;
+    WriteHeader(reinterpret_cast<std::byte*>(frame.data()), MessageKind::kAsync, frame.size());
+    return {false, std::move(frame)};
   }
 
   static Frame TextFrame(const ReceivedMessage& message) {
@@ -252,7 +323,7 @@ class WebSocketSession final : public HttpClientSession {
   beast::flat_buffer buffer_;
   // It waits for what the process publishes even while nothing is read or written here.
   std::shared_ptr<WebSocketSession> alive_;
-  std::deque<bool> owed_as_text_;  // An answer for each that the process owes.
+  std::deque<OwedAnswer> owed_;  // By the process, oldest first.
   std::deque<Frame> frames_;
   size_t unsent_bytes_ = 0;
   bool accepted_ = false, reading_ = false, writing_ = false;

@@ -23,6 +23,7 @@ CONFIG = """
 batch_ms = 5
 [[rdb]]
 query_threads = 2
+http_origins = ["https://grafana.example"]
 [[rdb]]
 name = "silent"
 http = false
@@ -131,6 +132,38 @@ class HttpTest(stack.StackTest):
         self.assertEqual(200, self.query(".txt", "1+1", headers=own)[0])
         with WebSocket(self.port, ["Origin: http://evil.example"]) as client:
             self.assertEqual(403, client.status)
+
+    def test_pages_of_a_configured_origin_may_open_web_sockets(self):
+        headers = ["Origin: https://grafana.example", "Sec-Fetch-Site: cross-site"]
+        with WebSocket(self.port, headers) as client:
+            self.assertEqual(101, client.status)
+            client.send(TEXT, b"1+1")
+            self.assertEqual((TEXT, b"2"), client.receive())
+        with WebSocket(self.running.port("tickerplant"), headers) as client:
+            self.assertEqual(403, client.status)
+        asked = self.query(".txt", "1+1", headers={"Origin": "https://grafana.example"})
+        self.assertEqual(403, asked[0])
+
+    def test_a_question_with_an_id_is_answered_with_it(self):
+        def ask(client, question, reference):
+            client.send(BINARY, message(ASYNC, encode(kdb_ipc.Dict({"i": question, "ID": reference}))))
+
+        def answer(client):
+            return kdb_ipc.decode(client.receive()[1][8:])
+
+        with WebSocket(self.port) as client:
+            ask(client, b"til 3", 4711.0)
+            ask(client, b"1+`a", 4712.0)
+            ask(client, [b"{x+y}", 1, 2], 4713)
+            ask(client, b"([]a:1 2)", "symbol")
+            client.send(TEXT, b"5")
+            self.assertEqual({"o": [0, 1, 2], "ID": 4711.0}, answer(client))
+            self.assertEqual({"o": "'type", "ID": 4712.0}, answer(client))
+            self.assertEqual({"o": 3, "ID": 4713}, answer(client))
+            self.assertEqual({"o": {"a": [1, 2]}, "ID": "symbol"}, answer(client))
+            self.assertEqual((TEXT, b"5"), client.receive())
+            ask(client, b"1", [1, 2])
+            self.assertEqual(CLOSE, client.receive()[0])
 
     def test_what_is_no_http_is_refused_and_harms_nobody(self):
         for sent in (b"GET / HTTP/9.9\r\n\r\n", b"GET /\r\n\r\n", b"GET / HTTP/1.1\r\nA\r\n\r\n",
