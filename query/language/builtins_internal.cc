@@ -5,6 +5,7 @@
 #include <array>
 #include <boost/uuid/detail/md5.hpp>
 #include <boost/uuid/detail/sha1.hpp>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@
 #include "query/language/variables.h"
 #include "table/codec.h"
 #include "table/format_value.h"
+#include "table/lz_stream.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -216,31 +218,82 @@ Result TokensOf(Context& context, Args args) {
   return Value::List(std::move(words));
 }
 
-Result EncodedMessage(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  constexpr size_t kHeaderBytes = 8;
+// The header of a message: byte order, kind, whether it is compressed, 0, and its length as an int.
+// In a compressed one the length of the uncompressed message follows.
+constexpr size_t kHeaderBytes = 8, kCompressedHeaderBytes = 12;
+
+absl::StatusOr<ByteBuffer> MessageOf(const Value& x, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const size_t size, EncodedBytes(x));
   if (size > INT32_MAX - kHeaderBytes) return LimitError("a message of {} bytes", size);
-  TS_RETURN_IF_ERROR(context.budget.Charge(size + kHeaderBytes));
+  TS_RETURN_IF_ERROR(budget.Charge(size + kHeaderBytes));
   ByteBuffer bytes;
   bytes.reserve(size + kHeaderBytes);
   bytes.AppendLittle(uint32_t{1});  // Little-endian, asynchronous.
   bytes.AppendLittle(static_cast<int32_t>(size + kHeaderBytes));
   Encode(x, bytes);
-  return Value::Vector(Type::kByte, std::move(bytes));
+  return bytes;
+}
+
+// `-8!x`
+Result EncodedMessage(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(ByteBuffer message, MessageOf(x, context.budget));
+  return Value::Vector(Type::kByte, std::move(message));
+}
+
+// `-18!x`: `-8!x`, compressed if that is longer than 2,000 bytes and gets less than half as long.
+Result CompressedMessage(Context& context, Args args) {
+  constexpr size_t kCompressBytesMin = 2000;
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(ByteBuffer message, MessageOf(x, context.budget));
+  const size_t size = message.size();
+  if (size <= kCompressBytesMin) return Value::Vector(Type::kByte, std::move(message));
+  TS_RETURN_IF_ERROR(context.budget.Charge(size / 2));
+  ByteBuffer out;
+  out.reserve(size / 2);
+  out.AppendLittle(uint32_t{0x00010001});  // The third byte says that it is compressed.
+  out.AppendLittle(uint32_t{0});
+  out.AppendLittle(static_cast<uint32_t>(size));
+  if (!AppendLzStream(message.span(), size / 2, out)) {
+    return Value::Vector(Type::kByte, std::move(message));
+  }
+  const auto total_bytes = static_cast<uint32_t>(out.size());
+  std::memcpy(out.data() + 4, &total_bytes, sizeof(total_bytes));
+  return Value::Vector(Type::kByte, std::move(out));
+}
+
+// The uncompressed form of a compressed message, which says how long that is.
+absl::StatusOr<ByteBuffer> Uncompressed(std::span<const std::byte> message, Budget& budget) {
+  if (message.size() < kCompressedHeaderBytes) {
+    return LengthError("a compressed message of {} bytes", message.size());
+  }
+  const auto declared = LoadLittle<int32_t>(message.data() + kHeaderBytes);
+  if (declared <= static_cast<int32_t>(kHeaderBytes)) {
+    return LengthError("a message that declares {} bytes", declared);
+  }
+  TS_RETURN_IF_ERROR(budget.Charge(static_cast<size_t>(declared)));
+  ByteBuffer out;
+  out.Append(message.first(kHeaderBytes));
+  const absl::Status expanded =
+      ExpandLzStream(message.subspan(kCompressedHeaderBytes), static_cast<size_t>(declared), out);
+  if (!expanded.ok()) return LengthError("{}", Message(expanded));
+  return out;
 }
 
 Result DecodedMessage(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (!x.is(Type::kByte)) return TypeError("-9! of a {}", NameOf(x.type()));
-  constexpr size_t kHeaderBytes = 8;
-  const std::span<const std::byte> bytes = x.elements();
+  std::span<const std::byte> bytes = x.elements();
   if (bytes.size() <= kHeaderBytes) return LengthError("a message of {} bytes", bytes.size());
-  const bool plain = bytes[0] == std::byte{1} && bytes[2] == std::byte{0};
-  if (!plain) return NyiError("-9! of a compressed or big-endian message");
+  if (bytes[0] != std::byte{1}) return NyiError("-9! of a big-endian message");
   const auto size = LoadLittle<int32_t>(bytes.data() + 4);
   if (size < 0 || static_cast<size_t>(size) != bytes.size()) {
     return LengthError("{} bytes of a message of {}", bytes.size(), size);
+  }
+  ByteBuffer uncompressed;
+  if (bytes[2] != std::byte{0}) {
+    TS_ASSIGN_OR_RETURN(uncompressed, Uncompressed(bytes, context.budget));
+    bytes = uncompressed.span();
   }
   constexpr size_t kMemoryPerByte = 40;  // A list of atoms, see table/codec.h.
   TS_RETURN_IF_ERROR(context.budget.Charge(bytes.size(), kMemoryPerByte));
@@ -252,7 +305,6 @@ Result DecodedMessage(Context& context, Args args) {
 // `-22!x`: as many bytes as `-8!x` would have.
 Result EncodedLength(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  constexpr size_t kHeaderBytes = 8;
   TS_ASSIGN_OR_RETURN(const size_t size, EncodedBytes(x));
   return Value::Long(static_cast<int64_t>(size + kHeaderBytes));
 }
@@ -298,10 +350,10 @@ constexpr InternalFunction kInternal[] = {
     {-1, "hsym", nullptr},     {-2, "attr", nullptr},     {-3, ".Q.s1", nullptr},
     {-4, "", TokensOf},        {-5, "parse", nullptr},    {-6, "eval", nullptr},
     {-8, "", EncodedMessage},  {-9, "", DecodedMessage},  {-12, ".Q.host", nullptr},
-    {-13, ".Q.addr", nullptr}, {-15, "md5", nullptr},     {-20, ".Q.gc", nullptr},
-    {-22, "", EncodedLength},  {-24, "reval", nullptr},   {-26, "", TlsSettings},
-    {-29, ".j.k", nullptr},    {-30, "", DeferredAnswer}, {-32, ".Q.btoa", nullptr},
-    {-33, ".Q.sha1", nullptr},
+    {-13, ".Q.addr", nullptr}, {-15, "md5", nullptr},     {-18, "", CompressedMessage},
+    {-20, ".Q.gc", nullptr},   {-22, "", EncodedLength},  {-24, "reval", nullptr},
+    {-26, "", TlsSettings},    {-29, ".j.k", nullptr},    {-30, "", DeferredAnswer},
+    {-32, ".Q.btoa", nullptr}, {-33, ".Q.sha1", nullptr},
 };
 
 // Everything is evaluated as if by reval.

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <climits>
 #include <ctime>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "query/language/asker.h"
 #include "query/language/function.h"
 #include "query/language/namespaces.h"
+#include "query/language/term.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {
@@ -237,6 +239,32 @@ absl::StatusOr<Term> ConsoleSize(Context& context, std::string_view command) {
   return Term(Value());
 }
 
+// How often `\t expression` or `\t:n expression` evaluates it. nullopt: another command; `\t 1000`
+// would start a timer.
+std::optional<int64_t> TimesToEvaluate(std::string_view command) {
+  const std::string_view word = FirstWord(command), expression = Argument(command);
+  const bool is_number =
+      std::ranges::all_of(expression, [](char c) { return (c >= '0' && c <= '9') || c == ' '; });
+  if (is_number || !word.starts_with("t")) return std::nullopt;
+  if (word == "t") return 1;
+  int64_t times = 0;
+  const char* const last = word.data() + word.size();
+  if (!word.starts_with("t:")) return std::nullopt;
+  const auto [end, error] = std::from_chars(word.data() + 2, last, times);
+  return error == std::errc() && end == last && times >= 0 ? std::optional(times) : std::nullopt;
+}
+
+absl::StatusOr<Term> MillisecondsOf(Context& context, std::string_view expression, int64_t times) {
+  const auto begin = std::chrono::steady_clock::now();
+  for (int64_t i = 0; i < times; ++i) {
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    Term text = Value::String(expression);
+    TS_RETURN_IF_ERROR(Apply(context, *FindBuiltin("value"), std::span(&text, 1)).status());
+  }
+  const auto taken = std::chrono::steady_clock::now() - begin;
+  return Term(Value::Long(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()));
+}
+
 struct Report {
   std::string_view command;
   absl::StatusOr<Term> (*report)(Context& context, std::string_view command);
@@ -336,6 +364,9 @@ std::vector<std::string> ProcessValueNames() {
 
 absl::StatusOr<Term> RunSystemCommand(Context& context, std::string_view command) {
   while (command.starts_with(' ')) command.remove_prefix(1);
+  if (const auto times = TimesToEvaluate(command)) {
+    return MillisecondsOf(context, Argument(command), *times);
+  }
   const auto found = std::ranges::find(kReports, FirstWord(command), &Report::command);
   if (found != std::end(kReports) && (found->takes_argument || Argument(command).empty())) {
     return found->report(context, command);
