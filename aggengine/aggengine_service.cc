@@ -8,8 +8,11 @@
 #include "base/status.h"
 #include "serve/loop_answers.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::aggengine {
+
+namespace protocol = wire::protocol;
 namespace {
 
 constexpr int64_t kWaitPerWork = 9;
@@ -197,8 +200,8 @@ void AggEngineService::Publish() {
   }
   is_behind_ = engine_->has_changes();
   if (engine_->closing_date() && !is_behind_ && engine_->unanswered() == 0) {
-    connection->SendAsync(Value::List(
-        {Value::String(".u.closed"), Value::Symbol(name_), Value::Date(*engine_->closing_date())}));
+    connection->SendAsync(Value::List({Value::String(protocol::kClosed), Value::Symbol(name_),
+                                       Value::Date(*engine_->closing_date())}));
     engine_->OnClosed();
   }
   connection->Flush();
@@ -209,7 +212,7 @@ void AggEngineService::Publish() {
 void AggEngineService::AskForTheLastWord() {
   wire::Connection* const connection = subscriber_->connection();
   if (connection == nullptr || !subscriber_->is_numbered()) return;
-  connection->SendAsync(Value::List({Value::String(".u.closer"), Value::Symbol(name_)}));
+  connection->SendAsync(Value::List({Value::String(protocol::kCloser), Value::Symbol(name_)}));
 }
 
 void AggEngineService::StopTaking() {

@@ -7,8 +7,11 @@
 #include "base/time.h"
 #include "wire/codec.h"
 #include "wire/ipc.h"
+#include "wire/protocol.h"
 
 namespace tickstack::aggengine {
+
+namespace protocol = wire::protocol;
 namespace {
 
 void AppendSymbol(std::string_view name, ByteBuffer& out) {
@@ -24,7 +27,7 @@ ByteBuffer BeginMessage(std::string_view table) {
   message.AppendLittle(static_cast<int8_t>(Type::kList));
   message.AppendLittle(uint8_t{0});
   message.AppendLittle(int32_t{3});
-  AppendSymbol(".u.upd", message);
+  AppendSymbol(protocol::kFeedUpd, message);
   AppendSymbol(table, message);
   return message;
 }
@@ -128,7 +131,7 @@ void Engine::StartOver() {
 
 wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
-  if (verb == ".u.end") {
+  if (verb == protocol::kEnd) {
     TakeAdded();
     size_t bars = 0, waiting = 0;
     for (const auto& [name, of] : bars_of_) {
@@ -141,15 +144,15 @@ wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
     ++counters_.days_ended;
     return wire::LiveOutcome::kDayEnded;
   }
-  if (verb == ".u.closing") {
+  if (verb == protocol::kClosing) {
     const absl::StatusOr<Value> message = wire::Decode(body);
     const bool is_whole = message.ok() && message->is_list() && message->count() == 2 &&
                           message->items()[1].is_atom_of(Type::kDate);
     if (is_whole) closing_date_ = message->items()[1].as<int32_t>();
     return wire::LiveOutcome::kTaken;
   }
-  if (verb == ".u.batch" && early_batch_) early_batch_();
-  if (verb != "upd" && verb != ".u.upd") return wire::LiveOutcome::kTaken;
+  if (verb == protocol::kEarlyBatch && early_batch_) early_batch_();
+  if (!protocol::IsUpd(verb.value_or(std::string_view()))) return wire::LiveOutcome::kTaken;
   ++counters_.messages;
   return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken
                                            : wire::LiveOutcome::kOutOfOrder;

@@ -14,8 +14,11 @@
 #include "disk/partition_writer.h"
 #include "rdb/day_logs.h"
 #include "wire/client.h"
+#include "wire/protocol.h"
 
 namespace tickstack {
+
+namespace protocol = wire::protocol;
 namespace {
 
 using namespace std::chrono_literals;
@@ -69,7 +72,7 @@ absl::StatusOr<DayCounts> CountsOf(const std::string& rdb) {
 
 // The day that a tickerplant writes.
 absl::StatusOr<int32_t> DateOf(const std::string& tickerplant) {
-  const absl::StatusOr<Value> date = Ask(tickerplant, ".u.d");
+  const absl::StatusOr<Value> date = Ask(tickerplant, std::string(protocol::kDate));
   if (!date.ok()) return Annotate(date.status(), tickerplant);
   if (date->is_atom_of(Type::kDate)) return date->as<int32_t>();
   return Unavailable("{}: .u.d: expected a date, found another value", tickerplant);

@@ -8,8 +8,11 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "wire/ipc.h"
+#include "wire/protocol.h"
 
 namespace tickstack::feed {
+
+namespace protocol = wire::protocol;
 namespace {
 
 // How the tickerplant's refusals begin: the name is another's, and it has become another's.
@@ -121,12 +124,12 @@ void Feed::AskRows(int64_t now_ns) {
   ask_ns_ = now_ns + (state_ == FeedState::kPublishing ? kReceiptNs : kConfirmNs);
   if (numbered_) {
     std::vector<Value> call;
-    call.push_back(Value::String(".u.feed"));
+    call.push_back(Value::String(protocol::kFeed));
     call.push_back(Value::Symbol(settings_.name));
     const bool claims = state_ == FeedState::kAsking || state_ == FeedState::kHeld;
     if (claims && !settings_.instance.empty()) {
       call.push_back(Value::Symbol(settings_.instance));
-      if (take_over_) call.push_back(Value::Symbol("takeover"));
+      if (take_over_) call.push_back(Value::Symbol(protocol::kTakeover));
     }
     link_->Ask(Value::List(std::move(call)));
   } else {
@@ -146,7 +149,7 @@ void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
   }
   if (answer.ok()) return OnRows(*answer, now_ns);
   if (answer.status().code() == absl::StatusCode::kUnavailable) return;  // OnDisconnected follows.
-  if (state_ == FeedState::kAsking && Message(answer.status()).starts_with(".u.feed")) {
+  if (state_ == FeedState::kAsking && Message(answer.status()).starts_with(protocol::kFeed)) {
     LogWarn(
         "tickerplant does not know .u.feed: publishing by .u.upd, a broken connection may lose "
         "rows");
@@ -348,12 +351,12 @@ void Feed::AppendMessage(const FeedBatch& batch) {
   pending_.AppendLittle(uint8_t{0});
   pending_.AppendLittle(int32_t{numbered_ ? 5 : 3});
   if (numbered_) {
-    AppendSymbol(".u.updn", pending_);
+    AppendSymbol(protocol::kNumberedUpd, pending_);
     AppendSymbol(settings_.name, pending_);
     pending_.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kLong)));
     pending_.AppendLittle(batch.first_row);
   } else {
-    AppendSymbol(".u.upd", pending_);
+    AppendSymbol(protocol::kFeedUpd, pending_);
   }
   AppendSymbol(batch.table, pending_);
   pending_.Append(batch.data);

@@ -7,8 +7,11 @@
 #include "base/status.h"
 #include "serve/loop_answers.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::feed {
+
+namespace protocol = wire::protocol;
 namespace {
 
 // Rows that come due meanwhile leave together: a row on its own costs a message, a wake-up here and
@@ -54,7 +57,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
     const absl::StatusOr<Value> value = wire::Decode(message.body);
     if (!value.ok() || !value->is_list() || value->count() != 2) return;
     const std::vector<Value>& items = value->items();
-    if (!items[0].is_atom_of(Type::kSymbol) || items[0].symbol() != ".u.err") return;
+    if (!items[0].is_atom_of(Type::kSymbol) || items[0].symbol() != protocol::kRefused) return;
     if (!items[1].is_string()) return;
     service_.feed_->OnRefused(items[1].text(), service_.clock_.NowNs());
     service_.Pump();

@@ -8,8 +8,11 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::rdb {
+
+namespace protocol = wire::protocol;
 namespace {
 
 // A replay commits a part of a log at a time; what is not committed is replayed again.
@@ -285,12 +288,12 @@ size_t Rdb::days_kept() const {
 
 LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
   const std::optional<std::string_view> verb = wire::PeekVerb(body);
-  if (verb == ".u.end") {
+  if (verb == protocol::kEnd) {
     EndDay(body);
     Add(counters_.days_ended, 1);
     return LiveOutcome::kDayEnded;
   }
-  if (verb != "upd" && verb != ".u.upd") {
+  if (!protocol::IsUpd(verb.value_or(std::string_view()))) {
     Add(counters_.messages_other, 1);
     return LiveOutcome::kTaken;
   }

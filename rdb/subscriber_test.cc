@@ -14,6 +14,7 @@
 #include "base/status.h"
 #include "rdb/rdb.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 #include "wire/server.h"
 
 namespace tickstack::rdb {
@@ -92,6 +93,7 @@ class FakeTickerplant : public wire::ServerHandler {
   }
 
   bool numbered = true;
+  int64_t version = 0;                  // `.u.protocol`; 0: there is none.
   std::function<void()> on_subscribed;  // Right after the answer.
   Value asked_tables;                   // Of the last `.u.subx`.
   int log_requests = 0;
@@ -112,6 +114,7 @@ class FakeTickerplant : public wire::ServerHandler {
         request.is_list() ? std::string(request.items()[0].text()) : std::string(request.text());
     const Value i = Value::Long(static_cast<int64_t>(published_));
     const Value path = Value::Symbol(":" + reported_path_);
+    if (text == ".u.protocol" && version > 0) return connection.Reply(ticket, Value::Long(version));
     if (text == ".u `i`L") return connection.Reply(ticket, Value::List({i, path}));
     if (text == ".u.L") return connection.Reply(ticket, path);
     if (text == ".u.t") return connection.Reply(ticket, Value::Symbols({"a", "b"}));
@@ -281,6 +284,16 @@ TEST_F(SubscriberTest, SubscribesToTheTablesThatItIsToldTo) {
   plant_->Start();
   ASSERT_TRUE(UntilLive());
   EXPECT_EQ(plant_->asked_tables, Value::Symbols({"b"}));
+}
+
+TEST_F(SubscriberTest, DoesNotSubscribeToALaterVersionOfTheProtocol) {
+  plant_->version = wire::protocol::kVersion + 1;
+  plant_->Start();
+  Subscribe();
+  ASSERT_TRUE(Until([&] { return plant_->connections >= 3; })) << "it disconnects and tries again";
+  EXPECT_EQ(rdb_.counters().live, 0u);
+  plant_->version = wire::protocol::kVersion;
+  ASSERT_TRUE(UntilLive());
 }
 
 TEST_F(SubscriberTest, WaitsForATickerplantThatIsNotThereYet) {

@@ -35,6 +35,11 @@ PARTS = {"query": ["columns", "kernels", "joins", "language"]}  # Subfolders tha
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 
+# A name of the protocol as a string of its own. wire/protocol.h is its only spelling outside of tests;
+# texts that mention one, such as errors, are not meant.
+SPELLED = re.compile(r'(?<!\\)"\.u\.\w+"')
+SPELLING = pathlib.PurePosixPath("wire/protocol.h")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"')
 
 
@@ -91,6 +96,17 @@ def violations(root):
     return found
 
 
+def spellings(root):
+    found = []
+    for source in sources(root):
+        if source == SPELLING or source.parts[0] in USE_EVERYTHING or source.stem.endswith(("_test", "_testing")):
+            continue
+        for number, line in enumerate((root / source).read_text(encoding="utf-8").splitlines(), 1):
+            found += [f"{source}:{number}: {name} is spelled in {SPELLING}"
+                      for name in SPELLED.findall(line.split("//")[0])]
+    return found
+
+
 class LayersTest(unittest.TestCase):
     def violations_of(self, files):
         with tempfile.TemporaryDirectory() as folder:
@@ -103,6 +119,14 @@ class LayersTest(unittest.TestCase):
     def test_this_repository_includes_only_downwards(self):
         self.assertGreater(len(list(sources(ROOT))), 10)
         self.assertEqual([], violations(ROOT))
+
+    def test_names_of_the_protocol_are_spelled_once(self):
+        self.assertEqual([], spellings(ROOT))
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            (root / "rdb").mkdir()
+            (root / "rdb/a.cc").write_text('a(".u.sub");  // ".u.end"\nb("type: .u.sub[x]");\n', encoding="utf-8")
+            self.assertEqual(['rdb/a.cc:1: ".u.sub" is spelled in wire/protocol.h'], spellings(root))
 
     def test_an_upward_include_is_named_with_its_line(self):
         found = self.violations_of({"table/a.h": "// a\n#include \"wire/b.h\"\n", "wire/b.h": ""})

@@ -43,9 +43,10 @@ class DayClosers {
 
   bool empty() const { return closers_.empty(); }
   bool is_closing() const { return is_closing_; }
-  bool HasName(std::string_view name) const {
+  // True if this connection registered a name, and no later one took its place.
+  bool HasConnection(uint64_t connection) const {
     for (const Closer& closer : closers_) {
-      if (closer.name == name) return true;
+      if (closer.connection == connection) return true;
     }
     return false;
   }
@@ -60,8 +61,14 @@ class DayClosers {
     }
     return connections;
   }
-  void OnClosed(std::string_view name) {
-    for (Closer& closer : closers_) closer.closed |= closer.name == name;
+  // The closer has sent everything. False if this connection has not registered the name.
+  bool OnClosed(std::string_view name, uint64_t connection) {
+    for (Closer& closer : closers_) {
+      if (closer.name != name || closer.connection != connection) continue;
+      closer.closed = true;
+      return true;
+    }
+    return false;
   }
   // Those that have not answered, if the day needs to wait for them still.
   std::vector<std::string> Missing() const {

@@ -15,12 +15,13 @@ TEST(DayClosers, ADayWaitsForAllOfThem) {
   closers.Add("hour", 8);
   EXPECT_THAT(closers.Begin(100), ElementsAre(7, 8));
   EXPECT_TRUE(closers.is_closing());
-  closers.OnClosed("hour");
+  EXPECT_TRUE(closers.OnClosed("hour", 8));
   EXPECT_TRUE(closers.MustWait(101));
   EXPECT_THAT(closers.Missing(), ElementsAre("minute"));
-  closers.OnClosed("somebody");
+  EXPECT_FALSE(closers.OnClosed("somebody", 9));
+  EXPECT_FALSE(closers.OnClosed("minute", 8)) << "a name of another connection";
   EXPECT_TRUE(closers.MustWait(101));
-  closers.OnClosed("minute");
+  EXPECT_TRUE(closers.OnClosed("minute", 7));
   EXPECT_FALSE(closers.MustWait(101));
   closers.End();
   EXPECT_FALSE(closers.is_closing());
@@ -45,7 +46,8 @@ TEST(DayClosers, ANameThatComesAgainTakesItsOldPlace) {
   closers.Add("minute", 7);
   closers.Add("minute", 9);
   closers.OnConnectionGone(7);
-  EXPECT_TRUE(closers.HasName("minute"));
+  EXPECT_TRUE(closers.HasConnection(9));
+  EXPECT_FALSE(closers.HasConnection(7));
   EXPECT_THAT(closers.Begin(0), ElementsAre(9));
 }
 

@@ -7,8 +7,11 @@
 #include "base/check.h"
 #include "wire/codec.h"
 #include "wire/ipc.h"
+#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
 
 using wire::Segment;
 
@@ -97,7 +100,7 @@ void AppendPrefix(ByteBuffer& out, const Schema& schema, bool numbered, size_t c
   const size_t start = out.size();
   out.Extend(wire::kHeaderBytes);
   AppendVectorHeader(out, Type::kList, numbered ? 4 : 3);
-  AppendSymbolAtom(out, "upd");
+  AppendSymbolAtom(out, protocol::kUpd);
   AppendSymbolAtom(out, schema.table);
   out.AppendLittle(static_cast<int8_t>(Type::kTable));
   out.AppendLittle(uint8_t{0});

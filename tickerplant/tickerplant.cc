@@ -10,8 +10,11 @@
 #include "tickerplant/feed_names.h"
 #include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
 namespace {
 
 ByteBuffer LogPrefix(std::string_view table) {
@@ -19,7 +22,7 @@ ByteBuffer LogPrefix(std::string_view table) {
   out.AppendLittle(int8_t{0});
   out.AppendLittle(uint8_t{0});
   out.AppendLittle(int32_t{3});
-  for (const std::string_view name : {std::string_view("upd"), table}) {
+  for (const std::string_view name : {protocol::kUpd, table}) {
     out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kSymbol)));
     out.Append(name);
     out.AppendLittle(uint8_t{0});
@@ -446,7 +449,7 @@ void Tickerplant::Publish() {
   PublishInTime();
   if (!is_early || ahead_.Outlets().empty()) return;
   std::vector<Value> left;
-  left.push_back(Value::Symbol(".u.batch"));
+  left.push_back(Value::Symbol(protocol::kEarlyBatch));
   left.push_back(Value::Long(static_cast<int64_t>(published_seq_)));
   ahead_.Broadcast(wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(left))));
 }
@@ -534,7 +537,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   if (absl::Status closed = old->Close(); !closed.ok())
     LogError("log close path={} error={}", old->path(), Message(closed));
   std::vector<Value> end;
-  end.push_back(Value::Symbol(".u.end"));
+  end.push_back(Value::Symbol(protocol::kEnd));
   end.push_back(Value::Date(ended));
   const ByteBuffer message =
       wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end)));

@@ -7,8 +7,11 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "tickerplant/tickerplant_service.h"
+#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
 
 using wire::Connection;
 
@@ -28,9 +31,8 @@ absl::Status TickerplantService::EndDay() {
   return absl::OkStatus();
 }
 
-// A closer may use several connections, under one name.
 bool TickerplantService::IsCloser(const Connection& connection) const {
-  return closers_.HasName(connection.user());
+  return closers_.HasConnection(connection.id());
 }
 
 void TickerplantService::BeginClosing() {
@@ -42,7 +44,7 @@ void TickerplantService::BeginClosing() {
     held_.push_back(connection);
   }
   std::vector<Value> closing;
-  closing.push_back(Value::Symbol(".u.closing"));
+  closing.push_back(Value::Symbol(protocol::kClosing));
   closing.push_back(Value::Date(tickerplant_->date()));
   const Value message = Value::List(std::move(closing));
   for (const uint64_t id : closers_.Begin(MonotonicNs())) {

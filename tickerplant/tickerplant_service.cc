@@ -8,8 +8,11 @@
 #include "query/columns/errors.h"
 #include "serve/loop_answers.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
 
 using namespace std::chrono_literals;
 
@@ -105,52 +108,59 @@ class TickerplantService::Queries : public query::Environment {
   int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
 
   std::optional<Value> FindValue(std::string_view name) override {
-    if (name == ".u.i") {
-      // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
-      // right: what the subscription then publishes must not lie behind the position.
-      plant().Publish();
-      return Value::Long(static_cast<int64_t>(plant().published_seq()));
-    }
-    if (name == ".u.j") return Value::Long(static_cast<int64_t>(plant().logged_seq()));
-    if (name == ".u.L") return Value::Symbol(":" + plant().log().path());
-    if (name == ".u.l")
-      return Value::Int(1);  // There is always a log; kdb+ has the handle's number here.
-    if (name == ".u.cuts") return Cuts();
-    if (name == ".u.d") return Value::Date(plant().date());
-    if (name == ".u.t") return SymbolsOf(TableNames());
-    if (name == ".u.w") return Subscriptions();
+    const auto value = std::ranges::find(kValues, name, &NamedValue::name);
+    if (value != std::end(kValues)) return (this->*value->get)();
     if (const int table = plant().FindTable(name); table >= 0) {
       return EmptyTable(plant().schemas()[static_cast<size_t>(table)]);
     }
     return std::nullopt;
   }
-
-  std::vector<std::string> FunctionNames() override {
-    return {".u.sub", ".u.subx", ".u.upd",      "upd",       ".u.updn",   ".u.feed", ".u.feeds",
-            ".u.log", ".u.end",  ".u.endofday", ".u.closer", ".u.closed", ".u.stats"};
-  }
-  std::vector<std::string> ValueNames() override {
-    return {".u.i", ".u.j", ".u.L", ".u.l", ".u.cuts", ".u.d", ".u.t", ".u.w"};
-  }
-
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                             std::span<const Value> args) override {
-    if (name == ".u.sub") return Subscribe(args, {});
-    if (name == ".u.subx") return SubscribeNumbered(args);
-    if (name == ".u.upd" || name == "upd") return Upd(name, args, 2);
-    if (name == ".u.updn") return Upd(name, args, 4);
-    if (name == ".u.feed") return Feed(args);
-    if (name == ".u.feeds") return Feeds();
-    if (name == ".u.log") return Log(args);
-    if (name == ".u.end" || name == ".u.endofday") return EndDay();
-    if (name == ".u.closer") return AddCloser(args);
-    if (name == ".u.closed") return Closed(args);
-    if (name == ".u.stats") return Stats();
-    return std::nullopt;
+    const auto verb = std::ranges::find(kVerbs, name, &Verb::name);
+    if (verb == std::end(kVerbs)) return std::nullopt;
+    return (this->*verb->call)(args);
+  }
+  std::vector<std::string> FunctionNames() override {
+    std::vector<std::string> names;
+    for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+    return names;
+  }
+  std::vector<std::string> ValueNames() override {
+    std::vector<std::string> names;
+    for (const NamedValue& value : kValues) names.emplace_back(value.name);
+    return names;
   }
 
  private:
+  using Args = std::span<const Value>;
+  // docs/protocol.md says what each of them is.
+  struct Verb {
+    std::string_view name;
+    absl::StatusOr<Value> (Queries::*call)(Args args);
+  };
+  struct NamedValue {
+    std::string_view name;
+    Value (Queries::*get)();
+  };
+  static const Verb kVerbs[13];
+  static const NamedValue kValues[9];
+
   Tickerplant& plant() { return *service_.tickerplant_; }
+
+  Value PublishedCount() {
+    // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
+    // right: what the subscription then publishes must not lie behind the position.
+    plant().Publish();
+    return Value::Long(static_cast<int64_t>(plant().published_seq()));
+  }
+  Value LoggedCount() { return Value::Long(static_cast<int64_t>(plant().logged_seq())); }
+  Value LogPath() { return Value::Symbol(":" + plant().log().path()); }
+  // There is always a log; kdb+ has the number of its handle here.
+  Value LogHandle() { return Value::Int(1); }
+  Value Date() { return Value::Date(plant().date()); }
+  Value Tables() { return SymbolsOf(TableNames()); }
+  Value Version() { return Value::Long(protocol::kVersion); }
 
   // `.u.cuts`: for each power cut that shortened today's log, the messages that it had then. A
   // subscriber that had more of them begins anew.
@@ -191,15 +201,15 @@ class TickerplantService::Queries : public query::Environment {
   // next.
   absl::StatusOr<Value> SubscribeNumbered(std::span<const Value> args) {
     const bool ahead = args.size() == 3;
-    if (ahead && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == "ahead")) {
+    if (ahead && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == protocol::kAhead)) {
       return absl::InvalidArgumentError("type: .u.subx[tables;symbols;how]: how is `ahead");
     }
     TS_ASSIGN_OR_RETURN(Value schemas, Subscribe(args.first(ahead ? 2 : args.size()),
                                                  {.numbered = true, .ahead = ahead}));
     std::vector<Value> answer;
     answer.push_back(std::move(schemas));
-    answer.push_back(*FindValue(".u.i"));
-    answer.push_back(*FindValue(".u.L"));
+    answer.push_back(PublishedCount());
+    answer.push_back(LogPath());
     if (ahead) {
       const int64_t next_ns = service_.batches_.NextAfter(SystemClock::Instance().NowNs());
       answer.push_back(
@@ -209,7 +219,8 @@ class TickerplantService::Queries : public query::Environment {
   }
 
   // Of `how`, the outlet and the symbols are filled in.
-  absl::StatusOr<Value> Subscribe(std::span<const Value> args, Subscription how) {
+  absl::StatusOr<Value> SubscribePlain(Args args) { return Subscribe(args, {}); }
+  absl::StatusOr<Value> Subscribe(Args args, Subscription how) {
     if (args.size() != 2)
       return InvalidArgument("rank: .u.sub[table;symbols], found {} arguments", args.size());
     std::vector<std::string> tables;
@@ -246,6 +257,8 @@ class TickerplantService::Queries : public query::Environment {
     return Value::List(std::move(schemas));
   }
 
+  absl::StatusOr<Value> PlainUpd(Args args) { return Upd(protocol::kFeedUpd, args, 2); }
+  absl::StatusOr<Value> NumberedUpd(Args args) { return Upd(protocol::kNumberedUpd, args, 4); }
   // An upd inside a string, or one that was not recognised on the fast path.
   absl::StatusOr<Value> Upd(std::string_view name, std::span<const Value> args, size_t expected) {
     if (args.size() != expected)
@@ -270,7 +283,8 @@ class TickerplantService::Queries : public query::Environment {
       return absl::InvalidArgumentError(
           "type: .u.feed[name;instance] takes a symbol, and to claim the name a symbol or a guid");
     }
-    if (takeover && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == "takeover")) {
+    if (takeover &&
+        !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == protocol::kTakeover)) {
       return absl::InvalidArgumentError("type: .u.feed[name;instance;how]: how is `takeover");
     }
     const std::string_view name = args[0].symbol();
@@ -287,7 +301,7 @@ class TickerplantService::Queries : public query::Environment {
   }
 
   // `.u.feeds[]`: a table of the names that are owned, and by whom.
-  absl::StatusOr<Value> Feeds() {
+  absl::StatusOr<Value> Feeds(Args) {
     SymbolVector names, hosts, users, instances;
     std::vector<int64_t> epochs, times;
     for (const std::string& name : service_.feed_names_.Names()) {
@@ -344,7 +358,7 @@ class TickerplantService::Queries : public query::Environment {
     return Value::Vector(Type::kByte, std::move(bytes));
   }
 
-  absl::StatusOr<Value> EndDay() {
+  absl::StatusOr<Value> EndDay(Args) {
     TS_RETURN_IF_ERROR(service_.EndDay());
     return Value();
   }
@@ -364,11 +378,11 @@ class TickerplantService::Queries : public query::Environment {
     }
     // The word on an earlier day, or from one that the day no longer waits for.
     if (!service_.closers_.is_closing() || args[1].as<int32_t>() != plant().date()) return Value();
-    service_.closers_.OnClosed(args[0].symbol());
-    return Value();
+    if (service_.closers_.OnClosed(args[0].symbol(), sender_.id())) return Value();
+    return FailedPrecondition("closer: this connection has not registered {}", args[0].symbol());
   }
 
-  absl::StatusOr<Value> Stats() {
+  absl::StatusOr<Value> Stats(Args) {
     const TickerplantCounters& counters = plant().counters();
     SymbolVector names;
     std::vector<int64_t> values;
@@ -409,6 +423,34 @@ class TickerplantService::Queries : public query::Environment {
   Connection& sender_;
 };
 
+constexpr TickerplantService::Queries::Verb TickerplantService::Queries::kVerbs[] = {
+    {protocol::kSubscribe, &Queries::SubscribePlain},
+    {protocol::kSubscribeNumbered, &Queries::SubscribeNumbered},
+    {protocol::kFeedUpd, &Queries::PlainUpd},
+    {protocol::kUpd, &Queries::PlainUpd},
+    {protocol::kNumberedUpd, &Queries::NumberedUpd},
+    {protocol::kFeed, &Queries::Feed},
+    {protocol::kFeeds, &Queries::Feeds},
+    {protocol::kLog, &Queries::Log},
+    {protocol::kEnd, &Queries::EndDay},
+    {protocol::kEndOfDay, &Queries::EndDay},
+    {protocol::kCloser, &Queries::AddCloser},
+    {protocol::kClosed, &Queries::Closed},
+    {protocol::kStats, &Queries::Stats},
+};
+
+constexpr TickerplantService::Queries::NamedValue TickerplantService::Queries::kValues[] = {
+    {protocol::kPublishedCount, &Queries::PublishedCount},
+    {protocol::kLoggedCount, &Queries::LoggedCount},
+    {protocol::kLogPath, &Queries::LogPath},
+    {protocol::kLogHandle, &Queries::LogHandle},
+    {protocol::kCuts, &Queries::Cuts},
+    {protocol::kDate, &Queries::Date},
+    {protocol::kTables, &Queries::Tables},
+    {protocol::kSubscriptions, &Queries::Subscriptions},
+    {protocol::kVersionValue, &Queries::Version},
+};
+
 TickerplantService::TickerplantService(wire::EventLoop& loop,
                                        std::unique_ptr<Tickerplant> tickerplant,
                                        const BatchClock& batches,
@@ -442,8 +484,8 @@ void TickerplantService::OnOpened(Connection& connection) {
 void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedMessage& message) {
   ++messages_seen_;
   const std::optional<std::string_view> verb = wire::PeekVerb(message.body);
-  if (verb == ".u.upd" || verb == "upd") return StageMessage(connection, message, false);
-  if (verb == ".u.updn") return StageMessage(connection, message, true);
+  if (verb && protocol::IsUpd(*verb)) return StageMessage(connection, message, false);
+  if (verb == protocol::kNumberedUpd) return StageMessage(connection, message, true);
   Evaluate(connection, message);
 }
 
@@ -467,7 +509,7 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
     connection.ReplyError(connection.TakeTicket(), text);
   } else if (numbered) {
     // A feed that numbers its rows must hear of a gap, or it would go on for nothing.
-    connection.SendAsync(PairOf(Value::Symbol(".u.err"), Value::String(Message(status))));
+    connection.SendAsync(PairOf(Value::Symbol(protocol::kRefused), Value::String(Message(status))));
   }
 }
 
@@ -512,7 +554,8 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
   if (before == connections_.end()) return absl::OkStatus();
   // Its next rows would be refused. It is told now, because it may have none to send for long.
   const absl::Status taken = feed_names_.WhyRefused(name, grant.taken_from);
-  before->second->SendAsync(PairOf(Value::Symbol(".u.err"), Value::String(Message(taken))));
+  before->second->SendAsync(
+      PairOf(Value::Symbol(protocol::kRefused), Value::String(Message(taken))));
   return absl::OkStatus();
 }
 

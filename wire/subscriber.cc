@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "wire/codec.h"
+#include "wire/protocol.h"
 
 namespace tickstack::wire {
 namespace {
@@ -31,16 +32,16 @@ Value SubscribeRequest(const std::vector<std::string>& tables, bool ahead) {
   SymbolVector names;
   for (const std::string& table : tables) names.push_back(table);
   std::vector<Value> request;
-  request.push_back(Value::String(".u.subx"));
+  request.push_back(Value::String(protocol::kSubscribeNumbered));
   request.push_back(tables.empty() ? Value::Symbol("") : Value::Symbols(std::move(names)));
   request.push_back(Value::Symbol(""));
-  if (ahead) request.push_back(Value::Symbol("ahead"));
+  if (ahead) request.push_back(Value::Symbol(protocol::kAhead));
   return Value::List(std::move(request));
 }
 
 // Answered by the bytes of the log's first message.
 Value FirstMessageRequest() {
-  return Value::List({Value::String(".u.log"), Value::Long(0), Value::Long(1)});
+  return Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1)});
 }
 
 void Set(std::atomic<uint64_t>& flag, uint64_t value) {
@@ -75,7 +76,7 @@ class Subscriber::LogStream : public ClientHandler {
     const auto from = static_cast<int64_t>(owner_.state_->position().seq());
     // By its path: the day may have ended since, and the tickerplant be in the next log.
     connection.Call(
-        Value::List({Value::String(".u.log"), Value::Long(from), Value::Long(kStreamBytes),
+        Value::List({Value::String(protocol::kLog), Value::Long(from), Value::Long(kStreamBytes),
                      Value::Symbol(":" + owner_.log_path_)}),
         [this, &connection](const absl::StatusOr<Value>& answer) { OnAnswer(connection, answer); });
   }
@@ -147,7 +148,7 @@ void Subscriber::OnConnected(Connection& connection) {
   WarnOfLoss();  // It was gone, or cut us off, and is back.
   LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
   // Calls wait until the connection is started, which happens when we return.
-  Later(&Subscriber::AskCuts);
+  Later(&Subscriber::AskVersion);
 }
 
 void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
@@ -217,8 +218,19 @@ void Subscriber::Later(Next next) {
 
 // ---- position and subscription
 
+void Subscriber::AskVersion() {
+  Ask(Value::Symbol(protocol::kVersionValue), [this](const absl::StatusOr<Value>& answer) {
+    // kdb+tick has none.
+    const bool is_later = answer.ok() && answer->is_atom_of(Type::kLong) &&
+                          answer->as<int64_t>() > protocol::kVersion;
+    if (!is_later) return AskCuts();
+    Restart(FailedPrecondition("the tickerplant speaks version {} of the protocol, this program {}",
+                               answer->as<int64_t>(), protocol::kVersion));
+  });
+}
+
 void Subscriber::AskCuts() {
-  Ask(Value::Symbol(".u.cuts"), [this](const absl::StatusOr<Value>& answer) {
+  Ask(Value::Symbol(protocol::kCuts), [this](const absl::StatusOr<Value>& answer) {
     cuts_.clear();
     // kdb+tick has none.
     if (answer.ok() && answer->is(Type::kLong)) {
@@ -309,7 +321,7 @@ void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
 // A replay before subscribing needs the schemas, which kdb+tick tells to subscribers only; but its
 // tables are there to be looked at: `.u.t` names them. Where they are not, subscribing comes first.
 void Subscriber::AskSchemas(uint64_t seq) {
-  Ask(Value::String(".u.t"), [this, seq](const absl::StatusOr<Value>& names) {
+  Ask(Value::String(protocol::kTables), [this, seq](const absl::StatusOr<Value>& names) {
     if (!names.ok() || !names->is(Type::kSymbol) || names->symbols().empty()) return Subscribe();
     auto left = std::make_shared<size_t>(names->symbols().size());
     auto schemas = std::make_shared<std::vector<Schema>>();
@@ -374,7 +386,7 @@ void Subscriber::AskLogPath() {
   file_ = nullptr;
   file_rejected_ = false;
   if (!numbered_) return;
-  Ask(Value::String(".u.L"), [this](const absl::StatusOr<Value>& answer) {
+  Ask(Value::String(protocol::kLogPath), [this](const absl::StatusOr<Value>& answer) {
     if (!answer.ok() || !answer->is_atom_of(Type::kSymbol)) return;
     const std::string_view path = answer->symbol();
     log_path_ = path.substr(path.starts_with(':') ? 1 : 0);

@@ -74,6 +74,7 @@ class Subscriber : public ClientHandler {
   class LogStream;
   using Next = void (Subscriber::*)();
 
+  void AskVersion();
   void AskCuts();
   void AskPosition();
   void CheckLogFile(uint64_t seq);

@@ -1,0 +1,55 @@
+#pragma once
+
+// The names that tickstack's processes send to each other, beside those of kdb+tick.
+// docs/protocol.md says who sends each of them when, with which arguments, and how it is answered.
+
+#include <cstdint>
+#include <string_view>
+
+namespace tickstack::wire::protocol {
+
+// The tickerplant's value `.u.protocol`. It grows when a peer of an earlier version would
+// misunderstand a message; a peer that is earlier disconnects and says so.
+inline constexpr int64_t kVersion = 1;
+inline constexpr std::string_view kVersionValue = ".u.protocol";
+
+// Rows: from feeds to the tickerplant, and from it to subscribers.
+inline constexpr std::string_view kUpd = "upd";
+inline constexpr std::string_view kFeedUpd = ".u.upd";
+inline constexpr std::string_view kNumberedUpd = ".u.updn";
+inline constexpr std::string_view kRefused = ".u.err";
+
+// A feed's name, and the rows that are logged under it.
+inline constexpr std::string_view kFeed = ".u.feed";
+inline constexpr std::string_view kFeeds = ".u.feeds";
+inline constexpr std::string_view kTakeover = "takeover";
+
+// Subscriptions, and the log that they begin with.
+inline constexpr std::string_view kSubscribe = ".u.sub";
+inline constexpr std::string_view kSubscribeNumbered = ".u.subx";
+inline constexpr std::string_view kAhead = "ahead";
+inline constexpr std::string_view kEarlyBatch = ".u.batch";
+inline constexpr std::string_view kLog = ".u.log";
+inline constexpr std::string_view kCuts = ".u.cuts";
+
+// The end of a day.
+inline constexpr std::string_view kEnd = ".u.end";
+inline constexpr std::string_view kEndOfDay = ".u.endofday";
+inline constexpr std::string_view kCloser = ".u.closer";
+inline constexpr std::string_view kClosing = ".u.closing";
+inline constexpr std::string_view kClosed = ".u.closed";
+
+// What the tickerplant tells about itself; the first six are kdb+tick's.
+inline constexpr std::string_view kPublishedCount = ".u.i";
+inline constexpr std::string_view kLoggedCount = ".u.j";
+inline constexpr std::string_view kLogPath = ".u.L";
+inline constexpr std::string_view kLogHandle = ".u.l";
+inline constexpr std::string_view kDate = ".u.d";
+inline constexpr std::string_view kSubscriptions = ".u.w";
+inline constexpr std::string_view kTables = ".u.t";
+inline constexpr std::string_view kStats = ".u.stats";
+
+// True if `verb` publishes rows to a subscriber.
+constexpr bool IsUpd(std::string_view verb) { return verb == kUpd || verb == kFeedUpd; }
+
+}  // namespace tickstack::wire::protocol
