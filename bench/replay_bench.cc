@@ -182,6 +182,7 @@ BENCHMARK(BM_ReplayLog)
 int main(int argc, char** argv) {
   tickstack::InitLogging("replay_bench", tickstack::LogLevel::kError);
   benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
   benchmark::RunSpecifiedBenchmarks();
   return 0;
 }

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <CLI/CLI.hpp>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -165,9 +166,13 @@ void Compare(std::string_view text, OneTable& table, mem::Tier& tier, size_t dat
 }
 
 int Main(int argc, char** argv) {
-  const std::string directory =
-      argc > 1 ? argv[1] : std::filesystem::temp_directory_path().string();
-  const size_t rows = argc > 2 ? std::stoull(argv[2]) / kBatchRows * kBatchRows : 20'000'000;
+  std::string directory = std::filesystem::temp_directory_path().string();
+  size_t rows = 20'000'000;
+  CLI::App app("Queries whose intermediate results are in a file-backed tier or in DRAM");
+  app.add_option("directory", directory, "Of the tiers' files")->capture_default_str();
+  app.add_option("rows", rows)->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  rows = rows / kBatchRows * kBatchRows;
   const auto columns = OpenTierOf("columns", directory, rows * 24 + (size_t{64} << 20));
   OneTable table(columns.get(), rows);
   fmt::print("{} rows, {} MB of columns in {}\n", rows, columns->Stats().used_bytes >> 20,

@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -89,9 +90,11 @@ struct Sent {
   int64_t start_ns = 0;
 };
 
-// Sends the pool round and round for so long. Small messages go out in writes of 64 KiB, as a feed
-// coalesces.
-Sent SendFor(Peer& feed, const std::vector<ByteBuffer>& upds, size_t rows_each, double seconds) {
+// Sends the pool in turn for `seconds`. Small messages go out in writes of 64 KiB, as a feed
+// coalesces them. `before_write` is called with the rows sent so far.
+Sent SendFor(
+    Peer& feed, const std::vector<ByteBuffer>& upds, size_t rows_each, double seconds,
+    const std::function<void(uint64_t)>& before_write = [](uint64_t) {}) {
   ByteBuffer joined;
   std::vector<ByteBuffer> writes;
   size_t rows = 0;
@@ -107,6 +110,7 @@ Sent SendFor(Peer& feed, const std::vector<ByteBuffer>& upds, size_t rows_each, 
   sent.start_ns = MonotonicNs();
   const auto until = sent.start_ns + static_cast<int64_t>(seconds * 1e9);
   for (size_t i = 0; MonotonicNs() < until; i = (i + 1) % writes.size()) {
+    before_write(sent.rows);
     feed.Send(writes[i]);
     sent.rows += rows_of[i];
     sent.bytes += writes[i].size();
@@ -204,10 +208,21 @@ void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
   Peer queries(rdb_listener.port);
   while (queries.Ask(Value::String("tables[]")).count() < 2)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  const Sent sent = SendFor(feed, upds, rows_each, settings.seconds);
-  while (Count(queries, "quote") < static_cast<int64_t>(sent.rows)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
+  // Where memory is cold, an rdb takes rows more slowly than a tickerplant passes them on. A feed
+  // without a window would fill the tickerplant's queue, and the rdb would be disconnected.
+  constexpr uint64_t kWindowRows = 8'000'000, kCheckRows = 1'000'000;
+  uint64_t checked_at = 0;
+  const auto wait_for = [&](uint64_t rows) {
+    while (static_cast<uint64_t>(Count(queries, "quote")) < rows) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+  };
+  const Sent sent = SendFor(feed, upds, rows_each, settings.seconds, [&](uint64_t rows) {
+    if (rows < kWindowRows || rows - checked_at < kCheckRows) return;
+    checked_at = rows;
+    wait_for(rows - kWindowRows);
+  });
+  wait_for(sent.rows);
   const int64_t end_ns = MonotonicNs();
   Report(name, sent, end_ns, {{"tickerplant", plant->CpuSeconds()}, {"rdb", rdb->CpuSeconds()}});
   std::printf("%-22s rdb resident %.1f GB, %.1f bytes/row\n", "",
@@ -321,30 +336,20 @@ int Main(int argc, char** argv) {
   Settings settings;
   std::string workloads =
       "tickerplant,tickerplant_rows,path,path_rows,latency,latency_busy,latency_batch";
-  settings.directory =
-      (std::filesystem::temp_directory_path() / ("stack_bench." + std::to_string(::getpid())))
-          .string();
-  std::vector<std::string> words;  // --flag=value is --flag value.
-  for (const std::string& word : std::vector<std::string>(argv + 1, argv + argc)) {
-    const size_t equals = word.starts_with("--") ? word.find('=') : std::string::npos;
-    words.push_back(word.substr(0, equals));
-    if (equals != std::string::npos) words.push_back(word.substr(equals + 1));
-  }
-  for (size_t i = 0; i + 1 < words.size(); i += 2) {
-    const std::string& flag = words[i];
-    if (flag == "--workload") {
-      workloads = words[i + 1];
-    } else if (flag == "--seconds") {
-      settings.seconds = std::atof(words[i + 1].c_str());
-    } else if (flag == "--query-nice") {
-      settings.query_nice = std::atoi(words[i + 1].c_str());
-    } else if (flag == "--dir") {
-      settings.directory = words[i + 1] + "/stack_bench";
-    } else {
-      std::fprintf(stderr, "unknown flag %s\n", flag.c_str());
-      return 2;
-    }
-  }
+  std::string directory = std::filesystem::temp_directory_path().string();
+  CLI::App app("The whole path and its parts over loopback, beside a relay in plain system calls");
+  app.add_option("--workload", workloads,
+                 "Names with commas between: tickerplant, tickerplant_rows, path, path_rows, "
+                 "latency, latency_busy, latency_batch, queries")
+      ->capture_default_str();
+  app.add_option("--seconds", settings.seconds, "Of sending, for each workload")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber);
+  app.add_option("--dir", directory, "Where the logs of a run are kept")->capture_default_str();
+  app.add_option("--query-nice", settings.query_nice, "Nice value of the rdb's query threads")
+      ->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  settings.directory = directory + "/stack_bench." + std::to_string(::getpid());
 #ifndef NDEBUG
   std::printf("WARNING: a debug build; these figures mean nothing.\n");
 #endif

@@ -12,6 +12,7 @@
 #include <iterator>
 #include <random>
 #include <string>
+#include <string_view>
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
@@ -66,6 +67,11 @@ std::vector<std::filesystem::path> InputsOf(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string_view(argv[1]) == "--help") {
+    std::printf("%s FILE_OR_FOLDER...\nRuns the fuzz target on each input and variations of it.\n",
+                argv[0]);
+    return EXIT_SUCCESS;
+  }
   const std::vector<std::filesystem::path> inputs = InputsOf(argc, argv);
   for (const std::filesystem::path& path : inputs) {
     std::ifstream file(path, std::ios::binary);
