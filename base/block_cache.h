@@ -28,27 +28,27 @@ class BlockCache {
     size_t bytes = 0;
   };
 
-  // Keeps blocks of `bytes_max` bytes together at most.
+  // Keeps blocks of at most `bytes_max` bytes in all.
   explicit BlockCache(size_t bytes_max);
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;
   BlockCache& operator=(const BlockCache&) = delete;
 
-  // A kept block of `bytes` or up to a quarter more, of any content; memory is nullptr if there is
-  // none.
+  // Returns a kept block of `bytes` to 1.25 times `bytes`, of any content; its memory is nullptr if
+  // there is none.
   Block Take(size_t bytes);
-  // Takes over a block; frees it, or older ones, where there is no room. A block below
-  // kSmallestBytes is freed.
+  // Takes ownership of a block. Frees older blocks to make room, or the block itself if it is
+  // larger than the limit or smaller than kSmallestBytes.
   void Give(Block block) noexcept;
 
-  void Clear();          // Frees all that is kept.
-  size_t bytes() const;  // Kept now.
+  void Clear();          // Frees all kept blocks.
+  size_t bytes() const;  // Bytes of all kept blocks.
 
  private:
   const size_t bytes_max_;
   mutable std::mutex mutex_;
   std::vector<Block> blocks_;  // Oldest first. Guarded by mutex_.
-  size_t bytes_ = 0;           // Of all of them. Guarded by mutex_.
+  size_t bytes_ = 0;           // Sum over blocks_. Guarded by mutex_.
 };
 
 }  // namespace tickstack

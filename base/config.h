@@ -6,8 +6,7 @@
 //   TS_ASSIGN_OR_RETURN(const ConfigTable rdb, config.root().Table("rdb"));
 //   TS_RETURN_IF_ERROR(rdb.Read("port", &options.port));  // Absent: the field keeps its default.
 //   ...
-//   TS_RETURN_IF_ERROR(config.CheckUnusedKeys());         // `prot = 5012` is an error, not a
-//   default.
+//   TS_RETURN_IF_ERROR(config.CheckUnusedKeys());  // `prot = 5012` is an error, not ignored.
 //
 // Every error is kInvalidArgument (kNotFound if there is no file) and names file, line, key, found
 // and expected: `stack.toml:12: rdb.port: expected an integer from 0 to 65535, found string "x"`.

@@ -94,7 +94,8 @@ std::string DirectoryOf(std::string_view path);
 // Makes the names in a directory durable: after creating or renaming a file in it.
 absl::Status SyncDirectory(const std::string& path);
 
-// Renames, replacing what is there, and syncs the directory. The caller has synced the file.
+// Renames `from` to `to`, replaces an existing file, and syncs the directory. The caller has synced
+// the file.
 absl::Status RenameReplacing(const std::string& from, const std::string& to);
 
 // The whole file; kResourceExhausted if it has more than `bytes_max` bytes.

@@ -78,7 +78,7 @@ absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int 
   bool claimed = ClaimMapping();
   for (bool some = let_go != nullptr; some && !claimed;) {
     some = let_go();
-    claimed = ClaimMapping();  // Of those that another thread let go, if none were left for this.
+    claimed = ClaimMapping();  // Another thread may have taken those that were freed.
   }
   if (!claimed) {
     error = ResourceExhausted(

@@ -46,18 +46,19 @@ class Mapping {
   // kResourceExhausted as for OfFile. Cost: pages come when they are first touched.
   static absl::StatusOr<Mapping> OfMemory(size_t bytes);
 
-  // How many there are in this process, and how many there may be. Threads: any.
+  // Return the number of mappings of this process, and their limit. Threads: any.
   static size_t Live();
   static size_t Max();
-  // In place of vm.max_map_count, of which Max() is a part; 0: that again. For tests.
+  // Replaces vm.max_map_count, of which Max() is a part; 0 restores it. For tests.
   static void SetProcessMax(size_t mappings);
-  // Whom to ask for room when there are Max() of them: true if some were let go. It is asked on any
-  // thread, and whoever maps a file holds no lock that it takes. Set once.
+  // Sets the function that frees mappings when there are Max() of them; it returns true if it freed
+  // any. It is called on any thread, so no caller of OfFile may hold a lock that it takes. Set
+  // once.
   using LetGo = bool (*)();
   static void SetLetGo(LetGo let_go);
 
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
-  std::span<std::byte> writable_bytes() { return {data_, bytes_}; }  // Only of OfMemory.
+  std::span<std::byte> writable_bytes() { return {data_, bytes_}; }  // After OfMemory only.
 
  private:
   friend class MappingReserve;
@@ -69,8 +70,8 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-// While it lives, its thread may take mappings beyond Max(), from a part of their own: for work
-// that must not fail because others took all, and needs few.
+// While it lives, its thread may take mappings beyond Max(), from a reserve. For work that needs
+// few mappings and must not fail because queries hold all of them.
 class MappingReserve {
  public:
   MappingReserve();
@@ -78,8 +79,8 @@ class MappingReserve {
   MappingReserve(const MappingReserve&) = delete;
   MappingReserve& operator=(const MappingReserve&) = delete;
 
-  // OK, or the first error of a file that this thread could not map meanwhile for want of mappings:
-  // for who leaves out what it cannot read, so that damage is told from scarcity.
+  // OK, or the first error of a file that this thread could not map for lack of mappings. Callers
+  // that skip unreadable files use it to tell a lack of mappings from damage.
   const absl::Status& refused() const { return refused_; }
 
  private:

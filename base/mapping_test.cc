@@ -28,7 +28,7 @@ TEST(Mapping, ShowsAFilesBytes) {
   EXPECT_EQ(AsText(mapping->bytes()), "some bytes");  // A removed file stays while it is mapped.
 }
 
-// Some must be left to the rest of the process, and some of those to who made a reserve.
+// Some mappings are left to the rest of the process, and some of these to a MappingReserve.
 TEST(Mapping, LeavesSomeOfTheProcesssMappingsToOthers) {
   const std::string path = Scratch("many");
   std::ofstream(path) << "some bytes";

@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::string_view kUnknown = "another process";
 constexpr std::string_view kOurProgram = "tickstack";
-constexpr size_t kNameMax = 64;  // Of a program's name in a message.
+constexpr size_t kNameMax = 64;  // Bytes of a program's name in a message.
 
 // Files of /proc tell no size in advance.
 std::string ReadProc(const std::string& path) {

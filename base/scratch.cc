@@ -25,7 +25,7 @@ void CountBlock(size_t bytes) {
 // What stands before the bytes of a large block.
 struct BlockHeader {
   ScratchMemory* owner;
-  size_t bytes;  // Of the allocation, the header's included; at least what was asked for.
+  size_t bytes;  // Bytes of the whole allocation, with the header.
 };
 static_assert(sizeof(BlockHeader) <= kBlockHeaderBytes);
 
@@ -55,7 +55,7 @@ void* WithHugePages(void* allocation, size_t bytes) {
   return allocation;
 }
 
-// Of a machine's memory at most a 32nd, and what a large join builds.
+// Bytes that are kept for reuse: what a large join builds, at most 1/32 of the machine's memory.
 size_t KeptBytesMax() {
   const auto machine_bytes = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
                              static_cast<size_t>(sysconf(_SC_PAGESIZE));

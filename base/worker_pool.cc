@@ -9,8 +9,8 @@ struct WorkerPool::Job {
 
   const size_t tasks;
   const absl::FunctionRef<absl::Status(size_t)> f;
-  // Of the next task to begin; `tasks` or more: there is none. Relaxed: who takes a number gets
-  // nothing with it, the job itself was handed over under mutex_.
+  // Number of the next task to begin; none is left if it is `tasks` or more. Relaxed order is
+  // enough: the job itself was handed over under mutex_.
   std::atomic<size_t> next = 0;
 
   std::mutex error_mutex;
@@ -86,7 +86,7 @@ absl::Status WorkerPool::ParallelFor(size_t tasks, absl::FunctionRef<absl::Statu
     if (const auto at = std::ranges::find(jobs_, &job); at != jobs_.end()) jobs_.erase(at);
     left_.wait(lock, [&job] { return job.helpers == 0; });
   }
-  // Nobody else is in the job, and who was has released mutex_ since; or there never was anybody.
+  // No other thread is in the job; each that was has released mutex_ since.
   return std::move(job.error);
 }
 

@@ -88,7 +88,7 @@ absl::Status WriteBehind::Advance(uint64_t bytes) {
   return absl::OkStatus();
 }
 
-// New pages have no write to wait for; what is asked for is whether one before them failed.
+// New pages have no write in progress to wait for; waiting reports an error of an earlier write.
 absl::Status WriteBehind::StartWriting(uint64_t offset) const {
   return Sync(offset, SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE);
 }

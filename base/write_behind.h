@@ -1,19 +1,19 @@
 #pragma once
 
-// Keeps a file that grows at its end from filling the page cache: what was appended goes to the
-// disk at once, and what is there and older than the last so many bytes leaves the cache.
+// Keeps a growing file from filling the page cache. Appended bytes are written to the disk at once,
+// and bytes that are on the disk and older than the last `keep_bytes` are dropped from the cache.
 //
 //   file    | on the disk, not in the cache | on its way, cached | appended, dirty |
 //                                           |<---- keep_bytes ------------------->|
 //
-// Left to itself the kernel gathers dirty pages for up to half a minute, writes them all at once,
-// and makes whoever appends wait for it; and every page is a new one, for which memory has to be
-// found and, under a hypervisor, fetched. Here the same few pages are used again and again.
+// Without it, the kernel buffers dirty pages for up to 30 s, writes them all at once, and blocks
+// the thread that appends. Each page is also a new one, which the kernel has to find and a
+// hypervisor may have to fetch; with it, the same few pages are reused.
 //
-// A promise of durability it is not: File::SyncData is. But that the disk failed to take bytes is
-// seen here, where else nobody would ask: at the next step, or when they leave the cache.
+// This is not a durability guarantee; use File::SyncData for that. A write error of the disk is
+// noticed here, at the next step or when pages are dropped, also if the file is never synced.
 //
-// Where pages have no other place (tmpfs, DAX), or the file system does not say, nothing leaves.
+// Nothing is dropped where pages are the storage (tmpfs, DAX) or the file system cannot tell.
 
 #include <atomic>
 #include <condition_variable>
@@ -29,27 +29,27 @@
 
 namespace tickstack {
 
-// Threads: one owner, whose calls do not wait, but for Stop; a thread of its own does the work.
+// Threads: one owner, whose calls do not block except for Stop. A thread of its own does the work.
 class WriteBehind {
  public:
-  // Of the file at `path`, which has `bytes` now: they stay as they are. Of what comes the last
-  // `keep_bytes` stay in the cache, 8 MiB at least. A descriptor of its own reads it, so that a
-  // failure is told here and to whoever syncs the file by another.
+  // Starts for the file at `path`, which has `bytes` bytes now; these are left alone. The last
+  // `keep_bytes` of what is appended stay in the cache, at least 8 MiB. The file is opened again,
+  // so that a write error is reported both here and to the descriptor that syncs the file.
   static absl::StatusOr<std::unique_ptr<WriteBehind>> Start(const std::string& path, uint64_t bytes,
                                                             uint64_t keep_bytes);
   ~WriteBehind();
   WriteBehind(const WriteBehind&) = delete;
   WriteBehind& operator=(const WriteBehind&) = delete;
 
-  // The file has so many bytes, all of them whole: none of these will be cut off again.
+  // The file has grown to `bytes`, and will not be truncated below that.
   void OnGrown(uint64_t bytes);
 
-  // Ends the thread, which may be waiting for the disk to take 8 MiB. Once or more.
+  // Ends the thread. Blocks while the disk writes up to 8 MiB. May be called again.
   void Stop();
 
-  // Bytes did not reach the disk; then nothing more is written or dropped here.
+  // True after a write error; from then on nothing is written or dropped.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
-  const absl::Status& status() const { return status_; }  // Once failed() said true.
+  const absl::Status& status() const { return status_; }  // Valid after failed().
 
  private:
   WriteBehind(File file, uint64_t bytes, uint64_t keep_bytes);
@@ -61,14 +61,15 @@ class WriteBehind {
 
   File file_;
   const uint64_t keep_bytes_;
-  // Of the thread: all before them is on its way, and is out of the cache.
+  // The thread's. Bytes before `started_` are being written or written, those before `dropped_` are
+  // out of the cache.
   uint64_t started_, dropped_;
 
   std::atomic<uint64_t> grown_;
-  uint64_t announced_;  // Of the owner: what the thread was woken for.
+  uint64_t announced_;  // The owner's: the size at which it last woke the thread.
   std::atomic<bool> failed_ = false;
   absl::Status status_;  // Written once, before failed_.
-  std::mutex mutex_;     // Of waiting for grown_ or stop_.
+  std::mutex mutex_;     // For waiting on grown_ and stop_.
   std::condition_variable wake_;
   std::atomic<bool> stop_ = false;
   std::thread thread_;  // Last: it uses everything above.

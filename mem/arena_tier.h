@@ -17,11 +17,11 @@ namespace tickstack::mem {
 
 class ArenaTier : public Tier {
  public:
-  // `medium`: of a simulated tier, else nullptr.
+  // `medium` is nullptr unless the tier is simulated.
   ArenaTier(const TierOptions& options, std::unique_ptr<Arena> arena,
             std::unique_ptr<Medium> medium = nullptr);
   ~ArenaTier() override;
-  // Decides on streaming and begins to touch ahead. Once, before anybody else knows the tier.
+  // Decides on streaming and starts pre-touching. Called once, before other threads use the tier.
   void Start();
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
@@ -36,8 +36,8 @@ class ArenaTier : public Tier {
 
   const TierOptions options_;
   const std::unique_ptr<Arena> arena_;
-  const std::unique_ptr<Medium> simulated_;  // nullptr: the memory is what it is.
-  const size_t page_bytes_;                  // Of the allocator.
+  const std::unique_ptr<Medium> simulated_;  // nullptr: real memory.
+  const size_t page_bytes_;                  // The allocator's page size.
   const size_t ahead_pages_, first_pages_;
 
   mutable std::mutex mutex_;  // Guards everything below.
@@ -53,9 +53,9 @@ class ArenaTier : public Tier {
 
   bool stopping_ = false;
   bool exhausted_ = false;
-  bool touching_ = false;  // The toucher has a page in its hands.
+  bool touching_ = false;  // The toucher has reserved a page.
   std::condition_variable wake_;
-  std::condition_variable touched_;  // It gave one back.
+  std::condition_variable touched_;  // Signalled when the toucher returns a page.
   std::thread toucher_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A medium that is slower than this machine's memory, simulated: who touches a tier of kind
-// `simulate` says what he touched, and waits for as long as that medium would have taken.
+// Simulates a medium that is slower than this machine's memory. Code that touches a tier of kind
+// `simulate` reports what it touched, and waits until the simulated medium would have been done.
 //
 //   mem::MediumAccess access(column.medium());   // nullptr for real memory: a branch
 //   ... a block of the column is read, as ever ...
@@ -10,22 +10,20 @@
 //   begin            end of the real access        end by the model
 //   |================|- - - - - - waits - - - - - -|
 //
-// What is charged is the difference to what the access took in fact: the wait ends when the model's
-// time is over, counted from where the access began. So this machine's own latency and bandwidth,
-// whatever they are, are part of the simulated ones and not added to them, and what a thread
-// computes while a prefetcher would fetch overlaps, as it would. The charge is never negative: a
-// medium that is faster than this machine cannot be simulated.
+// The wait ends when the model's time, counted from the begin of the access, is over. This
+// machine's own latency and bandwidth are therefore part of the simulated ones, not added to them,
+// and computation overlaps with the simulated access as it would with a prefetcher. A medium that
+// is faster than this machine cannot be simulated.
 //
 // The model's time is the later of two:
-//   - what the thread takes alone: latencies, and the bytes a second that one thread gets;
-//   - when the medium is done, which has one bandwidth for all threads and processes
+//   - the time for the thread alone: latencies, and the bandwidth of one thread;
+//   - the time at which the medium is free, whose bandwidth all threads and processes share
 //     (medium_timeline.h).
 //
-// A thread that waits for memory keeps its core busy and so does this wait: it spins, and processor
-// time and what others get of the cores are as they would be.
+// The wait spins, because a thread that waits for memory keeps its core busy, too.
 //
-// It is charged in batches, a block, a gather, a column of an update, never element by element.
-// Caches are not simulated: what a query reads is charged as if it came from the medium each time.
+// Accesses are charged in batches, such as a block, a gather or a column of an update, never by
+// element. Caches are not simulated: each read of a query is charged as a read of the medium.
 
 #include <atomic>
 #include <cstddef>
@@ -38,20 +36,20 @@
 
 namespace tickstack::mem {
 
-// Where a medium's time comes from, so that a test can have its own.
+// The clock of a medium. Tests have their own.
 class MediumClock {
  public:
   virtual ~MediumClock() = default;
   virtual int64_t NowNs() const = 0;  // CLOCK_MONOTONIC.
   virtual void WaitUntil(int64_t ns) = 0;
-  virtual int64_t CallNs() const { return 0; }  // What NowNs takes.
+  virtual int64_t CallNs() const { return 0; }  // Duration of a call of NowNs.
   static MediumClock& System();
 };
 
 struct MediumStats {
-  uint64_t read_bytes = 0;  // Whole units.
+  uint64_t read_bytes = 0;  // In whole units.
   uint64_t written_bytes = 0;
-  int64_t waited_ns = 0;  // Of all threads.
+  int64_t waited_ns = 0;  // Sum over all threads.
 };
 
 // Threads: any.
@@ -64,8 +62,8 @@ class Medium {
   int64_t NowNs() const { return clock_.NowNs(); }
   MediumStats Stats() const;
 
-  // An access that began then has touched these units: waits for what is left of its time, and
-  // returns when it ended by the model.
+  // Blocks until an access of these units that began at `begin_ns` would have ended, and returns
+  // that time.
   int64_t Read(int64_t begin_ns, const TouchedUnits& touched);
   int64_t Write(int64_t begin_ns, uint64_t units);
 
@@ -75,14 +73,14 @@ class Medium {
   const MediumModel model_;
   const std::unique_ptr<MediumTimeline> timeline_;
   MediumClock& clock_;
-  const int64_t asking_ns_;  // The part of an access that is the clock's.
+  const int64_t asking_ns_;  // Time that reading the clock takes of an access.
   std::atomic<uint64_t> read_bytes_ = 0;
   std::atomic<uint64_t> written_bytes_ = 0;
   std::atomic<int64_t> waited_ns_ = 0;
 };
 
-// An access, which begins with its construction. Each call waits for what it names, behind what the
-// calls before it named. Cost on real memory (nullptr): a branch a call.
+// An access, which begins at construction. Each call waits until what it reports would have been
+// touched, after what earlier calls reported. Cost on real memory (nullptr): one branch a call.
 class MediumAccess {
  public:
   explicit MediumAccess(Medium* medium) : medium_(medium) {
@@ -95,7 +93,7 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.in_order = UnitsOf(medium_->model(), begin, bytes)});
   }
-  // The elements of a column at rows that were known ahead.
+  // Elements of a column at rows that are known in advance.
   void ReadRows(std::span<const uint32_t> rows, size_t width) {
     if (medium_ == nullptr) [[likely]]
       return;
@@ -106,13 +104,13 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.scattered = elements});
   }
-  // Elements each of which was known only when the one before it was there.
+  // Elements whose addresses each depend on the value of the one before.
   void ReadChained(size_t elements) {
     if (medium_ == nullptr) [[likely]]
       return;
     begin_ns_ = medium_->Read(begin_ns_, {.chained = elements});
   }
-  // Binary searches, each among so many bytes.
+  // `searches` binary searches, each among `bytes` bytes.
   void Searched(size_t bytes, size_t searches = 1) {
     if (medium_ == nullptr) [[likely]]
       return;
@@ -124,8 +122,8 @@ class MediumAccess {
       return;
     begin_ns_ = medium_->Write(begin_ns_, UnitsOf(medium_->model(), begin, bytes));
   }
-  // Bytes here and there, which fill their lines up in the course of time: a line leaves the caches
-  // when it is full, and takes a unit.
+  // Scattered bytes that fill up their cache lines over time: a full line is written to the medium
+  // and costs one unit.
   void WroteScattered(size_t bytes) {
     if (medium_ == nullptr) [[likely]]
       return;

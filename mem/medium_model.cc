@@ -37,7 +37,7 @@ double ReadNs(const MediumModel& model, const TouchedUnits& touched) {
     ns +=
         model.read_ns * std::max(1.0, static_cast<double>(touched.scattered) / model.reads_at_once);
   } else if (touched.in_order > 0) {
-    ns += model.read_ns;  // Of the first one: nobody asked for it ahead.
+    ns += model.read_ns;  // Latency of the first unit, which no prefetch hides.
     streamed -= 1;
   }
   return ns + streamed * static_cast<double>(model.unit_bytes) / model.thread_read_gb_per_s;

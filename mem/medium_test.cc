@@ -51,7 +51,7 @@ class MediumTest : public testing::Test {
  protected:
   explicit MediumTest(const MediumModel& model = Round())
       : medium_(model, std::make_unique<MediumTimeline>(), clock_) {}
-  // What an access of this medium waits for that took so long in fact.
+  // Returns how long an access waits that really took `took_ns`.
   template <typename Touch>
   int64_t WaitOf(int64_t took_ns, Touch touch) {
     clock_.waited_ns = 0;

@@ -75,7 +75,8 @@ absl::StatusOr<std::unique_ptr<MediumTimeline>> MediumTimeline::Open(const std::
 MediumTimeline::~MediumTimeline() {
   if (!file_.is_open()) return;
   munmap(lanes_, kFileBytes);
-  // Who has it alone is the last; who opens it meanwhile waits for its lock, and finds it gone.
+  // A process that gets the exclusive lock is the last user. One that opens the file meanwhile
+  // waits for the lock, and then finds the file removed.
   if (Lock(file_.get(), LOCK_EX | LOCK_NB) && IsStill(file_.get(), path_)) unlink(path_.c_str());
 }
 

@@ -1,17 +1,17 @@
 #pragma once
 
-// Until when a medium is busy: what makes all who use it share its bandwidth.
+// The time until which a medium is busy, so that all its users share its bandwidth.
 //
 //   lane       |=== a ===|== b ==|        |==== c ====|            time ->
-//                                ^ nobody wanted it: gone, not saved
+//                                ^ idle time is lost, not saved
 //
-// Who wants some of its time takes it behind what others have taken, from when he began at the
-// earliest. So it never does more than it can, and never makes up for having been idle.
+// An access reserves time after all earlier reservations, and not before its own begin. The medium
+// therefore never exceeds its bandwidth, and does not catch up on idle time.
 //
-// Several processes share a medium through a file of its directory, which they map: a lane is one
-// number there, stepped on by compare-and-swap. A process that is killed holds nothing; what it had
-// taken passes by itself, in as long as it would have lasted. The last one that ends well removes
-// the file; one that a killed process left is used again by the next.
+// Several processes share a medium through a file in its directory that they map. A lane is one
+// number in it, advanced by compare-and-swap, so a killed process holds no lock, and its
+// reservations expire in their own time. The last process that ends in order removes the file; a
+// file that a killed process left is reused.
 //
 // Threads: any may Take, in any of the processes.
 
@@ -29,21 +29,21 @@ class MediumTimeline {
  public:
   enum class Lane : uint8_t { kRead, kWrite };
 
-  MediumTimeline() : lanes_(&own_) {}  // This process's alone.
-  // Of all who open this file. kDataLoss: it is another one's; kResourceExhausted: it cannot be
-  // made.
+  MediumTimeline() : lanes_(&own_) {}  // Private to this process.
+  // Shared with all processes that open this file. kDataLoss if the file is not a timeline,
+  // kResourceExhausted if it cannot be created.
   static absl::StatusOr<std::unique_ptr<MediumTimeline>> Open(const std::string& path);
   ~MediumTimeline();
   MediumTimeline(const MediumTimeline&) = delete;
   MediumTimeline& operator=(const MediumTimeline&) = delete;
 
-  // Takes `ns` of a lane and returns when they are over. Times are CLOCK_MONOTONIC, which is one
-  // for all processes of a machine.
+  // Reserves `ns` of a lane from `from_ns` on, and returns the end of the reservation. Times are
+  // CLOCK_MONOTONIC, which all processes of a machine share.
   int64_t Take(Lane lane, int64_t from_ns, double ns);
 
  private:
-  // In a file: zeros to begin with. In sixteenths of a ns since a unit takes 2 ns and less; each in
-  // a cache line of its own.
+  // The content of the file, at first zeros. Times are in 1/16 ns, because a unit may take less
+  // than 2 ns. Each lane has a cache line of its own.
   struct Lanes {
     struct alignas(64) One {
       int64_t busy_until = 0;
@@ -53,7 +53,7 @@ class MediumTimeline {
 
   Lanes own_;
   Lanes* lanes_;
-  OwnedFd file_;  // Locked, shared, for as long as we use it.
+  OwnedFd file_;  // Has a shared lock while it is in use.
   std::string path_;
 };
 

@@ -1,17 +1,18 @@
 #pragma once
 
-// Which bytes of an arena are taken: bookkeeping over page numbers, which never touches the arena.
+// Tracks which bytes of an arena are allocated, by page numbers. Never touches the arena itself.
 //
 //   arena   | page 0 | page 1 | page 2 | page 3 | ...        a page is 2 MiB
-//   chunk of 4 MiB   = two pages in a row
-//   block of 512 B   = a slice of a page that was cut into 4,096 of them
+//   chunk of 4 MiB   = two consecutive pages
+//   block of 512 B   = one of the 4,096 slices of a page that is divided into blocks
 //
-// Sizes below a page are powers of two from 256 B on. A page is cut for one size and goes back to
-// the free pages with its last block, so that tomorrow's index finds whatever sizes it wants.
-// Lowest pages first: what is warm is used again, and an arena that shrinks does so from its end.
+// Sizes below a page are powers of two from 256 B on. A page is divided into blocks of one size and
+// becomes free again with its last block, so that it can serve other sizes later. Lower pages are
+// preferred: memory that was touched before is reused, and usage shrinks from the arena's end.
 //
-// In a tier of tens of MiB, a 2 MiB page for each of 13 block sizes would be most of it: such a
-// tier has pages of 64 KiB, of which large blocks and chunks are runs, aligned to their size.
+// In a tier of tens of MiB, one 2 MiB page for each of the 13 block sizes would take most of it.
+// Such a tier has pages of 64 KiB; its large blocks and chunks are runs of them, aligned to their
+// size.
 //
 // Threads: one at a time; a tier calls it under its lock.
 
@@ -34,26 +35,25 @@ class PageAllocator {
 
   // `page_bytes` is kPageBytes or kSmallPageBytes. Everything below counts pages of that size.
   explicit PageAllocator(size_t pages, size_t page_bytes = kPageBytes);
-  // For an arena of so many bytes: a page is at most 1/64 of it, or is small.
+  // Returns the page size for an arena: kPageBytes if that is at most 1/64 of it, else small pages.
   static constexpr size_t PageBytesFor(size_t arena_bytes) {
     return arena_bytes < 64 * kPageBytes ? kSmallPageBytes : kPageBytes;
   }
   size_t page_bytes() const { return page_bytes_; }
 
   struct Grant {
-    size_t offset;  // Bytes from the arena's begin.
-    bool touched;   // Its pages were taken before, or touched ahead.
+    size_t offset;  // In bytes from the start of the arena.
+    bool touched;   // True if its pages were allocated or pre-touched before.
   };
-  // `rounded` as Tier::RoundedBytes. nullopt: no page, or no run of pages, is free.
+  // Allocates `rounded` bytes (Tier::RoundedBytes). nullopt if no page or run of pages is free.
   std::optional<Grant> Take(size_t rounded);
-  // What Take(rounded) granted.
+  // Frees what Take(rounded) granted.
   void Give(size_t offset, size_t rounded);
 
-  // The page is never handed out.
+  // Excludes a page from allocation.
   void Bar(size_t page);
 
-  // For touching ahead: takes a free page that was never touched out of the free ones, until it is
-  // given back as touched.
+  // For pre-touching: reserves a free page that was never touched, until GiveTouched returns it.
   std::optional<size_t> TakeUntouched();
   void GiveTouched(size_t page);
   size_t touched_free_pages() const { return touched_free_; }
@@ -61,20 +61,20 @@ class PageAllocator {
   size_t free_pages() const { return free_; }
   size_t pages() const { return page_count_; }
 
-  // A page's state as one word, for a tier that outlives its process:
+  // Returns a page's state as one word, for a tier that outlives its process:
   //   0 free, 1 whole (part of a chunk), or
-  //   bits 0-1 = 2, 2-5 size class, 6-18 live blocks - 1, 19-31 blocks that were cut - 1
-  // A barred page is free to a reader of words. Words are of pages of kPageBytes.
+  //   bits 0-1 = 2, 2-5 size class, 6-18 live blocks - 1, 19-31 blocks ever handed out - 1
+  // An excluded page has the word of a free one. Words are for pages of kPageBytes.
   uint32_t Word(size_t page) const;
-  // Takes a free page as the word says. Blocks that were cut and are not live stay unused until the
-  // page's last live one is given back. False: no word of ours.
+  // Restores a free page to the state of `word`. Its blocks that are not live stay unused until the
+  // last live one is freed. False if the word is not valid.
   bool Restore(size_t page, uint32_t word);
-  // Frees a page whatever it was: nothing that lives is in it.
+  // Frees a page in any state. No live allocation may be in it.
   void Release(size_t page);
-  size_t UsedBytes(size_t page) const;  // Of the allocations in it.
-  // Whether a page with this word holds an allocation of `rounded` bytes at `offset` in it.
+  size_t UsedBytes(size_t page) const;  // Sum of the allocations in it.
+  // True if a page with this word has an allocation of `rounded` bytes at `offset` within the page.
   static bool WordHolds(uint32_t word, size_t offset, size_t rounded);
-  // With `on`, pages whose word may have changed are noted, a page once or more.
+  // If `on`, records the pages whose word may have changed; a page may be recorded repeatedly.
   void NoteChanges(bool on) { notes_changes_ = on; }
   std::vector<uint32_t>& changed_pages() { return changed_; }
 
@@ -83,8 +83,8 @@ class PageAllocator {
   struct CutPage {
     uint8_t size_class = 0;
     uint32_t live = 0;
-    uint32_t cut = 0;             // Blocks that were ever handed out: the first ones.
-    std::vector<uint16_t> freed;  // Of those, the ones that came back.
+    uint32_t cut = 0;             // Number of blocks ever handed out; these come first.
+    std::vector<uint16_t> freed;  // Blocks among these that were freed.
   };
 
   static size_t ClassOf(size_t rounded);

@@ -30,7 +30,7 @@ struct Superblock {
   uint64_t file_bytes;
   uint64_t pages;
   uint32_t reserved;
-  uint32_t crc;  // Of what is before it.
+  uint32_t crc;  // Covers the fields above.
 };
 
 struct SlotHeader {
@@ -40,7 +40,7 @@ struct SlotHeader {
   uint32_t root_crc;
   uint64_t reserved[4];
   uint32_t reserved_too;
-  uint32_t crc;  // Of what is before it.
+  uint32_t crc;  // Covers the fields above.
 };
 static_assert(sizeof(SlotHeader) == kSlotHeaderBytes);
 
@@ -49,7 +49,7 @@ uint32_t CrcOf(const T& record) {
   return Crc32c(std::as_bytes(std::span(&record, 1)).first(sizeof(T) - sizeof(uint32_t)));
 }
 
-// Where things are in a file of so many bytes.
+// Offsets in a file of `file_bytes` bytes.
 struct Layout {
   size_t file_bytes;
   size_t pages;

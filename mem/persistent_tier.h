@@ -57,13 +57,13 @@ struct PersistentTierStats {
   uint64_t flushed_bytes = 0;
   int64_t commit_ns = 0;  // Sum over the commits.
   int64_t commit_ns_max = 0;
-  bool msync = false;  // Fences are msync: the mapping is not DAX.
+  bool msync = false;  // True if the mapping is not DAX and fences are msync calls.
 };
 
 class PersistentTier final : public ArenaTier {
  public:
-  // Opens or creates options.path/options.file. A file of another size or version, or without one
-  // whole commit, is made anew, and a warning says so.
+  // Opens or creates options.path/options.file. A file of another size or version, or without a
+  // complete commit, is replaced, with a warning.
   // Errors: as OpenTier; kUnavailable if another process has the file open.
   static absl::StatusOr<std::unique_ptr<PersistentTier>> Open(
       const TierOptions& options, std::unique_ptr<Persistence> persistence = nullptr);
@@ -74,19 +74,21 @@ class PersistentTier final : public ArenaTier {
 
   // The root of the last commit, valid until the next one; empty if there is none.
   std::span<const std::byte> root() const { return root_; }
-  // Forgets what the file holds, durably: its root made no sense to its owner. Nothing may live.
+  // Durably discards the content, for an owner that cannot read the root. No allocation may be
+  // live.
   absl::Status Forget();
 
   void Flush(const std::byte* memory, size_t bytes);
-  // kResourceExhausted: the root is larger than kRootBytesMax. kInternal: the device refused; from
-  // then on the tier refuses allocations and commits, and the file stays as it is.
+  // Makes the root and all flushed memory durable. kResourceExhausted if the root is larger than
+  // kRootBytesMax. kInternal if the device failed; the tier then refuses allocations and commits,
+  // and the file stays as it is.
   absl::Status Commit(std::span<const std::byte> root);
 
-  // Offsets count from here; elsewhere in every process.
+  // Start of the memory that offsets count from. Its address differs between processes.
   std::byte* base() const { return arena_->regions()[0].base; }
   uint64_t OffsetOf(const std::byte* memory) const { return arena_->OffsetOf(memory); }
-  // The memory that Allocate(bytes) returned before the last commit, here or in an earlier process.
-  // kDataLoss, with offset and size, if there is no such allocation.
+  // Returns memory that Allocate(bytes) returned before the last commit, in this process or an
+  // earlier one. kDataLoss, with offset and size, if there is no such allocation.
   absl::StatusOr<std::byte*> Find(uint64_t offset, size_t bytes) const;
 
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override;
@@ -107,11 +109,11 @@ class PersistentTier final : public ArenaTier {
 
   std::unique_ptr<Persistence> persistence_;
   std::vector<std::byte> root_;
-  std::vector<uint32_t> words_;           // Of the newest commit, and of the changes since.
-  uint64_t words_sum_ = 0;                // Over words_; see PageSum.
-  std::vector<uint32_t> stale_pages_[2];  // Pages whose words in that slot are older.
+  std::vector<uint32_t> words_;           // As of the last commit, with the changes since.
+  uint64_t words_sum_ = 0;                // Checksum of words_; see PageSum.
+  std::vector<uint32_t> stale_pages_[2];  // By slot: pages whose words in it are outdated.
   uint64_t flushed_bytes_ = 0;
-  uint64_t sequence_ = 0;  // Of the newest commit; its slot is sequence % 2.
+  uint64_t sequence_ = 0;  // Number of the last commit; its slot is sequence_ % 2.
   struct Freed {
     size_t offset;
     size_t rounded;

@@ -228,7 +228,7 @@ TEST(PersistentTier, FindsAWholeCommitWhereverThePowerGoes) {
   TierOptions copy = options;
   copy.file = "copy";
 
-  // What a commit promises: at this offset so many bytes of this value.
+  // What a commit promises: `bytes` bytes of the value `stamp` at `offset`.
   struct Block {
     uint64_t offset;
     uint32_t bytes;

@@ -1,24 +1,21 @@
 #pragma once
 
-// A tier: where bytes live. Columns take their chunks from one and never ask what is behind it:
-// DRAM, a file system, persistent memory, a far NUMA node.
+// A tier is the memory that columns allocate their chunks from. Columns do not know its kind.
 //
-//   kind         memory                                      survives        DRAM it costs
-//   dram         anonymous                                   nothing         all of it
-//   filesystem   an unlinked file of a directory, mapped     nothing         none on DAX; tmpfs:
-//   all;
-//                                                                            a disk: the page cache
-//   persistent   a file of a directory, mapped (libpmem)     a restart       as filesystem
-//   numa         anonymous, bound to NUMA nodes              nothing         none of the near
-//   node's
-//   simulate     as filesystem with a path, else as dram     nothing         as those; SIMULATED:
-//                                                                            who touches it waits
+//   kind        memory                                survives   DRAM that it occupies
+//   dram        anonymous                             nothing    all of it
+//   filesystem  an unlinked file, mapped              nothing    DAX: none; tmpfs: all of it;
+//                                                                disk: the page cache
+//   persistent  a file, mapped (libpmem)              a restart  as filesystem
+//   numa        anonymous, bound to NUMA nodes        nothing    none of the near node
+//   simulate    as filesystem if it has a path,       nothing    as that kind; accesses wait as
+//               else as dram                                     the simulated medium would
 //
-// All of a file tier's capacity is allocated in its file system when it opens, so that a full file
-// system is an error at start by name; a full tier refuses an allocation. A store into a tier never
-// raises SIGBUS for want of space.
+// A file tier allocates its whole capacity in the file system when it opens. A full file system is
+// therefore an error at start, and a store into a tier never raises SIGBUS for lack of space. A
+// full tier refuses allocations.
 //
-// A process with a tier must not fork without exec: a file mapping is shared with the child.
+// A process with a tier must not fork without exec: the child would share the file mapping.
 
 #include <cstddef>
 #include <cstdint>
@@ -38,36 +35,36 @@ enum class HugePages : uint8_t {
   kExplicit,     // MAP_HUGETLB: reserved by the administrator; the tier does not open without.
   kNone,         // 4 KiB.
 };
-// Whether rows are written past the caches: twice as fast into slow memory, but the freshest rows
-// are then out of the caches for those who ask for them at once.
+// Whether rows are written past the caches. That is twice as fast into slow memory, but a query for
+// the latest rows then misses the caches.
 enum class Streaming : uint8_t {
-  kAuto,  // On DAX and on NUMA nodes if a measurement when the tier opens says that it pays.
+  kAuto,  // On for DAX and NUMA nodes if a measurement at opening shows that it is faster.
   kOn,
   kOff,
 };
 enum class FileAllocator : uint8_t {
-  kArena,    // One file of the capacity, ours: see file_arena.cc.
+  kArena,    // One file of the whole capacity (file_arena.cc).
   kMemkind,  // memkind's fs-backed kind, slabs of 64 MiB and more.
 };
 
 struct TierOptions {
   std::string name = "dram";
   TierKind kind = TierKind::kDram;
-  std::string path = {};             // filesystem, persistent: a directory that exists; simulate:
-                                     // one, or none.
+  std::string path = {};             // filesystem, persistent: an existing directory. simulate:
+                                     // optional.
   std::string file = {};             // persistent: the file's name in `path`.
-  size_t capacity_bytes = SIZE_MAX;  // In a directory a number is wanted, from 16 MiB on; elsewhere
-                                     // SIZE_MAX is the machine's memory.
-  std::vector<int> nodes = {};       // numa: wanted. dram: bound to these if there are any.
+  size_t capacity_bytes = SIZE_MAX;  // With a path: required, at least 16 MiB. Without: SIZE_MAX
+                                     // is the machine's memory.
+  std::vector<int> nodes = {};       // numa: required. dram: optional, binds the memory to them.
   HugePages huge_pages = HugePages::kTransparent;  // dram and numa.
   Streaming streaming = Streaming::kAuto;
   FileAllocator allocator = FileAllocator::kArena;  // filesystem.
-  MediumModel model = {};                           // simulate: whose times it has.
-  // A thread of the tier's own keeps so much memory touched ahead of need, so that whoever asks for
-  // a chunk never waits for the kernel to find and clear its pages. 0: Allocate touches them.
+  MediumModel model = {};                           // simulate: the medium to simulate.
+  // Bytes of free memory that a thread of the tier keeps pre-touched, so that allocating a chunk
+  // does not wait for the kernel to clear pages. 0: Allocate touches the pages.
   size_t touch_ahead_bytes = 0;
-  // The same thread touches so much as soon as the tier is open, within its capacity: what a day
-  // takes is then there before the day. Only what goes beyond is touched ahead.
+  // Bytes that the same thread touches as soon as the tier is open, such as the memory of a whole
+  // day. Limited by the capacity.
   size_t touch_first_bytes = 0;
 };
 
@@ -75,16 +72,16 @@ struct TierStats {
   std::string name;
   std::string kind;             // As in the configuration: "dram" ...
   size_t capacity_bytes = 0;    // SIZE_MAX: bounded by the machine only.
-  size_t used_bytes = 0;        // Handed out and not given back, each allocation rounded.
+  size_t used_bytes = 0;        // Live allocations, each rounded up (RoundedBytes).
   size_t high_water_bytes = 0;  // The largest used_bytes so far.
   uint64_t refused = 0;         // Allocations that were refused because the tier was full.
-  std::string path;             // Of a file kind.
+  std::string path;             // Directory of a file kind.
   std::string filesystem;       // "tmpfs", "ext4", "xfs"; "" for anonymous memory.
   bool dax = false;             // The mapping is the memory: MAP_SYNC was accepted.
   std::string nodes;            // "1", "0,1": bound to them. "": wherever the kernel puts it.
   bool streaming = false;       // Rows are written past the caches.
-  std::string model;            // Of a simulated one: whose times it has; "": it is real.
-  std::string figures;          // Of that model, as TextOf (medium_model.h).
+  std::string model;            // The simulated medium; "": real memory.
+  std::string figures;          // The model as text: TextOf (medium_model.h).
 };
 
 class Medium;
@@ -96,28 +93,27 @@ class Tier {
  public:
   virtual ~Tier() = default;
 
-  // Memory of `bytes` > 0 bytes, of any content, aligned to `kAlignment` (2 MiB from 2 MiB on),
-  // that stays where it is until Free. kResourceExhausted, counted, when the tier's capacity does
-  // not hold it; never a signal.
+  // Returns `bytes` > 0 bytes of uninitialised memory, aligned to kAlignment, or to 2 MiB if they
+  // are 2 MiB or more. kResourceExhausted, which is counted, if the capacity does not suffice.
   virtual absl::StatusOr<std::byte*> Allocate(size_t bytes) = 0;
-  // Gives back what Allocate(bytes) returned.
+  // Frees memory that Allocate(bytes) returned.
   virtual void Free(std::byte* memory, size_t bytes) = 0;
   virtual TierStats Stats() const = 0;
   // DRAM that the tier occupies now: touched anonymous memory, the file's pages in the page cache;
   // 0 on DAX and on far nodes. Cost: asks the kernel about every 4 KiB, 0.1 ms per GiB.
   virtual size_t ResidentBytes() const = 0;
 
-  // The tier as one whose memory outlives the process; nullptr if it does not.
+  // Returns this tier if its memory outlives the process, else nullptr.
   virtual PersistentTier* persistent() { return nullptr; }
 
-  // What is charged for touching the tier's memory (medium.h); nullptr: it is real memory.
+  // The simulated medium that accesses are charged to (medium.h); nullptr for real memory.
   Medium* medium() const { return medium_; }
 
-  // Whether a write of `bytes` that nobody reads at once should go past the caches.
+  // True if a write of `bytes` that is not read again soon should bypass the caches.
   bool Streams(size_t bytes) const { return bytes >= streaming_from_bytes_; }
 
-  // What an allocation of `bytes` counts for in used_bytes: the next power of two from 256 B up to
-  // 1 MiB, and a multiple of 2 MiB above.
+  // Returns the size that an allocation of `bytes` has in used_bytes: the next power of two from
+  // 256 B to 1 MiB, or the next multiple of 2 MiB.
   static size_t RoundedBytes(size_t bytes);
 
   static constexpr size_t kAlignment = 64;

@@ -44,7 +44,7 @@ class Directory {
 struct Kind {
   const char* name;
   TierKind kind;
-  const char* directory;  // Of a file kind.
+  const char* directory;  // For a file kind.
   FileAllocator allocator;
 };
 
@@ -67,7 +67,7 @@ class AnyTier : public testing::TestWithParam<Kind> {
     EXPECT_TRUE(tier.ok()) << tier.status();
     return *std::move(tier);
   }
-  std::unique_ptr<Directory> directory_;  // Of the last tier that was opened.
+  std::unique_ptr<Directory> directory_;  // The directory of the last opened tier.
 };
 
 INSTANTIATE_TEST_SUITE_P(
