@@ -126,7 +126,8 @@ Value LoadedDatabase::PartitionValues() const {
   ByteBuffer values;
   const std::span<const Partition> partitions = database_->partitions();
   for (size_t i = 0; i < partitions.size(); ++i) {
-    if (i > 0 && partitions[i].value == partitions[i - 1].value) continue;  // Of two segments.
+    // Two segments may have the same value.
+    if (i > 0 && partitions[i].value == partitions[i - 1].value) continue;
     if (WidthOf(type) == 8) {
       values.AppendLittle(partitions[i].value);
     } else {

@@ -1,13 +1,13 @@
 #pragma once
 
-// The past: a database on disk as it was when it was last loaded.
+// A database on disk as of its last load.
 //
-//   query threads  ----current()---->  LoadedDatabase  (as long as a query works on it)
-//   Reload()       ----------------->  another one, in place of it
+//   query threads  ----current()---->  LoadedDatabase  (held while a query runs)
+//   Reload()       ----------------->  replaces it
 //
-// What is loaded never changes: a partition that was written since is seen after the next reload,
-// by queries that begin then. Those that run go on with what they have, whose files stay mapped
-// even if they are gone.
+// A loaded database never changes. A partition that is written later is visible to queries that
+// begin after the next reload. Running queries keep the database that they began with, whose files
+// stay mapped even if they are deleted.
 
 #include <atomic>
 #include <cstdint>
@@ -26,27 +26,27 @@
 
 namespace tickstack::hdb {
 
-// Immutable; any thread. Flat files are read at once, as kdb+ does: each into memory.
+// Immutable; any thread. Flat files are read into memory when the database is loaded, as in kdb+.
 class LoadedDatabase {
  public:
   explicit LoadedDatabase(std::shared_ptr<const Database> database);
 
   const Database& database() const { return *database_; }
   std::shared_ptr<const query::StoredTable> Find(std::string_view table) const;  // nullptr: none.
-  // A value out of a flat file of the root, such as a table in one file; nullptr: none.
+  // Returns the value of a flat file of the root, such as a table in one file; nullptr: none.
   const Value* FindFlat(std::string_view name) const;
   std::vector<std::string> FlatNames() const;
-  std::vector<std::string> TableNames() const;  // Sorted; flat ones among them.
-  // What was left out, and why: the database's, and flat files that are no values.
+  std::vector<std::string> TableNames() const;  // Sorted; includes flat tables.
+  // What was not loaded, with reasons: parts of the database, and flat files that are no values.
   const std::vector<std::string>& problems() const { return problems_; }
-  // Where `.d`s and the files beside them differ, and tables that partitions lack. Logged when
-  // found. Cost: the first call lists every partition and reads every `.d`; later ones none. Not
-  // part of loading, which touches the newest partition only: there may be thousands on a slow
-  // disk.
+  // Returns differences between `.d` files and the files beside them, and tables that partitions
+  // lack; logs them when found. Cost: the first call lists every partition and reads every `.d`.
+  // Loading does not do this, because it touches the newest partition only, and there may be
+  // thousands on a slow disk.
   const std::vector<std::string>& layout_problems() const;
-  // The partitions' values, each once, as a vector.
+  // Returns the distinct values of the partitions as a vector.
   Value PartitionValues() const;
-  size_t partitions() const { return partition_count_; }  // Each value once.
+  size_t partitions() const { return partition_count_; }  // Distinct values.
 
  private:
   void FindLayoutProblems(const PartitionedTable& table) const;
@@ -64,32 +64,32 @@ class LoadedDatabase {
 // Threads: any.
 class Hdb {
  public:
-  // Nothing is loaded yet: there are no tables. `root` is the database's directory.
+  // Loads nothing; there are no tables until Reload. `root` is the database's directory.
   explicit Hdb(std::string root) : root_(std::move(root)) {}
 
   const std::string& root() const { return root_; }
-  // Loads the database as it is now, in place of what was loaded; of several callers one at a time.
-  // After an error everything is as before. Errors: Database::Open's; also kResourceExhausted if a
-  // flat file or a splayed table cannot be mapped for want of mappings. problems() has the error
-  // until a load succeeds. Cost: Database::Open.
+  // Loads the database as it is now, replacing the loaded one. Concurrent calls run one at a time.
+  // After an error the loaded database stays, and problems() has the error until a load succeeds.
+  // Errors: those of Database::Open; also kResourceExhausted if a flat file or splayed table cannot
+  // be mapped for lack of mappings. Cost: Database::Open.
   absl::Status Reload();
-  // nullptr: nothing was loaded yet.
+  // nullptr before the first successful load.
   std::shared_ptr<const LoadedDatabase> current() const;
-  // Why the last load failed, if it did; then those of what is loaded, its layout's last.
+  // Returns the error of the last load, if it failed, then the problems of the loaded database.
   std::vector<std::string> problems() const;
 
-  uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // That succeeded.
+  uint64_t reloads() const { return reloads_.load(std::memory_order_relaxed); }  // Successful.
   uint64_t reloads_failed() const { return reloads_failed_.load(std::memory_order_relaxed); }
-  int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }  // The last one.
+  int64_t load_ns() const { return load_ns_.load(std::memory_order_relaxed); }  // Last load.
 
  private:
   absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Load() const;
 
   const std::string root_;
-  std::mutex loading_;        // Of those who reload: the newest state is the one that stays.
-  mutable std::mutex mutex_;  // Of the next two, for as long as they are copied.
+  std::mutex loading_;        // Held while loading, so that the newest state wins.
+  mutable std::mutex mutex_;  // Guards current_ and load_error_.
   std::shared_ptr<const LoadedDatabase> current_;
-  std::string load_error_;  // Of the last load; empty: it succeeded.
+  std::string load_error_;  // Error of the last load; empty if it succeeded.
   std::atomic<uint64_t> reloads_ = 0;
   std::atomic<uint64_t> reloads_failed_ = 0;
   std::atomic<int64_t> load_ns_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One request to its answer: decodes, evaluates within the limits, counts, and writes down what was
-// slow. No sockets; query_service.h says who waits for whom.
+// Turns a request into its answer: decodes it, evaluates it within the limits, counts it, and logs
+// slow ones. Knows no sockets; query_service.h describes the threads.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,11 +25,11 @@ struct Replies {
 };
 
 struct QueryRunnerOptions {
-  query::Limits limits;    // Of each evaluation; the deadline and the flag are set for each.
+  query::Limits limits;    // For each evaluation, which gets its own deadline and flag.
   int64_t timeout_ns = 0;  // 0: none.
   int64_t slow_ns = 0;     // An evaluation that takes longer is logged; 0: none is.
-  // Large answers are freed there, once they were sent: giving a GB back to the system takes tens
-  // of ms, which would hold up whoever sends. Outlives all answers.
+  // The loop on which large answers are freed after they were sent. Returning a GB to the system
+  // takes tens of ms, which would delay the socket thread. Must outlive all answers.
   wire::EventLoop* free_on = nullptr;
 };
 
@@ -40,7 +40,7 @@ class QueryRunner {
               QueryCounters* counters)
       : options_(options), environment_(environment), counters_(counters) {}
 
-  // A bare `limit` goes on the wire with the limit's name and numbers.
+  // Evaluates a request. The error `limit` is sent with the limit's name and numbers.
   Replies Run(const QueryRequest& request);
 
  private:

@@ -1,27 +1,27 @@
 #pragma once
 
-// Answers clients: one thread for the sockets, others for the evaluations, none of them the one
-// that ingests. An evaluation works on what does not change while it runs, so however slow it is,
-// upds go on; and its thread stands back for the ingest thread where there are too few cores for
-// both.
+// Answers clients on one thread for the sockets and several that evaluate; none of them is the
+// ingest thread. An evaluation works on a snapshot, so even a slow one does not block updates. The
+// evaluating threads have a higher nice value than the ingest thread, which therefore gets the core
+// where there are too few for both.
 //
 //   sockets   OnMessage --> RequestQueue                        .--> Connection, stream by stream
 //                              | a client's turn                |
 //   threads                    '--> QueryRunner --> Answer -----'
 //
 // Bounds:
-//   - requests are at most 16 MiB: a larger one is answered with an error and its bytes are
-//     dropped; a client with kWaitingMax of them waiting, or 16 MiB, is read no further;
-//   - what an evaluation builds is bounded by max_result_bytes, and with a scratch tier by what the
-//     tier has left: a query that needs more fails alone, with an error that names the tier;
-//   - an answer is its value, which leaves piece by piece (wire/message_stream.h). Until it has
-//     left the client has no other evaluated; all of them together hold at most max_unread_bytes,
-//     beyond which answers become errors; and who does not read is cut off after unread_timeout_ns.
+//   - A request has at most 16 MiB; a larger one is dropped and answered with an error. A client
+//     with kWaitingMax requests or 16 MiB waiting is not read until some are answered.
+//   - An evaluation may build max_result_bytes, or as much as the scratch tier has free if there is
+//     one. A query that needs more fails with an error that names the tier; others go on.
+//   - An answer is sent from its value in pieces (wire/message_stream.h). The client's next request
+//     is evaluated after the answer has left. All unsent answers together hold at most
+//     max_unread_bytes; further ones become errors. A client that does not read is disconnected
+//     after unread_timeout_ns.
 //
-// Messages that a request sends to its own client with `(neg .z.w) x` are such answers too. The
-// thread that evaluates collects them; the socket thread queues them, then the answer. A client has
-// one request running at a time and its requests are posted to the socket thread in their order, so
-// the messages of a request leave after all earlier answers and before its own.
+// Messages that a request sends to its client with `(neg .z.w) x` count as answers. The evaluating
+// thread collects them; the socket thread sends them and then the answer. A client has one request
+// running at a time, so the messages of a request leave after all earlier answers.
 
 #include <cstdint>
 #include <memory>
@@ -46,32 +46,32 @@ namespace tickstack::serve {
 struct QueryServiceOptions {
   wire::ListenerOptions listener;
   int threads = 1;
-  // Threads that help whichever evaluation has work for more than one; shared by all of them.
+  // Threads that all evaluations share for parallel steps.
   size_t helpers = 0;
-  int nice = 0;            // Of all these threads but the sockets'; see SetThreadNice.
+  int nice = 0;            // Nice value of all these threads except the socket thread.
   int64_t timeout_ns = 0;  // An evaluation that takes longer ends with `stop`; 0: never.
-  int64_t slow_ns = 0;     // One that takes longer is logged; 0: none.
-  // Where results and temporaries live, except for lists and blocks below 64 KiB; nullptr: malloc's
-  // memory. Outlives the service.
+  int64_t slow_ns = 0;     // An evaluation that takes longer is logged; 0: none.
+  // The tier for results and temporaries, except lists and blocks below 64 KiB; nullptr: malloc.
+  // Must outlive the service.
   mem::Tier* scratch = nullptr;
-  // What one evaluation may build; 0: the scratch tier's capacity, or 1 GiB without one.
+  // Bytes that one evaluation may build; 0: the scratch tier's capacity, or 1 GiB without one.
   size_t max_result_bytes = 0;
-  // What answers may hold until they are read, all clients together; 0: twice what one evaluation
-  // may build.
+  // Bytes that unread answers of all clients may hold together; 0: twice the limit of one
+  // evaluation.
   size_t max_unread_bytes = 0;
-  // A client is cut off if it has not read an answer after so long and a second per 4 MiB; 0:
-  // never.
+  // Time that a client has to read an answer, plus 1 s for every 4 MiB; after it, the client is
+  // disconnected. 0: no limit.
   int64_t unread_timeout_ns = 60 * kNsPerSecond;
 };
 
 class QueryService : public wire::ServerHandler {
  public:
-  // Listens and answers from now on. `environment`, which several threads ask at a time, and
-  // `counters` outlive the service. kUnavailable if the address cannot be bound.
+  // Starts listening and answering. `environment` is called by several threads at a time; it and
+  // `counters` must outlive the service. kUnavailable if the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<QueryService>> Start(const QueryServiceOptions& options,
                                                              query::Environment* environment,
                                                              QueryCounters* counters);
-  // Cancels what is being evaluated, closes all connections, joins all threads.
+  // Cancels running evaluations, closes all connections and joins all threads.
   ~QueryService() override;
 
   uint16_t port() const { return server_->port(); }

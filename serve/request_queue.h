@@ -1,14 +1,15 @@
 #pragma once
 
-// Whose request is next. Each client's requests run in their order, one at a time; among clients it
-// goes round:
+// Decides which client's request runs next. The requests of one client run in order, one at a time;
+// clients take turns:
 //
 //   a: | a2 a3 a4 ... (a1 is running)
 //   b: | b1                                turns: b, c
-//   c: | c1 c2                             when a1 is done, a goes behind c
+//   c: | c1 c2                             when a1 is done, a is queued after c
 //
-// So a client that asks much, or for much, has at most one thread, and waits behind everybody who
-// asks little. One whose answers lie unread has no turn until it has read them.
+// A client with many or long requests therefore occupies at most one thread, and does not delay
+// others by more than one request each. A client with unread answers gets no turn until it has read
+// them.
 
 #include <atomic>
 #include <condition_variable>
@@ -34,9 +35,9 @@ struct QueryRequest {
   std::shared_ptr<QueryClient> client;
   std::span<const std::byte> body;
   std::shared_ptr<const void> owner;
-  std::optional<wire::ReplyTicket> ticket{};  // None: nobody waits for the answer.
+  std::optional<wire::ReplyTicket> ticket{};  // nullopt: an async request.
   int64_t arrived_ns = 0;                     // MonotonicNs().
-  std::string refusal{};  // Instead of a body: the error that answers it, in its turn.
+  std::string refusal{};  // If not empty, the error that answers it instead of an evaluation.
 };
 
 struct QueryClient {
@@ -47,22 +48,22 @@ struct QueryClient {
   wire::AnswerForm form{};
   query::ClientFacts facts{};
 
-  // Of who evaluates its request: one thread at a time. nullopt: of a client of HTTP, of which
-  // several may share a connection, nothing is kept.
+  // The names that the client assigned. Used by the thread that evaluates its request. nullopt for
+  // clients of HTTP, because several may share a connection.
   std::optional<query::KeptNames> names{};
 
   // Any thread.
-  std::atomic<bool> gone{false};        // Ends what is being evaluated for it.
-  std::atomic<size_t> unread_bytes{0};  // Of answers that are made and not sent to the end.
+  std::atomic<bool> gone{false};        // Cancels its running evaluation.
+  std::atomic<size_t> unread_bytes{0};  // Bytes of its answers that are not completely sent.
 
-  // The socket thread's.
-  std::shared_ptr<wire::Connection> connection{};  // nullptr: it has left.
+  // Owned by the socket thread.
+  std::shared_ptr<wire::Connection> connection{};  // nullptr: disconnected.
   UnreadAnswers unread{};
-  size_t waiting = 0;  // Requests that are not answered, and their bytes.
-  size_t waiting_bytes = 0;
+  size_t waiting = 0;        // Number of unanswered requests.
+  size_t waiting_bytes = 0;  // Bytes of unanswered requests.
   bool paused = false;
 
-  // The queue's, under its mutex.
+  // Owned by the queue, under its mutex.
   std::deque<QueryRequest> requests{};
   Turn turn = Turn::kNothingToDo;
 };
@@ -70,17 +71,17 @@ struct QueryClient {
 // Threads: any.
 class RequestQueue {
  public:
-  // A client with more unread bytes than this has no turn.
+  // A client with more unread bytes than this gets no turn.
   static constexpr size_t kUnreadBytesMax = size_t{1} << 20;
 
   void Push(QueryRequest request);
-  // Waits for the next request; nullopt after Stop.
+  // Blocks until a request may run; nullopt after Stop.
   std::optional<QueryRequest> Take();
-  // What Take returned for this client is done, and its answer's bytes are in `unread_bytes`.
+  // Reports that the request that Take returned is done and its answer counted in `unread_bytes`.
   void Finish(const std::shared_ptr<QueryClient>& client);
-  // `unread_bytes` has come down.
+  // Reports that `unread_bytes` has decreased.
   void OnRead(const std::shared_ptr<QueryClient>& client);
-  // The client has left: takes out what waits.
+  // Removes and returns the waiting requests of a client that has disconnected.
   std::deque<QueryRequest> Drop(QueryClient& client);
   void Stop();
 
@@ -89,7 +90,7 @@ class RequestQueue {
 
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::deque<std::shared_ptr<QueryClient>> turns_;  // Guarded by mutex_: those that are kReady.
+  std::deque<std::shared_ptr<QueryClient>> turns_;  // Clients in state kReady. Guarded by mutex_.
   bool stopped_ = false;                            // Guarded by mutex_.
 };
 

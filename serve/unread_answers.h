@@ -1,6 +1,6 @@
 #pragma once
 
-// The answers that one client has not read: what they hold, and whether it takes too long.
+// The answers that one client has not read yet: their bytes, and whether the client is too slow.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,19 +13,19 @@ namespace tickstack::serve {
 // Threads: one owner.
 class UnreadAnswers {
  public:
-  // Besides its time limit an answer has a second per so many bytes: a client that reads slowly is
-  // not one that does not read.
+  // An answer has one second more for each of these bytes, so that a slow client is not taken for
+  // one that does not read.
   static constexpr int64_t kReadBytesPerSecond = int64_t{4} << 20;
 
-  // An answer that was given to the connection, behind all earlier ones.
+  // Adds an answer that was passed to the connection after all earlier ones.
   void Add(size_t bytes, int64_t now_ns) {
     if (answers_.empty()) first_since_ns_ = now_ns;
     given_bytes_ += bytes;
     answers_.push_back({given_bytes_, bytes});
   }
 
-  // The connection has sent so many bytes since it began. Returns the bytes of the answers that
-  // left with that: one counts until its last byte has left, for it is held as a whole.
+  // Takes note that the connection has sent `sent_bytes` in all. Returns the bytes of the answers
+  // that are now completely sent: an answer occupies its memory until its last byte is sent.
   size_t OnSent(uint64_t sent_bytes, int64_t now_ns) {
     size_t left = 0;
     while (!answers_.empty() && answers_.front().end <= sent_bytes) {
@@ -36,7 +36,7 @@ class UnreadAnswers {
     return left;
   }
 
-  // Whether the first of them is being sent for longer than it may. Never with a limit of 0.
+  // True if sending the oldest answer takes longer than allowed. Never true with a limit of 0.
   bool IsLate(int64_t limit_ns, int64_t now_ns) const {
     if (answers_.empty() || limit_ns == 0) return false;
     const auto bytes = static_cast<int64_t>(answers_.front().bytes);
@@ -49,7 +49,7 @@ class UnreadAnswers {
 
  private:
   struct Answer {
-    uint64_t end;  // In the connection's bytes.
+    uint64_t end;  // Position of its end in the connection's bytes.
     size_t bytes;
   };
   std::deque<Answer> answers_;

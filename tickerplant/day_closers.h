@@ -1,13 +1,13 @@
 #pragma once
 
-// Who has a last word before a day ends: engines that publish what they make of the day's rows.
-// Rows of theirs that came after `.u.end` would be in the next day's log.
+// Clients that publish final rows before the end of a day, such as aggregation engines. Rows that
+// they published after `.u.end` would be in the next day's log.
 //
-//   the day is over -> everything is published, (.u.closing; date) to each closer, feeds are not
-//   read
-//                   -> each publishes its rest and says .u.closed[name; date], or is gone, or too
-//                   late
-//                   -> the day ends, feeds are read again
+//   the day is over  -> publish everything, send (.u.closing; date) to each closer,
+//                       stop reading feeds
+//                    -> each closer publishes its last rows and calls .u.closed[name; date],
+//                       disconnects, or is given up after kWaitNsMax
+//                    -> the day ends, feeds are read again
 //
 // Threads: one owner.
 
@@ -23,11 +23,10 @@ namespace tickstack::tickerplant {
 
 class DayClosers {
  public:
-  // What a day waits for those that do not answer.
+  // How long a day waits for closers that do not answer.
   static constexpr int64_t kWaitNsMax = 5 * kNsPerSecond;
 
-  // The closer's connection, to which the word is sent. A name that comes again takes the place of
-  // the one before.
+  // Registers a connection as the closer `name`. It replaces an earlier connection of that name.
   void Add(std::string_view name, uint64_t connection) {
     for (Closer& closer : closers_) {
       if (closer.name == name) {
@@ -50,7 +49,7 @@ class DayClosers {
     }
     return false;
   }
-  // The connections that are to be told.
+  // Begins to close a day. Returns the connections to notify.
   std::vector<uint64_t> Begin(int64_t now_ns) {
     is_closing_ = true;
     give_up_ns_ = now_ns + kWaitNsMax;
@@ -70,7 +69,7 @@ class DayClosers {
     }
     return false;
   }
-  // Those that have not answered, if the day needs to wait for them still.
+  // Returns the names of closers that have not answered.
   std::vector<std::string> Missing() const {
     std::vector<std::string> names;
     for (const Closer& closer : closers_) {
@@ -85,7 +84,7 @@ class DayClosers {
   struct Closer {
     std::string name;
     uint64_t connection;
-    bool closed;  // One that comes while a day is closing has nothing of it.
+    bool closed;  // Also true for a closer that registers while a day closes: it has no rows.
   };
   std::vector<Closer> closers_;
   bool is_closing_ = false;

@@ -88,7 +88,7 @@ struct PendingColumn {
 struct Publisher::Batch {
   size_t table = 0;
   size_t rows = 0;
-  size_t bytes = 0;  // Of the columns.
+  size_t bytes = 0;  // Sum of the columns' bytes.
   std::vector<PendingColumn> columns;
   std::vector<Type> types;  // As they came: a nested column of the schema takes any type.
 };
@@ -229,8 +229,8 @@ void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
   SendAll(std::move(batches), number);
 }
 
-// Moves the messages of a round to `begin`, and says where they end: 2^round of each table that has
-// so many. Those of a table keep their order.
+// Moves the messages of a round to `begin`, at most 2^round of each table, and returns their end.
+// The messages of a table keep their order.
 size_t Publisher::GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
                               size_t round) const {
   std::vector<size_t> gathered(schemas_.size());

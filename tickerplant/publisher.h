@@ -1,18 +1,17 @@
 #pragma once
 
-// What waits to be published, and to whom.
+// Pending rows by table, and the subscribers that they are sent to.
 //
-// Rows gather by table between two publications, column by column, and leave as one message
-// (`upd; `table; rows) a table, or as several of about kMessageBytes. Large columns are kept as
-// spans over the receive buffers they came in, small ones are copied together; so a batch of 2,400
-// rows travels from socket to socket without being touched, and two thousand single rows become one
-// message. Unfiltered subscribers share the encoded message; it is encoded once more, three words
-// apart, for those that asked for numbered upds.
+// Rows are collected by table and column between two publications. They are sent as one message
+// (`upd; `table; rows) for each table, or as several of about kMessageBytes. Large columns are kept
+// as spans over their receive buffers, small ones are copied together: a batch of 2,400 rows goes
+// from socket to socket without a copy, and 2,000 single rows become one message. Unfiltered
+// subscribers share the encoded message; its prefix and suffix are encoded a second time for
+// subscribers of numbered upds.
 //
-// A large batch leaves in rounds: the first message of every table to every subscriber, then the
-// next two of each, four, eight. Each subscriber is at work, and shows rows of every table, while
-// the most of the batch is still to be sent; the last of ten does not wait for nine times all of
-// it.
+// A large batch is sent in doubling rounds: first one message of every table to every subscriber,
+// then two of each, four, eight. All subscribers therefore process rows of every table while most
+// of the batch is still unsent, and the last of ten does not wait for nine complete batches.
 //
 //   header | ( `upd ; `trade ; +names!( type attr count | bytes bytes bytes .. ; .. ) [; seq] )
 //
@@ -33,7 +32,7 @@
 
 namespace tickstack::tickerplant {
 
-// Where a subscriber's bytes go. A connection, or a test.
+// The destination of a subscriber's messages: a connection, or a test.
 class Outlet {
  public:
   virtual ~Outlet() = default;
@@ -50,39 +49,37 @@ struct Subscription {
 
 class Publisher {
  public:
-  // Rows of a table go on in another message from here on: half of the block that a subscriber of
-  // ours reads into, so that it works on the first rows, warm in its caches, while the next are on
-  // their way. One message of a second's 48,000 rows is read to its end, and copied as its block
-  // grows, before anybody sees a row of it.
+  // Size after which rows of a table continue in another message: half of the block that our
+  // subscribers read into, so that they process the first rows, still in the caches, while the next
+  // arrive. A single message of 48,000 rows would have to arrive completely, and be copied as its
+  // block grows, before its first row is visible.
   static constexpr size_t kMessageBytes = size_t{128} << 10;
 
-  // `schemas` outlive the publisher; a table is named by its index in them. With `keep_order`, rows
-  // of different tables leave in the order in which they came (zero-latency mode); otherwise each
-  // table's rows leave together, or by messages of kMessageBytes (batch mode).
+  // `schemas` must outlive the publisher; tables are identified by their index in it. With
+  // `keep_order` (zero-latency mode), rows of different tables are sent in the order of arrival;
+  // otherwise (batch mode) each table's rows are sent together, in messages of kMessageBytes.
   Publisher(std::span<const Schema> schemas, bool keep_order);
   ~Publisher();
 
-  // Replaces what the outlet has subscribed of this table. What is pending must have been
-  // published.
+  // Replaces the outlet's subscription to this table. No rows may be pending.
   void Subscribe(size_t table, Subscription subscription);
   void Remove(const Outlet* outlet);
   std::span<const Subscription> SubscriptionsOf(size_t table) const;
-  // Each once, in the order in which they subscribed, which is that in which they are sent to.
+  // All outlets in the order of their first subscription, in which they are also sent to.
   const std::vector<Outlet*>& Outlets() const { return outlets_; }
 
-  // Adds rows that fit the table's schema. `owner` keeps the batch's bytes alive; spans that it
-  // does not own are copied if it is nullptr. Rows of a table that nobody subscribed to are dropped
-  // here.
+  // Adds rows that fit the table's schema. `owner` keeps the batch's bytes alive; if it is nullptr,
+  // they are copied. Rows of a table without subscribers are dropped.
   void Add(size_t table, const BatchView& batch, const std::shared_ptr<const void>& owner);
   size_t pending_bytes() const { return pending_bytes_; }
 
-  // Sends what is pending; `seq` is the number of messages in the log by now. Cost: O(columns *
-  // messages) plus one pass over the rows for each filtered subscription.
+  // Sends all pending rows. `seq` is the number of messages in the log. Cost: O(columns * messages)
+  // plus one pass over the rows for each filtered subscription.
   void Publish(int64_t seq);
-  // The same for what is pending of some tables, `tables[i]` for schema i; the rest goes on
-  // waiting. Upds carry `number` (wire/position.h says which).
+  // Sends the pending rows of the tables with `tables[i]`; others stay pending. Upds carry `number`
+  // (wire/position.h).
   void PublishAhead(const std::vector<bool>& tables, int64_t number);
-  // Queues a whole message to every outlet, once each.
+  // Queues a complete message to every outlet, once each.
   void Broadcast(const ByteBuffer& message);
 
   uint64_t published_messages() const { return published_messages_; }

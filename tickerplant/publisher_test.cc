@@ -179,7 +179,7 @@ TEST(Publisher, SendsTheFirstRowsOfEveryTableToEverySubscriberBeforeTheRest) {
     const std::vector<std::string> sent_in_rounds = {
         "a t", "b t", "a u", "b u", "a !", "b !",  // One of each,
         "a t", "b t", "a t", "b t", "a !", "b !",  // two,
-        "a t", "b t", "a !", "b !"};               // and what is left of four.
+        "a t", "b t", "a !", "b !"};               // and the remaining ones of four.
     const std::vector<std::string> sent_in_order = {"a t", "b t", "a u", "b u", "a t", "b t",
                                                     "a u", "b u", "a t", "b t", "a u", "b u",
                                                     "a t", "b t", "a !", "b !"};

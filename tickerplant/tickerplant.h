@@ -1,12 +1,12 @@
 #pragma once
 
-// The tickerplant's state: schemas, the day's log, what is published up to where. No sockets, no
-// clock of its own: tickerplant_service.h drives it.
+// The tickerplant's state: schemas, the day's log, and how much of it is published. It has no
+// sockets and no clock of its own; tickerplant_service.h drives it.
 //
-//   Stage (checks, stamps)  ->  Commit: one log write  ->  Publish: on the timer, or at once
+//   Stage (checks, stamps)  ->  Commit: one log write  ->  Publish: on the timer or immediately
 //
-// What is not logged is never published, and what could not be logged (a full disk) stays staged
-// until it could: nothing that was accepted is lost while the process lives.
+// Rows are published only after they are logged. Rows that cannot be logged because the disk is
+// full stay staged until they can, so no accepted row is lost while the process lives.
 //
 // Threads: one owner.
 
@@ -38,88 +38,89 @@ struct TickerplantOptions {
   std::string log_directory;
   std::string log_name = "sym";  // The log is `<log_directory>/<log_name>yyyy.mm.dd`.
   wire::TplogOptions log;
-  bool batch = true;  // Publish on Publish() only, each table's rows together; else after every
-                      // Commit, in order.
-  // In batch mode, tables whose rows do not wait for Publish(): they leave as soon as they are
-  // logged, ahead of rows of other tables that were logged before them and wait. For what is made
-  // of rows that were published already, as bars are: waiting a second time would only age them.
+  bool batch = true;  // True: only Publish() publishes, each table's rows together. False: every
+                      // Commit publishes, in order.
+  // In batch mode, tables whose rows are published as soon as they are logged, before rows of other
+  // tables that were logged earlier. For tables derived from rows that were published already, such
+  // as bars: a second wait would only delay them.
   std::vector<std::string> at_once = {};
-  // In batch mode, so many waiting bytes are published without waiting for the timer.
+  // In batch mode, publishes without waiting for the timer once this many bytes are pending.
   size_t publish_bytes = size_t{1} << 20;
 };
 
 struct TickerplantCounters {
   uint64_t upds = 0;             // Accepted.
-  uint64_t rows = 0;             // Of those.
-  uint64_t upds_refused = 0;     // With an error to the sender.
+  uint64_t rows = 0;             // Rows of the accepted upds.
+  uint64_t upds_refused = 0;     // Answered with an error.
   uint64_t rows_duplicated = 0;  // Numbered rows that were logged before, dropped.
   uint64_t log_retries = 0;      // Commits that found the disk full.
 };
 
 class Tickerplant {
  public:
-  // Opens today's log, mending its tail, or that of the first day from today on that has not ended
-  // here before: see TplogState. Errors as TplogWriter::Open; kFailedPrecondition: the
-  // newest log is of a date beyond tomorrow, so either the clock is wrong now, or it was then; or
-  // the log has rows that do not fit the schemas (logged_schemas.h).
-  // kInvalidArgument: a table of `at_once` is not in the schemas.
+  // Opens today's log and repairs its tail. If today has ended here before, opens the log of the
+  // first later day that has not (TplogState). Errors: those of TplogWriter::Open;
+  // kFailedPrecondition if the newest log is dated after tomorrow, so that the clock is wrong now
+  // or was wrong then, or if the log has rows that do not fit the schemas (logged_schemas.h);
+  // kInvalidArgument if a table of `at_once` is not in the schemas.
   static absl::StatusOr<std::unique_ptr<Tickerplant>> Open(TickerplantOptions options, DayClock day,
                                                            const Clock* clock);
 
-  // Stages `(verb; `table; x)`; kInvalidArgument, in the words that q's user expects (`type`,
-  // `length` or the unknown table's name first), if it does not fit. `owner` keeps the body alive.
+  // Stages `(verb; `table; x)`. `owner` keeps the body alive. kInvalidArgument if it does not fit;
+  // the message begins with q's word for the error: `type`, `length` or the unknown table's name.
   absl::Status StageUpd(std::span<const std::byte> body, const std::shared_ptr<const void>& owner);
-  // Stages `(verb; `feed; row; `table; x)`. Rows that were logged before are dropped; a gap is an
-  // error.
+  // Stages `(verb; `feed; row; `table; x)`. Drops rows that were logged before. kInvalidArgument
+  // also for a gap in the row numbers.
   absl::Status StageNumberedUpd(std::span<const std::byte> body,
                                 const std::shared_ptr<const void>& owner);
-  // The feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
+  // Returns the feed that `(verb; `feed; row; `table; x)` names; nullopt if it names none.
   static std::optional<std::string_view> FeedOf(std::span<const std::byte> body);
 
   bool has_staged() const { return !staged_.empty(); }
-  // Logs what is staged, a write per source, and hands it to the publisher. kResourceExhausted: the
-  // disk is full; everything stays staged, try again. Any other error is final.
+  // Logs all staged rows, in one write per source, and passes them to the publisher.
+  // kResourceExhausted if the disk is full: everything stays staged, so call it again. Any other
+  // error is final.
   absl::Status Commit();
   void Publish();
-  void PublishInTime();  // The same, for the timer.
+  void PublishInTime();  // Publish, called by the timer.
 
-  // Subscribes an outlet to a table, or to all for "". Publishes first, so that the position that
-  // FindValue gives next is exact. kNotFound, the table's name its text.
+  // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the position
+  // that FindValue returns next is exact. kNotFound, with the table's name, for an unknown table.
   //
-  // With `ahead`, which is for numbered upds, the outlet does not wait for Publish(): it gets all
-  // its rows when they are logged. For who makes of the rows of a batch what others wait for, as an
-  // aggregation engine does: it is done with most of them when the batch leaves. Of a batch that
-  // leaves before its time it is told: (`.u.batch; seq). An outlet is ahead with all of its tables,
-  // or with none: its last subscription decides.
+  // An outlet with `ahead`, which requires numbered upds, gets all its rows as soon as they are
+  // logged. This is for subscribers that derive data from a batch, such as the aggregation engine:
+  // they have processed most of its rows when the batch is published. They are told by
+  // (`.u.batch; seq) of a batch that is published early. An outlet is ahead with all of its tables
+  // or with none; its last subscription decides.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
   void Unsubscribe(const Outlet* outlet) {
     publisher_.Remove(outlet);
     ahead_.Remove(outlet);
   }
 
-  // Ends the day if it is over: publishes, broadcasts `.u.end`, opens the next log. Call it often;
-  // true if it did. Waits while anything is staged, and for kJumpHeldNs if the clock has gone on by
-  // more than a day: it may come back, and a day that has begun stays. On an error the old day goes
-  // on.
+  // Ends the day if it is over: publishes, broadcasts `.u.end` and opens the next log. Returns true
+  // if it did. Does nothing while rows are staged. If the clock has jumped by more than a day,
+  // waits for kJumpHeldNs, because the clock may be corrected and a day that has begun cannot be
+  // undone. After an error the old day continues.
   static constexpr int64_t kJumpHeldNs = 30 * kNsPerSecond;
   absl::StatusOr<bool> RollIfDue();
-  // Whether RollIfDue would end the day now.
+  // True if RollIfDue would end the day now.
   bool IsRollDue();
   // kFailedPrecondition if EndDay would be refused.
   absl::Status MayEndDay() const;
-  // Ends the day now, though the clock does not say so, and begins the one after it.
-  // kFailedPrecondition if it was ended early already.
+  // Ends the day now, before its time, and begins the next one. kFailedPrecondition if the day was
+  // ended early already.
   absl::Status EndDay();
 
   absl::Status Close();  // Publishes, syncs and closes the log.
 
   std::span<const Schema> schemas() const { return options_.schemas; }
   const Publisher& publisher() const { return publisher_; }
-  const Publisher& ahead() const { return ahead_; }  // Of those that do not wait.
+  const Publisher& ahead() const { return ahead_; }  // For subscribers with `ahead`.
   const TickerplantCounters& counters() const { return counters_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
-  // The log of the day that ended last here, and how many messages it has.
+  // The log of the last ended day, and its number of messages.
   struct EndedLog {
     std::string path;
     uint64_t messages = 0;
@@ -127,9 +128,9 @@ class Tickerplant {
   const std::optional<EndedLog>& ended_log() const { return ended_log_; }
   uint64_t logged_seq() const { return log_->totals().messages; }  // `.u.j`
   uint64_t published_seq() const { return published_seq_; }        // `.u.i`
-  // Rows of each table, in schema order, logged (or staged) from a feed that numbers them.
+  // Returns the logged and staged rows of a feed that numbers them, by table in schema order.
   std::vector<int64_t> FeedRows(std::string_view feed) const;
-  std::vector<int64_t> LoggedFeedRows(std::string_view feed) const;  // The same, logged only.
+  std::vector<int64_t> LoggedFeedRows(std::string_view feed) const;  // Logged rows only.
   int FindTable(std::string_view table) const;                       // -1: there is none.
 
  private:
@@ -150,7 +151,7 @@ class Tickerplant {
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
   absl::Status RollTo(int32_t date);
-  // Of what is of messages behind the last publication: see wire/position.h.
+  // Number of rows that are published ahead, after the last publication (wire/position.h).
   int64_t AheadNumber() const { return -1 - static_cast<int64_t>(published_seq_); }
   void PublishAhead();
 
@@ -165,7 +166,7 @@ class Tickerplant {
   std::unique_ptr<wire::TplogWriter> log_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
-  size_t last_table_ = 0;  // Upds of a table come in runs.
+  size_t last_table_ = 0;  // Cached: consecutive upds are often of one table.
   std::deque<StagedBlock> staged_;
   StagedBlock spare_;
   StringMap<wire::TableRows> feed_rows_;  // Logged and staged.

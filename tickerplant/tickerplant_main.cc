@@ -20,10 +20,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kHeapBytes = size_t{16} << 20;  // What some batches and their readers take.
-constexpr auto kQuiet = 50ms;      // Feeds are done when none has sent anything for so long,
-constexpr auto kDrainAtMost = 5s;  // or after this;
-constexpr auto kSendAtMost = 5s;   // and subscribers have this long to read the rest.
+constexpr size_t kHeapBytes = size_t{16} << 20;  // Memory for some batches and their readers.
+constexpr auto kQuiet = 50ms;      // At shutdown, feeds are done after this time without a message,
+constexpr auto kDrainAtMost = 5s;  // or after this time in any case.
+constexpr auto kSendAtMost = 5s;   // Subscribers then have this long to read the rest.
 
 // Takes what is still on its way from the feeds, then lets subscribers finish.
 absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantService& service) {

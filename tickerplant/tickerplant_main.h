@@ -17,22 +17,22 @@ struct TickerplantMainOptions {
   std::vector<Schema> schemas = DefaultSchemas();
   std::string data = "data";  // The log goes to DATA/tplog/LOG_NAMEyyyy.mm.dd.
   std::string log_name = "sym";
-  std::optional<int32_t> date;    // A fixed day, for replays; else the clock's.
-  std::string time_zone = "UTC";  // Where days begin at midnight,
-  int64_t roll_offset_ns = 0;     // plus this.
-  double batch_ms = 50;           // 0: publish at once.
-  // Publications are so long after the clock's multiples of batch_ms; not given: whenever it began.
+  std::optional<int32_t> date;    // A fixed date, for replays; default: the clock's.
+  std::string time_zone = "UTC";  // Days begin at midnight in this time zone,
+  int64_t roll_offset_ns = 0;     // plus this offset.
+  double batch_ms = 50;           // Publish interval; 0 publishes every message immediately.
+  // Delay of publications after the clock's multiples of batch_ms; default: unaligned.
   std::optional<double> batch_phase_ms;
-  std::vector<std::string> at_once;      // Tables that do not wait for it: see TickerplantOptions.
-  size_t batch_bytes = size_t{1} << 20;  // Of a batch that does not wait for it either.
+  std::vector<std::string> at_once;      // Tables published immediately (TickerplantOptions).
+  size_t batch_bytes = size_t{1} << 20;  // Pending bytes that are published without waiting.
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
-  size_t log_cache_bytes = size_t{256} << 20;  // Of the log's end, in the page cache.
+  size_t log_cache_bytes = size_t{256} << 20;  // Bytes of the log's end kept in the page cache.
   size_t max_queue_bytes = size_t{512}
-                           << 20;  // Unsent bytes after which a slow subscriber is cut off.
+                           << 20;  // Unsent bytes at which a subscriber is disconnected.
   size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
   size_t max_connections = 1024;
-  bool busy_poll = false;  // Never sleeps: takes a whole core, saves the wake-ups.
+  bool busy_poll = false;  // Polls instead of sleeping: occupies a core, saves wake-ups.
 };
 
 // Runs until SIGTERM or SIGINT: then takes what feeds have sent, logs and publishes it, and gives

@@ -23,10 +23,11 @@ namespace {
 
 constexpr std::chrono::milliseconds kDayTick{100};
 constexpr std::chrono::milliseconds kRetryPause{100};
-// A feed whose machine is gone is found within this time, also when an answer is on its way to it.
+// A feed whose machine is unreachable is disconnected after this time, also with unacknowledged
+// data.
 constexpr std::chrono::milliseconds kFeedSilentMax{30'000};
-constexpr size_t kSymbolsMax = 100'000;              // Of one subscription.
-constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Of one answer to `.u.log`.
+constexpr size_t kSymbolsMax = 100'000;              // Symbols of one subscription.
+constexpr int64_t kLogBytesMax = int64_t{16} << 20;  // Bytes of one answer to `.u.log`.
 
 Value SymbolsOf(const std::vector<std::string>& names) {
   SymbolVector symbols;
@@ -58,7 +59,7 @@ std::optional<std::string> InstanceOf(const Value& value) {
   return text;
 }
 
-// What the symbols argument of a subscription names: "" alone is all.
+// Returns the symbols of a subscription; an empty set means all.
 absl::StatusOr<StringSet> SymbolSet(const Value& value) {
   StringSet set;
   if (value.is_null()) return set;
@@ -196,9 +197,9 @@ class TickerplantService::Queries : public query::Environment {
     return Value::Dict(Value::Symbols(std::move(tables)), Value::List(std::move(lists)));
   }
 
-  // `.u.subx[tables;symbols]`, or with a third item `ahead: numbered upds, and the position with
-  // the schemas. Who is ahead is told how often others are published to, and when they will be
-  // next.
+  // `.u.subx[tables;symbols]`, or with `ahead as a third item: numbered upds. Answers the schemas
+  // and the log's position; subscribers that are ahead also get the publish interval and the time
+  // of the next publication.
   absl::StatusOr<Value> SubscribeNumbered(std::span<const Value> args) {
     const bool ahead = args.size() == 3;
     if (ahead && !(args[2].is_atom_of(Type::kSymbol) && args[2].symbol() == protocol::kAhead)) {
@@ -218,7 +219,7 @@ class TickerplantService::Queries : public query::Environment {
     return Value::List(std::move(answer));
   }
 
-  // Of `how`, the outlet and the symbols are filled in.
+  // Fills in the outlet and the symbols of `how`, and subscribes.
   absl::StatusOr<Value> SubscribePlain(Args args) { return Subscribe(args, {}); }
   absl::StatusOr<Value> Subscribe(Args args, Subscription how) {
     if (args.size() != 2)
@@ -508,7 +509,7 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   if (sync) {
     connection.ReplyError(connection.TakeTicket(), text);
   } else if (numbered) {
-    // A feed that numbers its rows must hear of a gap, or it would go on for nothing.
+    // A feed that numbers its rows has to learn of a gap: all its later rows will be refused.
     connection.SendAsync(PairOf(Value::Symbol(protocol::kRefused), Value::String(Message(status))));
   }
 }
@@ -552,7 +553,7 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
   }
   const auto before = connections_.find(grant.taken_from);
   if (before == connections_.end()) return absl::OkStatus();
-  // Its next rows would be refused. It is told now, because it may have none to send for long.
+  // Tells the previous owner now: it might not send rows, which would be refused, for a long time.
   const absl::Status taken = feed_names_.WhyRefused(name, grant.taken_from);
   before->second->SendAsync(
       PairOf(Value::Symbol(protocol::kRefused), Value::String(Message(taken))));
@@ -574,7 +575,7 @@ void TickerplantService::OnDrained(Connection& connection) {
   if (tickerplant_->has_staged()) CommitStaged();
   if (tickerplant_->has_staged()) {
     if (stager_ == connection.id())
-      RetryLater(&connection);  // Who only asks is answered meanwhile.
+      RetryLater(&connection);  // Clients that only query are still answered.
     return;
   }
   AnswerWaiting();

@@ -1,12 +1,13 @@
 #pragma once
 
-// The tickerplant on the wire: who sent what, who subscribed, and when to log, publish and roll.
+// The tickerplant's connections: takes messages from feeds and subscribers, and decides when to
+// log, publish and end the day.
 //
-//   feed -> OnMessage: stage -> OnDrained: commit (one log write a read) -> publish on the timer or
-//   at once
+//   feed -> OnMessage: stage -> OnDrained: commit (one log write per read)
+//        -> publish, on the timer or immediately
 //
-// A full disk pauses the feeds in their sockets and is tried again until there is room; subscribers
-// and queries go on. Threads: everything runs on the loop's thread.
+// While the disk is full, feeds are not read and the write is retried; subscribers and queries are
+// served. Threads: everything runs on the loop's thread.
 
 #include <functional>
 #include <memory>
@@ -27,8 +28,8 @@ namespace tickstack::tickerplant {
 
 class TickerplantService : public wire::ServerHandler {
  public:
-  // Publishes when `batches` says. `on_failed` is called once, when the log can no longer be
-  // trusted (a failed fsync, an I/O error).
+  // Publishes at the times of `batches`. `on_failed` is called once, when the log can no longer be
+  // trusted: after a failed fsync or an I/O error.
   TickerplantService(wire::EventLoop& loop, std::unique_ptr<Tickerplant> tickerplant,
                      const BatchClock& batches, std::function<void(absl::Status)> on_failed);
   ~TickerplantService() override;
@@ -38,7 +39,7 @@ class TickerplantService : public wire::ServerHandler {
   void OnDrained(wire::Connection& connection) override;
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
-  // Stops publishing by timer, publishes what is left and closes the log.
+  // Stops the timer, publishes all pending rows and closes the log.
   absl::Status Close();
   uint64_t messages_seen() const { return messages_seen_; }
   const Tickerplant& tickerplant() const { return *tickerplant_; }
@@ -78,11 +79,11 @@ class TickerplantService : public wire::ServerHandler {
   wire::Timer closing_timer_;
   std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
-  std::vector<WaitingReply> waiting_;  // Sync upds, answered when they are logged.
+  std::vector<WaitingReply> waiting_;  // Sync upds, which are answered once they are logged.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
   FeedNames feed_names_{&SystemClock::Instance()};
-  // The last numbered upd that was accepted: its bytes up to the feed's name, and its sender, which
-  // owns that name as long as no name has changed its owner since.
+  // The last accepted numbered upd: its bytes up to the feed's name, and its sender. The sender
+  // still owns the name if FeedNames::changes() is still `changes`.
   struct LastSender {
     uint64_t connection = 0;
     uint64_t changes = 0;
@@ -90,10 +91,10 @@ class TickerplantService : public wire::ServerHandler {
   };
   LastSender last_sender_;
   DayClosers closers_;
-  bool ends_by_hand_ = false;  // The day that is closing ends because somebody asked for it.
-  std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day is closing.
-  uint64_t stager_ = 0;                                // The connection that staged last.
-  std::unique_ptr<wire::TplogReader> log_reader_;      // For `.u.log`; of log_reader_path_.
+  bool ends_by_hand_ = false;  // True if the closing day was ended by a request.
+  std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day closes.
+  uint64_t stager_ = 0;                                // Id of the connection that staged last.
+  std::unique_ptr<wire::TplogReader> log_reader_;      // Reads log_reader_path_ for `.u.log`.
   std::string log_reader_path_;
   uint64_t messages_seen_ = 0;
   uint64_t dropped_ = 0;
