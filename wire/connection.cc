@@ -462,7 +462,7 @@ void Connection::Fail(absl::Status why) {
   // From the loop, not from here: the caller may be in the middle of the handler's own work.
   asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
     std::deque<ResponseCallback>& calls = self->impl_->calls;
-    // Who waits for an answer may ask again, wherever the bytes ended.
+    // Unanswered calls get kUnavailable, after which a caller may retry.
     const absl::Status unanswered = why.ok()
                                         ? Unavailable("{}: closed before it answered", self->peer_)
                                     : absl::IsDataLoss(why) ? Unavailable("{}", Message(why))

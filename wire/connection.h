@@ -117,17 +117,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Call(const Value& request, ResponseCallback done);
   void SendAsync(const Value& message);
 
-  // While paused nothing is read or handed on: the peer feels it through its socket.
+  // While reading is paused, no message is read or delivered, and the peer sees backpressure.
   void PauseReading();
   void ResumeReading();
-  // Whether the peer has closed its side: for while reading is paused. A system call.
+  // True if the peer has closed its side. For use while reading is paused. Cost: one system call.
   bool PeerHasLeft() const;
-  // Ends the connection when the peer has not acknowledged what was sent for so long; 0: when the
-  // kernel gives up, after some 15 minutes. Not for peers that may leave bytes unread for long: the
-  // kernel counts the time in which they take none. Nothing happens on a Unix socket.
+  // Sets the time after which the connection ends if the peer does not acknowledge sent bytes; 0:
+  // the kernel's limit of about 15 minutes. Not for peers that may leave bytes unread for long,
+  // because the kernel counts that time, too. Has no effect on Unix sockets.
   void SetUnacknowledgedMax(std::chrono::milliseconds at_most);
-  // Whether a part of a message is here, or bytes wait in the socket: more is about to be handed
-  // on. A system call.
+  // True if a part of a message has arrived or bytes wait in the socket. Cost: one system call.
   bool HasUnread() const;
 
   // Ends the connection; OnClosed(why) follows from the loop. Further calls do nothing.

@@ -592,7 +592,7 @@ TEST_F(ConnectionTest, PendingLoginsKeepNobodyOut) {
   Until([&] { return is_closed(silent[0]); });
   EXPECT_FALSE(is_closed(silent[1]));
   EXPECT_FALSE(is_closed(silent[2]));
-  // Who has logged in stays, however many come.
+  // A client that has logged in stays, however many others connect.
   for (int i = 0; i < 10; ++i) silent.push_back(RawSocket());
   Until([&] { return is_closed(silent[9]); });
   EXPECT_FALSE(is_closed(silent[10]));

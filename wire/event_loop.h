@@ -52,9 +52,9 @@ class Timer {
 
   // Calls `function` once, `delay` from now.
   void Once(std::chrono::nanoseconds delay, std::function<void()> function);
-  // Calls `function` at every multiple of `period` from now. Late calls are not made up for: after
-  // a stall the next call comes at the next multiple. With `first`, the first call comes so long
-  // from now, and the others at multiples of `period` behind it.
+  // Calls `function` at every multiple of `period` from now, or `first` from now and at multiples
+  // of `period` after that. Missed calls are skipped: after a stall the next call comes at the next
+  // multiple.
   void Every(std::chrono::nanoseconds period, std::function<void()> function,
              std::optional<std::chrono::nanoseconds> first = std::nullopt);
   void Cancel();

@@ -46,7 +46,7 @@ void HttpGateway::Take(HttpNewcomer newcomer) {
     }
     constexpr std::string_view kBusy =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    // As far as the socket takes it: nobody waits for this client.
+    // Does not block: what does not fit into the socket is not sent.
     static_cast<void>(
         ::send(shared->socket.get(), kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     static LogLimit limit;

@@ -36,7 +36,7 @@ int HexDigit(char c) {
   return -1;
 }
 
-// Of a file that is downloaded, and of a value: what neither a header nor q takes for more.
+// True for a name of a download or a value that is safe in a header and in q.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && name.size() <= 100 && std::all_of(name.begin(), name.end(), [](char c) {
     return IsAlnumChar(c) || c == '_' || c == '.' || c == '-';

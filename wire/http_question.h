@@ -1,13 +1,13 @@
 #pragma once
 
-// What somebody who speaks HTTP asks of a process, and whether a page of somebody else made their
-// browser ask it. Plain functions over the request's texts; http_session.h has the protocol.
+// What an HTTP request asks of a process, and whether a page of another site sent it. Functions
+// over the texts of a request; http_session.cc has the protocol.
 //
-//   GET /                        what there is
+//   GET /                        an index of the tables
 //   GET /?select from trade      as a page
 //   GET /.csv?select from trade  as CSV; .json, .txt, .xml, .xls too; /day.csv names the download
 //   GET /trade.csv               the value of a name
-//   POST /, /.csv ...            the body is the question: for long ones
+//   POST /, /.csv ...            the body is the question, for long ones
 //
 // In a URL %xx is the byte xx and nothing else is changed, as in q: a plus adds.
 
@@ -26,29 +26,29 @@ std::string_view ContentTypeOf(HttpForm form);
 
 struct HttpQuestion {
   HttpForm form = HttpForm::kPage;
-  std::string query;  // Empty: what there is.
-  std::string file;   // What a download is called, `day.csv`; empty if the path does not say.
+  std::string query;  // Empty: the index.
+  std::string file;   // Name of the download, such as `day.csv`; empty if the path has none.
 };
 
-// nullopt: nothing is at that path. Cost: the target's bytes.
+// Returns the question of a request target; nullopt if nothing is at that path.
 std::optional<HttpQuestion> ParseTarget(std::string_view target);
 
-// %xx made bytes; what is no two hexadecimal digits stays as it is.
+// Replaces %xx by bytes. A percent sign without two hexadecimal digits stays as it is.
 std::string UnescapeUrl(std::string_view text);
-// All but letters, digits and -._~ as %xx.
+// Writes all characters except letters, digits and -._~ as %xx.
 std::string EscapeUrl(std::string_view text);
 
-// The question in a POST's body: a form's `q=...`, as text or urlencoded by its content type, or
-// the body itself.
+// Returns the question in the body of a POST: the value of a form's `q=...`, decoded by its content
+// type, or the body itself.
 std::string QuestionInBody(std::string_view content_type, std::string_view body);
 
-// The user and password of `Authorization: Basic ...`; nullopt for anything else.
+// Returns the user and password of `Authorization: Basic ...`; nullopt for other headers.
 struct BasicCredentials {
   std::string user, password;
 };
 std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header);
 
-// What a browser says of who made it send a request. Empty: the header was not there.
+// The headers that tell which page made a browser send a request. Empty: the header is missing.
 struct RequestOrigin {
   std::string_view host;          // Host
   std::string_view origin;        // Origin
@@ -56,9 +56,9 @@ struct RequestOrigin {
   std::string_view referer = {};  // Referer
 };
 
-// Returns why a request is refused, or nullopt if it is not. A page of another site must not ask: it
-// could not read the answer, but `.u.upd` needs no reader. Pages of `allowed_origins` may; an origin
-// is compared byte by byte. From the machine itself, the host must be an address, `localhost` or
+// Returns the reason to refuse a request, or nullopt. A page of another site must not ask: it could
+// not read the answer, but `.u.upd` needs no reader. Pages of `allowed_origins` may; an origin is
+// compared byte by byte. From the machine itself, the host must be an address, `localhost` or
 // `own_name`, because anyone can let a name of their own point to this machine (DNS rebinding).
 std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
                                       std::string_view own_name,

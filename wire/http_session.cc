@@ -56,10 +56,10 @@ class HttpSession final : public HttpClientSession {
 
   void Abort() override {
     stream_.close();
-    LeaveInside();  // What waits for an answer holds this, too.
+    LeaveInside();  // A pending answer keeps this session alive, too.
   }
 
-  // Of the connection inside: nobody publishes to it, and answers go to their callbacks.
+  // Callbacks of the inner connection, which gets answers by their own callbacks only.
   void OnMessage(Connection&, const ReceivedMessage&) override {}
   void OnClosed(Connection&, const absl::Status&) override { inside_ = nullptr; }
 

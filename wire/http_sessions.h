@@ -62,13 +62,13 @@ class HttpSessions {
   void Open(const Credentials& credentials, const std::string& peer, ConnectionHandler* handler,
             Opened opened);
 
-  // How long a client may take to read so many bytes: 100 kB/s are the least, behind a pause.
+  // Returns the time that a client has to read `bytes`: idle_timeout plus 1 s for every 100 kB.
   std::chrono::milliseconds TimeToTake(size_t bytes) const {
     return options.idle_timeout + std::chrono::milliseconds(bytes / 100);
   }
 
-  // Whether a client that holds `held` unread bytes may have so many more. A little always passes:
-  // clients that do not read then keep nobody else from asking.
+  // True if a client that has `held` unread bytes may get `bytes` more. A small amount is always
+  // allowed, so that clients that do not read cannot block the others.
   bool HasRoom(size_t held, size_t bytes) const {
     return held + bytes <= HttpOptions::kFreeUnsentBytes ||
            unsent_bytes + bytes <= options.max_unsent_bytes;
@@ -108,10 +108,10 @@ void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer);
 void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
                          const std::string& peer);
 
-// Headers that every response has, and its length. `request` asked for it.
+// Adds the headers that every response to `request` has, and its length.
 void FinishResponse(const HttpRequest& request, HttpResponse& response);
 
-// Who a request says that it is; without a name if it does not say.
+// Returns the credentials of a request; without a name if it has none.
 Credentials CredentialsOf(const HttpRequest& request);
 
 }  // namespace tickstack::wire

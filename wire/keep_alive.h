@@ -7,8 +7,8 @@ namespace tickstack::wire {
 // kKeepAliveProbes probes kKeepAliveIntervalS apart: a dead peer is found within 30 s. A peer that
 // merely does not read answers probes and is left alone.
 //
-// TCP_USER_TIMEOUT is left alone here: it would also end connections to peers that leave bytes
-// unread for so long, as a subscriber may while it replays, and a tickerplant whose disk is full.
+// TCP_USER_TIMEOUT is not set: it would also end connections to peers that legitimately leave bytes
+// unread, such as a subscriber that replays, or a tickerplant whose disk is full.
 //
 // Nothing happens on a Unix socket.
 inline constexpr int kKeepAliveIdleS = 10;

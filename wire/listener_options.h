@@ -1,6 +1,7 @@
 #pragma once
 
-// What every process does to be found: listen where it was told to, and say when it answers.
+// What every process does to be reachable: listens at the configured address, and reports when it
+// answers.
 
 #include <memory>
 #include <optional>
@@ -18,11 +19,11 @@ struct ListenerOptions {
   int port = 0;              // 0: the kernel chooses.
   int listen_fd = -1;        // An inherited listening socket, instead of host and port.
   bool unix_socket = false;  // Also kdb+'s abstract socket @/tmp/kx.PORT.
-  // Pages, files and WebSockets on the same port. Not said: where only this machine can connect. A
-  // page from elsewhere can make browsers send requests, and not all say who made them.
+  // Pages, files and WebSockets on the same port. Default: on if only this machine can connect,
+  // because pages of other sites can make browsers send requests, and not all browsers say so.
   std::optional<bool> http = std::nullopt;
-  std::vector<std::string> http_origins;  // Whose pages may open WebSockets; CheckOrigin holds.
-  int ready_fd = -1;  // Gets "ready\n" from ReportReady.
+  std::vector<std::string> http_origins;  // Origins that may open WebSockets, as CheckOrigin takes.
+  int ready_fd = -1;  // ReportReady writes "ready\n" to it.
 };
 
 // True if the listener answers HTTP: as `http` says, else where only this machine can connect.
@@ -32,7 +33,8 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
                                                const ServerOptions& options,
                                                ServerHandler* handler);
 
-// Tells whoever started the process that it answers, once; closes the descriptor.
+// Tells the parent process that this one answers, and closes the descriptor. Later calls do
+// nothing.
 void ReportReady(ListenerOptions& listener);
 
 }  // namespace tickstack::wire

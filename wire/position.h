@@ -1,24 +1,24 @@
 #pragma once
 
-// How far a subscriber has come, so that after a loss it takes each row once.
+// A subscriber's position, so that it takes each row once, also after a lost connection.
 //
-// The tickerplant's log is the order of all messages. Numbered upds say how many log messages the
-// publication that they belong to contains, so a subscriber knows between two publications exactly
-// where it stands:
+// The tickerplant's log orders all messages. A numbered upd says how many log messages have been
+// published after its publication, so between two publications a subscriber knows its position
+// exactly:
 //
 //   log        0   1   2   3 | 4   5   6   7 | 8 ...
 //   published  seq 4         | seq 8         |
-//                              ^ lost here, after 300 rows of quote: seq() is 4, and of what the
-//                                log holds from message 4 on the first 300 rows of quote are here
+//                              ^ connection lost after 300 rows of quote: seq() is 4, and the first
+//                                300 rows of quote in the log from message 4 on have been taken
 //
-// Rows of one table are published in the order of the log, however they are cut into messages: that
-// is all this relies on. So a table may be published ahead of the others, as soon as its rows are
-// logged: such an upd has the complement of the last publication's number, `-1 - 4`. All of that
-// publication is here then, and these rows are of messages behind it:
+// This relies only on the rows of each table being published in the order of the log, in whatever
+// messages. A table may therefore be published ahead of others, as soon as its rows are logged.
+// Such an upd has the complement of the last publication's number, `-1 - 4`: that publication is
+// complete, and these rows belong to later messages:
 //
 //   log        0   1   2   3 | 4   5   6   7 | 8 ...         message 5: 10 rows of trade_minute
 //   published  seq 4    ~4 (5)               | seq 8
-//                           ^ lost here: seq() is 4, and 10 rows of trade_minute are here
+//                           ^ connection lost: seq() is 4, and 10 rows of trade_minute were taken
 //
 // Threads: one owner.
 
@@ -36,30 +36,31 @@ class Position {
   // Every message of the log before this one has been taken.
   uint64_t seq() const { return seq_; }
 
-  // No row that is here is of this message or of one after it; UINT64_MAX if that is not known.
+  // Returns a message such that no taken row belongs to it or a later one; UINT64_MAX if not known.
   uint64_t FurthestSeq() const;
 
-  // A published upd came with `rows` rows, numbered `seq`: negative if its table is ahead. False:
-  // `seq` is not behind what came before it, so the tickerplant is not the one that we subscribed
-  // to.
+  // Takes note of a published upd with `rows` rows and number `seq`, which is negative if its table
+  // is ahead. False if `seq` is not after earlier ones, so that the tickerplant must be another
+  // one.
   bool OnPublished(std::string_view table, uint64_t rows, int64_t seq);
 
-  // Message seq() of the log holds `rows` rows of `table`: how many of them, from its first on, are
-  // here already. OnReplayed must follow.
+  // Message seq() of the log has `rows` rows of `table`. Returns how many of them, from the first
+  // on, have been taken already. Must be followed by OnReplayed.
   uint64_t RowsHere(std::string_view table, uint64_t rows);
-  // Message seq() has been taken, whatever it was.
+  // Takes note that message seq() has been replayed.
   void OnReplayed() { ++seq_; }
-  // What could be replayed has been, and upds from log message `seq` on will be published. False:
-  // rows came that the log does not hold.
+  // The replay is complete, and upds from log message `seq` on will be published. False if rows
+  // were taken that the log does not have.
   bool OnCaughtUp(uint64_t seq);
 
   void Reset() { *this = Position(); }
-  // Rows of this table that came ahead are not here any more.
+  // Forgets rows of a table that came ahead and have been discarded.
   void Forget(std::string_view table) {
     if (const auto at = rows_ahead_.find(table); at != rows_ahead_.end()) rows_ahead_.erase(at);
   }
 
-  // As it is kept with durable tables. Load: false if the record is not one.
+  // Save and Load the form that is stored with durable tables. Load returns false for an invalid
+  // record.
   void Save(ByteBuffer& record) const;
   bool Load(RecordReader& record);
 
@@ -69,8 +70,8 @@ class Position {
   bool HasRowsAhead() const;
 
   uint64_t seq_ = 0;
-  uint64_t publication_seq_ = 0;    // Of the publication that is arriving.
-  StringMap<uint64_t> rows_ahead_;  // By table: rows that are here of messages from seq_ on.
+  uint64_t publication_seq_ = 0;    // Number of the publication that is arriving.
+  StringMap<uint64_t> rows_ahead_;  // By table: taken rows of messages from seq_ on.
 };
 
 }  // namespace tickstack::wire

@@ -16,7 +16,7 @@ namespace {
 constexpr size_t kCopyBelowBytes = 4096;
 constexpr size_t kStagingBytes = size_t{64} << 10;
 constexpr size_t kIovecs = 256;
-// Of a stream, in one call: enough to fill any socket's buffer.
+// Bytes of a stream that are sent in one call: enough to fill any socket's buffer.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace

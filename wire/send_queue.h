@@ -14,7 +14,7 @@
 
 namespace tickstack::wire {
 
-// A run of bytes to send, and who keeps it alive until it is sent.
+// Bytes to send, and their owner, which is released after they are sent.
 struct Segment {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;

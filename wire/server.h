@@ -52,7 +52,7 @@ class Server {
 
   // Listens on one more address, such as the Unix socket beside a port.
   absl::Status AlsoListen(const Address& address);
-  uint16_t port() const;  // Of the first listener, as the kernel chose it; 0 for a Unix socket.
+  uint16_t port() const;  // The port of the first listener; 0 for a Unix socket.
   void StopAccepting();
   std::vector<std::shared_ptr<Connection>> Connections() const;
 

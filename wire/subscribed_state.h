@@ -17,12 +17,12 @@
 
 namespace tickstack::wire {
 
-// Which log a position belongs to. Paths come again, on another day of a replay or after somebody
-// cleaned up, so the log's first message has to agree too.
+// Identifies the log that a position belongs to. Because paths are reused, on another day of a
+// replay or after a cleanup, the log's first message is compared as well.
 struct LogIdentity {
   std::string path;                           // Empty: none.
-  std::optional<uint32_t> first_message_crc;  // Of its bytes; none: nobody has asked yet.
-  uint32_t cuts = 0;  // Power cuts of the tickerplant that had shortened it by then: `.u.cuts`.
+  std::optional<uint32_t> first_message_crc;  // CRC of its bytes; nullopt: not known yet.
+  uint32_t cuts = 0;  // Power cuts that had shortened the log by then: `.u.cuts`.
   friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
 };
 

@@ -1,26 +1,27 @@
 #pragma once
 
-// Keeps a state subscribed to a tickerplant: every row once, across losses and restarts of either.
+// Keeps a state subscribed to a tickerplant. The state gets every row once, across lost connections
+// and restarts of either side.
 //
 //   connect -> `.u.cuts`, `.u `i`L` -> while the log is far ahead: replay up to i, ask again
 //           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
 //           -> replay the rest up to i -> read on: live
 //
-// The long replay comes before subscribing, so that a tickerplant never waits for a subscriber that
-// is busy with the morning. What is published during the short one waits in the connection, where
-// the tickerplant's own bound holds.
+// The long replay comes before subscribing, so that the tickerplant does not have to queue rows
+// while a subscriber replays the morning. Rows that are published during the short replay wait in
+// the connection, up to the tickerplant's limit.
 //
-// The log is read from its file if that can be opened and begins with the message that the
-// tickerplant's log begins with; otherwise `.u.log` streams it over a second connection, since the
-// first may not be read meanwhile.
+// The log is read from its file if that can be opened and begins with the same message as the
+// tickerplant's log. Otherwise `.u.log` streams it over a second connection, because the first one
+// is not read during a replay.
 //
-// A tickerplant without `.u.subx` is plain kdb+tick: it gets the request of kdb+tick's own RDB, and
-// its log file is replayed as far as it says. Its upds carry no numbers, so after a loss the state
-// is emptied and filled again.
+// A tickerplant without `.u.subx` is plain kdb+tick. It gets the request of kdb+tick's own RDB, and
+// its log file is replayed up to the position that it answers. Its upds have no numbers, so after a
+// lost connection the state is emptied and filled again.
 //
-// A state that outlived its process is kept if the tickerplant's log has the path, and begins with
-// the message, of the log that it follows; otherwise it is emptied. The same happens to a state
-// that has rows which a power cut took from the tickerplant's log since: `.u.cuts`.
+// A restored state is kept only if the log's path and first message match; otherwise it is rebuilt.
+// It is also rebuilt if it has rows that a power cut removed from the tickerplant's log
+// (`.u.cuts`).
 //
 // Threads: everything on the loop's thread.
 
@@ -45,23 +46,23 @@ struct SubscriberOptions {
   Address tickerplant;
   ClientOptions client;
   bool read_log_file = true;  // Off: the log is always streamed.
-  // What is published to us; empty: all tables. The state hears of all schemas either way. A replay
-  // hands on every message, and a plain kdb+tick publishes all tables whatever this says.
+  // The tables to subscribe to; empty: all. The state gets the schemas of all tables either way. A
+  // replay delivers every message, and a plain kdb+tick publishes all tables.
   std::vector<std::string> tables;
-  // Rows are wanted when they are logged, not when the tickerplant's batch leaves. One of ours
-  // grants it if it publishes in batches.
+  // Requests rows as soon as they are logged instead of with the next batch. Plain kdb+tick ignores
+  // it.
   bool ahead = false;
 };
 
 class Subscriber : public ClientHandler {
  public:
-  // Starts connecting from the loop. `state` outlives the subscriber.
+  // Starts connecting from the loop. `state` must outlive the subscriber.
   Subscriber(EventLoop& loop, const SubscriberOptions& options, SubscribedState* state);
   ~Subscriber() override;
 
-  // How others are published to, if what comes here is ahead of that. Of the last subscription.
+  // The publication times of other subscribers, if the last subscription is ahead of them.
   const std::optional<BatchTimes>& ahead_of() const { return ahead_of_; }
-  bool is_numbered() const { return numbered_; }  // The tickerplant is one of ours.
+  bool is_numbered() const { return numbered_; }  // True if the tickerplant has `.u.subx`.
   Connection* connection() const { return client_->connection(); }  // nullptr: there is none.
 
   void OnConnected(Connection& connection) override;
@@ -85,12 +86,11 @@ class Subscriber : public ClientHandler {
   void SubscribePlain();
   void OnSubscribed(const SubscriptionAnswer& answer);
   void GoLive();
-  // Makes sure that the state stands in this log; it starts over if it stands in another.
-  // `first_crc` is that of the log's first message, if it was asked for.
+  // Makes sure that the state follows this log; empties it if it follows another. `first_crc` is
+  // the CRC of the log's first message, if it is known.
   void EnterLog(const LogPosition& log, std::optional<uint32_t> first_crc = std::nullopt);
   bool HasRowsThatWereCut() const;
-  // Asks the tickerplant for the first message of its log: what a log is known by when its position
-  // comes from the process before this one.
+  // Asks the tickerplant for the first message of its log, to identify the log of a restored state.
   void AskFirstMessage(std::function<void(std::optional<uint32_t> crc)> done);
   void IdentifyLog();
   void AskLogPath();
@@ -103,7 +103,7 @@ class Subscriber : public ClientHandler {
   void GiveUpReplay(const absl::Status& why);
   void FinishReplay();
 
-  // Asks on the current connection; an answer that comes after that connection has gone is dropped.
+  // Asks on the current connection. An answer is dropped if that connection has ended meanwhile.
   void Ask(const Value& request, std::function<void(absl::StatusOr<Value>)> done);
   void Later(Next next);
   void WarnOfLoss();
@@ -113,14 +113,14 @@ class Subscriber : public ClientHandler {
   const SubscriberOptions options_;
   SubscribedState* const state_;
   std::shared_ptr<int> alive_ =
-      std::make_shared<int>(0);  // Callbacks of a gone subscriber end here.
+      std::make_shared<int>(0);  // Expires with this, so that later callbacks do nothing.
 
-  uint64_t connection_number_ = 0;  // Which connection a callback belongs to.
+  uint64_t connection_number_ = 0;  // Identifies the connection of a callback.
   bool numbered_ = true;            // The tickerplant has `.u.subx`.
   std::optional<BatchTimes> ahead_of_;
-  bool was_live_plain_ = false;  // What is here came from unnumbered upds: start over.
+  bool was_live_plain_ = false;  // The rows came from unnumbered upds: start over.
   LogLimit waiting_limit_{10 * kNsPerSecond};
-  // A connection that was lost and of which nobody was warned yet.
+  // A lost connection that has not been logged yet.
   struct Lost {
     std::string tickerplant;
     std::string reason;
@@ -129,11 +129,11 @@ class Subscriber : public ClientHandler {
   std::optional<Lost> lost_;
   int rounds_ = 0;              // Replays before subscribing.
   bool schemas_known_ = false;  // The schemas of all tables were asked for on this connection.
-  std::string log_path_;        // The log that the state stands in; empty: not known.
-  bool log_known_ = false;      // Whether position and log_path_ belong together.
-  bool reopened_ = false;       // They come from another process, and no log was entered since.
+  std::string log_path_;        // The log that the state follows; empty: not known.
+  bool log_known_ = false;      // True if position and log_path_ belong together.
+  bool reopened_ = false;       // True if they were restored and no log was entered since.
   bool identifying_ = false;
-  std::vector<uint64_t> cuts_;  // `.u.cuts` of this connection.
+  std::vector<uint64_t> cuts_;  // The tickerplant's `.u.cuts`.
 
   uint64_t replay_end_seq_ = 0;
   int64_t replay_begin_ns_ = 0;

@@ -30,12 +30,12 @@ struct TplogRange {
 
 struct TplogReport {
   uint64_t log_bytes = 0;   // The file's size.
-  uint64_t torn_bytes = 0;  // Of them, at the end.
-  bool live = false;        // A writer had the log open: what is torn may be what it was writing.
+  uint64_t torn_bytes = 0;  // Bytes of an incomplete message at the end.
+  bool live = false;        // A writer had the log open, and may have been writing the torn bytes.
   bool indexed = false;
   uint64_t index_bytes = 0;
-  uint64_t blocks = 0;            // Of the index, up to where it is of use.
-  uint64_t messages_indexed = 0;  // Messages in them.
+  uint64_t blocks = 0;            // Usable blocks of the index.
+  uint64_t messages_indexed = 0;  // Messages in these blocks.
 
   // Counted from the messages themselves, except in damaged blocks, whose record is believed;
   // log_bytes is where the last whole message ends.

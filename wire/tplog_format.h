@@ -65,8 +65,8 @@ inline constexpr size_t kNameFixedBytes = kRecordHeadBytes + 4;
 inline constexpr size_t kProgressBytes = kRecordHeadBytes + 16;
 inline constexpr size_t kIndexNameBytesMax = 4096;
 
-// Who numbered the rows of a block's messages: a feed's number, or one of these.
-inline constexpr uint32_t kSourceNone = 0;              // Nobody: plain `.u.upd`.
+// Source of a block's messages: the number of the feed that numbered their rows, or one of these.
+inline constexpr uint32_t kSourceNone = 0;              // Rows without numbers: plain `.u.upd`.
 inline constexpr uint32_t kSourceUnknown = UINT32_MAX;  // Indexed after the fact, from the log.
 
 // What is indexed after the fact is cut into blocks of about this size.

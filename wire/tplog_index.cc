@@ -34,7 +34,7 @@ void FinishRecord(size_t begin, ByteBuffer& out) {
 
 RecordKind KindOf(std::span<const std::byte> record) { return static_cast<RecordKind>(record[6]); }
 
-// Of a block record of kBlockFixedBytes and whole tables.
+// Reads a block record of kBlockFixedBytes and complete tables.
 IndexBlock LoadBlockFields(std::span<const std::byte> record) {
   IndexBlock block;
   const std::byte* at = record.data() + kRecordHeadBytes;

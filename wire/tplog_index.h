@@ -94,10 +94,10 @@ std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
 class TplogIndexReader {
  public:
   struct Record {
-    uint64_t begin = 0;                    // Where in the index it and the names before it begin.
-    uint64_t end = 0;                      // Where the next one does.
+    uint64_t begin = 0;                    // Offset in the index, of the names before it if any.
+    uint64_t end = 0;                      // Offset of the next record.
     RecordKind kind = RecordKind::kBlock;  // kBlock, kCutBlock or kProgress.
-    IndexBlock block;                      // Of a block that was cut, what is left of it.
+    IndexBlock block;                      // For kCutBlock, the remaining part.
     IndexProgress progress;
   };
 
@@ -116,11 +116,11 @@ class TplogIndexReader {
 
   const File& file() const { return file_; }
   const IndexDictionary& names() const { return names_; }
-  uint64_t position() const { return at_.position; }  // Of the next record.
+  uint64_t position() const { return at_.position; }  // Offset of the next record.
   uint64_t torn_bytes() const { return torn_bytes_; }
 
  private:
-  // Where reading stands: all that Unread has to restore.
+  // The reading position: everything that Unread restores.
   struct Place {
     uint64_t position = kIndexHeaderBytes;
     uint64_t log_offset = kTplogHeaderBytes;  // Where the next block begins.
@@ -149,10 +149,10 @@ class TplogIndexReader {
   Place before_;  // The record that Next returned last.
   uint64_t torn_bytes_ = 0;
   ByteBuffer window_;
-  uint64_t window_offset_ = 0;  // Of the window's first byte in the file.
+  uint64_t window_offset_ = 0;  // File offset of the window's first byte.
 };
 
-// Adds what a record says to the totals; AddFeedRows only what it says of feeds.
+// Add a record's counts to the totals; AddFeedRows adds those of feeds only.
 void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddFeedRows(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals);

@@ -241,7 +241,7 @@ TEST_F(TplogIndexTest, ContradictionsAreDamageThatNamesTheRecord) {
   expect_damage(
       [&](ByteBuffer& bytes, IndexBlock block) {
         append(bytes, block);
-        block.messages = 0;  // In bytes that are some: it would cut off what is there.
+        block.messages = 0;  // No messages, but some bytes: it would cut off existing ones.
         AppendBlockRecord(RecordKind::kCutBlock, block, bytes);
       },
       "a cut of a block that is not the one before");

@@ -26,10 +26,10 @@ namespace tickstack::wire {
 inline constexpr int64_t kLostNs = 120 * kNsPerSecond;
 
 struct LostTail {
-  uint64_t log_bytes = 0;         // The log is proven up to here,
-  uint64_t index_bytes = 0;       // by the records up to here,
-  uint64_t messages = 0;          // which have so many messages.
-  uint64_t messages_lost = 0;     // Messages of the records after them, as far as they are legible.
+  uint64_t log_bytes = 0;         // End of the part of the log that is proven whole.
+  uint64_t index_bytes = 0;       // End of the index records that prove it.
+  uint64_t messages = 0;          // Number of messages in these records.
+  uint64_t messages_lost = 0;     // Messages of later records, as far as these are legible.
   uint64_t messages_damaged = 0;  // Messages of older blocks that do not match their checksums.
 };
 

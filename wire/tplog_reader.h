@@ -45,9 +45,9 @@ class TplogReader {
   // is not whole is the end of the log (see torn_bytes): its writer was killed, or is just writing.
   absl::StatusOr<std::optional<TplogMessage>> Next();
 
-  // Goes to message `seq`, which Next returns then. kNotFound if the log has not so many; seq equal
-  // to the number of messages is its end. Cost: with an index, that of reading the index up to
-  // there and one block; else that of the messages before.
+  // Moves to message `seq`, which Next then returns. The number of messages is a valid position,
+  // the end; kNotFound beyond it. Cost: with an index, reading the index up to there and one block;
+  // without one, reading all messages before.
   absl::Status Seek(uint64_t seq);
 
   // Whole messages from `from_seq` on, back to back: at most `bytes_max` bytes of those before

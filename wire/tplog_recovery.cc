@@ -70,8 +70,8 @@ class Recovery {
   const std::string index_path_;
   const RecoverOptions& options_;
   RecoveredTplog out_;
-  uint64_t log_bytes_ = 0;      // As found.
-  uint64_t settled_bytes_ = 0;  // Of the index: records of blocks that are whole in the log.
+  uint64_t log_bytes_ = 0;      // Size of the log as found.
+  uint64_t settled_bytes_ = 0;  // End of the index records whose blocks are whole in the log.
   bool changed_ = false;
   std::optional<IndexBlock> last_;  // The last block that is whole in the log.
 

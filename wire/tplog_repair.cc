@@ -62,8 +62,8 @@ absl::Status WriteWithoutDamage(const std::string& path, TplogRepairReport& repo
   return absl::OkStatus();
 }
 
-// Of a log whose machine lost its power under a writer: what its next writer would do. False if
-// there is damage besides.
+// Repairs a log whose machine lost power while it was written, as the next writer would. False if
+// there is other damage.
 absl::StatusOr<bool> MendPowerCut(const std::string& path, const std::string& boot,
                                   TplogRepairReport& report) {
   const absl::StatusOr<TplogState> state = ReadTplogState(path);

@@ -14,11 +14,11 @@
 namespace tickstack::wire {
 
 struct TplogRepairOptions {
-  // Of a log that is damaged in the middle, write what is whole to FILE.repaired. A block that does
-  // not match its checksum is left out whole: which of its messages is wrong cannot be known, and
-  // wrong prices are worse than none.
+  // If the log is damaged in the middle, writes its undamaged blocks to FILE.repaired. A block that
+  // does not match its checksum is left out completely, because it is not known which of its
+  // messages is wrong.
   bool skip_damaged = false;
-  std::string boot = BootId();  // Which start of the machine this is: see tplog_state.h.
+  std::string boot = BootId();  // Identifies the current boot of the machine (tplog_state.h).
 };
 
 struct TplogRepairReport {
@@ -27,18 +27,18 @@ struct TplogRepairReport {
   std::string cut_path;
   uint64_t index_bytes_cut = 0;  // Kept in index_cut_path if they were damaged.
   std::string index_cut_path;
-  uint64_t messages_indexed = 0;     // That no index covered.
+  uint64_t messages_indexed = 0;     // Messages that no index covered.
   std::string repaired_path;         // FILE.repaired if skip_damaged had to write it, else empty.
-  std::vector<TplogRange> left_out;  // What is not in it.
-  TplogTotals totals;                // Of the log, or of FILE.repaired.
+  std::vector<TplogRange> left_out;  // Ranges that are not in repaired_path.
+  TplogTotals totals;                // Totals of the log or of FILE.repaired.
 };
 
-// A torn tail is cut off the log (to FILE.cut-OFFSET), a torn one off the index; a damaged index is
-// cut where the damage begins (to FILE.idx.cut-OFFSET) and made anew from there, or whole if there
-// was none; feeds' progress in what was made anew is not known any more.
+// Repairs a log and its index. Torn tails are cut off, that of the log to FILE.cut-OFFSET. A
+// damaged index is cut where the damage begins (to FILE.idx.cut-OFFSET) and rebuilt from there; a
+// missing one is rebuilt completely. The progress of feeds in the rebuilt part is not known.
 //
-// A log whose machine lost its power under a writer is mended as its next writer would: see
-// tplog_power_cut.h.
+// A log whose machine lost power while it was written is repaired as the next writer would do it
+// (tplog_power_cut.h).
 //
 // kUnavailable: a writer has the log open. kDataLoss: the log is damaged, not torn, and
 // skip_damaged is off; then nothing is changed. With it FILE and its index are not touched.

@@ -40,10 +40,10 @@ class TplogScanner {
   // would read as a run of them.
   absl::StatusOr<std::optional<std::span<const std::byte>>> Peek(uint64_t log_bytes);
 
-  // Peek, and past it.
+  // Returns what Peek returns, and moves past it.
   absl::StatusOr<std::optional<std::span<const std::byte>>> Next(uint64_t log_bytes);
 
-  // Past a message of so many bytes, or to anywhere.
+  // Move past a message of `bytes` bytes, or to any offset.
   void Skip(uint64_t bytes) { offset_ += bytes; }
   void GoTo(uint64_t offset) { offset_ = offset; }
 
@@ -57,11 +57,11 @@ class TplogScanner {
   uint64_t offset_;
   End end_ = End::kClean;
   ByteBuffer window_;
-  uint64_t window_offset_ = 0;  // Of the window's first byte in the log.
+  uint64_t window_offset_ = 0;  // Log offset of the window's first byte.
 };
 
-// Looks behind damage: the first offset after `offset` from which a whole upd can be read that
-// begins as `prefix` does: see UpdPrefixOf. Reads up to the whole rest of the log.
+// Finds the next message after damage: returns the first offset after `offset` at which a complete
+// upd begins that starts with `prefix` (UpdPrefixOf). Cost: reads up to the rest of the log.
 absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t offset,
                                                      uint64_t log_bytes, std::string_view prefix);
 

@@ -19,8 +19,8 @@
 namespace tickstack::wire {
 
 struct TplogState {
-  // A power cut after which the log went on with message number `messages`: what had been logged
-  // from there on is not in it.
+  // A power cut after which the log continued with message number `messages`. Messages that had
+  // been logged from that number on are lost.
   struct Cut {
     uint64_t messages = 0;
     int64_t time_ns = 0;  // When it was found, ns since 2000 UTC.

@@ -11,11 +11,11 @@
 //   log    ...block 7|block 8|blo            the write of block 9 was cut short
 //   index  ...record 7, record 8, record 9
 //
-// It keeps the whole messages of block 9 (they were logged, if not acknowledged), says so in a
-// record that takes the place of record 9, and cuts what is left of the torn message.
+// It keeps the complete messages of block 9, which were logged though not acknowledged, replaces
+// record 9 by one that says so, and cuts off the torn message.
 //
-// That holds for a killed process. After a power cut either file may lack what had not been synced:
-// tplog_power_cut.h says what Open keeps then. It sets the rest aside, and starts.
+// That holds for a killed process. After a power cut either file may lack what had not been synced;
+// Open then keeps what tplog_power_cut.h describes, sets the rest aside, and starts.
 
 #include <cstdint>
 #include <memory>
@@ -51,18 +51,18 @@ struct TplogOptions {
 
 // Messages that one write appends: as a rule, what one read of one connection brought.
 struct TplogBlock {
-  // The bodies, whole, back to back when the segments are put together. They are handed to the
-  // kernel from where they are; few large segments are cheaper than many small ones.
+  // Complete message bodies, back to back in the concatenated segments. They are written from where
+  // they are; few large segments are cheaper than many small ones.
   std::span<const std::span<const std::byte>> segments;
   uint32_t messages = 0;
-  int64_t time_ns = 0;    // When they arrived.
-  std::string_view feed;  // Who numbered the rows of all of them; empty: nobody.
+  int64_t time_ns = 0;    // Time of arrival.
+  std::string_view feed;  // The feed that numbered the rows of all messages; empty: none.
 
   struct Rows {
     std::string_view table;
     uint32_t rows;
   };
-  std::span<const Rows> rows;  // Of each table in it, a table once.
+  std::span<const Rows> rows;  // Row counts by table; each table once.
 };
 
 // What Open had to do.
@@ -94,7 +94,7 @@ class TplogWriter {
   // both files, once.
   static absl::StatusOr<std::unique_ptr<TplogWriter>> Open(std::string path, TplogOptions options);
 
-  ~TplogWriter();  // As Close, but nobody hears of errors.
+  ~TplogWriter();  // Closes the log and ignores errors.
 
   // Appends a block: record, then messages, one system call each. On an error neither is there
   // (kResourceExhausted: the disk is full; the same block may be tried again later), except after

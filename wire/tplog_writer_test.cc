@@ -321,7 +321,7 @@ TEST_F(TplogWriterTest, TakesInWhatSomebodyElseAppended) {
   EXPECT_FALSE(writer->totals().feed_progress_known);
 }
 
-// The writer died between record and messages, and a plain kdb+ tickerplant went on with the log.
+// The writer died between record and messages, and a plain kdb+ tickerplant continued the log.
 TEST_F(TplogWriterTest, WhatSomebodyElseAppendedInPlaceOfABlockIsKept) {
   {
     const auto writer = OpenWriter();

@@ -137,11 +137,11 @@ class Reader {
 
 // A column of rows that come one by one, while it is gathered.
 struct Lane {
-  int8_t code = 0;            // Of the first row's item.
+  int8_t code = 0;            // Type code of the first row's item.
   bool one_atom_type = true;  // Every item is an atom of that type: the column is a plain vector.
-  size_t values_bytes = 0;    // Of all items as encoded values.
-  size_t begin = 0;           // Where the column starts in the scratch buffer,
-  size_t end = 0;             // and where its next item goes.
+  size_t values_bytes = 0;    // Bytes of all items as encoded values.
+  size_t begin = 0;           // Offset of the column in the scratch buffer.
+  size_t end = 0;             // Offset of its next item.
 };
 
 // Appends the texts of names that are known to be whole.

@@ -1,22 +1,22 @@
 #pragma once
 
-// The hot path: an upd message into column spans over the receive buffer, without building values.
+// Decodes an upd message into column spans over the receive buffer, without building values. This
+// is the hot path of ingestion.
 //
-// An upd is the list (`upd; `table; x; ...). x comes in the forms that feeds and logs use:
+// An upd is the list (`upd; `table; x; ...). x has one of the forms that feeds and logs use:
 //
-//   kColumns  (v0; v1; ...)             one vector or nested list per column
-//   kRow      (a0; a1; ...)             the first item is an atom: one row. Items that are not
-//   atoms
-//                                       are cells of nested columns
-//             1 2 3f                    q made one vector of a row whose atoms share a type
-//   kRows     ((a0; a1); (b0; b1); ...) a list of rows: the first item is a list that begins with
-//                                       an atom. Transposed into the decoder's own buffer
-//   kTable    ([] c0: v0; c1: v1)       carries its column names; so does a keyed table, whose key
-//                                       columns come first
+//   kColumns  (v0; v1; ...)              one vector or nested list per column
+//   kRow      (a0; a1; ...)              the first item is an atom: one row. Items that are not
+//                                        atoms are cells of nested columns
+//             1 2 3f                     q sends a row whose atoms share a type as one vector
+//   kRows     ((a0; a1); (b0; b1); ...)  a list of rows: the first item is a list that begins with
+//                                        an atom. Transposed into the decoder's own buffer
+//   kTable    ([] c0: v0; c1: v1)        has column names, as does a keyed table, whose key columns
+//                                        come first
 //
-// The rule for a vector: it is a row if it has as many elements as the table has columns, or if the
-// caller does not know how many those are. Attributes are read and ignored: they are promises about
-// the sender's whole column, not about these rows.
+// A vector is a row if it has as many elements as the table has columns, or if the caller does not
+// know their number. Attributes are ignored: they describe the sender's whole column, not these
+// rows.
 
 #include <array>
 #include <cstddef>
@@ -81,17 +81,17 @@ class UpdDecoder {
   std::unique_ptr<State> state_;
 };
 
-// The first item's text if the body is a list or symbol vector that begins with a name (symbol,
-// string or char): what to dispatch on. Looks at the first few bytes only, so nothing else about
-// the body is known to be well-formed. Valid as long as the body.
+// Returns the name that a list or symbol vector begins with (a symbol, string or char), to dispatch
+// on. Reads the first few bytes only; the rest of the body may be malformed. Valid as long as the
+// body.
 std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
 
-// The second item's text, likewise.
+// Returns the second item of a body in the same way.
 std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body);
 
 // A call as clients send it: a function's name and its encoded arguments.
 struct CallView {
-  std::string_view name;  // Of a symbol, string or char; empty if the function is a lambda.
+  std::string_view name;  // From a symbol, string or char; empty if the function is a lambda.
   std::span<const std::byte> function;  // The first item, encoded; empty for a symbol vector.
   size_t arguments_count = 0;
   std::array<std::span<const std::byte>, kArgumentsMax> arguments;

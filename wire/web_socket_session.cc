@@ -25,11 +25,11 @@ namespace beast = boost::beast;
 namespace http = boost::beast::http;
 namespace websocket = boost::beast::websocket;
 
-constexpr std::chrono::seconds kLastFrame{5};  // Of a session that ends: for what is being sent.
-constexpr size_t kAnswersOwedMax = 64;         // Then its next frame waits in its own socket.
-constexpr size_t kIdBytesMax = 256;            // Of an ID that an answer is to carry.
-// What a slow reader has not taken: reading from the process pauses above the first and goes on
-// below the second, and the process's own bound on slow readers holds from then on.
+constexpr std::chrono::seconds kLastFrame{5};  // Time for a last frame when a session ends.
+constexpr size_t kAnswersOwedMax = 64;         // At this number, no further frame is read.
+constexpr size_t kIdBytesMax = 256;            // Bytes of an ID that an answer carries.
+// Unread bytes at which reading from the process pauses and resumes. While it is paused, the
+// process's own limit for slow readers applies.
 constexpr size_t kPauseBytes = size_t{16} << 20, kResumeBytes = size_t{4} << 20;
 
 // Returns item i of a vector or list.
@@ -87,7 +87,8 @@ class WebSocketSession final : public HttpClientSession {
       owed = std::move(owed_.front());
       owed_.pop_front();
     }
-    // What all clients have not read is bounded together: whose answer would pass it has to go.
+    // The unread bytes of all clients are bounded together. A client whose answer would exceed the
+    // bound is disconnected.
     if (!sessions_.HasRoom(unsent_bytes_, message.body.size())) {
       return End(websocket::close_code::try_again_later, "too much is unread, here or by others");
     }
@@ -101,10 +102,10 @@ class WebSocketSession final : public HttpClientSession {
   }
 
  private:
-  // How the answer to a question is to leave.
+  // How to send the answer to a question.
   struct OwedAnswer {
     bool as_text = false;
-    std::string id = {};  // Of a question with an ID: that value, encoded.
+    std::string id = {};  // The encoded ID of the question, if it has one.
   };
   struct Frame {
     bool text;
@@ -269,8 +270,8 @@ class WebSocketSession final : public HttpClientSession {
   void WriteNext() {
     if (writing_ || !accepted_ || frames_.empty() || ended_) return;
     writing_ = true;
-    // Pings are answered by who reads nothing, too. Whom this ends is a subscriber that the process
-    // has given up, as a rule, or a program that stands still.
+    // Pings do not detect a client that reads nothing, because its browser answers them. This timer
+    // ends such sessions.
     write_timer_.Once(sessions_.TimeToTake(frames_.front().bytes.size()), [this] { Abort(); });
     socket_.text(frames_.front().text);
     socket_.async_write(
