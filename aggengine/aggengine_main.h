@@ -12,16 +12,16 @@ namespace tickstack::aggengine {
 
 struct AggEngineMainOptions {
   std::string name = "aggengine";
-  wire::ListenerOptions listener;  // Where `.agg.stats[]` is answered.
+  wire::ListenerOptions listener;  // For queries such as `.agg.stats[]`.
   std::string tickerplant = "127.0.0.1:5010";
   std::vector<BarSpec> bars;
-  double publish_ms = 0;       // Publishes so often; 0: with what it receives,
-  double publish_gap_ms = 20;  // but not sooner than this after the last time.
-  bool read_log_file = true;   // Off: the log comes over the connection.
-  mem::TierOptions state;      // Where the bars' records and histories live: not a persistent tier.
-  size_t history_bytes = 0;  // Of the days' steps for means over time; 0: no bound but the tier's.
-  size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
-  bool busy_poll = false;                        // Never sleeps: takes a whole core.
+  double publish_ms = 0;       // Publish interval; 0 publishes with the rows that it receives.
+  double publish_gap_ms = 20;  // Minimum time between two publications.
+  bool read_log_file = true;   // False: the log is streamed over a connection.
+  mem::TierOptions state;      // Tier of records and histories; not a persistent one.
+  size_t history_bytes = 0;  // Limit of a day's steps for time-weighted means; 0: the tier's.
+  size_t max_message_bytes = size_t{256} << 20;  // Limit of a published upd.
+  bool busy_poll = false;                        // Polls instead of sleeping: occupies a core.
 };
 
 // Runs until SIGTERM or SIGINT: 0. 1 if the tier does not open, or it could not listen. Blocks;

@@ -16,9 +16,9 @@ namespace protocol = wire::protocol;
 namespace {
 
 constexpr int64_t kWaitPerWork = 9;
-// Of a tickerplant whose pace the engine keeps. Below it batches are as good as at once.
+// Publish intervals of a tickerplant that the engine adapts to; shorter ones count as immediate.
 constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
-constexpr int64_t kHalfNsMin = 10'000'000;  // Half an interval that is worth a publication.
+constexpr int64_t kHalfNsMin = 10'000'000;  // Shortest half interval that gets a publication.
 
 // When the engine publishes, of a tickerplant that it has rows ahead of.
 struct Turns {
@@ -111,7 +111,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
     if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();
   });
-  // Of one that leaves in time the timer knows.
+  // The timer covers batches that are published on time.
   engine_->OnEarlyBatch([this] {
     if (on_timer_ && publish_ns_ == 0) PublishWhenDue();
   });
@@ -229,7 +229,7 @@ bool AggEngineService::has_unpublished() const {
 
 void AggEngineService::OnMessage(wire::Connection& connection,
                                  const wire::ReceivedMessage& message) {
-  // What is asked for has all rows that came; and taking them is not the question's time.
+  // Answers include all received rows, and taking these does not count as time of the query.
   engine_->TakeAdded();
   Queries queries(*engine_);
   (void)serve::AnswerOnLoop(connection, message, queries);

@@ -1,15 +1,15 @@
 #pragma once
 
-// The engine on the wire: two connections to the tickerplant, one that is subscribed (and not read
-// while a log is replayed) and one that publishes; the timer; and who asks for what.
+// The engine's connections: one to the tickerplant that is subscribed (and not read during a
+// replay), one that publishes, and those of clients that query; and the publication timer.
 //
 // Rows are published in sync upds, since their answers say that they are logged. While answers are
 // out, changes gather in the bars: a slow tickerplant gets fewer and newer rows, not a longer
 // queue. They gather too when batches follow each other faster than `gap_ns`: the bars of a busy
 // symbol change with each batch, and one row for five of them says as much as five rows.
 //
-// Of a tickerplant that publishes in batches the engine has rows ahead of them, as they are logged,
-// and publishes twice as often as it, between two of its publications:
+// From a tickerplant that publishes in batches, the engine gets rows as soon as they are logged. It
+// publishes twice per batch interval, between two batches:
 //
 //   tickerplant    |rows            |rows            |rows     to the rdbs
 //   engine         .....|bars..|bars....|bars..|bars....|      makes bars all the time
@@ -75,9 +75,9 @@ class AggEngineService final : public wire::ServerHandler {
   int64_t wait_ns_;                       // gap_ns_ or more, by what the last time took.
   int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
   bool is_due_ = false;                   // due_timer_ is set.
-  bool is_behind_ = false;                // Changes wait for an answer.
-  wire::Timer timer_;      // Of publishing in the tickerplant's interval, or as publish_ns says.
-  wire::Timer due_timer_;  // Of a gap.
+  bool is_behind_ = false;                // Changes are pending until an answer arrives.
+  wire::Timer timer_;      // Publishes in the tickerplant's interval, or every publish_ns.
+  wire::Timer due_timer_;  // Ends a publish gap.
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;
 };

@@ -86,7 +86,7 @@ class SmallTickerplant final : public wire::ServerHandler {
   // The one that publishes, of which a ticket is open.
   void BreakLink() { tickets.front().first->Close(absl::OkStatus()); }
 
-  int64_t interval_ns = 0, next_ns = 0;  // Of its batches, if it publishes rows ahead of them.
+  int64_t interval_ns = 0, next_ns = 0;  // Batch times, if it publishes rows ahead of batches.
   bool is_asked_for_rows_ahead = false;
   wire::Connection* subscriber = nullptr;
   std::vector<Value> upds;  // Whole, in the order of their arrival.
@@ -242,7 +242,7 @@ TEST_F(AggEngineServiceTest, ARefusalIsCountedAndDoesNotHoldADayOpen) {
   EXPECT_EQ(engine_->counters().messages_out_refused, 1u);
 }
 
-// What stands in the socket after StopTaking is not taken; what was is published and answered.
+// Rows that arrive after StopTaking are not taken; those taken before are published and answered.
 TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
   tickerplant_.Publish({10}, {1});
   WaitForUpds(1);

@@ -8,7 +8,7 @@
 namespace tickstack::aggengine {
 namespace {
 
-// So many words has an aggregate.
+// Returns the number of words that an aggregate occupies.
 uint32_t WordsOf(Function function, bool floating) {
   switch (function) {
     case Function::kCount:

@@ -44,24 +44,25 @@ inline bool IsNull(double value) { return std::isnan(value); }
 // An aggregate of a record.
 struct BarColumn {
   Function function;
-  Type type;      // Of the published column.
-  bool floating;  // The operand is.
-  uint32_t word;  // Of the record.
-  size_t x = 0;   // Operands of the batch.
+  Type type;      // Type of the published column.
+  bool floating;  // True if the operand is a float.
+  uint32_t word;  // First word in the record.
+  size_t x = 0;   // Number of the operand in the batch.
   size_t weight = 0;
 };
 
 class BarLayout {
  public:
-  // Of a spec that SchemaOf accepts for `source`; adds the operands that it needs to `batch`.
+  // `spec` must be one that SchemaOf accepts for `source`. Adds the operands that it needs to
+  // `batch`.
   BarLayout(const BarSpec& spec, const Schema& source, TickBatch& batch);
 
-  const Schema& schema() const { return schema_; }                 // Of what is published.
-  std::span<const BarColumn> columns() const { return columns_; }  // Of that, from the fourth on.
-  size_t words() const { return words_; }                          // Of a record.
+  const Schema& schema() const { return schema_; }                 // Of published rows.
+  std::span<const BarColumn> columns() const { return columns_; }  // From the fourth column on.
+  size_t words() const { return words_; }                          // Words of a record.
   size_t row_words() const { return schema_.columns.size() - kBarKeyColumns; }
 
-  // The record of a bar without rows, none of it published.
+  // Sets a record to a bar without rows, unpublished.
   void Reset(BarRecord record, int64_t begin_ns, uint32_t slot) const;
 
   // Its published columns from `time` on, each in the low bytes of one of row_words() words.

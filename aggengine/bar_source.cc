@@ -172,7 +172,7 @@ void BarSource::TakeGroup(const SymbolGroups::Group& group, Taken& taken) {
   }
 }
 
-// Of a run whose records are records_.
+// Adds a run, whose records are records_.
 void BarSource::TakeRun(const TickRun& run, Taken& taken) {
   for (size_t i = 0; i < bars_.size(); ++i) {
     if (records_[i] == nullptr) {

@@ -51,22 +51,22 @@ class BarSource {
 
   struct Taken {
     size_t without_time = 0;        // In no bar.
-    size_t late = 0;                // An older time than a row of its symbol before it.
-    size_t refused = 0;             // The tier was full: missing in bars, of each counted.
-    size_t forgotten = 0;           // Too late for their mean over time (step_history.h).
-    int64_t newest_ns = INT64_MIN;  // Of those that are not late.
+    size_t late = 0;                // Rows older than an earlier row of their symbol.
+    size_t refused = 0;             // Rows missing in bars because the tier is full; once per bar.
+    size_t forgotten = 0;           // Rows too late for a time-weighted mean (step_history.h).
+    int64_t newest_ns = INT64_MIN;  // Latest time of rows that are not late.
   };
-  // Rows that CheckBatch accepts, to be taken with those that came before and will. Errors as
-  // TickBatch::Add: then none is added.
+  // Adds rows that CheckBatch accepts; they are taken later, together with others. On an error, one
+  // of TickBatch::Add, no row is added.
   absl::Status Add(const BatchView& rows) { return batch_.Add(rows); }
   size_t added() const { return batch_.added(); }
   // Takes all that was added, at least a row.
   Taken TakeAdded();
 
-  // Also of what was added.
+  // Also discards added rows.
   void Clear();
 
-  // Of the tier, of those the histories', and of DRAM for what finds them.
+  // Return the bytes used in the tier, those of histories among them, and the DRAM of the indexes.
   size_t bytes() const;
   size_t history_bytes() const;
   size_t index_bytes() const;
@@ -98,12 +98,12 @@ class BarSource {
   std::vector<std::unique_ptr<Bars>> bars_;
   std::vector<TimedOperand> timed_;
   std::vector<int64_t> newest_ns_;  // By symbol slot.
-  std::vector<BarRecord> records_;  // Of the run in progress, by bars; nullptr: the tier is full.
-  // The block in progress: runs that go on, by bars their records, and symbols that have others.
+  std::vector<BarRecord> records_;  // Current run's records, by bars; nullptr: tier full.
+  // The current block: its runs, their records by bars, and the symbols without a run.
   std::vector<TickRun> runs_;
   std::vector<std::vector<BarRecord>> run_records_;
   std::vector<SymbolGroups::Group> others_;
-  std::vector<uint32_t> back_;  // By place of the block: so many until it are older than the last.
+  std::vector<uint32_t> back_;  // By place: number of places before it that are older.
   HeldSums held_;
 };
 

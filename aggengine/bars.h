@@ -34,20 +34,20 @@ using TickRun = SymbolGroups::Group;
 
 class Bars {
  public:
-  // Of a spec that SchemaOf accepts for `source`; adds the operands that it needs to `batch`. The
-  // tier outlives this.
+  // `spec` must be one that SchemaOf accepts for `source`. Adds the operands that it needs to
+  // `batch`. The tier must outlive this.
   Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier);
 
-  const Schema& schema() const { return layout_.schema(); }  // Of what is published.
-  // The operands of means over time, each with a history of its own; the histories are the
-  // source's, shared by its bars.
+  const Schema& schema() const { return layout_.schema(); }  // Of published rows.
+  // The operands of time-weighted means. Each has a history, which belongs to the source and is
+  // shared by all its bars.
   std::span<const size_t> time_operands() const { return time_operands_; }
 
-  // A batch begins: a tier that was full is asked again, once, and there are so many symbols.
+  // Begins a batch with `symbol_slots` symbols. A tier that was full is tried again once.
   void BeginBatch(size_t symbol_slots);
-  // The record of the symbol's last interval; Has says of another one's that it has no time.
+  // Returns the record of the symbol's last interval.
   BarRecord Current(uint32_t slot) const { return current_[slot]; }
-  // The record of the symbol's interval that has this time; nullptr: the tier is full.
+  // Returns the record of the symbol's interval at this time; nullptr if the tier is full.
   BarRecord RecordAt(uint32_t slot, int64_t time_ns) {
     BarRecord const current = current_[slot];
     return Has(current, time_ns) ? current : FindOrMake(slot, time_ns);
@@ -94,8 +94,8 @@ class Bars {
   void Clear();
 
   size_t records() const { return store_.records(); }
-  size_t bytes() const { return store_.bytes(); }  // Of the tier,
-  size_t index_bytes() const;                      // and of DRAM for what finds the records.
+  size_t bytes() const { return store_.bytes(); }  // In the tier.
+  size_t index_bytes() const;                      // In DRAM, for finding records.
 
  private:
   struct Interval {
@@ -117,9 +117,9 @@ class Bars {
   const BarLayout layout_;
   const int64_t width_ns_;
   std::vector<size_t> time_operands_;
-  std::vector<size_t> time_columns_;  // Of the layout's, by number of time_operands_.
+  std::vector<size_t> time_columns_;  // Columns of the layout, in the order of time_operands_.
   RecordStore store_;
-  std::vector<uint64_t> no_record_;  // Of symbols without one: begins when no time is.
+  std::vector<uint64_t> no_record_;  // Stands for a missing record: no time is in its interval.
 
   std::vector<BarRecord> current_;                // By symbol slot: its last interval's.
   std::vector<std::vector<Interval>> intervals_;  // By symbol slot, in the order of time.

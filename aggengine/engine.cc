@@ -200,7 +200,7 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
     return true;
   }
   if (from == source_of_.end()) {
-    // Live they would be an echo of what is known here, and older.
+    // Live rows of a bar table are echoes of our own, older state.
     if (origin == Origin::kLog) TakeOwnRows(*own->second, *batch);
     return true;
   }

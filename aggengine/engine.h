@@ -68,9 +68,9 @@ struct EngineCounters {
 class Engine final : public wire::SubscribedState {
  public:
   static constexpr size_t kMessageRowsMax = 8192;
-  static constexpr size_t kUnansweredMax = 16;  // Messages; until then changes gather.
-  // Rows wait for others of their source, since the runs of a symbol are longer then: so many, or
-  // for so long while rows come. Nobody misses them, for NextMessage takes them first.
+  static constexpr size_t kUnansweredMax = 16;  // Messages in flight; at this number, none is sent.
+  // Added rows are taken when there are kRowsTogether, or after kGatherNs while rows arrive,
+  // because runs of a symbol are then longer. NextMessage takes them before it publishes.
   static constexpr size_t kRowsTogether = 32768;
   static constexpr int64_t kGatherNs = 10'000'000;
 
@@ -161,8 +161,8 @@ class Engine final : public wire::SubscribedState {
   std::vector<std::unique_ptr<BarSource>> sources_;
   StringMap<BarSource*> source_of_;  // By table.
   StringMap<Bars*> bars_of_;         // By table of bars.
-  std::vector<Schema> known_;        // As they were announced when all this was made.
-  size_t next_bars_ = 0;             // Whose changes are published next: all get their turn.
+  std::vector<Schema> known_;        // The schemas when sources and bars were made.
+  size_t next_bars_ = 0;             // The bars that publish next, in turn.
 
   wire::Position position_;
   wire::LogIdentity log_;
@@ -175,10 +175,10 @@ class Engine final : public wire::SubscribedState {
   std::function<void()> early_batch_;
   std::function<void()> once_live_;
   std::optional<int32_t> closing_date_;
-  bool again_ = false;  // What is sent next was sent before.
+  bool again_ = false;  // True while unanswered messages are sent again.
   EngineCounters counters_;
-  int64_t taken_ns_ = INT64_MIN / 2;  // Monotonic: when all rows were last taken.
-  int64_t newest_ns_ = INT64_MIN;  // Of the rows that were published to us since the last message.
+  int64_t taken_ns_ = INT64_MIN / 2;  // Monotonic time at which all rows were last taken.
+  int64_t newest_ns_ = INT64_MIN;  // Latest time of rows received since the last message.
   std::optional<int64_t> lag_ns_;
   std::optional<int64_t> lag_ns_max_;
   LogLimit refused_limit_;

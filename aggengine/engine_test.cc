@@ -576,7 +576,7 @@ TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
   engine->TakeAdded();
   EXPECT_EQ(stat("rows_late"), 2);
   EXPECT_EQ(stat("rows_in"), 4);
-  // So many wait for nobody.
+  // This many rows are taken at once.
   const std::vector<Tick> many(Engine::kRowsTogether, {4 * kNsPerSecond, "B", 1, 2, 3, 4, 'x'});
   const size_t bytes = tier_->Stats().used_bytes;
   Live(*engine, plant, Upd("trade", many));

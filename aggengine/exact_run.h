@@ -1,7 +1,7 @@
 #pragma once
 
-// A stretch of terms that go into one exact sum (exact_sum.h), added up in a register first: the
-// same bits as if each had been added by itself, for a third of the cost.
+// Adds up consecutive terms of one exact sum (exact_sum.h) in a register first. The result has the
+// same bits as if each term had been added separately, for a third of the cost.
 //
 // A term below 2^38 in value is below 2^118 in units of the sum, so 128 of them stay below 2^125:
 // one signed number of 128 bits holds them, and an addition to it needs no third word and no carry
@@ -40,7 +40,7 @@ class ExactRun {
               x.negative);
   }
 
-  // What was added, into a sum; as often as wanted.
+  // Adds the terms so far to a sum. May be called repeatedly.
   void AddTo(uint64_t* sum) {
     Carry();
     AddSum(large_, sum);

@@ -6,10 +6,10 @@
 //   word 2            word 1            word 0          192 bits, two's complement; the unit is
 //   [ 111 bits and sign ........ | 80 bits of fraction ]    2^-80, about 8e-25
 //
-// A term is cut to a multiple of the unit, by itself, and added as an integer; so any order of the
-// same terms gives the same bits. Every product of a price with eight decimals and a size fits
-// without a cut. Terms of 2^80 and more, infinities and nulls are not added: InRange says which.
-// Two to the 31 terms fit. Reading rounds once.
+// Each term is truncated to a multiple of the unit and added as an integer, so any order of the
+// same terms gives the same bits. A product of a price with eight decimals and a size is exact.
+// Terms of 2^80 and more, infinities and nulls are not added (InRange). 2^31 terms fit. Reading
+// rounds once.
 //
 // The words belong to the caller, in a record of any tier: three zeros are the empty sum.
 //

@@ -17,7 +17,7 @@ struct HeldSum {
   uint64_t integral[kExactWords] = {};
   int64_t over_ns = 0;
 
-  // A value that held so long; nulls, and what is too large for a sum, are left out.
+  // Adds a value that held for `ns`. Nulls, and values too large for a sum, are ignored.
   void Add(double value, int64_t ns) {
     if (ns == 0 || !InRangeByTime(value)) return;
     AddExactOverTime(value, ns, false, integral);

@@ -70,7 +70,7 @@ class StepHistory {
   }
 
   void Clear();
-  // Of the tier, and of DRAM for what finds the blocks.
+  // Return the bytes used in the tier, and the DRAM of the index of blocks.
   size_t bytes() const { return bytes_; }
   size_t index_bytes() const;
 

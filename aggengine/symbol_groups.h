@@ -23,8 +23,8 @@ class SymbolGroups {
  public:
   struct Group {
     uint32_t slot;
-    uint32_t begin;  // Of the places in order().
-    uint32_t end;
+    uint32_t begin;  // First place in order().
+    uint32_t end;    // One past its last place.
   };
 
   // `slots[i]`, of row i, is below `slots_end`; fewer than 2^32 rows.

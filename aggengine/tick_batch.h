@@ -91,8 +91,8 @@ class TickBatch {
 
   const Schema& source_;
   SymbolTable* const symbols_;
-  // Of what was added; the lanes' likewise. Never shorter than before: a vector that shrinks and
-  // grows is filled with zeros first.
+  // Added rows; the lanes have theirs. The vectors never shrink, because growing again would fill
+  // them with zeros.
   size_t added_ = 0;
   std::vector<uint32_t> added_slots_;
   std::vector<int64_t> added_times_;

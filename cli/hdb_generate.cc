@@ -69,8 +69,8 @@ absl::Status DayMaker::Fill(int32_t date, int64_t rows, std::string_view only, M
   market.updates += rows;
   feed::SourceOptions source_options;
   source_options.rows = market.updates;
-  // Rows that are so few that it holds for them are in the same hours all the same.
-  constexpr double kSlowestRate = 0.001;  // Of the simulated market, in updates a second.
+  // The simulated market's lowest rate, in updates/s. Fewer rows still span the same hours.
+  constexpr double kSlowestRate = 0.001;
   source_options.rate = std::max(kSlowestRate, static_cast<double>(rows) / kDaySeconds);
   source_options.symbols = options_.symbols;
   source_options.seed = options_.seed;

@@ -12,9 +12,9 @@ namespace tickstack {
 namespace {
 
 constexpr int64_t kBatchRows = 16'384;
-constexpr int64_t kRowsMax = 4'000'000'000;  // Of a table: its row numbers have 32 bits.
+constexpr int64_t kRowsMax = 4'000'000'000;  // Rows of a table; row numbers have 32 bits.
 constexpr double kRate = 48'000;
-constexpr double kSpanSecondsMax = 4 * 3'600;  // The rows are of the last hours.
+constexpr double kSpanSecondsMax = 4 * 3'600;  // The rows cover at most the last 4 hours.
 
 // The simulated market up to now, as rows without a feed.
 class SimRows final : public rdb::RowSource {

@@ -113,7 +113,7 @@ void AddDataFlag(CLI::App& command, StackConfig& config) {
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
   InitLogging(name, config.log_level);
   if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);
-  // Who runs a stack has said these once for all of it.
+  // The supervisor of a stack has logged these once for all processes.
   for (const std::string& warning : config.warnings) LogWarn("{}", warning);
 }
 

@@ -9,12 +9,12 @@ namespace tickstack {
 
 struct QueryOptions {
   std::string address;  // `host:port`, `:port`, `unix:PATH`; several with commas between.
-  std::string query;    // A q expression; `-`: what stdin holds; empty: a shell, or a script.
-  std::string file;     // Of a script: statements that are asked one after the other.
+  std::string query;    // A q expression; `-`: read from stdin; empty: a shell or script.
+  std::string file;     // A script, whose statements are asked one after the other.
   OutputFormat format = OutputFormat::kText;
-  std::string user;  // The password is the environment's TICKSTACK_PASSWORD.
+  std::string user;  // The password is in the environment variable TICKSTACK_PASSWORD.
   std::optional<double>
-      timeout_s;  // None: 30; of a shell, where Ctrl-C ends what takes too long, a day.
+      timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
 };
 
 // Asks processes that speak kdb+ IPC and writes the answers to stdout: a question, the statements

@@ -25,7 +25,7 @@ struct QueryServer final : wire::ClientHandler {
   void OnClosed(wire::Connection&, const absl::Status&) override {}
 
   const std::string name;
-  std::optional<absl::Status> failed;  // Of the last attempt to connect.
+  std::optional<absl::Status> failed;  // Result of the last attempt to connect.
   wire::Client client;
 };
 
@@ -76,7 +76,7 @@ std::vector<QueryServers::Answered> QueryServers::Impl::Ask(const std::string& q
   Impl& impl = *this;
   impl.interrupted = false;
   const int64_t begin_ns = MonotonicNs();
-  // Shared with the callbacks: one may come when nobody waits any more.
+  // Shared with the callbacks, which may be called after this function returned.
   auto answers = std::make_shared<std::vector<std::optional<Answered>>>(count);
   std::vector<bool> asked(count);
   for (const std::unique_ptr<QueryServer>& server : impl.servers) server->failed.reset();

@@ -173,8 +173,8 @@ class QueryShell {
     return found;
   }
 
-  // Of the first server: who asks several wants the same of all. One that does not answer in time
-  // is not asked again.
+  // Adds the names of the first server, since several servers are asked the same. A server that
+  // does not answer in time is not asked again.
   void AddNames(const std::string& query, int64_t give_up_ns) {
     const int64_t left_ns = give_up_ns - MonotonicNs();
     if (left_ns <= 0) return;

@@ -37,10 +37,9 @@ struct StackConfig {
   std::vector<monitor::MonitorOptions> monitors;
 };
 
-// Reads and checks a file. kInvalidArgument with file, line and key (base/config.h): a value of the
-// wrong kind, a key that nobody knows, a name that two processes have. Addresses that name a
-// process
-// (`tickerplant = "tp"`) stay names: see ResolveAddresses.
+// Read and check a configuration. kInvalidArgument, with file, line and key (base/config.h), for a
+// value of the wrong kind, an unknown key, or a name that two processes have. Addresses that name a
+// process (`tickerplant = "tp"`) stay names until ResolveAddresses.
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
 absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
 

@@ -24,9 +24,9 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kLongestLine = size_t{64} << 10;
-constexpr size_t kLongestError = 1000;          // Of a child's last line, in the reason why we end.
-constexpr size_t kLevelAt = 27;                 // Of a log line of ours: behind its time.
-constexpr int64_t kStable = 30 * kNsPerSecond;  // A life so long starts the pauses anew.
+constexpr size_t kLongestError = 1000;          // Bytes of a child's last line in an error.
+constexpr size_t kLevelAt = 27;                 // Column of the level in our log lines.
+constexpr int64_t kStable = 30 * kNsPerSecond;  // A child that ran this long restarts at once.
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 enum class State {
@@ -120,7 +120,7 @@ absl::Status Supervisor::Impl::Prepare() {
   signals = OwnedFd(signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK));
   if (!signals.is_open()) return ErrnoStatus(errno, "signalfd");
   TS_ASSIGN_OR_RETURN(lifeline, MakePipe());
-  if (!options.ready_file.empty()) unlink(options.ready_file.c_str());  // Of an earlier run.
+  if (!options.ready_file.empty()) unlink(options.ready_file.c_str());  // Left by an earlier run.
   if (options.log_folder.empty()) return absl::OkStatus();
 
   TS_RETURN_IF_ERROR(CreateDirectories(options.log_folder));

@@ -34,11 +34,11 @@ struct ProcessSpec {
 };
 
 struct SupervisorOptions {
-  std::string log_folder;  // Gets NAME.log per process, appended to; empty: none.
-  std::string ready_file;  // Written when all answer, and again with each new pid; empty: none.
-  bool restart = true;     // Otherwise a death stops the stack.
-  int64_t run_ns = 0;      // Stops by itself so long after all answered; 0: at a signal.
-  int64_t stop_timeout_ns = 60 * kNsPerSecond;  // Then a child that was told to stop is killed.
+  std::string log_folder;  // Folder of NAME.log for each process; empty: none.
+  std::string ready_file;  // Written when all answer, and for each new pid; empty: none.
+  bool restart = true;     // False: the stack stops when a child dies.
+  int64_t run_ns = 0;      // Duration after all answered; 0: until a signal.
+  int64_t stop_timeout_ns = 60 * kNsPerSecond;  // Then a child that does not stop is killed.
   int64_t first_pause_ns =
       kNsPerSecond / 10;  // Before a restart; doubles up to `longest_pause_ns`.
   int64_t longest_pause_ns = 5 * kNsPerSecond;

@@ -138,8 +138,8 @@ TEST_F(SupervisorTest, StartsAgainTheOneThatDiedAndRewritesTheReadyFile) {
   EXPECT_NE(first, second);
 }
 
-// Goal: a stack does not go on without its tickerplant because somebody sent that a SIGTERM.
-// Method: the first life ends with exit code 0 by itself, the second waits.
+// Goal: a tickerplant that a SIGTERM ended is restarted. Method: its first run ends with exit code
+// 0, the second one waits.
 TEST_F(SupervisorTest, StartsAgainTheOneThatEndedWellAndMayNot) {
   Add("needed", "[ -e lived ] || { touch lived; ready $*; exit 0; }; touch again; serve $*");
   const absl::Status status = RunAnd([&] {

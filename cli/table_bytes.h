@@ -17,10 +17,10 @@ struct TableBytes {
   size_t index = 0;             // 0: the table has none.
 };
 
-// What a table of so many rows, in chunks of `rows_per_chunk`, takes, found by filling one in DRAM,
-// so that it is what an RDB with these rows takes. An index depends on which symbols the rows have:
-// here a day's. Columns of strings are without their texts: empty ones. Each row of a keyed table
-// has a key of its own.
+// Returns the bytes that a table of `rows` rows takes in an RDB, found by filling one in DRAM in
+// chunks of `rows_per_chunk`. The size of an index depends on the symbols; those of a simulated day
+// are used. String columns are filled with empty strings. Each row of a keyed table has its own
+// key.
 //
 // Cost: the memory that it answers, and 50 ns a row.
 absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,

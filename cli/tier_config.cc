@@ -321,7 +321,7 @@ class PersistentCheck {
                          tier, InQuotes(tier), InQuotes(rest)));
   }
 
-  // Of a table elsewhere, the key `index` may have taken the index back.
+  // The key `index` may place the index of a table in another tier than its columns.
   absl::Status CheckIndexOf(std::string_view table) const {
     const std::string_view index = rules_.TierOfIndex(table);
     if (!IsPersistent(index)) return absl::OkStatus();

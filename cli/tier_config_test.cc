@@ -173,7 +173,7 @@ quote = "dram"
 }
 
 TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
-  // Each row: the tier's keys from line 4 on, and what is said of them.
+  // Each row: the tier's keys from line 4 on, and the error.
   const std::string at = "s.toml:4: rdb[0].tier.t.", at5 = "s.toml:5: rdb[0].tier.t.",
                     at3 = "s.toml:3: rdb[0].tier.t.";
   const std::string file = "kind='filesystem'\npath='/x'\nsize='1GiB'\n";
@@ -270,7 +270,7 @@ TEST(TierConfig, NamesTheKeyOfATierThatIsWrong) {
       {"read_ns = 300\nkind = 'dram'",
        at + "read_ns: a tier of kind dram does not take it: expected kind, size, nodes, "
             "huge_pages, streaming, touch_ahead, touch_first"},
-      // Keys that nobody knows, and what is no table.
+      // Unknown keys, and values that are not tables.
       {file + "pathh = '/x'", at7 + "pathh: unknown key, did you mean path?"},
   };
   for (const auto& [keys, error] : cases) EXPECT_EQ(TierError(keys), error) << keys;

@@ -33,10 +33,10 @@ constexpr size_t kProbeBytes = size_t{16} << 20;
 struct TierReport {
   mem::TierOptions options;
   bool used = false;
-  mem::TierStats found;              // If status is OK.
-  std::optional<size_t> free_bytes;  // Of the file system, for a file kind.
+  mem::TierStats found;              // Valid if status is OK.
+  std::optional<size_t> free_bytes;  // Free bytes of the file system, for a file kind.
   absl::Status status;
-  size_t bytes = 0;  // Of the tables' rows.
+  size_t bytes = 0;  // Bytes of the tables' rows.
 };
 
 // A column, or the index of a table.

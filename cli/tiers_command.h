@@ -8,7 +8,7 @@ namespace tickstack {
 struct TiersOptions {
   std::string config;
   bool json = false;
-  size_t rows = 1'000'000;  // Of each table.
+  size_t rows = 1'000'000;  // Rows of each table.
 };
 
 // Writes to stdout what each RDB of a configuration would place where: its tiers, with what their

@@ -17,8 +17,8 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitWrongStack = 2;
 
-// Who stops before whom: no new rows; the last sample; the last bars; what is staged goes out;
-// nothing is left to do.
+// The order in which processes stop: no more new rows, the last sample, the last bars, publication
+// of staged rows, and then their readers.
 enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb, kStopHdb };
 
 // One process of the stack: where its address is in the configuration, and its place in the order.

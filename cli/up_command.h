@@ -14,7 +14,7 @@ struct UpOptions {
   std::optional<int> ports;  // 0: the kernel chooses; else this and the following numbers.
   std::string ready_file;    // As cli/supervisor.h writes it.
   int parent_fd = -1;        // The stack stops when this pipe closes.
-  double seconds = 0;        // Stops by itself so long after all answered; 0: at a signal.
+  double seconds = 0;        // Duration after all answered; 0: until a signal.
 };
 
 // Runs a whole stack in the foreground, each process a child of this one, until SIGINT or SIGTERM:

@@ -138,7 +138,7 @@ void Feed::AskRows(int64_t now_ns) {
 }
 
 void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
-  if (link_ == nullptr || !answer_pending_) return;  // Of a connection that is gone.
+  if (link_ == nullptr || !answer_pending_) return;  // From an earlier connection.
   answer_pending_ = false;
   if (!numbered_) {
     if (state_ == FeedState::kConfirming) {
@@ -301,7 +301,7 @@ int64_t Feed::NextCall(int64_t now_ns) const {
   }
 }
 
-// Sends what is due. Returns how long to pause if more is due than the queue, or one call, takes.
+// Sends due rows. Returns a pause in ns if more are due than the queue or one call may take.
 absl::StatusOr<std::optional<int64_t>> Feed::SendDue(int64_t now_ns) {
   for (size_t bytes = 0; link_ != nullptr;) {
     if (bytes >= kPollBytesMax) return 0;

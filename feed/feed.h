@@ -68,12 +68,12 @@ class Feed {
  public:
   static constexpr int kResendsMax = 3;
   static constexpr int64_t kReceiptNs = 1'000'000'000;      // Between two receipts.
-  static constexpr int64_t kConfirmNs = 20'000'000;         // The same, when all is sent.
-  static constexpr int64_t kRefusedNs = 2'000'000'000;      // Unlogged for so long: refused.
-  static constexpr int64_t kHeldNsMin = 100'000'000;        // Asks again for a name that is held:
-  static constexpr int64_t kHeldNsMax = 1'000'000'000;      // from the first pause to the second.
-  static constexpr int64_t kQueueFullNs = 200'000;          // Looks again when the queue was full.
-  static constexpr size_t kPollBytesMax = size_t{4} << 20;  // Of one call, about 2 ms.
+  static constexpr int64_t kConfirmNs = 20'000'000;         // Between receipts after the last row.
+  static constexpr int64_t kRefusedNs = 2'000'000'000;      // Unlogged rows then count as refused.
+  static constexpr int64_t kHeldNsMin = 100'000'000;        // First pause before a retry.
+  static constexpr int64_t kHeldNsMax = 1'000'000'000;      // Longest such pause; it doubles.
+  static constexpr int64_t kQueueFullNs = 200'000;          // Pause when the queue is full.
+  static constexpr size_t kPollBytesMax = size_t{4} << 20;  // Bytes sent by one call, about 2 ms.
 
   Feed(FeedSettings settings, std::unique_ptr<Source> source);
 
@@ -84,8 +84,8 @@ class Feed {
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
   void OnRefused(std::string_view why, int64_t now_ns);  // The tickerplant refused a message.
 
-  // Sends what is due, as far as the connection's queue has room. Returns when to call it next at
-  // the latest; kNeverDue: when something has happened.
+  // Sends due rows while the connection's queue has room. Returns the time of the next call;
+  // kNeverDue: call after the next event.
   int64_t Poll(int64_t now_ns);
 
   FeedState state() const { return state_; }
@@ -132,8 +132,8 @@ class Feed {
   std::unique_ptr<Source> source_;
   FeedState state_ = FeedState::kWaiting;
   absl::Status error_;
-  absl::Status held_;          // Who has the name, in state kHeld.
-  int64_t held_pause_ns_ = 0;  // Until it is asked for again.
+  absl::Status held_;          // Names the owner, in state kHeld.
+  int64_t held_pause_ns_ = 0;  // Before the name is requested again.
   bool take_over_;             // The next claim is a take-over.
   bool taken_over_ = false;
 
@@ -143,7 +143,7 @@ class Feed {
   bool answer_pending_ = false;
   int64_t ask_ns_ = 0;               // When to ask next.
   int64_t flush_ns_ = 0;             // Rows wait until then (batch_ns).
-  std::optional<int64_t> pause_ns_;  // More is due, go on so much later; nullopt: all is sent.
+  std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: all is sent.
 
   ByteBuffer pending_;              // Messages on their way to the link.
   StringMap<int64_t> rows_sent_;    // Per table, of all connections: numbers of the rows to come.

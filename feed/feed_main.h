@@ -18,8 +18,8 @@ struct FeedOptions {
   bool take_over = false;
   bool start = false;           // At once; otherwise at `.feed.start[]`.
   bool exit_when_done = false;  // When every row of the source is logged.
-  // Sends what became due once per so many ms. 0: as soon as it is due, which at 48,000 updates/s
-  // takes a third of a core instead of a twentieth.
+  // Interval in ms at which due rows are sent; 0 sends each as soon as it is due, which at 48,000
+  // updates/s takes a third of a core instead of a twentieth.
   double batch_ms = 1;
   bool busy_poll = false;  // Spins instead of sleeping until a row is due: takes a whole core.
   size_t queue_bytes = size_t{8} << 20;  // Stops generating above it, until the tickerplant reads.

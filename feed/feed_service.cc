@@ -133,7 +133,7 @@ void FeedService::StopPublishing(std::chrono::nanoseconds at_most) {
 
 bool FeedService::connected() const { return link_->connection() != nullptr; }
 
-// Lets the feed send what is due, and comes back when it says.
+// Lets the feed send due rows, and schedules the next call.
 void FeedService::Pump() {
   if (stopped_) return;
   const int64_t now_ns = clock_.NowNs();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The feed on the wire: its connection to the tickerplant, its timer, and who asks it for what.
+// The feed's connections: to the tickerplant, and from clients; and its timer.
 // Threads: everything runs on the loop's thread.
 
 #include <cstdint>

@@ -88,15 +88,15 @@ class LeanSource final : public Source {
   int64_t start_ns_ = 0;  // The row of start_of_day_ns_ was due then.
   int64_t start_of_day_ns_ = 0;
   int64_t now_ns_ = 0;
-  int64_t window_due_ns_ = 0;  // Of the first row in the lists.
+  int64_t window_due_ns_ = 0;  // Due time of the first row in the lists.
 
   std::vector<Symbol> symbols_;
   std::vector<Stream> streams_;  // Quotes before trades, each in the order of the symbols.
   std::vector<size_t> heap_;     // Streams that are not at their end; the next row's on top.
-  absl::Status error_;           // Of the merge: reported when the rows before it are out.
+  absl::Status error_;           // Error of the merge, reported after the rows before it.
 
   std::array<ColumnList, kTables> lists_{MakeTradeList(), MakeQuoteList()};
-  std::array<int64_t, kTables> due_ns_{};     // Of the last row in each list.
+  std::array<int64_t, kTables> due_ns_{};     // Due time of the last row in each list.
   std::array<int64_t, kTables> next_row_{};   // Number of the next row that the merge yields.
   std::array<int64_t, kTables> rows_done_{};  // Rows below it are not handed out.
   ByteBuffer data_;

@@ -87,8 +87,8 @@ class SimMarket {
     uint8_t name_bytes;
   };
   struct AliasSlot {
-    uint16_t own_share;  // Of 65,536: how often the slot means its own symbol.
-    uint16_t other;      // Whom it means otherwise.
+    uint16_t own_share;  // Probability, in 1/65,536, that the slot yields its own symbol.
+    uint16_t other;      // The symbol that it yields otherwise.
   };
 
   void NameSymbols(size_t count);

@@ -81,7 +81,7 @@ class SimSource final : public Source {
   int64_t window_trade_end_ = 0;
   int64_t window_ns_ = 0;  // When it was opened: the time of its rows if the rate is 0.
 
-  std::vector<Row> rows_;  // Of the batch being made.
+  std::vector<Row> rows_;  // Rows of the current batch.
   ByteBuffer data_;
   FeedBatch batch_;
 };

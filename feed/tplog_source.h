@@ -1,11 +1,11 @@
 #pragma once
 
-// A tickerplant log as a source: what was captured once is published again, each logged message as
-// one, its rows and their times as they are.
+// A tickerplant log as a source. Each logged message is published again as one message, its rows
+// and their times unchanged.
 //
-// Of a message that is no upd (an end of day, whatever a q process logged) nothing is published;
-// Describe() says how many there are. With a speed, messages are due by the first time in their
-// first column, if that is a timestamp or a timespan; without one, and for other columns, at once.
+// Messages that are not upds, such as an end of day, are not published; Describe() gives their
+// number. With a speed, a message is due at the first time in its first column, if that is a
+// timestamp or timespan. Without a speed, and for other columns, it is due immediately.
 
 #include <optional>
 

@@ -203,7 +203,7 @@ ClientResult ClientGroup::Result(int64_t now_ns) const {
     if (connection.asking && connection.counts) waits(connection.place, connection.since_ns);
   }
   if (!is_open()) return result;
-  // What was due and found no free connection.
+  // Questions that were due but found no free connection.
   OpenSchedule schedule = schedule_;
   QuestionTexts texts = texts_;
   for (; schedule.due_ns() < end_ns; schedule.Advance()) waits(texts.Next(), schedule.due_ns());

@@ -12,11 +12,11 @@
 //            next one goes to the first connection that is free; while none is, questions wait, and
 //            none is left out. Measured from when it was due, so what it waited for is in it.
 //
-// A question whose connection ends is asked again on the next one, and its time runs on. An answer
-// that is an error counts as such, and its time too.
+// A question whose connection ends is asked again on the next one, and its time continues. An error
+// as an answer is counted as an error, with its time.
 //
-// After End nothing more becomes due; what was due by then is still asked and measured. What has no
-// answer when the result is taken counts with the time that it has waited, and as unanswered.
+// After End no more questions become due; those that were due are still asked and measured.
+// Questions without an answer when the result is taken count as unanswered, with the time so far.
 //
 // This is the state machine: no socket, no clock of its own. Threads: one owner.
 
@@ -48,8 +48,8 @@ struct QuerySlice {
 struct QueryResult {
   std::string query;
   bool errors_allowed = false;
-  uint64_t errors = 0;      // Of the answers; empty ones that were not to be empty among them.
-  uint64_t unanswered = 0;  // They are among the times.
+  uint64_t errors = 0;      // Answers that were errors, or empty although they should not be.
+  uint64_t unanswered = 0;  // Included in the times.
   std::string first_error;
   Histogram whole, last_minute;  // ns.
   std::vector<QuerySlice> slices;
@@ -80,16 +80,17 @@ class ClientGroup {
               Asker* asker);
 
   // Each takes the time of the call, ns since 2000.
-  // Forgets what was measured, and asks from now on. Answers to what was asked before do not count.
+  // Discards all measurements and begins to ask. Answers to earlier questions do not count.
   void Begin(int64_t now_ns);
   void End(int64_t now_ns);
   void OnConnected(size_t connection, int64_t now_ns);
   void OnDisconnected(size_t connection);
   void OnAnswer(size_t connection, const absl::StatusOr<Value>& answer, int64_t now_ns);
-  // Asks what is due; returns when to call next, kNever: after the next answer or connection.
+  // Asks due questions. Returns the time of the next call; kNever: after the next answer or
+  // connect.
   int64_t Poll(int64_t now_ns);
 
-  // Nothing waits for an answer, or for being asked.
+  // True if no question is due or unanswered.
   bool is_idle() const;
   const ClientSpec& spec() const { return spec_; }
   uint64_t answers() const { return answers_; }
@@ -99,12 +100,12 @@ class ClientGroup {
  private:
   struct Connection {
     bool connected = false;
-    bool asking = false;   // There is a question, though its connection may have gone.
-    bool counts = false;   // It is of the run that is measured.
-    size_t place = 0;      // Of its query.
-    int64_t since_ns = 0;  // From when on it is measured.
+    bool asking = false;   // Has an unanswered question, perhaps of an ended connection.
+    bool counts = false;   // The question belongs to the measured run.
+    size_t place = 0;      // Index of its query.
+    int64_t since_ns = 0;  // Start of its measured time.
     std::string text;
-    int64_t next_ns = 0;  // Closed: when it has thought.
+    int64_t next_ns = 0;  // In a closed loop, the end of its think time.
   };
   struct Measured {
     explicit Measured(std::string name) : times(std::move(name)) {}

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStartNs = 9'000 * kNsPerDay;
-constexpr double kDigits = 0.001;  // Of the histograms.
+constexpr double kDigits = 0.001;  // Relative precision of the histograms.
 
 // A class of clients before a server that answers when the test says so, on a clock that stands.
 class ClientGroupTest : public testing::Test, public Asker {
@@ -113,7 +113,7 @@ TEST_F(ClientGroupTest, WhatHasNoAnswerAtTheEndCountsWithItsWaiting) {
   EXPECT_NEAR(static_cast<double>(result.whole.Min()), 15e6, 15e6 * kDigits);
   EXPECT_EQ(group_->answers(), 0u);
 
-  // What was due by then is still asked and answered, and nothing more.
+  // Questions that were due are still asked and answered, and no others.
   while (!asked_.empty()) {
     AnswerAll();
     group_->Poll(now_ns_);

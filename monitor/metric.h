@@ -30,7 +30,7 @@ class Metric {
 
   const std::string& name() const { return name_; }
   const Histogram& Whole() const { return whole_; }
-  Histogram LastMinute(int64_t now_ns) const;  // Of the values recorded since a minute ago.
+  Histogram LastMinute(int64_t now_ns) const;  // Values recorded in the last minute.
   void Reset();
 
  private:

@@ -23,9 +23,9 @@
 // Rows that the rdb refuses, because a tier is full, are a warning line, at most one in ten
 // seconds.
 //
-// A lag counts once a newer row has come: while nothing comes, nobody knows whether a row is late
-// or the day is over. So neither what lay in the tables before the run nor the quiet after it
-// counts, and a stall counts in full when it ends. The CSV has every lag.
+// A lag counts once a newer row has come, because until then a late row cannot be told from the end
+// of the day. Rows from before the run and the quiet after it therefore do not count, and a stall
+// counts in full when it ends. The CSV has every lag.
 //
 // This is the state machine: no socket, no clock of its own. Threads: one owner.
 
@@ -89,8 +89,8 @@ struct MonitorSettings {
   int64_t query_ns = 300'000'000;
   int64_t spread_ns = 0;  // At most query_ns.
   std::vector<std::string> tables = {"trade", "quote"};
-  // Of these, tables of bars: their rows stay where their keys first came, so the newest is not the
-  // last one but the one with the latest `time`.
+  // The tables among these that have bars. Rows of bars stay at the place of their keys, so the
+  // newest row is the one with the latest `time`, not the last one.
   std::vector<std::string> bars = {};
   std::string asof_symbol{};  // Empty: the symbol of the newest trade when the first one is there.
 };
@@ -107,9 +107,8 @@ class Monitor {
   void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
-  // Measuring begins now: forgets what was measured, but not what is known of the rdb. For whoever
-  // has other things to do first, such as filling the rdb. A sample that is under way does not
-  // count.
+  // Discards all measurements and begins anew, keeping its knowledge of the rdb. For runs that
+  // prepare first, such as by filling the rdb. A sample in progress does not count.
   void BeginAnew(int64_t now_ns);
   // Begins a sample if one is due; returns when to call next, kNothingDue: after the next answer or
   // connection.
@@ -127,8 +126,8 @@ class Monitor {
 
  private:
   struct Newest {
-    std::optional<int64_t> time_ns;   // Of the table's newest row when last asked.
-    bool has_changed = false;         // Since the run began.
+    std::optional<int64_t> time_ns;   // Time of the table's newest row at the last sample.
+    bool has_changed = false;         // True if it changed since the run began.
     std::vector<int64_t> waiting_ns;  // Lags seen since time_ns last changed.
   };
   enum class Topic { kNewest, kRows, kAsofSymbol, kAsof, kRdb };
@@ -151,14 +150,14 @@ class Monitor {
   const OnSample on_sample_;
   Rdb* rdb_ = nullptr;
   int64_t grid_ns_ = 0;
-  int64_t number_ = 0;                 // Of the next sample, or of the running one.
+  int64_t number_ = 0;                 // Number of the next or running sample.
   int64_t next_due_ns_ = kNothingDue;  // kNothingDue before the first connection.
   bool running_ = false;
 
   Sample sample_;  // The running one.
   Sample last_;
-  std::vector<Question> questions_;  // Of the running one.
-  size_t asked_ = 0;                 // Index of the question under way.
+  std::vector<Question> questions_;  // Questions of the running sample.
+  size_t asked_ = 0;                 // Index of the current question.
   int64_t asked_ns_ = 0;
   int64_t rdb_due_ns_ = 0;
   std::vector<Newest> newest_;  // By table.

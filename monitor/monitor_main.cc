@@ -64,7 +64,7 @@ absl::Status WriteFile(const std::filesystem::path& path, std::string_view text)
   return file.status();
 }
 
-// One line that is written over on a terminal, a log line every so often elsewhere.
+// Shows progress: one line that is overwritten on a terminal, otherwise a log line per period.
 class Progress {
  public:
   explicit Progress(double period_s)
@@ -114,7 +114,7 @@ absl::Status CheckOptions(const MonitorOptions& options) {
   return absl::OkStatus();
 }
 
-// nullptr: nobody asks but the monitor.
+// Returns nullptr if there are no clients besides the monitor.
 absl::StatusOr<std::unique_ptr<QueryClients>> MakeClients(const MonitorOptions& options,
                                                           const wire::Address& rdb,
                                                           int64_t query_ns) {

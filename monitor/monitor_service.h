@@ -1,6 +1,6 @@
 #pragma once
 
-// The monitor on the wire: its connections to the rdb and the feed, its timer, and who asks it.
+// The monitor's connections: to the rdb, to the feed, and from clients; and its timer.
 // Threads: everything runs on the loop's thread.
 
 #include <cstdint>

@@ -55,7 +55,7 @@ class MonitorTest : public testing::Test {
   MonitorTest() { InitLogging("test", LogLevel::kOff); }
 
   void Connect() { monitor_.OnConnected(&rdb_, now_ns_); }
-  // Answers what is asked, each answer after `answer_ns`, until nothing is.
+  // Answers questions, each after `answer_ns`, until none is left.
   void Answer(int64_t answer_ns = kMs, size_t at_most = SIZE_MAX) {
     for (; at_most > 0 && !rdb_.questions.empty(); --at_most) {
       const std::string query = rdb_.questions.front();
@@ -205,7 +205,7 @@ TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
   monitor_.OnDisconnected(now_ns_);
   rdb_.questions.clear();
   EXPECT_EQ(monitor_.Poll(now_ns_), kNothingDue);
-  monitor_.OnAnswer(Value::Long(1), now_ns_);  // Of the old connection: nothing happens.
+  monitor_.OnAnswer(Value::Long(1), now_ns_);  // From the old connection: ignored.
   now_ns_ = kStartNs + 1'000 * kMs;
   Connect();
   RunSample();

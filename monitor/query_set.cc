@@ -25,7 +25,7 @@ constexpr int kWeightMax = 1'000'000;
 constexpr double kHourMs = 3'600'000, kRateMax = 100'000, kWindowMax = 86'400;
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 20;
 
-// Of a set that is built in: its text in query_set_texts.h.
+// A built-in set, with its text in query_set_texts.h.
 struct BuiltIn {
   std::string_view name, text;
 };

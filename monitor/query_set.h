@@ -24,7 +24,7 @@
 //   name = "last_price"
 //   text = "exec last price from trade where sym=`{symbol},time within ({begin};{end})"
 //   symbols = "activity"           # drawn as often as they trade; "turn": one after the other
-//   window_s = 60                  # {end} is when it is asked, {begin} so long before
+//   window_s = 60                  # {end} is the time of asking, {begin} this many s before
 //   check = "not_empty"            # an empty result counts as an error
 //   allow_errors = true            # errors are counted, but the run is not failed for them
 //
@@ -66,15 +66,15 @@ struct ClientSpec {
 
 struct QuerySet {
   std::string name;
-  std::string text;  // As it was read.
+  std::string text;  // The text that was read.
   uint64_t seed = 1;
-  std::vector<ClientSpec> clients;  // Empty: nobody asks but the monitor.
+  std::vector<ClientSpec> clients;  // Empty: only the monitor asks.
   std::vector<QuerySpec> queries;
 
   bool asks_for_symbols() const;
 };
 
-inline constexpr int kConnectionsMax = 4'096;  // Of all clients of a set.
+inline constexpr int kConnectionsMax = 4'096;  // Sum over the clients of a set.
 
 // A built-in one by its name, or the one of a TOML file:
 //

@@ -22,7 +22,7 @@ QuerySet Parsed(std::string_view text) {
   EXPECT_TRUE(set.ok()) << set.status();
   return set.value_or(QuerySet());
 }
-// Of a file whose query is in lines 1 to 3 and whose client begins in line 4.
+// Returns the error for a file with its query in lines 1 to 3 and its client from line 4 on.
 std::string ClientError(std::string_view keys) {
   const std::string text = fmt::format("{}[[client]]\n{}", kQuery, keys);
   return std::string(Message(ParseQuerySet(text, "q.toml").status()));

@@ -56,9 +56,9 @@ class QuestionTexts {
   // Both outlive this.
   QuestionTexts(const QuerySet& set, size_t client, const SymbolActivity& symbols);
 
-  // The place in the client's queries of the next question.
+  // Returns the index of the next question in the client's queries.
   size_t Next();
-  // Of that one. `now_ns` is {end}. There are symbols if it asks for one.
+  // Returns the text of that question; `now_ns` is {end}. Requires symbols if it asks for one.
   std::string Text(size_t place, int64_t now_ns);
 
   void BeginAnew();

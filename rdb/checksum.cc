@@ -84,7 +84,7 @@ class ChunkHashes {
 
   const Snapshot& snapshot_;
   const size_t chunk_;
-  const size_t first_;  // Of the chunk's rows.
+  const size_t first_;  // First row of the chunk.
   std::vector<uint64_t> hashes_;
 };
 

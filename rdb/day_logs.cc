@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kDateBytes = 10;     // 2013.10.07
-constexpr auto kReplaySlice = 100ms;  // Of a replay, between two looks at `stop`.
+constexpr auto kReplaySlice = 100ms;  // Replay time between two checks of `stop`.
 
 absl::Status CompareRows(const std::string& partition, const std::string& log,
                          const wire::TableRows& logged, std::span<const Schema> schemas) {

@@ -203,7 +203,7 @@ TEST_F(DurableRdbTest, FillsTablesOfAnotherTierFromTheLog) {
     for (size_t i = 0; i < 60; ++i) process.rdb->OnLogged(Body(log[i]));
     process.rdb->SetLog({"sym2020.03.09", 77});
     ASSERT_TRUE(process.rdb->position().OnCaughtUp(60));
-    // Of the publication that follows, both tables have come, but it has not ended.
+    // Both tables of the next publication have arrived, but the publication has not ended.
     for (const Message& message : Publication(std::span(log).subspan(60, 10))) {
       ASSERT_EQ(process.rdb->OnLive(Body(message, 70)), LiveOutcome::kTaken);
     }

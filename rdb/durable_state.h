@@ -1,14 +1,14 @@
 #pragma once
 
-// What an Rdb keeps in a persistent tier, and when: its tables and, in one commit with them, where
-// they stand in which log.
+// The state that an Rdb keeps in a persistent tier: its tables and, in the same commit, their
+// position in the log.
 //
-//   Load          what the last process committed; it goes on from there
-//   CommitIfDue   after each message that was taken, at most every so often
-//   Commit        after the tables were emptied; before the process ends
+//   Load          restores what the last process committed
+//   CommitIfDue   after each message, at most once per commit interval
+//   Commit        after the tables were emptied, and before the process ends
 //
-// A process that dies between two commits leaves the rows of the last one, and they are exactly
-// those of the log up to their position: the rest comes from the log.
+// A process that dies between two commits leaves the rows of the last commit, which are exactly
+// those of the log up to its position. The rest is replayed from the log.
 //
 // Threads: one owner, the ingest thread; the counters are for any.
 
@@ -40,8 +40,8 @@ struct DurableCounters {
 
 class DurableState {
  public:
-  // `commit_ns`: at least so long between two commits of CommitIfDue; 0: after every message. The
-  // tier outlives this.
+  // `commit_ns` is the minimum time between two commits of CommitIfDue; 0 commits after every
+  // message. The tier must outlive this.
   DurableState(mem::PersistentTier* tier, int64_t commit_ns);
 
   struct Found {

@@ -216,7 +216,7 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// Of a partition that is there already: whether it is this day's. kFailedPrecondition: it is not.
+// Checks that an existing partition has this day. kFailedPrecondition if it has another one.
 absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables,
                                     std::string_view source) const {
   TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, date));
@@ -426,7 +426,8 @@ absl::Status EndOfDay::WritePastLogs() {
       return Annotate(written, FormatDate(log.date));
     }
   }
-  // Who wrote a day may have died before the hdb was told. One that is away loads it when it comes.
+  // An earlier process may have written a day and died before it notified the hdb. An hdb that is
+  // not running loads the day when it starts.
   if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {
     if (const absl::Status told = TellHdb(); !told.ok()) {
       LogInfo("hdb not told of days that were written before error=\"{}\"", Message(told));

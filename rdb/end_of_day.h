@@ -5,8 +5,9 @@
 //   ingest thread   .u.end: tables frozen, new ones -------------------- capture goes on ----->
 //   this thread               | write the partition | tell the hdb | drop the day |
 //
-// What is left to do is what the disk says. A day is done when its partition is there, and that
-// appears in one rename, so who dies before it does the day again and who dies after it does not:
+// The files on disk say what remains to be done. A day is complete when its partition exists, which
+// appears by one rename. A process that dies before the rename writes the day again at its next
+// start:
 //
 //   died before       at the next start                              where the rows come from
 //   the rename        the day's log has no partition: written        the log
@@ -32,7 +33,7 @@
 // of the partition is sound (CheckPartition): a log is the only other copy of its day.
 //
 // Threads: the ingest thread calls the DayKeeper's; everything else happens on a thread of this
-// class, which stands back for it by its niceness.
+// class, which has a higher nice value.
 
 #include <atomic>
 #include <condition_variable>
@@ -69,7 +70,7 @@ struct EndOfDayOptions {
   int keep_logs_days = -1;                  // -1: for ever.
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
-  StorageObserver* observer = nullptr;  // Of the writes; may be nullptr.
+  StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.
 };
 
 class EndOfDay final : public DayKeeper {
@@ -112,7 +113,7 @@ class EndOfDay final : public DayKeeper {
   };
 
   void Run();
-  // Does what is due, without the lock; returns when there may be more to do: MonotonicNs, or
+  // Performs due work without holding the lock. Returns the MonotonicNs at which more may be due;
   // INT64_MAX if everything is done.
   int64_t DoWhatIsDue();
   absl::Status WritePastLogs();
@@ -164,11 +165,11 @@ class EndOfDay final : public DayKeeper {
   std::set<int32_t> compared_;    // Days whose partitions have what their logs have.
   std::vector<Blocked> blocked_;
   int64_t next_blocked_ns_ = 0;
-  std::vector<EndedDay> written_;  // Days in memory that the hdb is to be told of.
-  std::optional<int32_t> newest_;  // That has a partition, whether the hdb knows or not.
+  std::vector<EndedDay> written_;  // Days in memory that the hdb must be notified of.
+  std::optional<int32_t> newest_;  // Newest date with a partition.
   bool hdb_is_behind_ = false;
-  bool hdb_may_be_behind_ = false;  // Of what another process wrote.
-  int64_t next_write_ns_ = 0;       // MonotonicNs: not before.
+  bool hdb_may_be_behind_ = false;  // Another process may have written a day.
+  int64_t next_write_ns_ = 0;       // Earliest MonotonicNs of the next attempt.
   int64_t next_hdb_ns_ = 0;
   std::thread thread_;  // Last: it uses the rest.
 };

@@ -293,8 +293,8 @@ TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
 }
 
-// Goal: a past day is written with all of its tables, or not: what is left out of a partition stays
-// out. Method: the tickerplant lost a table, and has it again later.
+// Goal: a past day is written with all of its tables or not at all, because a table that a
+// partition lacks is not added later. Method: the tickerplant lost a table, and has it again later.
 TEST_F(EndOfDayTest, WritesNoPastDayWithoutATableOfItsLog) {
   const Logs logs = LogsOfOnePastDay();
   Stack stack(options_, SIZE_MAX, {Schemas()[1]});
@@ -485,7 +485,7 @@ TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
   EXPECT_FALSE(stack.rdb().blocked_day().has_value());
 }
 
-// Who wrote the day may have died before it could tell the hdb.
+// The process that wrote the day may have died before it notified the hdb.
 TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
   const Logs logs = LogsOfOnePastDay();
   {

@@ -26,7 +26,7 @@ using namespace std::chrono_literals;
 struct KnownLog {
   std::string_view path;
   uint64_t messages;
-  uint64_t other;  // Of those, messages that are no upds.
+  uint64_t other;  // Messages that are not upds; included in `messages`.
   std::map<std::string, size_t> rows;
   uint64_t refused = 0;  // Upds of other types than their table's: q's insert refuses them too.
 };

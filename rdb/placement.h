@@ -84,7 +84,7 @@ class Placement {
 
   PlacementRules rules_;
   std::vector<mem::Tier*> tiers_;
-  std::vector<std::string> names_;  // Of each of `tiers_`.
+  std::vector<std::string> names_;  // Names of `tiers_`.
 };
 
 }  // namespace tickstack::rdb

@@ -29,8 +29,8 @@ class RowSource {
     std::span<const std::byte> x;  // As in an upd: a list of columns, or of atoms.
   };
   virtual ~RowSource() = default;
-  virtual absl::StatusOr<std::optional<Rows>> Next() = 0;  // nullopt: that was all.
-  virtual int64_t rows() const = 0;                        // Of all tables together.
+  virtual absl::StatusOr<std::optional<Rows>> Next() = 0;  // nullopt at the end.
+  virtual int64_t rows() const = 0;                        // Sum over all tables.
 };
 
 // Makes the tables of `schemas` and fills them; logs how far it is, once a second, as `prestress

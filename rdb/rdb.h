@@ -44,8 +44,8 @@ struct RdbOptions {
   // are named as the upd names them, or x, x1, x2 ..., and have the upd's types.
   bool infer_schemas = false;
   std::vector<Schema> known_schemas = {};
-  // With tables in a persistent tier: at least so long between two commits; 0: a commit for each
-  // message that is published to us.
+  // With tables in a persistent tier, the minimum time between two commits; 0 commits after each
+  // published message.
   int64_t commit_ns = 0;
 };
 
@@ -76,8 +76,8 @@ class Rdb final : public wire::SubscribedState {
   // tables.
   Rdb(const RdbOptions& options, Placement placement, const Clock* clock);
 
-  // Who gets a day when it ends; nobody: its rows are dropped. Before the first message; outlives
-  // what ingests.
+  // Sets the keeper that gets each day when it ends; without one its rows are dropped. Call it
+  // before the first message. The keeper must outlive the ingest thread.
   void KeepDays(DayKeeper* keeper) { keeper_ = keeper; }
 
   // ---- The ingest thread.
@@ -142,9 +142,9 @@ class Rdb final : public wire::SubscribedState {
   // Upds that were damaged or not of their table's types, since the tables began.
   struct RefusedUpds {
     uint64_t messages = 0;
-    uint64_t rows = 0;                     // Of those that could be read.
-    uint64_t first_seq = 0, last_seq = 0;  // In the log.
-    std::string why;                       // Of the first.
+    uint64_t rows = 0;                     // Rows of the readable messages.
+    uint64_t first_seq = 0, last_seq = 0;  // Message numbers in the log.
+    std::string why;                       // Error of the first message.
   };
   // By table, of a bounded number of them. The ingest thread's.
   const StringMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
@@ -169,8 +169,8 @@ class Rdb final : public wire::SubscribedState {
   };
   struct Taken {
     std::string_view table;
-    uint64_t rows = 0;   // Of the message.
-    uint64_t known = 0;  // Of those, rows that were here already.
+    uint64_t rows = 0;   // Rows of the message.
+    uint64_t known = 0;  // Rows among them that had been taken before.
     uint64_t added = 0;
   };
   enum class Source : uint8_t { kPublished, kLog };

@@ -31,13 +31,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What indices, blocks to read into and so on take of a first minute.
+// Memory for indexes, read buffers and the like in the first minute.
 constexpr size_t kHeapBytes = size_t{16} << 20;
-constexpr auto kIdleCommits = 200ms;  // What waits for its interval is durable after so long.
-constexpr auto kTierLooks = 1s;       // Between two looks at how full tiers are.
-constexpr auto kSlice = 50ms;         // Of a replay, between two looks at the stop signal.
+constexpr auto kIdleCommits = 200ms;  // Commits pending rows after this time without messages.
+constexpr auto kTierLooks = 1s;       // Interval of checks of the tiers' free space.
+constexpr auto kSlice = 50ms;         // Replay time between two checks of the stop signal.
 
-// Tables that outlived their process are gone on with if they stand in this log.
+// Keeps restored tables if they follow this log, otherwise empties them.
 absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb) {
   TS_ASSIGN_OR_RETURN(const ByteBuffer first, replay.ReadMessage(0));
   TS_ASSIGN_OR_RETURN(const wire::TplogState state, wire::ReadTplogState(path));

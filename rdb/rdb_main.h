@@ -19,10 +19,10 @@ namespace tickstack::rdb {
 
 struct TierConfig {
   mem::TierOptions options;
-  // persistent: at least so long between two commits; 0: a commit for each published message.
+  // persistent: minimum ms between two commits; 0 commits after each published message.
   int commit_ms = 0;
 };
-// A DRAM tier that keeps 64 MiB touched ahead of need.
+// Returns a DRAM tier that keeps 64 MiB pre-touched.
 TierConfig TierConfigOf(std::string_view name);
 
 // The file of an RDB's persistent tier, in the tier's directory.
@@ -46,10 +46,10 @@ struct RdbMainOptions : serve::QuerySettings {
   // Off: the log comes over the connection even where its file could be opened.
   bool read_log_file = true;
   std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.
-  PlacementRules placement;                                   // Of tiers that are there.
+  PlacementRules placement;                                   // Names tiers of `tiers`.
   int numa_node = -1;  // Threads and memory of the process stay on this node; -1: anywhere.
-  size_t max_message_bytes = size_t{256} << 20;  // Of a published upd.
-  bool busy_poll = false;                        // The ingest thread never sleeps.
+  size_t max_message_bytes = size_t{256} << 20;  // Limit of a published upd.
+  bool busy_poll = false;                        // The ingest thread polls instead of sleeping.
 };
 
 // Runs until SIGTERM or SIGINT: 0. 1 if a tier does not open, it could not listen, or the log to

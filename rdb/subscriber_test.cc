@@ -95,9 +95,9 @@ class FakeTickerplant : public wire::ServerHandler {
   bool numbered = true;
   int64_t version = 0;                  // `.u.protocol`; 0: there is none.
   std::function<void()> on_subscribed;  // Right after the answer.
-  Value asked_tables;                   // Of the last `.u.subx`.
+  Value asked_tables;                   // Tables of the last `.u.subx`.
   int log_requests = 0;
-  int log_answers_cut = 0;  // Of the next pieces of the log only a half leaves, and then an end.
+  int log_answers_cut = 0;  // Number of next log pieces that are cut in half by a disconnect.
   int connections = 0;
   void ReportPath(std::string path) { reported_path_ = std::move(path); }
   const std::filesystem::path& folder() const { return folder_; }
