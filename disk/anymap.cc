@@ -48,8 +48,8 @@ constexpr uint64_t kGrowthMax = 64;
 struct Names {
   std::unique_ptr<const StoredFile> file;
   HeldBytes held;
-  std::span<const std::byte> text;  // Of these.
-  std::vector<uint64_t> starts;     // In text.
+  std::span<const std::byte> text;  // View of `held`.
+  std::vector<uint64_t> starts;     // Offsets in `text`.
 
   std::optional<std::string_view> At(int32_t number) const {
     if (number < 0 || static_cast<size_t>(number) >= starts.size()) return std::nullopt;

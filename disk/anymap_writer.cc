@@ -39,7 +39,7 @@ class ItemWriter {
     offset_ += bytes_.size();
     bytes_.clear();
   }
-  // Of all symbols so far, in order of first use.
+  // Returns the names of all symbols so far, in order of first use.
   std::vector<std::string_view> Names() const { return {names_.begin(), names_.end()}; }
 
  private:

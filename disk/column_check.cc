@@ -254,7 +254,7 @@ class ColumnChecker {
     return id ? domains_->symbols().NameOf(*id) : std::string_view();
   }
 
-  // The bytes behind the rows, as long as they can be an index of so many rows.
+  // Keeps the bytes after the rows, up to the size that an index of the rows can have.
   void KeepIndex(uint64_t offset, std::span<const std::byte> piece) {
     const uint64_t data_end = layout_.data_offset + layout_.data_bytes();
     if (offset + piece.size() <= data_end || IndexIsTooLong()) return;
@@ -325,7 +325,7 @@ class ColumnChecker {
   const std::shared_ptr<const SymbolDomains> domains_;
   std::shared_ptr<const ColumnFile> column_;
   ColumnLayout layout_;
-  ByteBuffer index_;  // Of a parted enum: what follows the rows.
+  ByteBuffer index_;  // Bytes after the rows of a parted enum.
   bool is_damaged_ = false;
   ColumnCheck result_;
 };

@@ -31,7 +31,7 @@ struct ColumnCheck {
   std::optional<uint64_t> rows;
   std::optional<Type> type;
   uint64_t disk_bytes = 0;  // With its companions.
-  // Of a parted enum whose rows are in order: the first row of each symbol, and the count of rows.
+  // For a parted enum whose rows are in order: the first row of each symbol, then the row count.
   std::vector<uint64_t> group_starts;
 
   static constexpr size_t kFindingsMax = 10;

@@ -13,7 +13,8 @@
 
 namespace tickstack {
 
-// Of a column of T: SymbolId for symbols. Threads: any. Valid as long as the snapshot.
+// The elements of a column of T (SymbolId for symbols). Valid as long as the snapshot. Threads:
+// any.
 template <typename T>
 class ColumnElements {
  public:

@@ -45,9 +45,10 @@ class ColumnFile {
 
   const std::string& path() const { return file_->path(); }
   ColumnKind kind() const { return kind_; }
-  // Of an element; kSymbol of enums and symbols, kList of items.
+  // Type of an element: kSymbol for enums and symbols, kList for items.
   Type type() const { return type_; }
-  // As the file claims. kdb+ trusts it, and so does who asks here: `tickstack hdb check` verifies.
+  // The attribute that the file claims. It is trusted, as in kdb+; `tickstack hdb check` verifies
+  // it.
   Attribute attribute() const { return layout_.attribute; }
   uint64_t rows() const { return rows_; }
   const ColumnLayout& layout() const { return layout_; }
@@ -57,8 +58,8 @@ class ColumnFile {
   // element's width, to 8 for a guid. kInvalidArgument of the other kinds.
   // Cost: none, or that of StoredFile::All for a compressed file.
   absl::StatusOr<HeldBytes> Elements() const;
-  // What the rows are read from, for who reads many of them: as long as it is held, nothing is
-  // decompressed twice. Cost: as Elements, for each of the column's files.
+  // Returns the bytes that rows are read from. While they are held, nothing is decompressed twice,
+  // which helps callers that read many rows. Cost: as Elements, for each of the column's files.
   absl::StatusOr<std::vector<HeldBytes>> Hold() const;
   size_t element_bytes() const { return element_bytes_; }  // 0 for kSymbols and kItems.
 

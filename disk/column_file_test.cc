@@ -125,7 +125,7 @@ TEST_F(ColumnFileTest, ReadsPositionsWithoutADomain) {
   EXPECT_EQ((*column)->ItemAt(0).status().code(), absl::StatusCode::kNotFound);
 }
 
-// A longer name moves the header of a 32-bit enum; the bytes between must then be what is known.
+// A longer name moves the header of a 32-bit enum; the bytes between must then have known values.
 TEST_F(ColumnFileTest, ReadsA32BitEnumOfALongName) {
   std::string header = std::string("\xfe") + "exchange";
   header.resize(16 + 8, '\0');

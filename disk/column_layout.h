@@ -26,8 +26,8 @@ enum class ColumnForm : uint8_t {
 
 struct ColumnLayout {
   ColumnForm form = ColumnForm::kSerialised;
-  // Of an element. kSymbol of an enum; of an old nested column that of its rows' elements; kList of
-  // an anymap and, since the value is not looked at, of ff 01.
+  // Type of an element: kSymbol for an enum, the type of the rows' elements for an old nested
+  // column, kList for an anymap and, because the value is not read, for ff 01.
   Type type = Type::kList;
   Attribute attribute = Attribute::kNone;
   size_t width = 0;  // Bytes a row takes; 0 for ff 01.
@@ -35,7 +35,7 @@ struct ColumnLayout {
   uint64_t rows = 0;        // 0 for ff 01.
   int64_t header_rows = 0;  // As the header says, which may be less than rows, or 0.
   uint64_t header_rows_offset = 0;
-  std::string domain;  // Of an enum.
+  std::string domain;  // Domain of an enum.
 
   uint64_t data_bytes() const { return rows * width; }  // At most the file's length.
 };

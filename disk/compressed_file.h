@@ -28,9 +28,9 @@ struct CompressedBlock {
 };
 
 struct CompressedLayout {
-  uint64_t image_bytes = 0;  // Of the uncompressed file.
+  uint64_t image_bytes = 0;  // Size of the uncompressed file.
   uint64_t block_bytes = 0;
-  Compression algorithm = Compression::kNone;  // What was asked for; a block may be stored as is.
+  Compression algorithm = Compression::kNone;  // Single blocks may be uncompressed.
   int level = 0;
   std::vector<CompressedBlock> blocks;
 

@@ -248,7 +248,7 @@ TEST_F(CompressedLayoutTest, MemoryIsBoundedAndCounted) {
   EXPECT_EQ(DecompressedBytes(), before);
 }
 
-// Files of one size, in a cache that has room for so many of them.
+// Files of one size, in a cache with room for `room` of them.
 class CacheTest : public CompressedLayoutTest {
  protected:
   explicit CacheTest(size_t room = 3) : before_(DecompressedBytes()) {

@@ -125,7 +125,7 @@ class Database {
   };
   std::span<const RootFile> flat_files() const { return flat_; }
 
-  // What was left out, and why: each names its file.
+  // Files that were not loaded, with reasons; each names its file.
   std::span<const std::string> problems() const { return problems_; }
 
  private:

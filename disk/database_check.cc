@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& par
 
 struct TableToCheck {
   std::string directory;
-  std::string name;  // Of a partitioned table that queries can ask for; or empty.
+  std::string name;  // Name of a partitioned table that can be queried; else empty.
   bool is_partitioned = false;
   std::vector<std::pair<std::string, Type>> types;  // Found: of columns that can be opened.
   std::vector<std::string> unnamed;  // Found: files that may be columns, which `.d` does not name.

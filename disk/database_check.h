@@ -28,13 +28,13 @@ struct DatabaseCheck {
   bool is_sound() const { return findings.empty(); }
 };
 
-// Checks every file that kdb+ would load from `root`: par.txt and its segments, what is left there
-// of moves that died, and links that lead nowhere; domains (torn and
-// repeated names); of every table of every partition its `.d`, that each column is there and whole
-// (CheckColumn) and has as many rows as the others, that its columns are of the newest partition's
-// types, and that the newest partition has it; splayed tables in the root; flat files in the root.
-// Tables and columns that older partitions lack are no findings, since queries answer them as empty
-// and null, unless the column's file is there.
+// Checks every file that kdb+ would load from `root`: par.txt and its segments, leftovers of
+// interrupted moves there, and dangling links; domains (torn and repeated names); of every table of
+// every partition its `.d`, that each column is there and whole (CheckColumn) and has as many rows
+// as the others, that its columns are of the newest partition's types, and that the newest
+// partition has it; splayed tables in the root; flat files in the root. Tables and columns that
+// older partitions lack are no findings, since queries answer them as empty and null, unless the
+// column's file is there.
 //
 // Warnings are of databases that kdb+ loads: times that do not ascend for a symbol where symbols
 // are parted, files beside a table that no `.d` names, a `.d` with an attribute or a count that is

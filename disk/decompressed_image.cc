@@ -71,7 +71,7 @@ absl::Status DecompressedImage::Fill(
       const uint64_t n = i + 1 < blocks_ ? block_bytes_ : writable_.size() - begin;
       status = decompress(i, writable_.subspan(begin, n));
     }
-    const std::lock_guard lock(mutex_);  // What this thread wrote is seen by who waits.
+    const std::lock_guard lock(mutex_);  // Publishes this thread's writes to waiting threads.
     if (!status.ok() && status_.ok()) status_ = status;
     if (!status.ok()) failed_.store(true, std::memory_order_relaxed);
     if (++blocks_done_ == blocks_) done_.notify_all();
@@ -146,7 +146,7 @@ bool DecompressedCache::Free(uint64_t bytes) {
     const std::lock_guard lock(mutex_);
     for (auto at = images_.begin(); at != images_.end() && freed < bytes;) {
       const auto next = std::next(at);
-      // Who takes another reference meanwhile only keeps it alive a little longer.
+      // Another thread may take a reference meanwhile, which only keeps the image alive longer.
       if (at->use_count() == 1) {
         freed += (*at)->claimed_;
         LetGo(at, gone);

@@ -78,7 +78,7 @@ class DecompressedCache {
   void Remove(const DecompressedImage* image);
 
   uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
-  // What images that nobody reads may hold. At first a quarter of the machine's memory.
+  // Limit of the bytes of images that are not in use. Default: a quarter of the machine's memory.
   uint64_t max_bytes() const { return max_bytes_.load(std::memory_order_relaxed); }
   void SetMaxBytes(uint64_t bytes);
 
@@ -89,8 +89,8 @@ class DecompressedCache {
   DecompressedCache();
   void LetGo(Images::iterator image, Images& gone);
   void Shrink(Images& gone);
-  // Lets go of images that only the cache holds until so many bytes of them are free; false: there
-  // was none.
+  // Releases images that only the cache holds until `bytes` bytes are free. False if there was
+  // none.
   bool Free(uint64_t bytes);
 
   std::mutex mutex_;
@@ -100,9 +100,9 @@ class DecompressedCache {
   std::atomic<uint64_t> evictions_{0};
 };
 
-// Memory that decompressed files hold in this process, those that somebody reads among them, and
-// how much they may. More is kResourceExhausted for who would decompress the next one. At first
-// half of the machine's memory. Threads: any.
+// The memory of all decompressed files in this process, including those in use, and its limit.
+// Decompressing beyond the limit is kResourceExhausted. Default: half of the machine's memory.
+// Threads: any.
 uint64_t DecompressedBytes();
 uint64_t DecompressedBytesMax();
 void SetDecompressedBytesMax(uint64_t bytes);

@@ -54,7 +54,7 @@ TEST(FileStream, WritesWhatWasAppended) {
   }
 }
 
-// A disk that takes so many writes.
+// A disk that is full after `writes` writes.
 class FullDisk final : public StorageObserver {
  public:
   explicit FullDisk(int writes) : writes_(writes) {}

@@ -82,7 +82,7 @@ class KdbFiles {
   KdbFiles() {
     const testing::TestInfo* const test = testing::UnitTest::GetInstance()->current_test_info();
     std::string name = std::string(test->test_suite_name()) + "." + test->name();
-    std::ranges::replace(name, '/', '.');  // Of a test with parameters.
+    std::ranges::replace(name, '/', '.');  // Tests with parameters have slashes in their names.
     root_ = std::filesystem::path(testing::TempDir()) / ("kdb_files." + name);
     std::filesystem::remove_all(root_);
     std::filesystem::create_directories(root_);

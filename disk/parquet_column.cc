@@ -133,7 +133,7 @@ T ElementOf(const Value& values, size_t row) {
   return element;
 }
 
-// Of a type whose items are whole numbers; nullopt: null.
+// Returns an item of a type of whole numbers; nullopt for a null.
 std::optional<int64_t> WholeAt(const Value& values, size_t row) {
   const Type type = values.type();
   if (FiniteOf(type, ElementAt(values, row)) == Finite::kNull) return std::nullopt;

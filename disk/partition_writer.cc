@@ -178,7 +178,7 @@ class PartitionWriter {
     return SymbolListFile(names);
   }
 
-  // One for each thread, all of a size: so there is always one for who has none.
+  // One per thread, all of the same size, so a free one always exists.
   void MakeWindows(uint64_t column_bytes_max) {
     const size_t threads = options_.workers == nullptr ? 1 : options_.workers->threads() + 1;
     const size_t bytes = std::min<uint64_t>(options_.memory_bytes / threads, column_bytes_max);

@@ -7,9 +7,8 @@
 //   segment/2024.01.29/                       one rename: now the day is there, whole
 //
 // The segment is the database, or with a `par.txt` the line number (days since 2000-01-01 mod
-// lines) of it. Who dies in between leaves a folder whose name ends in `$`, which no kdb+ and no
-// hdb looks at, and which the next write of a partition there throws away; or names in `sym` that
-// nothing uses.
+// lines) of it. A process that dies in between leaves a folder whose name ends in `$`, which kdb+
+// and the hdb ignore and the next write of a partition there removes, or unused names in `sym`.
 //
 // Rows are in the order that row_order.h says. The column `sym` is the first one in `.d`, as kdb+'s
 // .Q.dpft has it; the others follow in the order of the schema. A keyed table is written as a plain

@@ -18,7 +18,7 @@
 // windows of 32 MiB, 3.3 with 64 and 3.0 with 96. A pass costs a quarter of a nanosecond for each
 // of the column's elements, so windows that are small beside the column are filled symbol by
 // symbol; so are those of symbols that have a row or two in a chunk. Where a symbol's rows had to
-// be sorted, each stretch of them that ascends goes by itself, and short ones row by row.
+// be sorted, each ascending stretch of them is filled separately, and short ones row by row.
 //
 // Threads: immutable; each thread fills windows of its own. Valid as long as snapshot and order.
 
@@ -56,7 +56,7 @@ struct OrderedWindow {
   void Split(std::span<const uint32_t> rows, size_t to, std::vector<Part>& parts);
 };
 
-// Of a column of T: SymbolId for symbols.
+// Gathers rows of a column of T (SymbolId for symbols).
 template <typename T>
 class RowGather {
  public:
@@ -68,10 +68,10 @@ class RowGather {
   void Fill(size_t begin_row, std::span<T> window) const;
 
  private:
-  // What is left of a strand in order of arrival.
+  // The remaining rows of a strand in order of arrival.
   struct Rest {
     const uint32_t* next;
-    const uint32_t* end;  // Of the piece.
+    const uint32_t* end;  // End of the piece.
     T* to;
     const std::span<const uint32_t>* piece;
     const std::span<const uint32_t>* end_piece;

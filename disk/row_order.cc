@@ -110,7 +110,7 @@ void RowOrder::ByTime() {
   times_ascend_ = time_ >= 0;
 }
 
-// Of one group: leaves out what the partition does, and sorts what is not in order.
+// Removes the rows of a group that the partition leaves out, and sorts the rest if necessary.
 void RowOrder::PutInOrder(Draft& draft) const {
   if (of_date_.leaves_out()) {
     draft.own.emplace();

@@ -42,8 +42,8 @@ class RowOrder {
     bool in_arrival;   // Row numbers ascend: nothing had to be sorted.
   };
 
-  // Of the rows that `of_date` has, which is of the same snapshot and outlives this.
-  // `workers` help to sort; nullptr: nobody does.
+  // Orders the rows of `of_date`, which must be of the same snapshot and outlive this. `workers`
+  // help to sort; nullptr: sorts on the calling thread only.
   RowOrder(const Snapshot& snapshot, const RowsOfDate& of_date, WorkerPool* workers);
   RowOrder(const RowOrder&) = delete;
   RowOrder& operator=(const RowOrder&) = delete;

@@ -159,8 +159,8 @@ std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments) {
     };
     SegmentLoad& full = *std::ranges::max_element(segments, by_bytes);
     SegmentLoad& empty = *std::ranges::min_element(segments, by_bytes);
-    // Of those that leave the emptier one below what the fuller one had, the largest; each move
-    // makes the sum of the squares smaller, so there is an end.
+    // The largest partition whose move keeps the emptier segment below the fuller one's old size.
+    // Each move reduces the sum of squares, so the loop ends.
     PartitionLoad* best = nullptr;
     for (PartitionLoad& each : full.partitions) {
       const bool fits = each.bytes > 0 && empty.bytes + each.bytes < full.bytes;

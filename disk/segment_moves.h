@@ -33,14 +33,14 @@ struct PartitionLoad {
 struct SegmentLoad {
   std::string path;
   std::vector<PartitionLoad> partitions;  // By name.
-  uint64_t bytes = 0;                     // Of all of them.
+  uint64_t bytes = 0;                     // Sum over `partitions`.
 };
 
-// Of the segments in the order of par.txt; one without it. Cost: a stat for each file.
+// Measures the segments in the order of par.txt, or the one segment without it. Cost: a stat for
+// each file.
 absl::StatusOr<std::vector<SegmentLoad>> MeasureSegments(const Database& database);
 
-// How much the fullest segment has of what it would have if all had the same; 1 for an empty
-// database.
+// Returns the size of the fullest segment divided by the mean size; 1 for an empty database.
 double Skew(std::span<const SegmentLoad> segments);
 
 struct PartitionMove {

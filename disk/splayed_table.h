@@ -36,12 +36,12 @@ class SplayedTable {
   size_t columns() const { return names_.size(); }
   int Find(std::string_view column) const;  // -1 if there is none.
 
-  // Of the first column that can be opened; all that Column() returns have as many. The first
-  // column's error if none can. Cost: opens that column, once.
+  // Returns the row count of the first column that can be opened; all columns that Column() returns
+  // have the same. The first column's error if none can be opened. Cost: opens that column, once.
   absl::StatusOr<uint64_t> Rows() const;
 
-  // Column `i`, opened if it is not open. Who holds it keeps its mapping. An error (no file,
-  // damage, a count of rows that is not the table's) is that column's alone, and found anew by
+  // Returns column `i`, and opens it if necessary. The result keeps its mapping. An error (no file,
+  // damage, another row count than the table's) concerns that column only and is found anew by
   // every call. kResourceExhausted if the process has no mappings left.
   absl::StatusOr<std::shared_ptr<const ColumnFile>> Column(size_t i) const;
 

@@ -26,7 +26,7 @@ enum class StorageStep : uint8_t {
   kSync,
   kSyncDirectory,
   kRename,  // The path is the new one.
-  kRemove,  // Of a file, or of a directory with what it has.
+  kRemove,  // Removes a file, or a directory with its content.
 };
 
 class StorageObserver {

@@ -31,11 +31,11 @@ class StoredFile {
 
   // The first kPageBytes, or all of a shorter file. Cost: none, or decompressing one block once.
   virtual absl::StatusOr<std::span<const std::byte>> Head() const = 0;
-  // All bytes. Cost: none; or the first call decompresses all blocks (threads that ask meanwhile
-  // share the work), and what it made is kept as long as there is room for it or somebody holds it
-  // (decompressed_image.h): memory of bytes(), outside of any query's scratch memory. Who reads
-  // many rows holds what he got, so that it is made once. kDataLoss names path and byte;
-  // kResourceExhausted if DecompressedBytesMax() does not allow it now.
+  // Returns all bytes. For a compressed file, the first call decompresses all blocks; threads that
+  // call it meanwhile share the work. The result takes bytes() of memory, outside of any query's
+  // scratch memory, and is cached while it is held or there is room (decompressed_image.h), so
+  // callers that read many rows should hold it. kDataLoss names path and byte; kResourceExhausted
+  // if DecompressedBytesMax() does not allow it now.
   virtual absl::StatusOr<HeldBytes> All() const = 0;
   // Hands all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
   // size or are the only one, until it returns an error, which is then returned. Keeps nothing: the

@@ -33,9 +33,9 @@ class SymbolFileWriter {
   static constexpr std::string_view kDomain = "sym";
   static constexpr uint64_t kBytesMax = uint64_t{1} << 30;
 
-  // Of the database in this folder, which is there; makes no file yet if there is none. Holds the
-  // lock until it is destroyed. kUnavailable: another process writes; kDataLoss: not a list of
-  // names, or a compressed one; kResourceExhausted: beyond kBytesMax.
+  // Opens the symbol file of the database in this folder, which must exist. A missing file is not
+  // created yet. Holds the lock until destroyed. kUnavailable if another process writes; kDataLoss
+  // if the file is not a list of names, or is compressed; kResourceExhausted beyond kBytesMax.
   static absl::StatusOr<std::unique_ptr<SymbolFileWriter>> Open(const std::string& database,
                                                                 const Storage& storage);
 

@@ -1,12 +1,11 @@
 #pragma once
 
-// What is known of the times in each chunk of a table without reading them: the smallest, the
-// largest, and whether they ascend. A feed's times do, nearly, so a condition on time reads the few
-// chunks where its bounds lie and none of the others.
+// The smallest and largest time in each chunk of a table, and whether the times ascend. A feed's
+// times nearly do, so a condition on time reads only the few chunks that contain its bounds.
 //
-// The writer notes a batch's times before it publishes the batch. So what a reader finds holds for
-// the rows of its snapshot, and perhaps for some that came since: `min` and `max` may be wider than
-// the snapshot's rows, and `ascends` may have become false, but neither ever claims too much.
+// The writer records a batch's times before it publishes the batch. A reader's values therefore
+// hold for the rows of its snapshot, and perhaps for later rows: `min` and `max` may be wider than
+// necessary, and `ascends` may have become false, but neither is ever wrong for the snapshot.
 //
 // Threads: one writer calls Skip and Note; any thread calls Of for chunks that its snapshot has
 // rows in.
@@ -40,7 +39,7 @@ class ChunkTimes {
     chunks_.Reserve(number + 1);
     Chunk& chunk = chunks_[number];
     int64_t min = time_ns[0], max = time_ns[0];
-    // Of a chunk whose first rows were not noted nothing is known, and nothing will be.
+    // A chunk whose first rows were not recorded has no bounds, now or later.
     bool descends = row != layout.BeginRow(number) && time_ns[0] < chunk.last_ns;
     for (size_t i = 1; i < time_ns.size(); ++i) {
       min = std::min(min, time_ns[i]);

@@ -1,5 +1,5 @@
-// Goal: what is said of a chunk's times holds for its rows, and says all there is to say of times
-// that were noted from the chunk's begin on.
+// Goal: the bounds of a chunk hold for its rows, and are tight for times that were recorded from
+// the chunk's first row on.
 
 #include "table/chunk_times.h"
 

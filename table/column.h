@@ -72,10 +72,10 @@ class Column {
 
   // Flushes rows [begin_row, end_row); they are durable with the tier's next commit.
   void Flush(size_t begin_row, size_t end_row);
-  // Appends to a root what Load wants.
+  // Appends the state to a root, for Load.
   void Save(ByteBuffer& record) const;
-  // Of a column without rows: takes over the first `rows` rows of the one that was saved.
-  // kDataLoss if the tier does not hold them.
+  // Restores the first `rows` rows of the saved column into a column without rows. kDataLoss if the
+  // tier does not have them.
   absl::Status Load(RecordReader& record, size_t rows);
 
  private:

@@ -29,9 +29,9 @@ class DurableList {
   DurableList(const DurableList&) = delete;
   DurableList& operator=(const DurableList&) = delete;
 
-  // Appends where the list is, how long it is and its checksum.
+  // Appends the list's location, length and checksum.
   void Save(ByteBuffer& record) const;
-  // Of an empty list: the list of a record as it was then. kDataLoss if the tier does not hold it.
+  // Restores a saved list into an empty one. kDataLoss if the tier does not have it.
   absl::Status Load(RecordReader& record);
   // kResourceExhausted if the tier is full; nothing was appended then. The word is durable with the
   // tier's next commit.
@@ -50,7 +50,7 @@ class DurableList {
   mem::PersistentTier* const tier_;
   std::vector<uint64_t*> blocks_;
   size_t size_ = 0;
-  uint32_t crc_ = 0;  // Of all words.
+  uint32_t crc_ = 0;  // CRC of all words.
 };
 
 }  // namespace tickstack

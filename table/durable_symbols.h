@@ -39,10 +39,10 @@ class DurableSymbols {
 
   mem::PersistentTier* const tier_;
   DurableList blocks_;
-  std::vector<std::byte*> memory_;  // Of the blocks.
+  std::vector<std::byte*> memory_;  // Memory of the blocks.
   uint64_t bytes_ = 0;
   int32_t names_ = 0;
-  uint32_t crc_ = 0;  // Of all bytes.
+  uint32_t crc_ = 0;  // CRC of all bytes.
 };
 
 }  // namespace tickstack

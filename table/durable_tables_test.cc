@@ -177,8 +177,8 @@ class DurableTablesTest : public testing::Test {
   TableOptions table_options_;
 };
 
-// Goal: over many lives, what was committed is there, with its index, and can be gone on with.
-// Method: random batches into two tables; each life ends with or without a commit of the last ones.
+// Goal: over many restarts, committed rows are restored with their index, and can be added to.
+// Method: random batches into two tables; each run ends with or without a commit of the last ones.
 TEST_F(DurableTablesTest, GoesOnWhereTheLastProcessCommitted) {
   std::mt19937_64 rng(11);
   std::map<std::string, std::vector<Row>> committed;

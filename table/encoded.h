@@ -19,8 +19,8 @@ struct EncodedHead {
   size_t bytes = 0;
   uint64_t inner_values = 0;  // No more than INT32_MAX.
 };
-// Of the value at the start of `bytes`; nullopt as above. Cost: one pass over a symbol vector's
-// names; else one step.
+// Returns the head of the value at the start of `bytes`; nullopt as above. Cost: O(1), or one pass
+// over the names of a symbol vector.
 std::optional<EncodedHead> HeadOfEncoded(std::span<const std::byte> bytes);
 
 }  // namespace tickstack

@@ -11,16 +11,16 @@
 // A null of any type is null, but a blank char is " ". Temporal values are ISO 8601 texts:
 // "2013-10-07T09:30:00.123456789", "2013-10-07", "09:30:00.123"; a timespan is q's
 // "0D09:30:00.123456789". Infinite floats and times are "inf" and "-inf". Text that is not UTF-8
-// has U+FFFD where it is not. Numbers keep all of their digits.
+// has U+FFFD for invalid bytes. Numbers keep all of their digits.
 //
 // CSV: a table with a line of names first, else a line per element; cells as in JSON without the
 // quotes, nulls empty, quoted as RFC 4180 says; lines end with LF.
 //
-// XML: as kdb+ writes it, `<R>` with an `<r>` for each row, which has an element for each column. The
-// element is named like the column, or is `<column name="...">` if XML allows no such name. A
+// XML: as kdb+ writes it, `<R>` with an `<r>` for each row, which has an element for each column.
+// The element is named like the column, or is `<column name="...">` if XML allows no such name. A
 // workbook is SpreadsheetML, which spreadsheets open: a row of names, then the rows; times, and
-// numbers of more than 15 digits, are texts. Cells are as in CSV. A dictionary has the columns `key`
-// and `value`; any other value that is not a table has the column `value`.
+// numbers of more than 15 digits, are texts. Cells are as in CSV. A dictionary has the columns
+// `key` and `value`; any other value that is not a table has the column `value`.
 //
 // Cost: one pass; memory is that of the text. Errors: none, every value has a text. Threads: any.
 
@@ -31,7 +31,7 @@
 
 namespace tickstack {
 
-// How much of a value a terminal shows. What is left out is marked by `..`.
+// Limits for showing a value on a terminal. Omitted parts are marked by `..`.
 struct TextLimits {
   size_t lines = SIZE_MAX;
   size_t columns = SIZE_MAX;

@@ -43,8 +43,8 @@ class JoinedSnapshots {
 
   std::vector<Snapshot> parts_;
   std::vector<size_t> part_begins_;  // The first row of each part.
-  std::vector<Place> places_;        // Of each chunk.
-  std::vector<size_t> begins_;       // As ChunkLayout::OfBegins wants them.
+  std::vector<Place> places_;        // By chunk.
+  std::vector<size_t> begins_;       // First rows, for ChunkLayout::OfBegins.
   ChunkLayout layout_ = ChunkLayout::OneChunk();
 };
 

@@ -54,15 +54,15 @@ class KeyIndex {
     }
   }
 
-  // Makes room for these hashes, on top of what is in. kResourceExhausted if the tier is full; what
-  // grew before that stays.
+  // Makes room for these additional hashes. kResourceExhausted if the tier is full; parts that grew
+  // before that stay larger.
   absl::Status Reserve(std::span<const uint64_t> hashes);
-  // Of a key that is not in, for which Reserve made room.
+  // Inserts a new key, for which Reserve made room.
   void Insert(uint64_t hash, uint32_t row);
 
-  // Taken from the tier, rounded as tiers do.
+  // Bytes allocated from the tier, as it rounds them.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
-  // What looking for keys and adding them is charged to, by who does; nullptr: nothing is.
+  // The medium that callers charge for finding and adding keys; nullptr for real memory.
   mem::Medium* medium() const { return tier_->medium(); }
 
  private:

@@ -33,11 +33,11 @@ inline bool SameElement(const std::byte* a, const std::byte* b, size_t width) {
 
 class KeyedBatch {
  public:
-  // Of a schema whose columns all have a width. Both outlive this.
+  // All columns of `schema` must have a width. Both arguments must outlive this.
   KeyedBatch(const Schema& schema, SymbolTable* symbols);
 
-  // Takes a batch that CheckBatch accepts; its bytes are read until the next one. Interns its
-  // names. kInvalidArgument, by column, if a column's bytes are not what its type and rows say.
+  // Stages a batch that CheckBatch accepts, and interns its names. Its bytes must stay valid until
+  // the next call. kInvalidArgument, with the column, if its bytes do not match its type and rows.
   absl::Status Stage(const BatchView& batch);
 
   size_t rows() const { return rows_; }
@@ -57,8 +57,8 @@ class KeyedBatch {
   struct Staged {
     const std::byte* elements = nullptr;
     size_t width = 0;
-    std::vector<SymbolId> ids;      // Of a symbol column.
-    std::vector<std::byte> floats;  // Of a key column of floats.
+    std::vector<SymbolId> ids;      // For a symbol column.
+    std::vector<std::byte> floats;  // For a key column of floats.
   };
 
   absl::Status StageColumn(const ColumnView& view, Staged& column);

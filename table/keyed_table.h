@@ -40,8 +40,9 @@ absl::Status CheckKeyedSchema(const Schema& schema);
 
 class KeyedTable {
  public:
-  // Of a keyed schema that CheckKeyedSchema accepts. `tiers` has one for each column. Schema, names
-  // and tiers outlive this. `rows_per_block`: a power of two from 64 to 1,024.
+  // `schema` must be one that CheckKeyedSchema accepts. `tiers` has one tier for each column.
+  // Schema, symbols and tiers must outlive this. `rows_per_block` is a power of two from 64 to
+  // 1,024.
   KeyedTable(const Schema& schema, SymbolTable* symbols, std::span<mem::Tier* const> tiers,
              mem::Tier* index_tier, int indexed_column, size_t rows_per_block, size_t rows_max);
 
@@ -84,7 +85,7 @@ class KeyedTable {
 
   // The batch in progress.
   KeyedBatch batch_;
-  std::vector<uint32_t> targets_;         // Of each row of the batch: its row in the table.
+  std::vector<uint32_t> targets_;         // By row of the batch: its row in the table.
   std::vector<uint32_t> fresh_;           // The batch's rows that are the first of a new key,
   std::vector<uint64_t> fresh_hashes_;    // their hashes,
   std::vector<SymbolId> fresh_symbols_;   // and their symbols in the indexed column.

@@ -199,7 +199,7 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
     left -= used;
     if (left > 0) block = NextOf(block);
   }
-  access.ReadChained(number);  // Of each block where the next one is, or which row is its last.
+  access.ReadChained(number);  // The link to the next block, or the last row, of each block.
   // After the count: every posting that was followed had chosen the base before, and had set this
   // if it went down.
   if (times_ != nullptr) postings.times.emplace(times_, base_ns_.load(std::memory_order_relaxed));

@@ -57,7 +57,7 @@ namespace tickstack {
 struct PostingRun {
   std::span<const uint32_t> rows;    // Ascending row numbers.
   std::span<const uint32_t> coarse;  // The rows' coarse times; empty if the table has no times.
-  // What reading them is charged to, by who reads them (mem/medium.h); nullptr: real memory.
+  // The medium that readers charge for reading them (mem/medium.h); nullptr for real memory.
   mem::Medium* medium = nullptr;
 };
 
@@ -167,12 +167,12 @@ class SymbolIndex {
 
   // ---- In a persistent tier; see symbol_index_save.cc. Writer only.
 
-  // Of an index that has the first `rows` rows of its table: appends to a root what Load wants.
-  // Makes the postings durable if enough came since that was done last, or `whole`.
+  // Appends the state of an index with the first `rows` rows of its table to a root, for Load.
+  // Makes the postings durable if enough were added since the last time, or if `whole`.
   void Save(ByteBuffer& root, size_t rows, bool whole);
-  // Of an index without rows: takes over what was saved, and returns for how many of the table's
-  // `end_row` rows that was. The time column has its rows already. kDataLoss if the tier does not
-  // hold it.
+  // Restores the saved state into an index without rows, and returns for how many of the table's
+  // `end_row` rows it was saved. The time column must have its rows already. kDataLoss if the tier
+  // does not have the state.
   absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row);
 
  private:
@@ -242,8 +242,9 @@ class SymbolIndex {
   uintptr_t link_base_ = 0;
   std::unique_ptr<Durable, DurableDeleter> durable_;  // nullptr: the tier ends with the process.
   const Column* const times_;
-  // Of timestamps: stored once, before the count of the first posting that it made; so who has seen
-  // that count sees the base, and who sees none has postings with coarse time 0 only.
+  // Base of the coarse times of timestamps. Stored once, before the count of the first posting that
+  // uses it: a reader that sees that count sees the base, and one that does not has postings of
+  // coarse time 0 only.
   std::atomic<int64_t> base_ns_;
   std::atomic<size_t> bytes_ = 0;       // Only the writer stores.
   StableArray<List> lists_;             // By SlotOf.

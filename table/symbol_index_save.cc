@@ -29,8 +29,8 @@
 namespace tickstack {
 namespace {
 
-// Rows between two checkpoints: so many are put into the index again after a restart, at 50 ns or
-// so. Where a flush is an msync, a checkpoint writes a page for nearly every symbol.
+// Rows between two checkpoints. At most this many are indexed again after a restart, at about 50 ns
+// each. Where a flush is an msync, a checkpoint writes a page for nearly every symbol.
 constexpr size_t kCheckpointRows = size_t{1} << 17;
 constexpr size_t kCheckpointRowsMsync = size_t{1} << 20;
 

@@ -79,7 +79,7 @@ absl::Status CheckTable(const Schema& schema, const TablePlacement& placement,
   return CheckPlacement(schema, placement, options);
 }
 
-// Of an element, as columns keep it: of a nested one where it is and how long.
+// Returns the bytes of an element in a column; a nested one has its offset and length.
 size_t BytesOf(Type type) {
   if (type == Type::kList) return 16;
   return type == Type::kSymbol ? sizeof(SymbolId) : WidthOf(type);

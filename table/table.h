@@ -49,7 +49,7 @@ class Snapshot {
  public:
   Snapshot(std::shared_ptr<const Table> table, size_t rows)
       : table_(std::move(table)), rows_(rows) {}
-  // Of a keyed table.
+  // A snapshot of a keyed table.
   Snapshot(std::shared_ptr<const Table> table, std::shared_ptr<const BlockView> view)
       : table_(std::move(table)), rows_(view->rows()), view_(std::move(view)) {}
   // The rows of each of `parts` in order, of which there is one at least; all have the same columns
@@ -63,7 +63,7 @@ class Snapshot {
   const Table& table() const { return *table_; }
   const Schema& schema() const;
   size_t rows() const { return rows_; }
-  const ChunkLayout& layout() const;  // Of every column.
+  const ChunkLayout& layout() const;  // The same for every column.
 
   // The elements of a fixed-width or symbol column in one chunk, cut at rows(). A symbol column
   // holds SymbolId (int32), everything else its kdb+ width.
@@ -74,11 +74,11 @@ class Snapshot {
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
   size_t chunks() const { return layout().Chunks(rows_); }
-  // What is known of the times in a chunk: for column `time` of timestamps or timespans; nullopt
-  // for any other.
+  // Returns the bounds of the times in a chunk of the column `time`, if that has timestamps or
+  // timespans; nullopt for other columns.
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
-  // What reading a column's chunks is charged to, by who reads them (mem/medium.h); nullptr: real
-  // memory. Of several tables the first one's: those that are joined are placed alike.
+  // Returns the medium that readers charge for a column's chunks (mem/medium.h); nullptr for real
+  // memory. For several joined tables, which are placed alike, that of the first one.
   mem::Medium* MediumOf(size_t column) const;
   // One encoded value (type byte first) of a kList column.
   std::span<const std::byte> Item(size_t column, size_t row) const;
@@ -118,12 +118,12 @@ int IndexedColumn(const Schema& schema);
 bool HasIndex(const Schema& schema);
 
 struct TableOptions {
-  // Of a full chunk, see ChunkLayout. A power of two: 2 MiB for 8-byte columns. Fewer in small
-  // tiers (FittingRowsPerChunk).
+  // Rows of a full chunk (ChunkLayout), a power of two. The default is 2 MiB for 8-byte columns;
+  // small tiers have fewer (FittingRowsPerChunk).
   size_t rows_per_chunk = size_t{1} << 18;
-  bool index = true;  // On IndexedColumn().
-  // Of a keyed table, instead: a power of two from 64 to 1,024. Larger blocks are faster to scan,
-  // in smaller ones a single row costs less to upsert.
+  bool index = true;  // Index on IndexedColumn().
+  // Rows of a block of a keyed table, a power of two from 64 to 1,024. Larger blocks are faster to
+  // scan; in smaller ones, upserting a single row costs less.
   size_t rows_per_block = 512;
   // A table takes this many rows and no more: row numbers are 32 bits.
   size_t rows_max = size_t{UINT32_MAX} - 1;

@@ -179,13 +179,13 @@ class Value {
   const SymbolVector& symbols() const;  // A symbol vector.
   const std::vector<Value>& items() const;  // A general list.
   std::vector<Value>& mutable_items();
-  const Value& keys() const;  // Of a dict.
+  const Value& keys() const;  // For a dict.
   const Value& values() const;
-  const SymbolVector& column_names() const;  // Of a table.
-  // Of a table: its columns. Every table that a codec accepted and every one built by Table() has a
-  // list of them; their lengths and kinds are as they came.
+  const SymbolVector& column_names() const;  // For a table.
+  // Returns the columns of a table. Tables from a codec or from Table() have a list of columns,
+  // whose lengths and kinds are not checked.
   const std::vector<Value>& columns() const;
-  const Value* FindColumn(std::string_view name) const;  // Of a table; nullptr if there is none.
+  const Value* FindColumn(std::string_view name) const;  // For a table; nullptr if there is none.
   std::span<const std::byte> function_bytes() const;
 
   friend bool operator==(const Value& a, const Value& b);

@@ -8,15 +8,14 @@
 //   in one block: 512 rows as a rule, from the column's
 //                 tier; a power of two of bytes, so nothing is lost to rounding
 //
-// A batch that changes rows writes them into copies of their blocks, once a block and batch, and
-// then publishes a view that has the copies instead: readers go on with the old pieces and see all
-// of a batch or nothing. Rows that are new, and columns that never change (the key's), need no
-// copy: they are written where no view's row count reaches, as in a plain table.
+// A batch that changes rows writes them into copies of their blocks, one copy per block and batch,
+// and then publishes a view with these copies. Readers keep the old blocks, and see all of a batch
+// or nothing. New rows, and columns that never change (the key's), need no copy: they are written
+// beyond the row count of every view, as in a plain table.
 //
-// Who may read a view, and when its memory may be used again. Versions are numbers: each batch
-// makes the next one. A piece that version m made and version r replaced is in the views m to r - 1
-// and in no others, so it can be given back as soon as none of these is held. One counter a view is
-// therefore all that readers write, and there are no counters on blocks:
+// Reclamation: versions are numbers, and each batch makes the next one. A block that version m made
+// and version r replaced is in the views m to r - 1 only, so it can be freed as soon as none of
+// these is held. Readers therefore write one counter per view, and blocks have no counters:
 //
 //   word     | number of the current view: 16 bits | readers who took it: 48 bits |
 //
@@ -74,7 +73,7 @@ class BlockView {
   size_t rows_ = 0;
   uint64_t version_ = 0;
   std::unique_ptr<std::byte**[]> root_;
-  uint64_t taken_ = 0;  // Of the writer, once the view is replaced: how often it was pinned.
+  uint64_t taken_ = 0;  // The writer's: number of pins when the view was replaced.
   mutable std::atomic<uint64_t> returned_ = 0;
 };
 
@@ -168,7 +167,7 @@ class VersionedBlocks {
   StableArray<BlockView> views_;  // By number.
 
   // The writer's own.
-  uint64_t version_ = 0;  // Of the current view.
+  uint64_t version_ = 0;  // Version of the current view.
   size_t rows_ = 0;       // Published.
   size_t block_count_ = 0;
   std::vector<Leaf> draft_;  // The next view's.
