@@ -5,10 +5,10 @@
 // symbol, and over the rows of each symbol `v` sums to k + 1. So a count of rows tells how many
 // batches there are, and with them what every sum is, over all rows and for each symbol.
 //
-// A batch of `bars` gives some rows of each symbol more of `a` and others so much less, appends two
-// rows whose `a` sum to zero, and writes its number into all of them: `a` sums to zero for each
-// symbol after every whole batch, and never in the middle of one. `c` is made of a row's other
-// values: a torn row does not have it.
+// A batch of `bars` adds to `a` in some rows of each symbol, subtracts the same from others,
+// appends two rows whose `a` sum to zero, and writes its number into all of them: `a` sums to zero
+// for each symbol after every whole batch, and never in the middle of one. `c` is made of a row's
+// other values: a torn row does not have it.
 //
 // Run it under the thread sanitizer for what answers do not show: cmake --preset tsan.
 
@@ -43,7 +43,7 @@ std::string NameOf(int64_t symbol) { return "s" + std::to_string(symbol); }
 int64_t RowsPerSymbol(int64_t batch) { return 1 + batch % kRowsPerSymbolMax; }
 int64_t SumOf(int64_t batches) { return batches * (batches + 1) / 2; }
 
-// How many whole batches have so many rows of each symbol; a failure if no number of them has.
+// Returns the number of whole batches that have this many rows of each symbol; fails if none does.
 int64_t BatchesOf(int64_t rows_per_symbol) {
   int64_t rows = 0;
   for (int64_t batch = 0; batch <= kBatches; ++batch) {
@@ -149,7 +149,7 @@ class Writer {
 
   SymbolTable symbols_;
   std::shared_ptr<Table> trade_, quote_, bars_;
-  std::vector<std::vector<int64_t>> model_;  // Of each symbol: `a` by minute.
+  std::vector<std::vector<int64_t>> model_;  // By symbol: `a` by minute.
   std::mt19937_64 rng_{7};
 };
 

@@ -96,8 +96,8 @@ TEST(Docs, WhatIsListedAsNotThereIsNyi) {
   EXPECT_GE(expressions, 35);
 }
 
-// Goal: no word of q is forgotten. Method: what is there is named somewhere, the others where it
-// says what is not.
+// Goal: no word of q is forgotten. Method: each implemented word is named somewhere, each other one
+// in the table of what is not there.
 TEST(Docs, EveryWordOfTheLanguageIsNamed) {
   const std::string document = ReadDocument();
   const std::string_view absent = SectionOf(document, "\n## What is not there\n");

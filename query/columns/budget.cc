@@ -73,7 +73,7 @@ absl::Status Budget::ChargeItems(size_t count) {
                                                   : ChargeDram(count * sizeof(Value));
 }
 
-// It is there already and was charged by who built it, so that only what is held counts here.
+// The value was charged when it was built, so only the sum of held values is checked here.
 absl::Status Budget::Hold(Amount amount) {
   const size_t left = Left(limits_.max_result_bytes, 0, held_.bytes);
   const size_t left_dram = Left(limits_.max_dram_bytes, 0, held_.dram_bytes);

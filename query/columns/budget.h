@@ -11,10 +11,10 @@
 
 namespace tickstack::query {
 
-// What one evaluation may still use. Whoever is about to build a value charges its bytes first, and
-// whoever scans a column asks between chunks whether to go on. Charges are given back only by
-// Temporaries: what an evaluation built counts like its result, so that no expression can hold more
-// than the limit.
+// The memory and time that one evaluation may still use. Code that builds a value charges its bytes
+// first, and code that scans a column checks the time between chunks. Only Temporaries gives
+// charges back: intermediate values count like the result, so no expression can hold more than the
+// limit.
 //
 // Threads: charges are the evaluation's own thread's. The const members may be called from the
 // tasks of a parallel step (parallel.h), during which nobody charges.
@@ -24,14 +24,14 @@ namespace tickstack::query {
 // the DRAM.
 class Budget {
  public:
-  // So many bytes, and how many of them stay in DRAM even with a scratch memory.
+  // A number of bytes, and how many of them are in DRAM even with a scratch memory.
   struct Amount {
     size_t bytes = 0;
     size_t dram_bytes = 0;
   };
 
-  // Gives back on its end what was charged since it began: for a step whose temporaries are gone
-  // when it ends, as in a loop over groups or blocks of rows.
+  // Gives back, when it is destroyed, everything that was charged during its lifetime. For steps
+  // whose temporaries do not outlive them, such as an iteration over groups or blocks of rows.
   class Temporaries {
    public:
     explicit Temporaries(Budget& budget) : budget_(budget), before_(budget.charged_) {}

@@ -46,7 +46,7 @@ class Column {
   Type type() const;    // A vector type, or kList.
   size_t rows() const;  // Below 2^32 - 1 where row numbers are used.
   bool captured() const { return snapshot_ != nullptr; }
-  const Snapshot& snapshot() const { return *snapshot_; }  // Of a captured column.
+  const Snapshot& snapshot() const { return *snapshot_; }  // For a captured column.
   size_t index() const { return index_; }  // In the table, of a captured or stored column.
   const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is another one.
   const Value* value() const { return value_.get(); }           // nullptr: captured or stored.
@@ -71,8 +71,8 @@ class Column {
     const std::span<const std::byte> raw = stored_->Elements(chunk);
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
   }
-  // What reading the elements of Chunk() is charged to, by who reads them (mem/medium.h); nullptr:
-  // real memory.
+  // The medium that readers charge for the elements of Chunk() (mem/medium.h); nullptr for real
+  // memory.
   mem::Medium* medium() const { return captured() ? snapshot_->MediumOf(index_) : nullptr; }
   // Which rows are in which chunk.
   ChunkLayout layout() const {
@@ -83,8 +83,8 @@ class Column {
   // The vector of a Value, moved out if nobody else holds it; nullopt otherwise.
   std::optional<Value> Release() &&;
 
-  std::string_view SymbolAt(size_t row) const;  // Of a symbol column that is not stored.
-  SymbolId IdAt(size_t row) const;              // Of a captured one, which the caller charges.
+  std::string_view SymbolAt(size_t row) const;  // For a symbol column that is not stored.
+  SymbolId IdAt(size_t row) const;              // For a captured one, which the caller charges.
   // An atom, or an item of a kList column. `type` for an item that no query can use (a function).
   absl::StatusOr<Value> At(size_t row) const;
 

@@ -15,7 +15,7 @@ constexpr size_t kMadeBytes = 8192;
 // A part of a stored table may have millions of rows: the clock is looked at in between.
 constexpr size_t kBlockRowsMax = size_t{1} << 16;
 
-// Of a column that is made a block at a time.
+// Visits a column whose elements are made block by block.
 template <typename T>
 absl::Status ForEachMadeBlock(const StoredColumn& column, size_t row, size_t end_row,
                               const Budget& budget, absl::FunctionRef<void(const Block<T>&)> f) {

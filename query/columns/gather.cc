@@ -63,7 +63,7 @@ absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& bud
   return names.Copy(numbers, budget);
 }
 
-// Items of lists may be long: so often a copy of them looks at the time.
+// Items copied between two checks of the time; items of lists may be long.
 constexpr size_t kItemsBetweenLooks = 256;
 
 absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {

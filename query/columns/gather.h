@@ -40,9 +40,9 @@ class ColumnCopy {
 
  private:
   struct Run {
-    size_t begin;  // Of the first item among all.
+    size_t begin;  // Number of its first item among all.
     std::span<const uint32_t> rows;
-    mem::Medium* medium;  // Of the row numbers.
+    mem::Medium* medium;  // Medium of the row numbers.
   };
   void AddRun(std::span<const uint32_t> rows, mem::Medium* medium);
   absl::Status CopyRange(size_t begin, size_t end);
@@ -54,8 +54,8 @@ class ColumnCopy {
 
   Column column_;
   Type type_;
-  std::shared_ptr<const RowSet> rows_;  // Of a slice.
-  size_t first_row_ = 0;                // Of a range.
+  std::shared_ptr<const RowSet> rows_;  // Rows of a slice.
+  size_t first_row_ = 0;                // First row of a range.
   bool in_ranges_ = false;              // One or several.
   std::vector<Run> runs_;               // None: ranges.
   size_t count_ = 0;

@@ -17,7 +17,7 @@ struct Limits {
   // `stack`.
   int max_levels = 2000;
   size_t max_text_bytes = size_t{1} << 20;    // `limit`.
-  size_t max_result_bytes = size_t{1} << 30;  // Of the result and of each step of it: `limit`.
+  size_t max_result_bytes = size_t{1} << 30;  // Of the result and all its steps: `limit`.
   // Where the large blocks of results and temporaries live; nullptr: malloc's. The result's may be
   // freed by any thread. One that is full is the error `limit: scratch
   // memory NAME is full`.

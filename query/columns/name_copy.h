@@ -25,7 +25,7 @@ namespace tickstack::query {
 // Names by their numbers 0, 1, 2... Borrows the text of those that have 16 bytes and more.
 class NumberedNames {
  public:
-  static constexpr size_t kBytes = 32;  // Of a name: what to charge.
+  static constexpr size_t kBytes = 32;  // Bytes to charge for a name.
 
   void reserve(size_t names) { names_.reserve(names); }
   void Add(std::string_view name);  // Holds no NUL.

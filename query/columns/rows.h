@@ -38,7 +38,7 @@ class RowSet {
   // has ranges, lie in; `position` is the first one's among the items. f returns an absl::Status.
   template <typename F>
   absl::Status EachRange(size_t begin, size_t end, F f) const;
-  size_t begin_row() const { return begin_row_; }  // Of a range.
+  size_t begin_row() const { return begin_row_; }  // For a range.
   size_t end_row() const { return begin_row_ + (is_range() ? count_ : 0); }
   // Every row below `rows`.
   bool IsAllOf(size_t rows) const { return is_range() && begin_row_ == 0 && count_ == rows; }
@@ -65,7 +65,7 @@ class RowSet {
   // One of several ranges: it ends where the next one's position says.
   struct RangeAt {
     size_t begin_row;
-    size_t position;  // Of its first row in the set.
+    size_t position;  // Position of its first row in the set.
   };
   void AddRun(PostingRun run);
   void AddRange(size_t begin_row, size_t end_row);

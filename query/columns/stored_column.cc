@@ -48,7 +48,7 @@ absl::Status StoredColumn::OpenIn(size_t part) {
       return NyiError(fmt::format("{}: names without a domain", file->path()));
     case ColumnKind::kFixed: {
       TS_ASSIGN_OR_RETURN(const HeldBytes elements, file->Elements());
-      column.elements = elements.span();  // Of what is held.
+      column.elements = elements.span();  // Views into the held bytes.
       return absl::OkStatus();
     }
     case ColumnKind::kEnum: {

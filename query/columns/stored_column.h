@@ -1,7 +1,7 @@
 #pragma once
 
-// A column of a stored table over the parts that a query looks at: a chunk a part, each the
-// elements of a mapped file where they lie, or what is made of them a block at a time:
+// A column of a stored table over the parts that a query reads. Each part is a chunk, whose
+// elements are those of a mapped file or are made from them block by block:
 //
 //   names          positions in a domain of the database become numbers in its symbol table, which
 //                  all domains share: 8 bytes a row are read, and nothing is kept
@@ -57,18 +57,18 @@ class StoredColumn {
   // Whether all parts have the index of attribute parted: rows of a name are ranges, at most one a
   // part.
   bool indexed() const { return indexed_; }
-  // Of an indexed column: the ranges of rows of a name, ascending; appended to `ranges`. kDataLoss
-  // if an index is not that of its rows; also if a part's domain lacks the name, and rows of it
-  // have positions that it lacks as well: they may be of that name.
+  // Appends the ascending ranges of rows with a name to `ranges`, for an indexed column. kDataLoss
+  // if an index does not match its rows; also if a part's domain lacks the name and some of its
+  // rows have positions that the domain lacks, because these rows may have the name.
   absl::Status RangesOf(SymbolId id, std::vector<RowRange>& ranges) const;
   // The index of a part of an indexed column, whose rows count from the part's first one.
   const PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
-  // What is known of the order of a part's elements; of a direct column.
+  // Returns the known ascending ranges of a part's elements, for a direct column.
   AscendingRanges& AscendingIn(size_t part) const {
     return columns_[part].opened.file->ascending();
   }
-  // Of an indexed column: kDataLoss if rows of it have positions that their domain lacks, so that
-  // nobody knows what names they have.
+  // kDataLoss if rows of an indexed column have positions that their domain lacks, so that their
+  // names are unknown.
   absl::Status CheckNames() const;
   // Calls f for each name and range of it, part by part. kDataLoss as for RangesOf, and if one of
   // `rows` has a position that its domain lacks.
@@ -91,7 +91,7 @@ class StoredColumn {
 
   const std::shared_ptr<const StoredParts> parts_;
   const size_t index_;
-  size_t width_ = 0;  // Of an element; 0 of lists.
+  size_t width_ = 0;  // Bytes of an element; 0 for lists.
   bool direct_ = true;
   bool indexed_ = true;
   std::vector<PartColumn> columns_;  // By part.

@@ -8,8 +8,8 @@
 //            2024.01.30 | db/2024.01.30/trade
 //
 // Conditions on the partition column choose among partitions before any file is opened
-// (partition_conditions.h). What is left is a StoredParts: row numbers run through all of its
-// parts, and columns are opened one by one by whoever needs them (stored_column.h).
+// (partition_conditions.h). The chosen partitions are a StoredParts: row numbers run through all of
+// its parts, and each column is opened when it is first used (stored_column.h).
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ class StoredTable {
   const SymbolTable& symbols() const { return database_->domains()->symbols(); }
   bool is_partitioned() const { return partitioned_ != nullptr; }
   size_t partitions() const { return is_partitioned() ? database_->partitions().size() : 1; }
-  // By partition: what stands in the partition column. Of a partitioned table.
+  // Returns the value of the partition column for each partition of a partitioned table.
   Value PartitionValues() const;
   int64_t PartitionValue(size_t partition) const {
     return database_->partitions()[partition].value;

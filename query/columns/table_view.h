@@ -23,13 +23,13 @@ namespace tickstack::query {
 
 struct TableView {
   std::vector<std::string> names;
-  // One per name, each with at least the rows of `rows`. A deferred one is gathered by who needs
-  // its elements (view_column.h).
+  // One per name, each with at least the rows of `rows`. A deferred one is gathered when its
+  // elements are needed (view_column.h).
   std::vector<ViewColumn> columns;
   std::shared_ptr<const RowSet> rows = std::make_shared<const RowSet>();
   size_t key_columns = 0;  // The first ones, of a keyed table.
-  // Of a stored table itself, not of what was selected from it: its parts, in each of which `i`
-  // begins again.
+  // The parts of a stored table, in each of which `i` restarts at 0. Not set for tables that were
+  // selected from it.
   std::shared_ptr<const StoredParts> stored = nullptr;
 
   size_t count() const { return rows->count(); }
@@ -71,7 +71,7 @@ class UniqueNames {
 
  private:
   StringSet taken_;
-  StringMap<int> last_suffix_;  // Of a name that collided.
+  StringMap<int> last_suffix_;  // By colliding name.
 };
 
 }  // namespace tickstack::query

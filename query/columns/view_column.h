@@ -13,9 +13,9 @@
 // does not change by it; since the items of a list can decide its type, whoever defers a list
 // gathers it at once, as Settle does. That also bounds how deep deferred columns are on each other,
 // so that no loop over a table builds a chain that is longer than the stack. Gathering charges the
-// budget of whoever asks, once: the result is kept, and copies of the column share it. Who gathers
-// inside of Budget::Temporaries keeps more than was charged, so it is done before
-// (query/language/select.cc does for groups).
+// budget of the first user only: the result is kept, and copies of the column share it. Gathering
+// inside of Budget::Temporaries would keep more than is charged, so it is done before
+// (query/language/select.cc does so for groups).
 //
 // Threads: one evaluation, one thread, as a budget.
 
@@ -54,7 +54,8 @@ class ViewColumn {
   static ViewColumn Stacked(ViewColumn top, std::shared_ptr<const RowSet> top_rows,
                             ViewColumn bottom, std::shared_ptr<const RowSet> bottom_rows);
 
-  // Gathers a deferred column that must not stay one. Who makes deferred ones calls it.
+  // Gathers a deferred column that must not stay deferred. Code that makes deferred columns calls
+  // it.
   absl::Status Settle(Budget& budget) const;
 
   Type type() const;    // As Column::type.
@@ -66,7 +67,7 @@ class ViewColumn {
   // The column's items at rows `at`. If these are few of a deferred column, only they are gathered,
   // and are not kept; the slice is then one of a column of their own.
   absl::StatusOr<Slice> SliceAt(const std::shared_ptr<const RowSet>& at, Budget& budget) const;
-  // Both for who is done with this one: what only it holds, the caller alone holds afterwards.
+  // Both consume this column: the caller becomes the only owner of what only this column held.
   absl::StatusOr<Column> Take(Budget& budget) &&;
   absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
   // Gathers all that are deferred, together: all threads help with all columns.
@@ -77,7 +78,7 @@ class ViewColumn {
   bool is_deferred() const {
     return !column_.has_value() && deferred_ != nullptr && gathered() == nullptr;
   }
-  // Opens the files of a stored column. Who means to look at gathered() calls it before.
+  // Opens the files of a stored column. Must be called before gathered() is used.
   absl::Status Open(Budget& budget) const;
   // The attribute that `meta` tells.
   Attribute attribute() const;

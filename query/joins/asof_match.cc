@@ -16,7 +16,7 @@ struct Merge {
     constexpr size_t kTogether = 16;
     while (times.size() - after >= kTogether) {
       const T* const next = times.data() + after;
-      T count = 0;  // Of the elements' width, so that it is summed up in their lanes.
+      T count = 0;  // As wide as the elements, so that their SIMD lanes add it up.
       for (size_t i = 0; i < kTogether; ++i) count += static_cast<T>(next[i] <= now);
       after += static_cast<size_t>(count);
       if (count < static_cast<T>(kTogether)) return after;
@@ -143,7 +143,7 @@ void MatchPostings(const Trades& trades, const PostingRun& quotes, const Posting
   }
   ChargeQuotes(std::is_same_v<Search, Merge>, quotes, after, trades.size(), postings);
   trades.Charge(postings);
-  // Of the quote and of the trade: where both are posted, both are columns alike.
+  // One read for the quote and one for the trade; where both are posted, both are alike.
   exact.ReadScattered(asked * trades.exact_reads());
 }
 

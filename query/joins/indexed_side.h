@@ -47,7 +47,7 @@ class IndexedSide {
   Column key_, time_;
   std::shared_ptr<const RowSet> rows_;
   std::optional<SymbolId> only_;
-  // Of a stored table: the rows of each symbol by its number plus one; nullptr: it has none.
+  // For a stored table, the rows of each symbol by its number plus one; nullptr: none.
   std::shared_ptr<const std::vector<std::shared_ptr<const RowSet>>> stored_rows_;
 };
 

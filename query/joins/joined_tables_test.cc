@@ -15,7 +15,7 @@ namespace tickstack::query {
 namespace {
 
 // Enough of the language that every way to read a table is taken: ranges and scattered rows, the
-// index, what is known of times, groups by symbol and by value, joins, sorts, lists.
+// index, bounds of times, groups by symbol and by value, joins, sorts, lists.
 constexpr std::string_view kQueries[] = {
     "count T",
     "cols T",

@@ -74,7 +74,7 @@ class NbboRun {
   const size_t rows_;
   Budget& budget_;
   size_t parts_ = 1;
-  // Of each part but the last, by symbol and venue: the number of the last row in it plus one.
+  // For each part except the last, by symbol and venue: the number of its last row plus one.
   std::vector<ScratchVector<uint32_t>> last_;
 };
 

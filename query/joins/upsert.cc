@@ -34,7 +34,7 @@ bool AreColumns(const TableView& table, const Value& list) {
     rows = item.count();
     nested = nested && table.columns[i].type() == Type::kList;
   }
-  // Where every column is nested it is one row, unless nobody knows yet what the columns hold.
+  // If every column is nested it is one row, unless the table is empty and its types are unknown.
   return rows.has_value() && (!nested || table.count() == 0);
 }
 
@@ -57,7 +57,7 @@ absl::StatusOr<std::vector<Value>> ColumnsOfRows(const TableView& table, const V
   return columns;
 }
 
-// Whether items of a column may stand in one of the table.
+// True if items of this type fit into a column of the table.
 bool FitsColumn(const TableView& table, size_t column, Type type) {
   const Type own = table.columns[column].type();
   return own == type || own == Type::kList;

@@ -14,8 +14,8 @@ namespace {
 
 using SharedRows = std::shared_ptr<const RowSet>;
 
-// Groups of which each may have its own part of accumulators for every so many rows. The cuts are
-// the same on every machine, so that sums of floats are.
+// With up to this many groups, each kRowsPerPart rows have their own accumulators. The cuts are the
+// same on every machine, and therefore sums of floats are.
 constexpr uint32_t kSlotsForParts = 65'536;
 constexpr size_t kRowsPerPart = size_t{1} << 22;
 
@@ -25,8 +25,8 @@ constexpr size_t kRowsPerGroupPart = size_t{1} << 19;
 // Rows of which an expression is evaluated at a time.
 constexpr size_t kRowsPerBlock = 65'536;
 
-// Rows that a filter looks at at a time: what is left of them is added up while it is in the
-// second-level cache. The tasks are the same on every machine, as the parts above.
+// Rows that are filtered at a time, and added up while they are in the second-level cache. The
+// tasks are the same on every machine, as the parts above.
 constexpr size_t kRowsPerFilterBlock = 8'192;
 constexpr size_t kRowsPerFilterTask = size_t{1} << 18;
 

@@ -106,7 +106,7 @@ class ItemsInPlace {
   Value& x_;
   Budget& budget_;
   Type type_ = Type::kList;
-  std::optional<Value> names_;  // Of a vector of names: what it was.
+  std::optional<Value> names_;  // For a vector of names: its old value.
   std::vector<std::pair<size_t, Value>> before_;
 };
 

@@ -33,8 +33,8 @@ struct ClientFacts {
 
 class Asker {
  public:
-  static constexpr size_t kMaxMessages = 50'000;  // Of one request.
-  // What a message takes beside its value until it has left.
+  static constexpr size_t kMaxMessages = 50'000;  // Messages of one request.
+  // Bytes that a message takes in addition to its value until it is sent.
   static constexpr size_t kMessageBytes = 256;
 
   // `awaits_answer` is false for an async request.

@@ -67,8 +67,8 @@ absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Va
 
 std::string_view LetterOfAttribute(Attribute attribute);  // "s"; "" for none.
 
-// A table, or a variable by its name, with so many first columns as keys; 0 unkeys it. `length` if
-// no other is left.
+// Keys a table, or the table of a variable given by name, by its first `keys` columns; 0 unkeys it.
+// `length` if no other column would be left.
 Result Enkey(Context& context, int64_t keys, Term table);
 
 // `:path, `:host:port: what is not reached from here.

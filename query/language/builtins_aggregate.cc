@@ -68,7 +68,7 @@ Result Weighted(Context& context, Args args) {
   return FromValue(f(weights, values, context.budget));
 }
 
-// Of an atom the sum of products in their own type, of two lists a float.
+// With an atom, the sum of products in their own type; of two lists, a float.
 Result WeightedSumTerm(Context& context, Args args) {
   if (!IsAtom(args[0])) return Weighted<WeightedSum>(context, args);
   TS_ASSIGN_OR_RETURN(Term products, Apply(context, *FindBuiltin("*"), args));

@@ -342,7 +342,7 @@ Result TlsSettings(Context&, Args) { return Value::Dict(Value::Symbols({}), Valu
 
 struct InternalFunction {
   int64_t number;
-  std::string_view name;  // Of the function that it is; empty: `apply`.
+  std::string_view name;  // The q function that it stands for; empty: calls `apply`.
   Result (*apply)(Context& context, Args args);
 };
 

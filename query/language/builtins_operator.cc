@@ -24,7 +24,7 @@ Result Atomic(Context& context, Args args) {
   return FromValue(ApplyAtomic(op, x, y, context.budget));
 }
 
-// Of a long it pads texts.
+// A long on the left pads texts.
 Result CastTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (x.is_atom_of(Type::kLong)) {

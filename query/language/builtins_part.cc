@@ -21,7 +21,7 @@ namespace {
 
 using Positions = ScratchVector<uint32_t>;
 
-// Of a list, dictionary or table: its count.
+// Returns the count of a list, dictionary or table.
 absl::StatusOr<size_t> CountOfMany(Context& context, std::string_view name, const Term& term) {
   TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CountOfItems(context, term));
   if (!count.has_value()) return TypeError("{} of an atom", name);
@@ -58,7 +58,7 @@ Result Rotate(Context& context, Args args) {
   return ItemsAt(context, std::move(args[1]), std::move(positions));
 }
 
-// So many from one end, or (from; so many): but never more than there are.
+// n items from one end, or (begin; n); never more than there are.
 Result Sublist(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "sublist", args[1]));

@@ -1,4 +1,4 @@
-// `#` and `_`: so many items, entries or rows from either end, or columns by name.
+// `#` and `_`: items, entries or rows from either end, or columns by name.
 
 #include <algorithm>
 #include <array>
@@ -147,7 +147,7 @@ absl::StatusOr<std::optional<TableView>> AsView(Context& context, Term& term) {
   return view;
 }
 
-// Of a matrix: whole numbers and nulls.
+// Returns the sizes of a matrix: whole numbers and nulls.
 absl::StatusOr<std::vector<int64_t>> SizesOf(const Value& x, Budget& budget) {
   const bool whole = x.is(Type::kLong) || x.is(Type::kInt) || x.is(Type::kShort);
   if (!whole) return TypeError("# by a {}", NameOf(x.type()));

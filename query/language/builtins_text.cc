@@ -36,7 +36,7 @@ Result Search(Context& context, Args args) {
   return std::move(out).Finish();
 }
 
-// What stands in for each match: one text for all, or what a function makes of each.
+// Returns the replacement of each match: one text for all, or the result of a function of each.
 absl::StatusOr<std::vector<Value>> Replacements(Context& context, std::string_view text,
                                                 const Matches& matches, Term by) {
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(by, context.budget));

@@ -54,8 +54,8 @@ class Environment {
   virtual std::optional<absl::StatusOr<Value>> Call(std::string_view name,
                                                     std::span<const Value> args);
 
-  // What there is, for who asks for the names of a namespace: those of the functions that Call
-  // knows, and of the values that FindValue does, whole, `.rdb.stats`.
+  // Return the full names, such as `.rdb.stats`, of the functions that Call knows and of the values
+  // that FindValue knows, for queries of a namespace.
   virtual std::vector<std::string> FunctionNames();
   virtual std::vector<std::string> ValueNames();
   virtual ProcessFacts Facts();

@@ -175,7 +175,7 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
         TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
       }
     }
-    // Who reads the assignment's value shares it with the variable.
+    // The value of the assignment shares its memory with the variable.
     TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
     TS_RETURN_IF_ERROR(AssignName(context, node.name, value));
     return value;

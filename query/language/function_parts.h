@@ -9,10 +9,10 @@
 
 namespace tickstack::query {
 
-// Of a lambda: (bytecode; parameters; locals; namespace and globals; constants ...; places; name;
-// file; line; source), where the bytecode and the places are empty: there are none here. Of a
-// projection the function and its arguments, of a composition what it is composed of, of a derived
-// function what the iterator is on, of an operator its number.
+// The parts of a lambda are (bytecode; parameters; locals; namespace and globals; constants ...;
+// places; name; file; line; source); bytecode and places are empty, because there are none here.
+// Those of a projection are the function and its arguments, of a composition its functions, of a
+// derived function the function of the iterator, and of an operator its number.
 //
 // Errors: `nyi` for a word of q that is no lambda here.
 absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget);

@@ -32,7 +32,7 @@ class GroupMaker {
   absl::StatusOr<std::optional<KeyColumn>> MappedKey(const Node& node);
   absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
 
-  static constexpr size_t kValues = 256;  // Of a byte.
+  static constexpr size_t kValues = 256;  // Values of a byte.
   static constexpr size_t kRowsForMap = 32;
 
   Context& context_;

@@ -40,7 +40,7 @@ absl::StatusOr<std::vector<Value>> EvaluateOverGroups(Context& context, const Sc
 // Evaluates `columns` over the rows that a filter leaves of the scope's, which are a range: an atom
 // each. The rows are never listed. nullopt: an expression is not made of aggregates that see each
 // row once, or the filter leaves no row.
-// Cost: bound by memory: the filter's column is read, and of the others what is left.
+// Cost: bound by memory: reads the filter's column, and the selected rows of the others.
 absl::StatusOr<std::optional<std::vector<Value>>> EvaluateOverFiltered(
     Context& context, const Scope& scope, const RangeFilter& filter,
     std::span<const Node* const> columns);

@@ -15,7 +15,7 @@ namespace tickstack::query {
 // One aggregate that some expression needs.
 struct AggregateCall {
   AggregateKind kind;
-  const Node* weights = nullptr;  // Of those of two columns: the left one.
+  const Node* weights = nullptr;  // The left column of an aggregate of two.
   const Node* values = nullptr;
 };
 

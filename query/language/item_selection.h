@@ -26,8 +26,8 @@ bool IsTableTerm(const Term& term);
 // How many items, entries or rows there are; nullopt: it is an atom or function.
 absl::StatusOr<std::optional<size_t>> CountOfItems(Context& context, const Term& term);
 
-// Those at the positions, in their order. A table's columns are not copied; what is left of a list
-// may be a vector. Positions are below CountOfItems().
+// Returns the items at the positions, in their order. Columns of a table are not copied; items of a
+// list may become a vector. Positions must be below CountOfItems().
 absl::StatusOr<Term> ItemsAt(Context& context, Term term, ScratchVector<uint32_t> positions);
 
 }  // namespace tickstack::query

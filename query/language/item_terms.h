@@ -15,15 +15,15 @@ namespace tickstack::query {
 
 class ItemTerms {
  public:
-  // Of a vector, list, column, table (its rows), or a dictionary's values. Anything else is one
-  // item that goes with all others.
+  // The items of a vector, list, column, table (its rows), or a dictionary's values. Anything else
+  // is one item that is combined with all others.
   static absl::StatusOr<ItemTerms> Of(Term term, Budget& budget);
 
   bool is_atom() const { return kind_ == Kind::kAtom; }
   size_t count() const { return count_; }
   // Item i; the one item of an atom. An item that is a vector or list is shared.
   absl::StatusOr<Term> At(size_t i) const;
-  // Of a dictionary: its keys, for the result.
+  // The keys of a dictionary, for the result.
   const std::optional<Value>& keys() const { return keys_; }
 
  private:
@@ -34,7 +34,7 @@ class ItemTerms {
   Kind kind_;
   size_t count_;
   Term term_;
-  std::shared_ptr<Value> list_;  // Of a list that lies here: its items are not copied.
+  std::shared_ptr<Value> list_;  // A list value, whose items are not copied.
   std::optional<Value> keys_;
 };
 

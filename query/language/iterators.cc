@@ -496,7 +496,7 @@ absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std:
     case Iterator::kScan:
       return ApplyAccumulator(context, derived, args);
     case Iterator::kPrior:
-      // Of a function of one it is `peach`.
+      // With a function of one argument it is `peach`.
       if (RankOfTerm(derived.inner) == 1) return ApplyEach(context, derived.inner, args);
       return EachPrior(context, derived, args);
     case Iterator::kEachLeft:

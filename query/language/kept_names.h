@@ -6,10 +6,11 @@
 //   request 1:  f:{x*2}        a variable of the request; when it ends, kept
 //   request 2:  f 21           a variable of this request from the start
 //
-// What is kept are copies in DRAM, so neither a captured table's older rows nor a scratch memory is
-// held by them. A value that does not fit is not kept, and who asks for it is told so.
+// Values are kept as copies in DRAM, so they hold neither old rows of a captured table nor scratch
+// memory. A value that does not fit is not kept; using it is the error `limit`.
 //
-// Threads: one request at a time; who runs a client's next one has seen the last one's end.
+// Threads: one request at a time. The thread that runs a client's next request synchronizes with
+// the end of the previous one.
 
 #include <cstddef>
 #include <map>
@@ -25,7 +26,7 @@ namespace tickstack::query {
 
 class KeptNames {
  public:
-  static constexpr size_t kMaxBytes = size_t{16} << 20;  // Of all of a client's together.
+  static constexpr size_t kMaxBytes = size_t{16} << 20;  // Sum over all names of a client.
 
   // Makes the names variables of a request. Cost: a few ns a name; nothing is copied.
   absl::Status Load(Frame& request) const;

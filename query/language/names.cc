@@ -1,5 +1,5 @@
-// What a name stands for: a column of the query that it stands in, a variable, what is known of the
-// process, a table, a value, a function, a namespace.
+// Finds what a name refers to: a column of the enclosing query, a variable, a value of the process,
+// a table, a value, a function, or a namespace.
 
 #include <algorithm>
 #include <array>
@@ -32,8 +32,8 @@ bool IsOfPartitions(std::string_view name) {
   return std::ranges::find(kNames, name) != kNames.end();
 }
 
-// Names in the namespaces that q has for itself: what is not here is there, unlike a name that
-// nobody knows.
+// True for names in q's own namespaces. Such a name exists in q even if it does not exist here, so
+// it is `nyi`, not unknown.
 bool IsOfTheLanguage(std::string_view name) {
   return name.size() > 3 && !IsOfPartitions(name) && name[0] == '.' && name[2] == '.' &&
          std::string_view("hjmoQqsz").find(name[1]) != std::string_view::npos;

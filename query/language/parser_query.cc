@@ -10,8 +10,8 @@
 namespace tickstack::query {
 namespace {
 
-// Of a query or a table literal. Names are compared with each other, so their number must not be
-// the sender's choice.
+// Limit of the columns of a query or a table literal. Names are compared with each other, so their
+// number must be bounded.
 constexpr size_t kColumnsMax = 4096;
 
 absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }

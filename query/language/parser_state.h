@@ -97,7 +97,7 @@ class Parser {
   absl::StatusOr<std::vector<NodePtr>> Bracketed();
 
   std::vector<Token> tokens_;
-  const std::string space_;  // Of the lambdas in it.
+  const std::string space_;  // Namespace of the lambdas in the text.
   size_t at_ = 0;
   int max_depth_;
   int depth_ = 0;

@@ -26,7 +26,7 @@ std::shared_ptr<const StoredTable> StoredSource(Context& context, const Node& so
 
 struct PrunedParts {
   std::shared_ptr<const StoredParts> parts;
-  size_t conditions;  // So many of the first ones are met by all rows of the parts.
+  size_t conditions;  // Number of leading conditions that all rows of the parts meet.
 };
 absl::StatusOr<PrunedParts> PruneParts(Context& context,
                                        const std::shared_ptr<const StoredTable>& table,

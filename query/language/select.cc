@@ -198,7 +198,7 @@ absl::Status QueryEvaluator::Apply(const Node& condition) {
   return KeepFlagged(std::move(flags));
 }
 
-// The whole answer, if what is left is aggregates over the rows that pass the last condition.
+// Returns the whole answer if only aggregates over the rows that pass the last condition remain.
 absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node& condition) {
   constexpr size_t kRowsMin = size_t{1} << 16;  // Fewer are in the cache anyway.
   if (query_.grouped || query_.distinct || query_.limit != nullptr || query_.order != nullptr ||

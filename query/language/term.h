@@ -52,9 +52,8 @@ struct Builtin {
   absl::StatusOr<Term> (*apply)(Context& context, std::span<Term> args);
   bool names_by_last =
       false;  // A column without a name has that of the last argument, not the first.
-  // Called in place of `apply` if the last argument stands there as a list, (a;b;c): with the items
-  // as arguments of their own, so that a table among them is not copied. nullptr: it makes no
-  // difference.
+  // Called instead of `apply` if the last argument is written as a list, (a;b;c), with its items as
+  // separate arguments, so that a table among them is not copied. nullptr: always calls `apply`.
   absl::StatusOr<Term> (*apply_to_items)(Context& context, std::span<Term> args) = nullptr;
 };
 

@@ -11,8 +11,8 @@
 //   ([]a:x)         (flip;(!;,,`a;(enlist;`x)))
 //   select a from t where b, c             (?;`t;,(`b;`c);0b;(,`a)!,`a)
 //
-// Differences to kdb+: a function that is no primitive here has its name where kdb+ shows its own
-// source, and a keyed table literal is its columns with so many keys, (!;1;(flip;...)).
+// Differences from kdb+: a function that is not a primitive here is its name where kdb+ shows its
+// source, and a keyed table literal is (!;n;(flip;...)) with its number n of key columns.
 
 #include <span>
 

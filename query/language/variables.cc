@@ -11,12 +11,12 @@
 namespace tickstack::query {
 namespace {
 
-// A lambda takes about so much for each of its nodes.
+// Approximate bytes of a node of a lambda.
 constexpr size_t kNodeBytes = 256;
 // Names are compared with each other, so their number must not be the sender's choice.
 constexpr size_t kMaxVariables = 1000;
 
-// Adds up what is there, block by block; `stack` if a value is too deep.
+// Adds up the bytes of a value, block by block; `stack` if the value is too deep.
 class Count {
  public:
   explicit Count(bool as_gathered) : as_gathered_(as_gathered) {}

@@ -28,8 +28,8 @@ class Asker;
 // each item of a list.
 absl::StatusOr<Budget::Amount> CheckedBytes(const Term& term, bool as_gathered = false);
 
-// A term as who uses it several times keeps it: what is large is shared, so that to copy the term
-// is cheap; what stands for a function is one.
+// Converts a term for repeated use: large values are shared, so that copies of the term are cheap,
+// and terms that stand for functions become functions.
 absl::StatusOr<Term> Shared(Term term, Budget& budget);
 
 // Calls f(), gives back what it charged, and charges its result alone: for a step whose temporaries
@@ -79,7 +79,7 @@ class Frame {
   const Term* Find(std::string_view name) const;  // nullptr: not assigned yet.
   // Keeps the term, charged as long as it is kept. Errors: `limit`, and of CheckedBytes.
   absl::Status Assign(std::string_view name, Term term);
-  // A parameter's argument, which is charged to who made it.
+  // Binds a parameter to its argument, which the caller has charged.
   absl::Status Bind(std::string_view name, Term term);
   // Takes a variable out to change it; its place stays, without a value.
   std::optional<Term> Take(std::string_view name);
@@ -92,8 +92,8 @@ class Frame {
     }
   }
 
-  // Of a request: the namespace that names without a dot are of (`\d`), `.` for the root; and what
-  // `.Q.s` takes for the console's size (`\c`).
+  // For a request: the namespace of names without a dot (`\d`), `.` for the root, and the console
+  // size for `.Q.s` (`\c`).
   struct Console {
     int32_t lines = 25;
     int32_t columns = 80;
@@ -103,20 +103,20 @@ class Frame {
   const Console& console() const { return console_; }
   void set_console(Console console) { console_ = console; }
 
-  // Of a request: the client that sent it; nullptr: none did.
+  // For a request: the client that sent it; nullptr: none.
   Asker* asker() const { return asker_; }
   void set_asker(Asker* asker) { asker_ = asker; }
 
-  // Of a request: `name::x` outside of a lambda, an expression that is evaluated whenever its name
-  // is. Errors: those of Assign.
+  // For a request: defines a view, `name::x` outside of a lambda, which is evaluated whenever its
+  // name is used. Errors: those of Assign.
   absl::Status AssignView(std::string_view name, const std::shared_ptr<const Lambda>& expression);
   // nullptr: it is none.
   std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
   std::vector<std::string> Views() const;  // Sorted.
   bool HasViews() const { return has_views_; }
 
-  // Of a request: where the error that is on its way out came from. Who lets it pass adds a source
-  // text, the innermost first; who traps it takes all of them.
+  // For a request: the trace of the current error. Each function that returns the error adds its
+  // source text, the innermost first; a trap takes all of them.
   void AddToTrace(std::string_view source);
   void ForgetTrace() { trace_.clear(); }
   // As `.Q.trp` hands it on: a list of (list of the function; (name; file; line; source); place in
