@@ -16,11 +16,10 @@ struct Limits {
   // Of evaluation: expressions within expressions, over all calls of lambdas that are under way.
   // `stack`.
   int max_levels = 2000;
-  size_t max_text_bytes = size_t{1} << 20;    // `limit`.
-  size_t max_result_bytes = size_t{1} << 30;  // Of the result and all its steps: `limit`.
-  // Where the large blocks of results and temporaries live; nullptr: malloc's. The result's may be
-  // freed by any thread. One that is full is the error `limit: scratch
-  // memory NAME is full`.
+  size_t max_text_bytes = size_t{1} << 20;    // Of an expression; beyond it, `limit`.
+  size_t max_result_bytes = size_t{1} << 30;  // Result and intermediate values; then `limit`.
+  // Memory for the large blocks of results and temporaries; nullptr: malloc. Any thread may free
+  // those of the result. A full one is the error `limit: scratch memory NAME is full`.
   ScratchMemory* scratch = nullptr;
   // With a scratch memory, what stays in DRAM all the same: lists, and blocks below
   // kLargeBlockBytes. `limit`.

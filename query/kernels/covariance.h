@@ -7,7 +7,7 @@
 
 namespace tickstack::query {
 
-// Of two columns of numbers, as floats; of the rows where neither is null.
+// Statistics of two columns of numbers, as floats, over the rows where neither is null.
 //
 //   cov    the mean of the products of differences to the means; null of no rows
 //   scov   the same of a sample: cov times n%n-1; null of one row

@@ -8,9 +8,10 @@
 
 namespace tickstack::query {
 
-// The digits of whole numbers: as many as needed for one base, one for each of several, of which
-// the first may be 0: what is left over. Of a vector of numbers a matrix, a row a digit. Errors:
-// `type` for what is no whole number, `domain` for a base below 2 or a number below 0, `nyi` for a
+// Returns the digits of whole numbers: as many as needed for a single base, or one for each of
+// several bases. A first base of 0 gets the remaining value. For a vector of numbers, the result is
+// a matrix with one row per digit. Errors: `type` for what is no whole number, `domain` for a base
+// below 2 or a number below 0, `nyi` for a
 //         list of lists.
 absl::StatusOr<Value> DigitsOf(const Value& bases, const Value& numbers, Budget& budget);
 

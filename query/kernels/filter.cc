@@ -351,7 +351,7 @@ std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet&
           return RangeFilter([column, interval](size_t row, size_t n, uint32_t* passed) {
             const ChunkLayout layout = column.layout();
             size_t count = 0;
-            bool all = true;  // Of those before.
+            bool all = true;  // True if all earlier rows passed.
             EachPart(layout, row, row + n, [&](size_t begin_row, size_t end_row) {
               const size_t chunk = layout.NumberOf(begin_row);
               mem::MediumAccess access(column.medium());

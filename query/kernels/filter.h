@@ -33,7 +33,7 @@ struct Condition {
 //
 //   sym = , sym in    on the indexed column of a whole table: the index's row numbers, nothing read
 //   time within, <... on rows of one symbol out of the index: binary search
-//   time within, <... on a range of rows: by what is known of each chunk, a search where it ascends
+//   time within, <... on a range of rows: by the bounds of each chunk; a search where it ascends
 //   anything else     one pass over the rows: about 1 ns each for a range, 3 for scattered ones
 //
 // nullopt: this condition has no kernel (`in` a list, a pattern on strings...); evaluate it.
@@ -62,12 +62,12 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& row
                                                            Type part, Condition condition,
                                                            const Value& constant, Budget& budget);
 
-// A condition on numbers as a kernel over ranges of rows: for who need not know all rows that pass
-// at once. Cheap to copy; any thread.
+// A condition on numbers as a kernel over ranges of rows, for callers that do not need all passing
+// rows at once. Cheap to copy; any thread.
 class RangeFilter {
  public:
-  // `rows` is a range of the column's. nullopt: the condition is none of this form, elements do not
-  // lie in memory, or what is known of the rows' times leaves out most of them unread (Filter).
+  // `rows` is a range of the column. nullopt if the condition does not have this form, if elements
+  // are not in memory, or if the bounds of times exclude most rows without reading them (Filter).
   static std::optional<RangeFilter> Make(const Column& column, const RowSet& rows,
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);

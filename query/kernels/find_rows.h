@@ -20,8 +20,8 @@ struct WantedRows {
   bool one = false;  // A single tuple, not a list of them.
 };
 
-// Reads what is asked for: an atom or a list of them where there is one column; a list of an item a
-// column, a list of such lists; a dictionary, which is a row, or a table.
+// Reads the rows to look for. For one column: an atom or a list of atoms. For several: a list with
+// an item per column, or a list of such lists. Also a dictionary, which is a row, or a table.
 absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budget& budget);
 
 // Positions of the first rows of `view` whose first columns, so many as are wanted, have the

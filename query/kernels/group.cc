@@ -11,7 +11,7 @@
 namespace tickstack::query {
 namespace {
 
-// Of all rows of a table, by its indexed column.
+// Groups of all rows of a table by its indexed column.
 class IndexedGroups final : public Groups {
  public:
   // `ids` and `ends` in the order of `names`, which ascend.
@@ -40,7 +40,7 @@ class IndexedGroups final : public Groups {
   std::optional<GroupNumbers> numbers_;
 };
 
-// Of the rows of some symbols.
+// Groups of the rows of some symbols.
 class SymbolGroups final : public Groups {
  public:
   // `all`: the symbols by group, and the column at all rows of its table, if the groups have most
@@ -60,8 +60,7 @@ class SymbolGroups final : public Groups {
   std::shared_ptr<const RowSet> RowsOf(size_t group) const override { return rows_[group]; }
   const GroupEnds* ends() const override { return &ends_; }
   // Where the groups have most rows of the table, a pass over all of them is less work than reading
-  // the rows of each group where they lie. Rows of other symbols are in groups that nobody asks
-  // for.
+  // the rows of each group where they lie. Rows of other symbols are in unused groups.
   absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) override {
     if (!all_.has_value()) return nullptr;
     if (!numbers_.has_value()) {

@@ -45,7 +45,7 @@ class Groups {
   // The ends of all groups, if they are known without a pass over the rows; nullptr otherwise.
   virtual const GroupEnds* ends() const { return nullptr; }
   // The number of each row's group; nullptr if going through the groups' row sets is less work.
-  // What is made for this is kept, and charged.
+  // The numbers are kept and charged.
   virtual absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) = 0;
 
  protected:

@@ -222,7 +222,7 @@ class Weighted final : public States<WeightedState> {
 struct MomentState {
   double count = 0;
   double mean = 0;
-  double squares = 0;  // Of the differences to the mean.
+  double squares = 0;  // Sum of squared differences to the mean.
 
   void Step(double item) {
     if (IsNull(item)) return;
@@ -284,7 +284,7 @@ class Moments final : public States<MomentState> {
           kind_ == AggregateKind::kSampleVariance || kind_ == AggregateKind::kSampleDeviation;
       const bool root =
           kind_ == AggregateKind::kDeviation || kind_ == AggregateKind::kSampleDeviation;
-      // Of one item there is no deviation of a sample, and of none no deviation at all.
+      // A sample of one item has no deviation, and no items have none at all.
       const double items = sample ? state.count - 1 : state.count;
       if (items <= 0) return NullElement<double>(Type::kFloat);
       const double variance = state.squares / items;
@@ -423,7 +423,7 @@ class EndPositions final : public States<int64_t> {
     return absl::OkStatus();
   }
   absl::Status AddGroup(uint32_t, const AggregateInput&, const Budget&) override {
-    TS_CHECK(false);  // Whose groups are at hand knows their ends.
+    TS_CHECK(false);  // Never called: callers with groups know their ends.
     return absl::OkStatus();
   }
   void Join(uint32_t, uint32_t) override { TS_CHECK(false); }  // As AddGroup.

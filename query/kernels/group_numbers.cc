@@ -303,9 +303,10 @@ ScratchVector<uint32_t> Cuts(const Codes& slow, size_t rows) {
   return cuts;
 }
 
-// Where each code of `slow` is one run of rows, as minutes are of rows by time, rows that are cut
-// between two runs have no pair in common: each part is paired up by itself, and then its codes
-// begin where those of the part before end. The result is that of one part.
+// Pairs up codes in parts, if each code of `slow` is one run of rows, such as the minutes of rows
+// by time. Parts that are cut between two runs have no pair in common, so each part is paired up
+// separately, and its codes then continue those of the part before. The result equals that of one
+// part.
 absl::Status PairUpParts(const Codes& slow, const Codes& fast, std::span<const uint32_t> cuts,
                          uint32_t* known, Budget& budget, Pairs& pairs) {
   const size_t parts = cuts.size() - 1;

@@ -45,8 +45,8 @@ absl::StatusOr<ItemNumbers> ItemNumbers::Of(const Slice& slice, Budget& budget) 
   return numbers;
 }
 
-// Threads flag the codes that they see. They only ever set flags, and nobody reads them before all
-// are done: relaxed is enough.
+// Threads flag the codes that they see. Relaxed order is enough: flags are only set, and are read
+// after all threads are done.
 absl::Status ItemNumbers::FindUsed(size_t codes, const Budget& budget) {
   ScratchVector<std::atomic<uint8_t>> used(codes);
   TS_RETURN_IF_ERROR(

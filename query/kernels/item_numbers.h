@@ -34,8 +34,8 @@ class ItemNumbers {
 
   Slice slice_;
   size_t distinct_ = 0;
-  ScratchVector<uint32_t> hashed_;     // A number an item; none if they are read where they lie.
-  ScratchVector<uint32_t> number_of_;  // Of a code: a byte, or a symbol's number plus one.
+  ScratchVector<uint32_t> hashed_;     // By item; empty if items are their own numbers.
+  ScratchVector<uint32_t> number_of_;  // By code: a byte, or a symbol's number plus one.
 };
 
 }  // namespace tickstack::query

@@ -27,7 +27,7 @@ class Windows {
   Windows(size_t width, State before, Combine combine)
       : combine_(combine), states_(width, before), beginning_(before) {}
 
-  // Of the window that ends with this item.
+  // Returns the aggregate of the window that ends with this item.
   State Add(State item) {
     // Up to here the states are those of the block's items; from here on they are the aggregates of
     // the ends of the block before.

@@ -18,7 +18,7 @@
 namespace tickstack::query {
 namespace {
 
-// Of a list: each item by f(item, what stands before it), the first as it is.
+// Applies f(item, previous item) to the items of a list; the first one stays as it is.
 template <typename F>
 absl::StatusOr<Value> MapList(const Slice& slice, Budget& budget, F f) {
   TS_ASSIGN_OR_RETURN(const Value list, Materialise(slice, budget));

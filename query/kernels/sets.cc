@@ -19,7 +19,7 @@ absl::Status MismatchError(std::string_view detail) {
   return QError(absl::StatusCode::kInvalidArgument, "mismatch", detail);
 }
 
-// The view at so many of its rows: positions[i] of item i.
+// Returns `count` rows of the view, row i at position(i).
 absl::StatusOr<TableView> RowsByPosition(const TableView& view, size_t count,
                                          absl::FunctionRef<size_t(size_t)> position,
                                          Budget& budget) {

@@ -30,7 +30,7 @@ absl::StatusOr<ScratchVector<uint32_t>> Grade(std::span<const Slice> columns, Di
 // The items of a vector or list in order, with the attribute sorted if they ascend.
 absl::StatusOr<Value> Sorted(const Slice& slice, Direction direction, Budget& budget);
 
-// The view's rows at positions among them, deferred: its columns are gathered by who needs them.
+// Returns the view's rows at these positions. Columns are deferred: gathered when they are needed.
 absl::StatusOr<TableView> RowsInOrder(const TableView& view, ScratchVector<uint32_t> positions,
                                       Budget& budget);
 

@@ -10,10 +10,10 @@
 namespace tickstack::query {
 namespace {
 
-// Of the items that are not null.
+// Moments of the items that are not null.
 struct Moments {
   double count = 0;
-  double squares = 0;  // Of the differences to the mean.
+  double squares = 0;  // Sum of squared differences to the mean.
 };
 
 absl::StatusOr<Moments> MomentsOf(std::string_view name, const Slice& slice, Budget& budget) {
@@ -36,7 +36,7 @@ absl::StatusOr<Moments> MomentsOf(std::string_view name, const Slice& slice, Bud
   return moments;
 }
 
-// Of one item there is no deviation of a sample, and of none it would be -0.
+// A sample of one item has no deviation; for no items it would be -0.
 double SampleVarianceOf(const Moments& moments) {
   return moments.count > 1 ? moments.squares / (moments.count - 1) : std::nan("");
 }

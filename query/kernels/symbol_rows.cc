@@ -54,8 +54,8 @@ absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, const RowSet& rows
 
 namespace {
 
-// Whether the times of rows [row, end_row) of a part ascend. What is asked is the order of all rows
-// of their symbol in it, so that whoever wants others of them finds the answer.
+// True if the times of rows [row, end_row) of a part ascend. Checks all rows of their symbol in the
+// part and remembers the result for other ranges of that symbol.
 template <typename T>
 bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, size_t row,
             size_t end_row, std::span<const T> all) {
@@ -70,9 +70,9 @@ bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, siz
   return ascends;
 }
 
-// Calls cut(times) for each piece of rows that lies in one part, whose times ascend; it returns the
-// pair of iterators that bounds what is left, or nullopt if it cannot tell. nullopt: it could not,
-// or a part's times do not ascend.
+// Calls cut(times) for each range of rows within one part whose times ascend. `cut` returns the
+// pair of iterators that bounds the selected times, or nullopt if it cannot tell. Returns nullopt
+// in that case, or if the times of a part do not ascend.
 template <typename T, typename Cut>
 std::optional<RowSet> CutRanges(const Column& key, const Column& times, const RowSet& rows,
                                 Cut cut) {

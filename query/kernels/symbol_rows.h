@@ -25,8 +25,8 @@ class SymbolRows {
   // `key` is the indexed column of a captured or stored table; symbols without rows are left out.
   // kDataLoss if the index of a stored part is damaged; see StoredColumn::RangesOf.
   static absl::StatusOr<SymbolRows> Of(const Column& key, std::span<const SymbolId> ids);
-  // Of all symbols, of all rows of a stored table. `rows` are those that are asked about: kDataLoss
-  // if one of them has a position that its domain lacks.
+  // Returns the rows of all symbols of a stored table. kDataLoss if one of `rows`, the rows that
+  // are needed, has a position that its domain lacks.
   static absl::StatusOr<SymbolRows> All(const Column& key, const RowSet& rows, Budget& budget);
 
   size_t count() const { return rows_.size(); }  // Symbols.
@@ -63,7 +63,7 @@ class SymbolRows {
 
   Column key_;
   std::vector<SymbolId> ids_;
-  std::vector<std::shared_ptr<const RowSet>> rows_;  // Of each of them.
+  std::vector<std::shared_ptr<const RowSet>> rows_;  // Rows of each symbol of `ids_`.
 };
 
 }  // namespace tickstack::query

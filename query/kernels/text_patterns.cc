@@ -31,7 +31,7 @@ PatternItem MatchOne(std::string_view pattern, char c) {
   return {std::min(at + 1, pattern.size()), found != negated};
 }
 
-// Looks at the time once so many characters of a pattern were compared.
+// Checks the time after each kStepsBetweenChecks compared characters.
 absl::Status CountSteps(size_t& steps, size_t more, const Budget& budget) {
   constexpr size_t kStepsBetweenChecks = size_t{1} << 16;
   if ((steps += more) < kStepsBetweenChecks) return absl::OkStatus();

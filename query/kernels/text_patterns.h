@@ -31,9 +31,9 @@ class PatternMatcher {
   size_t steps_ = 0;  // Characters of the pattern that were looked at since the last look at time.
 };
 
-// What a pattern without * takes in a text, from the left, each behind the one before.
+// The non-overlapping matches of a pattern without * in a text, from the left.
 struct Matches {
-  size_t length = 0;  // Of each.
+  size_t length = 0;  // Length of each match.
   ScratchVector<size_t> begins;
 };
 

@@ -15,10 +15,10 @@ struct TimeCut {
   bool exact = true;  // All of them are inside.
 };
 
-// Which rows of [begin_row, end_row) may have a time in [first_ns, last_ns], by what the table
-// knows of its chunks: a chunk beyond a bound is left out unread, one that ascends is searched by
-// halving. nullopt: `column` is not its table's time.
-// Cost: a few ns a chunk, two searches in the chunks where the bounds lie.
+// Returns the rows of [begin_row, end_row) that may have a time in [first_ns, last_ns], by the
+// bounds of the table's chunks: chunks outside of the interval are not read, and ascending ones are
+// searched by bisection. nullopt if `column` is not its table's time. Cost: a few ns per chunk, and
+// two searches in the chunks that contain the bounds.
 std::optional<TimeCut> CutByTime(const Column& column, size_t begin_row, size_t end_row,
                                  int64_t first_ns, int64_t last_ns);
 
