@@ -16,7 +16,7 @@ struct Limits {
   // Of evaluation: expressions within expressions, over all calls of lambdas that are under way.
   // `stack`.
   int max_levels = 2000;
-  size_t max_text_bytes = size_t{1} << 20;    // Of an expression; beyond it, `limit`.
+  size_t max_text_bytes = size_t{1} << 20;    // Size of an expression; beyond it, `limit`.
   size_t max_result_bytes = size_t{1} << 30;  // Result and intermediate values; then `limit`.
   // Memory for the large blocks of results and temporaries; nullptr: malloc. Any thread may free
   // those of the result. A full one is the error `limit: scratch memory NAME is full`.

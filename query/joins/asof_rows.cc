@@ -339,7 +339,7 @@ absl::Status MatchRows(const AsofColumns& columns, const TableView& left, const 
                         IndexedSide::Make(left, columns.left_keys[0], columns.left_time, budget));
     TS_ASSIGN_OR_RETURN(
         right_index, IndexedSide::Make(right, columns.right_keys[0], columns.right_time, budget));
-    // The position of a row in ranges of a stored table is not its number, and symbols are mixed.
+    // In ranges of a stored table, positions are not row numbers, and symbols are mixed.
     if (left_index.has_value() && !left_index->whole() && !left_index->only().has_value()) {
       left_index.reset();
     }

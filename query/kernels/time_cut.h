@@ -17,8 +17,8 @@ struct TimeCut {
 
 // Returns the rows of [begin_row, end_row) that may have a time in [first_ns, last_ns], by the
 // bounds of the table's chunks: chunks outside of the interval are not read, and ascending ones are
-// searched by bisection. nullopt if `column` is not its table's time. Cost: a few ns per chunk, and
-// two searches in the chunks that contain the bounds.
+// searched by bisection. nullopt unless `column` has its table's times. Cost: a few ns per chunk,
+// and two searches in the chunks that contain the bounds.
 std::optional<TimeCut> CutByTime(const Column& column, size_t begin_row, size_t end_row,
                                  int64_t first_ns, int64_t last_ns);
 
