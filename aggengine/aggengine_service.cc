@@ -50,6 +50,7 @@ class AggEngineService::Link final : public wire::ClientHandler {
 
   void OnConnected(wire::Connection& connection) override {
     connection_ = &connection;
+    if (service_.engine_->is_live()) service_.RegisterAsCloser(&connection);
     service_.Publish();
   }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage& message) override {
@@ -131,7 +132,9 @@ AggEngineService::~AggEngineService() {
 
 void AggEngineService::OnLive() {
   KeepPace();
-  AskForTheLastWord();
+  // On both connections: the tickerplant reads only those of closers while a day closes.
+  RegisterAsCloser(subscriber_->connection());
+  RegisterAsCloser(link_->connection());
 }
 
 // Each tickerplant that we come to, or come back to, may have its own.
@@ -209,9 +212,8 @@ void AggEngineService::Publish() {
 
 // Rows that were published after the end of a day would be in the next day's log. A plain kdb+tick
 // cannot wait for them.
-void AggEngineService::AskForTheLastWord() {
-  wire::Connection* const connection = subscriber_->connection();
-  if (connection == nullptr || !subscriber_->is_numbered()) return;
+void AggEngineService::RegisterAsCloser(wire::Connection* connection) {
+  if (connection == nullptr || subscriber_ == nullptr || !subscriber_->is_numbered()) return;
   connection->SendAsync(Value::List({Value::String(protocol::kCloser), Value::Symbol(name_)}));
 }
 

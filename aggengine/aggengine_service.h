@@ -66,7 +66,7 @@ class AggEngineService final : public wire::ServerHandler {
   void OnLive();
   void KeepPace();
   void CancelTimers();
-  void AskForTheLastWord();
+  void RegisterAsCloser(wire::Connection* connection);  // nullptr: does nothing.
 
   Engine* const engine_;
   const std::string name_;  // Of both connections' user.

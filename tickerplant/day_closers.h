@@ -11,6 +11,7 @@
 //
 // Threads: one owner.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,28 +27,29 @@ class DayClosers {
   // How long a day waits for closers that do not answer.
   static constexpr int64_t kWaitNsMax = 5 * kNsPerSecond;
 
-  // Registers a connection as the closer `name`. It replaces an earlier connection of that name.
+  // Registers a connection of the closer `name`, which may have several.
   void Add(std::string_view name, uint64_t connection) {
-    for (Closer& closer : closers_) {
-      if (closer.name == name) {
-        closer = {std::string(name), connection, is_closing_};
-        return;
-      }
+    for (const Closer& closer : closers_) {
+      if (closer.name == name && closer.Has(connection)) return;
     }
-    closers_.push_back({std::string(name), connection, is_closing_});
+    OnConnectionGone(connection);  // It may have had another name.
+    for (Closer& closer : closers_) {
+      if (closer.name == name) return closer.connections.push_back(connection);
+    }
+    closers_.push_back({std::string(name), {connection}, is_closing_});
   }
+  // A closer without connections is not waited for.
   void OnConnectionGone(uint64_t connection) {
-    std::erase_if(closers_, [&](const Closer& closer) { return closer.connection == connection; });
+    for (Closer& closer : closers_) std::erase(closer.connections, connection);
+    std::erase_if(closers_, [](const Closer& closer) { return closer.connections.empty(); });
   }
 
   bool empty() const { return closers_.empty(); }
   bool is_closing() const { return is_closing_; }
-  // True if this connection registered a name, and no later one took its place.
+  // True if this connection is one of a closer.
   bool HasConnection(uint64_t connection) const {
-    for (const Closer& closer : closers_) {
-      if (closer.connection == connection) return true;
-    }
-    return false;
+    return std::ranges::any_of(closers_,
+                               [&](const Closer& closer) { return closer.Has(connection); });
   }
   // Begins to close a day. Returns the connections to notify.
   std::vector<uint64_t> Begin(int64_t now_ns) {
@@ -56,14 +58,14 @@ class DayClosers {
     std::vector<uint64_t> connections;
     for (Closer& closer : closers_) {
       closer.closed = false;
-      connections.push_back(closer.connection);
+      connections.insert(connections.end(), closer.connections.begin(), closer.connections.end());
     }
     return connections;
   }
-  // The closer has sent everything. False if this connection has not registered the name.
+  // The closer has sent everything. False if this connection is not one of the closer `name`.
   bool OnClosed(std::string_view name, uint64_t connection) {
     for (Closer& closer : closers_) {
-      if (closer.name != name || closer.connection != connection) continue;
+      if (closer.name != name || !closer.Has(connection)) continue;
       closer.closed = true;
       return true;
     }
@@ -83,8 +85,12 @@ class DayClosers {
  private:
   struct Closer {
     std::string name;
-    uint64_t connection;
+    std::vector<uint64_t> connections;
     bool closed;  // Also true for a closer that registers while a day closes: it has no rows.
+
+    bool Has(uint64_t connection) const {
+      return std::ranges::find(connections, connection) != connections.end();
+    }
   };
   std::vector<Closer> closers_;
   bool is_closing_ = false;

@@ -41,14 +41,23 @@ TEST(DayClosers, ADayDoesNotWaitForWhoIsGoneOrTooLate) {
   EXPECT_FALSE(closers.MustWait(100 + DayClosers::kWaitNsMax));
 }
 
-TEST(DayClosers, ANameThatComesAgainTakesItsOldPlace) {
+TEST(DayClosers, ACloserMayHaveSeveralConnections) {
   DayClosers closers;
   closers.Add("minute", 7);
   closers.Add("minute", 9);
-  closers.OnConnectionGone(7);
+  EXPECT_THAT(closers.Begin(0), ElementsAre(7, 9));
+  EXPECT_TRUE(closers.HasConnection(7));
   EXPECT_TRUE(closers.HasConnection(9));
+  EXPECT_FALSE(closers.HasConnection(8));
+  closers.OnConnectionGone(7);
   EXPECT_FALSE(closers.HasConnection(7));
-  EXPECT_THAT(closers.Begin(0), ElementsAre(9));
+  EXPECT_TRUE(closers.MustWait(1));
+  EXPECT_TRUE(closers.OnClosed("minute", 9));
+  EXPECT_FALSE(closers.MustWait(1));
+  closers.Add("hour", 9);
+  EXPECT_THAT(closers.Begin(2), ElementsAre(9)) << "a connection has one name";
+  closers.OnConnectionGone(9);
+  EXPECT_TRUE(closers.empty());
 }
 
 TEST(DayClosers, OneThatComesWhileADayIsClosingIsNotWaitedFor) {

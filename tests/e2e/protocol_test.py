@@ -125,15 +125,17 @@ class ProtocolTest(stack.StackTest):
 
     def test_the_end_of_a_day(self):
         with self.start() as closer, self.stack.connect("tickerplant") as subscriber, \
-                self.stack.connect("tickerplant", user="bars") as feed:
+                self.stack.connect("tickerplant", user="bars") as feed, self.stack.connect("tickerplant") as second:
             closer.call([b".u.closer", "bars"])
+            second.call([b".u.closer", "bars"])
             subscriber.call([".u.sub", "", ""])
             feed.send([b".u.endofday"])
             name, date = closer.next_async()
             self.assertEqual(".u.closing", name)
             # A login of the closer's name is not the closer: its rows wait for the next day.
             feed.send([".u.upd", "trade", row(9.0)])
-            closer.call([".u.upd", "trade", row(1.0)])
+            self.assertEqual([".u.closing", date], second.next_async())
+            second.call([".u.upd", "trade", row(1.0)])
             self.assertEqual([1.0], subscriber.next_async()[2]["price"])
             with self.assertRaisesRegex(QError, "^closer"):
                 closer.call([b".u.closed", "other", Typed("d", date)])
