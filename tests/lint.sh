@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lint.sh all|changed BASE: checks the format of all sources, then runs clang-tidy over all of them or
-# over those that differ from BASE (and those beside a header that does).
+# lint.sh all|changed BASE: checks the format of all sources and the prose of lines that differ from
+# BASE, then runs clang-tidy over all sources or those that differ (and those beside a header that does).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scope=${1:-changed}
@@ -12,6 +12,10 @@ import ast, sys
 for path in sys.argv[1:]:
     ast.parse(open(path, encoding="utf-8").read(), path)'
 git ls-files -z '*.sh' .ci/run | xargs -0 -r -n1 bash -n
+
+if git rev-parse -q --verify "$base^{commit}" >/dev/null; then
+  python3 tests/prose_lint.py "$(git merge-base "$base" HEAD)"
+fi
 
 if [[ $scope == all ]] || ! git rev-parse -q --verify "$base^{commit}" >/dev/null; then
   mapfile -t changed < <(git ls-files '*.h' '*.cc')

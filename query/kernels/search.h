@@ -13,8 +13,8 @@ absl::StatusOr<Value> In(const Value& x, const Value& y, Budget& budget);
 // is at most as deep as the first item.
 bool IsItemOf(const Value& items, const Value& y);
 
-// `x?y`: where in x each item of y is, at whatever depth, or y itself if IsItemOf(x, y). What is not
-// there is at count x. Of a dictionary, the key of the value.
+// `x?y`: the position in x of each item of y, at whatever depth, or of y itself if IsItemOf(x, y);
+// count x for items that x lacks. For a dictionary, the key of the value.
 absl::StatusOr<Value> Find(const Value& x, const Value& y, Budget& budget);
 
 // `x within y`: for each item of x, is it between y's two items, both included.

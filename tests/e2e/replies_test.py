@@ -109,7 +109,7 @@ class RepliesTest(stack.StackTest):
         with self.assertRaisesRegex(QError, "limit: message of .* bytes are unread"):
             client.call("(neg .z.w) til 3000000")
         self.assertEqual([], client.pending)
-        # Each message fits, but nobody reads them: the client loses its connection.
+        # Each message fits, but the client does not read them and loses its connection.
         for _ in range(20):
             client.send(b"(neg .z.w) til 1000000")
         stack.wait_until(lambda: self.running.ask("rdb", ".rdb.stats[]`clients_cut_off"), 30, "the end of the client")
