@@ -178,7 +178,7 @@ class Engine final : public wire::SubscribedState {
   bool again_ = false;  // True while unanswered messages are sent again.
   EngineCounters counters_;
   int64_t taken_ns_ = INT64_MIN / 2;  // Monotonic time at which all rows were last taken.
-  int64_t newest_ns_ = INT64_MIN;  // Latest time of rows received since the last message.
+  int64_t newest_ns_ = INT64_MIN;     // Latest time of rows received since the last message.
   std::optional<int64_t> lag_ns_;
   std::optional<int64_t> lag_ns_max_;
   LogLimit refused_limit_;

@@ -13,8 +13,7 @@ struct QueryOptions {
   std::string file;     // A script, whose statements are asked one after the other.
   OutputFormat format = OutputFormat::kText;
   std::string user;  // The password is in the environment variable TICKSTACK_PASSWORD.
-  std::optional<double>
-      timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
+  std::optional<double> timeout_s;  // Default: 30 s; in a shell, where Ctrl-C cancels, a day.
 };
 
 // Asks processes that speak kdb+ IPC and writes the answers to stdout: a question, the statements

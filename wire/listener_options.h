@@ -23,7 +23,7 @@ struct ListenerOptions {
   // because pages of other sites can make browsers send requests, and not all browsers say so.
   std::optional<bool> http = std::nullopt;
   std::vector<std::string> http_origins;  // Origins that may open WebSockets, as CheckOrigin takes.
-  int ready_fd = -1;  // ReportReady writes "ready\n" to it.
+  int ready_fd = -1;                      // ReportReady writes "ready\n" to it.
 };
 
 // True if the listener answers HTTP: as `http` says, else where only this machine can connect.

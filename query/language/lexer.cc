@@ -143,7 +143,8 @@ absl::Status Lexer::Next() {
   const char c = Peek();
   if (StartsNumber()) {
     Add(TokenKind::kNumber, EndOfNumber());
-  } else if (IsAlpha(c) || (c == '.' && (IsAlpha(Peek(1)) || (Peek(1) == '.' && IsAlpha(Peek(2)))))) {
+  } else if (IsAlpha(c) ||
+             (c == '.' && (IsAlpha(Peek(1)) || (Peek(1) == '.' && IsAlpha(Peek(2)))))) {
     Add(TokenKind::kName, EndOfName());
   } else if (c == '`') {
     Add(TokenKind::kSymbol, EndOfSymbols());
