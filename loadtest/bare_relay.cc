@@ -16,7 +16,7 @@
 namespace tickstack::loadtest {
 namespace {
 
-// One row of quote as a message of its own has about so many bytes.
+// About as many bytes as one row of quote as a message of its own.
 using Tick = std::array<std::byte, 128>;
 constexpr uint64_t kFileBytes = uint64_t{1} << 20;  // Then from its begin again.
 

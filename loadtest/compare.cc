@@ -29,7 +29,7 @@ struct FigureKind {
   std::optional<Metric> metric;
   double quantile = 0;  // 0: the largest value.
   Figure other;         // Without a metric.
-  // Of a median with neither: where its slices are.
+  // For a median with neither: the client and query that have its slices.
   std::string client, query;
 };
 

@@ -34,23 +34,22 @@ struct Spread {
   double degrees = 0;  // Of freedom, as of Student's t.
 };
 
-// Of the logarithms of these quantiles (0 < q < 1). nullopt if there are less than 6 slices with
-// values, or less than 10 values beyond a quantile, or values of 0 or less, whose logarithms say
-// nothing. Cost: 300 passes over the values. The same values give the same spread.
+// Returns the spreads of the logarithms of these quantiles (0 < q < 1). nullopt if there are fewer
+// than 6 slices with values, fewer than 10 values beyond a quantile, or values of 0 or less, which
+// have no logarithm. Cost: 300 passes over the values. Deterministic.
 std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& values,
                                                    const std::vector<double>& quantiles);
 
-// Of the logarithm of the number of values per slice, over the slices from the first with a value
-// to the one before the last.
+// Returns the spread of the logarithm of the number of values per slice, over the slices from the
+// first with a value to the last but one.
 std::optional<Spread> RateSpread(const SlicedValues& values);
 
-// Of the logarithm of a run's median, from the medians of its slices: means of batches, which say
-// how far the mean of all of them would move. nullopt if there are less than 6 of 10 values and
-// more.
+// Returns the spread of the logarithm of a run's median, estimated from the medians of its slices
+// as batch means. nullopt if there are fewer than 6 slices with 10 or more values.
 std::optional<Spread> MedianSpread(const std::vector<std::pair<double, int64_t>>& medians);
 
-// The t that Student's distribution with so many degrees of freedom exceeds, in either direction,
-// with this probability (0 < probability < 1, degrees > 0).
+// Returns the two-sided quantile of Student's t distribution: the t that is exceeded in either
+// direction with this probability (0 < probability < 1, degrees > 0).
 double TwoSidedT(double probability, double degrees);
 
 }  // namespace tickstack::loadtest::report

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRateMin = 1e3, kRateMax = 1e8;
 constexpr double kGap = 1.05;
-// A feed is in time if it is done within so many times what was planned, and its last receipt.
+// A feed is in time if it ends within kInTime times the planned duration plus kReceiptSeconds.
 constexpr double kInTime = 1.03;
 constexpr double kReceiptSeconds = 0.5;
 constexpr double kStepDown = 0.95;

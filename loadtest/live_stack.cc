@@ -89,7 +89,7 @@ absl::Status LiveStack::Start() {
 // What prestress and the whole run take, and a tenth for what chunks round up; at most three
 // quarters of what is free.
 void LiveStack::PlanTouching(StackSettings& settings) {
-  constexpr double kHistoryBytes = 16;  // Of a quote, in the aggengine.
+  constexpr double kHistoryBytes = 16;  // Bytes of a quote in the aggengine.
   const RowCounts run = RowsOfRun(test_.profile);
   const auto rdbs = static_cast<double>(std::max(result_.spec.placement.rdbs, 1));
   const double rdb = 1.1 * static_cast<double>(BytesOfRows(test_.prestress) + BytesOfRows(run));
@@ -129,8 +129,8 @@ absl::StatusOr<bool> LiveStack::AllLive() {
   return IsTouched();
 }
 
-// A tier that has not so much, or does not say, is touched as far as it will be when it stays as it
-// is for a while.
+// A tier with less memory, or one that does not report it, counts as touched when its size has not
+// changed for a while.
 absl::StatusOr<bool> LiveStack::IsTouched() {
   if (touch_bytes_ == 0) return true;
   std::map<std::string, TierResult> tiers;

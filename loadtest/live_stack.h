@@ -1,8 +1,8 @@
 #pragma once
 
-// A stack of a test, from its start to its result: what is asked of its processes and when, and
-// what is made of the answers. Which stacks go on together, and for how long, is the test's
-// (run.h).
+// A stack of a load test, from its start to its result: the questions that are sent to its
+// processes, and the evaluation of the answers. run.h decides which stacks run together, and for
+// how long.
 
 #include <cstdint>
 #include <map>
@@ -32,7 +32,7 @@ class LiveStack {
   // In the order of a test. Start returns at once; the next two say whether it is so by now.
   absl::Status Start();
   absl::StatusOr<bool> IsLoaded(double waited_s);  // All of its processes answer.
-  // Who subscribes is subscribed, and memory that is to be touched before rows come is.
+  // True if all subscribers are subscribed, and memory that is to be pre-touched is touched.
   absl::StatusOr<bool> IsLive();
   // Pages of mapped memory are counted one by one: before the load and after it.
   absl::Status TakeShares();
@@ -50,11 +50,11 @@ class LiveStack {
   absl::Status LookAtAll();
   void Stop();          // Tells it to stop in order;
   absl::Status Wait();  // waits until it has, keeps its logs, and removes what is left.
-  // What its monitors and their clients measured. Of a stack that failed, too. kDataLoss if clients
-  // got wrong answers, or none.
+  // Collects the measurements of its monitors and their clients, also if the stack failed.
+  // kDataLoss if clients got wrong answers, or none.
   absl::Status CollectMonitors(int64_t begin_wall_ns);
   absl::Status CountLog();
-  // What is known of offered and captured rows, also of a run that failed.
+  // Fills in the known counts of offered and captured rows, also for a failed run.
   void FillRows();
   void FillRates();
   // kDataLoss, with what differs, if not all that was offered was logged and captured; if its rows
@@ -62,15 +62,15 @@ class LiveStack {
   absl::Status CompareRows();
   absl::Status CompareSums(const StackResult& other);
 
-  // Notes that it failed, with the reason that it gives, and returns that.
+  // Records that the stack failed and why, and returns the reason.
   absl::Status Failed(absl::Status why);
-  // The feed is not done, and nobody waits any longer.
+  // Fails the stack: the feed did not finish within its deadline.
   absl::Status Late();
 
   bool feed_done() const { return feed_done_; }
-  bool is_captured() const { return captured_ns_ > 0; }  // By all rdbs, all that was offered.
-  double seconds() const;                                // Until the feed was done; 0: it is not.
-  const std::string& line() const { return line_; }      // Of the progress.
+  bool is_captured() const { return captured_ns_ > 0; }  // All rdbs have all rows.
+  double seconds() const;                                // Duration of the feed; 0: not finished.
+  const std::string& line() const { return line_; }      // Progress line.
   StackResult& result() { return result_; }
 
  private:

@@ -189,7 +189,7 @@ class LoadTest {
         LookAtMachine(test.profile, test.stacks, options_.work.empty() ? out_ : options_.work));
     input.quotes = options_.prestress_quotes;
     input.trades = options_.prestress_trades;
-    // Of one that was given, the other one follows in the paper's ratio.
+    // If only one is given, the other follows from the paper's ratio.
     if (input.quotes && !input.trades) input.trades = *input.quotes * 85 / 650;
     if (input.trades && !input.quotes) input.quotes = *input.trades * 650 / 85;
     if (options_.find_max && !input.quotes) input.quotes = input.trades = 0;

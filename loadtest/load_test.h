@@ -24,8 +24,8 @@ struct LoadTestOptions {
   // Where the matrix has its second tier, and a run without stacks too: a directory or a placement;
   // empty: /dev/shm.
   std::string second_tier;
-  bool find_max = false;      // Of each stack alone: find_max.h.
-  double below_ms = 100;      // Its bound.
+  bool find_max = false;      // Finds the highest rate of each stack alone (find_max.h).
+  double below_ms = 100;      // The p99 latency bound of find_max.
   std::string out;            // The directory for the results; empty: loadtest-TIME here.
   std::string work;           // For logs of tickerplants meanwhile; empty: in `out`.
   std::string command;        // How it was called, for the record.

@@ -25,9 +25,9 @@ struct Placement {
   enum class Kind { kDram, kFilesystem, kPersistent, kNuma, kSimulate, kHybrid, kFile };
   Kind kind = Kind::kDram;
   std::string path;   // A directory, or a file.
-  std::string model;  // Of a kSimulate.
+  std::string model;  // Model of a kSimulate.
   int node = -1;
-  int rdbs = 1;      // Of a kFile: as many as it has, which this does not know.
+  int rdbs = 1;      // Not known for a kFile, which has its own number.
   std::string text;  // As it was given.
 
   // Whether rows live in files of `path` that are made for the run.
