@@ -26,6 +26,8 @@ start = true
 """
 # A minute of work in steps of a ms; what it builds adds up to 480 GB.
 LONG_QUERY = b"sum til 1000000;" * 60_000
+# Far below what is left of it, far above what a sanitizer makes of one step and a tick of the kernel's accounting.
+CANCELLED_CPU_S = 5
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
@@ -37,6 +39,11 @@ def threads(pid):
             fields = file.read().rpartition(")")[2].split()
         found.append((int(fields[16]), (int(fields[11]) + int(fields[12])) / TICKS_PER_S))
     return found
+
+
+def query_cpu_s(pid):
+    """CPU seconds of the threads that evaluate: they alone have the niceness of the configuration."""
+    return sum(cpu for nice, cpu in threads(pid) if nice == 7)
 
 
 def request(connection, text):
@@ -67,12 +74,12 @@ class QueriesTest(stack.StackTest):
         # The other thread answers meanwhile, and rows come in.
         self.wait_for("the query", lambda stats: stats["queries_running"] == 2)
         self.wait_for("rows", lambda stats: stats["rows"] > rows + 500)
-        begin = sum(cpu for _, cpu in threads(pid))
-        stack.wait_until(lambda: sum(cpu for _, cpu in threads(pid)) > begin + 0.5, 20, "its work")
-        begin = sum(cpu for _, cpu in threads(pid))
+        begin = query_cpu_s(pid)
+        stack.wait_until(lambda: query_cpu_s(pid) > begin + 0.5, 20, "its work")
+        begin = query_cpu_s(pid)
         client.close()
         stats = self.wait_for("its end", lambda stats: stats["queries_cancelled"] == 1)
-        self.assertLess(sum(cpu for _, cpu in threads(pid)) - begin, 0.1)
+        self.assertLess(query_cpu_s(pid) - begin, CANCELLED_CPU_S)
         self.assertEqual((1, 0, 0), (stats["queries_running"], stats["queries_waiting"], stats["queries_stopped"]))
         self.assertIn('slow query ms=', self.rdb_log())
         self.assertIn('text="sum til 1000000;sum til', self.rdb_log())
