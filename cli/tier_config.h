@@ -1,6 +1,6 @@
 #pragma once
 
-// Tiers and placement as a stack's file has them (docs/operating.md lists the keys):
+// Tiers and placement as a stack's file has them (docs/operating/tiers.md lists the keys):
 //
 //   [tier.NAME], [placement]            what every RDB of the file begins with
 //   [rdb.tier.NAME], [rdb.placement]    and what one changes, key by key

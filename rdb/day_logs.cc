@@ -100,7 +100,7 @@ absl::StatusOr<std::unique_ptr<LoggedDay>> LoggedDay::Replay(const std::string& 
   for (const auto& [table, refused] : day->rdb_->refused_upds()) {
     return InvalidArgument(
         "{}: {} rows of {} in {} of the messages {} to {} are not of its schema: {}: nothing is "
-        "written; a schema that changed within a day has to be as it was (docs/operating.md)",
+        "written; a changed schema must be restored (docs/operating/repair.md)",
         log, refused.rows, table, refused.messages, refused.first_seq, refused.last_seq,
         refused.why);
   }

@@ -293,7 +293,7 @@ absl::Status EndOfDay::WaitsForLog(const absl::Status& why,
   }
   return FailedPrecondition(
       "its log cannot be replayed: {}: the day is written within {} s after the log is mended "
-      "(`tickstack log repair`, docs/operating.md){}",
+      "(`tickstack log repair`, docs/operating/repair.md){}",
       Message(why), static_cast<double>(options_.retry_ns) / kNsPerSecond,
       RowsNotInMemory(log, snapshots));
 }
