@@ -1,6 +1,6 @@
 #pragma once
 
-// What is in the answers of processes.
+// Takes apart the values that processes answer: dictionaries and tables of q.
 
 #include <cstdint>
 #include <map>
@@ -11,11 +11,11 @@
 
 namespace tickstack::loadtest {
 
-// The entry of a dictionary from symbols to anything; nullptr if there is none.
+// Returns the entry of a dictionary that is keyed by symbols; nullptr if it has no such entry.
 const Value* EntryOf(const Value& dict, std::string_view name);
-// A dictionary from symbols to longs; empty if it is none.
+// Returns a dictionary from symbols to longs; empty if `dict` has another type.
 std::map<std::string, int64_t> LongsOf(const Value& dict);
-// The column of a table; nullptr if there is none.
+// Returns a column of a table; nullptr if it has no such column.
 const Value* ColumnOf(const Value& table, std::string_view name);
 
 }  // namespace tickstack::loadtest

@@ -16,9 +16,10 @@
 namespace tickstack::loadtest {
 namespace {
 
-// About as many bytes as one row of quote as a message of its own.
+// About as many bytes as a message with one row of quote.
 using Tick = std::array<std::byte, 128>;
-constexpr uint64_t kFileBytes = uint64_t{1} << 20;  // Then from its begin again.
+// The file is overwritten from its start after this many bytes.
+constexpr uint64_t kFileBytes = uint64_t{1} << 20;
 
 // Two ends of a TCP connection over loopback.
 absl::Status Connect(OwnedFd& client, OwnedFd& server) {
@@ -37,7 +38,7 @@ absl::Status Connect(OwnedFd& client, OwnedFd& server) {
   if (!client.is_open() || ::connect(client.get(), any, size) != 0) return failed("connect");
   server = OwnedFd(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
   if (!server.is_open()) return failed("accept");
-  // Of somebody else who was faster: the port is open to every process of the machine.
+  // Another process may have connected first: every process of the machine can reach the port.
   sockaddr_in peer = {}, own = {};
   socklen_t peer_size = sizeof peer, own_size = sizeof own;
   if (::getpeername(server.get(), reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0 ||
@@ -94,15 +95,15 @@ BareRelay::~BareRelay() {
 }
 
 Histogram BareRelay::Stop() {
-  end_ns_.store(MonotonicNs(), std::memory_order_relaxed);  // Nothing else is handed over by it.
+  end_ns_.store(MonotonicNs(), std::memory_order_relaxed);  // Relaxed: it publishes no other data.
   for (std::thread* thread : {&sender_, &relay_, &receiver_}) {
     if (thread->joinable()) thread->join();
   }
   return std::move(latency_);
 }
 
-// A message that could not be sent in time is sent late, as a feed's ticks are, and none is left
-// out: what waits behind it has its own due time.
+// A message that could not be sent in time is sent late, as a feed's ticks are, and none is
+// skipped: each message behind it keeps its own due time.
 void BareRelay::Send() {
   Tick message = {};
   int64_t due_ns = first_due_ns_;

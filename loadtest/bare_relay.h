@@ -1,10 +1,11 @@
 #pragma once
 
-// What the machine itself adds to a latency while a test runs: a relay of nothing but system calls
-// beside the stacks. A thread sends a message at its due time, a second one receives it, writes it
-// to a file and sends it on, a third one receives it. So a message takes what a tick takes at
-// least: two ways through loopback, one through the page cache, three threads that must be woken.
-// What the slowest message took beyond its usual time is the scheduler's and the kernel's.
+// Measures what the machine itself adds to a latency while a test runs: a relay that makes nothing
+// but system calls runs beside the stacks. One thread sends a message at its due time, a second
+// thread receives it, writes it to a file and sends it on, and a third thread receives it. That is
+// the least that a tick needs: two trips through loopback, one through the page cache, and three
+// threads that must be woken. Whatever the slowest message took beyond the usual time was spent in
+// the scheduler and the kernel.
 
 #include <atomic>
 #include <cstdint>
@@ -19,19 +20,20 @@
 
 namespace tickstack::loadtest {
 
-// Threads: one owner; three of its own, which take 600 turns a second together, some 10 ms of CPU.
+// Threads: one owner. It has three threads of its own, which wake 600 times a second together and
+// use some 10 ms of CPU time.
 class BareRelay {
  public:
   static constexpr int64_t kIntervalNs = 5'000'000;  // Between two messages.
 
-  // Begins at once. The file at `path` is made, and removed in the end; it stays below 1 MiB.
+  // Starts the relay. The file at `path` is created, stays below 1 MiB and is removed in the end.
   static absl::StatusOr<std::unique_ptr<BareRelay>> Start(const std::string& path);
-  // As Stop().
+  // Stops the relay, as Stop does.
   ~BareRelay();
   BareRelay(const BareRelay&) = delete;
   BareRelay& operator=(const BareRelay&) = delete;
 
-  // Ends it and returns how long each message took from when it was due, in ns. Once.
+  // Stops the relay and returns how long each message took from its due time, in ns. Call it once.
   Histogram Stop();
 
  private:
@@ -41,12 +43,12 @@ class BareRelay {
   void Receive();
 
   File file_;
-  // Loopback connections: sender to relay, relay to receiver. Each thread closes the ends that it
-  // alone uses, which ends the thread behind it.
+  // Loopback connections: sender to relay, and relay to receiver. Each thread closes the ends that
+  // only it uses, which also ends the next thread.
   OwnedFd send_, relay_in_, relay_out_, receive_;
   int64_t first_due_ns_ = 0;
-  std::atomic<int64_t> end_ns_ = INT64_MAX;  // Nothing is due after it: set by the owner.
-  Histogram latency_;                        // The receiver's until it has ended.
+  std::atomic<int64_t> end_ns_ = INT64_MAX;  // Set by the owner; no message is due after it.
+  Histogram latency_;                        // Owned by the receiver until it has ended.
   std::thread sender_, relay_, receiver_;
 };
 

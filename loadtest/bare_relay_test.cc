@@ -21,7 +21,7 @@ TEST(BareRelay, CountsEveryMessageThatWasDueAndRemovesItsFile) {
     while (MonotonicNs() < started_ns + 20 * BareRelay::kIntervalNs) std::this_thread::yield();
     const Histogram latency = (*relay)->Stop();
     const int64_t took_ns = MonotonicNs() - begin_ns;
-    // On any machine, all messages that were due before the end were sent, late or not.
+    // On any machine, each message that was due before the end was sent, late or not.
     EXPECT_GE(latency.Count(), 20u);
     EXPECT_LE(latency.Count(), static_cast<uint64_t>(took_ns / BareRelay::kIntervalNs) + 2);
     EXPECT_GT(latency.Min(), 0);

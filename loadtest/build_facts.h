@@ -4,10 +4,11 @@
 
 namespace tickstack::loadtest {
 
-// What this program was built from, and how: cmake/build_facts.cmake writes it at each build.
+// What this program was built from, and how. cmake/build_facts.cmake writes it at each build.
 struct BuildFacts {
   std::string_view version;
-  std::string_view commit;  // With "-changed" behind it if files differed; "" without a repository.
+  // Ends in "-changed" if files differed from the commit; "" without a repository.
+  std::string_view commit;
   std::string_view flags;
 };
 extern const BuildFacts kBuildFacts;

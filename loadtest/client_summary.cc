@@ -28,7 +28,7 @@ ClientJson SpecJson(const ClientResult& client) {
 ClientJson QueryJson(const StackResult& stack, const std::string& client, const std::string& name,
                      const QueryResult& query) {
   ClientJson json = MeasuredJson(query.times);
-  // How far the median goes from one slice of time to the next is how well it is known.
+  // How much the median moves from one slice of time to the next shows how certain it is.
   ClientJson slices = ClientJson::array();
   for (const QuerySliceRow& row : stack.query_slices) {
     if (row.client == client && row.query == name) slices.push_back({row.ms[0], row.count});
@@ -70,7 +70,7 @@ std::string WrongAnswers(const StackResult& stack) {
       wrong += fmt::format("\n  client {}, query {}: {} of {} failed, the first: {}", client.name,
                            name, query.errors, query.times.whole.Count(), query.first_error);
     }
-    // In a short run perhaps nothing became due.
+    // In a short run, possibly no question became due.
     const bool was_asked = !client.open_loop || unanswered > 0 || !client.has_begun;
     if (answers == 0 && was_asked)
       wrong += fmt::format("\n  client {}: no question was answered", client.name);

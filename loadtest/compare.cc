@@ -23,13 +23,13 @@ constexpr size_t kSamplesMax = 200'000;
 constexpr double kSlicesOfATest = 12;
 constexpr double kSliceMin = 1, kSliceMax = 10;
 
-// Where a figure comes from: a metric's quantile, or something else of a stack.
+// Where a figure comes from: a quantile of a metric, or another value of a stack.
 struct FigureKind {
   std::string quantity, statistic;
   std::optional<Metric> metric;
   double quantile = 0;  // 0: the largest value.
-  Figure other;         // Without a metric.
-  // For a median with neither: the client and query that have its slices.
+  Figure other;         // Set if the figure is not from a metric.
+      // Set for a client's median: the client and the query that have its slices.
   std::string client, query;
 };
 
@@ -53,7 +53,7 @@ void AddQueryKinds(const std::string& client, const std::string& query,
                    of([](const QueryResult& found) { return found.per_minute; }), "", ""});
 }
 
-// Those of every stack, and of what clients asked in either run.
+// Returns the figures of every stack, and those of what clients asked in either run.
 std::vector<FigureKind> FigureKinds(const RunFiles& a, const RunFiles& b) {
   std::vector<FigureKind> made;
   for (size_t i = 0; i < kMetrics; ++i) {
@@ -92,11 +92,11 @@ std::optional<double> ValueOf(const FigureKind& kind, const StackResult& stack) 
 
 constexpr std::array kQuantiles = {0.5, 0.99};
 
-// One stack, and what its samples say of how far its figures would scatter.
+// A stack, and what its samples tell about the scatter of its figures.
 struct Measured {
   const TestResult* test = nullptr;
   const StackResult* stack = nullptr;
-  std::array<SlicedValues, kMetrics> samples;  // Empty again once the spreads are known.
+  std::array<SlicedValues, kMetrics> samples;  // Cleared once the spreads are known.
   size_t rows = 0;
   std::array<std::vector<std::optional<Spread>>, kMetrics> quantiles;
   std::optional<Spread> rate;
@@ -105,7 +105,7 @@ struct Measured {
     for (size_t i = 0; i < kMetrics; ++i) {
       quantiles[i] = QuantileSpreads(samples[i], {kQuantiles.begin(), kQuantiles.end()});
     }
-    // A thinned file has no longer a row per sample.
+    // A thinned file no longer has one row per sample.
     const auto query = static_cast<size_t>(Metric::kQuery);
     const auto counted = static_cast<double>(stack->metrics[query].whole.count);
     if (static_cast<double>(rows) >= 0.99 * counted) rate = RateSpread(samples[query]);
@@ -117,7 +117,7 @@ using Key = std::tuple<double, double, std::string, bool, int64_t>;
 
 struct Side {
   const RunFiles* run;
-  std::vector<std::vector<Measured>> tests;  // As the run has them.
+  std::vector<std::vector<Measured>> tests;  // In the run's order.
 
   std::map<Key, std::vector<const Measured*>> ByKey() const {
     std::map<Key, std::vector<const Measured*>> found;
@@ -162,7 +162,7 @@ absl::StatusOr<Side> ReadSide(const RunFiles& run) {
   return side;
 }
 
-// A figure in the stacks of one kind of one run.
+// A figure over the stacks of one kind in one run.
 struct Estimate {
   double log_mean = 0;
   std::vector<double> logs;
@@ -201,7 +201,7 @@ Estimate EstimateOf(const FigureKind& kind, const std::vector<const Measured*>& 
   return estimate;
 }
 
-// Squares of what stacks of a kind differ by, and how many of them are free.
+// The sum of squared differences between stacks of a kind, and its degrees of freedom.
 struct Scatter {
   double squares = 0, degrees = 0;
 
@@ -214,12 +214,12 @@ struct Scatter {
   double variance() const { return degrees > 0 ? squares / degrees : 0; }
 };
 
-// The sum of two means' variances (Welch and Satterthwaite).
+// Returns the variance of the sum of two means (Welch and Satterthwaite).
 Spread Sum(const Spread& a, const Spread& b) {
   const double variance = a.variance + b.variance;
   const double denominator =
       a.variance * a.variance / a.degrees + b.variance * b.variance / b.degrees;
-  // Where nothing varied at all, neither does their difference.
+  // If nothing varied at all, their difference does not vary either.
   return {.variance = variance,
           .degrees = denominator > 0 ? variance * variance / denominator : a.degrees + b.degrees};
 }
@@ -261,7 +261,7 @@ void Judge(Pair& pair, size_t judged) {
   const double covered = t * std::sqrt(pair.spread->variance);
   figure.spread = std::expm1(std::min(covered, 700.0));
   figure.verdict = Verdict::kSame;
-  // In logarithms as in the change itself, so that A against B and B against A agree.
+  // In logarithms, as the change itself, so that comparing A with B and B with A agree.
   if (std::abs(log_change) > std::max(covered, std::log1p(kLeastChange))) {
     figure.verdict = log_change > 0 ? Verdict::kMore : Verdict::kLess;
   }

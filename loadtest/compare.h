@@ -1,21 +1,23 @@
 #pragma once
 
-// Two runs of the load test side by side: which figures differ by more than their spread covers.
+// Compares two runs of the load test: which figures differ by more than their spread explains.
 //
-// What is compared: stacks of the same timers, placement and number of RDBs. A figure of a run is
-// the geometric mean over its stacks, and what is judged is the ratio of the two runs' figures.
+// Stacks are compared if they have the same timers, placement and number of RDBs. A run's figure is
+// the geometric mean over such stacks, and the ratio of the two runs' figures is judged.
 //
-// Its spread is the larger of two. Within: the block bootstrap over slices of time
-// (compare_spread.h), a twelfth of the test long, from 1 to 10 s. Between: where a run has several
-// stacks of a kind, how they differ, pooled over all kinds and both runs for each figure, since two
-// stacks alone say little, or those of the kind alone if they differ more. A figure without either
-// is shown and not judged: the longest value is one value, and nothing tells how the next run's
-// would differ.
+// The spread of a figure is the larger of two. The first comes from within a stack: a block
+// bootstrap over slices of time (compare_spread.h), each a twelfth of the test long, but 1 to 10 s.
+// The second comes from between stacks, if a run has several of a kind: how much they differ,
+// pooled for each figure over all kinds and both runs, since two stacks alone say little; or the
+// difference within the kind alone if that is larger. A figure that has neither spread is shown but
+// not judged. An example is the longest value: it is a single value, and nothing tells how much
+// that of the next run would differ.
 //
-// A difference is called so if it is larger than its spread times Student's t, for a probability of
-// kFalsePositives divided by the number of judged figures (Bonferroni): of a hundred comparisons of
-// runs that are alike in all but chance, one at most names any difference. Below kLeastChange
-// nothing is called one. What changes on a machine between runs (neighbours, temperature, where
+// A change counts as a difference if it exceeds its spread times Student's t for a probability of
+// kFalsePositives divided by the number of judged figures (Bonferroni). So of a hundred comparisons
+// of runs that differ by chance only, at most one reports any difference. Changes below
+// kLeastChange never count. What changes on a machine between runs (neighbours, temperature, where
+// memory is allocated) is not chance within a run, so it does count as a difference.
 // memory lies) is not chance within a run: it counts as a difference.
 
 #include <optional>
@@ -36,10 +38,9 @@ struct FigureComparison {
   std::string quantity, statistic;  // `quote_bar_lag`, `p99_ms`.
   std::optional<double> a, b;       // nullopt: not measured.
   std::optional<double> change;     // b / a - 1.
-  std::optional<double>
-      spread;  // Changes up to plus or minus this are covered, or lie below kLeastChange.
+  std::optional<double> spread;  // Changes up to plus or minus this, or kLeastChange, are expected.
   Verdict verdict = Verdict::kNotJudged;
-  std::string basis;  // What the spread is from, or why there is none.
+  std::string basis;  // What the spread was computed from, or why there is none.
 };
 
 struct StackComparison {
@@ -54,17 +55,18 @@ struct StackComparison {
 struct Comparison {
   RunFiles a, b;
   std::vector<StackComparison> stacks;
-  std::vector<std::string> only_in_one;  // What has no counterpart.
-  std::vector<std::string> unlike;       // What else differs, such as rate or machine.
+  std::vector<std::string> only_in_one;  // Kinds of stacks that only one run has.
+  // Other differences between the runs, such as the rate or the machine.
+  std::vector<std::string> unlike;
   size_t judged = 0, differences = 0;
 };
 
-// Memory: the samples of both runs, at most 200,000 of a stack. Errors: as ReadRun and ReadSamples;
-// kResourceExhausted beyond that number.
+// Memory: the samples of both runs, at most 200,000 for each stack. Errors: those of ReadRun and
+// ReadSamples; kResourceExhausted for more samples.
 absl::StatusOr<Comparison> CompareRuns(const std::string& directory_a,
                                        const std::string& directory_b);
 
-// For a person, and as JSON (docs/loadtest.md has its fields).
+// Return the comparison as text for a terminal, and as JSON (its fields are in docs/loadtest.md).
 std::string ComparisonText(const Comparison& comparison);
 std::string ComparisonJson(const Comparison& comparison);
 

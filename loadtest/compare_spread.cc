@@ -21,8 +21,8 @@ double VarianceOf(const std::vector<double>& numbers) {
   return squares / (count - 1);
 }
 
-// The incomplete beta function's continued fraction, by Lentz's method (Press and others, Numerical
-// Recipes, section 6.4).
+// Evaluates the continued fraction of the incomplete beta function by Lentz's method (Press and
+// others, Numerical Recipes, section 6.4).
 double BetaFraction(double a, double b, double x) {
   constexpr double kTiny = 1e-300;
   double c = 1;
@@ -49,12 +49,12 @@ double IncompleteBeta(double a, double b, double x) {
   if (x >= 1) return 1;
   const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
                                 a * std::log(x) + b * std::log1p(-x));
-  // The fraction converges fast on one side of the mean only; the other follows by symmetry.
+  // The fraction converges fast on one side of the mean only; the other side follows by symmetry.
   if (x < (a + 1) / (a + b + 2)) return front * BetaFraction(a, b, x) / a;
   return 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
-// The values in ascending order, with their slices numbered from 0 without gaps.
+// Values in ascending order, with their slices renumbered from 0 without gaps.
 struct Sorted {
   std::vector<float> values;
   std::vector<uint32_t> slices;
@@ -96,7 +96,8 @@ std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& given,
     std::fill(times.begin(), times.end(), 0);
     double total = 0;
     for (size_t i = 0; i < times.size(); ++i) {
-      // By the remainder, whose bias is 2^-50 here: distributions differ from library to library.
+      // The remainder's bias is 2^-50 here. The library's distributions would differ between
+      // implementations.
       const size_t slice = random() % times.size();
       ++times[slice];
       total += sizes[slice];
@@ -116,7 +117,7 @@ std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& given,
   const auto slices = static_cast<double>(sorted.slice_count);
   for (size_t q = 0; q < quantiles.size(); ++q) {
     if (count * std::min(quantiles[q], 1 - quantiles[q]) < kBeyondMin) continue;
-    // Drawing n of n makes a variance too small by (n - 1) / n.
+    // Drawing n of n with replacement makes the variance too small by (n - 1) / n.
     spreads[q] = {.variance = VarianceOf(drawn[q]) * slices / (slices - 1), .degrees = slices - 1};
   }
   return spreads;

@@ -1,13 +1,13 @@
 #pragma once
 
-// How far a figure of one run would move if the run were repeated, as far as the run itself can
-// tell: by what it did from one slice of time to the next.
+// Estimates how much a figure of a run would move if the run were repeated, from the run alone: by
+// how much it moved from one slice of time to the next.
 //
-// Values that follow one another are alike (a stall makes twenty slow answers, not one), so single
-// values cannot be drawn anew. Slices of seconds can: a block bootstrap draws as many slices as
-// there were, with replacement, takes the quantile of all their values, does that some hundred
-// times, and looks at how the quantiles scatter. What lasts for longer than a slice it
-// underestimates, and what changes only between runs it cannot see.
+// Successive values are alike (one stall makes twenty slow answers), so single values must not be
+// resampled. Slices of some seconds can be: a block bootstrap draws as many slices as there were,
+// with replacement, takes the quantile of all their values, repeats that a few hundred times, and
+// measures how much the quantiles scatter. It underestimates effects that last longer than a slice,
+// and it cannot see what changes only between runs.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tickstack::loadtest::report {
 
-// Values with the number of the slice of time that each fell into.
+// Values, each with the number of the slice of time that it fell into.
 struct SlicedValues {
   std::vector<float> values;
   std::vector<uint32_t> slices;
@@ -28,15 +28,15 @@ struct SlicedValues {
   }
 };
 
-// The variance of a logarithm, and what it is known from: 0.02 squared is a standard error of 2 %.
+// The variance of a logarithm (0.02 squared is a standard error of 2 %), with its certainty.
 struct Spread {
   double variance = 0;
-  double degrees = 0;  // Of freedom, as of Student's t.
+  double degrees = 0;  // Degrees of freedom, for Student's t.
 };
 
-// Returns the spreads of the logarithms of these quantiles (0 < q < 1). nullopt if there are fewer
-// than 6 slices with values, fewer than 10 values beyond a quantile, or values of 0 or less, which
-// have no logarithm. Cost: 300 passes over the values. Deterministic.
+// Returns the spreads of the logarithms of these quantiles (0 < q < 1). A spread is nullopt if
+// fewer than 6 slices have values, if fewer than 10 values lie beyond the quantile, or if any value
+// is 0 or less, since it has no logarithm. Cost: 300 passes over the values. Deterministic.
 std::vector<std::optional<Spread>> QuantileSpreads(const SlicedValues& values,
                                                    const std::vector<double>& quantiles);
 

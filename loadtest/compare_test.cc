@@ -21,8 +21,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Times of queries as they are: log-normal, alike from one to the next, now and then a stall that
-// slows several.
+// Makes realistic query times: log-normal, correlated from one to the next, and now and then a
+// stall that slows several.
 class Queries {
  public:
   Queries(uint64_t seed, double level) : random_(seed), level_(level) {}
@@ -47,7 +47,7 @@ double Quantile(std::vector<double> values, double q) {
   return values[static_cast<size_t>(q * static_cast<double>(values.size() - 1))];
 }
 
-// Directories of invented runs: one test of 50/50, its as-of joins measured.
+// Directories of invented runs: one test of 50/50 whose as-of joins were measured.
 class Runs : public testing::Test {
  protected:
   Runs() {
@@ -56,7 +56,7 @@ class Runs : public testing::Test {
   }
   ~Runs() override { std::filesystem::remove_all(root_); }
 
-  // A stack for each of `levels`, all in the same place.
+  // Writes a run with a stack for each of `levels`, all with the same placement.
   std::string Write(const std::string& name, uint64_t seed, const std::vector<double>& levels,
                     int samples = 1200, const std::string& placement = "dram") {
     const std::string directory = root_ + "/" + name;
@@ -109,8 +109,8 @@ TEST(TwoSidedT, AgreesWithTables) {
   EXPECT_NEAR(636.6, TwoSidedT(0.001, 1), 0.1);
 }
 
-// Goal: the bootstrap's variance is that of repetitions. Method: the median of runs that are
-// repeated 200 times, against the mean of what 40 of them say of themselves.
+// Goal: the bootstrap's variance is the variance over repetitions. Method: compare the variance of
+// the median over 200 repeated runs with the mean of what 40 of them estimate.
 TEST(QuantileSpreads, AgreeWithRepetition) {
   std::vector<double> medians, told;
   for (uint64_t seed = 0; seed < 200; ++seed) {
@@ -137,12 +137,13 @@ TEST(QuantileSpreads, SayNothingOfTooLittle) {
   EXPECT_EQ(std::nullopt, QuantileSpreads(values, {0.5}).at(0));
   for (uint32_t i = 0; i < 100; ++i) values.Add(i / 10, 1);
   EXPECT_NE(std::nullopt, QuantileSpreads(values, {0.5}).at(0));
-  EXPECT_EQ(std::nullopt, QuantileSpreads(values, {0.99}).at(0));  // One value is beyond it.
+  // One value is beyond the quantile.
+  EXPECT_EQ(std::nullopt, QuantileSpreads(values, {0.99}).at(0));
   SlicedValues short_run;
   for (uint32_t i = 0; i < 100; ++i) short_run.Add(i / 20, 1);
   EXPECT_EQ(std::nullopt, QuantileSpreads(short_run, {0.5}).at(0));  // Five slices.
   values.Add(9, 0);
-  EXPECT_EQ(std::nullopt, QuantileSpreads(values, {0.5}).at(0));  // No logarithm.
+  EXPECT_EQ(std::nullopt, QuantileSpreads(values, {0.5}).at(0));  // Values without a logarithm.
 }
 
 TEST(RateSpread, IsThatOfItsSlices) {
@@ -154,9 +155,7 @@ TEST(RateSpread, IsThatOfItsSlices) {
   EXPECT_EQ(std::nullopt, RateSpread({}));
 }
 
-// Goal: chance is not called a difference. Method: 100 pairs drawn alike; at 1 % of the comparisons
-// that may name one, more than 4 have a probability of 0.3 %.
-// Goal: the spread of a median is what repeating would show. Method: 400 runs of 30 slices whose
+// Goal: the spread of a median is what repetition would show. Method: 400 runs of 30 slices whose
 // levels differ by 10 %.
 TEST(MedianSpread, IsThatOfTheMeanOfItsSlices) {
   std::mt19937_64 random(3);
@@ -179,6 +178,8 @@ TEST(MedianSpread, IsThatOfTheMeanOfItsSlices) {
   EXPECT_FALSE(MedianSpread({}));
 }
 
+// Goal: chance is not reported as a difference. Method: 100 pairs drawn alike. Each may report one
+// with a probability of 1 %, so more than 4 reports have a probability of 0.3 %.
 TEST_F(Runs, DrawnAlikeDoNotDiffer) {
   int named = 0;
   for (uint64_t seed = 0; seed < 100; ++seed) {
@@ -190,8 +191,8 @@ TEST_F(Runs, DrawnAlikeDoNotDiffer) {
   EXPECT_LE(named, 4);
 }
 
-// Goal: stacks of a kind that differ among themselves cover a difference of as much. Method: each
-// stack has a level of its own, by 10 %, which slices of time know nothing of.
+// Goal: a difference within the variation between stacks of a kind is not reported. Method: each
+// stack has a level of its own, with a deviation of 10 %, which its slices of time cannot show.
 TEST_F(Runs, WhatStacksDifferByIsCovered) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;

@@ -6,7 +6,8 @@
 
 namespace tickstack::loadtest {
 
-// environment.json: the machine, the file systems that tiers were on, and what this program is.
+// Returns environment.json: the machine, the file systems of the tiers, and how this program was
+// built.
 std::string EnvironmentJson(const RunResult& run);
 
 }  // namespace tickstack::loadtest

@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kRateMin = 1e3, kRateMax = 1e8;
 constexpr double kGap = 1.05;
-// A feed is in time if it ends within kInTime times the planned duration plus kReceiptSeconds.
+// A feed is in time if it ends within kInTime times the planned duration, plus kReceiptSeconds.
 constexpr double kInTime = 1.03;
 constexpr double kReceiptSeconds = 0.5;
 constexpr double kStepDown = 0.95;
@@ -37,7 +37,7 @@ std::optional<double> WorstP99Ms(const TestResult& test) {
   return worst;
 }
 
-// Three digits: what is printed is what was run.
+// Rounds to three digits, so that the printed rate is the one that was run.
 double Rounded(double rate) {
   const double unit = std::pow(10, std::floor(std::log10(rate)) - 2);
   return std::floor(rate / unit) * unit;
@@ -72,10 +72,10 @@ class Search {
 
  private:
   struct Rates {
-    double holds = 0, breaks = 0;  // 0: none did.
+    double holds = 0, breaks = 0;  // 0: no such rate yet.
   };
 
-  // Up while rates hold; or down, if the first one does not, until one does.
+  // Doubles the rate until one breaks; or, if the first one breaks, halves it until one holds.
   Rates Bracket(double rate, double seconds, std::optional<TestResult>& last) {
     Rates rates;
     const bool up = ProbeHolds(rate, seconds, last);
@@ -88,9 +88,9 @@ class Search {
     return rates;
   }
 
-  // What one stall of a machine breaks, which in some seconds is more than a hundredth of them, the
-  // rate did not: a short run is tried once more before the search gives up what is above it. What
-  // it finds has to hold for the full length either way.
+  // A single stall of the machine can last longer than a hundredth of a run of some seconds, so
+  // it breaks the run whatever the rate. So a short run is repeated once before the search gives
+  // up on higher rates. The result must hold for the full length in any case.
   bool ProbeHolds(double rate, double seconds, std::optional<TestResult>& last) {
     if (Holds(rate, seconds, last)) return true;
     return last->failure.empty() && !interrupted_ && Holds(rate, seconds, last);

@@ -1,13 +1,15 @@
 #pragma once
 
-// The highest rate that a stack sustains: the feed is in time, everything is captured, and 99 of
-// 100 looks at the newest trade, quote and bars find them younger than a bound.
+// Searches for the highest rate that a stack sustains: the feed keeps its schedule, every row is
+// captured, and the 99th percentile of each lag (of the newest trade, quote and bars) stays below a
+// bound.
 //
-// Doubles the rate until something breaks, or halves it until nothing does, halves the gap until it
-// is 5 %, and confirms what held for the full length; what does not hold that long is tried again a
-// twentieth lower. A short run that breaks is run once more: a stall of the machine is not the
-// rate's. Lags of the first two seconds of each run do not count, of short runs those of its
-// first quarter: memory, connections and symbols are new then, once a day.
+// The search doubles the rate until it breaks, or halves it until it holds. Then it halves the gap
+// until that is 5 %, and confirms the highest rate that held in a run of the full length. If that
+// run breaks, it tries again at 5 % less. A short run that breaks is repeated once, since a stall
+// of the machine says nothing about the rate. Lags of the first two seconds of each run, or of the
+// first quarter of a short run, are dropped: memory, connections and symbols are new then, which
+// happens once a day.
 
 #include <functional>
 #include <optional>
@@ -18,14 +20,15 @@
 
 namespace tickstack::loadtest {
 
-// Runs a test; `is_probe` says that it is a short one.
+// Runs a test. `is_probe` is true for a short one.
 using RunOneTest = std::function<TestResult(const TestSpec& test, bool is_probe)>;
 
-// What did not hold; nullopt: all did. `below_ms` bounds the 99th percentile of each lag.
+// Returns what did not hold; nullopt if everything did. `below_ms` bounds the 99th percentile of
+// each lag.
 std::optional<std::string> WhatBroke(const TestResult& test, double below_ms);
 
-// Searches for the first stack of `test`, whose profile says how long the confirmation is and where
-// to begin. `confirmed` gets the confirmation, or the last one that failed.
+// Searches for the first stack of `test`, whose profile gives the length of the confirmation and
+// the first rate. `confirmed` receives the confirmation, or the last one that failed.
 FoundMaximum FindMaximum(const TestSpec& test, double below_ms, const RunOneTest& run,
                          std::optional<TestResult>& confirmed);
 

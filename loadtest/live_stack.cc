@@ -24,7 +24,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int64_t kLastWordsNs = 15 * kNsPerSecond;  // To end after a process died.
+// Time that a stack has to end after a process died.
+constexpr int64_t kLastWordsNs = 15 * kNsPerSecond;
 constexpr auto kLastWordsPause = 50ms;
 constexpr int64_t kTouchPauseNs = kNsPerSecond;
 constexpr size_t kSamplesMax = 20'000;
@@ -35,7 +36,8 @@ double SecondsOf(int64_t ns) { return static_cast<double>(ns) / static_cast<doub
 }  // namespace
 
 absl::Status LiveStack::Failed(absl::Status why) {
-  // A process that died takes its stack down: what that says is more than that nobody answers.
+  // A process that died takes its stack down: the stack's last log lines say more than a failed
+  // connection.
   if (why.code() == absl::StatusCode::kUnavailable && run_ != nullptr) {
     const int64_t give_up_ns = MonotonicNs() + kLastWordsNs;
     while (run_->runs() && MonotonicNs() < give_up_ns) {
@@ -50,8 +52,8 @@ absl::Status LiveStack::Failed(absl::Status why) {
   return why;
 }
 
-// Tickerplants that publish at one moment would wait for each other's subscribers: by chance, then,
-// and another one in each run. So they share the interval evenly.
+// Tickerplants that publish at the same moment wait for each other's subscribers. Without a phase,
+// chance would decide that, differently in each run; so they are spread evenly over the interval.
 double LiveStack::PhaseMs() const {
   const auto named = [this](const StackSpec& spec) { return spec.name == result_.spec.name; };
   const auto place = std::ranges::find_if(test_.stacks, named) - test_.stacks.begin();
@@ -72,7 +74,7 @@ absl::Status LiveStack::Start() {
   settings.queries_file = test_.queries.file;
   settings.symbols_file = test_.queries.symbols;
   if (spec.placement.in_directory()) {
-    // What simulates one medium shares its bandwidth, by a file of the folder.
+    // Rdbs that simulate the same medium share its bandwidth by way of a file in this folder.
     const bool shares = spec.placement.kind == Placement::Kind::kSimulate;
     tier_folder_ = fmt::format("{}/tickstack-loadtest-{}-{}", spec.placement.path, getpid(),
                                shares ? "medium" : spec.name);
@@ -86,8 +88,8 @@ absl::Status LiveStack::Start() {
   return run_->Start(toml_.text);
 }
 
-// What prestress and the whole run take, and a tenth for what chunks round up; at most three
-// quarters of what is free.
+// Plans to touch what prestress and the whole run need, and a tenth more for the rounding of
+// chunks; at most three quarters of the free memory.
 void LiveStack::PlanTouching(StackSettings& settings) {
   constexpr double kHistoryBytes = 16;  // Bytes of a quote in the aggengine.
   const RowCounts run = RowsOfRun(test_.profile);
@@ -113,7 +115,7 @@ absl::StatusOr<bool> LiveStack::IsLoaded(double waited_s) {
 
 absl::StatusOr<bool> LiveStack::IsLive() {
   absl::StatusOr<bool> live = AllLive();
-  // Whoever touches gigabytes may not answer within a question's 20 ms: it is asked again.
+  // A process that touches gigabytes may not answer within a question's 20 ms: ask it again.
   if (!live.ok() && Message(live.status()).ends_with(": stop")) return false;
   return live;
 }
@@ -336,7 +338,7 @@ absl::Status LiveStack::LookAtTiers(const std::string& rdb,
     tier.model = text("model", row);
     tier.figures = text("figures", row);
     tier.path = text("path", row);
-    // The folder is ours and will be gone; where it was is what people gave.
+    // This folder will be removed; show the path that the user gave.
     if (tier.path.starts_with(tier_folder_)) tier.path = result_.spec.placement.path;
     tier.filesystem = text("filesystem", row);
     const Value* const dax = ColumnOf(stats, "dax");
@@ -417,7 +419,7 @@ absl::Status LiveStack::CollectMonitors(int64_t begin_wall_ns) {
   return all;
 }
 
-// Memory and CPU time, which are looked at once a second, to the samples.
+// Adds memory and CPU time, which are polled once a second, to the samples.
 void LiveStack::AddUsage() {
   for (SampleRow& row : result_.samples) {
     const std::vector<UsageAt>& usage = usage_[row.rdb];
@@ -443,7 +445,7 @@ void LiveStack::FillRows() {
   for (const char* table : kTables) {
     TableResult& rows = result_.tables[table];
     rows.offered = offered_[table];
-    // The feed is done when all of it is logged.
+    // In a search, a finished feed means that all of it is logged.
     if (context_.is_probe) rows.logged = rows.offered;
     for (auto rdb = captured_.begin(); rdb != captured_.end(); ++rdb) {
       const int64_t captured = rdb->second[table];
@@ -492,7 +494,7 @@ void LiveStack::FillRates() {
   };
   result_.offered_per_s = test_.profile.UpdatesPerSecond();
   result_.logged_per_s = per_s(done_ns_);
-  // The last rows wait for the tickerplant's timer, however fast everybody is.
+  // The last rows wait for the tickerplant's timer, whatever the speed of the processes.
   const auto batch_ns = static_cast<int64_t>(test_.batch_ms * 1e6);
   result_.captured_per_s =
       captured_ns_ > 0 ? per_s(std::max(done_ns_, captured_ns_ - batch_ns)) : 0;

@@ -1,8 +1,7 @@
 #pragma once
 
-// A stack of a load test, from its start to its result: the questions that are sent to its
-// processes, and the evaluation of the answers. run.h decides which stacks run together, and for
-// how long.
+// A stack of a load test, from its start to its result: sends questions to its processes and
+// evaluates the answers. run.h decides which stacks run together, and for how long.
 
 #include <cstdint>
 #include <map>
@@ -20,45 +19,46 @@
 
 namespace tickstack::loadtest {
 
-// Threads: one owner. Statuses are as StackRun's; who gets one of them tells Failed.
+// Threads: one owner. Statuses are those of StackRun; pass an error to Failed.
 class LiveStack {
  public:
-  // `test` and `context` outlive it.
+  // `test` and `context` must outlive it.
   LiveStack(const StackSpec& spec, const TestSpec& test, const RunContext& context)
       : test_(test), context_(context) {
     result_.spec = spec;
   }
 
-  // In the order of a test. Start returns at once; the next two say whether it is so by now.
+  // The following calls come in this order. Start returns at once; poll the next two until true.
   absl::Status Start();
-  absl::StatusOr<bool> IsLoaded(double waited_s);  // All of its processes answer.
+  absl::StatusOr<bool> IsLoaded(double waited_s);  // True if all processes answer.
   // True if all subscribers are subscribed, and memory that is to be pre-touched is touched.
   absl::StatusOr<bool> IsLive();
-  // Pages of mapped memory are counted one by one: before the load and after it.
+  // Measures the processes' shares of memory, which counts mapped pages one by one. Called before
+  // the load and after it.
   absl::Status TakeShares();
   absl::Status BeginMonitors();
-  // What the monitors measured until now does not count. What processes use still does.
+  // Discards what the monitors measured until now. The processes' usage is kept.
   absl::Status MeasureAnew();
-  absl::Status StartFeeds(int64_t begin_ns);  // Which is what times count from; monotonic.
-  // Asks how far the feed is, and if that is done or with `whole`, which a look once a second is,
-  // how far the rdbs are.
+  absl::Status StartFeeds(int64_t begin_ns);  // Times are counted from `begin_ns` (monotonic).
+  // Asks how far the feed is. Once the feed is done, or with `whole` (once a second), asks how far
+  // the rdbs are, too.
   absl::Status LookAt(bool whole);
-  // Clients ask no more: what follows is not what they would have met.
+  // Stops the clients' questions: what follows is no longer the load that they are to measure.
   absl::Status EndClients();
-  absl::StatusOr<bool> AreClientsIdle();  // What they asked has its answers.
-  // What can be asked only while it runs: tiers, checksums.
+  absl::StatusOr<bool> AreClientsIdle();  // True if all their questions are answered.
+  // Collects what only a running stack can report: tier statistics and checksums.
   absl::Status LookAtAll();
-  void Stop();          // Tells it to stop in order;
-  absl::Status Wait();  // waits until it has, keeps its logs, and removes what is left.
-  // Collects the measurements of its monitors and their clients, also if the stack failed.
-  // kDataLoss if clients got wrong answers, or none.
+  void Stop();          // Requests an orderly shutdown.
+  absl::Status Wait();  // Waits for its end, keeps the logs and removes all other files.
+  // Collects the measurements of its monitors and their clients, also for a failed stack. kDataLoss
+  // if clients got wrong answers, or none.
   absl::Status CollectMonitors(int64_t begin_wall_ns);
   absl::Status CountLog();
-  // Fills in the known counts of offered and captured rows, also for a failed run.
+  // Fills in the known counts of offered and captured rows, also for a failed stack.
   void FillRows();
   void FillRates();
-  // kDataLoss, with what differs, if not all that was offered was logged and captured; if its rows
-  // are not those of another stack.
+  // CompareRows returns kDataLoss with the differences if the counts of rows offered, logged and
+  // captured are not equal; CompareSums does if the rows differ from those of another stack.
   absl::Status CompareRows();
   absl::Status CompareSums(const StackResult& other);
 
@@ -68,9 +68,9 @@ class LiveStack {
   absl::Status Late();
 
   bool feed_done() const { return feed_done_; }
-  bool is_captured() const { return captured_ns_ > 0; }  // All rdbs have all rows.
-  double seconds() const;                                // Duration of the feed; 0: not finished.
-  const std::string& line() const { return line_; }      // Progress line.
+  bool is_captured() const { return captured_ns_ > 0; }  // True if all rdbs have all rows.
+  double seconds() const;  // Duration of the feed; 0 until it has finished.
+  const std::string& line() const { return line_; }  // Progress line.
   StackResult& result() { return result_; }
 
  private:
@@ -85,7 +85,7 @@ class LiveStack {
   void PlanTouching(StackSettings& settings);
   absl::StatusOr<bool> AllLive();
   absl::StatusOr<bool> IsTouched();
-  // Adds to `tiers` what an rdb says of its own.
+  // Adds the tier statistics of an rdb to `tiers`.
   absl::Status LookAtTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
   absl::Status LookAtRows(const std::string& rdb);
   absl::Status DescribeProgress();
@@ -101,19 +101,19 @@ class LiveStack {
   const TestSpec& test_;
   const RunContext& context_;
   StackToml toml_;
-  std::string tier_folder_;  // Made for it, "" if none was.
+  std::string tier_folder_;  // Created for this stack; "" if it needs none.
   std::unique_ptr<StackRun> run_;
   StackResult result_;
-  uint64_t touch_bytes_ = 0;       // To be touched by rdbs and aggengine,
-  uint64_t resident_bytes_ = 0;    // touched when that was last asked,
-  int64_t resident_since_ns_ = 0;  // and since when. Monotonic.
+  uint64_t touch_bytes_ = 0;       // Target for pre-touched memory of the rdbs and the aggengine.
+  uint64_t resident_bytes_ = 0;    // Bytes resident at the last poll.
+  int64_t resident_since_ns_ = 0;  // When resident_bytes_ last changed (monotonic).
   int64_t begin_ns_ = 0;
   bool feed_done_ = false;
-  int64_t done_ns_ = 0;      // When it was,
-  int64_t captured_ns_ = 0;  // and when everything was captured. Monotonic.
+  int64_t done_ns_ = 0;      // When the feed finished (monotonic).
+  int64_t captured_ns_ = 0;  // When every row was captured (monotonic).
   RowsByTable offered_;
   std::map<std::string, RowsByTable> captured_;        // By rdb.
-  std::map<std::string, ProcessUsage> before_;         // By process: when the run began.
+  std::map<std::string, ProcessUsage> before_;         // By process, at the start of the run.
   std::map<std::string, std::vector<UsageAt>> usage_;  // By rdb.
   std::string line_;
 };

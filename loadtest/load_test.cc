@@ -68,7 +68,7 @@ absl::StatusOr<Placement> SecondTierOf(const LoadTestOptions& options) {
   return ParsePlacement("filesystem:" + options.second_tier);
 }
 
-// The tests to run, without their prestress.
+// Returns the tests to run, without their prestress.
 absl::StatusOr<std::vector<TestSpec>> TestsOf(const LoadTestOptions& options,
                                               const Profile& profile) {
   TS_ASSIGN_OR_RETURN(const Placement second, SecondTierOf(options));
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<TestSpec>> TestsOf(const LoadTestOptions& options,
   test.profile = profile;
   test.stacks = NameStacks(placements);
   if (!options.find_max) return std::vector<TestSpec>{std::move(test)};
-  // A stack at a time: two would search for what they leave each other.
+  // One stack at a time: two concurrent searches would compete for the machine.
   std::vector<TestSpec> tests;
   for (const StackSpec& stack : test.stacks) {
     tests.push_back(test);
@@ -127,7 +127,7 @@ class LoadTest {
     RemoveWork();
     Complain(written);
     Complain(done);
-    // Also of a run that failed: the page says so first.
+    // A failed run gets a report, too; it begins with the failure.
     const absl::Status reported = written.ok() ? WriteReport(out_) : absl::OkStatus();
     Complain(reported);
     const bool all_ok = done.ok() && written.ok() && reported.ok();
@@ -140,7 +140,7 @@ class LoadTest {
   }
 
  private:
-  // Not a line of a log: a stack's last words are several.
+  // Prints plain text rather than a log line, since the last words of a stack are several lines.
   static void Complain(const absl::Status& status) {
     if (!status.ok()) fmt::print(stderr, "loadtest: {}\n", Message(status));
   }
@@ -169,7 +169,8 @@ class LoadTest {
     return absl::OkStatus();
   }
 
-  // What clients ask lies beside the results: a built-in set can be changed and asked again.
+  // Puts the clients' queries beside the results, so that a built-in set can be changed and run
+  // again.
   absl::Status PrepareQueries(const monitor::QuerySet& set) {
     TestQueries queries;
     queries.name = result_.queries = set.name;
@@ -189,7 +190,7 @@ class LoadTest {
         LookAtMachine(test.profile, test.stacks, options_.work.empty() ? out_ : options_.work));
     input.quotes = options_.prestress_quotes;
     input.trades = options_.prestress_trades;
-    // If only one is given, the other follows from the paper's ratio.
+    // If only one is given, the other one follows from the paper's ratio.
     if (input.quotes && !input.trades) input.trades = *input.quotes * 85 / 650;
     if (input.trades && !input.quotes) input.quotes = *input.trades * 650 / 85;
     if (options_.find_max && !input.quotes) input.quotes = input.trades = 0;
@@ -233,7 +234,7 @@ class LoadTest {
         if (test_result.relay) progress_.Note(BesideTheRelay(*test_result.relay));
         if (test_result.failure.empty()) progress_.Note(EqualRows(test_result) + "\n");
       }
-      TS_RETURN_IF_ERROR(WriteFiles());  // What is there stays, whatever comes.
+      TS_RETURN_IF_ERROR(WriteFiles());  // Keeps the results so far, whatever comes.
     }
     for (const TestResult& test : result_.tests) {
       if (!test.failure.empty()) return Unavailable("{}: {}", test.spec.name, test.failure);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A whole load test, from options to the files in its directory.
+// Runs a whole load test: from its options to the files in its results directory.
 
 #include <cstdint>
 #include <optional>
@@ -10,30 +10,32 @@
 namespace tickstack::loadtest {
 
 struct LoadTestOptions {
-  std::string profile = "march2020";  // A name or a file: profile.h.
-  // Instead of the profile's.
+  std::string profile = "march2020";  // A built-in name or a file; see profile.h.
+  // These replace the profile's values.
   std::optional<double> rate, seconds;
   std::optional<int64_t> symbols;
   std::optional<uint64_t> seed;
-  std::optional<int64_t> prestress_quotes, prestress_trades;  // Instead of what fits.
+  std::optional<int64_t> prestress_quotes, prestress_trades;  // Default: as many as fit.
   double batch_ms = 50;
-  std::optional<double> query_ms;   // None: 300; with find_max 20, for enough values of short runs.
-  std::string queries = "monitor";  // What clients ask: monitor/query_set.h.
-  std::vector<std::string> stacks;  // placement.h. None: DRAM beside the second tier.
-  std::string matrix;               // matrix.h, instead of stacks.
-  // Where the matrix has its second tier, and a run without stacks too: a directory or a placement;
-  // empty: /dev/shm.
+  // Default: 300, or 20 with find_max, since short runs need enough values.
+  std::optional<double> query_ms;
+  std::string queries = "monitor";  // The set of queries that clients ask; see monitor/query_set.h.
+  std::vector<std::string> stacks;  // See placement.h. Default: DRAM beside the second tier.
+  std::string matrix;               // Runs these tests (matrix.h) instead of `stacks`.
+  // The second tier of a matrix, and of a run without `stacks`: a directory or a placement. Empty:
+  // /dev/shm.
   std::string second_tier;
-  bool find_max = false;      // Finds the highest rate of each stack alone (find_max.h).
-  double below_ms = 100;      // The p99 latency bound of find_max.
-  std::string out;            // The directory for the results; empty: loadtest-TIME here.
-  std::string work;           // For logs of tickerplants meanwhile; empty: in `out`.
-  std::string command;        // How it was called, for the record.
-  bool how_to_go_on = false;  // Says at the end what else there is, as the demo does.
+  bool find_max = false;  // Finds the highest rate of each stack alone (find_max.h).
+  double below_ms = 100;  // The p99 latency bound of find_max.
+  std::string out;      // Directory of the results; empty: loadtest-TIME in the current directory.
+  std::string work;     // Directory of the tickerplants' logs during the run; empty: `out`.
+  std::string command;  // The command line, recorded in the results.
+  bool how_to_go_on = false;  // True if the end suggests further commands, as the demo does.
 };
 
-// 0; 1 if a stack failed, rows are missing, or at SIGINT or SIGTERM, after stopping in order; 2 if
-// the options are wrong. What was measured until then is written either way. Blocks.
+// Returns the exit status: 0; 1 if a stack failed, rows are missing, or SIGINT or SIGTERM ended the
+// run (after an orderly shutdown); 2 if the options are wrong. Whatever was measured is written in
+// any case. Blocks.
 int RunLoadTest(const LoadTestOptions& options);
 
 }  // namespace tickstack::loadtest

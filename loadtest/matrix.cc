@@ -17,7 +17,7 @@ TestSpec MakeTest(double batch_ms, double query_ms, const Profile& profile,
 }
 
 Placement WithRdbs(Placement placement, int rdbs) {
-  // A count that was given is at its end; here the matrix says how many.
+  // Drops a count at the end: the matrix sets the number of rdbs.
   if (const size_t count = placement.text.rfind(fmt::format(":{}", placement.rdbs));
       placement.rdbs > 1 && count != std::string::npos) {
     placement.text.resize(count);

@@ -5,7 +5,7 @@
 namespace tickstack::loadtest {
 namespace {
 
-constexpr int kFileDigits = 2;  // Precision of histograms in the file: 1 %.
+constexpr int kFileDigits = 2;  // Precision of histograms in files: 1 %.
 
 double MsOf(int64_t ns) { return static_cast<double>(ns) / 1e6; }
 

@@ -6,10 +6,10 @@
 
 namespace tickstack::loadtest {
 
-// `count` and percentiles, null without values.
+// Returns `count` and the percentiles, which are null without values.
 nlohmann::ordered_json SpanJson(const Histogram& histogram);
 
-// `whole`, `last_minute` and `histogram`, as docs/loadtest.md has them.
+// Returns `whole`, `last_minute` and `histogram` in the format of docs/loadtest.md.
 nlohmann::ordered_json MeasuredJson(const Measured& measured);
 
 }  // namespace tickstack::loadtest

@@ -12,7 +12,7 @@
 namespace tickstack::loadtest {
 namespace {
 
-// A field of a monitor's JSON, which is ours: what is not there is 0, no or "".
+// Returns a field of a monitor's JSON, which this project wrote: 0, false or "" if absent.
 template <typename T>
 T FieldOr(const nlohmann::ordered_json& json, const char* key, T otherwise) {
   const auto found = json.find(key);
@@ -64,7 +64,7 @@ bool AddQuery(const nlohmann::ordered_json& json, QueryResult& query) {
 absl::Status AddSummary(const std::string& path, StackResult& stack) {
   std::ifstream file(path);
   if (!file) return NotFound("{}: no such file: the monitor has not measured", path);
-  // In the order of the file that says who asks what.
+  // In the order of the file that defines the clients.
   const auto json = nlohmann::ordered_json::parse(file, nullptr, false);
   for (const char* key : {"clients", "queries"}) {
     if (json.is_object() && json.contains(key) && json[key].is_object()) continue;
@@ -102,7 +102,7 @@ absl::Status AddSlices(const std::string& path, const std::string& rdb, int64_t 
     row.rdb = rdb;
     row.client = cells[0];
     row.query = cells[1];
-    // Clients are told to begin a moment before the feeds are.
+    // Clients are told to start a moment before the feeds.
     row.time_s = static_cast<double>(std::max<int64_t>(0, *time_ns - begin_ns)) /
                  static_cast<double>(kNsPerSecond);
     row.count = static_cast<uint64_t>(CellNumber(cells[kCount]).value_or(0));

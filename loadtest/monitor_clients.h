@@ -1,6 +1,6 @@
 #pragma once
 
-// What a monitor's clients have left.
+// Reads the files in which a monitor writes what its clients measured.
 
 #include <cstdint>
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace tickstack::loadtest {
 
-// Adds what STEM.summary.json says of clients, and the slices of STEM.queries.csv, with times since
-// `begin_ns`, to those of the stack. kNotFound, kDataLoss with what is wrong.
+// Adds the clients of STEM.summary.json and the slices of STEM.queries.csv to those of the stack.
+// Times become relative to `begin_ns`. kNotFound; kDataLoss with what is wrong.
 absl::Status AddMonitorClients(const std::string& stem, const std::string& rdb, int64_t begin_ns,
                                StackResult& stack);
 

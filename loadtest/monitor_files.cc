@@ -12,22 +12,22 @@
 namespace tickstack::loadtest {
 namespace {
 
-// How the monitor calls them: its tables of bars are the daily ones.
+// The metrics' names in a monitor's files: its tables of bars are the daily ones.
 constexpr std::array<std::string_view, kMetrics> kMonitorNames = {
     "trade_lag", "quote_lag", "trade_daily_lag", "quote_daily_lag", "asof", "query"};
 constexpr std::array<std::string_view, kMetrics> kMonitorColumns = {
     "trade_lag_ms",       "quote_lag_ms", "trade_daily_lag_ms",
     "quote_daily_lag_ms", "asof_ms",      "query_ms"};
 
-// Which table's newest row the lag is that of; "" of what is no lag.
+// The column with the newest row of the table that each lag belongs to; "" if the metric is no lag.
 constexpr std::array<std::string_view, kMetrics> kNewestColumns = {
     "trade_time", "quote_time", "trade_daily_time", "quote_daily_time", "", ""};
 
-// The newest row's time of each table, as text, in one sample.
+// In one sample, the time of each table's newest row, as text.
 using Newest = std::array<std::string, kMetrics>;
 
-// Takes away the lags that say nothing: of rows that were there before the first one came, and
-// those since the last one did.
+// Drops lags without meaning: those of rows that were loaded before the first row of the run, and
+// those after the last row.
 void DropIdleLags(const std::vector<Newest>& newest, std::vector<SampleRow>& rows) {
   for (size_t metric = 0; metric < kMetrics; ++metric) {
     if (kNewestColumns[metric].empty()) continue;
@@ -43,7 +43,7 @@ void DropIdleLags(const std::vector<Newest>& newest, std::vector<SampleRow>& row
   }
 }
 
-// Which column of the CSV has what.
+// The positions of the CSV's columns.
 struct Columns {
   explicit Columns(const std::vector<std::string_view>& header) {
     constexpr std::string_view kTier = "tier.", kUsed = ".used";
@@ -93,7 +93,7 @@ struct Columns {
   size_t count = 0;
 };
 
-// The later row, with the larger of each time.
+// Returns the later row, with the larger of each time.
 SampleRow WorstOf(const SampleRow& before, SampleRow row) {
   for (size_t metric = 0; metric < kMetrics; ++metric) {
     if (before.ms[metric] && (!row.ms[metric] || *row.ms[metric] < *before.ms[metric])) {
@@ -184,7 +184,7 @@ absl::Status AddMonitorSamples(const std::string& path, const std::string& rdb, 
   while (std::getline(file, line)) {
     const std::vector<std::string_view> cells = CsvCells(line);
     const std::optional<int64_t> time_ns = ParseTimestamp(cells[0]);
-    // The last line may have been cut off with the monitor.
+    // The last line may be incomplete if the monitor was killed.
     if (cells.size() != columns.count || !time_ns || *time_ns < begin_ns) continue;
     SampleRow row = columns.RowOf(cells, prestress);
     row.rdb = rdb;

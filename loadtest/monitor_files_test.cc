@@ -106,7 +106,7 @@ TEST_F(MonitorFilesTest, SaysWhatIsWrongWithAFile) {
   EXPECT_THAT(Message(AddMonitorSummary(path_, stack_)), HasSubstr("asof: expected counters"));
 }
 
-// What clients have left, beside a stem.
+// Writes and reads the files that clients leave beside a stem.
 class MonitorClientsTest : public MonitorFilesTest {
  protected:
   MonitorClientsTest() {

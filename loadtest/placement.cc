@@ -36,7 +36,7 @@ absl::Status Wrong(std::string_view text, std::string_view expected) {
   return InvalidArgument("stack {}: expected {}", text, expected);
 }
 
-// Takes `:3` off the end of `rest`, if that is how it ends.
+// Removes a count such as `:3` from the end of `rest` and returns it; nullopt if there is none.
 std::optional<int> TakeCount(std::string_view& rest) {
   const size_t colon = rest.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
@@ -71,7 +71,7 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
     return placement;
   }
   placement.kind = known->second;
-  // What is behind the kind, its colon included, and without the count.
+  // What follows the kind, with its colon and without the count.
   std::string_view rest = text.substr(word.size());
   const bool node_only =
       placement.kind == Kind::kNuma && std::count(rest.begin(), rest.end(), ':') < 2;
@@ -111,7 +111,8 @@ std::vector<StackSpec> NameStacks(const std::vector<Placement>& placements) {
   std::map<std::string, int> numbers;
   std::vector<StackSpec> stacks;
   for (const Placement& placement : placements) {
-    // The name is all that some outputs show: it says that it is simulated, and what.
+    // Some outputs show only the name, so it says that the stack is simulated, and which
+    // hardware.
     const std::string kind = placement.kind == Kind::kSimulate
                                  ? "sim-" + placement.model
                                  : std::string(NameOf(placement.kind));

@@ -16,12 +16,12 @@
 namespace tickstack::loadtest {
 namespace {
 
-// Measured, bench/table_bench's day: 46 and 27 bytes of columns, the rest is index and what chunks
-// round up.
+// Measured with the day of bench/table_bench: columns take 46 and 27 bytes; the rest is the index
+// and the rounding of chunks.
 constexpr double kQuoteBytes = 64;
 constexpr double kTradeBytes = 44;
 constexpr double kLogBytesPerUpdate = 56;
-// Of an rdb besides its rows: the program, query scratch, bars of some thousand symbols.
+// What an rdb needs besides its rows: program, query scratch, bars of some thousand symbols.
 constexpr uint64_t kRdbBytes = uint64_t{192} << 20;
 constexpr double kShareOfFree = 0.75;
 constexpr uint64_t kTmpfsMagic = 0x01021994;
@@ -32,10 +32,10 @@ uint64_t BytesOf(double quotes, double trades) {
 
 struct Demand {
   int rdbs = 0;
-  uint64_t fixed_bytes = 0;  // Logs, rows of the run, the rdbs themselves.
+  uint64_t fixed_bytes = 0;  // Logs, rows of the run, and the rdbs themselves.
 };
 
-// What does not depend on the prestress.
+// Returns the demands that do not depend on the prestress.
 std::map<std::string, Demand> DemandsOf(const PlanInput& input) {
   std::map<std::string, Demand> demands;
   for (const PlanInput::Stack& stack : input.stacks) {
@@ -57,24 +57,24 @@ absl::Status TooLarge(const std::string& place, uint64_t needed, uint64_t usable
                            BytesText(needed), BytesText(usable), BytesText(free));
 }
 
-// Rows of an rdb that take so many bytes, in the paper's ratio, at most as many as the paper's.
+// Returns as many rows as fit into `bytes`, in the paper's ratio, but at most the paper's numbers.
 RowCounts RowsIn(double bytes) {
   const double whole = static_cast<double>(BytesOfRows({kPaperQuotes, kPaperTrades}));
   const double share = std::clamp(bytes / whole, 0.0, 1.0);
   const auto rounded = [share](int64_t rows) {
     const double exact = share * static_cast<double>(rows);
     if (share == 1 || exact < 1'000) return share == 1 ? rows : int64_t{0};
-    // Two digits: nobody needs more, and the next run on the same machine gets the same number.
+    // Two digits are enough, and they give the next run on this machine the same number.
     const double unit = std::pow(10, std::floor(std::log10(exact)) - 1);
     return static_cast<int64_t>(std::floor(exact / unit) * unit);
   };
   return {rounded(kPaperQuotes), rounded(kPaperTrades)};
 }
 
-// Names file systems by the first path of each that is asked for.
+// Names each file system by the first path on it.
 class FileSystems {
  public:
-  // Adds the place of a path, with its free space; of tmpfs, which is memory, both places.
+  // Adds the place of a path and its free space; for a tmpfs, which is memory, both places.
   absl::Status Add(const std::string& path, FreeSpace& free, Places& places) {
     struct statfs facts = {};
     struct stat status = {};

@@ -1,13 +1,14 @@
 #pragma once
 
-// How many rows the rdbs begin with, so that a run fits the machine, and how large their tiers are.
+// Computes how many rows the rdbs start with, so that a run fits the machine, and how large their
+// tiers are.
 //
-// The paper's rdbs began with 650 million quotes and 85 million trades. Where so many do not fit,
-// all rdbs get as many as the tightest place has room for, in the same ratio:
+// The paper's rdbs started with 650 million quotes and 85 million trades. Where these do not fit,
+// all rdbs get as many rows as the tightest place has room for, in the same ratio:
 //
-//   rows of an rdb = (3/4 of what is free there - what the run adds to it) / rdbs there
+//   rows of an rdb = (3/4 of the free bytes - bytes that the run adds) / rdbs in that place
 //
-// A place is the machine's memory, the file system of a path, or both: tmpfs is memory.
+// A place is the machine's memory, the file system of a path, or both: a tmpfs is memory, too.
 
 #include <cstdint>
 #include <map>
@@ -29,47 +30,47 @@ struct RowCounts {
   int64_t trades = 0;
   bool operator==(const RowCounts&) const = default;
 };
-// What a run of the profile adds.
+// Returns how many rows a run of the profile adds.
 RowCounts RowsOfRun(const Profile& profile);
-// Columns and index of an rdb with so many rows, as its tier rounds them.
+// Returns the bytes that these rows and their index occupy in an rdb's tier, as it rounds them.
 uint64_t BytesOfRows(const RowCounts& rows);
-// The size for a tier that holds all of an rdb: prestress, run, and the tables of bars.
+// Returns the size of a tier that holds all tables of an rdb: prestress, run, and bars.
 uint64_t TierBytes(const RowCounts& prestress, const Profile& profile);
-// Of the tickerplant's log.
+// Returns the size of the tickerplant's log.
 uint64_t BytesOfLog(const Profile& profile);
 
-// What is free where. Places by name: "memory", a path's file system, "node 1".
+// Free bytes by place: "memory", a path's file system, "node 1".
 struct FreeSpace {
   std::map<std::string, uint64_t> bytes;
 };
-// Which places the rows of a stack take from.
+// The names of the places that occupied bytes are taken from.
 using Places = std::vector<std::string>;
 
 struct PlanInput {
   struct Stack {
     int rdbs = 1;
     Places rows;
-    // Of a stack whose tiers have a size of their own; 0: they are made as large as is needed.
+    // Size of the tiers if the stack's file gives one; 0: they are made as large as needed.
     uint64_t tier_bytes = 0;
   };
   Profile profile;
   std::vector<Stack> stacks;
   FreeSpace free;
-  Places logs;                            // Where the tickerplants' logs go.
-  std::optional<int64_t> quotes, trades;  // Instead of what fits.
+  Places logs;                            // Places of the tickerplants' logs.
+  std::optional<int64_t> quotes, trades;  // Default: as many as fit.
 };
 
 struct Plan {
-  RowCounts prestress;      // Of each rdb.
+  RowCounts prestress;      // Rows that each rdb starts with.
   std::string explanation;  // Lines that say what was computed, and why.
 };
 
-// kResourceExhausted, with the place, what is needed and what is free, if not even the run's own
-// rows fit, or not the rows that were asked for.
+// kResourceExhausted if the run's own rows do not fit, or not the rows that were asked for. The
+// message has the place, the bytes needed and the bytes free.
 absl::StatusOr<Plan> PlanPrestress(const PlanInput& input);
 
-// What this machine has for these stacks; logs go below `work`. kNotFound for a path that is not
-// there.
+// Returns what this machine offers these stacks. Logs are put below `work`. kNotFound if a path
+// does not exist.
 absl::StatusOr<PlanInput> LookAtMachine(const Profile& profile,
                                         const std::vector<StackSpec>& stacks,
                                         const std::string& work);

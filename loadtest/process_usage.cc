@@ -25,7 +25,7 @@ uint64_t CountOf(const std::string& path, std::string_view key) {
 }  // namespace
 
 ProcessUsage ProcessUsage::Since(const ProcessUsage& before) const {
-  // A thread that has ended took its switches with it.
+  // A thread that ended is no longer counted, so a sum can decrease.
   const auto since = [](uint64_t now, uint64_t then) { return now - std::min(now, then); };
   return {.rss_bytes = rss_bytes,
           .cpu_s = cpu_s - before.cpu_s,
@@ -40,8 +40,8 @@ std::optional<ProcessUsage> UsageOf(pid_t pid) {
   std::ifstream stat_file(folder + "/stat");
   std::string stat;
   if (!std::getline(stat_file, stat)) return std::nullopt;
-  // The name, in parentheses, may have anything in it; user and system time are the 12th and 13th
-  // fields behind it.
+  // The name, in parentheses, may contain anything; user and system time are the 12th and 13th
+  // fields after it.
   std::istringstream fields(stat.substr(stat.rfind(')') + 1));
   std::string skipped;
   for (int i = 0; i < 11; ++i) fields >> skipped;

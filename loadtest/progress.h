@@ -6,8 +6,8 @@
 
 namespace tickstack::loadtest {
 
-// What a load test says while it runs, on stdout: on a terminal a line for each stack that is
-// written over, elsewhere the same lines every five seconds. Threads: one owner.
+// Prints a load test's progress to stdout: on a terminal one line for each stack, which is
+// overwritten; elsewhere the same lines every five seconds. Threads: one owner.
 class Progress {
  public:
   Progress();
@@ -15,14 +15,14 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  void Note(const std::string& text);  // Stays. May have several lines.
+  void Note(const std::string& text);  // Prints lines that stay.
   void Show(const std::vector<std::string>& lines);
-  // What was shown last stays.
+  // Leaves the lines of the last Show on the terminal.
   void EndLive();
 
  private:
   const bool terminal_;
-  size_t live_lines_ = 0;  // Of the terminal, that the next Show writes over.
+  size_t live_lines_ = 0;  // Lines on the terminal that the next Show overwrites.
   int64_t next_ns_ = 0;
 };
 

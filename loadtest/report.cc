@@ -24,7 +24,7 @@ namespace tickstack::loadtest {
 namespace report {
 namespace {
 
-constexpr size_t kFailureBytesMax = 4000;  // A reason may have the last lines of a log.
+constexpr size_t kFailureBytesMax = 4000;  // A reason may quote the last lines of a log.
 constexpr size_t kFailuresMax = 40;
 
 std::string Head(const RunFiles& run) {
@@ -32,7 +32,7 @@ std::string Head(const RunFiles& run) {
       "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
-      // Nothing is fetched, and a name that got through as markup could not fetch either.
+      // The page fetches nothing, and neither could a name that got through as markup.
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>Load test {}</title>\n"
@@ -82,7 +82,7 @@ std::string Header(const RunFiles& run) {
   if (run.quotes_per_trade) add("Quotes to a trade", fmt::format("{:g}", *run.quotes_per_trade));
   if (run.symbols) add("Symbols", CountText(static_cast<double>(*run.symbols)));
   if (run.seed) add("Seed", std::to_string(*run.seed));
-  // Without clients there is nothing to say, and older files do not.
+  // Nothing to say without clients, or for older files, which do not name their queries.
   const bool clients = std::any_of(run.tests.begin(), run.tests.end(),
                                    [](const TestResult& test) { return !ClientsOf(test).empty(); });
   if (clients) add("Clients ask", run.query_set);

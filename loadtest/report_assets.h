@@ -1,6 +1,6 @@
 #pragma once
 
-// Files that are part of the report's page, built into the program (cmake/tickstack_embed.cmake).
+// Files that are parts of the report's page, built into the program (cmake/tickstack_embed.cmake).
 
 #include <string_view>
 

@@ -19,18 +19,19 @@ using Json = nlohmann::ordered_json;
 constexpr double kStepsPerDecade = 12;
 constexpr int kDecadesMax = 9;
 
-// Four digits: more than a pixel can show.
+// Rounds to four digits: more than a pixel can show.
 Json Short(double number) {
   if (!std::isfinite(number)) return nullptr;
   if (number == 0) return 0;
   const double unit = std::pow(10, std::floor(std::log10(std::abs(number))) - 3);
   const double rounded = std::round(number / unit) * unit;
-  // Again from its decimal digits, since that multiplication leaves some behind the fourth.
+  // Converts from decimal digits again, because the multiplication leaves digits after the
+  // fourth.
   return std::stod(fmt::format("{:.4g}", rounded));
 }
 
-// The stacks in the order of their placements, each with the number of its placement and its own
-// number there.
+// The position of a stack in the order of placements: the number of its placement, and its own
+// number within that.
 struct Place {
   const StackResult* stack;
   size_t index, group, nth;
@@ -147,7 +148,7 @@ bool AnyMeasured(const TestResult& test, Metric metric) {
   });
 }
 
-// A line's label has no room for more than SIM, so the chart's heading says it in full.
+// The label of a line has room only for SIM, so the chart's heading has the whole word.
 std::string SimulatedMark(const TestResult& test) {
   std::string names;
   for (const StackResult& stack : test.stacks) {
@@ -170,7 +171,7 @@ std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart
       chart.title, EscapeHtml(chart.label));
 }
 
-// A chart for each class of clients; which query it shows is chosen on the page.
+// Returns a chart for each class of clients. The page lets the reader choose the query.
 std::string ClientFigures(const TestResult& test, size_t number) {
   std::string html;
   for (const ClientNames& client : ClientsOf(test)) {
@@ -227,7 +228,7 @@ std::string ChartFigures(const TestResult& test, const TestSeries& series, size_
        {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
     if (AnyMeasured(test, metric)) freshness.push_back(metric);
   }
-  // What the page's first sentence is about is shown first.
+  // The metric of the page's first sentence comes first.
   std::ranges::stable_partition(
       freshness, [shown = FreshnessMetric(test)](Metric metric) { return metric == shown; });
   std::vector<Metric> queries;

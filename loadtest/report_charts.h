@@ -1,7 +1,7 @@
 #pragma once
 
-// What the page's script draws, and where. The script (page/report.js) gets its numbers as JSON; a
-// reader without it has the tables, and one without eyes for it what each chart's label says.
+// The places and the numbers of the page's charts. The script (page/report.js) draws them from
+// JSON. A reader without scripts has the tables, and a screen reader reads each chart's label.
 
 #include <string>
 #include <vector>
@@ -11,16 +11,16 @@
 
 namespace tickstack::loadtest::report {
 
-// The figures of a test, empty, and the key to their colours: a colour is a placement, a dash is
-// which of its stacks.
+// Returns the empty figures of a test and the key to their lines: the colour shows the placement,
+// and the dash which stack of that placement.
 std::string ChartFigures(const TestResult& test, const TestSeries& series, size_t number);
 
-// The numbers of all charts, as ASCII JSON.
+// Returns the numbers of all charts as ASCII JSON.
 std::string ChartData(const RunFiles& run, const std::vector<TestSeries>& series);
 
-// A distribution on a grid of quantiles. Entry k is the value that a part 1 - 10^(-k / 12) of the
-// values do not exceed: 0 % is entry 0, 90 % is entry 12, 99 % is entry 24. It ends with the
-// longest.
+// Returns a distribution on a grid of quantiles. Entry k is the value that a fraction of
+// 1 - 10^(-k / 12) of the values do not exceed: 0 % is entry 0, 90 % is entry 12, 99 % is entry 24.
+// The last entry is the largest value.
 std::vector<double> QuantileCurve(const MetricResult& metric);
 
 }  // namespace tickstack::loadtest::report

@@ -1,7 +1,7 @@
 #pragma once
 
-// What clients asked and how it was answered, on the page: a table of all of it, the lines of the
-// side-by-side table, and a chart of distributions for each class of clients.
+// The clients' part of the page: a table of all queries, lines of the side-by-side table, and a
+// chart of distributions for each class of clients.
 
 #include <string>
 #include <string_view>
@@ -12,25 +12,26 @@
 
 namespace tickstack::loadtest::report {
 
-// nullptr: the stack has no such client, or the client no such query.
+// Returns nullptr if the stack has no such client, or the client no such query.
 const QueryResult* FindQuery(const StackResult& stack, std::string_view client,
                              std::string_view query);
 
-// The clients of a test with their queries, by name, in the order of the first stack that has each.
-// Those of one name are one class, whatever stack it asked.
+// A class of clients and its queries. Clients of one name are one class, whatever stack they ask.
 struct ClientNames {
-  const ClientResult* client;  // Of that stack.
+  const ClientResult* client;  // As the first stack that has it defines it.
   std::vector<std::string> queries;
 };
+// Returns the classes of a test, in the order of the first stack that has each.
 std::vector<ClientNames> ClientsOf(const TestResult& test);
 
-// `2 connections, 100 ms after each answer`; `8 connections, one due every 50 ms, at random`.
+// Describes a class: `2 connections, 100 ms after each answer`, `8 connections, one due every 50
+// ms, at random`.
 std::string ClientText(const ClientResult& client);
 
-// Every query of every stack; empty without clients.
+// Returns the table of every query of every stack; empty without clients.
 std::string ClientTable(const TestResult& test, size_t number);
 
-// A query's times are a metric of this name to the page's script.
+// Returns the name by which the page's script finds the times of a query.
 std::string ChartName(std::string_view client, std::string_view query);
 
 }  // namespace tickstack::loadtest::report

@@ -15,13 +15,12 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kCountMax = 0x1p53;
 constexpr size_t kShownMax = 60;
-// An object within an object within ...: the format has nine. The library's parser itself would
-// take any number.
+// The format nests nine objects deep. The library's parser would accept any depth.
 constexpr int kDepthMax = 64;
-// An ordered object looks for a key by going through all of them.
+// An ordered object searches all its keys for one.
 constexpr size_t kKeysMax = 4096;
 
-// What was found, short enough for a message.
+// Returns what was found, short enough for a message.
 std::string Shown(const Json& found) {
   if (found.is_structured()) return found.is_array() ? "an array" : "an object";
   std::string text = found.dump(-1, ' ', true, Json::error_handler_t::replace);
@@ -176,7 +175,7 @@ FieldsDocument::~FieldsDocument() = default;
 
 absl::Status FieldsDocument::Parse(std::string_view text) {
   bool too_deep = false, too_wide = false;
-  std::vector<size_t> keys(kDepthMax + 2);  // Of the object at each depth.
+  std::vector<size_t> keys(kDepthMax + 2);  // Keys so far of the open object at each depth.
   const auto watch = [&](int depth, Json::parse_event_t event, Json&) {
     if (depth > kDepthMax) too_deep = true;
     if (too_deep) return false;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Reads the fields of a JSON document of which nothing is known yet: every wrong field is an error
-// that names its place, and the first one is kept. So a reader asks for all its fields in a row and
-// looks at the status once.
+// Reads the fields of an untrusted JSON document. Every wrong field is an error that names its
+// place, and the document keeps the first one. So a reader can ask for all fields in a row and
+// check the status once.
 //
 //   FieldsDocument document("summary.json");
 //   TS_RETURN_IF_ERROR(document.Parse(text));
@@ -30,35 +30,35 @@ class FieldsDocument;
 // One object of the document. Lives as long as the document.
 class Fields {
  public:
-  // A field that must be there, and be of that type.
+  // Return a required field of that type.
   std::string Text(std::string_view key) const;
   double Number(std::string_view key, double min, double max) const;
 
-  // Absent and null are the same; a wrong type is an error.
+  // Return an optional field: absent and null are the same, but a wrong type is an error.
   std::string TextOrEmpty(std::string_view key) const;
-  bool Flag(std::string_view key) const;  // Absent: false.
+  bool Flag(std::string_view key) const;  // False if absent.
   std::optional<double> NumberOrNull(std::string_view key) const;
-  // An integer of 0 or more, below 2^63; one that is written as 1e6 up to 2^53.
+  // Returns an integer from 0 to below 2^63, or up to 2^53 if it is written like 1e6.
   std::optional<int64_t> CountOrNull(std::string_view key) const;
   Fields ObjectOrEmpty(std::string_view key) const;
   void EachObject(std::string_view key, const std::function<void(const Fields&)>& use) const;
-  // The entries of an object of objects, in the file's order.
+  // Visits the entries of an object of objects, in the file's order.
   void EachEntry(std::string_view key,
                  const std::function<void(const std::string&, const Fields&)>& use) const;
-  // The entries of an object of texts; numbers and flags become texts.
+  // Visits the entries of an object of texts. Numbers and flags are converted to texts.
   void EachText(std::string_view key,
                 const std::function<void(const std::string&, const std::string&)>& use) const;
-  // An array of pairs of a number and a count; `use` refuses a pair with false.
+  // Visits an array of pairs of a number and a count; `use` returns false to reject a pair.
   void EachPair(std::string_view key, const std::function<bool(double, int64_t)>& use) const;
 
-  // `FILE: PLACE.key: what` becomes the document's status, unless it has one already.
+  // Sets the document's status to `FILE: PLACE.key: what`, unless it already has an error.
   void Fail(std::string_view key, std::string_view what) const;
 
  private:
   friend class FieldsDocument;
   Fields(FieldsDocument* document, const nlohmann::ordered_json* object, std::string place)
       : document_(document), object_(object), place_(std::move(place)) {}
-  const nlohmann::ordered_json* Find(std::string_view key) const;  // nullptr: absent or null.
+  const nlohmann::ordered_json* Find(std::string_view key) const;  // nullptr if absent or null.
   void Mismatch(std::string_view key, const nlohmann::ordered_json& found,
                 std::string_view expected) const;
   Fields Child(const nlohmann::ordered_json& found, std::string place) const;
@@ -70,13 +70,13 @@ class Fields {
 
 class FieldsDocument {
  public:
-  // `name` is the file in errors.
+  // `name` is the file that errors name.
   explicit FieldsDocument(std::string name);
   ~FieldsDocument();
   FieldsDocument(const FieldsDocument&) = delete;
   FieldsDocument& operator=(const FieldsDocument&) = delete;
 
-  // kDataLoss with the byte if it is not JSON, or not an object.
+  // kDataLoss with the byte's position if it is not JSON, or not an object.
   absl::Status Parse(std::string_view text);
   Fields root();
   const absl::Status& status() const { return status_; }

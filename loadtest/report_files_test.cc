@@ -1,5 +1,5 @@
-// What the report reads: summary.json and environment.json (report_run), samples.csv
-// (report_samples) and its thinning (report_series).
+// Tests of the report's readers: summary.json and environment.json (report_run), samples.csv
+// (report_samples), and its thinning (report_series).
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ absl::StatusOr<RunFiles> Parse(std::string summary, const std::string& from = ""
   return ParseRun(summary, "{}", "nowhere");
 }
 
-// Expects kDataLoss with these words after `from` was replaced in a summary that is right.
+// Replaces `from` in a valid summary and expects kDataLoss with `words`.
 void ExpectDamage(const std::string& from, const std::string& to, const std::string& words) {
   SCOPED_TRACE(to);
   const absl::StatusOr<RunFiles> run = Parse(kSummary, from, to);
@@ -100,7 +100,7 @@ TEST(ReportRun, ReadsWhatClientsAsked) {
   EXPECT_THAT(table, HasSubstr("<span class=\"failed\">1: nyi</span>"));
   EXPECT_EQ("", ClientTable(TestResult(), 0));
 
-  // Names become parts of attributes, and of lists that spaces divide.
+  // Names become parts of attributes, and of lists that are separated by spaces.
   for (const char* name : {"de sk", "", "\\\"><script>"}) {
     std::string wrong = clients;
     for (size_t at = 0; (at = wrong.find("desk", at)) != std::string::npos;)
@@ -215,7 +215,7 @@ TEST(ReportSamples, TakesQuotesCarriageReturnsAndAMissingLastNewline) {
   EXPECT_THAT(rdbs, testing::ElementsAre("r", "x\"y"));
 }
 
-// Goal: lines that straddle the reader's buffer are whole. Method: some MiB of rows that count.
+// Goal: lines that straddle the reader's buffer are read whole. Method: some MiB of numbered rows.
 TEST(ReportSamples, ReadsAcrossItsBuffer) {
   std::string text = kHeader;
   constexpr int kRows = 60'000;
@@ -234,8 +234,8 @@ TEST(ReportSamples, ReadsAcrossItsBuffer) {
   EXPECT_EQ(kRows, next);
 }
 
-// Goal: no damage crashes the reader. Method: each byte of a small file replaced by each of a few,
-// and the file cut at each byte.
+// Goal: no damage crashes the reader. Method: replace each byte of a small file by each of several
+// others, and cut the file at each byte.
 TEST(ReportSamples, AnyDamageIsAnErrorOrOtherValues) {
   const std::string whole =
       std::string(kHeader) + "50/300,a,r,1,1,2,3,4,5,6,7,8\n\"50/300\",b,\"r\",2.5,,,,,1e3,,,9\n";

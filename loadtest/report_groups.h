@@ -1,6 +1,6 @@
 #pragma once
 
-// The stacks of a test by where they keep their rows, which is what a load test compares.
+// Groups the stacks of a test by placement, which is what a load test compares.
 
 #include <functional>
 #include <optional>
@@ -15,35 +15,36 @@ namespace tickstack::loadtest::report {
 struct Group {
   std::string placement;
   bool simulated = false;
-  std::vector<const StackResult*> stacks;  // Of the test, which outlives this.
+  std::vector<const StackResult*> stacks;  // Pointers into the test, which must outlive the group.
 };
 
-// `dram`, or `dram:2` with a count of RDBs.
+// True for `dram`, and for `dram:2` with its count of rdbs.
 bool IsDram(std::string_view placement);
 
-// In the order of their first stacks, but DRAM first: what the others are compared with.
+// Returns the groups in the order of their first stacks, except that DRAM, the baseline, is first.
 std::vector<Group> GroupsOf(const TestResult& test);
 
-// What one stack gives; nullopt if it was not measured.
+// Returns a figure of one stack; nullopt if it was not measured.
 using Figure = std::function<std::optional<double>(const StackResult&)>;
 
-// Over the stacks that have the figure; nullopt if none has.
+// Return the mean and the largest value over the stacks that have the figure; nullopt if none has.
 std::optional<double> MeanOf(const Group& group, const Figure& figure);
-std::optional<double> WorstOf(const Group& group, const Figure& figure);  // The largest.
+std::optional<double> WorstOf(const Group& group, const Figure& figure);
 
-// Bytes in use in a stack's tiers of kind `dram`, or in all the others.
+// Return the bytes in use in a stack's tiers of kind `dram`, and in all its other tiers.
 std::optional<double> DramUsed(const StackResult& stack);
 std::optional<double> OtherTiersUsed(const StackResult& stack);
 
-// Memory of a stack's processes, in which pages that several have count once; nullopt if it was not
-// looked at.
+// Returns the memory of a stack's processes, counting shared pages once; nullopt if it was not
+// measured.
 std::optional<double> ProcessesShare(const StackResult& stack);
 
-// Cores that a stack's processes kept busy; nullopt if none said how long it ran.
+// Returns how many cores a stack's processes kept busy; nullopt if no duration is known.
 std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack);
 
-// The least fresh of the four, by the 99 % of any stack: rows, which wait for the timer, or bars,
-// which go through the whole stack but may be ahead of it. kQuoteBarLag if none was measured.
+// Returns the worst of the four lags by its 99th percentile in any stack. Rows wait for the publish
+// interval; bars pass through the whole stack but may be published before the rows. kQuoteBarLag if
+// none was measured.
 Metric FreshnessMetric(const TestResult& test);
 
 }  // namespace tickstack::loadtest::report

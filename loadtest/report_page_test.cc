@@ -1,4 +1,5 @@
-// What the report says: texts, the paper's rows, the story, failures, limits, and the page.
+// Tests of what the report says: texts, the paper's rows, the story, failures, limits, and the
+// page.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ RunFiles TwoStacks() {
   return RunOf({MakeTest(50, 300, {Stack("a", "filesystem:/mnt", 80), Stack("b", "dram", 50)})});
 }
 
-// A copy of the run in the test data, with its summary changed.
+// A copy of the run in the test data, with changes to its summary.
 class Directory {
  public:
   Directory() {
@@ -106,7 +107,7 @@ TEST(ReportText, EscapesWhatHtmlReads) {
       "a\xef\xbf\xbd"
       "b",
       EscapeHtml("a\xe2\x80\xae"
-                 "b"));                                           // U+202E turns the text.
+                 "b"));  // U+202E reverses the text's direction.
   EXPECT_EQ("\xef\xbf\xbd\xef\xbf\xbd", EscapeHtml("\xc0\x80"));  // An overlong zero.
 }
 
@@ -394,7 +395,7 @@ TEST(Report, IsOneFileWithoutANetwork) {
   EXPECT_FALSE(std::filesystem::exists(directory.path() + "/report.html.tmp"));
 }
 
-// Goal: no text of a file becomes markup or script. Method: names that try, in all three files.
+// Goal: no text of a file becomes markup or script. Method: hostile names in all three files.
 TEST(Report, EscapesAllTextsOfFiles) {
   const Directory directory;
   const std::string evil = "</script><img src=x onerror=alert(1)>";
@@ -407,7 +408,7 @@ TEST(Report, EscapesAllTextsOfFiles) {
   directory.Replace("environment.json", "memkind", "<s>");
   const absl::StatusOr<std::string> page = ReportPage(directory.path());
   ASSERT_TRUE(page.ok()) << page.status();
-  const size_t scripts = page->find("<script>");  // Behind it is only what is built in.
+  const size_t scripts = page->find("<script>");  // Only built-in text follows it.
   const std::string ours = page->substr(page->find("<body>"), scripts - page->find("<body>"));
   for (const char* markup : {"<img", "<b>\"", "<u>", "<i>", "<tmpfs>", "<s>"}) {
     EXPECT_THAT(ours, Not(HasSubstr(markup)));
@@ -432,7 +433,7 @@ TEST(Report, FailuresComeFirstAndSimulationIsMarked) {
   EXPECT_THAT(*page, HasSubstr("second-1 <span class=\"simulated\">SIMULATED</span>"));
 }
 
-// Runs of before have no figures of it, and no table.
+// Files of older runs have no such figures, so the report has no table of them.
 TEST(Report, ShowsWhatProcessesShareIfItWasLookedAt) {
   const Directory directory;
   EXPECT_THAT(*ReportPage(directory.path()), Not(HasSubstr("each page once")));

@@ -62,7 +62,7 @@ const PaperRow* MatchingPaperRow(const TestResult& test) {
   if (groups.size() < 2) return nullptr;
   const bool many_rdbs = std::any_of(test.stacks.begin(), test.stacks.end(),
                                      [](const StackResult& stack) { return stack.rdbs > 1; });
-  // As many RDBs on both sides is another experiment than the paper's second.
+  // The same number of RDBs on both sides is a different experiment from the paper's second test.
   const bool same_rdbs = groups[0].stacks[0]->rdbs == groups[1].stacks[0]->rdbs;
   if (many_rdbs && same_rdbs) return nullptr;
   for (const PaperRow& row : kRows) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the paper found ("Using Intel Optane memory to expand the capacity of a typical realtime kdb
-// market data system", README.md of github.com/emc211/optane-kdb-report, final version of July
-// 2021), and which of our tests stand beside which of its rows.
+// The findings of the paper ("Using Intel Optane memory to expand the capacity of a typical
+// realtime kdb market data system", README.md of github.com/emc211/optane-kdb-report, final version
+// of July 2021), and which of its rows each of our tests is compared with.
 
 #include <span>
 #include <string_view>
@@ -16,19 +16,20 @@ struct PaperPair {
 };
 
 struct PaperRow {
-  std::string_view name;  // As the paper: its test, timers of tickerplant and query in ms.
+  std::string_view name;  // In the paper: its test, and the timers of tickerplant and query in ms.
   double batch_ms, query_ms;
   bool many_rdbs;            // 2 RDBs in DRAM against 10 in Optane, instead of two stacks each.
-  PaperPair max_latency_ms;  // From a tick's making until it was in the aggregated data of the RDB.
-  PaperPair memory;          // DRAM of an RDB in MB; of the machine in per cent if many_rdbs.
+  PaperPair max_latency_ms;  // From when a tick was made until it was in the RDB's aggregated data.
+  PaperPair memory;          // MB of DRAM in an RDB; per cent of the machine's if many_rdbs.
   PaperPair query_avg_ms;
   PaperPair queries_per_minute;
 };
 
 std::span<const PaperRow> PaperRows();
 
-// The row with the test's timers; its second test if the two placements differ in RDBs per stack.
-// nullptr if the paper has none, or the test does not compare two placements.
+// Returns the row with the test's timers, which is from the paper's second test if the two
+// placements differ in RDBs per stack. nullptr if the paper has no such row, or if the test does
+// not compare two placements.
 const PaperRow* MatchingPaperRow(const TestResult& test);
 
 }  // namespace tickstack::loadtest::report

@@ -12,8 +12,9 @@
 namespace tickstack::loadtest::report {
 namespace {
 
-// The paper's is until a tick was in the aggregated data. That can be ahead of rows here, so it is
-// until a tick could be queried, too. Of the last minute.
+// Returns the longest latency of the last minute. The paper's ends when a tick was in the
+// aggregated data. Ours ends when the tick could be queried, too, because bars can be published
+// before rows.
 std::optional<double> LongestLatency(const StackResult& stack) {
   std::optional<double> longest;
   for (const Metric metric :
@@ -32,7 +33,7 @@ std::string MegabytesOf(std::optional<double> bytes) {
   return bytes ? MegabytesText(*bytes / 1e6) : std::string(kNotMeasured);
 }
 
-// One row: the paper's two figures, then ours.
+// A row of the table: the two figures of the paper, then ours.
 class PaperLines {
  public:
   PaperLines(HtmlTable& table, const PaperRow& row, const TestResult& test)
@@ -87,7 +88,8 @@ std::string LabelOf(const Group& group) {
          (group.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "");
 }
 
-// What heads our two columns; of tests that differ in placements each says its own.
+// Returns the headings of our two columns; with several tests whose placements differ, each test
+// names its own.
 std::pair<std::string, std::string> OurHeads(
     const std::vector<std::pair<const TestResult*, const PaperRow*>>& matches) {
   std::pair<std::string, std::string> heads;

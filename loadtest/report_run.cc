@@ -50,7 +50,7 @@ MetricResult ReadMetric(const Fields& fields) {
   return read;
 }
 
-// Names of clients and queries are parts of the page's attributes.
+// Names of clients and queries become parts of the page's attributes.
 bool IsPlainName(std::string_view name) {
   return !name.empty() && name.size() <= kClientNameMax &&
          name.find_first_not_of(
@@ -232,7 +232,7 @@ absl::Status ReadSummary(std::string_view text, RunFiles& run) {
   fields.EachObject("tests", [&](const Fields& test) { run.tests.push_back(ReadTest(test)); });
   fields.EachObject("find_max",
                     [&](const Fields& found) { run.maxima.push_back(ReadMaximum(found)); });
-  // A search for the highest rate has a test of one name for each stack.
+  // A search for the highest rate has several tests of one name, one for each stack.
   std::set<std::pair<std::string_view, std::string_view>> names;
   for (const TestResult& test : run.tests) {
     for (const StackResult& stack : test.stacks) {

@@ -1,10 +1,10 @@
 #pragma once
 
-// A load test's run as its files tell it: summary.json and environment.json of the run's directory
-// (docs/loadtest.md has the format). samples.csv is read by report_samples.h, a row at a time.
+// A load test's run, read from summary.json and environment.json in its directory (docs/loadtest.md
+// has the formats). report_samples.h reads samples.csv, row by row.
 //
 // Errors name file, place, found and expected: `summary.json: tests[0].stacks[1].name: found 7,
-// expected a text`. What was not measured (null, or not there) is nullopt.
+// expected a text`. A value that was not measured (null or absent) is nullopt.
 
 #include <array>
 #include <cstddef>
@@ -19,12 +19,12 @@
 
 namespace tickstack::loadtest::report {
 
-// What a monitor measures, in the order in which all tables and files have them.
+// What a monitor measures, in the order of all tables and files.
 enum class Metric { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery };
 inline constexpr size_t kMetrics = 6;
 inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
     "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
-// As a reader calls them.
+// The titles that the page shows.
 inline constexpr std::array<std::string_view, kMetrics> kMetricTitles = {
     "Trade latency",     "Quote latency", "Trade bar latency",
     "Quote bar latency", "As-of join",    "All questions of a sample"};
@@ -36,7 +36,7 @@ struct Distribution {
 
 struct MetricResult {
   Distribution whole, last_minute;
-  // Upper end of a bucket in ms, ascending, and how many values it has.
+  // Pairs of a bucket's upper end in ms, ascending, and its number of values.
   std::vector<std::pair<double, int64_t>> histogram;
 };
 
@@ -54,11 +54,11 @@ struct ProcessUse {
   std::string name;
   std::optional<double> rss_max, cpu_s, voluntary_switches, involuntary_switches, read_bytes,
       written_bytes;
-  // Bytes, pages that several processes have being divided among them.
+  // Bytes; a page that several processes map is divided among them.
   std::optional<double> pss_max, pss_anonymous, pss_file, pss_shared;
 };
 
-// What a class of clients asked, and its answers.
+// What a class of clients asked of one query, and the answers.
 struct QueryResult {
   std::string name;
   MetricResult times;
@@ -66,7 +66,7 @@ struct QueryResult {
   int64_t errors = 0, unanswered = 0;
   bool errors_allowed = false;
   std::string first_error;
-  // The median in ms, and of how many answers, in each ten seconds.
+  // For each ten seconds the median in ms and the number of answers.
   std::vector<std::pair<double, int64_t>> slices;
 };
 struct ClientResult {
@@ -97,7 +97,7 @@ struct TestResult {
   bool failed = false;
   std::string reason;
   std::optional<int64_t> prestress_quotes, prestress_trades;
-  Distribution relay;  // Of a bare relay beside the stacks; count 0: there was none.
+  Distribution relay;  // Latency of the bare relay beside the stacks; count 0: none ran.
   std::vector<StackResult> stacks;
 };
 
@@ -118,7 +118,7 @@ struct Maximum {
 struct RunFiles {
   std::string directory;
   std::string name, command, begin, reason;
-  std::string query_set;  // What clients asked, by its name; empty: an older file.
+  std::string query_set;  // Name of the set of queries that clients asked; empty in older files.
   std::optional<int64_t> seed;
   bool failed = false;
   double updates_per_s = 0, seconds = 0;
@@ -127,17 +127,17 @@ struct RunFiles {
   std::vector<TestResult> tests;
   std::vector<Maximum> maxima;
 
-  // From environment.json. A text for each line that the report shows, what it is first.
+  // From environment.json: pairs of a label and a text, one for each line that the report shows.
   std::vector<std::pair<std::string, std::string>> environment;
   std::optional<double> cores, memory_bytes;
 };
 
-// Cost: the files' size, a few times over, which is bounded: summary.json may have 64 MiB,
-// environment.json 1 MiB. Errors: kNotFound, kResourceExhausted, kDataLoss for what is not JSON or
-// not what the format says.
+// Cost: a few times the size of the files, which is bounded: summary.json may have 64 MiB, and
+// environment.json 1 MiB. Errors: kNotFound; kResourceExhausted; kDataLoss if a file is not JSON or
+// violates the format.
 absl::StatusOr<RunFiles> ReadRun(const std::string& directory);
 
-// The same from texts. `directory` is where samples.csv would be.
+// The same from texts. `directory` is the one that would have samples.csv.
 absl::StatusOr<RunFiles> ParseRun(std::string_view summary, std::string_view environment,
                                   const std::string& directory);
 

@@ -19,12 +19,12 @@ constexpr size_t kBufferBytes = 256 << 10;
 constexpr size_t kColumnsMax = 256;
 constexpr double kTimeMax = 1e7;
 
-// Lines of a file, without their newlines.
+// Reads the lines of a file, without their newlines.
 class Lines {
  public:
   explicit Lines(const File& file) : file_(file), buffer_(kBufferBytes) {}
 
-  // nullopt at the end. The line is valid until the next call.
+  // Returns nullopt at the end. The line is valid until the next call.
   absl::StatusOr<std::optional<std::string_view>> Next() {
     ++number_;
     size_t length = Newline();
@@ -46,7 +46,7 @@ class Lines {
   int64_t number() const { return number_; }
 
  private:
-  // Bytes up to the next newline in the buffer; -1 if there is none.
+  // Returns the number of bytes before the next newline in the buffer; -1 if there is none.
   size_t Newline() const {
     const char* const begin = buffer_.data() + begin_;
     const void* const found = std::memchr(begin, '\n', end_ - begin_);
@@ -73,7 +73,7 @@ class Lines {
   bool at_end_ = false;
 };
 
-// The cells of one line. A cell in quotes may have commas; a doubled quote in it is one.
+// Splits a line into its cells. A cell in quotes may contain commas, and a doubled quote means one.
 absl::Status Split(std::string_view line, std::vector<std::string>& cells) {
   size_t count = 0;
   const auto next_cell = [&]() -> std::string& {
@@ -122,7 +122,7 @@ absl::StatusOr<std::optional<double>> NumberOf(std::string_view cell, std::strin
   return std::optional<double>(number);
 }
 
-// Which cell is what.
+// The positions of the columns.
 class SampleHeader {
  public:
   absl::Status Read(const std::vector<std::string>& names) {
@@ -175,8 +175,8 @@ class SampleHeader {
     index = static_cast<size_t>(found - names_.begin());
     return absl::OkStatus();
   }
-  // Rows of a stack mostly follow one another, so the last place is the first guess. A test's name
-  // may be that of several, whose stacks' names differ.
+  // Successive rows are mostly of one stack, so the last result is the first guess. Several tests
+  // may have the same name if the names of their stacks differ.
   absl::Status Place(const RunFiles& run, const std::string& test, const std::string& stack) {
     const auto is_here = [&](size_t t, size_t s) {
       return t < run.tests.size() && s < run.tests[t].stacks.size() && run.tests[t].name == test &&

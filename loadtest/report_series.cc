@@ -13,11 +13,11 @@ namespace {
 constexpr size_t kSlicesMin = 48;
 constexpr size_t kSlicesMax = 160;
 constexpr double kSlicesOfAShortTest = 20;
-constexpr double kQuestionsMin = 8;  // In a slice, so that its least and most say something.
+constexpr double kQuestionsMin = 8;  // In a slice, so that its extremes are meaningful.
 constexpr size_t kRdbsMax = 256;
 constexpr size_t kTierSeriesMax = 10'000;
 
-// Joins each slice with its neighbour: half as many, twice as wide.
+// Merges each slice with its neighbour: half as many slices, twice as wide.
 void Coarsen(Series& series) {
   for (size_t i = 0; i < series.size(); ++i) {
     Extremes joined;
@@ -66,7 +66,7 @@ std::vector<double> StackSeries::TierTotal(const std::string& tier) const {
   for (const auto& [rdb, series] : rdbs->second) {
     total.resize(series.size(), std::numeric_limits<double>::quiet_NaN());
     double used = std::numeric_limits<double>::quiet_NaN();
-    size_t last = series.size();  // Behind the last slice with a value nothing is known.
+    size_t last = series.size();  // Nothing is known after the last slice with a value.
     while (last > 0 && series[last - 1].empty()) --last;
     for (size_t i = 0; i < last; ++i) {
       if (!series[i].empty()) used = series[i].most;
@@ -82,7 +82,7 @@ absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t p
   std::vector<TestSeries> tests(run.tests.size());
   for (size_t i = 0; i < tests.size(); ++i) {
     const TestResult& test = run.tests[i];
-    // Of a short test rather some slices with few questions each than no course over time.
+    // A short test has fewer questions in a slice, since a course over time needs some slices.
     const double question_s = std::max(test.query_ms / 1e3, 1e-3);
     const double least_s = std::max(
         question_s, std::min(kQuestionsMin * question_s, test.seconds / kSlicesOfAShortTest));
@@ -98,7 +98,8 @@ absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t p
       run, [&columns](const SampleColumns& found) { columns = found; },
       [&](const SampleRow& row) {
         TestSeries& test = tests[row.test];
-        // A slice ends with the sample that is due at its end, as the test does.
+        // A sample that is due at the end of a slice belongs to it, and the test ends like
+        // that.
         while (row.time_s > test.slice_s * static_cast<double>(slices)) Coarsen(test);
         const auto slice =
             static_cast<size_t>(std::max(0.0, std::ceil(row.time_s / test.slice_s - 1e-9) - 1));

@@ -11,13 +11,14 @@
 namespace tickstack::loadtest::report {
 namespace {
 
-// From here on a limit counts as reached.
-constexpr double kCpuFull = 0.9;        // Of all cores.
-constexpr double kCoreFull = 0.95;      // Of one core, by one process.
-constexpr double kTierFull = 0.9;       // Of a tier's capacity.
-constexpr double kRateReached = 0.98;   // Of the rate that was asked for.
-constexpr double kGrowth = 1.5;         // Last third of the test against the first...
-constexpr double kGrowthLeastMs = 5.0;  // ... and by that much.
+// A limit counts as reached from these shares on.
+constexpr double kCpuFull = 0.9;       // CPU time of all cores.
+constexpr double kCoreFull = 0.95;     // CPU time of one core, by one process.
+constexpr double kTierFull = 0.9;      // Bytes in a tier, of its capacity.
+constexpr double kRateReached = 0.98;  // Updates per second, of the requested rate.
+// Largest values in the last third of the test against the first third.
+constexpr double kGrowth = 1.5;
+constexpr double kGrowthLeastMs = 5.0;  // Least growth in ms that counts.
 
 std::string Joined(const std::vector<std::string>& parts) {
   std::string text;
@@ -27,7 +28,7 @@ std::string Joined(const std::vector<std::string>& parts) {
   return text;
 }
 
-// `DRAM`, `filesystem` or, where another placement is called so, `filesystem:/mnt`.
+// Returns `DRAM`, `filesystem` or, if several placements would be called that, `filesystem:/mnt`.
 std::string NameOf(const Group& group, const std::vector<Group>& groups) {
   const auto kind_of = [](const std::string& placement) {
     return placement.substr(0, placement.find(':'));
@@ -37,7 +38,7 @@ std::string NameOf(const Group& group, const std::vector<Group>& groups) {
     return kind_of(other.placement) == kind;
   });
   if (group.simulated) {
-    // `simulate:optane:/mnt`: what is simulated says more than that something is.
+    // For `simulate:optane:/mnt` the model says more than the kind.
     const bool has_model = kind.size() < group.placement.size();
     return (has_model ? kind_of(group.placement.substr(kind.size() + 1)) : kind) + " (SIMULATED)";
   }
@@ -45,7 +46,7 @@ std::string NameOf(const Group& group, const std::vector<Group>& groups) {
   return IsDram(group.placement) ? "DRAM" : kind;
 }
 
-// `DRAM against filesystem`, with counts where they differ or RDBs are several.
+// Returns `DRAM against filesystem`, with counts if they differ or if there are several RDBs.
 std::string Compared(const TestResult& test) {
   std::string text;
   const std::vector<Group> groups = GroupsOf(test);
@@ -68,7 +69,7 @@ Figure MedianOf(Metric metric) {
   return [metric](const StackResult& stack) { return stack.metric(metric).whole.p50_ms; };
 }
 
-// `51 ms in DRAM and 52 ms in filesystem`; empty if no stack has it.
+// Returns `51 ms in DRAM and 52 ms in filesystem`; empty if no stack has the figure.
 std::string ByGroup(const TestResult& test, const Figure& figure) {
   std::vector<std::string> parts;
   const std::vector<Group> groups = GroupsOf(test);
@@ -88,7 +89,7 @@ const TestResult& WorstTest(const RunFiles& run) {
     for (const Group& group : GroupsOf(test)) {
       worst = std::max(worst, WorstOf(group, P99Of(FreshnessMetric(test))).value_or(-1));
     }
-    // A row cannot be fresher than the timer that publishes it.
+    // A row cannot be fresher than the publish interval allows.
     return worst < 0 ? worst : worst / std::max(test.batch_ms, 1.0);
   };
   return *std::max_element(
@@ -123,12 +124,12 @@ std::string QueryText(const TestResult& test) {
 }
 
 struct Totals {
-  bool complete = true;  // All three counts are there.
-  bool equal = true;     // And agree.
+  bool complete = true;  // True if all three counts are known.
+  bool equal = true;     // True if the known counts agree.
   double offered = 0;
 };
 
-// How the counts of rows agree. A count of captured rows is that of each rdb.
+// Sums the rows over tables and compares their counts. Captured rows are counted for each rdb.
 Totals RowTotals(const StackResult& stack) {
   Totals totals;
   for (const RowCounts& rows : stack.rows) {
@@ -159,7 +160,7 @@ std::string RowsText(const RunFiles& run) {
   return fmt::format("none of {} rows was lost", CountText(offered));
 }
 
-// `dram-1 sustained 3,000,000 updates/s with a latency below 100 ms; at more: ...`.
+// Returns `dram-1 sustained 3,000,000 updates/s with a latency below 100 ms; at more: ...`.
 std::string MaximaSentence(const std::vector<Maximum>& maxima) {
   std::string text;
   for (const Maximum& maximum : maxima) {
@@ -238,7 +239,8 @@ void AddRateLimits(const RunFiles& run, const TestResult& test, std::vector<Limi
   }
 }
 
-// The median of the slices' largest values in a third of the series; nullopt if it has none.
+// Returns the median of the slices' largest values in a third of the series; nullopt without
+// values.
 std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end) {
   std::vector<float> values;
   for (size_t i = begin; i < end; ++i) {
@@ -250,7 +252,7 @@ std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end
   return *middle;
 }
 
-// No stack can be faster than the machine lets anybody be.
+// Adds the relay's latency: no stack can be faster than the machine allows.
 void AddRelay(const TestResult& test, std::vector<Limit>& limits) {
   if (!test.relay.p50_ms || !test.relay.max_ms) return;
   limits.push_back(

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a run says in words: one sentence, what failed, and where the limits were. All of it is
-// plain text, computed from the files.
+// A run in words: one sentence, the failures, and the limits that were reached. All of it is plain
+// text, computed from the files.
 
 #include <string>
 #include <vector>
@@ -11,19 +11,19 @@
 
 namespace tickstack::loadtest::report {
 
-// What was compared, what came out. Of several tests, the one that was worst for freshness.
+// Returns what was compared and what came out. Of several tests, it tells of the least fresh one.
 std::string StorySentence(const RunFiles& run);
 
-// Everything that went wrong, most general first: the run's reason, stacks that failed, rows that
-// are missing though no stack says so. Empty if nothing did.
+// Returns everything that went wrong, the most general first: the run's reason, failed stacks, and
+// missing rows that no stack reports. Empty if nothing went wrong.
 std::vector<std::string> Failures(const RunFiles& run);
 
 struct Limit {
-  bool reached;  // False: there was room.
+  bool reached;  // False if there was room left.
   std::string text;
 };
 
-// CPU, tiers, the rate, and whether latency grew over the test.
+// Returns the limits of CPU, tiers and rate, and whether latency grew during the test.
 std::vector<Limit> Limits(const RunFiles& run, const TestResult& test, const TestSeries& series);
 
 }  // namespace tickstack::loadtest::report

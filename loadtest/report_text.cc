@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD.
 
-// Bytes and code point of the UTF-8 sequence at the start of `text`; 0 bytes if there is none.
+// The length in bytes and the code point of the UTF-8 sequence at the start of `text`; 0 bytes if
+// it is invalid.
 struct CodePoint {
   size_t bytes = 0;
   uint32_t value = 0;
@@ -41,7 +42,7 @@ bool IsShown(uint32_t c) {
   return !turns;
 }
 
-// With their zeros, so that columns of them line up: `30.0`, `1.00`, `200`.
+// Keeps trailing zeros, so that columns line up: `30.0`, `1.00`, `200`.
 std::string ThreeDigits(double number) {
   const double size = std::abs(number);
   const int decimals = size >= 99.95 ? 0 : size >= 9.995 ? 1 : size >= 0.9995 ? 2 : 3;
@@ -114,7 +115,7 @@ std::string SettingText(double ms) {
 std::string BytesText(double bytes) {
   const char* unit = "B";
   for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (std::abs(bytes) < 1000) break;  // No `1,013 MiB`: three digits are enough.
+    if (std::abs(bytes) < 1000) break;  // Below 1,000, since three digits are enough.
     bytes /= 1024;
     unit = larger;
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a load test found, as values; summary.h writes them down.
+// The results of a load test as values. summary.h writes them to files.
 
 #include <array>
 #include <cstdint>
@@ -25,78 +25,80 @@ inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
     "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
 
 struct Measured {
-  Histogram whole;        // ns, of all of the stack's monitors.
-  Histogram last_minute;  // Of a shorter run, the same.
+  Histogram whole;        // In ns, over all monitors of the stack.
+  Histogram last_minute;  // The same for the last minute, or for the whole of a shorter run.
 };
 
-// One look of a monitor, or the worst of several in a row. Times are ms since the run began.
+// One sample of a monitor, or the worst of several successive ones. Times in ms, since the run
+// began.
 struct SampleRow {
   std::string rdb;
   double time_s = 0;
   std::array<std::optional<double>, kMetrics> ms;
-  std::optional<int64_t> rows_captured;  // Of all tables, without the prestress.
-  std::optional<uint64_t> rss_bytes;     // Of the rdb, as cpu_s.
+  std::optional<int64_t> rows_captured;  // All tables together, without the prestress.
+  std::optional<uint64_t> rss_bytes;     // Resident memory of the rdb.
   std::optional<double> cpu_s;
-  std::map<std::string, double> tier_used;  // Bytes, by tier.
+  std::map<std::string, double> tier_used;  // Bytes by tier.
 };
 
 struct TableResult {
   int64_t offered = 0;
   int64_t logged = 0;
-  int64_t captured = 0;                        // By the rdb that has the fewest.
-  std::optional<uint64_t> checksum;            // Of the rows that the run added, times apart.
-  std::optional<uint64_t> prestress_checksum;  // Of those that were there before.
+  int64_t captured = 0;              // By the rdb that has the fewest rows.
+  std::optional<uint64_t> checksum;  // Covers the rows that the run added, without their times.
+  std::optional<uint64_t> prestress_checksum;  // Covers the rows that were loaded before the run.
 };
 
 struct TierResult {
   std::string kind;
   std::string path, filesystem, model, figures;
   bool dax = false;
-  std::optional<uint64_t> used, high_water, capacity, resident;  // Bytes, of all rdbs together.
+  std::optional<uint64_t> used, high_water, capacity, resident;  // Bytes in all rdbs together.
 };
 
 struct ProcessResult {
   std::string role;
   uint64_t rss_bytes_max = 0;
-  ProcessUsage used;  // While the run was under way.
-  // The larger one of before the load and after it.
+  ProcessUsage used;  // During the run.
+  // The larger one of the shares before the load and after it.
   std::optional<ProcessShare> share;
 };
 
-// What a class of clients found of one query; of all of the stack's monitors.
+// What a class of clients measured for one query, over all monitors of the stack.
 struct QueryResult {
   uint64_t errors = 0;
   bool errors_allowed = false;
   std::string first_error;
-  uint64_t unanswered = 0;  // They are among the times, with what they had waited.
-  double per_minute = 0;    // Answers.
+  uint64_t unanswered = 0;  // Also counted in `times`, each with the time that it had waited.
+  double per_minute = 0;    // Answers per minute.
   Measured times;
 };
 struct ClientResult {
   std::string name;
   bool open_loop = false;
-  int64_t connections = 0;  // Of each monitor.
-  double every_ms = 0;      // Open: the mean between two questions of a monitor's class,
-  std::string arrivals;     // as `poisson` or `even`.
-  double think_ms = 0;      // Closed.
-  bool has_begun = true;    // To ask, of every monitor.
+  int64_t connections = 0;  // Per monitor.
+  double every_ms = 0;  // Open loop: mean interval between two questions of the class, per monitor.
+  std::string arrivals;   // Open loop: `poisson` or `even`.
+  double think_ms = 0;    // Closed loop: pause after each answer.
+  bool has_begun = true;  // True if the clients of every monitor have started to ask.
   uint64_t connections_lost = 0;
-  std::vector<std::pair<std::string, QueryResult>> queries;  // By name, as the file has them.
+  std::vector<std::pair<std::string, QueryResult>> queries;  // By name, in the file's order.
 };
 
-// Some seconds of a query's answers, as one monitor saw them.
+// Some seconds of one query's answers, as one monitor measured them.
 struct QuerySliceRow {
   std::string rdb, client, query;
-  double time_s = 0;  // When they began.
+  double time_s = 0;  // When the slice began.
   uint64_t count = 0, errors = 0;
-  std::array<double, 4> ms{};  // p50, p99, p99.9, max.
+  std::array<double, 4> ms{};  // p50, p99, p99.9 and max.
 };
 
 struct StackResult {
   StackSpec spec;
   int rdbs = 0;
-  bool simulated = false;  // Some of its memory is a model of other hardware.
-  std::string failure;     // Empty: none.
+  // True if some of its memory is slowed down by a model of other hardware.
+  bool simulated = false;
+  std::string failure;  // Empty if it did not fail.
   std::map<std::string, TableResult> tables;
   std::array<Measured, kMetrics> measured;
   double queries_per_minute = 0;
@@ -108,12 +110,13 @@ struct StackResult {
   std::vector<QuerySliceRow> query_slices;
 };
 
-// What clients ask in a test.
-inline constexpr std::string_view kNoClients = "monitor";  // A set: nobody asks but the monitors.
+// The queries that clients ask during a test.
+// The set without clients: only the monitors ask.
+inline constexpr std::string_view kNoClients = "monitor";
 struct TestQueries {
   std::string name{kNoClients};
-  std::string file;     // "": no clients. Files are absolute.
-  std::string symbols;  // The profile's, with their activity.
+  std::string file;     // Absolute path; "": no clients.
+  std::string symbols;  // Absolute path of the profile's symbols and their activity.
 };
 
 struct TestSpec {
@@ -124,19 +127,21 @@ struct TestSpec {
   RowCounts prestress;
   TestQueries queries;
   std::vector<StackSpec> stacks;
-  // Of the search for the highest rate: batches leave as they do by default, at 1 MiB too, and no
+  // True in a search for the highest rate: batches also end at 1 MiB, as they do by default, and no
   // relay runs beside the stack.
   bool search = false;
-  // So long after the feeds have started the monitors begin to measure anew; 0: they do not.
+  // Seconds after the start of the feeds at which the monitors restart their measurements; 0:
+  // never.
   double warm_up_s = 0;
 };
 
 struct TestResult {
   TestSpec spec;
-  // What the machine itself added meanwhile: ns of a message through bare_relay.h.
+  // Latency in ns of a message through the bare relay (bare_relay.h): what the machine itself
+  // added.
   std::optional<Histogram> relay;
-  int64_t begin_ns = 0;  // When the feeds were started.
-  double seconds = 0;    // From then until the last feed was done.
+  int64_t begin_ns = 0;  // When the feeds started.
+  double seconds = 0;    // From begin_ns until the last feed was done.
   std::string failure;
   std::vector<StackResult> stacks;
 };

@@ -17,10 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int64_t kLookNs = kNsPerSecond;        // Between two looks at a running stack;
-constexpr auto kPause = 50ms;                    // so exactly is the end of a feed seen.
-constexpr int64_t kDrainNs = 30 * kNsPerSecond;  // For the rdbs, when the feed is done.
-constexpr int64_t kLiveNs = 120 * kNsPerSecond;  // For everybody to be subscribed.
+constexpr int64_t kLookNs = kNsPerSecond;  // Interval between two full polls of a running stack.
+constexpr auto kPause = 50ms;              // Interval at which the end of a feed is polled.
+// Time that the rdbs have after the end of the feed.
+constexpr int64_t kDrainNs = 30 * kNsPerSecond;
+constexpr int64_t kLiveNs = 120 * kNsPerSecond;  // Time for all processes to subscribe.
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / static_cast<double>(kNsPerSecond); }
 
@@ -64,7 +65,7 @@ class TestRun {
  private:
   bool interrupted() const { return context_.interrupted != nullptr && *context_.interrupted; }
 
-  // Calls step(stack) for each until one fails.
+  // Calls step(stack) for each stack until one fails.
   absl::Status EachStack(const std::function<absl::Status(LiveStack&)>& step) {
     for (LiveStack& stack : stacks_) {
       if (interrupted()) return absl::CancelledError("interrupted");
@@ -73,7 +74,7 @@ class TestRun {
     return absl::OkStatus();
   }
 
-  // Repeats until `done` says so for every stack.
+  // Repeats until `done` returns true for every stack.
   absl::Status Until(int64_t at_most_ns, std::string_view what,
                      const std::function<absl::StatusOr<bool>(LiveStack&)>& done) {
     const int64_t begin_ns = MonotonicNs();
@@ -98,7 +99,8 @@ class TestRun {
     return EachStack([](LiveStack& stack) { return stack.Start(); });
   }
 
-  // All processes of all stacks answer: the rdbs have their prestress.
+  // Waits until all processes of all stacks answer, which means that the rdbs have their
+  // prestress.
   absl::Status Load() {
     const int64_t begin_ns = MonotonicNs();
     return Until(INT64_MAX, "loaded", [&](LiveStack& stack) {
@@ -125,7 +127,7 @@ class TestRun {
     return EachStack([this](LiveStack& stack) { return stack.StartFeeds(begin_ns_); });
   }
 
-  // Until every feed is done and every rdb has what its feed sent, or for too long.
+  // Waits until every feed is done and every rdb has all of its rows, or a deadline passes.
   absl::Status Watch() {
     const double slack_s =
         context_.is_probe ? 0.25 * spec_.profile.seconds + 2 : spec_.profile.seconds + 120;
@@ -153,7 +155,7 @@ class TestRun {
       const bool captured =
           done && std::all_of(stacks_.begin(), stacks_.end(),
                               [](const LiveStack& stack) { return stack.is_captured(); });
-      // A row that is missing is for the comparison to tell: do not wait for it for ever.
+      // The comparison reports missing rows: do not wait for them any longer.
       if (captured || (done && now_ns > done_ns + kDrainNs)) return absl::OkStatus();
       if (!done && now_ns > late_ns) return Late();
       std::this_thread::sleep_for(kPause);
@@ -166,8 +168,8 @@ class TestRun {
     return late == stacks_.end() ? absl::OkStatus() : late->Late();
   }
 
-  // Waits for answers that are under way, but not for ever: what has none by then counts with the
-  // time that it has waited.
+  // Waits for pending answers within a bound. A question without an answer by then counts with
+  // the time that it has waited.
   absl::Status EndClients() {
     if (spec_.queries.file.empty()) return absl::OkStatus();
     TS_RETURN_IF_ERROR(EachStack([](LiveStack& stack) { return stack.EndClients(); }));
@@ -200,7 +202,7 @@ class TestRun {
     return all;
   }
 
-  // Of a test that failed: what there is of it.
+  // Also runs for a failed test, and collects as much as there is.
   void CollectMonitors(absl::Status& status) {
     for (LiveStack& stack : stacks_) {
       absl::Status read = stack.CollectMonitors(begin_wall_ns_);
@@ -213,7 +215,7 @@ class TestRun {
     return EachStack([](LiveStack& stack) { return stack.CountLog(); });
   }
 
-  // What was offered, logged and captured is the same, and the same rows everywhere.
+  // Checks that the rows offered, logged and captured are equal, and the same in all stacks.
   absl::Status Compare() {
     absl::Status all;
     for (LiveStack& stack : stacks_) {
@@ -238,8 +240,8 @@ class TestRun {
   const RunContext& context_;
   std::vector<LiveStack> stacks_;
   std::unique_ptr<BareRelay> relay_;
-  int64_t begin_ns_ = 0;       // Monotonic,
-  int64_t begin_wall_ns_ = 0;  // and on the clock that rows have. 0: it has not begun.
+  int64_t begin_ns_ = 0;       // Monotonic; 0: not started.
+  int64_t begin_wall_ns_ = 0;  // The same moment on the clock of the rows' times.
 };
 
 }  // namespace

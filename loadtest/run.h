@@ -1,7 +1,7 @@
 #pragma once
 
-// One test: starts its stacks, waits until all of them are loaded, starts all feeds together,
-// watches until everything that was offered was captured, and stops them in order.
+// Runs one test: starts its stacks, waits until all are loaded, starts all feeds together, watches
+// until every offered row is captured, and stops the stacks in order.
 //
 //   start  -> load -> live -> begin -> watch -> look -> stop -> compare
 //   `up`      prestress       monitors  feeds    rows,   counts of feed, log and rdb; checksums
@@ -18,17 +18,18 @@
 namespace tickstack::loadtest {
 
 struct RunContext {
-  std::string work;  // Folders of stacks are made in it, and removed.
-  std::string logs;  // Gets what the processes logged, a folder a test and stack; "": nobody does.
+  std::string work;  // Parent of the stacks' folders, which are removed at the end.
+  // Receives the processes' logs, in a folder for each test and stack; "": they are dropped.
+  std::string logs;
   const std::atomic<bool>* interrupted = nullptr;
   Progress* progress = nullptr;
-  // Of a search for the highest rate: the feed's receipts are believed for what was logged, rows
-  // are not compared, and a feed that is late by a quarter of the run ends it.
+  // True in a search for the highest rate: the feed's acknowledgements count as logged rows, rows
+  // are not compared, and the test ends when a feed is late by a quarter of the run.
   bool is_probe = false;
 };
 
-// Never throws away what was measured: a failure is in the result, of the stack that it happened
-// to and of the test. Leaves no process and, but for logs, no file. Blocks.
+// Runs the test. It keeps whatever was measured: a failure is recorded in the result, in the failed
+// stack and in the test. It leaves no process behind, and no file except logs. Blocks.
 TestResult RunTest(const TestSpec& spec, const RunContext& context);
 
 }  // namespace tickstack::loadtest

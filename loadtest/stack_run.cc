@@ -24,12 +24,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAnswerAtMost = 60s;  // Of rdbs with hundreds of millions of rows on busy machines.
+constexpr auto kAnswerAtMost = 60s;  // For rdbs with hundreds of millions of rows on busy machines.
 constexpr uint64_t kReadyBytesMax = uint64_t{1} << 20;
 constexpr std::streamoff kTailBytes = 16'384;
 constexpr size_t kLastErrors = 6, kLastLines = 4;
 
-// The end of a file, from the beginning of a line on.
+// Returns the end of a file, starting at the beginning of a line.
 std::string EndOf(const std::string& path, std::streamoff bytes) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   if (!file) return "";
@@ -62,7 +62,7 @@ absl::Status StackRun::Start(std::string_view configuration) {
   if (!output_.is_open()) return Annotate(ErrnoStatus(errno, "open"), folder_);
   TS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());
   ChildOptions child;
-  // A fixed date: a run across midnight is still one day.
+  // A fixed date, so that a run across midnight is still one day.
   child.command = {program,
                    "up",
                    folder_ + "/stack.toml",
@@ -155,7 +155,7 @@ std::string StackRun::LogTail(std::string_view process, size_t lines) const {
 }
 
 std::string StackRun::LastWords() const {
-  constexpr size_t kLevel = 27;  // Of a line: behind the time and a space.
+  constexpr size_t kLevel = 27;  // Where the level is in a line: after the time and a space.
   const std::string log = LogTail("", SIZE_MAX);
   std::vector<std::string> errors;
   for (size_t begin = 0; begin < log.size();) {
@@ -165,7 +165,7 @@ std::string StackRun::LastWords() const {
     if (line.size() <= kLevel || (line[kLevel] != 'E' && line[kLevel] != 'W')) continue;
     errors.push_back(line);
     const size_t died = std::min(line.find(" died: "), line.find(" failed before "));
-    // Its last line says again why it ended.
+    // The supervisor's last line repeats why it ended.
     if (died == std::string::npos || line.find(" up ends ") != std::string::npos) continue;
     const size_t name = line.rfind(' ', died - 1) + 1;
     errors.push_back(LogTail(line.substr(name, died - name), kLastLines));
@@ -190,7 +190,7 @@ absl::StatusOr<RowsByTable> StackRun::RowsInLog() const {
   RowsByTable rows;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/data/tplog", error)) {
-    // Beside each log are its index and its state.
+    // Each log has an index and a state beside it.
     if (entry.path().extension() == ".idx" || entry.path().extension() == ".state") continue;
     TS_ASSIGN_OR_RETURN(const wire::TplogReport report, wire::CheckTplog(entry.path()));
     if (report.problem_count > 0) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A stack that runs: a child process `tickstack up` in a folder of its own, on ports that the
-// kernel chooses, with feeds that wait.
+// A running stack: a child process `tickstack up` in a folder of its own, on ports that the kernel
+// chooses, with feeds that wait for a command to start.
 
 #include <sys/types.h>
 
@@ -30,25 +30,25 @@ struct StackProcess {
 // Threads: one owner.
 class StackRun {
  public:
-  // `folder` is made by Start and removed with everything in it by the destructor.
+  // Start creates `folder`, and the destructor removes it with everything in it.
   StackRun(std::string name, std::string folder)
       : name_(std::move(name)), folder_(std::move(folder)) {}
-  ~StackRun();  // Stops what runs.
+  ~StackRun();  // Stops the stack if it runs.
   StackRun(const StackRun&) = delete;
   StackRun& operator=(const StackRun&) = delete;
 
-  // Starts it; returns at once.
+  // Starts the stack and returns at once.
   absl::Status Start(std::string_view configuration);
-  // Whether all of its processes answer. kUnavailable if it has ended by itself.
+  // True if all processes answer. kUnavailable if the stack ended unexpectedly.
   absl::StatusOr<bool> IsReady();
-  // kUnavailable, with the last lines that it logged, if it has ended by itself.
+  // kUnavailable, with the last lines of its log, if the stack ended unexpectedly.
   absl::Status CheckAlive();
-  // Stop tells it to stop in order, Wait waits until it has. kInternal if it did not end well.
+  // Stop requests an orderly shutdown, and Wait waits for it. kInternal if it did not end cleanly.
   void Stop();
   absl::Status Wait();
   bool runs() const { return pid_ > 0; }
 
-  // kNotFound; kUnavailable if nobody answers; kUnknown with q's error.
+  // kNotFound; kUnavailable if the process does not answer; kUnknown with q's error.
   absl::StatusOr<Value> Ask(std::string_view process, std::string_view query) const;
 
   const std::string& name() const { return name_; }
@@ -56,16 +56,18 @@ class StackRun {
   const std::vector<StackProcess>& processes() const { return processes_; }
   std::vector<std::string> ProcessesOf(std::string_view role) const;
 
-  // The last lines of a process, or of all of them for ""; "" without any.
+  // Returns the last lines of a process, or of all processes for ""; "" if there are none.
   std::string LogTail(std::string_view process, size_t lines) const;
-  // Why it ended: its last warnings and errors, and the last lines of a process that died.
+  // Returns why the stack ended: its last warnings and errors, and the last lines of a process that
+  // died.
   std::string LastWords() const;
-  // The last line of a process that has `text` in it; "" without any.
+  // Returns the last line of a process that contains `text`; "" if there is none.
   std::string LastLogLine(std::string_view process, std::string_view text) const;
   std::string DataFile(std::string_view name) const {
     return folder_ + "/data/" + std::string(name);
   }
-  // After Wait: rows in the log, as reading all of it says. kDataLoss if it finds any damage.
+  // Counts the rows in the log by reading all of it. Call it after Wait. kDataLoss if it is
+  // damaged.
   absl::StatusOr<RowsByTable> RowsInLog() const;
 
  private:

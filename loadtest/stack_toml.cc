@@ -19,7 +19,7 @@ using Kind = Placement::Kind;
 
 constexpr size_t kAsofRank = 9;  // The tenth busiest symbol.
 constexpr const char* kTier = "second";
-constexpr const char* kDram = "dram";  // The tier that is always there.
+constexpr const char* kDram = "dram";  // The tier that always exists.
 // The tables of the aggregation engine's default bars.
 constexpr const char* kBars[] = {"trade_minute", "trade_daily", "quote_minute", "quote_daily"};
 
@@ -33,7 +33,7 @@ absl::StatusOr<toml::table> ParseFile(const std::string& path) {
   }
 }
 
-// `[rdb]` or `[[rdb]]` as an array of tables; makes it one in `root`.
+// Returns `[rdb]` or `[[rdb]]` as an array of tables, and converts it in `root`.
 toml::array& RdbsOf(toml::table& root) {
   if (toml::table* const one = root["rdb"].as_table()) {
     toml::array all;
@@ -103,7 +103,7 @@ toml::table MonitorTable(const std::string& rdb, const StackSettings& settings) 
   return monitor;
 }
 
-// The tier of an rdb that says itself where it is; nullopt: DRAM.
+// Returns the tier of an rdb whose placement names it; nullopt: DRAM.
 std::optional<toml::table> TierTable(const Placement& placement, const StackSettings& settings) {
   const auto bytes = static_cast<int64_t>(TierBytes(settings.prestress, settings.profile));
   switch (placement.kind) {
@@ -123,7 +123,7 @@ std::optional<toml::table> TierTable(const Placement& placement, const StackSett
   }
 }
 
-// The tiers of an rdb that says itself where it is, and whether that is not only DRAM.
+// The tiers of an rdb whose placement names them, and whether there are any besides DRAM.
 struct RdbTiers {
   toml::table tiers;
   bool has_second = false;
@@ -140,7 +140,7 @@ RdbTiers TiersOf(const Placement& placement, const StackSettings& settings) {
   return made;
 }
 
-// What a file says about tiers: of the whole stack, or else of its first rdb.
+// Keeps what a file says about tiers: of the whole stack, or else of its first rdb.
 toml::table OnlyTiers(toml::table file) {
   toml::table tiers;
   const auto take = [&tiers](toml::table& from) {
@@ -164,7 +164,7 @@ absl::StatusOr<toml::table> RootOf(const Placement& placement) {
   return file;
 }
 
-// Several times what is published in one turn of the timer: bursts are in it too.
+// Returns a bound on a batch's bytes: several publish intervals' worth, to leave room for bursts.
 int64_t BytesOfABatch(const StackSettings& settings) {
   constexpr double kRowBytes = 256, kLeast = 1 << 20, kMost = 256 << 20;
   return static_cast<int64_t>(std::clamp(
@@ -239,7 +239,7 @@ absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackS
       if (!tiers.tiers.empty()) rdb.insert("tier", std::move(tiers.tiers));
       if (tiers.has_second) {
         toml::table rules{{"default", kTier}};
-        // Such a tier takes no table with a key; those of bars are small.
+        // A persistent tier takes no keyed tables; those of bars are small.
         if (placement.kind == Kind::kPersistent) {
           for (const char* bars : kBars) rules.insert(bars, kDram);
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The configuration of a stack that a load test runs, as text for `tickstack up`.
+// Writes the configuration of a load test's stack, as text for `tickstack up`.
 
 #include <cstdint>
 #include <string>
@@ -19,39 +19,42 @@ struct StackSettings {
   double batch_ms = 50;
   double batch_phase_ms = 0;
   double query_ms = 300;
-  // Only the timer ends a batch, however large it becomes; else also a tickerplant's usual bound.
+  // True if only the timer ends a batch, whatever its size. If false, the tickerplant's default
+  // bound on bytes applies as well.
   bool whole_batches = true;
   RowCounts prestress;
-  std::string queries_file;  // Of the monitors' clients; "": none.
+  std::string queries_file;  // Queries of the monitors' clients; "": no clients.
   std::string symbols_file;
-  std::string tier_path;  // Of a file tier that is made for this stack.
-  // Touched before rows come: of the tier of each rdb's rows, and of the aggengine's.
+  std::string tier_path;  // Path of the file tier that is created for this stack.
+  // Memory to touch before rows come: in the tier of each rdb's rows, and in the aggengine's.
   uint64_t rdb_touch_bytes = 0, aggengine_touch_bytes = 0;
 };
 
 struct StackToml {
   std::string text;
-  std::vector<std::string> rdbs;  // Their names; `monitor-NAME` watches each.
-  bool has_bars = true;           // A stack of a file may have no aggregation engine.
-  // A tier of it is of kind `simulate`: what is measured is a model's.
+  std::vector<std::string> rdbs;  // Names of the rdbs; `monitor-NAME` watches each.
+  bool has_bars = true;           // False if the stack's file has no aggregation engine.
+  // True if a tier is of kind `simulate`: then the figures are those of a model.
   bool simulated = false;
 };
 
-// The symbol whose trades are joined with their quotes: of every stack, every run and every seed
-// the same, neither the busiest nor a quiet one.
+// Returns the symbol for the as-of join of trades and quotes. It is the same for every stack, run
+// and seed, and it is neither the busiest symbol nor a quiet one.
 std::string AsofSymbol(const Profile& profile);
 
-// `SYMBOL,WEIGHT` of each symbol of the profile, for clients that ask for them as they are active.
+// Returns a line `SYMBOL,WEIGHT` for each symbol of the profile: clients ask for a symbol in
+// proportion to its activity.
 std::string SymbolWeights(const Profile& profile);
 
-// Of a placement that names a file, that file's stack with our feed, monitors and prestress, or its
-// tiers and placement in a stack of ours. kNotFound, kInvalidArgument: as reading it says.
+// A placement that names a file gives either that file's stack with our feed, monitors and
+// prestress, or only its tiers and placement in a stack of ours. kNotFound and kInvalidArgument
+// come from reading the file.
 absl::StatusOr<StackToml> MakeStackToml(const Placement& placement, const StackSettings& settings);
 
-// What the plan must know of a stack's file.
+// What the plan needs to know about a stack's file.
 struct StackFile {
   int rdbs = 0;
-  uint64_t smallest_tier_bytes = 0;  // Of those with a size; 0: none has.
+  uint64_t smallest_tier_bytes = 0;  // Over the tiers that have a size; 0: none has one.
 };
 absl::StatusOr<StackFile> ReadStackFile(const std::string& path);
 

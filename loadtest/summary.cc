@@ -20,7 +20,7 @@ constexpr double kNsPerMs = 1e6;
 
 double Ms(int64_t ns) { return static_cast<double>(ns) / kNsPerMs; }
 
-// `2026-03-09T15:30:00Z`.
+// Returns `2026-03-09T15:30:00Z`.
 std::string IsoTime(int64_t ns) {
   std::string text = FormatTimestamp(ns).substr(0, 19);
   text[4] = text[7] = '-';
@@ -35,7 +35,7 @@ Json OrNull(const std::optional<T>& value) {
   return value ? Json(*value) : Json();
 }
 
-// JSON has no 64-bit integers that every reader keeps: as hexadecimal text.
+// JSON readers do not all keep 64-bit integers, so a checksum is hexadecimal text.
 Json ChecksumJson(const std::optional<uint64_t>& sum) {
   return sum ? Json(fmt::format("{:016x}", *sum)) : Json();
 }
@@ -128,8 +128,9 @@ std::string MsCell(const Histogram& histogram, double percentile) {
              : fmt::format("{:.6f}", Ms(histogram.ValueAtPercentile(percentile)));
 }
 
-// The longest of the last minute until a tick could be queried and was in its bars. The paper's is
-// until it was in the bars, which came behind rows there; here they can be ahead of them.
+// Returns the longest latency of the last minute, until a tick could be queried and was in its
+// bars. The paper's ends when it was in the bars, which followed the rows there; here bars can come
+// first.
 const Histogram& LongestLatency(const StackResult& stack) {
   const Histogram* worst = nullptr;
   for (const Metric metric : {kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag}) {
@@ -155,7 +156,7 @@ uint64_t TierUsed(const StackResult& stack, bool dram) {
   return bytes;
 }
 
-// One line of the table side by side.
+// A line of the side-by-side table.
 struct Line {
   std::string label;
   std::vector<std::optional<double>> values;
@@ -179,7 +180,7 @@ std::optional<double> AtPercentile(const Histogram& histogram, double percentile
   return Ms(histogram.ValueAtPercentile(percentile));
 }
 
-// What clients asked, by client and query: of the stacks of a test the same.
+// Adds what clients asked, by client and query. All stacks of a test have the same clients.
 void AddClientLines(const TestResult& test, std::vector<Line>& lines) {
   using Value = std::optional<double>;
   for (const ClientResult& client : test.stacks.front().clients) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a load test leaves in its directory, but for the report: docs/loadtest.md has the formats.
+// Writes the files of a load test's directory, except the report. docs/loadtest.md has the formats.
 
 #include <cstdint>
 #include <optional>
@@ -11,42 +11,42 @@
 
 namespace tickstack::loadtest {
 
-// A step of the search for the highest rate.
+// One step of the search for the highest rate.
 struct Probe {
   double updates_per_s = 0;
   double seconds = 0;
   bool sustained = false;
-  std::string broke;  // What did not hold, if it was not sustained.
+  std::string broke;  // What did not hold; empty if the rate was sustained.
   double achieved_per_s = 0;
   std::optional<double> worst_p99_ms;
 };
 struct FoundMaximum {
   std::string stack;
   double below_ms = 0;
-  double updates_per_s = 0;   // 0: not even the first probe held.
-  double achieved_per_s = 0;  // Of the confirmation at that rate.
-  std::string broke;          // What the next step broke.
+  double updates_per_s = 0;   // 0: not even the first rate held.
+  double achieved_per_s = 0;  // Captured updates per second in the confirmation.
+  std::string broke;          // What did not hold at the next higher rate.
   std::vector<Probe> probes;
 };
 
 struct RunResult {
   Profile profile;
   std::string command;
-  std::string queries{kNoClients};  // The name of the set that clients ask.
+  std::string queries{kNoClients};  // Name of the set of queries that clients ask.
   int64_t begin_ns = 0;
-  std::string failure;  // Empty: none.
+  std::string failure;  // Empty if the run did not fail.
   std::vector<TestResult> tests;
-  std::vector<FoundMaximum> maxima;  // Of `--find-max`.
+  std::vector<FoundMaximum> maxima;  // Results of `--find-max`.
 };
 
 std::string SummaryJson(const RunResult& run);
 std::string SummaryCsv(const RunResult& run);
 std::string SamplesCsv(const RunResult& run);
-// For the terminal: the stacks side by side, with the ratio to the first one.
+// Returns a table for the terminal: the stacks side by side, with their ratios to the first one.
 std::string SideBySide(const TestResult& test);
-// `a bare relay beside them: p50 80 us ...`: what the machine itself adds to a latency.
+// Describes what the machine itself adds to a latency: `a bare relay beside them: p50 80 us ...`.
 std::string BesideTheRelay(const Histogram& relay);
-// What a run that did not fail has shown: `1,440,000 rows offered, logged and captured: ...`.
+// Describes what a successful run has shown: `1,440,000 rows offered, logged and captured: ...`.
 std::string EqualRows(const TestResult& test);
 
 }  // namespace tickstack::loadtest

@@ -176,7 +176,7 @@ TEST(Matrix, IsThePapers) {
   EXPECT_FALSE(MakeMatrix("paper", {}, second).ok());
 }
 
-// A stack that sustains up to some rate; longer runs a little less.
+// Simulates a stack that sustains up to some rate, and a little less in longer runs.
 class FindMaximumTest : public testing::Test {
  protected:
   FoundMaximum Find(double highest, double from = 48'000) {
@@ -192,7 +192,7 @@ class FindMaximumTest : public testing::Test {
       StackResult stack = MakeStack("dram", 1);
       const double rate = probe.profile.UpdatesPerSecond();
       bool holds = rate <= (is_probe ? highest : 0.95 * highest);
-      // A stall of the machine's, in the first run of each rate.
+      // A stall of the machine in the first run of each rate.
       if (stalls_ && is_probe && rates_run_.insert(rate).second) holds = false;
       if (!holds) stack = MakeStack("dram", 500);
       stack.offered_per_s = stack.logged_per_s = rate;
