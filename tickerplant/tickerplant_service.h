@@ -15,14 +15,14 @@
 #include <utility>
 #include <vector>
 
-#include "query/query.h"
 #include "tickerplant/batch_clock.h"
+#include "tickerplant/connection_outlet.h"
 #include "tickerplant/day_closers.h"
 #include "tickerplant/feed_names.h"
+#include "tickerplant/log_ranges.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
-#include "wire/tplog_reader.h"
 
 namespace tickstack::tickerplant {
 
@@ -45,16 +45,18 @@ class TickerplantService : public wire::ServerHandler {
   const Tickerplant& tickerplant() const { return *tickerplant_; }
 
  private:
-  class ConnectionOutlet;
-  class Queries;
+  class Verbs;
+  struct Verb;
   struct WaitingReply {
     uint64_t connection;
     wire::ReplyTicket ticket;
   };
 
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
-                    bool numbered);
-  absl::Status StageNumbered(const wire::Connection& connection, std::span<const std::byte> body,
+                    const Verb& verb);
+  absl::Status StagePlain(wire::Connection& sender, std::span<const std::byte> body,
+                          const std::shared_ptr<const void>& owner);
+  absl::Status StageNumbered(wire::Connection& sender, std::span<const std::byte> body,
                              const std::shared_ptr<const void>& owner);
   absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
                          std::string_view instance, bool takeover);
@@ -94,8 +96,7 @@ class TickerplantService : public wire::ServerHandler {
   bool ends_by_hand_ = false;  // True if the closing day was ended by a request.
   std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day closes.
   uint64_t stager_ = 0;                                // Id of the connection that staged last.
-  std::unique_ptr<wire::TplogReader> log_reader_;      // Reads log_reader_path_ for `.u.log`.
-  std::string log_reader_path_;
+  LogRanges log_ranges_;
   uint64_t messages_seen_ = 0;
   uint64_t dropped_ = 0;
   bool failed_ = false;

@@ -87,6 +87,13 @@ class ProtocolTest(stack.StackTest):
             self.assertEqual((".u.err", b"taken"), (name, text[:5]))
             self.assertEqual(3, other.call(b".u.j"))
 
+    def test_a_wrong_number_of_arguments_is_an_error(self):
+        with self.start() as client:
+            for call in (".u.upd[`trade]", ".u.updn[`F;0;`trade]", ".u.sub[`trade]", ".u.subx[`;`;`ahead;1]", ".u.feed[`F;`a;`takeover;1]",
+                         ".u.feeds[1;2]", ".u.log[0]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]"):
+                with self.assertRaisesRegex(QError, "^rank", msg=call):
+                    client.call(call.encode())
+
     def test_subscriptions_and_the_log(self):
         with self.start() as one, self.stack.connect("tickerplant") as numbered, self.stack.connect("tickerplant") as feed:
             feed.call([".u.upd", "trade", row(1.0)])

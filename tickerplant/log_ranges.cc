@@ -1,0 +1,37 @@
+#include "tickerplant/log_ranges.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "base/status.h"
+
+namespace tickstack::tickerplant {
+namespace {
+
+absl::StatusOr<Tickerplant::EndedLog> LogOf(const Tickerplant& tickerplant, std::string_view path) {
+  if (path.starts_with(':')) path.remove_prefix(1);
+  if (path == tickerplant.log().path()) {
+    return Tickerplant::EndedLog{tickerplant.log().path(), tickerplant.logged_seq()};
+  }
+  const std::optional<Tickerplant::EndedLog>& ended = tickerplant.ended_log();
+  if (ended && path == ended->path) return *ended;
+  return NotFound("log: {} is neither today's log nor the one before it", path);
+}
+
+}  // namespace
+
+absl::StatusOr<ByteBuffer> LogRanges::Read(const Tickerplant& tickerplant, std::string_view path,
+                                           int64_t from, int64_t bytes) {
+  TS_ASSIGN_OR_RETURN(const Tickerplant::EndedLog log, LogOf(tickerplant, path));
+  if (from < 0 || from > static_cast<int64_t>(log.messages)) {
+    return InvalidArgument("length: .u.log from message {}, the log has {}", from, log.messages);
+  }
+  if (reader_ == nullptr || path_ != log.path) {
+    TS_ASSIGN_OR_RETURN(reader_, wire::TplogReader::Open(log.path));
+    path_ = log.path;
+  }
+  return reader_->ReadRange(static_cast<uint64_t>(from), log.messages,
+                            static_cast<uint64_t>(std::clamp<int64_t>(bytes, 1, kBytesMax)));
+}
+
+}  // namespace tickstack::tickerplant

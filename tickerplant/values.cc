@@ -1,0 +1,153 @@
+// The values `.u.i`, `.u.L`... and the counters of `.u.stats[]`.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tickerplant/connection_outlet.h"
+#include "tickerplant/verbs.h"
+#include "wire/protocol.h"
+
+namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+
+namespace {
+
+Value SymbolsOf(const std::vector<std::string>& names) {
+  SymbolVector symbols;
+  for (const std::string& name : names) symbols.push_back(name);
+  return Value::Symbols(std::move(symbols));
+}
+
+}  // namespace
+
+constexpr TickerplantService::Verbs::NamedValue TickerplantService::Verbs::kValues[] = {
+    {protocol::kPublishedCount, &Verbs::PublishedCount},
+    {protocol::kLoggedCount, &Verbs::LoggedCount},
+    {protocol::kLogPath, &Verbs::LogPath},
+    {protocol::kLogHandle, &Verbs::LogHandle},
+    {protocol::kCuts, &Verbs::Cuts},
+    {protocol::kDate, &Verbs::Date},
+    {protocol::kTables, &Verbs::Tables},
+    {protocol::kSubscriptions, &Verbs::Subscriptions},
+    {protocol::kVersionValue, &Verbs::Version},
+};
+
+std::optional<Value> TickerplantService::Verbs::FindValue(std::string_view name) {
+  const auto value = std::ranges::find(kValues, name, &NamedValue::name);
+  if (value != std::end(kValues)) return (this->*value->get)();
+  if (const int table = plant().FindTable(name); table >= 0) {
+    return EmptyTable(plant().schemas()[static_cast<size_t>(table)]);
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> TickerplantService::Verbs::ValueNames() {
+  std::vector<std::string> names;
+  for (const NamedValue& value : kValues) names.emplace_back(value.name);
+  return names;
+}
+
+std::vector<std::string> TickerplantService::Verbs::TableNames() {
+  std::vector<std::string> names;
+  for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Value TickerplantService::Verbs::PublishedCount() {
+  // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
+  // right: what the subscription then publishes must not lie behind the position.
+  plant().Publish();
+  return Value::Long(static_cast<int64_t>(plant().published_seq()));
+}
+
+Value TickerplantService::Verbs::LoggedCount() {
+  return Value::Long(static_cast<int64_t>(plant().logged_seq()));
+}
+
+Value TickerplantService::Verbs::LogPath() { return Value::Symbol(":" + plant().log().path()); }
+
+// There is always a log; kdb+ has the number of its handle here.
+Value TickerplantService::Verbs::LogHandle() { return Value::Int(1); }
+
+Value TickerplantService::Verbs::Date() { return Value::Date(plant().date()); }
+
+Value TickerplantService::Verbs::Tables() { return SymbolsOf(TableNames()); }
+
+Value TickerplantService::Verbs::Version() { return Value::Long(protocol::kVersion); }
+
+// `.u.cuts`: for each power cut that shortened today's log, the messages that it had then. A
+// subscriber that had more of them begins anew.
+Value TickerplantService::Verbs::Cuts() {
+  std::vector<int64_t> messages;
+  for (const wire::TplogState::Cut& cut : plant().log().state().cuts) {
+    messages.push_back(static_cast<int64_t>(cut.messages));
+  }
+  return Value::Vector(Type::kLong, std::span<const int64_t>(messages));
+}
+
+// `.u.w`: table -> list of (handle; symbols).
+Value TickerplantService::Verbs::Subscriptions() {
+  SymbolVector tables;
+  std::vector<Value> lists;
+  for (size_t i = 0; i < plant().schemas().size(); ++i) {
+    tables.push_back(plant().schemas()[i].table);
+    std::vector<Value> pairs;
+    std::vector<Subscription> all;
+    for (const Publisher* publisher : {&plant().publisher(), &plant().ahead()}) {
+      const std::span<const Subscription> some = publisher->SubscriptionsOf(i);
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    for (const Subscription& subscription : all) {
+      const auto* outlet = static_cast<const ConnectionOutlet*>(subscription.outlet);
+      std::vector<std::string> symbols(subscription.symbols.begin(), subscription.symbols.end());
+      std::sort(symbols.begin(), symbols.end());
+      pairs.push_back(Value::List({Value::Int(static_cast<int32_t>(outlet->connection().id())),
+                                   symbols.empty() ? Value::Symbol("") : SymbolsOf(symbols)}));
+    }
+    lists.push_back(Value::List(std::move(pairs)));
+  }
+  return Value::Dict(Value::Symbols(std::move(tables)), Value::List(std::move(lists)));
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
+  const TickerplantCounters& counters = plant().counters();
+  SymbolVector names;
+  std::vector<int64_t> values;
+  const auto add = [&](std::string_view name, uint64_t value) {
+    names.push_back(name);
+    values.push_back(static_cast<int64_t>(value));
+  };
+  add("upds", counters.upds);
+  add("rows", counters.rows);
+  const FeedNames::Counters& feeds = service_.feed_names_.counters();
+  add("upds_refused", counters.upds_refused + feeds.upds_refused);
+  add("rows_duplicated", counters.rows_duplicated);
+  add("log_retries", counters.log_retries);
+  add("logged_seq", plant().logged_seq());
+  add("published_seq", plant().published_seq());
+  add("published_messages",
+      plant().publisher().published_messages() + plant().ahead().published_messages());
+  add("log_bytes", plant().log().totals().log_bytes);
+  add("connections", service_.connections_.size());
+  add("subscribers", plant().publisher().Outlets().size() + plant().ahead().Outlets().size());
+  add("subscribers_dropped", service_.dropped_);
+  size_t queued = 0, queued_max = 0;
+  for (const auto& [id, outlet] : service_.outlets_) {
+    queued += outlet->connection().queued_bytes();
+    queued_max = std::max(queued_max, outlet->connection().queued_bytes());
+  }
+  add("queued_bytes", queued);
+  add("queued_bytes_max", queued_max);
+  add("feeds", service_.feed_names_.Names().size());
+  add("feed_claims_refused", feeds.claims_refused);
+  add("feed_takeovers", feeds.takeovers);
+  add("feed_upds_refused", feeds.upds_refused);
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(values)));
+}
+
+}  // namespace tickstack::tickerplant

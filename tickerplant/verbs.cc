@@ -1,0 +1,259 @@
+#include "tickerplant/verbs.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "tickerplant/connection_outlet.h"
+#include "wire/codec.h"
+#include "wire/protocol.h"
+
+namespace tickstack::tickerplant {
+
+namespace protocol = wire::protocol;
+
+namespace {
+
+constexpr size_t kSymbolsMax = 100'000;  // Symbols of one subscription.
+
+bool IsName(const Value& value) { return value.is_atom_of(Type::kSymbol); }
+bool IsName(const Value& value, std::string_view name) {
+  return IsName(value) && value.symbol() == name;
+}
+
+// A feed's instance: a symbol, or a guid, which is written as q shows it.
+std::optional<std::string> InstanceOf(const Value& value) {
+  if (IsName(value)) return std::string(value.symbol());
+  if (!value.is_atom_of(Type::kGuid)) return std::nullopt;
+  std::string text;
+  for (const std::byte byte : value.elements()) {
+    if (text.size() == 8 || text.size() == 13 || text.size() == 18 || text.size() == 23)
+      text += '-';
+    text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  }
+  return text;
+}
+
+// Returns the symbols of a subscription; an empty set means all.
+absl::StatusOr<StringSet> SymbolSet(const Value& value) {
+  StringSet set;
+  if (value.is_null()) return set;
+  if (value.is_atom_of(Type::kSymbol)) {
+    if (!value.symbol().empty()) set.emplace(value.symbol());
+    return set;
+  }
+  if (!value.is(Type::kSymbol))
+    return absl::InvalidArgumentError("type: .u.sub[table;symbols] takes symbols");
+  if (value.symbols().size() > kSymbolsMax) {
+    return InvalidArgument("limit: .u.sub[table;symbols]: {} symbols, at most {}",
+                           value.symbols().size(), kSymbolsMax);
+  }
+  for (size_t i = 0; i < value.symbols().size(); ++i) set.emplace(value.symbols()[i]);
+  // All of them are wanted if the empty name is among them, and none if the list is empty.
+  if (set.contains("")) return StringSet();
+  if (set.empty())
+    return absl::InvalidArgumentError("length: .u.sub[table;symbols]: no symbols; ` is all");
+  return set;
+}
+
+}  // namespace
+
+// The verbs with rows come first: FindRows looks at no others.
+constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
+    // clang-format off
+    {protocol::kUpd, "[table;x]", 2, 2, Answer::kLogged, &TickerplantService::StagePlain, nullptr},
+    {protocol::kFeedUpd, "[table;x]", 2, 2, Answer::kLogged, &TickerplantService::StagePlain, nullptr},
+    {protocol::kNumberedUpd, "[feed;row;table;x]", 4, 4, Answer::kLoggedOrRefused, &TickerplantService::StageNumbered, nullptr},
+    {protocol::kSubscribe, "[table;symbols]", 2, 2, Answer::kResult, nullptr, &Verbs::SubscribePlain},
+    {protocol::kSubscribeNumbered, "[tables;symbols;how]", 2, 3, Answer::kResult, nullptr, &Verbs::SubscribeNumbered},
+    {protocol::kFeed, "[name;instance;how]", 1, 3, Answer::kResult, nullptr, &Verbs::Feed},
+    {protocol::kFeeds, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::Feeds},
+    {protocol::kLog, "[from;bytes;path]", 2, 3, Answer::kResult, nullptr, &Verbs::Log},
+    {protocol::kEnd, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::EndDay},
+    {protocol::kEndOfDay, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::EndDay},
+    {protocol::kCloser, "[name]", 1, 1, Answer::kResult, nullptr, &Verbs::AddCloser},
+    {protocol::kClosed, "[name;date]", 2, 2, Answer::kResult, nullptr, &Verbs::Closed},
+    {protocol::kStats, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::Stats},
+    // clang-format on
+};
+
+const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {
+  static_assert(
+      std::ranges::is_partitioned(kVerbs, [](const Verb& verb) { return verb.stage != nullptr; }));
+  for (const Verb& verb : kVerbs) {
+    if (verb.stage == nullptr) break;
+    if (verb.name == name) return &verb;
+  }
+  return nullptr;
+}
+
+std::optional<absl::StatusOr<Value>> TickerplantService::Verbs::Call(std::string_view name,
+                                                                     Args args) {
+  const auto verb = std::ranges::find(kVerbs, name, &Verb::name);
+  if (verb == std::end(kVerbs)) return std::nullopt;
+  if (args.size() < verb->arguments_min || args.size() > verb->arguments_max) {
+    return InvalidArgument("rank: {}{}, found {} arguments", name, verb->arguments, args.size());
+  }
+  return verb->stage != nullptr ? Stage(*verb, args) : (this->*verb->call)(args);
+}
+
+std::vector<std::string> TickerplantService::Verbs::FunctionNames() {
+  std::vector<std::string> names;
+  for (const Verb& verb : kVerbs) names.emplace_back(verb.name);
+  return names;
+}
+
+// Rows that a string contains, or that were not recognised by their bytes.
+absl::StatusOr<Value> TickerplantService::Verbs::Stage(const Verb& verb, Args args) {
+  std::vector<Value> call;
+  call.push_back(Value::Symbol(verb.name));
+  call.insert(call.end(), args.begin(), args.end());
+  const auto body = std::make_shared<ByteBuffer>();
+  wire::Encode(Value::List(std::move(call)), *body);
+  TS_RETURN_IF_ERROR((service_.*verb.stage)(sender_, *body, body));
+  return Value();
+}
+
+// `.u.subx[tables;symbols]`, or with `ahead as a third item: numbered upds. Answers the schemas
+// and the log's position; subscribers that are ahead also get the publish interval and the time
+// of the next publication.
+absl::StatusOr<Value> TickerplantService::Verbs::SubscribeNumbered(Args args) {
+  const bool ahead = args.size() == 3;
+  if (ahead && !IsName(args[2], protocol::kAhead)) {
+    return absl::InvalidArgumentError("type: .u.subx[tables;symbols;how]: how is `ahead");
+  }
+  TS_ASSIGN_OR_RETURN(Value schemas, Subscribe(args.first(2), {.numbered = true, .ahead = ahead}));
+  std::vector<Value> answer;
+  answer.push_back(std::move(schemas));
+  answer.push_back(PublishedCount());
+  answer.push_back(LogPath());
+  if (ahead) {
+    const int64_t next_ns = service_.batches_.NextAfter(SystemClock::Instance().NowNs());
+    answer.push_back(
+        Value::List({Value::Timespan(service_.batches_.interval_ns()), Value::Timestamp(next_ns)}));
+  }
+  return Value::List(std::move(answer));
+}
+
+// Fills in the outlet and the symbols of `how`, and subscribes.
+absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscription how) {
+  std::vector<std::string> tables;
+  bool single = false;
+  if (args[0].is_atom_of(Type::kSymbol)) {
+    single = !args[0].symbol().empty();
+    if (single) tables.emplace_back(args[0].symbol());
+  } else if (args[0].is(Type::kSymbol)) {
+    for (size_t i = 0; i < args[0].symbols().size(); ++i) tables.emplace_back(args[0].symbols()[i]);
+  } else {
+    return absl::InvalidArgumentError(
+        "type: .u.sub[table;symbols] takes a table's name, or ` for all");
+  }
+  if (tables.empty()) {
+    for (const Schema& schema : plant().schemas()) tables.push_back(schema.table);
+  }
+  TS_ASSIGN_OR_RETURN(how.symbols, SymbolSet(args[1]));
+  how.outlet = &service_.OutletOf(sender_);
+  for (const std::string& table : tables) {
+    if (plant().FindTable(table) < 0) return absl::NotFoundError(table);
+  }
+  std::vector<Value> schemas;
+  for (const std::string& table : tables) {
+    TS_RETURN_IF_ERROR(plant().Subscribe(table, how));
+    const auto index = static_cast<size_t>(plant().FindTable(table));
+    schemas.push_back(Value::List({Value::Symbol(table), EmptyTable(plant().schemas()[index])}));
+  }
+  LogInfo("subscriber came host={} user={} tables={} symbols={} seq={} ahead={}", sender_.peer(),
+          sender_.user(), fmt::join(tables, ","),
+          how.symbols.empty() ? "all" : std::to_string(how.symbols.size()), plant().published_seq(),
+          how.ahead);
+  if (single && !how.numbered) return std::move(schemas.front());
+  return Value::List(std::move(schemas));
+}
+
+// `.u.feed[name]` asks how many rows are logged under a name; `.u.feed[name;instance]` also
+// claims the name for the sender, and `.u.feed[name;instance;`takeover]` does so whoever owns it.
+absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
+  const bool takeover = args.size() == 3;
+  const std::optional<std::string> instance =
+      args.size() > 1 ? InstanceOf(args[1]) : std::optional<std::string>("");
+  if (!IsName(args[0]) || !instance) {
+    return absl::InvalidArgumentError(
+        "type: .u.feed[name;instance] takes a symbol, and to claim the name a symbol or a guid");
+  }
+  if (takeover && !IsName(args[2], protocol::kTakeover)) {
+    return absl::InvalidArgumentError("type: .u.feed[name;instance;how]: how is `takeover");
+  }
+  const std::string_view name = args[0].symbol();
+  if (args.size() > 1) {
+    TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, takeover));
+  }
+  // The answer is a receipt: rows that are not logged yet, on a full disk, are not in it.
+  service_.CommitStaged();
+  const std::vector<int64_t> rows = plant().LoggedFeedRows(name);
+  SymbolVector names;
+  for (const Schema& schema : plant().schemas()) names.push_back(schema.table);
+  return Value::Dict(Value::Symbols(std::move(names)),
+                     Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
+}
+
+// `.u.feeds[]`: a table of the names that are owned, and by whom.
+absl::StatusOr<Value> TickerplantService::Verbs::Feeds(Args) {
+  SymbolVector names, hosts, users, instances;
+  std::vector<int64_t> epochs, times;
+  for (const std::string& name : service_.feed_names_.Names()) {
+    const FeedNames::Owner& owner = *service_.feed_names_.Find(name);
+    names.push_back(name);
+    hosts.push_back(owner.peer);
+    users.push_back(owner.user);
+    instances.push_back(owner.instance);
+    epochs.push_back(static_cast<int64_t>(owner.epoch));
+    times.push_back(owner.since_ns);
+  }
+  std::vector<Value> columns;
+  for (SymbolVector* column : {&names, &hosts, &users, &instances})
+    columns.push_back(Value::Symbols(std::move(*column)));
+  columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(epochs)));
+  columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)));
+  return Value::Table({"name", "host", "user", "instance", "epoch", "since"}, std::move(columns));
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::Log(Args args) {
+  const bool has_path = args.size() == 3;
+  if (!args[0].is_atom_of(Type::kLong) || !args[1].is_atom_of(Type::kLong) ||
+      (has_path && !IsName(args[2]))) {
+    return absl::InvalidArgumentError(
+        "type: .u.log[from;bytes;path] takes two longs, and a log's path as .u.L gives it");
+  }
+  const std::string_view path = has_path ? args[2].symbol() : plant().log().path();
+  TS_ASSIGN_OR_RETURN(
+      ByteBuffer bytes,
+      service_.log_ranges_.Read(plant(), path, args[0].as<int64_t>(), args[1].as<int64_t>()));
+  return Value::Vector(Type::kByte, std::move(bytes));
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::EndDay(Args) {
+  TS_RETURN_IF_ERROR(service_.EndDay());
+  return Value();
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::AddCloser(Args args) {
+  if (!IsName(args[0])) {
+    return absl::InvalidArgumentError("type: .u.closer[name] takes a symbol");
+  }
+  service_.closers_.Add(args[0].symbol(), sender_.id());
+  return Value();
+}
+
+absl::StatusOr<Value> TickerplantService::Verbs::Closed(Args args) {
+  if (!IsName(args[0]) || !args[1].is_atom_of(Type::kDate)) {
+    return absl::InvalidArgumentError("type: .u.closed[name;date] takes a symbol and a date");
+  }
+  // About an earlier day, or from a closer that the day no longer waits for.
+  if (!service_.closers_.is_closing() || args[1].as<int32_t>() != plant().date()) return Value();
+  if (service_.closers_.OnClosed(args[0].symbol(), sender_.id())) return Value();
+  return FailedPrecondition("closer: this connection has not registered {}", args[0].symbol());
+}
+
+}  // namespace tickstack::tickerplant

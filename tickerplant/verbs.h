@@ -1,0 +1,104 @@
+#pragma once
+
+// What a client can ask of the tickerplant. Each verb is one row of a table in verbs.cc, and each
+// value one row of a table in values.cc. docs/protocol.md says what they mean, and wire/protocol.h
+// has their names.
+//
+// To add a verb, add its name to wire/protocol.h, a row and a handler here, and a line to
+// docs/protocol.md.
+//
+// Threads: the service's loop.
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "query/language/environment.h"
+#include "tickerplant/tickerplant_service.h"
+
+namespace tickstack::tickerplant {
+
+struct TickerplantService::Verb {
+  // What the sender gets back.
+  enum class Answer : uint8_t {
+    kResult,          // Sync: the result or an error. Async: nothing.
+    kLogged,          // Sync: `::` once the rows are logged, or an error. Async: nothing.
+    kLoggedOrRefused  // The same, but an async message whose rows are refused gets `.u.err`.
+  };
+
+  std::string_view name;
+  std::string_view arguments;  // For error messages, as q writes them: `[table;x]`.
+  size_t arguments_min;
+  size_t arguments_max;  // `f[]` has one argument, the generic null.
+  Answer answer;
+  // The handler, one of two: rows are staged as the bytes that arrived, and every other verb is
+  // called with its arguments.
+  absl::Status (TickerplantService::*stage)(wire::Connection& sender,
+                                            std::span<const std::byte> body,
+                                            const std::shared_ptr<const void>& owner);
+  absl::StatusOr<Value> (Verbs::*call)(std::span<const Value> args);
+};
+
+// The environment of one request: the `.u` namespace, as its sender may use it.
+class TickerplantService::Verbs final : public query::Environment {
+ public:
+  using Args = std::span<const Value>;
+  using Answer = Verb::Answer;
+
+  // Returns the verb with this name if it stages rows, else nullptr. Cost: a few comparisons.
+  static const Verb* FindRows(std::string_view name);
+
+  Verbs(TickerplantService& service, wire::Connection& sender)
+      : service_(service), sender_(sender) {}
+
+  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+  std::vector<std::string> TableNames() override;
+  int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
+  std::optional<Value> FindValue(std::string_view name) override;
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name, Args args) override;
+  std::vector<std::string> FunctionNames() override;
+  std::vector<std::string> ValueNames() override;
+
+ private:
+  struct NamedValue {
+    std::string_view name;
+    Value (Verbs::*get)();
+  };
+  static const Verb kVerbs[13];
+  static const NamedValue kValues[9];
+
+  Tickerplant& plant() { return *service_.tickerplant_; }
+
+  // Verbs.
+  absl::StatusOr<Value> Stage(const Verb& verb, Args args);
+  absl::StatusOr<Value> SubscribePlain(Args args) { return Subscribe(args, {}); }
+  absl::StatusOr<Value> SubscribeNumbered(Args args);
+  absl::StatusOr<Value> Subscribe(Args args, Subscription how);
+  absl::StatusOr<Value> Feed(Args args);
+  absl::StatusOr<Value> Feeds(Args);
+  absl::StatusOr<Value> Log(Args args);
+  absl::StatusOr<Value> EndDay(Args);
+  absl::StatusOr<Value> AddCloser(Args args);
+  absl::StatusOr<Value> Closed(Args args);
+  absl::StatusOr<Value> Stats(Args);
+
+  // Values.
+  Value PublishedCount();
+  Value LoggedCount();
+  Value LogPath();
+  Value LogHandle();
+  Value Cuts();
+  Value Date();
+  Value Tables();
+  Value Subscriptions();
+  Value Version();
+
+  TickerplantService& service_;
+  wire::Connection& sender_;
+};
+
+}  // namespace tickstack::tickerplant
