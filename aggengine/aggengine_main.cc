@@ -48,7 +48,7 @@ absl::Status Run(AggEngineMainOptions options) {
   bool stop = false;
   AggEngineService service(loop, service_options, &engine);
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, &service));
+                      wire::Listen(loop, options.listener, {}, service.queries()));
   AskForShortSlices();
   LogInfo("aggengine up port={} tickerplant={} bars={} publish_ms={} tier={} kind={}",
           server->port(), options.tickerplant, options.bars.size(), options.publish_ms,

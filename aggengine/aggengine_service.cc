@@ -6,7 +6,6 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "serve/loop_answers.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 
@@ -81,24 +80,6 @@ class AggEngineService::Link final : public wire::ClientHandler {
   wire::Client client_;
 };
 
-// What a request can reach here.
-class AggEngineService::Queries final : public query::Environment {
- public:
-  explicit Queries(const Engine& engine) : engine_(engine) {}
-  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
-  std::vector<std::string> TableNames() override { return {}; }
-  int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
-  std::vector<std::string> FunctionNames() override { return {".agg.stats"}; }
-  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
-                                            std::span<const Value>) override {
-    if (name == ".agg.stats") return engine_.Stats();
-    return std::nullopt;
-  }
-
- private:
-  const Engine& engine_;
-};
-
 AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& options,
                                    Engine* engine)
     : engine_(engine),
@@ -107,7 +88,10 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
       gap_ns_(options.gap_ns),
       wait_ns_(gap_ns_),
       timer_(loop),
-      due_timer_(loop) {
+      due_timer_(loop),
+      // Answers include all received rows.
+      queries_(&SystemClock::Instance(), {{".agg.stats", [this] { return engine_->Stats(); }}},
+               [this] { engine_->TakeAdded(); }) {
   engine_->OnProgress([this] {
     if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();
@@ -227,14 +211,6 @@ void AggEngineService::StopTaking() {
 bool AggEngineService::has_unpublished() const {
   return link_->connection() != nullptr && engine_->is_live() &&
          (engine_->unanswered() > 0 || engine_->has_changes());
-}
-
-void AggEngineService::OnMessage(wire::Connection& connection,
-                                 const wire::ReceivedMessage& message) {
-  // Answers include all received rows, and taking these does not count as time of the query.
-  engine_->TakeAdded();
-  Queries queries(*engine_);
-  (void)serve::AnswerOnLoop(connection, message, queries);
 }
 
 }  // namespace tickstack::aggengine

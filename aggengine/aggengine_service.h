@@ -28,6 +28,7 @@
 
 #include "aggengine/engine.h"
 #include "base/time.h"
+#include "serve/loop_queries.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
@@ -44,22 +45,21 @@ struct ServiceOptions {
 };
 
 // Answers `.agg.stats[]`, and what any process answers.
-class AggEngineService final : public wire::ServerHandler {
+class AggEngineService {
  public:
   // Connects at once, and again whenever a connection is lost. The engine outlives the service.
   AggEngineService(wire::EventLoop& loop, const ServiceOptions& options, Engine* engine);
-  ~AggEngineService() override;
+  ~AggEngineService();
 
   // Takes no more rows, and sends what changed so far.
   void StopTaking();
   bool has_unpublished() const;  // And a connection that could take it.
 
-  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
-  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  // The handler of the process's server.
+  wire::ServerHandler* queries() { return &queries_; }
 
  private:
   class Link;
-  class Queries;
   void Publish();
   void PublishWhenDue();
   int64_t WaitNs() const;
@@ -78,6 +78,7 @@ class AggEngineService final : public wire::ServerHandler {
   bool is_behind_ = false;                // Changes are pending until an answer arrives.
   wire::Timer timer_;      // Publishes in the tickerplant's interval, or every publish_ns.
   wire::Timer due_timer_;  // Ends a publish gap.
+  serve::LoopQueries queries_;
   std::unique_ptr<Link> link_;
   std::unique_ptr<wire::Subscriber> subscriber_;
 };

@@ -46,7 +46,7 @@ absl::Status Run(FeedOptions options) {
   bool stop = false;
   FeedService service(loop, tickerplant, std::make_unique<Feed>(settings, std::move(source)));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, &service));
+                      wire::Listen(loop, options.listener, {}, service.queries()));
   LogInfo("feed up port={} tickerplant={} name={} instance={} {}", server->port(),
           tickerplant.ToString(), settings.name, settings.instance,
           service.feed().source().Describe());

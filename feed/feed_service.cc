@@ -5,7 +5,6 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "serve/loop_answers.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 
@@ -89,33 +88,17 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   wire::Client client_;
 };
 
-// What a request can reach here.
-class FeedService::Queries final : public query::Environment {
- public:
-  explicit Queries(FeedService& service) : service_(service) {}
-  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
-  std::vector<std::string> TableNames() override { return {}; }
-  int64_t NowNs() override { return service_.clock_.NowNs(); }
-  std::vector<std::string> FunctionNames() override { return {".feed.start", ".feed.stats"}; }
-  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
-                                            std::span<const Value>) override {
-    if (name == ".feed.start") {
-      service_.Start();
-      return Value();
-    }
-    if (name == ".feed.stats") return service_.feed_->Stats(NowNs());
-    return std::nullopt;
-  }
-
- private:
-  FeedService& service_;
-};
-
 FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
                          std::unique_ptr<Feed> feed)
     : loop_(loop),
       feed_(std::move(feed)),
       timer_(loop),
+      queries_(&clock_, {{".feed.start",
+                          [this] {
+                            Start();
+                            return Value();
+                          }},
+                         {".feed.stats", [this] { return feed_->Stats(clock_.NowNs()); }}}),
       link_(std::make_unique<TickerplantLink>(*this, std::move(tickerplant))) {}
 
 FeedService::~FeedService() { stopped_ = true; }
@@ -141,11 +124,6 @@ void FeedService::Pump() {
   if (call_ns == kNeverDue) return timer_.Cancel();
   const int64_t wait_ns = call_ns <= now_ns ? 0 : std::max(kGatherNs, call_ns - now_ns);
   timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { Pump(); });
-}
-
-void FeedService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  Queries queries(*this);
-  (void)serve::AnswerOnLoop(connection, message, queries);
 }
 
 }  // namespace tickstack::feed

@@ -8,6 +8,7 @@
 
 #include "base/time.h"
 #include "feed/feed.h"
+#include "serve/loop_queries.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
@@ -15,24 +16,22 @@
 namespace tickstack::feed {
 
 // Answers `.feed.start[]` and `.feed.stats[]`, and what any process answers.
-class FeedService final : public wire::ServerHandler {
+class FeedService {
  public:
   // Connects to the tickerplant at once, and again whenever that connection is lost.
   FeedService(wire::EventLoop& loop, wire::Address tickerplant, std::unique_ptr<Feed> feed);
-  ~FeedService() override;
+  ~FeedService();
 
   void Start();  // Publishes, as soon as the tickerplant is there.
   // Publishes no more, and gives the tickerplant `at_most` to take what was queued.
   void StopPublishing(std::chrono::nanoseconds at_most);
   bool connected() const;
   const Feed& feed() const { return *feed_; }
-
-  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
-  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  // The handler of the process's server.
+  wire::ServerHandler* queries() { return &queries_; }
 
  private:
   class TickerplantLink;
-  class Queries;
   void Pump();
 
   const Clock& clock_ = SystemClock::Instance();
@@ -40,6 +39,7 @@ class FeedService final : public wire::ServerHandler {
   std::unique_ptr<Feed> feed_;
   wire::Timer timer_;
   bool stopped_ = false;
+  serve::LoopQueries queries_;
   std::unique_ptr<TickerplantLink> link_;
 };
 

@@ -101,7 +101,7 @@ class FeedServiceTest : public testing::Test {
     service_ = std::make_unique<FeedService>(
         loop_, wire::Address{"127.0.0.1", tickerplant_server_->port(), {}},
         std::make_unique<Feed>(FeedSettings{}, *std::move(source)));
-    server_ = *wire::Listen(loop_, {}, {}, service_.get());
+    server_ = *wire::Listen(loop_, {}, {}, service_->queries());
   }
   void RunToTheEnd() {
     EXPECT_TRUE(loop_.RunUntil([this] { return service_->feed().finished(); }, kAtMost));

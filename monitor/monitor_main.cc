@@ -179,7 +179,7 @@ absl::Status Run(MonitorOptions options) {
   MonitorService service(loop, rdb, feed, settings, on_sample, clients.get());
   running = &service;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::Server> server,
-                      wire::Listen(loop, options.listener, {}, &service));
+                      wire::Listen(loop, options.listener, {}, service.queries()));
   LogInfo("monitor up port={} rdb={} query_ms={} csv={}", server->port(), rdb.ToString(),
           options.query_ms, samples.path().string());
   loop.OnStopSignal([&](int) { stop = told_to_stop = true; });

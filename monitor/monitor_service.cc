@@ -6,7 +6,6 @@
 
 #include "base/logging.h"
 #include "base/status.h"
-#include "serve/loop_answers.h"
 #include "wire/codec.h"
 
 namespace tickstack::monitor {
@@ -85,47 +84,6 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
   wire::Client client_;
 };
 
-// What a request can reach here.
-class MonitorService::Queries final : public query::Environment {
- public:
-  explicit Queries(MonitorService& service) : service_(service) {}
-  std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
-  std::vector<std::string> TableNames() override { return {}; }
-  int64_t NowNs() override { return service_.clock_.NowNs(); }
-  std::vector<std::string> FunctionNames() override {
-    return {".monitor.begin", ".monitor.end", ".monitor.stats"};
-  }
-  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
-                                            std::span<const Value>) override {
-    if (name == ".monitor.begin") {
-      LogInfo("measuring begins samples_before={}", service_.monitor_.samples());
-      service_.monitor_.BeginAnew(service_.clock_.NowNs());
-      if (service_.clients_ != nullptr) service_.clients_->Begin();
-      service_.Pump();
-      return Value();
-    }
-    QueryClients* const clients = service_.clients_;
-    if (name == ".monitor.end") {
-      if (clients != nullptr) clients->End();
-      return Value();
-    }
-    if (name != ".monitor.stats") return std::nullopt;
-    const Monitor& monitor = service_.monitor_;
-    const auto counted = [clients](uint64_t (QueryClients::*count)() const) {
-      return clients == nullptr ? 0 : static_cast<int64_t>((clients->*count)());
-    };
-    return Value::Dict(
-        Value::Symbols({"samples", "missed", "errors", "reconnects", "answers", "client_errors",
-                        "clients_idle"}),
-        Value::Longs({monitor.samples(), monitor.missed(), monitor.errors(), monitor.reconnects(),
-                      counted(&QueryClients::answers), counted(&QueryClients::errors),
-                      clients == nullptr || clients->is_idle() ? 1 : 0}));
-  }
-
- private:
-  MonitorService& service_;
-};
-
 MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
                                std::optional<wire::Address> feed, MonitorSettings settings,
                                Monitor::OnSample on_sample, QueryClients* clients)
@@ -133,6 +91,9 @@ MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
       monitor_(std::move(settings), std::move(on_sample)),
       clients_(clients),
       timer_(loop),
+      queries_(&clock_, {{".monitor.begin", [this] { return BeginMeasuring(); }},
+                         {".monitor.end", [this] { return EndMeasuring(); }},
+                         {".monitor.stats", [this] { return Stats(); }}}),
       feed_address_(std::move(feed)),
       rdb_(std::make_unique<RdbLink>(*this, std::move(rdb))) {}
 
@@ -155,9 +116,29 @@ void MonitorService::Pump() {
   timer_.Once(std::chrono::nanoseconds(std::max<int64_t>(0, call_ns - now_ns)), [this] { Pump(); });
 }
 
-void MonitorService::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
-  Queries queries(*this);
-  (void)serve::AnswerOnLoop(connection, message, queries);
+Value MonitorService::BeginMeasuring() {
+  LogInfo("measuring begins samples_before={}", monitor_.samples());
+  monitor_.BeginAnew(clock_.NowNs());
+  if (clients_ != nullptr) clients_->Begin();
+  Pump();
+  return Value();
+}
+
+Value MonitorService::EndMeasuring() {
+  if (clients_ != nullptr) clients_->End();
+  return Value();
+}
+
+Value MonitorService::Stats() const {
+  const auto counted = [this](uint64_t (QueryClients::*count)() const) {
+    return clients_ == nullptr ? 0 : static_cast<int64_t>((clients_->*count)());
+  };
+  return Value::Dict(
+      Value::Symbols({"samples", "missed", "errors", "reconnects", "answers", "client_errors",
+                      "clients_idle"}),
+      Value::Longs({monitor_.samples(), monitor_.missed(), monitor_.errors(), monitor_.reconnects(),
+                    counted(&QueryClients::answers), counted(&QueryClients::errors),
+                    clients_ == nullptr || clients_->is_idle() ? 1 : 0}));
 }
 
 }  // namespace tickstack::monitor

@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "monitor/monitor.h"
 #include "monitor/query_clients.h"
+#include "serve/loop_queries.h"
 #include "wire/client.h"
 #include "wire/event_loop.h"
 #include "wire/server.h"
@@ -20,7 +21,7 @@ namespace tickstack::monitor {
 // Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects, and of
 // clients answers client_errors clients_idle; `.monitor.begin[]`: measuring begins anew, see
 // Monitor::BeginAnew, and clients begin to ask; `.monitor.end[]`: they ask no more.
-class MonitorService final : public wire::ServerHandler {
+class MonitorService {
  public:
   // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start, on
   // every connection anew: a feed that was restarted goes on, one that has started does nothing.
@@ -28,19 +29,21 @@ class MonitorService final : public wire::ServerHandler {
   MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
                  MonitorSettings settings, Monitor::OnSample on_sample,
                  QueryClients* clients = nullptr);
-  ~MonitorService() override;
+  ~MonitorService();
 
   const Monitor& monitor() const { return monitor_; }
   void Stop();  // No more questions.
 
-  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
-  void OnClosed(wire::Connection&, const absl::Status&) override {}
+  // The handler of the process's server.
+  wire::ServerHandler* queries() { return &queries_; }
 
  private:
   class RdbLink;
   class FeedStarter;
-  class Queries;
   void Pump();
+  Value BeginMeasuring();
+  Value EndMeasuring();
+  Value Stats() const;
 
   const Clock& clock_ = SystemClock::Instance();
   wire::EventLoop& loop_;
@@ -48,6 +51,7 @@ class MonitorService final : public wire::ServerHandler {
   QueryClients* const clients_;
   wire::Timer timer_;
   bool stopped_ = false;
+  serve::LoopQueries queries_;
   std::optional<wire::Address> feed_address_;
   std::unique_ptr<FeedStarter> feed_;
   std::unique_ptr<RdbLink> rdb_;

@@ -1,0 +1,60 @@
+#pragma once
+
+// The clients of a process that has no tables, only functions of its own such as `.feed.stats`. It
+// answers them on the thread that does its work, within query::LoopLimits.
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "query/language/environment.h"
+#include "wire/server.h"
+
+namespace tickstack::serve {
+
+// The handler of the process's server. Threads: the server's loop.
+class LoopQueries final : public wire::ServerHandler {
+ public:
+  // A function is called as `name[]`; arguments are ignored.
+  struct Function {
+    std::string_view name;  // Must outlive this, as a literal does.
+    std::function<absl::StatusOr<Value>()> call;
+  };
+
+  // `clock` must outlive this, and so must whatever the functions use. `prepare`, if any, is called
+  // before each request; its time does not count as the request's.
+  LoopQueries(const Clock* clock, std::vector<Function> functions,
+              std::function<void()> prepare = nullptr)
+      : environment_(clock, std::move(functions)), prepare_(std::move(prepare)) {}
+
+  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
+  void OnClosed(wire::Connection&, const absl::Status&) override {}
+
+ private:
+  class Functions final : public query::Environment {
+   public:
+    Functions(const Clock* clock, std::vector<Function> functions)
+        : clock_(clock), functions_(std::move(functions)) {}
+    std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
+    std::vector<std::string> TableNames() override { return {}; }
+    int64_t NowNs() override { return clock_->NowNs(); }
+    std::vector<std::string> FunctionNames() override;
+    std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                              std::span<const Value> args) override;
+
+   private:
+    const Clock* const clock_;
+    const std::vector<Function> functions_;
+  };
+
+  Functions environment_;
+  const std::function<void()> prepare_;
+};
+
+}  // namespace tickstack::serve
