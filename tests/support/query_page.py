@@ -4,6 +4,7 @@ import http.client
 import math
 import pathlib
 import re
+import textwrap
 import time
 import tomllib
 
@@ -18,6 +19,7 @@ SHOWN_ROWS = 4
 FLOAT = re.compile(r"(?<![\d:.D])-?\d+\.\d+(?:e-?\d+)?(?![\d:.])")
 TIMES_TITLE = "## Times"
 TIMED = 5
+COLUMNS = 100
 
 
 def source():
@@ -102,6 +104,11 @@ def best_ms(ask_once):
     return min(once() for _ in range(TIMED))
 
 
+def wrapped(text):
+    """The text in lines of the page's width."""
+    return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
+
+
 def page(answers):
     """The page without its times; `answers` maps a title to the lines that are shown of its answer."""
     asked = source()
@@ -109,8 +116,8 @@ def page(answers):
     for section in asked["section"]:
         lines += [f"## {section['title']}", ""]
         for query in section["query"]:
-            lines += [f"### {query['title']}", "", query["says"], "", "```q", query["q"].strip(), "```", "```sql",
+            lines += [f"### {query['title']}", "", wrapped(query["says"]), "", "```q", query["q"].strip(), "```", "```sql",
                       query["sql"].strip(), "```", "```", *answers[query["title"]], "```", ""]
             if "rtol" in query:
-                lines[-1:] = [f"Floats are compared within {query['rtol']:g}: {query['because']}.", ""]
+                lines[-1:] = [wrapped(f"Floats are compared within {query['rtol']:g}: {query['because']}."), ""]
     return "\n".join(lines)
