@@ -12,7 +12,7 @@
 namespace tickstack::wire {
 namespace {
 
-// The message's size; an error text if the peer cannot read it.
+// Returns the message's size; an error text if the peer cannot read it.
 absl::StatusOr<size_t> MessageBytes(const Value& value, const AnswerForm& form) {
   TS_ASSIGN_OR_RETURN(const size_t body_bytes, EncodedBytes(value));
   const size_t bytes = kHeaderBytes + body_bytes;

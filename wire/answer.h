@@ -1,7 +1,7 @@
 #pragma once
 
-// The answer to a sync request, or an async message, in the form in which it goes to one peer:
-// whole and encoded, or whole and compressed, or as a stream over its value.
+// The answer to a sync request, or an async message, in the form in which one peer gets it:
+// encoded, compressed, or as a stream that encodes its value while it is sent.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,30 +15,31 @@
 
 namespace tickstack::wire {
 
-// What a peer can read, and whether short bytes are worth time to it: Connection::form().
+// What a peer can read, and whether compression is worth its time: see Connection::form().
 struct AnswerForm {
   uint8_t capability = 0;
   bool compress = false;
 };
 
 struct Answer {
-  ByteBuffer encoded;                     // A whole message, header included; or
-  std::unique_ptr<MessageStream> stream;  // this.
+  ByteBuffer encoded;  // A whole message, header included; empty if `stream` is set.
+  std::unique_ptr<MessageStream> stream;  // nullptr if `encoded` is the message.
 
   size_t bytes() const { return stream != nullptr ? stream->total_bytes() : encoded.size(); }
 };
 
-// Messages up to this are encoded at once: cheaper than to keep the value until they are sent.
+// Smaller messages are encoded immediately: cheaper than keeping the value until it is sent.
 inline constexpr size_t kStreamBytesMin = size_t{64} << 10;
-// To compress a message takes all of it and half as much again, so longer ones go as they are.
+// Compression needs memory for the message and half as much again, so longer ones are not
+// compressed.
 inline constexpr size_t kCompressBytesMax = size_t{16} << 20;
 
-// A message of 2,000 bytes to kCompressBytesMax is compressed if the form says so and that halves
-// it; else one of kStreamBytesMin and more becomes a stream, which keeps the value. What the peer
-// cannot read becomes the error `limit: ...`.
+// If the form asks for it, a message of 2,000 bytes to kCompressBytesMax is compressed, provided
+// that this halves it. Otherwise a message of at least kStreamBytesMin becomes a stream, which
+// keeps the value. A value that the peer cannot read becomes the error `limit: ...`.
 //
-// Memory:  at most kStreamBytesMin beside the value, or 1.5 times kCompressBytesMax meanwhile where
-//          the form says `compress`.
+// Memory:  at most kStreamBytesMin besides the value; while it compresses, 1.5 times
+//          kCompressBytesMax.
 // Threads: reentrant.
 Answer MakeAnswer(std::shared_ptr<const Value> value, const AnswerForm& form);
 
@@ -46,7 +47,7 @@ Answer MakeAnswer(std::shared_ptr<const Value> value, const AnswerForm& form);
 absl::StatusOr<Answer> MakeMessage(MessageKind kind, std::shared_ptr<const Value> value,
                                    const AnswerForm& form);
 
-// The same with all bytes made at once, for values that do not stay.
+// The same with all bytes encoded immediately, for values that do not outlive the call.
 Answer EncodeAnswer(const Value& value, const AnswerForm& form);
 
 Answer ErrorAnswer(std::string_view text);

@@ -53,7 +53,7 @@ TEST(Answer, IsCompressedAsBeforeWhereThePeerTakesItAndItHalves) {
     EXPECT_TRUE(SameBytes(answer.encoded, *Compress(MessageOf(Zeros(bytes)))));
     EXPECT_TRUE(SameBytes(EncodeAnswer(Zeros(bytes), kCompressed).encoded, answer.encoded));
   }
-  // Too short for it; does not halve.
+  // Too short for compression; and one that compression does not halve.
   EXPECT_TRUE(
       SameBytes(MakeAnswer(Shared(Zeros(1900)), kCompressed).encoded, MessageOf(Zeros(1900))));
   EXPECT_TRUE(
@@ -67,13 +67,13 @@ TEST(Answer, IsNotCompressedWhereThatWouldTakeTooMuchMemory) {
   EXPECT_GT(answer.bytes(), kCompressBytesMax);
 }
 
-// Goal: what a peer cannot read is told, not sent. Method: a list of more than 2 GiB of
-// bytes that nobody writes.
+// Goal: a value that the peer cannot read becomes an error. Method: a list of more than 2 GiB of
+// bytes that are never written.
 TEST(Answer, BecomesAnErrorWhereThePeerCannotReadItsLength) {
   std::vector<Value> items;
   for (int i = 0; i < 33; ++i) {
     ByteBuffer untouched;
-    untouched.resize(size_t{64} << 20);  // Nobody reads it, so it takes no memory.
+    untouched.resize(size_t{64} << 20);  // Never read, so it takes no memory.
     items.push_back(Value::Vector(Type::kByte, std::move(untouched)));
   }
   const std::shared_ptr<const Value> value = Shared(Value::List(std::move(items)));

@@ -185,7 +185,7 @@ void Client::Stop() {
 
 namespace {
 
-// Asks once and keeps the answer.
+// Sends one request and keeps the answer.
 class Question final : public ClientHandler {
  public:
   explicit Question(const Value& request) : request_(request) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// A connection that comes back: connects, says who it is, and after a loss tries again with growing
+// A connection that reconnects: it connects, logs in, and after a loss tries again with growing
 // pauses.
 
 #include <chrono>
@@ -17,9 +17,9 @@ namespace tickstack::wire {
 
 class ClientHandler : public ConnectionHandler {
  public:
-  // A (new) connection stands. OnClosed says when it is gone; the client tries again by itself.
+  // A new connection is established. OnClosed reports its end, after which the client reconnects.
   virtual void OnConnected(Connection& connection) = 0;
-  // An attempt failed; the next one comes after `pause`.
+  // An attempt failed; the next one follows after `pause`.
   virtual void OnConnectFailed(const absl::Status&, std::chrono::milliseconds /*pause*/) {}
 };
 
@@ -36,15 +36,15 @@ struct ClientOptions {
 // Threads: everything runs on the loop's thread.
 class Client {
  public:
-  // Starts connecting from the loop. The handler outlives the client.
+  // Starts connecting from the loop. The handler must outlive the client.
   Client(EventLoop& loop, Address address, const ClientOptions& options, ClientHandler* handler);
-  ~Client();  // Closes; the handler is not called any more.
+  ~Client();  // Closes the connection; the handler is not called any more.
   Client(const Client&) = delete;
   Client& operator=(const Client&) = delete;
 
   Connection* connection() const;  // nullptr while there is none.
   const Address& address() const;
-  // Closes for good.
+  // Closes the connection and does not reconnect.
   void Stop();
 
  private:
@@ -52,8 +52,8 @@ class Client {
   std::shared_ptr<Impl> impl_;
 };
 
-// Connects, asks one question, waits at most `timeout` for the answer: for command-line tools and
-// tests. kUnavailable when nobody answers; kUnknown with q's error text.
+// Connects, sends one request and waits at most `timeout` for the answer. For command-line tools
+// and tests. kUnavailable if there is no answer; kUnknown with q's error text.
 absl::StatusOr<Value> Ask(const Address& address, const Value& request,
                           std::chrono::milliseconds timeout, const ClientOptions& options = {});
 

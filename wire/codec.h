@@ -1,7 +1,7 @@
 #pragma once
 
-// A value as a message. The codec of values is table/codec.h, since the same bytes are in files;
-// its names are also names of wire's.
+// Encodes a value as a message. The codec of values is table/codec.h, because files have the same
+// bytes; its names are also available in wire.
 
 #include "base/byte_buffer.h"
 #include "table/codec.h"
@@ -19,8 +19,8 @@ using tickstack::kDepthMax;
 using tickstack::ToLittleEndian;
 using tickstack::ValueBytes;
 
-// Header and body of an uncompressed message. The caller has asked EncodedBytes about a value that
-// may be too long: a count beyond kCountMax is a TS_CHECK.
+// Returns header and body of an uncompressed message. For a value that may be too long, call
+// EncodedBytes first: a count beyond kCountMax is a TS_CHECK.
 ByteBuffer EncodeMessage(MessageKind kind, const Value& value);
 
 }  // namespace tickstack::wire

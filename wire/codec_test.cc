@@ -31,7 +31,7 @@ std::string DecodeError(std::span<const std::byte> body) {
 }
 std::string DecodeError(std::string_view hex) { return DecodeError(FromHex(hex)); }
 
-// The size, or "early" or "bad".
+// Returns the size, or "early" or "bad".
 std::string SizeOf(std::span<const std::byte> bytes) {
   const absl::StatusOr<std::optional<size_t>> size = ValueBytes(bytes);
   if (!size.ok()) return "bad";
@@ -50,7 +50,7 @@ struct Golden {
   const char* hex;
 };
 
-// What kdb+ writes, from its documentation and from captured answers.
+// Returns what kdb+ writes, from its documentation and from captured answers.
 std::vector<Golden> Goldens() {
   const auto async = MessageKind::kAsync;
   const auto response = MessageKind::kResponse;
@@ -102,8 +102,8 @@ TEST(Codec, WritesAtomsOfEveryWidth) {
   EXPECT_EQ(ToHex(Encoded(Value::Float(1.0))), "f7000000000000f03f");
 }
 
-// Goal: what no message can carry is refused before it is encoded. Method: 2 GiB of bytes that
-// nobody writes or reads, so that they take no memory.
+// Goal: a value that no message can carry is refused before it is encoded. Method: 2 GiB of bytes
+// that are never written or read, so that they take no memory.
 TEST(Codec, RefusesVectorsThatTheCountCannotHold) {
   ByteBuffer bytes;
   bytes.resize(kCountMax + 1);
@@ -114,8 +114,8 @@ TEST(Codec, RefusesVectorsThatTheCountCannotHold) {
   EXPECT_EQ(EncodedBytes(vector).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// Goal: decoding keeps everything that the wire carries. Method: random values written by an
-// encoder that knows nothing of the codec; every size and re-encoding must agree with its bytes.
+// Goal: decoding keeps everything that the wire carries. Method: random values from an encoder that
+// is independent of the codec; every size and re-encoding must agree with its bytes.
 TEST(Codec, GivesBackTheBytesOfRandomValues) {
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);
@@ -157,14 +157,15 @@ TEST(Codec, RefusesBigEndianBodiesThatAreNotOneValue) {
   EXPECT_FALSE(ToLittleEndian({}).ok());
 }
 
-// Goal: a torn value is told from a damaged one. Method: cut random values at every byte.
+// Goal: a torn value is distinguished from a damaged one. Method: cut random values at every byte.
 TEST(Codec, SaysThatACutValueEndsEarlyWhereverItIsCut) {
   for (uint64_t seed = 0; seed < 2'000; ++seed) {
     SCOPED_TRACE(seed);
     RandomEncoder random(seed);
     random.Value();
     for (size_t bytes = 0; bytes < random.little().size(); ++bytes) {
-      const ByteBuffer cut(random.little().first(bytes));  // Its own block: reads past it show.
+      // In a block of its own, so that reads beyond it are detected.
+      const ByteBuffer cut(random.little().first(bytes));
       ASSERT_EQ(SizeOf(cut), "early") << bytes;
       ASSERT_THAT(DecodeError(cut), HasSubstr("goes on past the end"));
       ByteBuffer big(random.big().first(bytes));
@@ -173,7 +174,7 @@ TEST(Codec, SaysThatACutValueEndsEarlyWhereverItIsCut) {
   }
 }
 
-// Goal: damaged bytes give an answer, and everyone the same. Method: random bytes changed in random
+// Goal: all functions give the same verdict on damaged bytes. Method: change random bytes in random
 // values.
 TEST(Codec, AgreesWithItselfAboutDamagedValues) {
   for (uint64_t seed = 0; seed < 50'000; ++seed) {
@@ -263,8 +264,8 @@ TEST(Codec, TakesNoMemoryForWhatIsOnlyDeclared) {
   EXPECT_FALSE(Decode(FromHex("00 00 ffffff7f ff00 ff00")).ok());
 }
 
-// Goal: what kdb+ itself wrote comes back unchanged. Method: every message of every log, and every
-// flat value, among the real files.
+// Goal: bytes that kdb+ itself wrote come back unchanged. Method: every message of every log, and
+// every flat value, among the real files.
 TEST(Codec, GivesBackTheBytesOfRealLogsAndFiles) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   size_t logs = 0, messages = 0, values = 0;
@@ -272,7 +273,7 @@ TEST(Codec, GivesBackTheBytesOfRealLogsAndFiles) {
     if (!entry.is_regular_file()) continue;
     const ByteBuffer file = ReadWholeFile(entry.path());
     if (file.size() < 8 || ToHex(file.span().first(2)) != "ff01") continue;
-    // The count of a saved symbol vector is advisory, so it is not a value as messages carry it.
+    // The count of a saved symbol vector is advisory, so the file is not a value as in messages.
     const std::byte type = file.data()[2];
     if (type == std::byte{11}) continue;
     SCOPED_TRACE(entry.path());

@@ -16,22 +16,22 @@
 
 namespace tickstack::wire {
 
-// kdb+ compresses messages longer than this, to peers of capability 1 and more on other hosts. The
-// caller's rule; Compress itself takes any message.
+// kdb+ compresses messages longer than this, to peers of capability 1 and above on other hosts. The
+// caller applies this rule; Compress takes any message.
 inline constexpr size_t kCompressBytesMin = 2000;
 
-// The compressed form of a whole little-endian message, or nullopt if it does not get under half
-// the size (or is 2 GiB or longer). Byte for byte what kdb+ makes of it.
+// Returns the compressed form of a whole little-endian message, identical to that of kdb+. nullopt
+// if it is not below half the size, or is 2 GiB or longer.
 std::optional<ByteBuffer> Compress(std::span<const std::byte> message);
 
-// How long the uncompressed message is, header included, as a whole compressed one declares it.
-// kInvalidArgument: not a compressed message, or not a length that one can have.
+// Returns the uncompressed length, header included, that a whole compressed message declares.
+// kInvalidArgument if it is not a compressed message, or the length is impossible.
 absl::StatusOr<uint32_t> DeclaredBytes(std::span<const std::byte> message);
 
-// The whole uncompressed message, its header rewritten, of a whole compressed one in either byte
-// order. kInvalidArgument: not a compressed message, or the stream ends early, late or outside what
-// it declares. kResourceExhausted: it declares more than max_bytes. Memory: grows with what the
-// stream really yields, at most some 250 times the bytes of `message`.
+// Returns the whole uncompressed message, with its header rewritten, of a whole compressed one in
+// either byte order. kInvalidArgument if it is not a compressed message, or if its stream does not
+// yield exactly the declared bytes. kResourceExhausted if it declares more than max_bytes. Memory:
+// grows with what the stream yields, at most some 250 times the bytes of `message`.
 absl::StatusOr<ByteBuffer> Decompress(std::span<const std::byte> message, size_t max_bytes);
 
 }  // namespace tickstack::wire

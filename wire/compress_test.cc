@@ -28,7 +28,8 @@ ByteBuffer MessageOf(const ByteBuffer& elements) {
   return EncodeMessage(MessageKind::kAsync, Value::Vector(Type::kByte, elements.Clone()));
 }
 
-// Bytes that repeat more or less, so that literals, short, long and overlapping matches occur.
+// Returns bytes that repeat more or less, so that literals, short, long and overlapping matches
+// occur.
 ByteBuffer RandomElements(uint64_t seed) {
   std::mt19937_64 rng(seed);
   ByteBuffer bytes;
@@ -88,8 +89,9 @@ std::vector<Block> BlocksOf(std::span<const std::byte> file) {
   return blocks;
 }
 
-// Goal: our compressor is kdb+'s, byte for byte. Method: decompress each block that kdb+ compressed
-// as a message, compress it again, and compare; each block that it stored must not compress.
+// Goal: our compressor agrees with kdb+'s, byte for byte. Method: decompress each block that kdb+
+// compressed, as a message, compress it again, and compare; blocks that it stored must not
+// compress.
 TEST(Compress, MakesTheSameBytesAsKdbDid) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   size_t compressed_blocks = 0, stored_blocks = 0;
@@ -152,8 +154,8 @@ TEST(Decompress, BoundsWhatAMessageDeclares) {
               HasSubstr("declares 4294967295 bytes"));
 }
 
-// Goal: a bomb costs no more than it yields. Method: declare 2 GiB in a few bytes; a buffer of that
-// size would show as memory, and the error must come from the end of the stream.
+// Goal: a bomb uses no more memory than it yields. Method: declare 2 GiB in a few bytes; a buffer
+// of that size would show as memory, and the error must come from the end of the stream.
 TEST(Decompress, TakesNoMemoryForWhatIsOnlyDeclared) {
   EXPECT_THAT(ErrorOf(FromHex("01 00 01 00 11000000 ffffff7f | ff 00ff 00ff"), SIZE_MAX),
               HasSubstr("the stream ends at byte 522 of 2147483647"));
@@ -171,7 +173,7 @@ TEST(Decompress, RefusesWhatIsNotACompressedMessage) {
               HasSubstr("a match of 3 bytes at byte 8, 10 are declared"));
 }
 
-// Goal: damage and truncation end in an error or in other bytes, nothing else. Method: cut and
+// Goal: damage and truncation result in an error or in other bytes, nothing else. Method: cut and
 // change real compressed messages; AddressSanitizer watches.
 TEST(Decompress, SurvivesDamage) {
   for (uint64_t seed = 0; seed < 3'000; ++seed) {

@@ -29,10 +29,10 @@ using Socket = asio::generic::stream_protocol::socket;
 namespace {
 
 constexpr size_t kBlockBytes = size_t{256} << 10;
-// A block that grew for a message is kept for the next ones up to this size: those of a tickerplant
-// under load are all of a MiB and more, and each would be copied as often as its block doubles.
+// A block that grew for a message is kept for later messages up to this size. A tickerplant under
+// load gets messages of a MiB and more, and a new block would be copied each time that it doubles.
 constexpr size_t kKeptBlockBytes = 8 * kBlockBytes;
-// With less room than this behind the last message a new block is started: reads stay large.
+// With less room than this after the last message, a new block is started, to keep reads large.
 constexpr size_t kLeastReadBytes = size_t{32} << 10;
 std::atomic<uint64_t> next_connection_id{1};
 
@@ -72,15 +72,15 @@ struct Connection::Impl {
   const ConnectionOptions options;
   ConnectionHandler* handler;
 
-  // Receiving. Bytes [consumed, filled) of the block wait to be handed on.
+  // Receiving. Bytes [consumed, filled) of the block are not delivered yet.
   std::shared_ptr<Block> block = std::make_shared<Block>(kBlockBytes);
   std::shared_ptr<const void> owner = block;
   size_t filled = 0;
   size_t consumed = 0;
-  uint64_t to_skip = 0;     // Bytes of a message that is too large, still to be dropped.
+  uint64_t to_skip = 0;     // Bytes of a message above the limit, still to be dropped.
   bool reading = false;     // An asynchronous read is under way.
   bool handing_on = false;  // Inside HandOn.
-  bool paused = false;      // By the handler.
+  bool paused = false;      // Paused by the handler.
 
   // Sending.
   SendQueue queue;
@@ -88,7 +88,7 @@ struct Connection::Impl {
   bool close_when_sent = false;
   std::optional<Timer> close_timer;
 
-  // Answers that we owe, and answers that we wait for.
+  // Answers that this side owes, and answers that it waits for.
   std::deque<PendingReply> replies;
   ReplyTicket first_ticket = 0;
   std::deque<ResponseCallback> calls;
@@ -101,8 +101,8 @@ struct Connection::Impl {
 
 // ---- receiving
 
-// The size of the message that is cut off at the end of the block; 0 if not even its header is
-// there. The header was checked by HandOn.
+// Returns the size of the incomplete message at the end of the block; 0 if its header is
+// incomplete. HandOn has checked the header.
 size_t Connection::Impl::BytesOfTail() const {
   if (filled - consumed < kHeaderBytes) return 0;
   const absl::StatusOr<Header> header =
@@ -111,7 +111,8 @@ size_t Connection::Impl::BytesOfTail() const {
 }
 
 void Connection::Impl::MakeRoom() {
-  const bool alone = block.use_count() == 2;  // `block` and `owner`: nobody kept a message of it.
+  // Only `block` and `owner` refer to it: nobody kept a message.
+  const bool alone = block.use_count() == 2;
   const size_t tail = filled - consumed;
   if (tail == 0 && alone && block->capacity == kBlockBytes) {
     filled = consumed = 0;
@@ -122,7 +123,7 @@ void Connection::Impl::MakeRoom() {
       (tail > 0 || block->capacity - filled >= kLeastReadBytes)) {
     return;
   }
-  // A declared length is believed only as fast as its bytes arrive: the block at most doubles.
+  // A declared length is trusted only as its bytes arrive: the block at most doubles.
   const size_t capacity = std::max(kBlockBytes, std::min(needed, 2 * tail));
   if (alone && capacity <= block->capacity && block->capacity <= kKeptBlockBytes) {
     std::memmove(block->memory, block->memory + consumed, tail);
@@ -234,7 +235,7 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
     own = std::move(kept);
   }
   if (!header->little_endian) {
-    // In place: these bytes are ours alone until they are handed on.
+    // In place: nobody else has these bytes until they are delivered.
     const std::span<std::byte> writable(const_cast<std::byte*>(body.data()), body.size());
     if (absl::Status swapped = ToLittleEndian(writable); !swapped.ok()) {
       Fail(Annotate(swapped, peer_));
@@ -307,7 +308,7 @@ void Connection::Queue(Answer message) {
 
 void Connection::CheckQueue() {
   if (queued_bytes() <= impl_->options.max_queue_bytes) return;
-  // What the socket takes at once does not count against a reader.
+  // What the socket accepts immediately does not count against a reader.
   Flush();
   if (open_ && queued_bytes() > impl_->options.max_queue_bytes) {
     Fail(ResourceExhausted("{}: slow reader: {} bytes unsent, the bound is {}", peer_,
@@ -447,7 +448,7 @@ void Connection::CloseWhenSent(std::chrono::nanoseconds at_most) {
 
 void Connection::Detach() {
   impl_->handler = nullptr;
-  impl_->calls.clear();  // Whoever waits for an answer is going away with the handler.
+  impl_->calls.clear();  // The callbacks' owners are about to be destroyed with the handler.
   Fail(absl::OkStatus());
 }
 
@@ -459,7 +460,7 @@ void Connection::Fail(absl::Status why) {
   impl.socket.close(ignored);
   impl.queue.Clear();
   impl.close_timer.reset();
-  // From the loop, not from here: the caller may be in the middle of the handler's own work.
+  // Posted to the loop, because the caller may be in the middle of the handler's own work.
   asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
     std::deque<ResponseCallback>& calls = self->impl_->calls;
     // Unanswered calls get kUnavailable, after which a caller may retry.
@@ -467,7 +468,7 @@ void Connection::Fail(absl::Status why) {
                                         ? Unavailable("{}: closed before it answered", self->peer_)
                                     : absl::IsDataLoss(why) ? Unavailable("{}", Message(why))
                                                             : why;
-    while (!calls.empty()) {  // One of them may Detach.
+    while (!calls.empty()) {  // A callback may call Detach.
       const ResponseCallback done = std::move(calls.front());
       calls.pop_front();
       done(unanswered);

@@ -2,16 +2,17 @@
 
 // One kdb+ IPC connection, after its handshake: whole messages in, a bounded queue of bytes out.
 //
-// Bytes are copied by the kernel only. The socket is read into blocks of 256 KiB; a message that
-// lies whole in a block is handed on as a span over it together with the block's owner, and what is
-// sent is a list of segments that may point into received blocks, so a tickerplant logs and
-// forwards columns without touching them. A block that nobody kept is filled again at once, while
-// it is still in cache.
+// Only the kernel copies bytes. The socket is read into blocks of 256 KiB. A message that lies
+// whole in a block is delivered as a span over it, together with the block's owner, and a message
+// to send is a list of segments that may point into received blocks. So a tickerplant logs and
+// forwards columns without touching them. A block that nobody kept is filled again immediately,
+// while it is still in the cache.
 //
-//   read: |..message..|..message..|..par|          the tail is moved to the front of the next
-//   block;
-//                                   tial..|        a message larger than a block grows as its bytes
-//                                   arrive
+//   read:   |..message..|..message..|..par|
+//                                    +---+ the tail is copied to the front of the next block
+//           |partial..|..message..|.......|
+//
+// A message larger than a block makes its block grow as the bytes arrive.
 //
 // Threads: everything runs on the loop's thread.
 
@@ -33,8 +34,8 @@
 
 namespace tickstack::wire {
 
-// A received message. `body` is little-endian and uncompressed, whatever came in; it lives while
-// `owner`, or a copy of it, does.
+// A received message. `body` is always little-endian and uncompressed. It is valid while `owner`,
+// or a copy of it, exists.
 struct ReceivedMessage {
   MessageKind kind;
   std::span<const std::byte> body;
@@ -46,27 +47,27 @@ class Connection;
 class ConnectionHandler {
  public:
   virtual ~ConnectionHandler() = default;
-  // A sync or async message, or on a client connection a response that no Call waits for.
+  // Receives a sync or async message, or on a client connection a response that no Call waits for.
   virtual void OnMessage(Connection& connection, const ReceivedMessage& message) = 0;
-  // Every whole message of one read has been handed on: the moment to write a log and to publish.
+  // Every complete message of one read was delivered: the moment to write a log and to publish.
   virtual void OnDrained(Connection&) {}
-  // A message of more than max_message_bytes has begun, `bytes` long, or a compressed one says that
-  // it is. True: its bytes are read and dropped, and the connection goes on. False closes it.
+  // A message of `bytes` bytes has begun, or a compressed one declares that size, which is more
+  // than max_message_bytes. True: its bytes are read and dropped. False: the connection is closed.
   virtual bool OnTooLarge(Connection&, MessageKind /*kind*/, uint64_t /*bytes*/) { return false; }
-  // All that was queued has been written, after the socket had refused some of it.
+  // The queue was written completely, after the socket had refused some of it.
   virtual void OnSent(Connection&) {}
-  // Called once, last. OK when the peer closed between messages.
+  // Called once, as the last call. OK if the peer closed between messages.
   virtual void OnClosed(Connection& connection, const absl::Status& why) = 0;
 };
 
 struct ConnectionOptions {
-  // A larger message closes the connection, unless the handler has it dropped.
+  // A larger message closes the connection, unless OnTooLarge returns true.
   size_t max_message_bytes = size_t{256} << 20;
-  // More unsent bytes than this closes the connection: a slow reader must not cost the others
-  // memory. Answers that are streams are not among them: who makes those bounds them.
+  // More unsent bytes than this close the connection: a slow reader must not use up the memory of
+  // the others. Streamed answers are not counted; their creator bounds them.
   size_t max_queue_bytes = size_t{512} << 20;
-  // Sync requests that wait for an answer; reading pauses above, so the peer waits in its own
-  // socket.
+  // Number of unanswered sync requests above which reading pauses, so that further requests wait in
+  // the peer's socket.
   size_t max_unanswered = 1024;
   // Answers of more than 2,000 bytes to peers on other machines are compressed if that halves them
   // (wire/answer.h).
@@ -86,14 +87,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
                                            ConnectionHandler* handler);
   ~Connection();
 
-  // Starts reading. `received` are bytes that arrived behind the handshake.
+  // Starts reading. `received` has the bytes that arrived after the handshake.
   void Start(std::span<const std::byte> received = {});
 
-  // Queues bytes of whole messages, headers included. They leave at the next Flush.
+  // Queues bytes of whole messages, headers included. The next Flush sends them.
   void Queue(ByteBuffer message);
   void Queue(std::span<const Segment> segments);
   void Queue(Answer message);  // Made for form().
-  // Writes what the socket takes now; the rest leaves as the peer reads. OnClosed may follow,
+  // Writes what the socket accepts now; the rest is sent as the peer reads. OnClosed may follow
   // from the loop.
   void Flush();
   void Send(ByteBuffer message) {
@@ -101,19 +102,19 @@ class Connection : public std::enable_shared_from_this<Connection> {
     Flush();
   }
 
-  // Sync requests are answered in the order in which they came, whenever their answers are ready:
-  // take a ticket in OnMessage, give it back with the answer. An answer that is too large for the
-  // peer becomes an error.
+  // Sync requests are answered in the order of their arrival, although their answers may be ready
+  // in any order: take a ticket in OnMessage, and return it with the answer. An answer that is too
+  // large for the peer becomes an error.
   ReplyTicket TakeTicket();
   void Reply(ReplyTicket ticket, const Value& answer);
   void ReplyError(ReplyTicket ticket, std::string_view text);
-  // `answer` was made for this connection's form(). A stream is destroyed when all of it was sent,
-  // or the connection ends.
+  // `answer` was made for this connection's form(). A stream is destroyed once it is sent, or when
+  // the connection ends.
   void Reply(ReplyTicket ticket, Answer answer);
   AnswerForm form() const;
 
-  // Sends a sync request; the callback gets the answer, kUnknown with q's text when it is an error,
-  // or kUnavailable when the connection ends first. Async messages may be handed on meanwhile.
+  // Sends a sync request. The callback gets the answer; kUnknown with q's text if it is an error;
+  // kUnavailable if the connection ends first. Async messages may be delivered meanwhile.
   void Call(const Value& request, ResponseCallback done);
   void SendAsync(const Value& message);
 
@@ -131,11 +132,11 @@ class Connection : public std::enable_shared_from_this<Connection> {
 
   // Ends the connection; OnClosed(why) follows from the loop. Further calls do nothing.
   void Close(absl::Status why);
-  // Closes once everything queued has been written, or after `at_most`.
+  // Closes once the whole queue has been written, or after `at_most`.
   void CloseWhenSent(std::chrono::nanoseconds at_most);
 
-  // Ends the connection without telling the handler, nor those who wait for an answer: they are
-  // about to go.
+  // Ends the connection without calling the handler or the callbacks of pending requests, because
+  // they are about to be destroyed.
   void Detach();
 
   uint64_t id() const { return id_; }
@@ -144,7 +145,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const std::string& peer() const { return peer_; }
   const std::string& user() const { return user_; }
   void set_user(std::string user) { user_ = std::move(user); }
-  // Whether it is the gateway's for somebody who speaks HTTP or a WebSocket to it.
+  // True if the gateway opened it for a client that speaks HTTP or WebSocket.
   bool by_http() const { return by_http_; }
   void set_by_http() { by_http_ = true; }
   uint8_t capability() const { return capability_; }

@@ -27,7 +27,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A server that notes what comes and answers sync requests with themselves.
+// A server that records what arrives and answers sync requests with themselves.
 class Echo : public ServerHandler {
  public:
   void OnOpened(Connection& connection) override {
@@ -71,7 +71,7 @@ class Caller : public ClientHandler {
   int connected = 0;
 };
 
-// A server and whoever talks to it, on one loop.
+// A server and its clients, on one loop.
 class ConnectionTest : public testing::Test {
  protected:
   void Listen(const ServerOptions& options = {}, Echo* handler = nullptr) {
@@ -87,7 +87,7 @@ class ConnectionTest : public testing::Test {
   }
   void Until(const std::function<bool()>& done) { ASSERT_TRUE(loop_.RunUntil(done, 20s)); }
 
-  // A blocking socket of our own, for bytes that no client of ours would send.
+  // Returns a blocking socket, for bytes that no client of ours would send.
   int RawSocket() {
     const SocketAddress to = *ToSocketAddress(address());
     const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -176,7 +176,7 @@ Value Counting(size_t longs) {
   return Value::Vector(Type::kLong, std::move(elements));
 }
 
-// Answers numbers with so many longs, as a stream, and counts the values that it still holds.
+// Answers a number n with n longs, as a stream, and counts the values that it still holds.
 class Streaming : public Echo {
  public:
   void Answer(Connection& connection, const Value& value) override {
@@ -194,7 +194,7 @@ class Streaming : public Echo {
   int held = 0, held_max = 0, sent = 0;
 };
 
-// Small answers between large ones, and what the server says unasked behind them.
+// Small answers between large ones, followed by messages that the server sends unasked.
 TEST_F(ConnectionTest, StreamsLargeAnswersInTheirOrder) {
   Streaming streaming;
   Listen({}, &streaming);
@@ -219,7 +219,7 @@ TEST_F(ConnectionTest, StreamsLargeAnswersInTheirOrder) {
   EXPECT_EQ(streaming.opened[0]->queued_bytes(), 0u);
 }
 
-// Goal: an answer that is not read costs its value and no copy of it, and goes with its client.
+// Goal: an unread answer occupies its value without a copy, and is freed with its client.
 TEST_F(ConnectionTest, FreesAStreamWhenItsReaderLeavesInTheMiddle) {
   Streaming streaming;
   Listen({}, &streaming);
@@ -293,8 +293,8 @@ TEST_F(ConnectionTest, AssemblesMessagesFromSingleBytes) {
   ::close(socket);
 }
 
-// Goal: block changes lose and reorder nothing. Method: messages of sizes around the block size and
-// far above, in one stream, some of them kept alive so that blocks cannot be reused.
+// Goal: changing blocks loses and reorders nothing. Method: messages of sizes around the block size
+// and far above, in one stream; some of them are kept, so that their blocks cannot be reused.
 TEST_F(ConnectionTest, CarriesMessagesOfEverySizeAcrossBlocks) {
   class Keeping : public Echo {
    public:
@@ -392,7 +392,7 @@ TEST_F(ConnectionTest, RefusesAMessageAboveTheBoundBeforeItsBytesArrive) {
   ::close(socket);
 }
 
-// A handler that has them dropped, plain, compressed, and cut into many reads.
+// The handler chooses to drop them: plain, compressed, and cut into many reads.
 TEST_F(ConnectionTest, DropsMessagesAboveTheBoundIfItsHandlerSaysSo) {
   class Dropping : public Echo {
    public:
@@ -423,7 +423,7 @@ TEST_F(ConnectionTest, DropsMessagesAboveTheBoundIfItsHandlerSaysSo) {
   EXPECT_THAT(dropping.dropped,
               testing::ElementsAre(std::pair(MessageKind::kSync, uint64_t{megabyte.size()}),
                                    std::pair(MessageKind::kAsync, uint64_t{9014})));
-  // One that is cut off is told from a client that leaves between messages.
+  // An incomplete one is distinguished from a client that leaves between messages.
   SendRaw(socket, megabyte.span().first(100'000));
   ::shutdown(socket, SHUT_WR);
   Until([&] { return dropping.closed.size() == 1; });
@@ -545,8 +545,8 @@ TEST_F(ConnectionTest, DropsANewcomerThatSaysNothing) {
   ::close(socket);
 }
 
-// Goal: the deadline is that of the whole login. Method: one byte as soon as the loop turns, for
-// ever; each of them would begin a deadline anew if that were of a read.
+// Goal: the deadline covers the whole login. Method: one byte at each turn of the loop, for ever; a
+// deadline for each read would restart each time.
 TEST_F(ConnectionTest, DropsANewcomerThatLogsInByteByByte) {
   ServerOptions options;
   options.handshake_timeout = 50ms;
@@ -557,7 +557,7 @@ TEST_F(ConnectionTest, DropsANewcomerThatLogsInByteByByte) {
   loop_.RunUntil(
       [&] {
         if (::recv(socket, &byte, 1, MSG_DONTWAIT) == 0) return true;
-        // Not so many that the greeting is too long.
+        // Fewer bytes than would make the greeting too long.
         if (sent < 100) sent += ::send(socket, "a", 1, MSG_NOSIGNAL) == 1 ? 1 : 0;
         return false;
       },
@@ -584,8 +584,8 @@ TEST_F(ConnectionTest, PendingLoginsKeepNobodyOut) {
     return ::recv(socket, &byte, 1, MSG_DONTWAIT) == 0;
   };
   for (int i = 0; i < 3; ++i) silent.push_back(RawSocket());
-  // Silent clients that take no place, though they are more than max_connections: this one logs in,
-  // and the oldest of them made room for it.
+  // Silent clients take no place, although they are more than max_connections: this client logs in,
+  // and the oldest of them was closed.
   const int socket = RawSocket();
   SendRaw(socket, Handshake(3));
   Until([&] { return echo_.opened.size() == 1; });
@@ -670,8 +670,7 @@ TEST_F(ConnectionTest, SpeaksOverUnixSocketsToo) {
   EXPECT_NE(::access(path.c_str(), F_OK), 0);
 }
 
-// Goal: a socket file that a dead process left keeps nobody from starting; and nothing else is
-// removed for it.
+// Goal: the socket file of a dead process does not prevent a start, and no other file is removed.
 TEST_F(ConnectionTest, ReplacesTheSocketFileOfADeadProcessOnly) {
   Listen();
   const std::string path = testing::TempDir() + fmt::format("tickstack_{}.sock", ::getpid());
@@ -685,14 +684,14 @@ TEST_F(ConnectionTest, ReplacesTheSocketFileOfADeadProcessOnly) {
   }
   ASSERT_EQ(::access(path.c_str(), F_OK), 0);
   EXPECT_TRUE(server_->AlsoListen(where).ok());
-  // Now somebody listens.
+  // Now a process listens on it.
   const absl::Status taken = server_->AlsoListen(where);
   EXPECT_EQ(taken.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(Message(taken)),
               testing::HasSubstr(fmt::format("in use by this process (pid {})", ::getpid())));
   server_.reset();
 
-  // A file that is no socket belongs to somebody.
+  // A file that is not a socket is kept.
   std::ofstream(path) << "precious";
   Listen();
   EXPECT_FALSE(server_->AlsoListen(where).ok());

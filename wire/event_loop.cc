@@ -13,7 +13,7 @@ namespace tickstack::wire {
 namespace asio = boost::asio;
 
 struct EventLoop::Impl {
-  asio::io_context context{1};  // One thread runs it: Asio leaves out the locks of its run queue.
+  asio::io_context context{1};  // One thread runs it, so Asio omits the locks of its run queue.
   // A loop without work waits; only Stop ends it.
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::signal_set signals{context};

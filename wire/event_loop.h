@@ -1,8 +1,8 @@
 #pragma once
 
 // The loop that owns a thread's connections and timers: Boost.Asio's io_context behind a small
-// face, so that only wire/ compiles Asio. Everything created on a loop is used on the thread that
-// runs it; Post and Stop are the only calls from elsewhere.
+// interface, so that only wire/ compiles Asio. Whatever is created on a loop is used on the thread
+// that runs it; only Post and Stop may be called from other threads.
 
 #include <chrono>
 #include <cstdint>
@@ -25,12 +25,13 @@ class EventLoop {
 
   // Runs handlers until Stop.
   void Run();
-  // Runs handlers until `done()`, asked after each, holds, or Stop. With `busy_poll` it never
-  // sleeps: it takes a whole core and saves the wake-up, some 5 to 50 us a message.
+  // Runs handlers until `done()`, which is asked after each, returns true, or until Stop. With
+  // `busy_poll` it never sleeps: it occupies a core and saves a wake-up, some 5 to 50 us per
+  // message.
   void RunUntil(const std::function<bool()>& done, bool busy_poll);
-  // Runs until `done()` holds, Stop is called or the time is over; true if `done()` holds.
+  // Runs until `done()` returns true, Stop is called or `at_most` has passed. True if `done()` did.
   bool RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most);
-  void Stop();                                // Any thread, and a signal-handling thread.
+  void Stop();                                // Any thread, including one that handles signals.
   void Post(std::function<void()> function);  // Any thread.
   // Calls `function(signal_number)` on the loop at each SIGINT and SIGTERM from now on.
   void OnStopSignal(std::function<void(int)> function);
@@ -42,7 +43,8 @@ class EventLoop {
   std::unique_ptr<Impl> impl_;
 };
 
-// A timer of a loop. Destroying or restarting it cancels what was pending, on the loop's thread.
+// A timer of a loop. Destroying or restarting it cancels a pending call; do so on the loop's
+// thread.
 class Timer {
  public:
   explicit Timer(EventLoop& loop);

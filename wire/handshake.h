@@ -8,8 +8,8 @@
 
 namespace tickstack::wire {
 
-// What a client says first: `user:password`, a capability byte, NUL. Old ones leave the capability
-// out, some leave the colon out.
+// What a client sends first: `user:password`, a capability byte, NUL. Old clients leave out the
+// capability, and some the colon.
 struct Credentials {
   std::string user;
   std::string password;
@@ -18,9 +18,9 @@ struct Credentials {
 
 inline constexpr size_t kMaxHandshakeBytes = 4096;
 
-// `text` is what came before the NUL.
+// `text` is everything before the NUL.
 Credentials ParseCredentials(std::string_view text);
-// With capability and NUL, ready to send.
+// Returns the credentials with capability and NUL, ready to send.
 std::string FormatCredentials(const Credentials& credentials);
 
 }  // namespace tickstack::wire

@@ -37,7 +37,7 @@ HttpGateway::~HttpGateway() {
 }
 
 void HttpGateway::Take(HttpNewcomer newcomer) {
-  // A std::function wants what can be copied.
+  // A std::function must be copyable.
   auto shared = std::make_shared<HttpNewcomer>(std::move(newcomer));
   impl_->sessions.loop.Post([impl = impl_.get(), shared] {
     if (impl->sessions.count() < impl->sessions.options.max_sessions ||
@@ -46,7 +46,7 @@ void HttpGateway::Take(HttpNewcomer newcomer) {
     }
     constexpr std::string_view kBusy =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    // Does not block: what does not fit into the socket is not sent.
+    // Does not block: bytes that do not fit into the socket are not sent.
     static_cast<void>(
         ::send(shared->socket.get(), kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     static LogLimit limit;

@@ -1,7 +1,7 @@
 #pragma once
 
-// HTTP and WebSockets on a server's port. A thread of its own speaks them, and asks the process as
-// any client does.
+// HTTP and WebSockets on a server's port. A separate thread speaks these protocols and queries the
+// process as any other client does.
 //
 //   browser -- HTTP ----> session  -- kdb+ IPC over a pair of sockets --> the server's handshake,
 //   browser -- frames -->          <-------------------------------------  queues, limits, rights

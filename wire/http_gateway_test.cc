@@ -23,7 +23,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Answers each question with itself; `wait` not at all, `leave` by closing.
+// Answers each question with itself, except `wait` (never) and `leave` (closes the connection).
 class Process final : public ServerHandler {
  public:
   void OnOpened(Connection& connection) override { users.push_back(connection.user()); }
@@ -43,7 +43,7 @@ class Process final : public ServerHandler {
   int closed = 0;
 };
 
-// Sends bytes and reads until the server closes, or `enough` bytes. Blocks.
+// Sends bytes and reads until the server closes the connection, or until `enough` bytes. Blocks.
 class RawClient {
  public:
   explicit RawClient(uint16_t port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -78,7 +78,7 @@ class HttpGatewayTest : public testing::Test {
     InitLogging("test", LogLevel::kOff);
     server_ = *Server::Listen(loop_, {"127.0.0.1", 0, ""}, options, &process_);
   }
-  // Runs a client beside the loop.
+  // Runs a client while the loop runs.
   template <typename F>
   void Beside(F client) {
     std::atomic<bool> done = false;
@@ -195,7 +195,7 @@ TEST_F(HttpGatewayTest, ASlowHeadIsClosed) {
     RawClient first(server_->port());
     first.Send("GET /.txt?1 HTTP/1.1\r\nHost: lo");
     EXPECT_EQ(first.Receive(), "");
-    // And behind a request of the same client.
+    // And after another request of the same client.
     RawClient second(server_->port());
     second.Send("GET /.txt?1 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /.txt?2 HTTP/1.1\r\nHo");
     EXPECT_THAT(second.Receive(), AllOf(StartsWith("HTTP/1.1 200 "), EndsWith("\"1\"\n")));

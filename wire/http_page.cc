@@ -75,12 +75,12 @@ std::string LinksOf(std::string_view query) {
       asked);
 }
 
-// Numbers stand under each other by their ends.
+// True if the cells of a column are aligned to the right.
 bool IsNumeric(const Value& column) {
   return column.is_vector() && !column.is(Type::kSymbol) && !column.is(Type::kChar);
 }
 
-// The head or a row of a table's columns.
+// Appends the head or a row of a table's columns.
 void AppendHead(std::string& html, const Value& table) {
   for (size_t c = 0; c < table.columns().size(); ++c) {
     html += fmt::format("<th{}>{}</th>", IsNumeric(table.columns()[c]) ? " class=\"n\"" : "",

@@ -1,7 +1,7 @@
 #pragma once
 
-// Values as pages of HTML: what a browser shows of an answer. A page is one file without scripts,
-// readable on a phone, in the dark and on paper; whatever a value holds is escaped.
+// Renders values as HTML pages for a browser. A page is one file without scripts, readable on a
+// phone, in dark mode and on paper. Everything that a value contains is escaped.
 
 #include <string>
 #include <string_view>
@@ -11,15 +11,15 @@
 
 namespace tickstack::wire {
 
-// Rows of a table, or lines of anything else, that a page shows; it says how many there are, and
-// links to all of them as CSV, JSON and text.
+// Rows of a table, or lines of anything else, that a page shows. It gives the full number, and
+// links to all rows as CSV, JSON and text.
 inline constexpr size_t kPageRows = 1000;
 
-// `query` as it was asked. Cost: the rows that are shown. Threads: any.
+// `query` is the question as it was asked. Cost: the shown rows. Threads: any.
 std::string AnswerPage(std::string_view query, const Value& answer);
-// What went wrong, above the question that can be asked again; `what` as people read it.
+// Shows an error, `what`, above the question, which can be edited and asked again.
 std::string ErrorPage(std::string_view query, std::string_view what);
-// What there is to ask for.
+// Lists the tables that can be queried.
 std::string IndexPage(const std::vector<std::string>& tables);
 
 }  // namespace tickstack::wire

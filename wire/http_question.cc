@@ -50,7 +50,7 @@ bool EqualsIgnoringCase(std::string_view a, std::string_view b) {
   });
 }
 
-// `name:port`, `[::1]:port` or either without its port.
+// Returns the name of `name:port`, `[::1]:port`, or either without a port.
 std::string_view NameOfHost(std::string_view host) {
   if (!host.starts_with('[')) return host.substr(0, host.find(':'));
   const size_t end = host.find(']');
@@ -62,9 +62,9 @@ std::string_view NameOfHost(std::string_view host) {
 bool IsOfThisMachine(std::string_view name, std::string_view own_name) {
   boost::system::error_code error;
   boost::asio::ip::make_address(std::string(name), error);
-  if (!error) return true;  // Nobody can make an address point somewhere else.
+  if (!error) return true;  // An address cannot be pointed elsewhere.
   if (name.ends_with('.')) name.remove_suffix(1);
-  // Not by its first label alone: `vm.evil.example` is for its owner to point somewhere.
+  // The whole name must match: the owner of `vm.evil.example` can point it anywhere.
   return EqualsIgnoringCase(name, "localhost") || EqualsIgnoringCase(name, own_name);
 }
 
@@ -91,7 +91,7 @@ std::optional<HttpQuestion> ParseTarget(std::string_view target) {
   HttpQuestion question;
   if (mark != std::string_view::npos) question.query = UnescapeUrl(target.substr(mark + 1));
   if (name.empty()) return question;
-  // The longest suffix wins; the empty one is that of the path `/` alone.
+  // The longest suffix wins; the empty one matches only the path `/`.
   for (const Suffix& suffix : kSuffixes) {
     if (suffix.text.empty() || !name.ends_with(suffix.text)) continue;
     const std::string_view stem = name.substr(0, name.size() - suffix.text.size());
@@ -138,7 +138,7 @@ std::string QuestionInBody(std::string_view content_type, std::string_view body)
   if (named && EqualsIgnoringCase(type, "application/x-www-form-urlencoded")) {
     return UnescapeForm(body.substr(2, body.find('&') - 2));
   }
-  // What a form sends as text ends with a line of its own.
+  // A text form adds a line end.
   if (named && EqualsIgnoringCase(type, "text/plain")) {
     body.remove_prefix(2);
     if (body.ends_with("\r\n")) body.remove_suffix(2);
@@ -179,7 +179,7 @@ std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_th
     return fmt::format("the host {} is no name of this machine",
                        EscapeUrl(request.host.substr(0, 100)));
   }
-  // Before Sec-Fetch-Site, which is cross-site for these pages, too.
+  // Before the check of Sec-Fetch-Site, which is cross-site for these pages, too.
   if (std::ranges::find(allowed_origins, request.origin) != allowed_origins.end()) {
     return std::nullopt;
   }
@@ -187,7 +187,7 @@ std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_th
       request.fetch_site != "none") {
     return "a page from elsewhere made the browser ask; open the address itself";
   }
-  // What a page says that it is, and, of browsers that do not say that, where it was.
+  // The page's origin, or for browsers that do not send it, the referring page.
   for (const std::string_view from : {request.origin, request.referer}) {
     if (from.empty()) continue;
     const size_t scheme = from.find("://");

@@ -3,9 +3,9 @@
 // What an HTTP request asks of a process, and whether a page of another site sent it. Functions
 // over the texts of a request; http_session.cc has the protocol.
 //
-//   GET /                        an index of the tables
+//   GET /?select from trade      an answer as a page
 //   GET /?select from trade      as a page
-//   GET /.csv?select from trade  as CSV; .json, .txt, .xml, .xls too; /day.csv names the download
+//   GET /.csv?select from trade  as CSV; also .json .txt .xml .xls; /day.csv names the download
 //   GET /trade.csv               the value of a name
 //   POST /, /.csv ...            the body is the question, for long ones
 //

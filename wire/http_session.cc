@@ -1,4 +1,4 @@
-// A client that speaks HTTP: requests one after the other, each a question to the process.
+// The session of an HTTP client: successive requests, each a question to the process.
 
 #include <sys/socket.h>
 
@@ -59,18 +59,18 @@ class HttpSession final : public HttpClientSession {
     LeaveInside();  // A pending answer keeps this session alive, too.
   }
 
-  // Callbacks of the inner connection, which gets answers by their own callbacks only.
+  // Callbacks of the connection to the process, whose answers have callbacks of their own.
   void OnMessage(Connection&, const ReceivedMessage&) override {}
   void OnClosed(Connection&, const absl::Status&) override { inside_ = nullptr; }
 
  private:
-  // The next request, whenever it begins.
+  // Reads the next request, whenever it begins.
   void Read() {
     if (buffer_.size() > 0) return ReadHead();
     stream_.expires_after(sessions_.options.idle_timeout);
     stream_.async_read_some(buffer_.prepare(kHeadBytesMax),
                             [self = Self()](const beast::error_code& error, size_t bytes) {
-                              if (error) return;  // And with the last reference the socket closes.
+                              if (error) return;  // Dropping the last reference closes the socket.
                               self->buffer_.commit(bytes);
                               self->ReadHead();
                             });
@@ -102,7 +102,7 @@ class HttpSession final : public HttpClientSession {
   void OnRead(const beast::error_code& error) {
     if (error == http::error::end_of_stream || error == beast::error::timeout ||
         error == asio::error::operation_aborted) {
-      return;  // And with the last reference the socket closes.
+      return;  // Dropping the last reference closes the socket.
     }
     request_ = {};
     if (error == http::error::body_limit || error == http::error::header_limit) {
@@ -153,7 +153,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Ask() {
-    stream_.expires_never();  // The process bounds how long it thinks.
+    stream_.expires_never();  // The process itself bounds the time of a query.
     WatchWhetherItLeaves();
     Credentials credentials = CredentialsOf(request_);
     if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
@@ -174,13 +174,13 @@ class HttpSession final : public HttpClientSession {
     });
   }
 
-  // A client that leaves does not want its answer: the process stops making it.
+  // Cancels the query in the process if the client leaves.
   void WatchWhetherItLeaves() {
     asking_ = true;
     stream_.socket().async_wait(asio::generic::stream_protocol::socket::wait_read,
                                 [self = Self()](const boost::system::error_code& error) {
                                   if (error || !self->asking_) return;
-                                  if (!self->HasLeft()) return;  // Its next request is here.
+                                  if (!self->HasLeft()) return;  // Its next request has arrived.
                                   self->left_ = true;
                                   self->LeaveInside();
                                 });
@@ -190,10 +190,10 @@ class HttpSession final : public HttpClientSession {
     asking_ = false;
     if (left_ || !stream_.socket().is_open()) return;
     boost::system::error_code ignored;
-    stream_.socket().cancel(ignored);  // What waits for its leaving.
+    stream_.socket().cancel(ignored);  // Cancels the wait for the client's end.
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
-    // kUnknown carries q's own error text, and q shows that behind a quote.
+    // kUnknown has q's own error text, which q shows after a quote.
     const std::string quoted = fmt::format("'{}", Message(why));
     switch (why.code()) {
       case absl::StatusCode::kUnknown:
@@ -209,14 +209,14 @@ class HttpSession final : public HttpClientSession {
     }
   }
 
-  // Whether the client has closed its side meanwhile.
+  // True if the client has closed its side.
   bool HasLeft() {
     char byte;
     return ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
   }
 
   void Answer(const Value& answer) {
-    // Before any work is done: rendering takes the time of everybody who waits here.
+    // Checked before the work: rendering delays all other clients.
     if (HasLeft()) return;
     const size_t bytes = question_.form == HttpForm::kPage ? 0 : EncodedBytes(answer).value_or(0);
     if (!sessions_.HasRoom(0, bytes)) return RefuseForNow();
@@ -276,7 +276,7 @@ class HttpSession final : public HttpClientSession {
     }
   }
 
-  // Before there is a question: as plain text, and the connection ends.
+  // Refuses a request before there is a question: sends plain text and closes the connection.
   void Refuse(http::status status, std::string_view why) {
     question_ = {.form = HttpForm::kText, .query = {}, .file = {}};
     request_.keep_alive(false);
@@ -321,8 +321,8 @@ class HttpSession final : public HttpClientSession {
     Linger(0);
   }
 
-  // Closing a socket that has unread bytes takes away from the client what it was sent last: why
-  // its large request was refused, as a rule.
+  // Reads and drops what the client still sends. Closing a socket with unread bytes would discard
+  // what was sent last: as a rule, why its large request was refused.
   void Linger(size_t dropped) {
     buffer_.clear();
     if (dropped > kLingerBytes) return;
@@ -344,7 +344,7 @@ class HttpSession final : public HttpClientSession {
   bool asking_ = false;
   bool left_ = false;
   size_t unsent_bytes_ = 0;
-  std::string inside_as_;  // The credentials that the connection inside was opened with.
+  std::string inside_as_;  // The credentials of the connection to the process.
 };
 
 }  // namespace

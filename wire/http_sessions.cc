@@ -33,7 +33,7 @@ void HttpClientSession::LeaveInside() {
   if (inside_ != nullptr) std::exchange(inside_, nullptr)->Detach();
 }
 
-// The handshake of a connection inside, from our side.
+// The client side of a connection's handshake with the process.
 struct HttpSessions::Handshake {
   Handshake(asio::io_context& context, int descriptor) : socket(context) {
     boost::system::error_code ignored;
@@ -99,7 +99,8 @@ void HttpSessions::Close() {
     boost::system::error_code ignored;
     if (const std::shared_ptr<Handshake> handshake = weak.lock()) handshake->socket.close(ignored);
   }
-  std::vector<std::shared_ptr<HttpClientSession>> all;  // Some end at once.
+  // A copy, since some of them end during the loop.
+  std::vector<std::shared_ptr<HttpClientSession>> all;
   for (HttpClientSession* session : live_) all.push_back(session->shared_from_this());
   for (const std::shared_ptr<HttpClientSession>& session : all) session->Abort();
 }
@@ -112,10 +113,11 @@ void HttpSessions::Run() {
 void FinishResponse(const HttpRequest& request, HttpResponse& response) {
   response.version(request.version() == 0 ? 11 : request.version());
   response.set(http::field::server, "tickstack");
-  // Tomorrow's answer to the same question is another one.
+  // The same question has another answer later.
   response.set(http::field::cache_control, "no-store");
   response.set("X-Content-Type-Options", "nosniff");
-  response.set("Referrer-Policy", "same-origin");  // With less, forms would send no Origin.
+  // With a stricter policy, forms would send no Origin.
+  response.set("Referrer-Policy", "same-origin");
   response.set("Content-Security-Policy",
                "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; "
                "base-uri 'none'; frame-ancestors 'none'");

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the sessions of a gateway share: the options, who is there, and the way inside.
+// The state that a gateway's sessions share: options, live sessions, and access to the process.
 // Threads: the gateway's.
 
 #include <boost/asio/generic/stream_protocol.hpp>
@@ -30,7 +30,7 @@ using HttpResponse = boost::beast::http::response<boost::beast::http::string_bod
 
 class HttpSessions;
 
-// A client of the gateway. Whatever it has under way keeps it alive.
+// A client of the gateway. Its pending operations keep it alive.
 class HttpClientSession : public ConnectionHandler,
                           public std::enable_shared_from_this<HttpClientSession> {
  public:
@@ -39,11 +39,11 @@ class HttpClientSession : public ConnectionHandler,
   HttpClientSession(const HttpClientSession&) = delete;
   HttpClientSession& operator=(const HttpClientSession&) = delete;
 
-  // Closes the client's socket: all that is under way ends with an error.
+  // Closes the client's socket, so that all pending operations end with an error.
   virtual void Abort() = 0;
 
  protected:
-  // Leaves the process: what it is asked for this client is not wanted any more.
+  // Disconnects from the process, which then drops what it evaluates for this client.
   void LeaveInside();
 
   HttpSessions& sessions_;
@@ -56,9 +56,9 @@ class HttpSessions {
 
   HttpSessions(const HttpOptions& http_options, HttpGateway::ConnectInside connect);
 
-  // Connects to the process as `credentials` say. The callback gets the connection, which reads
-  // already, or kPermissionDenied, or kUnavailable. `handler` outlives the connection, or detaches
-  // it.
+  // Connects to the process with these credentials. The callback gets the connection, which has
+  // started reading; kPermissionDenied; or kUnavailable. `handler` must outlive the connection, or
+  // detach it.
   void Open(const Credentials& credentials, const std::string& peer, ConnectionHandler* handler,
             Opened opened);
 
@@ -74,21 +74,21 @@ class HttpSessions {
            unsent_bytes + bytes <= options.max_unsent_bytes;
   }
 
-  // Ends everything; runs until nothing is left, but for a second.
+  // Ends all sessions, and runs until none is left or a second has passed.
   void Close();
   void Run();
 
   size_t count() const { return live_.size(); }
 
-  // Clients whose first request's head is not whole, oldest first.
+  // Clients that have not sent the whole head of their first request, oldest first.
   void AddNewcomer(HttpClientSession* session) { newcomers_.push_back(session); }
   void RemoveNewcomer(HttpClientSession* session) { std::erase(newcomers_, session); }
-  bool AbortOldestNewcomer();  // False: there is none.
+  bool AbortOldestNewcomer();  // False if there is none.
 
   EventLoop loop;
   const HttpOptions options;
-  std::string own_name;     // Of this machine.
-  size_t unsent_bytes = 0;  // Of answers, of all sessions.
+  std::string own_name;     // This machine's name.
+  size_t unsent_bytes = 0;  // Unread bytes of answers, over all sessions.
 
  private:
   friend class HttpClientSession;
@@ -100,18 +100,18 @@ class HttpSessions {
   bool closing_ = false;
 };
 
-// Reads requests from a client and answers them, until it leaves. An upgrade to WebSocket goes on
-// as RunWebSocketSession.
+// Reads requests from a client and answers them until it leaves. After an upgrade to WebSocket,
+// RunWebSocketSession takes over.
 void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer);
 
-// `request` asked for the upgrade, and may.
+// `request` asked for the upgrade and may have it.
 void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,
                          const std::string& peer);
 
 // Adds the headers that every response to `request` has, and its length.
 void FinishResponse(const HttpRequest& request, HttpResponse& response);
 
-// Returns the credentials of a request; without a name if it has none.
+// Returns the credentials of a request; the name is empty if it has none.
 Credentials CredentialsOf(const HttpRequest& request);
 
 }  // namespace tickstack::wire

@@ -21,17 +21,18 @@ namespace tickstack::wire {
 enum class MessageKind : uint8_t { kAsync = 0, kSync = 1, kResponse = 2 };
 
 inline constexpr size_t kHeaderBytes = 8;
-inline constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 40) - 1;  // What the header can say.
+inline constexpr uint64_t kMessageBytesMax = (uint64_t{1} << 40) - 1;  // Limit of the header.
 
-// The capability byte of the handshake: what a peer can read. Both sides use the smaller one.
+// The capability byte of the handshake: what a peer can read. Both sides use the smaller of the
+// two.
 inline constexpr uint8_t kCapabilityNone = 0;         // No compression, timestamp, timespan, guid.
 inline constexpr uint8_t kCapabilityCompression = 1;  // Compression, timestamp, timespan.
-inline constexpr uint8_t kCapabilityGuid = 3;         // And guid. Messages below 2 GiB.
-inline constexpr uint8_t kCapabilityLargeMessages = 5;  // And messages of 2 GiB and more.
-inline constexpr uint8_t kCapabilityLargeVectors = 6;   // And vectors of 2^31 elements and more.
+inline constexpr uint8_t kCapabilityGuid = 3;         // Also guid. Messages below 2 GiB.
+inline constexpr uint8_t kCapabilityLargeMessages = 5;  // Also messages of 2 GiB and more.
+inline constexpr uint8_t kCapabilityLargeVectors = 6;   // Also vectors of 2^31 elements and more.
 inline constexpr uint8_t kOurCapability = kCapabilityLargeVectors;
 
-// The largest message, header included, that a peer of that capability can read.
+// Returns the largest message, header included, that a peer of that capability can read.
 constexpr uint64_t MessageBytesMax(uint8_t capability) {
   return capability >= kCapabilityLargeMessages ? kMessageBytesMax : (uint64_t{1} << 31) - 1;
 }
@@ -44,8 +45,8 @@ struct Header {
 };
 
 // Strict: kInvalidArgument for a byte order other than 0 and 1, a kind other than 0 to 2, a
-// compression flag other than 0 and 1, or a length with no byte of body. The length is what the
-// peer says, nothing more: bound it before waiting for it.
+// compression flag other than 0 and 1, or a length that leaves no byte for the body. The length is
+// only the peer's claim: check it against a bound before waiting for that many bytes.
 absl::StatusOr<Header> ParseHeader(std::span<const std::byte, kHeaderBytes> bytes);
 
 // Writes the eight bytes of a little-endian, uncompressed message. total_bytes includes the header

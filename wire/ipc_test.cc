@@ -17,7 +17,7 @@ absl::StatusOr<Header> Parse(const Bytes& bytes) {
   return ParseHeader(std::as_bytes(std::span<const uint8_t, kHeaderBytes>(bytes)));
 }
 
-// The message of the error, or "" if there is none.
+// Returns the message of the error, or "" if there is none.
 std::string ErrorOf(const Bytes& bytes) {
   const absl::StatusOr<Header> header = Parse(bytes);
   return header.ok() ? "" : std::string(Message(header.status()));

@@ -10,13 +10,14 @@
 
 namespace tickstack::wire {
 
-// A TCP socket that listens on host:port, close-on-exec; port 0: the kernel chooses.
-// kUnavailable, with the address, if it cannot be bound; ListenError says by whom it is used.
+// Returns a TCP socket that listens on host:port, close-on-exec. Port 0: the kernel chooses.
+// kUnavailable, with the address, if it cannot be bound; ListenError names the process that uses
+// it.
 absl::StatusOr<OwnedFd> ListenOn(const std::string& host, uint16_t port);
 uint16_t PortOf(const OwnedFd& socket);
 
-// The error of a bind or listen call that failed with `error_number`: kUnavailable, with the
-// address. If it is in use, names the process: `port 5011 is in use by tickstack rdb (pid 1234)`.
+// Returns the error of a bind or listen call that failed with `error_number`: kUnavailable, with
+// the address and, if it is in use, the process: `port 5011 is in use by tickstack rdb (pid 1234)`.
 absl::Status ListenError(const Address& address, int error_number, std::string_view call);
 
 }  // namespace tickstack::wire

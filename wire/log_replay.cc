@@ -7,7 +7,7 @@
 namespace tickstack::wire {
 namespace {
 
-constexpr int kMessagesPerClock = 64;  // Between two looks at the clock.
+constexpr int kMessagesPerClock = 64;  // Messages between two readings of the clock.
 
 }  // namespace
 

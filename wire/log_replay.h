@@ -11,21 +11,21 @@
 
 namespace tickstack::wire {
 
-// Replays a tickerplant log into what subscribes, from where that stands, a slice of time after the
-// other, so that the thread can do other things between them. Threads: one owner.
+// Replays a tickerplant log into a subscribed state, starting at its position. Each step is bounded
+// in time, so that the thread can do other work between them. Threads: one owner.
 class LogReplay {
  public:
-  // Errors as TplogReader::Open.
+  // Errors: those of TplogReader::Open.
   static absl::StatusOr<std::unique_ptr<LogReplay>> Open(const std::string& path);
 
   enum class Progress : uint8_t { kMore, kReached, kLogEnds };
 
-  // Applies messages until the state stands at `end_seq` (kReached), the log has no more (kLogEnds)
-  // or the time is over (kMore). kDataLoss, naming the offset, at damage.
+  // Applies messages until the state's position is `end_seq` (kReached), the log has no more
+  // (kLogEnds) or the time is over (kMore). kDataLoss, naming the offset, at damage.
   absl::StatusOr<Progress> Step(SubscribedState& state, uint64_t end_seq,
                                 std::chrono::nanoseconds at_most);
 
-  // Reads message `seq` aside; empty if there is none.
+  // Reads message `seq` without replaying it; empty if there is none.
   absl::StatusOr<ByteBuffer> ReadMessage(uint64_t seq);
   uint64_t torn_bytes() const { return reader_->torn_bytes(); }
 
@@ -34,8 +34,8 @@ class LogReplay {
   std::unique_ptr<TplogReader> reader_;
 };
 
-// The same for a part of a log that came over the wire: whole messages back to back. kDataLoss if
-// they are not.
+// Replays a part of a log that came over the wire: whole messages back to back. kDataLoss if they
+// are not whole.
 absl::Status ReplayBytes(std::span<const std::byte> messages, SubscribedState& state,
                          uint64_t end_seq);
 

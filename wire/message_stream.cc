@@ -8,7 +8,7 @@
 namespace tickstack::wire {
 namespace {
 
-// Below this a vector is copied: a system call's span of its own costs more than the bytes.
+// Shorter vectors are copied: a separate span in a system call costs more than copying the bytes.
 constexpr size_t kStreamCopyBelowBytes = 4096;
 constexpr size_t kGatherBytes = size_t{32} << 10;
 
@@ -34,7 +34,7 @@ void MessageStream::Enter(const Value& value) {
   if (parts.children > 0) open_.push_back({&value, parts.children, 0});
 }
 
-// Goes on behind raw bytes that were all sent, up to the next ones.
+// Continues after the raw bytes, all of which were sent, up to the next ones.
 void MessageStream::Gather() {
   gathered_.clear();
   gathered_sent_ = 0;

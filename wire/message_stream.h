@@ -1,9 +1,9 @@
 #pragma once
 
-// A message whose bytes are made as they leave: beside the value there are never more than some 40
-// KB of it, however long it is. A value's vectors are what the wire wants already, so their bytes
-// are not copied: the socket is given spans over them. Only what lies between large vectors (heads,
-// atoms, short vectors) is gathered in a buffer.
+// A message that is encoded while it is sent, so that it never needs more than some 40 KB besides
+// its value, however long it is. A value's vectors already have the bytes of the wire, so they are
+// not copied: the socket gets spans over them. Only what lies between large vectors (heads, atoms,
+// short vectors) is gathered in a buffer.
 //
 //   value      table: 3 names | 2,000,000 longs             | 2,000,000 floats ...
 //   pieces     [header, heads, names][longs, at most n bytes][longs][longs][head][floats] ...
@@ -20,19 +20,19 @@
 
 namespace tickstack::wire {
 
-// The pieces put together are EncodeMessage(kind, value). Threads: one owner at a time.
+// The concatenated pieces are EncodeMessage(kind, value). Threads: one owner at a time.
 class MessageStream {
  public:
-  // `body_bytes` is what EncodedBytes(*value) returned. Keeps the value until it is destroyed.
+  // `body_bytes` is the result of EncodedBytes(*value). Keeps the value until it is destroyed.
   MessageStream(MessageKind kind, std::shared_ptr<const Value> value, size_t body_bytes);
 
   struct Piece {
-    std::span<const std::byte> gathered;  // Until the next call of Next().
-    std::span<const std::byte> raw;       // While the stream lives. Follows `gathered`.
+    std::span<const std::byte> gathered;  // Valid until the next call of Next().
+    std::span<const std::byte> raw;       // Valid while the stream exists. Follows `gathered`.
     size_t bytes() const { return gathered.size() + raw.size(); }
   };
-  // The next bytes, 1 to `bytes_max`; none at the end. Cost: O(1) for a run of a vector, about 20
-  // ns for each nested value.
+  // Returns the next 1 to `bytes_max` bytes; none at the end. Cost: O(1) for a run of a vector,
+  // about 20 ns for each nested value.
   Piece Next(size_t bytes_max);
 
   size_t total_bytes() const { return total_bytes_; }  // Header included.
@@ -41,7 +41,7 @@ class MessageStream {
   struct Frame {
     const Value* value;
     size_t children;
-    size_t next;  // The child that comes next.
+    size_t next;  // Index of the next child to send.
   };
 
   void Gather();
@@ -52,8 +52,8 @@ class MessageStream {
   std::vector<Frame> open_;  // From the root to the value whose children are being sent.
   ByteBuffer gathered_;
   size_t gathered_sent_ = 0;
-  std::span<const std::byte> raw_;  // Follows what is gathered.
-  bool nul_follows_ = false;        // After raw_.
+  std::span<const std::byte> raw_;  // Follows the gathered bytes.
+  bool nul_follows_ = false;        // True if a NUL follows raw_.
 };
 
 }  // namespace tickstack::wire

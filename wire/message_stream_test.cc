@@ -20,7 +20,7 @@ MessageStream StreamOf(Value value) {
   return {MessageKind::kResponse, std::make_shared<const Value>(std::move(value)), *body_bytes};
 }
 
-// All pieces put together; each has 1 to `piece_bytes` bytes.
+// Concatenates all pieces; each has 1 to `piece_bytes` bytes.
 ByteBuffer Drained(MessageStream& stream, size_t piece_bytes) {
   ByteBuffer all;
   while (true) {
@@ -35,7 +35,7 @@ ByteBuffer Drained(MessageStream& stream, size_t piece_bytes) {
   return all;
 }
 
-// Goal: a stream is the message, wherever it is cut. Method: random values of every shape, in
+// Goal: a stream equals the message, wherever it is cut. Method: random values of every shape, in
 // pieces of every size up to the whole.
 TEST(MessageStream, IsTheEncodedMessageInPiecesOfAnySize) {
   for (uint64_t seed = 0; seed < 1000; ++seed) {
@@ -58,8 +58,8 @@ ByteBuffer RandomBytes(std::mt19937_64& rng, size_t bytes) {
   return buffer;
 }
 
-// Vectors on both sides of the size from which they are not copied, names and texts as long as
-// those, and lists whose items together are more than the stream gathers at once.
+// Vectors on both sides of the size from which they are not copied, names and texts of the same
+// lengths, and lists whose items together exceed what the stream gathers in one go.
 Value LargeAndSmall(std::mt19937_64& rng, int depth) {
   const size_t sizes[] = {0, 8, 4088, 4096, 4104, 40'000, 100'000};
   const size_t bytes = sizes[rng() % std::size(sizes)];
@@ -111,8 +111,8 @@ TEST(MessageStream, EndsWithTheNulOfAnErrorHoweverLongItsTextIs) {
   }
 }
 
-// Goal: a stream holds little beside its value. Method: what is gathered of a list of a million
-// atoms, and of a table of long columns.
+// Goal: a stream holds little besides its value. Method: measure what it gathers for a list of a
+// million atoms, and for a table of long columns.
 TEST(MessageStream, GathersABoundedNumberOfBytes) {
   std::vector<Value> atoms(1'000'000, Value::Long(1));
   std::vector<Value> columns;

@@ -7,14 +7,15 @@ namespace tickstack::wire {
 bool Position::EnterPublication(uint64_t seq) {
   if (seq < publication_seq_ || seq <= seq_) return false;
   if (seq == publication_seq_) return true;
-  // What is ahead of a whole publication is in the messages of the one that begins.
+  // Rows ahead of a whole publication belong to the messages of the one that begins.
   if (seq_ < publication_seq_) rows_ahead_.clear();
   seq_ = publication_seq_;
   publication_seq_ = seq;
   return true;
 }
 
-// Everything up to `seq` is here, though its last publications may have had nothing for us.
+// Takes note that everything up to `seq` has arrived, even if the last publications had no rows
+// here.
 bool Position::EndPublication(uint64_t seq) {
   if (seq < publication_seq_) return false;
   if (seq > seq_) rows_ahead_.clear();
@@ -50,8 +51,8 @@ bool Position::HasRowsAhead() const {
 
 uint64_t Position::FurthestSeq() const {
   if (!HasRowsAhead()) return std::max(seq_, publication_seq_);
-  // What came ahead of the publication that is arriving belongs to it; before it begins, nobody
-  // knows how far it will go.
+  // Rows ahead of the publication that is arriving belong to it. Before a publication begins, its
+  // end is unknown.
   return publication_seq_ > seq_ ? publication_seq_ : UINT64_MAX;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A subscriber's position, so that it takes each row once, also after a lost connection.
+// A subscriber's position in the log. It makes each row count once, also after a lost connection.
 //
 // The tickerplant's log orders all messages. A numbered upd says how many log messages have been
 // published after its publication, so between two publications a subscriber knows its position

@@ -65,10 +65,10 @@ TEST(Position, KnowsTheRowsThatCameAheadOfAPublication) {
   EXPECT_EQ(position.RowsHere("bars", 4), 3u);
 }
 
-// Goal: each row once, whatever is lost when. Method: a random log of three tables, the last of
-// which is published as soon as it is logged, the others in random publications, each cut into
-// messages at random; the subscriber is cut off at a random message, again and again, and replays a
-// random part of the log in between.
+// Goal: each row counts once, whatever is lost when. Method: a random log of three tables. The last
+// one is published as soon as it is logged, the others in random publications, each cut into
+// messages at random. The subscriber loses its connection at random messages, and replays a random
+// part of the log before it continues.
 TEST(Position, TakesEachRowOnceAcrossAnyLosses) {
   struct Message {
     int table;
@@ -85,7 +85,7 @@ TEST(Position, TakesEachRowOnceAcrossAnyLosses) {
     }
     Position position;
     uint64_t taken[3] = {0, 0, 0};
-    uint64_t published = 0;  // Messages of the log, as the tickerplant counts.
+    uint64_t published = 0;  // Published messages of the log, as the tickerplant counts them.
     while (published < log.size()) {
       // Catch up.
       while (position.seq() < published) {
@@ -95,7 +95,7 @@ TEST(Position, TakesEachRowOnceAcrossAnyLosses) {
         position.OnReplayed();
       }
       ASSERT_TRUE(position.OnCaughtUp(published));
-      // Live, until the connection is lost in the middle of some publication.
+      // Go live, until the connection is lost in the middle of some publication.
       bool lost = false;
       while (published < log.size() && !lost) {
         const uint64_t before = published;

@@ -1,15 +1,15 @@
 #pragma once
 
-// The names that tickstack's processes send to each other, beside those of kdb+tick.
-// docs/protocol.md says who sends each of them when, with which arguments, and how it is answered.
+// The names that tickstack's processes send to each other in addition to those of kdb+tick.
+// docs/protocol.md specifies who sends each message when, its arguments and its answer.
 
 #include <cstdint>
 #include <string_view>
 
 namespace tickstack::wire::protocol {
 
-// The tickerplant's value `.u.protocol`. It grows when a peer of an earlier version would
-// misunderstand a message; a peer that is earlier disconnects and says so.
+// The tickerplant's value `.u.protocol`. It increases when a peer of an earlier version would
+// misunderstand a message; such a peer disconnects and logs the reason.
 inline constexpr int64_t kVersion = 1;
 inline constexpr std::string_view kVersionValue = ".u.protocol";
 

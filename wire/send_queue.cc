@@ -11,12 +11,12 @@
 namespace tickstack::wire {
 namespace {
 
-// Below this a segment is copied: an iovec and a reference cost more than the bytes, and a few
-// bytes must not keep a whole block alive in a slow reader's queue.
+// Smaller segments are copied: an iovec and a reference cost more than the bytes, and a few bytes
+// must not keep a whole block alive in a slow reader's queue.
 constexpr size_t kCopyBelowBytes = 4096;
 constexpr size_t kStagingBytes = size_t{64} << 10;
 constexpr size_t kIovecs = 256;
-// Bytes of a stream that are sent in one call: enough to fill any socket's buffer.
+// Bytes of a stream that one call sends: enough to fill any socket's buffer.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
 }  // namespace
@@ -46,7 +46,7 @@ void SendQueue::Append(ByteBuffer message) {
 
 void SendQueue::Append(std::span<const Segment> segments) {
   for (const Segment& segment : segments) {
-    if (segment.bytes.empty()) continue;  // Alone in the queue it could never be sent off.
+    if (segment.bytes.empty()) continue;  // Alone in the queue, it would never be removed.
     bytes_ += segment.bytes.size();
     if (segment.bytes.size() < kCopyBelowBytes) {
       CopyIntoStaging(segment.bytes);
@@ -60,7 +60,7 @@ void SendQueue::Append(std::unique_ptr<MessageStream> stream) {
   queue_.push_back({{}, std::move(stream)});
 }
 
-// Makes bytes of what is first.
+// If a stream is first, makes its next bytes.
 void SendQueue::Unroll() {
   while (!queue_.empty() && queue_.front().stream != nullptr) {
     const MessageStream::Piece piece = queue_.front().stream->Next(kPieceBytes);
@@ -68,7 +68,7 @@ void SendQueue::Unroll() {
       queue_.pop_front();
       continue;
     }
-    // The stream, which stays behind them, owns them.
+    // The stream stays behind these bytes, which it owns.
     if (!piece.raw.empty()) queue_.push_front({{piece.raw, nullptr}, nullptr});
     if (!piece.gathered.empty()) queue_.push_front({{piece.gathered, nullptr}, nullptr});
     bytes_ += piece.bytes();
@@ -113,7 +113,7 @@ SendQueue::Outcome SendQueue::WriteTo(int socket, uint64_t* sent_bytes) {
     *sent_bytes += static_cast<uint64_t>(sent);
     Drop(static_cast<size_t>(sent));
   }
-  // All of it was sent: fill it again.
+  // All of it was sent: reuse it.
   if (staging_ != nullptr && staging_.use_count() == 1) staging_->clear();
   return Outcome::kAllSent;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a connection has to send, in its order: copies of small things, spans over somebody's
-// memory, and streams that make their bytes when their turn comes.
+// What a connection has to send, in order: copies of small pieces, spans over memory of others, and
+// streams that make their bytes when they are reached.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace tickstack::wire {
 
-// Bytes to send, and their owner, which is released after they are sent.
+// Bytes to send, and their owner, which is released after they were sent.
 struct Segment {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
@@ -23,7 +23,7 @@ struct Segment {
 // Threads: one owner.
 class SendQueue {
  public:
-  // A peer that reads as fast as we write must not keep the thread from the others.
+  // Bound on one call of WriteTo: a peer that reads as fast as we write must not block the others.
   static constexpr size_t kTurnBytes = size_t{4} << 20;
 
   void Append(ByteBuffer message);
@@ -31,17 +31,17 @@ class SendQueue {
   void Append(std::unique_ptr<MessageStream> stream);
 
   enum class Outcome : uint8_t { kAllSent, kMore, kError };  // kError: see errno.
-  // Writes to a non-blocking socket what it takes, at most kTurnBytes and a piece more, and adds
-  // that to `sent_bytes`. kMore: go on when the socket is writable.
+  // Writes what a non-blocking socket accepts, at most kTurnBytes and one more piece, and adds the
+  // number to `sent_bytes`. kMore: call again when the socket is writable.
   Outcome WriteTo(int socket, uint64_t* sent_bytes);
 
   void Clear();
   bool empty() const { return queue_.empty(); }
-  // Unsent, without what streams have not made yet.
+  // Unsent bytes, without those that streams have not made yet.
   size_t bytes() const { return bytes_; }
 
  private:
-  // Bytes, or a stream that puts its pieces in front of itself when it is first.
+  // Either bytes, or a stream that inserts its pieces before itself when it is first.
   struct Entry {
     Segment segment;
     std::unique_ptr<MessageStream> stream;
@@ -54,7 +54,7 @@ class SendQueue {
 
   std::deque<Entry> queue_;
   size_t bytes_ = 0;
-  // Small segments are gathered here; never moved once referenced.
+  // Small segments are gathered here. It is never moved once it is referenced.
   std::shared_ptr<ByteBuffer> staging_;
 };
 

@@ -37,7 +37,7 @@ using Protocol = asio::generic::stream_protocol;
 
 namespace {
 
-// A client that has connected and not yet shown who it is.
+// A client that has connected and not logged in yet.
 struct Newcomer {
   explicit Newcomer(asio::io_context& context) : socket(context), timer(context) {}
   Protocol::socket socket;
@@ -47,12 +47,12 @@ struct Newcomer {
   std::string peer;
   bool local = false;
   bool by_http = false;
-  // Its place in Impl::pending; nullopt: it is not among them.
+  // Its place in Impl::pending; nullopt if it is not in there.
   std::optional<std::list<std::shared_ptr<Newcomer>>::iterator> place;
 };
 
-// Removes a socket file that a process left when it died: nobody listens on it. Leaves alone what
-// is no socket, and one whose listener cannot take us now.
+// Removes the socket file of a dead process: no one listens on it. Keeps files that are not
+// sockets, and sockets whose listener merely cannot accept now.
 void RemoveStaleSocket(const Address& address, const SocketAddress& bound) {
   struct stat status{};
   if (::lstat(address.unix_path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
@@ -106,9 +106,9 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   ServerHandler* handler;
   std::list<Listener> listeners;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
-  std::list<std::shared_ptr<Newcomer>> pending;  // Clients that log in, oldest first.
+  std::list<std::shared_ptr<Newcomer>> pending;  // Clients that are logging in, oldest first.
   uint16_t port = 0;
-  std::unique_ptr<HttpGateway> gateway;  // From the first HTTP client on.
+  std::unique_ptr<HttpGateway> gateway;  // Created with the first HTTP client.
 };
 
 absl::Status Server::Impl::Bind(const Address& address) {
@@ -140,7 +140,7 @@ void Server::Impl::Accept(Listener& listener) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr || error == asio::error::operation_aborted) return;
         if (error) {
-          // Out of descriptors, most likely: try again when some may have been closed.
+          // Most likely out of descriptors: try again when some may have been closed.
           static LogLimit limit;
           if (const std::optional<uint64_t> withheld = limit.Pass()) {
             LogWarn("no connection can be accepted reason=\"{}\" connections={} withheld={}",
@@ -160,7 +160,7 @@ void Server::Impl::Accept(Listener& listener) {
 
 void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> known) {
   const PeerName peer = known ? *known : PeerNameOf(socket.native_handle());
-  if (IsFull(peer.text)) return;  // Closed by going out of scope.
+  if (IsFull(peer.text)) return;  // The destructor closes it.
   auto newcomer = std::make_shared<Newcomer>(loop.context());
   newcomer->socket = std::move(socket);
   newcomer->peer = peer.text;
@@ -169,7 +169,7 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   const int on = 1;
   ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   KeepAlive(newcomer->socket.native_handle());
-  // A session of HTTP was bounded when it began, and its credentials follow at once.
+  // An HTTP session was bounded when it began, and its credentials follow immediately.
   if (!known.has_value()) AddPending(newcomer);
   newcomer->timer.expires_after(options.handshake_timeout);
   newcomer->timer.async_wait([newcomer](const boost::system::error_code& error) {
@@ -179,7 +179,7 @@ void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> know
   ReadHandshake(newcomer);
 }
 
-// Whether no more client may log in; says so in the log.
+// True if no more client may log in; logs that.
 bool Server::Impl::IsFull(std::string_view peer) const {
   if (connections.size() < options.max_connections) return false;
   static LogLimit limit;
@@ -249,7 +249,7 @@ void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
     gateway = std::make_unique<HttpGateway>(
         options.http_options,
         [weak = weak_from_this(), &loop = loop](OwnedFd end, std::string peer) {
-          // A std::function wants what can be copied.
+          // A std::function must be copyable.
           auto socket = std::make_shared<OwnedFd>(std::move(end));
           loop.Post([weak, socket, peer = std::move(peer)] {
             const std::shared_ptr<Impl> self = weak.lock();
@@ -270,7 +270,7 @@ void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) 
   if (options.authenticate && !options.authenticate(credentials.user, credentials.password))
     return Turn(newcomer);
   const uint8_t capability = std::min(credentials.capability, kOurCapability);
-  // Alone and at once: some clients insist that the first bytes they read are this one byte.
+  // Sent alone and immediately: some clients insist that their first read returns just this byte.
   if (::send(newcomer->socket.native_handle(), &capability, 1, MSG_NOSIGNAL) != 1)
     return Turn(newcomer);
   RemovePending(*newcomer);

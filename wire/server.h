@@ -17,34 +17,34 @@ namespace tickstack::wire {
 
 class ServerHandler : public ConnectionHandler {
  public:
-  // A client has passed its handshake. The server keeps the connection alive until OnClosed.
+  // A client has completed its handshake. The server keeps the connection alive until OnClosed.
   virtual void OnOpened(Connection&) {}
 };
 
 struct ServerOptions {
   ConnectionOptions connection;
-  size_t max_connections = 1024;  // Of clients that have logged in.
-  // From accepting a client until its login is whole, however many reads that takes.
+  size_t max_connections = 1024;  // Clients that have logged in.
+  // Time from accepting a client until its login is complete, however many reads that takes.
   std::chrono::milliseconds handshake_timeout{3'000};
-  // Clients whose login is not whole. They take no place of max_connections; when one more comes,
-  // the oldest of them is closed, so that silent ones keep nobody out.
+  // Clients whose login is incomplete. They do not count against max_connections. When there is one
+  // more, the oldest is closed, so that silent clients cannot keep others out.
   size_t max_pending_logins = 256;
-  // Decides who may come in; everyone if empty.
+  // Decides who may connect; everyone if empty.
   std::function<bool(std::string_view user, std::string_view password)> authenticate;
-  // Clients that begin with an HTTP request get pages and WebSockets on the same port.
+  // True if clients that begin with an HTTP request get pages and WebSockets on the same port.
   bool http = true;
   HttpOptions http_options;
 };
 
-// Listens, does the kdb+ handshake, and hands on the messages of its connections.
-// Threads: everything runs on the loop's thread, but for HTTP, which has one of its own.
+// Listens, does the kdb+ handshake, and delivers the messages of its connections. Threads:
+// everything runs on the loop's thread, except HTTP, which has a thread of its own.
 class Server {
  public:
   // kUnavailable, with the address, if it cannot be bound.
   static absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const Address& address,
                                                         const ServerOptions& options,
                                                         ServerHandler* handler);
-  // Takes over a socket that listens already.
+  // Takes over a socket that already listens.
   static absl::StatusOr<std::unique_ptr<Server>> Adopt(EventLoop& loop, int listening_socket,
                                                        const ServerOptions& options,
                                                        ServerHandler* handler);

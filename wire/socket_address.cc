@@ -19,7 +19,7 @@ SocketAddress UnixAddress(const std::string& path) {
   std::memcpy(un->sun_path, path.data(), path.size());
   const bool abstract = path[0] == '@';
   if (abstract) un->sun_path[0] = '\0';
-  // An abstract name has no NUL behind it; a path does.
+  // An abstract name has no final NUL; a path has one.
   address.set_size(
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + path.size() + (abstract ? 0 : 1)));
   return address;

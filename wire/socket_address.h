@@ -11,7 +11,7 @@
 
 namespace tickstack::wire {
 
-// An Address as the socket calls take it.
+// An Address in the form of the socket calls.
 class SocketAddress {
  public:
   int family() const { return storage_.ss_family; }
@@ -25,12 +25,12 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-// Names are resolved (may block): kNotFound when there is no such host.
+// Resolves names, which may block. kNotFound if there is no such host.
 absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
 
 struct PeerName {
   std::string text;  // For logs: `127.0.0.1:50123` or `unix`.
-  bool local;        // On this machine.
+  bool local;        // True if the peer is on this machine.
   bool by_http = false;
 };
 PeerName PeerNameOf(int socket);

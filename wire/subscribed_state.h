@@ -1,10 +1,10 @@
 #pragma once
 
-// What a Subscriber keeps up to date: an RDB's tables, an engine's running bars. The subscriber
-// (subscriber.h) knows the wire and the log, the state knows what rows mean; between them they
-// agree on a Position, so that each row counts once.
+// The state that a Subscriber keeps up to date: an RDB's tables, or an engine's running bars. The
+// subscriber (subscriber.h) knows the wire and the log; the state knows what rows mean. They share
+// a Position, so that each row counts once.
 //
-// Threads: everything from the subscriber's loop; the counters are for any.
+// Threads: the subscriber's loop calls everything; any thread may read the counters.
 
 #include <atomic>
 #include <cstdint>
@@ -20,35 +20,36 @@ namespace tickstack::wire {
 // Identifies the log that a position belongs to. Because paths are reused, on another day of a
 // replay or after a cleanup, the log's first message is compared as well.
 struct LogIdentity {
-  std::string path;                           // Empty: none.
-  std::optional<uint32_t> first_message_crc;  // CRC of its bytes; nullopt: not known yet.
+  std::string path;                           // Empty if there is no log.
+  std::optional<uint32_t> first_message_crc;  // CRC of its bytes; nullopt if not known yet.
   uint32_t cuts = 0;  // Power cuts that had shortened the log by then: `.u.cuts`.
   friend bool operator==(const LogIdentity&, const LogIdentity&) = default;
 };
 
 struct SubscriptionCounters {
-  std::atomic<uint64_t> connected{0};         // 1 while the tickerplant's connection stands.
+  std::atomic<uint64_t> connected{0};         // 1 while connected to the tickerplant.
   std::atomic<uint64_t> live{0};              // 1 while upds are taken as they are published.
   std::atomic<uint64_t> messages_missing{0};  // Log messages that could not be read.
   std::atomic<uint64_t> starts_over{0};       // The state was emptied to replay another log.
 };
 
 enum class LiveOutcome : uint8_t {
-  kTaken,       // Or refused and counted.
+  kTaken,       // Accepted, or refused and counted.
   kDayEnded,    // The state is empty; the next upd belongs to the next log.
-  kOutOfOrder,  // Its number is behind one that came before: subscribe anew.
+  kOutOfOrder,  // Its number is lower than an earlier one: subscribe again.
 };
 
 class SubscribedState {
  public:
   virtual ~SubscribedState() = default;
 
-  // The tickerplant's tables, before any row of them, after every connection.
+  // Receives the tickerplant's tables after every connection, before any of their rows.
   virtual void OnSchemas(std::span<const Schema> schemas) = 0;
-  // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
-  // (`.u.end; date).
+  // Receives a message that the tickerplant published: (`upd; `table; x) with or without a number,
+  // or (`.u.end; date).
   virtual LiveOutcome OnLive(std::span<const std::byte> body) = 0;
-  // Message position().seq() of the log; Position::OnReplayed follows in here. Any verb is an upd.
+  // Receives message position().seq() of the log, and calls Position::OnReplayed. Any verb is an
+  // upd.
   virtual void OnLogged(std::span<const std::byte> body) = 0;
   // Empties the state and its position: another log follows.
   virtual void StartOver() = 0;
@@ -58,19 +59,19 @@ class SubscribedState {
   // The log that position() belongs to, as far as it is known.
   virtual const LogIdentity& log() const = 0;
   virtual void SetLog(LogIdentity log) = 0;
-  // Messages that a log has at least if position() belongs to it: more than position().seq() where
-  // a part of the state has to be filled again from the log's beginning.
+  // Returns the least number of messages of a log that position() can belong to. It is above
+  // position().seq() if a part of the state has to be filled again from the start of the log.
   virtual uint64_t LeastLogSeq() { return position().seq(); }
-  // No row of the state is of this log message or of one after it: Position::FurthestSeq, also
-  // where a part of the state is being filled again.
+  // Returns a message such that no row of the state belongs to it or a later one. Differs from
+  // Position::FurthestSeq while a part of the state is being filled again.
   virtual uint64_t FurthestSeq() { return position().FurthestSeq(); }
-  // Whether position() and log() may come from the process before this one. Then the subscriber
-  // asks what the log begins with, to know it again.
+  // True if position() and log() may come from an earlier process. Then the subscriber asks for the
+  // log's first message, to identify the log.
   virtual bool OutlivesProcess() const { return false; }
 
   // From now on OnLive follows the log without a gap.
   virtual void OnGoneLive() {}
-  // Every message of one read has been handed on.
+  // Every message of one read has been delivered.
   virtual void OnDrained() {}
 };
 

@@ -17,17 +17,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// With fewer messages than this to replay we subscribe: some ms of work, some MB in the connection.
+// Subscribes when fewer messages than this remain: some ms of replay, some MB in the connection.
 constexpr uint64_t kNearMessages = 5000;
-constexpr int kRoundsMax = 20;  // Then we subscribe however far it is.
-constexpr auto kSlice = 20ms;   // Of replaying, between two looks at the loop.
+constexpr int kRoundsMax = 20;  // After so many replays that it cannot catch up, subscribes anyway.
+constexpr auto kSlice = 20ms;   // Duration of a replay step between two turns of the loop.
 constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;
 
 constexpr std::string_view kPositionText = ".u `i`L";
 constexpr std::string_view kPlainSubscribeText = "(.u.sub[`;`];.u `i`L)";
 
-// `.u.subx[tables;`]`: all symbols of all tables if none is named.
+// Returns `.u.subx[tables;`]`: all symbols, and all tables if none is named.
 Value SubscribeRequest(const std::vector<std::string>& tables, bool ahead) {
   SymbolVector names;
   for (const std::string& table : tables) names.push_back(table);
@@ -39,7 +39,7 @@ Value SubscribeRequest(const std::vector<std::string>& tables, bool ahead) {
   return Value::List(std::move(request));
 }
 
-// Answered by the bytes of the log's first message.
+// Returns the request for the log's first message, which the answer has as bytes.
 Value FirstMessageRequest() {
   return Value::List({Value::String(protocol::kLog), Value::Long(0), Value::Long(1)});
 }
@@ -50,7 +50,7 @@ void Set(std::atomic<uint64_t>& flag, uint64_t value) {
 
 }  // namespace
 
-// Asks for the log piece by piece over a connection of its own.
+// Requests the log piece by piece over a separate connection.
 class Subscriber::LogStream : public ClientHandler {
  public:
   explicit LogStream(Subscriber& owner)
@@ -74,7 +74,7 @@ class Subscriber::LogStream : public ClientHandler {
 
   void Ask(Connection& connection) {
     const auto from = static_cast<int64_t>(owner_.state_->position().seq());
-    // By its path: the day may have ended since, and the tickerplant be in the next log.
+    // By its path, since the day may have ended and the tickerplant be at the next log.
     connection.Call(
         Value::List({Value::String(protocol::kLog), Value::Long(from), Value::Long(kStreamBytes),
                      Value::Symbol(":" + owner_.log_path_)}),
@@ -84,7 +84,7 @@ class Subscriber::LogStream : public ClientHandler {
   void OnAnswer(Connection& connection, const absl::StatusOr<Value>& answer) {
     if (ended_) return;
     if (!answer.ok()) {
-      // An error that the tickerplant answered stays one; the log is there behind any other.
+      // An error that the tickerplant answered is final; after any other the log can still be read.
       const bool answered = answer.status().code() == absl::StatusCode::kUnknown;
       return answered ? End(answer.status()) : Interrupted(answer.status());
     }
@@ -105,7 +105,7 @@ class Subscriber::LogStream : public ClientHandler {
 
   void Interrupted(const absl::Status& why) { End(Unavailable("{}", Message(why))); }
 
-  // Whatever happens next happens from the loop: the owner will delete this.
+  // Everything that follows comes from the loop, because the owner will delete this object.
   void End(const absl::Status& why) {
     if (std::exchange(ended_, true)) return;
     owner_.loop_.Post([alive = std::weak_ptr(owner_.alive_), &owner = owner_, this, why] {
@@ -145,9 +145,9 @@ void Subscriber::OnConnected(Connection& connection) {
   file_rejected_ = false;
   identifying_ = false;
   Set(state_->subscription().connected, 1);
-  WarnOfLoss();  // It was gone, or cut us off, and is back.
+  WarnOfLoss();  // The tickerplant was gone, or disconnected this subscriber, and is back.
   LogInfo("connected tickerplant={} seq={}", connection.peer(), state_->position().seq());
-  // Calls wait until the connection is started, which happens when we return.
+  // Calls wait until the connection is started, which happens when this function returns.
   Later(&Subscriber::AskVersion);
 }
 
@@ -179,8 +179,8 @@ void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
   lost_ = {connection.peer(), reason, MonotonicNs()};
 }
 
-// A stack that stops in order stops the tickerplant first, and its subscribers soon after: nothing
-// was lost, and nobody is to look at a warning.
+// Logs a lost connection once the tickerplant is back. An orderly shutdown of a stack stops the
+// tickerplant first, and its subscribers soon after: nothing was lost, so there is no warning then.
 void Subscriber::WarnOfLoss() {
   if (!lost_) return;
   LogWarn("tickerplant lost host={} seq={} ms={} reason=\"{}\"", lost_->tickerplant,
@@ -204,7 +204,7 @@ void Subscriber::Ask(const Value& request, std::function<void(absl::StatusOr<Val
   if (connection == nullptr) return;
   connection->Call(request, [alive = std::weak_ptr(alive_), this, number = connection_number_,
                              done = std::move(done)](absl::StatusOr<Value> answer) {
-    // What the end of the connection leaves unanswered is asked again on the next one.
+    // The end of the connection left it unanswered; it is asked again on the next one.
     if (!answer.ok() && absl::IsUnavailable(answer.status())) return;
     if (!alive.expired() && number == connection_number_) done(std::move(answer));
   });
@@ -271,7 +271,7 @@ void Subscriber::AskFirstMessage(std::function<void(std::optional<uint32_t> crc)
   });
 }
 
-// The log had no message when we entered it. By now it has.
+// Identifies a log that had no message when it was entered, but has some by now.
 void Subscriber::IdentifyLog() {
   if (!numbered_ || !log_known_ || std::exchange(identifying_, true)) return;
   AskFirstMessage([this, path = log_path_](std::optional<uint32_t> crc) {
@@ -282,7 +282,7 @@ void Subscriber::IdentifyLog() {
   });
 }
 
-// Opens the log's file if it is here and the right one: a path means nothing on another machine.
+// Opens the log's file if it is the same log: a path means nothing on another machine.
 void Subscriber::CheckLogFile(uint64_t seq) {
   const bool wanted = options_.read_log_file && seq > 0;
   if (file_ != nullptr || file_rejected_ || !wanted) return CatchUpOrSubscribe(seq);
@@ -293,11 +293,11 @@ void Subscriber::CheckLogFile(uint64_t seq) {
     LogInfo("log file not readable here path={} reason=\"{}\"", log_path_, Message(first.status()));
     return CatchUpOrSubscribe(seq);
   }
-  // std::function wants what it holds to be copyable.
+  // A std::function must be copyable.
   auto file = std::make_shared<std::unique_ptr<LogReplay>>(*std::move(opened));
   auto expected = std::make_shared<ByteBuffer>(*std::move(first));
   Ask(FirstMessageRequest(), [this, seq, file, expected](const absl::StatusOr<Value>& answer) {
-    // kdb+tick has no `.u.log`: its word on the path must do.
+    // kdb+tick has no `.u.log`, so its path must suffice.
     const bool same = !answer.ok() ||
                       (answer->is(Type::kByte) && AsText(answer->elements()) == AsText(*expected));
     if (same) {
@@ -312,14 +312,14 @@ void Subscriber::CheckLogFile(uint64_t seq) {
 
 void Subscriber::CatchUpOrSubscribe(uint64_t seq) {
   const bool far = seq > state_->position().seq() + kNearMessages;
-  // The answer to a subscription to some tables has the schemas of no others.
+  // The answer to a subscription to some tables lacks the schemas of the others.
   const bool lacks_schemas = !options_.tables.empty() && !schemas_known_;
   if ((far || lacks_schemas) && rounds_++ < kRoundsMax) return AskSchemas(seq);
   Subscribe();
 }
 
-// A replay before subscribing needs the schemas, which kdb+tick tells to subscribers only; but its
-// tables are there to be looked at: `.u.t` names them. Where they are not, subscribing comes first.
+// A replay before subscribing needs the schemas. kdb+tick sends these only to subscribers, but its
+// tables can be queried: `.u.t` has their names. If that fails, it subscribes first.
 void Subscriber::AskSchemas(uint64_t seq) {
   Ask(Value::String(protocol::kTables), [this, seq](const absl::StatusOr<Value>& names) {
     if (!names.ok() || !names->is(Type::kSymbol) || names->symbols().empty()) return Subscribe();
@@ -371,17 +371,17 @@ void Subscriber::EnterLog(const LogPosition& log, std::optional<uint32_t> first_
   }
 }
 
-// Whether the log that the state follows lost messages that the state has.
+// True if the log lost messages that the state has rows of.
 bool Subscriber::HasRowsThatWereCut() const {
   const size_t known = state_->log().cuts;
-  if (known > cuts_.size()) return true;  // Another log, then.
+  if (known > cuts_.size()) return true;  // So it is another log.
   const uint64_t furthest = state_->FurthestSeq();
   return std::any_of(cuts_.begin() + static_cast<std::ptrdiff_t>(known), cuts_.end(),
                      [furthest](uint64_t messages) { return messages < furthest; });
 }
 
-// After the end of a day: which log the numbers of the next upds belong to. As long as the answer
-// has not come, a loss of the connection means starting over.
+// After the end of a day, asks which log the numbers of the next upds belong to. If the connection
+// is lost before the answer, the state must be filled again.
 void Subscriber::AskLogPath() {
   file_ = nullptr;
   file_rejected_ = false;
@@ -399,7 +399,7 @@ void Subscriber::Subscribe() { SubscribeNumbered(options_.ahead); }
 
 void Subscriber::SubscribeNumbered(bool ahead) {
   Ask(SubscribeRequest(options_.tables, ahead), [this, ahead](const absl::StatusOr<Value>& answer) {
-    // It may not know what that is.
+    // The tickerplant may not know `ahead.
     if (!answer.ok() && ahead) return SubscribeNumbered(false);
     if (!answer.ok()) {
       LogInfo("no numbered upds, subscribing as kdb+tick's RDB does reason=\"{}\"",
@@ -423,7 +423,7 @@ void Subscriber::SubscribePlain() {
 }
 
 void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
-  // From here on upds come; they wait until the log has been replayed up to them.
+  // Upds arrive from here on; they wait until the log has been replayed up to them.
   client_->connection()->PauseReading();
   if (options_.tables.empty() || !schemas_known_) state_->OnSchemas(answer.schemas);
   ahead_of_ = answer.batches && answer.batches->interval_ns > 0 ? answer.batches : std::nullopt;
@@ -433,7 +433,7 @@ void Subscriber::OnSubscribed(const SubscriptionAnswer& answer) {
 
 void Subscriber::GoLive() {
   if (!state_->position().OnCaughtUp(replay_end_seq_)) {
-    // The tickerplant's log lost messages that it had published, with a disk perhaps.
+    // The tickerplant's log lost messages that it had published, perhaps with a disk.
     log_known_ = false;
     return Restart(DataLoss("rows were published that {} does not hold", log_path_));
   }
@@ -480,9 +480,9 @@ void Subscriber::ReplayFile() {
 
 void Subscriber::ReplayStream() { stream_ = std::make_unique<LogStream>(*this); }
 
-// Rows that cannot be had are counted and named; those that still come are taken.
+// Counts and logs rows that cannot be read; rows that are still to come are taken.
 void Subscriber::GiveUpReplay(const absl::Status& why) {
-  if (absl::IsUnavailable(why)) return Restart(why);  // The tickerplant went: all of this again.
+  if (absl::IsUnavailable(why)) return Restart(why);  // The tickerplant is gone: start again.
   const uint64_t missing = replay_end_seq_ - state_->position().seq();
   std::atomic<uint64_t>& counter = state_->subscription().messages_missing;
   Set(counter, counter.load(std::memory_order_relaxed) + missing);

@@ -112,13 +112,14 @@ class Subscriber : public ClientHandler {
   EventLoop& loop_;
   const SubscriberOptions options_;
   SubscribedState* const state_;
-  std::shared_ptr<int> alive_ =
-      std::make_shared<int>(0);  // Expires with this, so that later callbacks do nothing.
+  // Expires with this object, so that later callbacks do nothing.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
 
   uint64_t connection_number_ = 0;  // Identifies the connection of a callback.
-  bool numbered_ = true;            // The tickerplant has `.u.subx`.
+  bool numbered_ = true;            // True if the tickerplant has `.u.subx`.
   std::optional<BatchTimes> ahead_of_;
-  bool was_live_plain_ = false;  // The rows came from unnumbered upds: start over.
+  // True if the rows came from unnumbered upds, so the state must be filled again.
+  bool was_live_plain_ = false;
   LogLimit waiting_limit_{10 * kNsPerSecond};
   // A lost connection that has not been logged yet.
   struct Lost {
@@ -127,8 +128,8 @@ class Subscriber : public ClientHandler {
     int64_t since_ns;  // MonotonicNs.
   };
   std::optional<Lost> lost_;
-  int rounds_ = 0;              // Replays before subscribing.
-  bool schemas_known_ = false;  // The schemas of all tables were asked for on this connection.
+  int rounds_ = 0;              // Number of replays before subscribing.
+  bool schemas_known_ = false;  // True if this connection was asked for the schemas of all tables.
   std::string log_path_;        // The log that the state follows; empty: not known.
   bool log_known_ = false;      // True if position and log_path_ belong together.
   bool reopened_ = false;       // True if they were restored and no log was entered since.
@@ -140,7 +141,7 @@ class Subscriber : public ClientHandler {
   uint64_t replay_begin_seq_ = 0;
   Next after_replay_ = nullptr;
   std::unique_ptr<LogReplay> file_;  // The log's file, if it is known to be that of log_path_.
-  bool file_rejected_ = false;       // It is not, or cannot be opened.
+  bool file_rejected_ = false;       // True if the file is another log, or cannot be opened.
   std::unique_ptr<LogStream> stream_;
   std::unique_ptr<Client> client_;  // Last: its callbacks use the rest.
 };

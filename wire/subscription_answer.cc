@@ -21,7 +21,7 @@ absl::Status AddColumns(const Value& table, Schema& schema) {
   return absl::OkStatus();
 }
 
-// `(i; L)` is a list; where both are null q may make it anything.
+// `(i; L)` is a list; if both are null, q may collapse it into another type.
 bool IsPair(const Value& value) { return value.is_list() && value.items().size() == 2; }
 
 }  // namespace

@@ -26,7 +26,7 @@ class Check {
   absl::StatusOr<TplogReport> Run() {
     TS_RETURN_IF_ERROR(CheckTplogHeader(log_));
     TS_ASSIGN_OR_RETURN(report_.live, log_.IsLockedByAnother());
-    // In this order: see TplogIndexReader.
+    // The order matters: see TplogIndexReader.
     TS_ASSIGN_OR_RETURN(report_.log_bytes, log_.Bytes());
     report_.totals.log_bytes = kTplogHeaderBytes;
     TS_RETURN_IF_ERROR(CheckIndexed());
@@ -54,7 +54,7 @@ class Check {
   TplogReport report_;
   BlockCounter counted_;
   ByteBuffer block_bytes_;
-  bool ended_ = false;  // Nothing of the log is left to be looked at.
+  bool ended_ = false;  // True if nothing is left of the log.
 };
 
 void Check::Report(Kind kind, uint64_t offset, std::string text) {
@@ -65,7 +65,7 @@ void Check::Report(Kind kind, uint64_t offset, std::string text) {
   }
 }
 
-// Adds what was counted to the totals.
+// Adds the counted messages to the totals.
 void Check::TakeCounted(uint64_t end_offset) {
   report_.totals.messages += counted_.messages();
   report_.totals.log_bytes = end_offset;
@@ -108,7 +108,7 @@ absl::Status Check::CheckIndexed() {
   return absl::OkStatus();
 }
 
-// False if the index is of no use from here on.
+// Returns false if the index is of no use from here on.
 absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
                                        const IndexDictionary& names) {
   const IndexBlock& block = record.block;
@@ -132,8 +132,8 @@ absl::StatusOr<bool> Check::CheckBlock(const TplogIndexReader::Record& record,
   for (Bytes rest = block_bytes_; !rest.empty();) {
     const absl::StatusOr<std::optional<size_t>> bytes = ValueBytes(rest);
     if (!bytes.ok() || !bytes->has_value()) {
-      // The bytes are those that were written, so it is the record that is wrong; if it is the
-      // message, that will be seen when the rest is read without the index.
+      // The bytes are those that were written, so the record is wrong. If the message is wrong,
+      // that shows when the rest is read without the index.
       Report(
           Kind::kIndexDamaged, record.begin,
           fmt::format("{}: record at byte {}, block at byte {}: message at byte {} is not whole in "
@@ -173,7 +173,7 @@ void Check::CompareCounts(const TplogIndexReader::Record& record, const IndexDic
   }
 }
 
-// The block that was being written when its writer died, or, in a live log, is being written.
+// Checks the block that was being written when its writer died or, in a live log, is being written.
 absl::Status Check::CheckTornBlock(const TplogIndexReader::Record& record,
                                    const IndexDictionary& names) {
   const IndexBlock& block = record.block;
@@ -210,7 +210,7 @@ absl::Status Check::CheckTornBlock(const TplogIndexReader::Record& record,
   return absl::OkStatus();
 }
 
-// What no index covers, by the grammar.
+// Checks the part that no index covers, by the grammar.
 absl::Status Check::CheckTheRest() {
   scanner_.GoTo(report_.totals.log_bytes);
   while (!ended_) {
@@ -229,7 +229,7 @@ absl::Status Check::CheckTheRest() {
   return absl::OkStatus();
 }
 
-// Something at `offset` is no message: goes to where the next one is, if there is one.
+// The bytes at `offset` are no message: moves to the next message, if there is one.
 absl::Status Check::CheckDamage(uint64_t offset) {
   TS_ASSIGN_OR_RETURN(const std::string prefix, UpdPrefixOf(log_, offset));
   TS_ASSIGN_OR_RETURN(const std::optional<uint64_t> next,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Looks at every byte of a log and its index.
+// Checks every byte of a log and its index.
 
 #include <cstdint>
 #include <string>
@@ -13,14 +13,14 @@ namespace tickstack::wire {
 
 struct TplogProblem {
   enum class Kind {
-    kTornLog,       // The log's last message, or block, is not whole.
-    kTornIndex,     // The index's last record is not.
-    kLogDamaged,    // Bytes of the log are not those that were written, or no message.
-    kIndexDamaged,  // The index contradicts itself, or counts what is not there.
+    kTornLog,       // The log's last message, or block, is incomplete.
+    kTornIndex,     // The index's last record is incomplete.
+    kLogDamaged,    // Bytes of the log differ from those written, or are no message.
+    kIndexDamaged,  // The index contradicts itself, or counts what does not exist.
   };
   Kind kind;
-  uint64_t offset;   // In the log; of the two index kinds, in the index.
-  std::string text;  // Found and expected.
+  uint64_t offset;   // Offset in the log; for the two index kinds, in the index.
+  std::string text;  // What was found and expected.
 };
 
 struct TplogRange {
@@ -37,8 +37,8 @@ struct TplogReport {
   uint64_t blocks = 0;            // Usable blocks of the index.
   uint64_t messages_indexed = 0;  // Messages in these blocks.
 
-  // Counted from the messages themselves, except in damaged blocks, whose record is believed;
-  // log_bytes is where the last whole message ends.
+  // Counted from the messages themselves, except in damaged blocks, where the record's counts are
+  // used. log_bytes is the end of the last complete message.
   TplogTotals totals;
 
   uint64_t problem_count = 0;
@@ -50,23 +50,24 @@ struct TplogReport {
 
 inline constexpr size_t kTplogProblemsMax = 100;
 
-// Checks the grammar of every message, and against the index, where there is one, the checksum,
-// messages and rows of every block. What is wrong is in the report; errors are only what keeps it
-// from being made: kNotFound, kInvalidArgument (not a log), or that a read failed.
+// Checks the grammar of every message. Where there is an index, also checks the checksum, messages
+// and rows of every block. The report lists all problems; a status is returned only if there can be
+// no report: kNotFound, kInvalidArgument (not a log), or a failed read.
 //
-// Past the index, or without one, a message that does not parse is damage if whole ones follow
-// (the check goes on there), and a torn tail otherwise.
+// After the end of the index, or without one, a message that does not parse is damage if complete
+// ones follow (the check continues there), and a torn tail otherwise.
 //
 // Memory: one block or message. Cost: reads both files once.
 absl::StatusOr<TplogReport> CheckTplog(const std::string& path);
 
-// The rows of the log, as its index counts them if that goes to the log's last byte: then nothing
-// of the log is read. Otherwise those that CheckTplog counts, whatever its problems. Errors as its.
+// Returns the rows of the log. If its index covers the log to the last byte, the index has the
+// counts, and nothing of the log is read. Otherwise it counts as CheckTplog does, whatever the
+// problems. Errors: those of CheckTplog.
 absl::StatusOr<TableRows> CountTplogRows(const std::string& path);
 
-// How many messages the log should have: those of its index, without the last record unless the log
-// was closed or its day ended, since a tickerplant that was killed may not have written what that
-// one names. 0 where there is no index. Cost: reads the index.
+// Returns how many messages the log should have by its index. The last record counts only if the
+// log was closed or its day ended, since a tickerplant that was killed may not have written its
+// messages. 0 without an index. Cost: reads the index.
 absl::StatusOr<uint64_t> MessagesIndexed(const std::string& path);
 
 }  // namespace tickstack::wire

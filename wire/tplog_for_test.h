@@ -1,7 +1,6 @@
 #pragma once
 
-// What the tests of the log share: a folder that goes away, messages, and small things done to
-// files.
+// What the tests of the log share: a temporary folder, messages, and small changes to files.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@
 
 namespace tickstack::wire {
 
-// A message `(`upd; table; columns)` of `rows` rows: sym, price, size.
+// Returns a message `(`upd; table; columns)` of `rows` rows: sym, price, size.
 inline ByteBuffer UpdMessage(std::string_view table, int rows, int64_t first = 0) {
   SymbolVector syms;
   std::vector<double> prices;
@@ -43,7 +42,7 @@ inline ByteBuffer UpdMessage(std::string_view table, int rows, int64_t first = 0
   return body;
 }
 
-// A block put together message by message.
+// Builds a block message by message.
 class BlockOf {
  public:
   explicit BlockOf(std::string_view feed = "") { block_.feed = feed; }
@@ -76,7 +75,7 @@ class BlockOf {
 class TplogTest : public testing::Test {
  protected:
   TplogTest() {
-    // In memory where that is to be had: these tests open logs thousands of times, and each syncs.
+    // In memory if possible: these tests open logs thousands of times, and each open syncs.
     std::string name = ::access("/dev/shm", W_OK) == 0
                            ? "/dev/shm/ts_tplog_XXXXXX"
                            : (std::filesystem::temp_directory_path() / "ts_tplog_XXXXXX").string();
@@ -97,7 +96,7 @@ class TplogTest : public testing::Test {
     return std::move(reader).value();
   }
 
-  // The messages as texts, up to the end or the first error, which `status` gets.
+  // Returns the messages as texts, up to the end or the first error, which is stored in `status`.
   static std::vector<std::string> Replay(TplogReader& reader, absl::Status* status = nullptr) {
     std::vector<std::string> bodies;
     while (true) {

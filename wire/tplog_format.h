@@ -1,7 +1,7 @@
 #pragma once
 
-// What the tickerplant log and its sidecar index look like: docs/formats.md has the drawing and an
-// example in hex. Writer, reader, check and repair share these constants; nothing else knows them.
+// The layout of the tickerplant log and its sidecar index: docs/formats.md has a drawing and an
+// example in hex. Writer, reader, check and repair share these constants; nothing else uses them.
 
 #include <array>
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace tickstack::wire {
 
-// A log begins as an empty general list does, `ff 01`, type 0, attribute, int32 count, and goes on
-// with one encoded value per message. The count is 0, or in a log that was saved again by q, the
-// true one; readers ignore it.
+// A log begins like an empty general list, `ff 01`, type 0, attribute, int32 count, and continues
+// with one encoded value per message. The count is 0, or the true one in a log that q saved again;
+// readers ignore it.
 inline constexpr uint64_t kTplogHeaderBytes = 8;
 inline constexpr std::array<std::byte, kTplogHeaderBytes> kTplogHeader = {
     std::byte{0xff}, std::byte{0x01}, std::byte{0}, std::byte{0},
     std::byte{0},    std::byte{0},    std::byte{0}, std::byte{0}};
 
-// No message is longer. A count that says otherwise is damage, and reading stops there instead of
-// taking memory for it.
+// No message is longer. A larger count is damage: reading stops there instead of allocating memory
+// for it.
 inline constexpr uint64_t kTplogMessageBytesMax = uint64_t{1} << 31;
 
 inline std::string TplogIndexPath(std::string_view log_path) {
@@ -35,8 +35,8 @@ inline std::string TplogIndexPath(std::string_view log_path) {
 //   record   4  CRC32C of the record's other bytes
 //            2  bytes of the whole record
 //            1  kind
-//            1  of a name: what it names; else 0
-//            .. by kind
+//            1  in a name record: the NameKind; else 0
+//            .. fields of the kind
 inline constexpr size_t kIndexHeaderBytes = 16;
 inline constexpr std::string_view kIndexMagic = "tsindex\n";
 inline constexpr uint32_t kIndexVersion = 1;
@@ -50,8 +50,8 @@ enum class RecordKind : uint8_t {
   //   8 offset  8 first_seq  8 time_ns  4 messages  4 crc  4 bytes  4 source
   //   then per table 4 table  4 rows
   kBlock = 2,
-  // The same, in place of the block record right before it: what of that block was in the log when
-  // its writer was found dead.
+  // The same, replacing the block record right before it: the part of that block that was in the
+  // log when its writer was found dead.
   kCutBlock = 3,
   // Rows that a feed had sent before this log began: 4 feed  4 table  8 rows.
   kProgress = 4,
@@ -69,7 +69,7 @@ inline constexpr size_t kIndexNameBytesMax = 4096;
 inline constexpr uint32_t kSourceNone = 0;              // Rows without numbers: plain `.u.upd`.
 inline constexpr uint32_t kSourceUnknown = UINT32_MAX;  // Indexed after the fact, from the log.
 
-// What is indexed after the fact is cut into blocks of about this size.
+// The part of a log that is indexed after the fact is divided into blocks of about this size.
 inline constexpr uint64_t kRebuiltBlockBytes = uint64_t{1} << 20;
 
 }  // namespace tickstack::wire

@@ -149,7 +149,7 @@ void TplogIndexReader::GoTo(const Place& place) {
   at_ = place;
   names_.tables.DropFrom(place.next_table);
   names_.feeds.DropFrom(place.next_feed);
-  // What was read ahead may have been taken back by the writer, and written anew.
+  // The writer may have taken back records that were read ahead, and written others.
   window_.clear();
 }
 
@@ -157,7 +157,7 @@ void TplogIndexReader::Unread() { GoTo(before_); }
 
 void TplogIndexReader::Rewind() { GoTo(Place()); }
 
-// Up to `bytes` bytes at the position; fewer at the end of the file.
+// Returns up to `bytes` bytes at the position; fewer at the end of the file.
 absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
   uint64_t skip = at_.position - window_offset_;
   if (window_.empty() || skip + bytes > window_.size()) {
@@ -171,8 +171,8 @@ absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
   return rest.first(std::min(bytes, rest.size()));
 }
 
-// The record at the position, whole and matching its checksum; nullopt at the end of the file, and
-// for a last record that is torn. Does not move.
+// Returns the record at the position, whole and matching its checksum; nullopt at the end of the
+// file, and for a torn last record. Does not move.
 absl::StatusOr<std::optional<TplogIndexReader::Bytes>> TplogIndexReader::PeekBytes() {
   torn_bytes_ = 0;
   TS_ASSIGN_OR_RETURN(Bytes head, Window(kRecordHeadBytes));
@@ -182,7 +182,7 @@ absl::StatusOr<std::optional<TplogIndexReader::Bytes>> TplogIndexReader::PeekByt
     return std::nullopt;
   }
   const size_t bytes = LoadLittle<uint16_t>(head.data() + 4);
-  // One byte more, to see whether it is the last one.
+  // One more byte, to see whether the record is the last one.
   TS_ASSIGN_OR_RETURN(const Bytes found, Window(std::max(bytes, kRecordHeadBytes) + 1));
   if (bytes >= kRecordHeadBytes && found.size() >= bytes) {
     const Bytes record = found.first(bytes);
@@ -201,7 +201,7 @@ absl::StatusOr<std::optional<TplogIndexReader::Bytes>> TplogIndexReader::PeekByt
   return Damaged("its checksum does not match, and it is not the last");
 }
 
-// How many bytes follow from `offset` on if all of them are zeros; 0 if not, or if there are none.
+// Returns how many bytes follow `offset` if all of them are zeros; 0 if not, or if there are none.
 absl::StatusOr<uint64_t> TplogIndexReader::ZerosToEnd(uint64_t offset) const {
   uint64_t zeros = 0;
   ByteBuffer bytes;
@@ -268,8 +268,9 @@ absl::Status TplogIndexReader::ParseProgress(Bytes record, IndexProgress* out) c
   return absl::OkStatus();
 }
 
-// Replaces a block that was just read by what its writer's successor found of it. What follows and
-// is damaged, or cuts another block, is for the next call to report: this block is good.
+// Replaces a block that was just read by the part of it that the writer's successor found. A
+// damaged record after it, or one that cuts another block, is reported by the next call: this block
+// is good.
 void TplogIndexReader::TakeCuts(Record* record) {
   while (true) {
     const absl::StatusOr<std::optional<Bytes>> bytes = PeekBytes();

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sidecar index's records, to and from bytes. See tplog_format.h and docs/formats.md.
+// Encodes and decodes the sidecar index's records. See tplog_format.h and docs/formats.md.
 
 #include <cstdint>
 #include <optional>
@@ -20,7 +20,7 @@
 namespace tickstack::wire {
 
 struct IndexRows {
-  uint32_t table;  // Its number.
+  uint32_t table;  // The table's number.
   uint32_t rows;
 
   friend bool operator==(const IndexRows&, const IndexRows&) = default;
@@ -30,7 +30,7 @@ struct IndexRows {
 struct IndexBlock {
   uint64_t offset = 0;
   uint64_t first_seq = 0;
-  int64_t time_ns = 0;  // kNullLong: not known.
+  int64_t time_ns = 0;  // kNullLong if not known.
   uint32_t messages = 0;
   uint32_t crc = 0;
   uint32_t bytes = 0;
@@ -57,7 +57,7 @@ class IndexNames {
   const std::string& NameOf(uint32_t number) const { return names_[number - first_number_]; }
   std::optional<uint32_t> Find(std::string_view name) const;
   void Add(std::string_view name);
-  // Forgets the names from `number` on.
+  // Removes the names from `number` on.
   void DropFrom(uint32_t number);
 
  private:
@@ -71,30 +71,30 @@ struct IndexDictionary {
   IndexNames feeds{kSourceNone + 1};
 };
 
-// Encoding. `kind` of a block is kBlock or kCutBlock.
+// Encode records. `kind` of a block is kBlock or kCutBlock.
 void AppendIndexHeader(ByteBuffer& out);
 void AppendNameRecord(NameKind kind, uint32_t number, std::string_view name, ByteBuffer& out);
 void AppendBlockRecord(RecordKind kind, const IndexBlock& block, ByteBuffer& out);
 void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out);
 
-// The block whose record `bytes` begin with, if it is whole and matches its checksum. For a search
-// after damage: whether its numbers have names, and whether it follows what came before, is not
-// looked at.
+// Returns the block of the record at the start of `bytes`, if it is whole and matches its checksum.
+// For a search after damage: does not check whether its numbers have names, or whether it follows
+// the previous block.
 std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
 
-// Reads an index from its beginning, record by record, also while a writer appends to it. What it
-// returns is consistent: records are whole and match their checksum, each block begins where the
-// one before ends, and every number has a name.
+// Reads an index from its beginning, record by record, also while a writer appends to it. Whatever
+// it returns is consistent: records are whole and match their checksums, each block begins where
+// the previous one ends, and every number has a name.
 //
-// A record may be taken back by its writer, together with the names before it, as long as its
-// messages are not whole in the log (see TplogWriter::Append). So whoever reads a live log calls
-// Unread for a block that is not there yet, and Next again later.
+// The writer may take back a record, together with the names before it, as long as its messages are
+// not whole in the log (see TplogWriter::Append). So a reader of a live log calls Unread for a
+// block that is not in the log yet, and Next again later.
 //
 // Memory: 64 KiB. Threads: one owner.
 class TplogIndexReader {
  public:
   struct Record {
-    uint64_t begin = 0;                    // Offset in the index, of the names before it if any.
+    uint64_t begin = 0;                    // Offset in the index, before the record's names if any.
     uint64_t end = 0;                      // Offset of the next record.
     RecordKind kind = RecordKind::kBlock;  // kBlock, kCutBlock or kProgress.
     IndexBlock block;                      // For kCutBlock, the remaining part.
@@ -110,7 +110,7 @@ class TplogIndexReader {
   // checksum, or a record contradicts those before it.
   absl::StatusOr<std::optional<Record>> Next();
 
-  // Goes back to before the record that Next returned last. Once.
+  // Moves back to before the record that Next returned last. At most once per Next.
   void Unread();
   void Rewind();
 
@@ -152,7 +152,7 @@ class TplogIndexReader {
   uint64_t window_offset_ = 0;  // File offset of the window's first byte.
 };
 
-// Add a record's counts to the totals; AddFeedRows adds those of feeds only.
+// Add a record's counts to the totals; AddFeedRows adds only those of feeds.
 void AddBlock(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddFeedRows(const IndexBlock& block, const IndexDictionary& names, TplogTotals& totals);
 void AddProgress(const IndexProgress& progress, const IndexDictionary& names, TplogTotals& totals);

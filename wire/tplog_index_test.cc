@@ -50,7 +50,7 @@ class TplogIndexTest : public TplogTest {
     EXPECT_TRUE(reader.ok()) << reader.status();
     return std::move(reader).value();
   }
-  // What reading to the end says; OK if nothing is damaged.
+  // Reads to the end and returns the status; OK if nothing is damaged.
   absl::Status ReadAll(std::span<const std::byte> bytes) {
     TplogIndexReader reader = Open(bytes);
     while (true) {
@@ -91,7 +91,7 @@ TEST_F(TplogIndexTest, AFileCutAnywhereIsTornAndNotDamaged) {
     EXPECT_EQ(reader.position(), kIndexHeaderBytes);
     EXPECT_EQ(reader.torn_bytes(), bytes - kIndexHeaderBytes);
 
-    // And reading goes on when the rest has arrived.
+    // Reading continues once the rest has arrived.
     AppendTo(index_path_, whole.span().subspan(bytes));
     ASSERT_TRUE(reader.Next().value().has_value()) << bytes;
   }
@@ -103,7 +103,7 @@ TEST_F(TplogIndexTest, AFlippedBitBeforeTheLastRecordIsDamage) {
   for (size_t at = kIndexHeaderBytes; at < last_record; ++at) {
     ByteBuffer bytes = example.Clone();
     bytes.data()[at] ^= std::byte{1};
-    // A record that seems to go on past the file's end cannot be told from a torn one.
+    // A record that seems to exceed the file cannot be distinguished from a torn one.
     if (at == 16 + 5 || at == 31 + 5) {
       TplogIndexReader reader = Open(bytes);
       EXPECT_FALSE(reader.Next().value().has_value());

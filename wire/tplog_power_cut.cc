@@ -39,12 +39,12 @@ class Search {
   }
 
  private:
-  // A block that is not in the log as it was written, and what is kept if the log is cut at it.
+  // The first block that differs in the log, and what is kept if the log is cut at it.
   struct Bad {
     LostTail before;
     int64_t time_ns;
     uint64_t messages;
-    bool is_whole;  // All of its bytes are there, but other ones.
+    bool is_whole;  // All of its bytes exist, but differ.
   };
 
   void Keep(uint64_t index_bytes) { at_.index_bytes = index_bytes; }
@@ -56,7 +56,7 @@ class Search {
     Keep(record.end);
     at_.log_bytes = block.end_offset();
     at_.messages = block.end_seq();
-    if (block.bytes == 0) return absl::OkStatus();  // Nothing was left of it before.
+    if (block.bytes == 0) return absl::OkStatus();  // It was cut to nothing earlier.
     const bool is_whole = block.end_offset() <= log_bytes_;
     if (is_whole) {
       TS_ASSIGN_OR_RETURN(const bool matches, Matches(block));
@@ -78,8 +78,8 @@ class Search {
     return Crc32c(window_.span().subspan(block.offset - window_offset_, block.bytes)) == block.crc;
   }
 
-  // The index does not go on as it should. `why` unless what follows is as young as what a power
-  // cut takes.
+  // The index does not continue as it should. Returns `why`, unless everything that follows is
+  // young enough to be lost in a power cut.
   absl::Status CheckRestOfIndex(const absl::Status& why) {
     TS_ASSIGN_OR_RETURN(const uint64_t bytes, index_.file().Bytes());
     ByteBuffer rest;

@@ -17,7 +17,7 @@ namespace tickstack::wire {
 namespace {
 
 constexpr size_t kPageBytes = 4096;
-constexpr int64_t kBlockNs = 10'000'000;  // Between two blocks.
+constexpr int64_t kBlockNs = 10'000'000;  // Interval between two blocks.
 
 class PowerCutTest : public TplogTest {
  protected:
@@ -27,7 +27,7 @@ class PowerCutTest : public TplogTest {
     return options;
   }
 
-  // Appends `blocks` blocks of the feed `sim`, which numbers its rows on.
+  // Appends `blocks` blocks of the feed `sim`, whose row numbers continue.
   void AppendBlocks(TplogWriter& writer, int blocks, std::mt19937_64& rng) {
     for (int i = 0; i < blocks; ++i) {
       const int rows = 1 + static_cast<int>(rng() % 90);
@@ -42,8 +42,8 @@ class PowerCutTest : public TplogTest {
                                                    : static_cast<int64_t>(feed->second.at("trade"));
   }
 
-  // Leaves of a file what a power cut may: from byte `synced` on it ends anywhere, and any of its
-  // pages, or the rest of one, was not written.
+  // Damages a file as a power cut may: beyond byte `synced` it ends anywhere, and any of its pages,
+  // or the rest of one, was not written.
   static void CutPower(const std::string& path, uint64_t synced, std::mt19937_64& rng) {
     std::string content = Content(path);
     content.resize(synced + rng() % (content.size() - synced + 1));
@@ -64,17 +64,17 @@ class PowerCutTest : public TplogTest {
   int64_t time_ns_ = 582'044'400'000'000'000;
 };
 
-// Goal: whatever a power cut leaves of the files beyond their last sync, the log opens, has every
-// message that was synced, has no byte that was not written, and the feed's progress is that of
-// exactly the rows in it. Method: 400 lives of three cuts; the feed resumes after each from where
-// the log says.
+// Goal: whatever a power cut leaves of the files beyond their last sync, the log opens; it has
+// every synced message and no byte that was not written; and the feed's progress matches exactly
+// the rows in it. Method: 400 lives of three cuts. After each cut the feed resumes where the log
+// says.
 TEST_F(PowerCutTest, LeavesAPrefixWithTheProgressOfExactlyItsRows) {
   for (uint64_t seed = 0; seed < 400; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     std::filesystem::remove_all(directory_);
     for (int life = 0; life < 3; ++life) {
-      // The machine runs on from the recovery of the last life.
+      // The machine keeps running after the previous life's recovery.
       auto writer = OpenWriter(OptionsOf("boot " + std::to_string(life)));
       ASSERT_NE(writer, nullptr);
       AppendBlocks(*writer, static_cast<int>(rng() % 40), rng);
@@ -83,7 +83,7 @@ TEST_F(PowerCutTest, LeavesAPrefixWithTheProgressOfExactlyItsRows) {
       const uint64_t synced_index = Content(index_path_).size();
       const uint64_t synced_messages = writer->totals().messages;
       AppendBlocks(*writer, static_cast<int>(rng() % 40), rng);
-      writer = nullptr;  // Killed: the policy is none, so it syncs nothing.
+      writer = nullptr;  // Killed. The policy is none, so nothing is synced.
       const std::string written = Content(path_);
       CutPower(path_, synced.size(), rng);
       CutPower(index_path_, synced_index, rng);
@@ -106,7 +106,7 @@ TEST_F(PowerCutTest, LeavesAPrefixWithTheProgressOfExactlyItsRows) {
     }
     const TplogReport report = CheckTplog(path_).value();
     EXPECT_EQ(report.problem_count, 0u) << report.problems.front().text;
-    // Each row of the feed once, in its order.
+    // Each row of the feed occurs once, in order.
     std::string expected("\xff\1\0\0\0\0\0\0", 8);
     int64_t row = 0;
     const auto reader = OpenReader();
@@ -123,8 +123,8 @@ TEST_F(PowerCutTest, LeavesAPrefixWithTheProgressOfExactlyItsRows) {
   }
 }
 
-// Goal: damage that is older than a power cut can be stays for a person, and keeps nothing else
-// out.
+// Goal: damage that is too old for a power cut is kept for a person to examine, and does not
+// prevent a start.
 TEST_F(PowerCutTest, LeavesOldDamageInItsPlace) {
   std::mt19937_64 rng(1);
   auto writer = OpenWriter(OptionsOf("before"));
@@ -189,8 +189,8 @@ TEST_F(PowerCutTest, TakesNoOldDamageOfTheIndexForALostTail) {
   EXPECT_EQ(Content(path_), before);
 }
 
-// A log that was closed, or whose machine ran on, and in which somebody else went on: its rows
-// stay.
+// A log that was closed, or whose machine kept running, and that another program continued: its
+// rows are kept.
 TEST_F(PowerCutTest, IsNotSeenWhereThereWasNone) {
   std::mt19937_64 rng(1);
   {
@@ -259,7 +259,7 @@ TEST_F(PowerCutTest, StateSurvivesAWriterAndNamesTheEndOfItsDay) {
   EXPECT_FALSE(ReadTplogState(path_)->ended);
 }
 
-// An index of a program that kept no state, with the end that a power cut left it.
+// An index from a program that kept no state, with the end that a power cut left it.
 TEST_F(PowerCutTest, ZerosAtTheEndOfAnIndexAreNoDamage) {
   std::mt19937_64 rng(1);
   auto writer = OpenWriter();

@@ -17,8 +17,8 @@ constexpr uint64_t kReadWindowBytes = uint64_t{256} << 10;
 
 }  // namespace
 
-// Where the reader stands is (offset_, seq_). The bytes there come from window_, where block_, that
-// was compared with its checksum, or, past the index, from scanner_.
+// The reading position is (offset_, seq_). Its bytes come from window_, which holds the verified
+// block_, or, after the end of the index, from scanner_.
 class TplogReader::State {
  public:
   State(File log, std::optional<TplogIndexReader> index, TplogReaderOptions options)
@@ -45,7 +45,7 @@ class TplogReader::State {
   enum class Found { kBlock, kNotYet, kNotIndexed };
 
   bool InBlock() const { return offset_ >= block_.offset && offset_ < block_.end_offset(); }
-  // The rest of block_ from an offset in the log on; less if the window does not have it all.
+  // Returns the rest of block_ from an offset in the log; less if the window does not have it all.
   Bytes BlockFrom(uint64_t offset) const {
     const uint64_t end = std::min(block_.end_offset(), window_offset_ + window_.size());
     return window_.span().subspan(offset - window_offset_, end - offset);
@@ -69,11 +69,11 @@ class TplogReader::State {
   uint64_t offset_ = kTplogHeaderBytes;
   uint64_t seq_ = 0;
   uint64_t torn_bytes_ = 0;
-  uint64_t log_bytes_ = 0;  // When we looked last.
-  bool unindexed_ = false;  // Up to log_bytes_ no block held what was after offset_.
+  uint64_t log_bytes_ = 0;  // At the last look.
+  bool unindexed_ = false;  // True if up to log_bytes_ no block held what was after offset_.
 
-  IndexBlock block_;   // Empty: none.
-  ByteBuffer window_;  // Holds block_, and what follows it.
+  IndexBlock block_;   // Empty if there is none.
+  ByteBuffer window_;  // Holds block_ and what follows it.
   uint64_t window_offset_ = 0;
   uint32_t found_crc_ = 0;
 };
@@ -91,7 +91,7 @@ absl::StatusOr<TplogMessage> TplogReader::State::PeekInBlock() const {
   return TplogMessage{seq_, offset_, rest.first(**bytes)};
 }
 
-// The block that was just left, or entered, has to agree with where we are.
+// Checks that the block that was just left, or entered, agrees with the position.
 absl::Status TplogReader::State::CheckPlace() const {
   if (offset_ == block_.offset && seq_ != block_.first_seq) {
     return Damaged(block_.offset, fmt::format("its first message is number {}, its index says {}",
@@ -104,8 +104,8 @@ absl::Status TplogReader::State::CheckPlace() const {
   return absl::OkStatus();
 }
 
-// Brings block_'s bytes into the window, and more of what follows, so that small blocks do not cost
-// a system call each. False if they are not what the index says.
+// Brings block_'s bytes into the window, and some of what follows, so that small blocks do not cost
+// a system call each. False if they differ from what the index says.
 absl::StatusOr<bool> TplogReader::State::LoadBlock() {
   if (block_.offset < window_offset_ || block_.end_offset() > window_offset_ + window_.size()) {
     window_.resize(
@@ -137,13 +137,13 @@ absl::StatusOr<TplogReader::State::Found> TplogReader::State::FindBlock() {
 // Moves to the block that holds offset_, and reads and checks it.
 absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
   block_ = IndexBlock();
-  // Twice: the writer may have taken the block back and put another in its place between our two
-  // looks, at the index and at the log.
+  // Tries twice: the writer may have replaced the block between the look at the index and the look
+  // at the log.
   bool look = log_bytes_ <= offset_;
   for (int mismatches = 0; mismatches < 2;) {
-    // The log's size before the index: a writer puts the record first, so that what is in the log
-    // by now is in the index, unless it was somebody else who appended it. What we know from the
-    // last look will do as long as a block is found by it.
+    // The log's size is read before the index. A writer puts the record first, so everything in the
+    // log by then is in the index, unless another program appended it. The size of the last look is
+    // sufficient as long as it leads to a block.
     if (look) {
       TS_RETURN_IF_ERROR(Look());
       if (log_bytes_ == offset_) return Found::kNotYet;
@@ -173,7 +173,7 @@ absl::Status TplogReader::State::Look() {
   return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);
 }
 
-// We are inside the block, and not at its beginning, if it was indexed after we had read into it.
+// Enters a block in the middle, if it was indexed after its first messages had been read.
 absl::Status TplogReader::State::EnterBlock() {
   for (const uint64_t to = std::exchange(offset_, block_.offset); offset_ != to;) {
     TS_ASSIGN_OR_RETURN(const TplogMessage message, PeekInBlock());
@@ -196,7 +196,7 @@ absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::Peek() {
   torn_bytes_ = 0;
   if (InBlock()) return PeekInBlock();
   if (block_.bytes != 0) TS_RETURN_IF_ERROR(CheckPlace());
-  if (unindexed_ && offset_ < log_bytes_) {  // Known from the last time, without a system call.
+  if (unindexed_ && offset_ < log_bytes_) {  // Known from the last look, without a system call.
     TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, PeekUnindexed());
     if (message.has_value()) return message;
   }
@@ -214,7 +214,7 @@ absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::Peek() {
   return std::nullopt;
 }
 
-// Leaves out whole blocks that end at or before message `seq`.
+// Skips whole blocks that end at or before message `seq`.
 absl::Status TplogReader::State::SkipBlocks(uint64_t seq) {
   if (!index_.has_value() || (InBlock() && seq < block_.end_seq())) return absl::OkStatus();
   if (InBlock()) {

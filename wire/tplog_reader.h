@@ -20,15 +20,15 @@ struct TplogMessage {
 };
 
 struct TplogReaderOptions {
-  bool use_index = true;  // Off: read by the grammar alone.
-  bool verify = true;     // Compare each block with its checksum.
+  bool use_index = true;  // False: find messages by the grammar alone.
+  bool verify = true;     // True: compare each block with its checksum.
 };
 
 // Reads a log from its beginning, a message at a time, also while a writer appends to it.
 //
-// Part of the log that the index covers is read block by block, each compared with its checksum
-// before its first message is handed out. The rest (all of it where there is no index) is read by
-// the grammar: a message ends where its value ends.
+// The part of the log that the index covers is read block by block, and each block is compared with
+// its checksum before its first message is returned. The rest (or everything without an index) is
+// read by the grammar: a message ends where its value ends.
 //
 // Memory: one block, or one message, whatever the log's size. Threads: one owner; any number of
 // readers, in any process, beside one writer.
@@ -39,26 +39,27 @@ class TplogReader {
                                                            TplogReaderOptions options = {});
   ~TplogReader();
 
-  // The next message, its body valid until the next call of anything here; nullopt at the end of
-  // the log as it is now: a later call goes on if it has grown. kDataLoss, naming the offset:
-  // inside what the index covers the bytes are not those that were written. Past it a message that
-  // is not whole is the end of the log (see torn_bytes): its writer was killed, or is just writing.
+  // Returns the next message; its body is valid until the next call of any function here. nullopt
+  // at the current end of the log: a later call continues if it has grown. kDataLoss, naming the
+  // offset, if bytes that the index covers differ from those written. After the end of the index,
+  // an incomplete message is the end of the log (see torn_bytes): its writer was killed, or is
+  // writing.
   absl::StatusOr<std::optional<TplogMessage>> Next();
 
   // Moves to message `seq`, which Next then returns. The number of messages is a valid position,
   // the end; kNotFound beyond it. Cost: with an index, reading the index up to there and one block;
-  // without one, reading all messages before.
+  // without one, reading all messages before it.
   absl::Status Seek(uint64_t seq);
 
-  // Whole messages from `from_seq` on, back to back: at most `bytes_max` bytes of those before
-  // `end_seq`, but one at least if there is one; empty at the end. Calls that follow one another
-  // do not seek. Errors as Seek and Next.
+  // Returns whole messages from `from_seq` on, back to back: those before `end_seq`, at most
+  // `bytes_max` bytes, but at least one message if there is one; empty at the end. Consecutive
+  // calls do not seek. Errors: those of Seek and Next.
   absl::StatusOr<ByteBuffer> ReadRange(uint64_t from_seq, uint64_t end_seq, uint64_t bytes_max);
 
   uint64_t next_seq() const;
   uint64_t offset() const;      // Where the next message begins.
-  uint64_t torn_bytes() const;  // What followed the last message when Next said nullopt.
-  bool indexed() const;         // Whether there is an index.
+  uint64_t torn_bytes() const;  // Bytes after the last message when Next returned nullopt.
+  bool indexed() const;         // True if there is an index.
 
  private:
   class State;

@@ -89,11 +89,11 @@ TEST_F(TplogReaderTest, HandsOutRangesOfWholeMessages) {
   EXPECT_TRUE(reader->ReadRange(messages_.size(), 1000, 100).value().empty());
   EXPECT_EQ(reader->ReadRange(messages_.size() + 1, 1000, 100).status().code(),
             absl::StatusCode::kNotFound);
-  // A second reader of the same range, from the middle, is served by a seek.
+  // A second reader of the same range, starting in the middle, is served by a seek.
   EXPECT_EQ(AsText(reader->ReadRange(3, 4, 1).value()), messages_[3]);
 }
 
-// Style rule: a torn tail is the end; damage in what the index covers is not.
+// A torn tail is the end of the log; damage within what the index covers is an error.
 TEST_F(TplogReaderTest, WithoutAnIndexReplaysTheWholeMessagesBeforeAnyCut) {
   WriteSome();
   const std::string log = Content(path_).substr(0, 1500);
@@ -152,7 +152,7 @@ TEST_F(TplogReaderTest, SurvivesThatTheWritersSuccessorCutsABlock) {
   ASSERT_EQ(Replay(*reader).size(), before);
   const auto writer = OpenWriter();
   ASSERT_EQ(writer->totals().messages, before + 3);
-  // The log grows beyond where the block that was cut would have ended.
+  // The log grows beyond the end of the block that was cut.
   ASSERT_TRUE(BlockOf().Add("trade", 100).AppendTo(*writer).ok());
   EXPECT_EQ(Replay(*reader).size(), 4u);
 }
@@ -168,7 +168,7 @@ TEST_F(TplogReaderTest, ReadsOnWhenPartOfWhatItReadIsIndexedLater) {
   AppendTo(path_, AsBytes(log).subspan(8));
   const auto reader = OpenReader();
   for (size_t i = 0; i < 20; ++i) ASSERT_TRUE(reader->Next().value().has_value());
-  // One block for it all, into which the reader has read already.
+  // One block for all messages, some of which have been read already.
   const auto writer = OpenWriter();
   ASSERT_TRUE(BlockOf().Add("trade", 1).AppendTo(*writer).ok());
   EXPECT_EQ(Replay(*reader).size(), messages_.size() - 20 + 1);
@@ -240,7 +240,7 @@ TEST_F(TplogReaderTest, SaysWhatIsNoLog) {
   EXPECT_EQ(TplogReader::Open(path_).status().code(), absl::StatusCode::kInvalidArgument);
 }
 
-// A message that declares 2^31-1 longs in a small file takes memory for the file only.
+// A message that declares 2^31-1 longs in a small file takes no more memory than the file.
 TEST_F(TplogReaderTest, ADeclaredCountTakesNoMemory) {
   Write(path_, std::string_view("\xff\1\0\0\0\0\0\0\7\0\xff\xff\xff\x7f 12345678", 23));
   const auto reader = OpenReader();
@@ -248,7 +248,7 @@ TEST_F(TplogReaderTest, ADeclaredCountTakesNoMemory) {
   EXPECT_EQ(reader->torn_bytes(), 15u);
 }
 
-// The logs that real kdb+ processes wrote, with the counts of the fixtures' README.
+// Logs that real kdb+ processes wrote, with the counts of the fixtures' README.
 struct RealLog {
   const char* path;
   uint64_t messages;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t kCopyBytes = uint64_t{1} << 20;
 
-// Rows by table, as a record has them. Names that are new get records in `out`.
+// Returns the rows by table number, as in a record. New names get records in `out`.
 std::vector<IndexRows> NumberRows(const TableRows& rows, IndexDictionary& names, ByteBuffer& out) {
   std::vector<IndexRows> numbered;
   for (const auto& [table, count] : rows) {
@@ -71,11 +71,11 @@ class Recovery {
   const RecoverOptions& options_;
   RecoveredTplog out_;
   uint64_t log_bytes_ = 0;      // Size of the log as found.
-  uint64_t settled_bytes_ = 0;  // End of the index records whose blocks are whole in the log.
+  uint64_t settled_bytes_ = 0;  // End of the index records whose blocks are complete in the log.
   bool changed_ = false;
-  std::optional<IndexBlock> last_;  // The last block that is whole in the log.
+  std::optional<IndexBlock> last_;  // The last block that is complete in the log.
 
-  // The first block that is not, and the names as they were before its record.
+  // The first block that is incomplete, and the names as they were before its record.
   std::optional<TplogIndexReader::Record> torn_;
   uint32_t tables_before_torn_ = 0;
   uint32_t feeds_before_torn_ = 0;
@@ -95,8 +95,8 @@ absl::Status Recovery::OpenLog() {
   return CreateIndex();
 }
 
-// Also if the last writer died while creating it: then there are less than 8 bytes, and an index
-// without blocks.
+// Also runs if the last writer died while creating the log: then it has fewer than 8 bytes, and its
+// index no blocks.
 absl::Status Recovery::CreateLog() {
   ByteBuffer found;
   found.resize(log_bytes_);
@@ -128,7 +128,7 @@ absl::Status Recovery::CreateLog() {
   return absl::OkStatus();
 }
 
-// Made under another name first, so that an index always has its header.
+// Creates it under another name first, so that an index always has its header.
 absl::Status Recovery::CreateIndex() {
   ByteBuffer records;
   AppendIndexHeader(records);
@@ -163,7 +163,7 @@ absl::Status Recovery::ReadState() {
     return absl::OkStatus();
   }
   if (!absl::IsDataLoss(state.status())) return state.status();
-  // The file is set aside, and the log is taken for one that a power cut may have hit.
+  // Sets the file aside, and treats the log as one that a power cut may have hit.
   const std::string state_path = TplogStatePath(path_);
   const std::string kept = CutPath(state_path, 0);
   TS_RETURN_IF_ERROR(RenameReplacing(state_path, kept));
@@ -173,7 +173,7 @@ absl::Status Recovery::ReadState() {
   return absl::OkStatus();
 }
 
-// The machine has been started anew since the last writer wrote.
+// Runs if the machine has rebooted since the last writer wrote.
 absl::Status Recovery::CutLostTail() {
   TS_ASSIGN_OR_RETURN(const LostTail tail, FindLostTail(out_.log, index_path_));
   if (log_bytes_ > tail.log_bytes) {
@@ -184,7 +184,7 @@ absl::Status Recovery::CutLostTail() {
     TS_RETURN_IF_ERROR(out_.log.SyncData());
     log_bytes_ = tail.log_bytes;
   }
-  // The index after the log: as long as it names more than the log has, the next start comes here
+  // The index after the log: as long as it names more than the log has, the next start runs this
   // again.
   TS_ASSIGN_OR_RETURN(File index, File::OpenOrCreate(index_path_));
   TS_ASSIGN_OR_RETURN(const uint64_t index_bytes, index.Bytes());
@@ -228,7 +228,7 @@ absl::Status Recovery::ReadIndex() {
   TS_ASSIGN_OR_RETURN(out_.index_bytes, out_.index.Bytes());
   if (!torn_.has_value()) return absl::OkStatus();
 
-  // What follows the first block that is not there is not there either: it is only counted.
+  // Nothing that follows the first missing block is in the log either: only count it.
   out_.recovery.messages_not_logged = torn_->block.messages;
   for (auto next = index.Next(); next.ok() && next->has_value(); next = index.Next()) {
     if ((*next)->kind != RecordKind::kProgress) {
@@ -239,7 +239,7 @@ absl::Status Recovery::ReadIndex() {
 }
 
 absl::Status Recovery::CheckLastBlock() {
-  // After a power cut every block was looked at, and what is damaged is known.
+  // After a power cut, every block has been compared, and the damage is known.
   if (!last_.has_value() || out_.recovery.power_cut) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const uint32_t crc, Crc32cOfFile(out_.log, last_->offset, last_->bytes));
   if (crc == last_->crc) return absl::OkStatus();
@@ -247,7 +247,7 @@ absl::Status Recovery::CheckLastBlock() {
                   path_, last_->offset, crc, last_->bytes, last_->crc);
 }
 
-// Keeps the whole messages of a block that was being written when its writer died.
+// Keeps the complete messages of a block that was being written when its writer died.
 absl::Status Recovery::MendTornBlock() {
   IndexBlock& block = torn_->block;
   BlockCounter counted;
@@ -261,13 +261,13 @@ absl::Status Recovery::MendTornBlock() {
   const bool of_others = !IsTornPartOf(block, out_.names, counted);
   const bool none = counted.messages() == 0 && torn_->kind == RecordKind::kBlock;
 
-  // The order matters if we die here, too: as long as the log is not cut, the record that says
-  // whose its last bytes are stays, or has been followed by the one that replaces it.
+  // The order matters if the process dies here, too: until the log is cut, the record that tells
+  // the source of its last bytes stays, or is followed by the one that replaces it.
   if (none && log_bytes_ > block.offset) TS_RETURN_IF_ERROR(CutLog(block.offset));
   if (none || of_others) {
     out_.names.tables.DropFrom(tables_before_torn_);
     out_.names.feeds.DropFrom(feeds_before_torn_);
-    return absl::OkStatus();  // Its record is behind settled_bytes_, and goes.
+    return absl::OkStatus();  // Its record is after settled_bytes_ and will be cut.
   }
   out_.recovery.messages_not_logged -= counted.messages();
   TS_RETURN_IF_ERROR(CutIndex(torn_->end));
@@ -287,7 +287,7 @@ absl::Status Recovery::MendTornBlock() {
   return absl::OkStatus();
 }
 
-// Adds to the index what somebody else appended to the log, or all if there was no index.
+// Adds to the index what another program appended to the log, or everything if there was no index.
 absl::Status Recovery::IndexTheRest() {
   BlockCounter counted;
   TplogScanner scanner(out_.log, out_.totals.log_bytes);
@@ -308,7 +308,7 @@ absl::Status Recovery::IndexTheRest() {
   return CutLog(scanner.offset());
 }
 
-// A tail is torn only if nothing follows it.
+// Returns an error if messages follow, because a tail is torn only if nothing follows it.
 absl::Status Recovery::RefuseIfMore(uint64_t offset) {
   TS_ASSIGN_OR_RETURN(const std::string prefix, UpdPrefixOf(out_.log, offset));
   TS_ASSIGN_OR_RETURN(const std::optional<uint64_t> next,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a writer does before it writes: the log and its index as the last writer left them, mended.
+// Prepares a log for a writer: repairs the log and its index as the previous writer left them.
 
 #include <cstdint>
 #include <string>
@@ -24,39 +24,41 @@ struct RecoveredTplog {
   IndexDictionary names;
   TplogTotals totals;
   TplogRecovery recovery;
-  TplogState state;  // As found, and with the power cut that this recovery found.
+  TplogState state;  // As found, with the power cut that this recovery detected.
 };
 
 struct RecoverOptions {
   StringMap<TableRows> carried_progress;  // As in TplogOptions.
-  // Keep what is cut off the log, in FILE.cut-OFFSET.
+  // True: keep the bytes that are cut off the log, in FILE.cut-OFFSET.
   bool keep_cut = false;
   std::string boot = BootId();
 };
 
-// See TplogWriter::Open, whose contract this is.
+// Recovers a log. TplogWriter::Open has the contract.
 absl::StatusOr<RecoveredTplog> RecoverTplog(const std::string& path, const RecoverOptions& options);
 
-// Whether the messages where a block should be, which is not whole, can be its first ones. They are
-// somebody else's if they are all of its messages in less than its bytes, or of other tables: then
-// the writer died before the first of them, and a program that does not know of the index went on.
+// True if the messages at the place of an incomplete block can be its first ones. They are of
+// another program if they are all of its messages in fewer than its bytes, or of other tables: then
+// the writer died before the first of them, and a program that does not know the index continued
+// the log.
 bool IsTornPartOf(const IndexBlock& block, const IndexDictionary& names,
                   const BlockCounter& counted);
 
-// Where what was cut off a log, or an index, at `offset` is kept: a path that is not in use.
+// Returns an unused path for the bytes that are cut off a log, or an index, at `offset`.
 std::string CutPath(const std::string& path, uint64_t offset);
 
-// Copies bytes from `begin` to `end` to another place.
+// Copies the bytes from `begin` to `end` to another place.
 absl::Status CopyRange(const File& from, uint64_t begin, uint64_t end, File& to,
                        uint64_t to_offset);
 
-// Copies them into a file of their own, and syncs it.
+// Copies the bytes into a new file, and syncs it.
 absl::Status CopyBytes(const File& from, uint64_t begin, uint64_t end, const std::string& to);
 
-// The checksum of a part of the log; 1 MiB of memory. kDataLoss if the log ends before.
+// Returns the checksum of a part of the log, using 1 MiB of memory. kDataLoss if the log is
+// shorter.
 absl::StatusOr<uint32_t> Crc32cOfFile(const File& file, uint64_t offset, uint64_t bytes);
 
-// A number for a table or feed; appends a name record to `out` if it is a new one.
+// Returns the number of a table or feed; appends a name record to `out` if it is new.
 uint32_t NumberOf(NameKind kind, std::string_view name, IndexDictionary& names, ByteBuffer& out);
 
 }  // namespace tickstack::wire

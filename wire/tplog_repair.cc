@@ -14,7 +14,7 @@ namespace {
 
 using Kind = TplogProblem::Kind;
 
-// Cuts the index where its damage begins, and keeps what is cut.
+// Cuts the index where its damage begins, and keeps the bytes that are cut.
 absl::Status CutDamagedIndex(const std::string& path, TplogRepairReport& report) {
   uint64_t offset = UINT64_MAX;
   for (const TplogProblem& problem : report.found.problems) {
@@ -73,13 +73,13 @@ absl::StatusOr<bool> MendPowerCut(const std::string& path, const std::string& bo
   options.boot = boot;
   {
     absl::StatusOr<RecoveredTplog> recovered = RecoverTplog(path, options);
-    // An index that is damaged besides: that is mended first, and the log then has no lost tail.
+    // The index is damaged, too: it is repaired first, and then the log has no lost tail.
     if (absl::IsDataLoss(recovered.status())) return false;
     TS_RETURN_IF_ERROR(recovered.status());
     report.log_bytes_cut = recovered->recovery.log_bytes_cut;
     report.cut_path = recovered->recovery.cut_path;
     report.index_bytes_cut = recovered->recovery.index_bytes_cut;
-    recovered->state.open = false;  // What is there is on the disk by now.
+    recovered->state.open = false;  // Everything in the files is on the disk by now.
     TS_RETURN_IF_ERROR(WriteTplogState(path, recovered->state));
   }
   TplogReport before = std::exchange(report.found, {});

@@ -1,6 +1,6 @@
 #pragma once
 
-// Cures what CheckTplog finds. Nothing that is cut off is lost: it is kept in files beside the log.
+// Repairs what CheckTplog finds. Whatever is cut off is kept in files beside the log.
 
 #include <cstdint>
 #include <string>
@@ -22,7 +22,7 @@ struct TplogRepairOptions {
 };
 
 struct TplogRepairReport {
-  TplogReport found;           // Before the repair.
+  TplogReport found;           // What the check found before the repair.
   uint64_t log_bytes_cut = 0;  // Kept in cut_path, if any.
   std::string cut_path;
   uint64_t index_bytes_cut = 0;  // Kept in index_cut_path if they were damaged.

@@ -1,4 +1,4 @@
-// Check and repair together: what the one finds, the other cures.
+// Check and repair together: repair fixes what check finds.
 
 #include "wire/tplog_repair.h"
 
@@ -29,7 +29,8 @@ class TplogRepairTest : public TplogTest {
   }
   uint64_t BlockOffset(uint64_t block) const { return kTplogHeaderBytes + block * block_bytes_; }
 
-  // Makes the type at `offset` one that does not exist: 6 is where a message's verb has it, 18 x.
+  // Sets the type at `offset` to one that does not exist: a message has that of its verb at 6, and
+  // x's at 18.
   void BreakType(uint64_t offset) {
     std::string log = Content(path_);
     log[offset] = 80;
@@ -204,7 +205,7 @@ TEST_F(TplogRepairTest, SkippingDamageWritesWhatIsWholeToAnotherFile) {
             log.substr(0, BlockOffset(4)) + log.substr(BlockOffset(5)));
   EXPECT_EQ(Content(path_), log);
   EXPECT_EQ(Content(index_path_), index);
-  // It is not overwritten.
+  // An existing file is not overwritten.
   EXPECT_EQ(RepairTplog(path_, {.skip_damaged = true}).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
@@ -219,7 +220,7 @@ TEST_F(TplogRepairTest, WithoutAnIndexSkippingGoesOnWithTheNextMessage) {
   EXPECT_EQ(found.damaged.size(), 2u);
   EXPECT_EQ(found.totals.messages, 17u);
   const TplogRepairReport report = Repair(true);
-  EXPECT_EQ(report.left_out.size(), 3u);  // The torn tail, too.
+  EXPECT_EQ(report.left_out.size(), 3u);  // Also the torn tail.
   EXPECT_EQ(report.totals.messages, 17u);
   const auto reader = TplogReader::Open(report.repaired_path).value();
   EXPECT_EQ(Replay(*reader).size(), 17u);
@@ -260,7 +261,7 @@ TEST_F(TplogRepairTest, TheListOfProblemsIsBounded) {
   EXPECT_EQ(report.damaged.size(), 150u);
 }
 
-// A real damaged log and its repair: well-formed, and not all of its items are messages.
+// A real damaged log and its repaired form: well-formed, and not all of its items are messages.
 TEST(TplogRepairFixtures, EveryRealLogIsSound) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   const char* logs[] = {

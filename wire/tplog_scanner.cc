@@ -37,9 +37,9 @@ absl::Status CheckTplogHeader(const File& log) {
                          found.empty() ? "nothing" : found);
 }
 
-// Reads the log from offset_ on into the window: kScanWindowBytes, or twice of what was there, so
-// that a message longer than the window is read twice, all in all. False if there is no more than
-// there was. What was there is read again, too: the tail of a live log may have been cut and
+// Reads the log from offset_ on into the window: kScanWindowBytes, or twice the previous size, so
+// that a message longer than the window is read twice in total. False if there is no more than
+// before. Reads the previous part again, too: the tail of a live log may have been cut and
 // rewritten.
 absl::StatusOr<bool> TplogScanner::Grow(uint64_t log_bytes) {
   const uint64_t window_end = window_offset_ + window_.size();
@@ -103,7 +103,7 @@ absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t o
       if (body.has_value() && decoder.Decode(*body, &upd).ok()) return begin + at;
     }
     if (got < prefix.size() || begin + got >= log_bytes) break;
-    begin += got - (prefix.size() - 1);  // A prefix may lie across two windows.
+    begin += got - (prefix.size() - 1);  // A prefix may extend across two windows.
   }
   return std::nullopt;
 }

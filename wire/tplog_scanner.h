@@ -1,6 +1,6 @@
 #pragma once
 
-// A log read by its grammar alone: a message ends where its value ends.
+// Reads a log by its grammar alone: a message ends where its value ends.
 
 #include <cstdint>
 #include <optional>
@@ -17,11 +17,11 @@
 
 namespace tickstack::wire {
 
-// kInvalidArgument unless the log begins as one: see kTplogHeader.
+// kInvalidArgument unless the log begins with kTplogHeader.
 absl::Status CheckTplogHeader(const File& log);
 
 // Walks from message to message. Memory: one window of 1 MiB, or the longest message. Threads: one
-// owner; the file outlives it.
+// owner. The file must outlive it.
 class TplogScanner {
  public:
   // Why there is no further message.
@@ -33,11 +33,11 @@ class TplogScanner {
 
   TplogScanner(const File& log, uint64_t offset) : log_(&log), offset_(offset) {}
 
-  // The message at offset(), if it is whole within the log's first `log_bytes` bytes; end() says
-  // why if not. Valid until the next call of anything here.
+  // Returns the message at offset() if it is complete within the log's first `log_bytes` bytes;
+  // end() tells why if not. Valid until the next call of any function here.
   //
-  // An empty list is no message: nobody logs one, and a power cut may leave zeros behind, which
-  // would read as a run of them.
+  // An empty list is no message: nobody logs one, and zeros, which a power cut may leave, would
+  // read as a run of them.
   absl::StatusOr<std::optional<std::span<const std::byte>>> Peek(uint64_t log_bytes);
 
   // Returns what Peek returns, and moves past it.
@@ -65,11 +65,12 @@ class TplogScanner {
 absl::StatusOr<std::optional<uint64_t>> FindUpdAfter(const File& log, uint64_t offset,
                                                      uint64_t log_bytes, std::string_view prefix);
 
-// The bytes with which the log's first message begins, up to and with its verb: what to search for
-// other messages with. Of a log whose first message, before `log_bytes`, is no upd: kdb+tick's.
+// Returns the bytes with which the log's first message begins, up to and including its verb: the
+// pattern to search other messages with. If the first message, before `log_bytes`, is no upd,
+// returns the prefix that kdb+tick writes.
 absl::StatusOr<std::string> UpdPrefixOf(const File& log, uint64_t log_bytes);
 
-// Messages, bytes, checksum and rows of a run of messages: what the index says of a block.
+// Counts messages, bytes, checksum and rows of a run of messages, as the index does for a block.
 class BlockCounter {
  public:
   void Add(std::span<const std::byte> body);
@@ -78,8 +79,8 @@ class BlockCounter {
   uint32_t messages() const { return messages_; }
   uint64_t bytes() const { return bytes_; }
   uint32_t crc() const { return crc_; }
-  // Rows by table; messages that are no upd, or name a table in more than kIndexNameBytesMax
-  // bytes, are left out.
+  // Rows by table. Messages that are no upd, or whose table name exceeds kIndexNameBytesMax, have
+  // none.
   const TableRows& rows() const { return rows_; }
 
  private:

@@ -26,7 +26,7 @@ bool TakeNumber(std::string_view& text, Number* out) {
   return error == std::errc() && end == word.data() + word.size();
 }
 
-// False if the line is none of a state.
+// Parses a line of a state; false if it is invalid.
 bool TakeLine(std::string_view line, TplogState& state) {
   const std::string_view key = TakeUpTo(' ', line);
   if (key == "writer" && (line == "open" || line == "closed")) {

@@ -1,12 +1,12 @@
 #pragma once
 
-// What has happened to a log besides messages, in a small text file beside it, LOG.state: whether a
-// writer has it open and under which boot of the machine, whether its day has ended, and where
+// The history of a log besides its messages, in a small text file beside it, LOG.state: whether a
+// writer has it open and since which boot of the machine, whether its day has ended, and where
 // power cuts have shortened it. docs/formats.md has the format.
 //
-// The boot decides what a tail that does not agree with its index means. As long as the machine has
-// not been started anew, the page cache holds everything that was written, and such a tail is
-// damage. After a start, pages that had not reached the disk are missing, or read as zeros.
+// The boot decides what it means if the log's tail disagrees with its index. Until the machine
+// reboots, the page cache holds everything that was written, so such a tail is damage. After a
+// reboot, pages that had not reached the disk are missing, or read as zeros.
 
 #include <cstdint>
 #include <string>
@@ -28,9 +28,9 @@ struct TplogState {
     friend bool operator==(const Cut&, const Cut&) = default;
   };
 
-  bool open = false;   // A writer opened it and has not closed it after a sync.
-  std::string boot;    // The machine's boot under which it did: BootId.
-  bool ended = false;  // The day is over: rows that come belong to a later log.
+  bool open = false;   // True if a writer opened it and has not closed it after a sync.
+  std::string boot;    // The boot of the machine when it was opened: BootId.
+  bool ended = false;  // True if the day is over: new rows belong to a later log.
   std::vector<Cut> cuts;
 
   friend bool operator==(const TplogState&, const TplogState&) = default;
@@ -38,11 +38,11 @@ struct TplogState {
 
 std::string TplogStatePath(std::string_view log_path);
 
-// The state of the log at this path; of a log without a state file, the default. kDataLoss: the
-// file is not one.
+// Returns the state of the log at this path; the default state if it has no state file. kDataLoss
+// if the file is invalid.
 absl::StatusOr<TplogState> ReadTplogState(const std::string& log_path);
 
-// Replaces the state file by one rename; durable when it returns.
+// Replaces the state file by a rename; durable when it returns.
 absl::Status WriteTplogState(const std::string& log_path, const TplogState& state);
 
 }  // namespace tickstack::wire

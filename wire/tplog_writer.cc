@@ -20,14 +20,15 @@
 namespace tickstack::wire {
 namespace {
 
-// The index first: if the power goes between the two, its last records are of messages that are not
-// in the log, which Open knows how to take; a log beyond its index would have lost whose it is.
+// Syncs the index first: if the power fails between the two, its last records are of messages that
+// are not in the log, which Open can handle. A log longer than its index would have messages of
+// unknown source.
 absl::Status SyncBoth(File& index, File& log) {
   TS_RETURN_IF_ERROR(index.SyncData());
   return log.SyncData();
 }
 
-// Syncs two files from a thread of its own, every interval in which something was written.
+// Syncs two files on a thread of its own, in every interval in which something was written.
 class Syncer {
  public:
   Syncer(File& index, File& log, int interval_ms)
@@ -46,7 +47,7 @@ class Syncer {
 
   void NoteWrite() { dirty_.store(true, std::memory_order_relaxed); }
 
-  // Pairs with the store in Run: whoever sees true may read the status.
+  // Pairs with the store in Run: a caller that sees true may read the status.
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const absl::Status& status() const { return status_; }
 
@@ -126,7 +127,7 @@ class TplogWriter::State {
   std::optional<Syncer> syncer_;
   absl::Status closed_;  // Why nothing can be appended any more.
 
-  ByteBuffer records_;  // Scratch of Append, kept for its memory.
+  ByteBuffer records_;  // Scratch of Append, kept to reuse its memory.
   IndexBlock block_;
 };
 
@@ -197,8 +198,8 @@ absl::Status TplogWriter::State::Append(const TplogBlock& block) {
   return fsync_ == FsyncPolicy::kBatch ? Sync() : absl::OkStatus();
 }
 
-// Cuts off what a failed Append left: the log first, since as long as it has bytes of the block the
-// record must say whose they are.
+// Cuts off what a failed Append left: the log first, because the record must tell the source of
+// bytes in the log.
 void TplogWriter::State::TakeBack() {
   absl::Status status = log_.Truncate(totals_.log_bytes);
   if (status.ok()) status = index_.Truncate(index_bytes_);
@@ -206,7 +207,8 @@ void TplogWriter::State::TakeBack() {
 }
 
 void TplogWriter::State::CloseFor(const absl::Status& status) {
-  // Not by the code of a full disk: who gets that one tries again, and a closed log stays closed.
+  // A different code from that of a full disk, after which callers try again: a closed log stays
+  // closed.
   if (closed_.ok()) closed_ = FailedPrecondition("the log is closed: {}", Message(status));
 }
 

@@ -34,13 +34,13 @@ TEST_F(TplogWriterTest, WritesTheBytesThatKdbWould) {
   EXPECT_EQ(Content(path_), expected);
 }
 
-// The log of docs/formats.md, and with it its index.
+// The log of docs/formats.md and its index.
 TEST_F(TplogWriterTest, WritesTheExampleOfTheFormatsPage) {
   const ByteBuffer body = FromHex(
       "000003000000 f575706400 f571756f746500 000006000000"
       "100001000000f8114629cc0f0000 0b000100000049424d00 0700010000009001000000000000"
       "09000100000000e05eb7b9068c40 0700010000003200000000000000 09000100000000a85084e9e99d40");
-  // In two segments: messages may be put together from pieces.
+  // In two segments: messages may be assembled from pieces.
   const std::vector<std::span<const std::byte>> segments = {body.span().first(30),
                                                             body.span().subspan(30)};
   const TplogBlock::Rows rows[] = {{"quote", 1}};
@@ -90,7 +90,7 @@ TEST_F(TplogWriterTest, CarriesProgressIntoTheNextDaysLog) {
     EXPECT_EQ(writer->totals().feed_rows, options.carried_progress);
     ASSERT_TRUE(BlockOf("sim").Add("quote", 3).AppendTo(*writer).ok());
   }
-  // Only once, whatever the next Open brings.
+  // Only once, whatever the next Open is given.
   const auto writer = OpenWriter(options);
   EXPECT_EQ(writer->totals().feed_rows.at("sim"), (TableRows{{"quote", 1003}}));
   EXPECT_EQ(writer->totals().rows, (TableRows{{"quote", 3}}));
@@ -114,9 +114,9 @@ TEST_F(TplogWriterTest, RefusesBlocksThatAreNone) {
   EXPECT_EQ(Content(index_path_).size(), kIndexHeaderBytes);
 }
 
-// Goal: whenever the writer dies, what the next one finds is a prefix of the messages, and its
-// progress is that of exactly those. Method: the two files as every instant of the writing leaves
-// them: first the record's bytes appear one by one, then the messages'.
+// Goal: whenever the writer dies, the next one finds a prefix of the messages, and the progress of
+// exactly those. Method: the two files in every state that the writing passes through: the record's
+// bytes appear one by one, then those of the messages.
 class TplogCrashTest : public TplogTest {
  protected:
   struct Step {
@@ -128,7 +128,7 @@ class TplogCrashTest : public TplogTest {
                                     {"lean", {{"quote", 1}, {"trade", 1}}},
                                     {"sim", {{"quote", 4}, {"quote", 1}, {"trade", 6}}}};
 
-  // Totals after the first `messages` messages.
+  // Returns the totals after the first `messages` messages.
   TplogTotals Expected(size_t messages) const {
     TplogTotals totals;
     totals.log_bytes = kTplogHeaderBytes;
@@ -147,7 +147,7 @@ class TplogCrashTest : public TplogTest {
   static void DropZeros(TableRows& rows) {
     absl::erase_if(rows, [](const auto& entry) { return entry.second == 0; });
   }
-  // A cut block keeps the names of tables of which it has no rows any more.
+  // A cut block keeps the names of tables that it has no rows of any more.
   static TplogTotals WithoutZeros(TplogTotals totals) {
     DropZeros(totals.rows);
     for (auto& [feed, rows] : totals.feed_rows) DropZeros(rows);
@@ -172,13 +172,13 @@ class TplogCrashTest : public TplogTest {
       ASSERT_EQ(WithoutZeros(totals), Expected(totals.messages));
       ASSERT_EQ((*writer)->recovery().messages_indexed, 0u);
       ASSERT_EQ((*writer)->recovery().log_bytes_cut, log.size() - totals.log_bytes);
-      // Every message that was whole is still there.
+      // Every complete message is still there.
       ASSERT_TRUE(totals.messages == 9 || Expected(totals.messages + 1).log_bytes > log.size());
       ASSERT_TRUE(BlockOf("sim").Add("after", 1).AppendTo(**writer).ok());
     }
     ASSERT_EQ(Content(path_),
               whole_log.substr(0, totals.log_bytes) + std::string(AsText(UpdMessage("after", 1))));
-    // Both files agree: replay checks every block, and nothing needs mending.
+    // Both files agree: replay checks every block, and nothing needs repair.
     ASSERT_EQ(Replay().size(), totals.messages + 1);
     const auto again = OpenWriter();
     ASSERT_EQ(again->totals().messages, totals.messages + 1);
@@ -188,7 +188,7 @@ class TplogCrashTest : public TplogTest {
 };
 
 TEST_F(TplogCrashTest, AfterDeathAtAnyByteTheWholeMessagesAndTheirProgressAreThere) {
-  std::vector<std::pair<size_t, size_t>> sizes;  // Of log and index after each step.
+  std::vector<std::pair<size_t, size_t>> sizes;  // Sizes of log and index after each step.
   {
     const auto writer = OpenWriter();
     sizes.emplace_back(Content(path_).size(), Content(index_path_).size());
@@ -216,7 +216,8 @@ TEST_F(TplogCrashTest, AfterDeathAtAnyByteTheWholeMessagesAndTheirProgressAreThe
   }
 }
 
-// Goal: dying while mending does no harm either. Method: the states between the steps of mending.
+// Goal: dying during a repair does no harm either. Method: the states between the steps of a
+// repair.
 TEST_F(TplogCrashTest, DyingWhileMendingIsMendedTheSameWay) {
   {
     const auto writer = OpenWriter();
@@ -237,7 +238,7 @@ TEST_F(TplogCrashTest, DyingWhileMendingIsMendedTheSameWay) {
     ASSERT_NO_FATAL_FAILURE(ExpectRecovered(torn_log.substr(0, torn_log.size() - 10),
                                             std::string_view(mended_index).substr(0, bytes), log));
   }
-  // The log was cut further after it had been mended.
+  // The log was cut further after its repair.
   ASSERT_NO_FATAL_FAILURE(
       ExpectRecovered(log.substr(0, Expected(1).log_bytes + 3), mended_index, log));
   ASSERT_NO_FATAL_FAILURE(ExpectRecovered(log.substr(0, 8), mended_index, log));
@@ -400,8 +401,8 @@ TEST_F(TplogWriterTest, RefusesWhatIsNoLog) {
   }
 }
 
-// Goal: a full disk costs the block and nothing else. Method: a child that may not write files
-// beyond a limit, which fails as a full disk does, with a part written.
+// Goal: a full disk loses the block and nothing else. Method: a child process with a limit on file
+// sizes, which fails as a full disk does, after a partial write.
 TEST_F(TplogWriterTest, AFullDiskLeavesALogThatIsWhole) {
   for (const rlim_t limit : {400u, 1000u, 1024u, 1100u, 1500u}) {
     SCOPED_TRACE(limit);
@@ -421,7 +422,7 @@ TEST_F(TplogWriterTest, AFullDiskLeavesALogThatIsWhole) {
         ++appended;
       }
       if (status.code() != absl::StatusCode::kResourceExhausted) ::_exit(2);
-      // Another table, so that the name that was taken back is another one now.
+      // Another table, because the name that was taken back now has another number.
       const rlimit large = {RLIM_INFINITY, RLIM_INFINITY};
       if (!BlockOf("other").Add("u", 1).Add("u", 20).AppendTo(**writer).ok() &&
           ::setrlimit(RLIMIT_FSIZE, &large) == 0 &&

@@ -15,15 +15,15 @@ constexpr int8_t kCharAtom = -static_cast<int8_t>(Type::kChar);
 constexpr int8_t kErrorCode = static_cast<int8_t>(Type::kError);
 constexpr uint8_t kAttributeMax = static_cast<uint8_t>(Attribute::kGrouped);
 
-// How deep a cell of a nested column sits in the deepest form of an upd, that with a table:
-// message, table, list of columns, column, cell. Held to it in every form, a cell that was read
-// from one form can be sent in any other.
+// The depth of a nested column's cell in the deepest form of an upd, that with a table: message,
+// table, list of columns, column, cell. The same limit applies to every form, so that a cell that
+// was read from one form can be sent in any other.
 constexpr int kCellDepth = 5;
 constexpr int kArgumentDepth = 2;
 
 bool IsAtom(int8_t code) { return code < 0 && code != kErrorCode; }
 
-// Reads forward through bytes whose values it checks as it goes.
+// Reads values forward and checks them on the way.
 class Reader {
  public:
   explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
@@ -35,7 +35,7 @@ class Reader {
     return bytes_.subspan(begin, offset_ - begin);
   }
 
-  // The type byte that comes next; 0 at the end, where whatever reads it then fails.
+  // Returns the next type byte; 0 at the end, where the next read fails.
   int8_t PeekCode() const { return at_end() ? int8_t{0} : static_cast<int8_t>(bytes_[offset_]); }
 
   absl::Status Take(size_t bytes, std::span<const std::byte>* taken) {
@@ -74,7 +74,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // The data of `count` elements of a vector, or the one of an atom.
+  // Reads the data of `count` elements of a vector, or of one atom.
   absl::Status TakeElements(Type type, size_t count, std::span<const std::byte>* data) {
     if (type == Type::kSymbol) return TakeNames(count, data);
     return Take(count * WidthOf(type), data);  // At most 2^31 times 16.
@@ -87,7 +87,7 @@ class Reader {
     return absl::OkStatus();
   }
 
-  // One atom; `data` is what follows its type byte.
+  // Reads one atom; `data` is what follows its type byte.
   absl::Status TakeAtom(Type* type, std::span<const std::byte>* data) {
     *type = static_cast<Type>(-PeekCode());
     if (!IsVectorType(*type)) {
@@ -97,7 +97,7 @@ class Reader {
     return TakeElements(*type, 1, data);
   }
 
-  // The text of a symbol, string or char.
+  // Reads the text of a symbol, string or char.
   absl::Status TakeText(std::string_view what, std::string_view* text) {
     const int8_t code = PeekCode();
     std::span<const std::byte> data;
@@ -135,16 +135,17 @@ class Reader {
   size_t offset_ = 0;
 };
 
-// A column of rows that come one by one, while it is gathered.
+// A column that is gathered from successive rows.
 struct Lane {
-  int8_t code = 0;            // Type code of the first row's item.
-  bool one_atom_type = true;  // Every item is an atom of that type: the column is a plain vector.
-  size_t values_bytes = 0;    // Bytes of all items as encoded values.
-  size_t begin = 0;           // Offset of the column in the scratch buffer.
-  size_t end = 0;             // Offset of its next item.
+  int8_t code = 0;  // Type code of the first row's item.
+  // True if every item is an atom of that type, so the column is a plain vector.
+  bool one_atom_type = true;
+  size_t values_bytes = 0;  // Bytes of all items as encoded values.
+  size_t begin = 0;         // Offset of the column in the scratch buffer.
+  size_t end = 0;           // Offset of its next item.
 };
 
-// Appends the texts of names that are known to be whole.
+// Appends the texts of names that are known to be complete.
 void SplitNames(std::span<const std::byte> data, std::vector<std::string_view>* names) {
   while (!data.empty()) {
     const std::string_view name(reinterpret_cast<const char*>(data.data()));
@@ -179,10 +180,10 @@ struct UpdDecoder::State {
 
 namespace {
 
-// A list of rows: a list whose first item is a list that begins with an atom.
+// True for a list of rows: a list whose first item is a list that begins with an atom.
 bool BeginsWithARow(Reader reader) {
   size_t count = 0;
-  if (reader.PeekCode() != 0) return false;  // Before Expect, which would write an error's text.
+  if (reader.PeekCode() != 0) return false;  // Checked first, because Expect would format an error.
   if (!reader.Expect(Type::kList, "").ok() || !reader.TakeCount(&count).ok()) return false;
   return count > 0 && IsAtom(reader.PeekCode());
 }
@@ -205,7 +206,7 @@ absl::Status ReadColumn(Reader& reader, ColumnView* column) {
   return absl::OkStatus();
 }
 
-// One row of a column: an atom, or the cell of a nested column.
+// Reads one row of a column: an atom, or the cell of a nested column.
 absl::Status ReadCell(Reader& reader, ColumnView* column) {
   column->attribute = Attribute::kNone;
   column->rows = 1;
@@ -227,7 +228,7 @@ absl::Status UpdDecoder::State::ResizeColumns(size_t count) {
   return absl::OkStatus();
 }
 
-// `count` columns, behind the first ones that are there already.
+// Reads `count` columns and stores them after the first ones.
 absl::Status UpdDecoder::State::Columns(Reader& reader, size_t first, size_t count) {
   TS_RETURN_IF_ERROR(ResizeColumns(first + count));
   if (first == 0) rows = 0;
@@ -368,7 +369,7 @@ absl::Status UpdDecoder::State::Table(Reader& reader) {
   return Columns(reader, first, columns_count);
 }
 
-// A dictionary of two tables, as q has it: the key's columns, then the others, one table's worth.
+// Reads a dictionary of two tables, as q has it: the key's columns, then the others form one table.
 absl::Status UpdDecoder::State::KeyedTable(Reader& reader) {
   TS_RETURN_IF_ERROR(reader.Expect(Type::kDict, "x"));
   TS_RETURN_IF_ERROR(Annotate(Table(reader), "the keys"));
@@ -465,7 +466,7 @@ absl::Status UpdDecoder::DecodeX(std::span<const std::byte> x, RowsView* out,
 
 namespace {
 
-// The texts of the first two names of a call, as far as `wanted` says.
+// Returns the texts of the first names of a call, up to the number `wanted`.
 std::optional<std::string_view> PeekName(std::span<const std::byte> body, size_t wanted) {
   Reader reader(body);
   const auto type = static_cast<Type>(reader.PeekCode());
@@ -493,7 +494,7 @@ absl::Status CheckArgumentsCount(size_t items) {
                          kArgumentsMax);
 }
 
-// A symbol vector: the names become encoded symbols in the scratch buffer.
+// Reads a symbol vector: the names become encoded symbols in the scratch buffer.
 absl::StatusOr<CallView> CallOfSymbols(Reader& reader) {
   CallView call;
   size_t items = 0;
@@ -503,7 +504,7 @@ absl::StatusOr<CallView> CallOfSymbols(Reader& reader) {
   TS_RETURN_IF_ERROR(reader.TakeNames(items, &names));
   TS_RETURN_IF_ERROR(reader.ExpectEnd());
 
-  call.scratch.reserve(names.size() + items);  // The spans below point into it.
+  call.scratch.reserve(names.size() + items);  // Spans point into it, so it must not grow.
   std::vector<std::string_view> texts;
   SplitNames(names, &texts);
   call.name = texts.front();

@@ -81,9 +81,9 @@ class UpdDecoder {
   std::unique_ptr<State> state_;
 };
 
-// Returns the name that a list or symbol vector begins with (a symbol, string or char), to dispatch
-// on. Reads the first few bytes only; the rest of the body may be malformed. Valid as long as the
-// body.
+// Returns the name that a list or symbol vector begins with (a symbol, string or char), for
+// dispatch. Reads only the first few bytes; the rest of the body may be malformed. Valid as long as
+// the body.
 std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
 
 // Returns the second item of a body in the same way.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The rows of an upd as a table wants them: its columns in its order, without rows that it has.
+// Arranges the rows of an upd for a table: columns in the table's order, without rows that it has.
 //
-// Threads: one owner. What is returned is valid until the next call, and as long as the upd.
+// Threads: one owner. Results are valid until the next call, and as long as the upd.
 
 #include <cstddef>
 #include <vector>
@@ -16,9 +16,9 @@ namespace tickstack::wire {
 
 class UpdRows {
  public:
-  // An upd that is a table says which column is which; one that is a list goes by position.
-  // kInvalidArgument if it is a table that lacks a column of the schema; types and the count of
-  // columns are CheckBatch's.
+  // An upd that is a table names its columns; one that is a list has them by position.
+  // kInvalidArgument if it is a table that lacks a column of the schema; types and the number of
+  // columns are checked by CheckBatch.
   absl::StatusOr<BatchView> Arrange(const Schema& schema, const UpdView& upd);
   // kInvalidArgument if a column has fewer rows.
   absl::StatusOr<BatchView> WithoutFirst(const BatchView& batch, size_t rows);

@@ -30,7 +30,7 @@ ByteBuffer Upd(const Value& x) {
   return Encoded(Value::List({Value::Symbol("upd"), Value::Symbol("quote"), x}));
 }
 
-// A column as text that a failure can print: type, rows, data.
+// Formats a column as printable text: type, rows, data.
 std::string Show(Type type, size_t rows, std::span<const std::byte> data) {
   return fmt::format("{} {} {}", NameOf(type), rows, ToHex(data));
 }
@@ -41,11 +41,11 @@ std::vector<std::string> Show(const BatchView& batch) {
   }
   return columns;
 }
-// What a vector or list looks like as a column: its encoding without type, attribute and count.
+// Returns a vector or list as a column: its encoding without type, attribute and count.
 std::string ShowColumn(const Value& column) {
   return Show(column.type(), column.count(), Encoded(column).span().subspan(6));
 }
-// What an atom or a cell looks like as a column of one row.
+// Returns an atom or a cell as a column of one row.
 std::string ShowCell(const Value& cell) {
   const ByteBuffer bytes = Encoded(cell);
   return cell.is_atom() ? Show(cell.type(), 1, bytes.span().subspan(1))
@@ -131,7 +131,7 @@ TEST(UpdDecoder, ReadsAKeyedTableAsOneTable) {
   EXPECT_THAT(Show(upd.batch),
               ElementsAre("symbol 2 610000", "long 2 01000000000000000200000000000000",
                           "long 2 03000000000000000400000000000000"));
-  // The last column with a row less: its count is in front of its two longs.
+  // The last column has one row fewer: its count is in front of its two longs.
   ByteBuffer uneven = Upd(keyed({1, 2}, {3, 4}));
   uneven.data()[uneven.size() - 2 * sizeof(int64_t) - sizeof(int32_t)] = std::byte{1};
   EXPECT_THAT(DecodeError(uneven.span().first(uneven.size() - sizeof(int64_t))),
@@ -206,13 +206,13 @@ TEST(UpdDecoder, ReadsTheSequenceNumberAndMoreArguments) {
   EXPECT_EQ(ToHex(upd.arguments[1]), "0a00040000006d6f7265");
   EXPECT_EQ(ToHex(upd.x), ToHex(Encoded(x)));
 
-  // The next message has none: nothing is left over.
+  // The next message has none: nothing remains from the previous one.
   ASSERT_TRUE(decoder.Decode(Upd(x), &upd).ok());
   EXPECT_FALSE(upd.seq.has_value());
   EXPECT_TRUE(upd.arguments.empty());
 }
 
-// A random batch: columns of equal count, nested ones never first.
+// A random batch: columns of equal length; the first is never nested.
 struct RandomBatch {
   explicit RandomBatch(uint64_t seed) : rng(seed), rows(rng() % 6) {
     for (uint64_t n = 1 + rng() % 6; n > 0; --n) {
@@ -275,7 +275,7 @@ struct RandomBatch {
   std::vector<Value> columns;
 };
 
-// Goal: all forms of x say the same. Method: one random batch in each form that it has.
+// Goal: all forms of x mean the same. Method: one random batch in each form that it has.
 TEST(UpdDecoder, ReadsTheSameColumnsFromEveryForm) {
   UpdDecoder decoder;
   for (uint64_t seed = 0; seed < 10'000; ++seed) {
@@ -314,8 +314,8 @@ TEST(UpdDecoder, RefusesCutMessagesWhereverTheyAreCut) {
   }
 }
 
-// Goal: what the decoder accepts, the codec accepts, so that it can be logged and read back.
-// Method: random bytes changed in random upds.
+// Goal: the codec accepts everything that the decoder accepts, so that it can be logged and read
+// back. Method: change random bytes in random upds.
 TEST(UpdDecoder, AcceptsNothingThatIsNotAValue) {
   UpdDecoder decoder;
   UpdView upd;
@@ -399,7 +399,7 @@ TEST(UpdDecoder, ReadsAnEmptyListAsNoColumns) {
   EXPECT_EQ(view.batch.rows, 0u);
 }
 
-// The columns of x by the definition, from its decoded value.
+// Returns the columns of x by the definition, from its decoded value.
 std::vector<std::string> ColumnsByDefinition(const Value& x) {
   std::vector<std::string> shown;
   const std::vector<Value>& items = x.is_table() ? x.columns() : x.items();
@@ -408,8 +408,8 @@ std::vector<std::string> ColumnsByDefinition(const Value& x) {
   return shown;
 }
 
-// Goal: what real tickerplants logged is read. Method: every message of the real logs, against the
-// definition; those that are no upds must be the few that are known.
+// Goal: every upd that real tickerplants logged is read. Method: compare every message of the real
+// logs with the definition; only a few known messages may be no upds.
 TEST(UpdDecoder, ReadsEveryUpdOfTheRealLogs) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   UpdDecoder decoder;
@@ -442,7 +442,7 @@ TEST(UpdDecoder, ReadsEveryUpdOfTheRealLogs) {
       ASSERT_EQ(PeekUpdTable(body), upd.table);
     }
   }
-  // As an independent reader counts them.
+  // The count of an independent reader.
   EXPECT_EQ(others, 7u);
   EXPECT_EQ(upds, 11'807u);
   EXPECT_EQ(rows, 36'043u);

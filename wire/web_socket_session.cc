@@ -78,7 +78,7 @@ class WebSocketSession final : public HttpClientSession {
     Finish();
   }
 
-  // From the process: an answer, or what it publishes.
+  // Receives an answer, or a message that the process publishes.
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
     if (message.kind == MessageKind::kSync) return;
     OwedAnswer owed;
@@ -131,7 +131,7 @@ class WebSocketSession final : public HttpClientSession {
   void Accept() {
     websocket::stream_base::timeout timeout =
         websocket::stream_base::timeout::suggested(beast::role_type::server);
-    socket_.set_option(timeout);  // Pings a silent client; one that does not answer is left.
+    socket_.set_option(timeout);  // Pings a silent client, and ends a session without a reply.
     socket_.read_message_max(sessions_.options.max_request_bytes);
     socket_.async_accept(request_, [self = Self()](const beast::error_code& error) {
       if (error) return self->LeaveInside();
@@ -142,7 +142,7 @@ class WebSocketSession final : public HttpClientSession {
     });
   }
 
-  // The client is gone, or is to go: with what is still under way ends the session.
+  // The client is gone, or is to go: when the pending operations have ended, so does the session.
   void Finish() {
     ended_ = true;
     write_timer_.Cancel();
@@ -177,7 +177,7 @@ class WebSocketSession final : public HttpClientSession {
     return absl::OkStatus();
   }
 
-  // As c.js serialises it, an async message; its sender waits for an answer all the same.
+  // Handles an async message as c.js serialises it; its sender expects an answer nevertheless.
   absl::Status TakeMessage(std::span<const std::byte> bytes) {
     if (bytes.size() < kHeaderBytes) return InvalidArgument("a frame of {} bytes", bytes.size());
     TS_ASSIGN_OR_RETURN(const Header header, ParseHeader(bytes.first<kHeaderBytes>()));
@@ -204,7 +204,7 @@ class WebSocketSession final : public HttpClientSession {
     return absl::OkStatus();
   }
 
-  // False if `body` is a dictionary of another kind.
+  // Returns false if `body` is a dictionary of another kind.
   absl::StatusOr<bool> TakeQuestionWithId(std::span<const std::byte> body) {
     TS_ASSIGN_OR_RETURN(const Value asked, Decode(body));
     const std::optional<Value> question = ValueOf(asked, "i"), id = ValueOf(asked, "ID");
@@ -223,10 +223,10 @@ class WebSocketSession final : public HttpClientSession {
     return owed.id.empty() ? BinaryFrame(message) : FrameWithId(message, owed.id);
   }
 
-  // `o`ID!(answer;id), from the bytes of both.
+  // Returns `o`ID!(answer;id), from the bytes of both.
   static Frame FrameWithId(const ReceivedMessage& message, std::string_view id) {
     const Frame answer = BinaryFrame(message);
-    // A dictionary, of two symbols and a list of two.
+    // A dictionary of two symbols and a list of two.
     constexpr std::string_view kBegin("\x63\x0b\x00\x02\x00\x00\x00o\0ID\0\x00\x00\x02\x00\x00\x00",
                                       18);
     std::string frame(kHeaderBytes, '\0');
@@ -244,7 +244,7 @@ class WebSocketSession final : public HttpClientSession {
     return {true, fmt::format("{{\"error\":{}}}", FormatJson(Value::String(answer->text())))};
   }
 
-  // An error is a symbol behind a quote, as handlers of q's .z.ws send it: -8! knows no errors.
+  // An error becomes a symbol after a quote, as handlers of q's .z.ws send it: -8! has no errors.
   static Frame BinaryFrame(const ReceivedMessage& message) {
     constexpr auto kError = std::byte{0x80};
     if (!message.body.empty() && message.body[0] == kError) {
@@ -290,14 +290,14 @@ class WebSocketSession final : public HttpClientSession {
     if (closing_ && !writing_) Close();
   }
 
-  // Says why and closes, behind what is being written.
+  // Sends the reason after the frame that is being written, and closes.
   void End(websocket::close_code code, std::string_view why) {
     if (closing_ || !accepted_) return;
     closing_ = true;
     reason_ = websocket::close_reason(
         code, beast::string_view(why.data(), std::min<size_t>(why.size(), 100)));
     LeaveInside();
-    // What nobody will read is not kept, but for the frame that is being written.
+    // Drops unread frames, except the one that is being written.
     while (frames_.size() > (writing_ ? 1u : 0u)) {
       Forget(frames_.back());
       frames_.pop_back();
@@ -322,9 +322,9 @@ class WebSocketSession final : public HttpClientSession {
   HttpResponse refusal_;
   const std::string peer_;
   beast::flat_buffer buffer_;
-  // It waits for what the process publishes even while nothing is read or written here.
+  // Keeps the session alive while nothing is read or written: the process may still publish.
   std::shared_ptr<WebSocketSession> alive_;
-  std::deque<OwedAnswer> owed_;  // By the process, oldest first.
+  std::deque<OwedAnswer> owed_;  // Answers that the process owes, oldest first.
   std::deque<Frame> frames_;
   size_t unsent_bytes_ = 0;
   bool accepted_ = false, reading_ = false, writing_ = false;
