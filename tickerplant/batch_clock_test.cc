@@ -16,7 +16,7 @@ TEST(BatchClock, KeepsItsPhaseWheneverItBegins) {
   const BatchClock clock(50, 10, 1007);
   EXPECT_EQ(clock.NextAfter(1007), 1010);
   EXPECT_EQ(clock.NextAfter(1010), 1060);
-  // A phase beyond the interval is one within it, and before the clock's zero there are batches
+  // A phase beyond the interval is reduced to it, and there are batches before the clock's zero,
   // too.
   EXPECT_EQ(BatchClock(50, 110, 0).NextAfter(0), 10);
   EXPECT_EQ(clock.NextAfter(-1), 10);

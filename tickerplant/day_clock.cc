@@ -31,7 +31,7 @@ absl::StatusOr<DayClock> DayClock::Create(const std::string& zone, int64_t offse
   return clock;
 }
 
-// Counted on the wall: on a day of 23 or 25 hours 17:00 is still when the clock there says so.
+// By wall-clock time: on a day of 23 or 25 hours, 17:00 is still when the clock there shows it.
 int64_t DayClock::BeginOf(int32_t date) const {
   int64_t seconds = offset_ns_ / kNsPerSecond, rest_ns = offset_ns_ % kNsPerSecond;
   if (rest_ns < 0) {
@@ -41,8 +41,8 @@ int64_t DayClock::BeginOf(int32_t date) const {
   return FromAbsl(absl::FromCivil(absl::CivilSecond(kEpoch + date) + seconds, zone_)) + rest_ns;
 }
 
-// The last date that has begun. An hour that comes twice begins its date the first time, so dates
-// never go down while time goes on.
+// Returns the last date that has begun. An hour that occurs twice begins its date the first time,
+// so dates never decrease as time passes.
 int32_t DayClock::DateAt(int64_t now_ns) const {
   if (fixed_date_) return *fixed_date_;
   auto date = static_cast<int32_t>(absl::ToCivilDay(ToAbsl(now_ns), zone_) - kEpoch) + 2;

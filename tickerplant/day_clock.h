@@ -9,21 +9,21 @@
 
 namespace tickstack::tickerplant {
 
-// Which trading day it is: days begin at midnight of a time zone plus an offset (17 hours: a day
-// that begins when the clock there says 17:00, and carries the date of its beginning). Threads:
-// any; immutable.
+// Computes the trading day. Days begin at midnight of a time zone plus an offset: with 17 hours, a
+// day begins when the clock there shows 17:00, and has the date of its beginning. Threads: any;
+// immutable.
 class DayClock {
  public:
-  // `zone` is a name of the system's time zone database, such as `America/New_York`, or `UTC`. With
+  // `zone` is a name in the system's time zone database, such as `America/New_York`, or `UTC`. With
   // a fixed date the day never ends: for replays.
   static absl::StatusOr<DayClock> Create(const std::string& zone, int64_t offset_ns,
                                          std::optional<int32_t> fixed_date);
 
   bool is_fixed() const { return fixed_date_.has_value(); }
   int32_t DateAt(int64_t now_ns) const;  // Days since 2000-01-01.
-  // The first instant after `now_ns` that belongs to another date; INT64_MAX if there is none.
+  // Returns the first instant after `now_ns` that has another date; INT64_MAX if there is none.
   int64_t NextRollAfter(int64_t now_ns) const;
-  // Time of day in the zone: what kdb+tick stamps into a timespan column.
+  // Returns the time of day in the zone, which kdb+tick stamps into a timespan column.
   int64_t LocalTimespan(int64_t now_ns) const;
 
  private:

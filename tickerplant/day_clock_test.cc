@@ -52,9 +52,9 @@ TEST(DayClock, BeginsADayAtTheHourOfTheWallOnDaysOfOtherLengths) {
   EXPECT_EQ(clock.DateAt(At(2020, 3, 8, 22)), DaysFromCivil(2020, 3, 8));
 }
 
-// Goal: dates never go down, and a roll is the first instant of a later date. Method: every half
-// hour of days on which clocks change, in zones where that happens at midnight, and where a whole
-// day was left out; days that begin in the hour that comes twice, or not at all.
+// Goal: dates never decrease, and a roll is the first instant of a later date. Method: every half
+// hour of days on which clocks change, in zones where that happens at midnight and where a whole
+// day was skipped; days that begin in the hour that occurs twice, or not at all.
 TEST(DayClock, DatesAscendAndRollsAreTheirFirstInstants) {
   const struct {
     const char* zone;

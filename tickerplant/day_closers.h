@@ -24,7 +24,7 @@ namespace tickstack::tickerplant {
 
 class DayClosers {
  public:
-  // How long a day waits for closers that do not answer.
+  // Time for which a day waits for closers that do not answer.
   static constexpr int64_t kWaitNsMax = 5 * kNsPerSecond;
 
   // Registers a connection of the closer `name`, which may have several.
@@ -38,7 +38,7 @@ class DayClosers {
     }
     closers_.push_back({std::string(name), {connection}, is_closing_});
   }
-  // A closer without connections is not waited for.
+  // Removes a connection. A closer without connections is not waited for.
   void OnConnectionGone(uint64_t connection) {
     for (Closer& closer : closers_) std::erase(closer.connections, connection);
     std::erase_if(closers_, [](const Closer& closer) { return closer.connections.empty(); });
@@ -51,7 +51,7 @@ class DayClosers {
     return std::ranges::any_of(closers_,
                                [&](const Closer& closer) { return closer.Has(connection); });
   }
-  // Begins to close a day. Returns the connections to notify.
+  // Starts closing a day. Returns the connections to notify.
   std::vector<uint64_t> Begin(int64_t now_ns) {
     is_closing_ = true;
     give_up_ns_ = now_ns + kWaitNsMax;
@@ -62,7 +62,7 @@ class DayClosers {
     }
     return connections;
   }
-  // The closer has sent everything. False if this connection is not one of the closer `name`.
+  // The closer has sent everything. False if this connection does not belong to the closer `name`.
   bool OnClosed(std::string_view name, uint64_t connection) {
     for (Closer& closer : closers_) {
       if (closer.name != name || !closer.Has(connection)) continue;
@@ -86,7 +86,8 @@ class DayClosers {
   struct Closer {
     std::string name;
     std::vector<uint64_t> connections;
-    bool closed;  // Also true for a closer that registers while a day closes: it has no rows.
+    // True if it has nothing (more) to publish, as one that registers while a day closes.
+    bool closed;
 
     bool Has(uint64_t connection) const {
       return std::ranges::find(connections, connection) != connections.end();

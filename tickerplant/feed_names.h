@@ -11,8 +11,8 @@
 //                                                      '---' claim by the same instance (a
 //                                                            reconnect), or a take-over
 //
-// An instance is drawn at random by a feed process when it starts. It tells a process that
-// reconnects, and whose old connection is not known to be dead yet, from a second process.
+// A feed process draws a random instance when it starts. It distinguishes a second process from one
+// that reconnects while its old connection is not known to be dead yet.
 //
 // Memory is bounded: a name is forgotten when its owner's connection ends, and the number of owned
 // names and the length of a name and of an instance have limits.
@@ -33,9 +33,9 @@ namespace tickstack::tickerplant {
 
 class FeedNames {
  public:
-  static constexpr size_t kNamesMax = 10'000;       // Owned at one time.
-  static constexpr size_t kNameBytesMax = 256;      // A name's length.
-  static constexpr size_t kInstanceBytesMax = 128;  // An instance's length.
+  static constexpr size_t kNamesMax = 10'000;       // Limit on names owned at one time.
+  static constexpr size_t kNameBytesMax = 256;      // Limit on a name's length.
+  static constexpr size_t kInstanceBytesMax = 128;  // Limit on an instance's length.
 
   struct Sender {
     uint64_t connection = 0;
@@ -47,20 +47,20 @@ class FeedNames {
     std::string instance;  // Empty if the name was claimed by sending rows.
     uint64_t epoch = 0;    // Number of this change of owner since the tickerplant started.
     int64_t since_ns = 0;
-    uint64_t taken_from = 0;  // The connection that owned the name before; 0: none did.
+    uint64_t taken_from = 0;  // The connection that owned the name before; 0 if none did.
     std::string peer;
     std::string user;
   };
   struct Counters {
     uint64_t claims_refused = 0;
     uint64_t takeovers = 0;
-    uint64_t upds_refused = 0;  // Because the sender did not own the name.
+    uint64_t upds_refused = 0;  // The sender did not own the name.
   };
 
   // What a granted claim changed.
   struct Grant {
-    bool changed = false;     // The name has a new owner.
-    uint64_t taken_from = 0;  // The connection that owned it until now; 0: none did.
+    bool changed = false;     // True if the name has a new owner.
+    uint64_t taken_from = 0;  // The connection that owned it until now; 0 if none did.
   };
 
   explicit FeedNames(const Clock* clock) : clock_(clock) {}
@@ -72,10 +72,11 @@ class FeedNames {
   absl::StatusOr<Grant> Claim(std::string_view name, std::string_view instance, bool takeover,
                               const Sender& sender);
 
-  // OK if the connection may send rows under the name: it owns it, or nobody does. Errors as Claim;
-  // begins with `taken:` if the name was taken from this very connection.
+  // Returns OK if the connection may send rows under the name: it owns the name, or nobody does.
+  // Errors: those of Claim; the message begins with `taken:` if this connection lost the name to
+  // another.
   absl::Status MaySend(std::string_view name, uint64_t connection);
-  // The error that MaySend would give, uncounted.
+  // Returns the error that MaySend would return, without counting it.
   absl::Status WhyRefused(std::string_view name, uint64_t connection) const;
   // Rows of the sender were accepted, after MaySend: it owns the name from now on.
   void OnAccepted(std::string_view name, const Sender& sender);
@@ -83,11 +84,11 @@ class FeedNames {
   // Releases the names that the connection owns.
   void OnConnectionGone(uint64_t connection);
 
-  // nullptr: nobody owns it. Valid until the next call that is not const.
+  // Returns nullptr if nobody owns the name. Valid until the next call that is not const.
   const Owner* Find(std::string_view name) const;
-  std::vector<std::string> Names() const;  // Those that are owned, sorted.
+  std::vector<std::string> Names() const;  // Owned names, sorted.
   const Counters& counters() const { return counters_; }
-  // Grows whenever any name gets or loses an owner.
+  // Increases whenever any name gets or loses an owner.
   uint64_t changes() const { return changes_; }
 
  private:
@@ -101,7 +102,7 @@ class FeedNames {
   Counters counters_;
 };
 
-// Names an owner for people: host, user, instance, since when, epoch.
+// Describes an owner for logs: host, user, instance, start of ownership, epoch.
 std::string Describe(const FeedNames::Owner& owner);
 
 }  // namespace tickstack::tickerplant

@@ -69,7 +69,7 @@ TEST_F(FeedNamesTest, GivesTheNameToTheSameInstanceOnANewConnection) {
   EXPECT_THAT(WhyMayNotSend(1), StartsWith("taken: feed f"));
   EXPECT_EQ(names_.Find("f")->epoch, 2u);
   EXPECT_EQ(names_.counters().takeovers, 0u);
-  names_.OnConnectionGone(1);  // The old connection, found dead at last.
+  names_.OnConnectionGone(1);  // The old connection is found dead at last.
   EXPECT_TRUE(names_.MaySend("f", 2).ok());
   EXPECT_NE(names_.Find("f"), nullptr);
 }

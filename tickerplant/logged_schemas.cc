@@ -19,7 +19,7 @@ struct Messages {
   uint64_t end = 0;
 };
 
-// The last block with rows of each table.
+// Returns the last block that has rows of each table.
 StringMap<Messages> LastBlocks(const std::string& log_path) {
   StringMap<Messages> last;
   absl::StatusOr<wire::TplogIndexReader> index =

@@ -1,8 +1,8 @@
 #pragma once
 
-// Whether the rows that a log has already are of the tables as they are configured now. A table
-// whose columns change within a day would leave a log that no table can hold: an RDB could not
-// replay it, and its day could not be written.
+// Checks that the rows in a log fit the tables as they are configured now. If a table's columns
+// changed within a day, no table could hold the log: an RDB could not replay it, and its day could
+// not be written.
 
 #include <span>
 #include <string>
@@ -12,9 +12,10 @@
 
 namespace tickstack::tickerplant {
 
-// kFailedPrecondition, naming table, message, what the row is and what the schema expects: the last
-// rows of a table in the log do not fit its schema. Tables without rows, or without a schema, pass;
-// so does what cannot be read, which others report. Cost: reads the index, and a block a table.
+// kFailedPrecondition if the last rows of a table in the log do not fit its schema; the message has
+// the table, the message number, what the row has and what the schema expects. Tables without rows
+// or without a schema pass, and so does what cannot be read, which others report. Cost: reads the
+// index, and a block for each table.
 absl::Status CheckLoggedSchemas(const std::string& log_path, std::span<const Schema> schemas);
 
 }  // namespace tickstack::tickerplant

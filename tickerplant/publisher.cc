@@ -17,14 +17,14 @@ using wire::Segment;
 
 namespace {
 
-// A column's bytes of one message are copied below this, and referenced from here on: the same
-// bound by which a connection decides, so that nothing is copied twice.
+// A column's bytes in one message are copied below this size, and referenced from it on.
+// Connections use the same bound, so that nothing is copied twice.
 constexpr size_t kReferenceBytes = 4096;
-// A message of at most this size is encoded into one piece: cheaper than a list of segments per
-// subscriber.
+// Messages up to this size are encoded into one piece, which is cheaper than a list of segments for
+// each subscriber.
 constexpr size_t kContiguousBytes = size_t{16} << 10;
 
-// Emptied batches that are kept: of a second at 100,000 rows/s.
+// Number of emptied batches to keep: those of a second at 100,000 rows/s.
 constexpr size_t kSpareBatches = 64;
 
 constexpr size_t kVectorHeaderBytes = 6;  // type, attribute, int32 count
@@ -41,12 +41,12 @@ void AppendVectorHeader(ByteBuffer& out, Type type, size_t count) {
   out.AppendLittle(static_cast<int32_t>(count));
 }
 
-// One column of a pending batch: runs of bytes, each in `own` or in somebody else's memory.
+// A column of a pending batch: runs of bytes, each in `own` or in memory of another owner.
 struct PendingColumn {
   struct Part {
-    std::span<const std::byte> bytes;   // Of somebody else; or
-    size_t own_begin = 0, own_end = 0;  // a range of `own`.
-    std::shared_ptr<const void> owner;  // nullptr: in `own`.
+    std::span<const std::byte> bytes;   // Bytes of another owner; unused if `owner` is nullptr.
+    size_t own_begin = 0, own_end = 0;  // Range in `own`; used if `owner` is nullptr.
+    std::shared_ptr<const void> owner;  // nullptr: the bytes are in `own`.
   };
 
   void Append(std::span<const std::byte> bytes, const std::shared_ptr<const void>& owner) {
@@ -90,12 +90,12 @@ struct Publisher::Batch {
   size_t rows = 0;
   size_t bytes = 0;  // Sum of the columns' bytes.
   std::vector<PendingColumn> columns;
-  std::vector<Type> types;  // As they came: a nested column of the schema takes any type.
+  std::vector<Type> types;  // As they arrived: a nested column of the schema takes any type.
 };
 
 namespace {
 
-// The message in front of the columns. `columns_bytes` is everything that the columns take.
+// Appends the message up to the columns, which occupy `columns_bytes` in total.
 void AppendPrefix(ByteBuffer& out, const Schema& schema, bool numbered, size_t columns_bytes) {
   const size_t start = out.size();
   out.Extend(wire::kHeaderBytes);
@@ -185,8 +185,8 @@ void Publisher::Add(size_t table, const BatchView& batch,
   for (size_t i = 0; i < specs.size(); ++i) {
     if (pending->rows == 0) pending->types[i] = batch.columns[i].type;
   }
-  // A nested column may come as strings in one message and as a simple vector in the next: those do
-  // not share a vector, so the second starts a message of its own.
+  // A nested column may arrive as strings in one message and as a simple vector in the next. These
+  // cannot share a vector, so the second one starts a new message.
   const bool same_types =
       std::equal(batch.columns.begin(), batch.columns.end(), pending->types.begin(),
                  [](const ColumnView& view, Type type) { return view.type == type; });
@@ -252,7 +252,7 @@ void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq
   for (size_t begin = 0, round = 0; begin < batches.size(); ++round) {
     const size_t end = keep_order_ ? batches.size() : GatherRound(batches, begin, round);
     for (size_t i = begin; i < end; ++i) Send(*batches[i], seq);
-    const std::vector<Outlet*> outlets = outlets_;  // One may fail, and be removed.
+    const std::vector<Outlet*> outlets = outlets_;  // A copy, since one may fail and be removed.
     for (Outlet* outlet : outlets) outlet->Flush();
     begin = end;
   }
@@ -265,8 +265,8 @@ void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq
 
 namespace {
 
-// Where each of `rows` items of a column ends. Items are names or encoded values; the bytes were
-// checked.
+// Returns where each of `rows` items of a column ends. Items are names or encoded values, whose
+// bytes were checked.
 std::vector<size_t> EndsOf(Type type, std::span<const std::byte> bytes, size_t rows) {
   std::vector<size_t> ends;
   ends.reserve(rows);
@@ -287,7 +287,7 @@ std::vector<size_t> EndsOf(Type type, std::span<const std::byte> bytes, size_t r
 
 }  // namespace
 
-// A batch cut into rows, made once for all filtered subscriptions.
+// A batch divided into rows, computed once for all filtered subscriptions.
 struct Publisher::Rows {
   explicit Rows(const Schema& table_schema, const Batch& batch)
       : schema(table_schema),
@@ -314,7 +314,7 @@ struct Publisher::Rows {
   std::span<const Type> types;
   size_t rows;
   std::vector<ByteBuffer> columns;
-  std::vector<std::vector<size_t>> ends;  // Of columns whose cells differ in width.
+  std::vector<std::vector<size_t>> ends;  // For columns whose cells differ in width.
 };
 
 void Publisher::Send(const Batch& batch, int64_t seq) {
@@ -331,12 +331,12 @@ void Publisher::Send(const Batch& batch, int64_t seq) {
     };
     if (std::none_of(subscriptions.begin(), subscriptions.end(), wants)) continue;
 
-    // Small pieces first, into one buffer that no longer moves once segments point into it.
+    // Small pieces first, into a buffer that does not move once segments point into it.
     auto small = std::make_shared<ByteBuffer>();
     const bool contiguous = columns_bytes <= kContiguousBytes;
     small->reserve(256 + 64 * schema.columns.size() + (contiguous ? columns_bytes : 0));
     AppendPrefix(*small, schema, numbered, columns_bytes);
-    std::vector<size_t> cuts;  // Where, in `small`, each column's bytes belong.
+    std::vector<size_t> cuts;  // Offset in `small` of each column's bytes.
     for (size_t i = 0; i < batch.columns.size(); ++i) {
       AppendVectorHeader(*small, batch.types[i], batch.rows);
       cuts.push_back(small->size());
@@ -413,7 +413,7 @@ void Publisher::Broadcast(const ByteBuffer& message) {
 Value EmptyTable(const Schema& schema) {
   const bool keyed = schema.key_columns > 0;
   SymbolVector names[2];
-  std::vector<Value> columns[2];  // The key's and the others'.
+  std::vector<Value> columns[2];  // Columns of the key, and the others.
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     const ColumnSpec& column = schema.columns[i];
     const int part = i < schema.key_columns ? 0 : 1;

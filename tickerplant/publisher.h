@@ -42,9 +42,10 @@ class Outlet {
 
 struct Subscription {
   Outlet* outlet = nullptr;
-  StringSet symbols = {};  // Empty: all.
+  StringSet symbols = {};  // Empty means all.
   bool numbered = false;   // Upds carry the log's sequence number as a fourth item.
-  bool ahead = false;      // Rows as soon as they are logged: see Tickerplant::Subscribe.
+  // True: rows are sent as soon as they are logged; see Tickerplant::Subscribe.
+  bool ahead = false;
 };
 
 class Publisher {

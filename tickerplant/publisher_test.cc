@@ -12,7 +12,7 @@
 namespace tickstack::tickerplant {
 namespace {
 
-// Decodes what it is sent, and keeps the segments as a slow connection would.
+// Decodes messages, and keeps the segments as a slow connection would.
 class Reader : public Outlet {
  public:
   void Queue(std::span<const wire::Segment> message) override {
@@ -43,7 +43,7 @@ const std::vector<Schema>& Schemas() {
   return schemas;
 }
 
-// x of rows (sym; price; text) in column form.
+// Returns x of rows (sym; price; text) in column form.
 ByteBuffer RowsOfT(const std::vector<std::string>& syms, double first_price,
                    size_t text_bytes = 3) {
   SymbolVector names;
@@ -141,7 +141,7 @@ TEST(Publisher, CutsALargeBatchIntoMessages) {
   EXPECT_EQ(rows, kUpds * kRows);
 }
 
-// Two subscribers; each event of theirs is `subscriber table`, or `subscriber !` where it is sent.
+// Two subscribers record their events: `subscriber table`, or `subscriber !` for a flush.
 class Observer : public Outlet {
  public:
   Observer(std::string name, std::vector<std::string>* events)
@@ -177,9 +177,9 @@ TEST(Publisher, SendsTheFirstRowsOfEveryTableToEverySubscriberBeforeTheRest) {
     if (!keep_order) Add(publisher, 1, RowsOfU({"a"}));
     publisher.Publish(1);
     const std::vector<std::string> sent_in_rounds = {
-        "a t", "b t", "a u", "b u", "a !", "b !",  // One of each,
-        "a t", "b t", "a t", "b t", "a !", "b !",  // two,
-        "a t", "b t", "a !", "b !"};               // and the remaining ones of four.
+        "a t", "b t", "a u", "b u", "a !", "b !",  // One of each.
+        "a t", "b t", "a t", "b t", "a !", "b !",  // Two of each.
+        "a t", "b t", "a !", "b !"};               // The rest of four.
     const std::vector<std::string> sent_in_order = {"a t", "b t", "a u", "b u", "a t", "b t",
                                                     "a u", "b u", "a t", "b t", "a u", "b u",
                                                     "a t", "b t", "a !", "b !"};
@@ -266,9 +266,8 @@ TEST(Publisher, ForgetsAnOutletAndReplacesItsSubscription) {
   EXPECT_TRUE(reader.kept.empty());
 }
 
-// Goal: whatever is small or large, owned or not, subscribers read the rows that were added, in
-// order, even when they read them much later. Method: random batches; all messages are decoded only
-// at the end.
+// Goal: subscribers read the rows that were added, in order, whatever their size and owner, even
+// much later. Method: random batches; all messages are decoded only at the end.
 TEST(Publisher, DeliversEveryRowWhateverTheSizes) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);

@@ -30,7 +30,7 @@ ByteBuffer LogPrefix(std::string_view table) {
   return out;
 }
 
-// `(.u.updn; `feed; row; `table; x)`, its small arguments read and x not yet looked at.
+// `(.u.updn; `feed; row; `table; x)` with its small arguments parsed, but not x.
 struct NumberedCall {
   std::string_view feed;
   int64_t row;
@@ -38,7 +38,7 @@ struct NumberedCall {
   std::span<const std::byte> x;
 };
 
-constexpr size_t kFeedNameMax = FeedNames::kNameBytesMax;  // The index keeps it for ever.
+constexpr size_t kFeedNameMax = FeedNames::kNameBytesMax;  // The index keeps the name for ever.
 
 std::optional<std::string_view> TakeSymbol(std::span<const std::byte>& rest) {
   constexpr auto kSymbolAtom = std::byte{256 - static_cast<int>(Type::kSymbol)};
@@ -66,7 +66,7 @@ absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) 
     return absl::InvalidArgumentError("rank: expected .u.updn[feed;row;table;x]");
   }
   std::span<const std::byte> rest = body.subspan(kListHeaderBytes);
-  // The verb was read by whoever called: a symbol or a string.
+  // The caller has read the verb: a symbol or a string.
   TS_ASSIGN_OR_RETURN(const std::optional<size_t> verb, wire::ValueBytes(rest));
   if (!verb) return absl::InvalidArgumentError("length: .u.updn ends inside its name");
   rest = rest.subspan(*verb);
@@ -89,7 +89,7 @@ int64_t RowsOf(const wire::TableRows& rows, std::string_view table) {
   return it == rows.end() ? 0 : static_cast<int64_t>(it->second);
 }
 
-// Says what a log has, and what its last writer, or a power cut, left of it.
+// Logs what a log contains, and how its last writer, or a power cut, left it.
 void LogOpened(const wire::TplogWriter& log) {
   const wire::TplogRecovery& recovery = log.recovery();
   LogInfo(
@@ -150,7 +150,8 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
   int32_t today = clock_date;
   if (!tickerplant->day_.is_fixed()) {
-    // A day that was ended by hand before its time stays ended: the newest log is the current one.
+    // A day that was ended by request before its time stays ended: the newest log is the current
+    // one.
     today = std::max(today, tickerplant->NewestLog().value_or(INT32_MIN));
   }
   TS_ASSIGN_OR_RETURN(today, tickerplant->FirstDayNotEnded(today));
@@ -175,7 +176,7 @@ std::string Tickerplant::LogPath(int32_t date) const {
   return fmt::format("{}/{}{}", options_.log_directory, options_.log_name, FormatDate(date));
 }
 
-// The date of the newest log before `before`.
+// Returns the date of the newest log before `before`.
 std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
   std::optional<int32_t> newest;
   std::error_code ignored;
@@ -189,20 +190,20 @@ std::optional<int32_t> Tickerplant::NewestLog(int32_t before) const {
   return newest;
 }
 
-// The day from which on a log takes rows: a day that ended here stays ended, whatever the clock or
-// the configuration says.
+// Returns the first day whose log accepts rows: a day that ended here stays ended, whatever the
+// clock or the configuration says.
 absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
   while (true) {
     const absl::StatusOr<wire::TplogState> state = wire::ReadTplogState(LogPath(date));
     if (!state.ok() && !absl::IsDataLoss(state.status())) return state.status();
-    // A state that is not legible: TplogWriter::Open sets it aside.
+    // An illegible state: TplogWriter::Open sets it aside.
     if (!state.ok() || !state->ended) return date;
     ++date;
   }
 }
 
-// A power cut may have hit the day before as well, if it was just over. Its log is mended before
-// anybody reads it, and today does not depend on it.
+// A power cut may also have hit the previous day, if that was just over. Its log is repaired before
+// it is read; today's does not depend on it.
 void Tickerplant::MendLogBefore(int32_t date) const {
   const std::optional<int32_t> newest = NewestLog(date);
   if (!newest) return;
@@ -218,8 +219,8 @@ void Tickerplant::MendLogBefore(int32_t date) const {
   }
 }
 
-// Feeds number their rows for life, not for a day: a tickerplant that was down over midnight takes
-// the numbers from the newest log before today's. Opening it also mends its tail.
+// Feeds number their rows across days, so a tickerplant that was down over midnight takes the
+// numbers from the newest log before today's. Opening that log also repairs its tail.
 absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
   std::error_code ignored;
   const std::optional<int32_t> newest = NewestLog(date);
@@ -268,7 +269,7 @@ std::vector<int64_t> Tickerplant::RowsByTable(const StringMap<wire::TableRows>& 
 
 // ---- staging
 
-// The index of the table, or kInvalidArgument in kdb+tick's words: the table's name.
+// Returns the index of the table; kInvalidArgument with the table's name, as in kdb+tick.
 absl::StatusOr<size_t> Tickerplant::TableOf(std::optional<std::string_view> name) {
   if (!name)
     return absl::InvalidArgumentError("type: an upd begins with a verb and a table's name");
@@ -311,8 +312,8 @@ absl::Status Tickerplant::StageNumberedUpd(std::span<const std::byte> body,
   return status;
 }
 
-// Which column of the upd belongs where in the schema; kStamp for a time that the sender left to
-// us.
+// Returns which column of the upd belongs where in the schema; kStamp for a time that the
+// tickerplant adds.
 absl::StatusOr<std::vector<size_t>> Tickerplant::ColumnOrder(const Schema& schema,
                                                              const wire::RowsView& rows) const {
   std::vector<size_t> order;
@@ -354,7 +355,7 @@ absl::Status Tickerplant::Stage(size_t table, wire::RowsView& rows, std::span<co
   }
   size_t skip = 0;
   if (!feed.empty()) {
-    // Looked up, not made: a feed is remembered when its first rows have been accepted.
+    // Find, not insert: a feed is added once its first rows have been accepted.
     const auto of_feed = feed_rows_.find(feed);
     const int64_t logged = of_feed == feed_rows_.end() ? 0 : RowsOf(of_feed->second, schema.table);
     if (first_row > logged) {
@@ -455,7 +456,7 @@ void Tickerplant::Publish() {
 }
 
 void Tickerplant::PublishInTime() {
-  PublishAhead();  // Before its number is another one.
+  PublishAhead();  // Before the number of the publication changes.
   publisher_.Publish(static_cast<int64_t>(logged_seq()));
   published_seq_ = logged_seq();
 }
@@ -504,7 +505,7 @@ absl::StatusOr<bool> Tickerplant::RollIfDue() {
 }
 
 absl::Status Tickerplant::MayEndDay() const {
-  // Once a day at most: who asks again and again must not run ahead of the calendar.
+  // At most once a day: repeated requests must not run ahead of the calendar.
   if (date_ > day_.DateAt(clock_->NowNs())) {
     return FailedPrecondition("day: {} has not begun yet", FormatDate(date_));
   }
@@ -520,12 +521,13 @@ absl::Status Tickerplant::EndDay() {
 absl::Status Tickerplant::RollTo(int32_t date) {
   Publish();
   const int32_t ended = date_;
-  // First, so that a process that dies from here on begins with the next day; nobody has been told
-  // yet. What feeds have got logged is carried over: it must not be lost after that.
+  // Marks the day as ended first, so that a process that dies from here on begins with the next
+  // day; no client knows yet. The feeds' logged rows are carried over, and must not be lost after
+  // that.
   if (options_.log.fsync != wire::FsyncPolicy::kNone) TS_RETURN_IF_ERROR(log_->Sync());
   TS_RETURN_IF_ERROR(log_->SetEnded(true));
   std::unique_ptr<wire::TplogWriter> old = std::exchange(log_, nullptr);
-  // Feeds go on numbering where they were.
+  // Feeds continue their numbers.
   if (absl::Status opened = OpenLog(date, old->totals().feed_rows); !opened.ok()) {
     log_ = std::move(old);
     if (const absl::Status resumed = log_->SetEnded(false); !resumed.ok()) {

@@ -1,5 +1,5 @@
-// How the service ends days: by the clock or by hand, after those that have a last word
-// (day_closers.h).
+// The part of the service that ends days, by the clock or by request, after the closers have
+// published their final rows (day_closers.h).
 
 #include <chrono>
 #include <utility>
@@ -17,11 +17,12 @@ using wire::Connection;
 
 namespace {
 
-constexpr std::chrono::milliseconds kClosingTick{1};  // While a day waits for its closers.
+// Interval of polls while a day waits for its closers.
+constexpr std::chrono::milliseconds kClosingTick{1};
 
 }  // namespace
 
-// Ends the day by hand: at once, or when the closers have had their word.
+// Ends the day by request: immediately, or after the closers have published their final rows.
 absl::Status TickerplantService::EndDay() {
   if (closers_.empty()) return tickerplant_->EndDay();
   TS_RETURN_IF_ERROR(tickerplant_->MayEndDay());

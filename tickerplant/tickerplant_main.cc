@@ -21,11 +21,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kHeapBytes = size_t{16} << 20;  // Memory for some batches and their readers.
-constexpr auto kQuiet = 50ms;      // At shutdown, feeds are done after this time without a message,
-constexpr auto kDrainAtMost = 5s;  // or after this time in any case.
-constexpr auto kSendAtMost = 5s;   // Subscribers then have this long to read the rest.
+constexpr auto kQuiet = 50ms;      // At shutdown, feeds are done after this time without a message.
+constexpr auto kDrainAtMost = 5s;  // At shutdown, feeds are done after this time in any case.
+constexpr auto kSendAtMost = 5s;   // Time for subscribers to read the rest.
 
-// Takes what is still on its way from the feeds, then lets subscribers finish.
+// Takes what feeds have already sent, then lets subscribers finish.
 absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantService& service) {
   server.StopAccepting();
   const auto deadline = std::chrono::steady_clock::now() + kDrainAtMost;

@@ -18,8 +18,8 @@ struct TickerplantMainOptions {
   std::string data = "data";  // The log goes to DATA/tplog/LOG_NAMEyyyy.mm.dd.
   std::string log_name = "sym";
   std::optional<int32_t> date;    // A fixed date, for replays; default: the clock's.
-  std::string time_zone = "UTC";  // Days begin at midnight in this time zone,
-  int64_t roll_offset_ns = 0;     // plus this offset.
+  std::string time_zone = "UTC";  // Zone of the midnight at which days begin.
+  int64_t roll_offset_ns = 0;     // Added to that midnight.
   double batch_ms = 50;           // Publish interval; 0 publishes every message immediately.
   // Delay of publications after the clock's multiples of batch_ms; default: unaligned.
   std::optional<double> batch_phase_ms;
@@ -28,16 +28,17 @@ struct TickerplantMainOptions {
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   size_t log_cache_bytes = size_t{256} << 20;  // Bytes of the log's end kept in the page cache.
-  size_t max_queue_bytes = size_t{512}
-                           << 20;  // Unsent bytes at which a subscriber is disconnected.
+  // Unsent bytes at which a subscriber is disconnected.
+  size_t max_queue_bytes = size_t{512} << 20;
   size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
   size_t max_connections = 1024;
-  bool busy_poll = false;  // Polls instead of sleeping: occupies a core, saves wake-ups.
+  // True: polls instead of sleeping, which occupies a core and saves wake-ups.
+  bool busy_poll = false;
 };
 
-// Runs until SIGTERM or SIGINT: then takes what feeds have sent, logs and publishes it, and gives
-// subscribers time to read it. 0; 1 if the log could not be opened or failed. Blocks; uses the
-// calling thread, one that writes the log behind it, and one more with fsync by interval.
+// Runs until SIGTERM or SIGINT; then takes what feeds have sent, logs and publishes it, and gives
+// subscribers time to read it. Returns 0, or 1 if the log could not be opened or failed. Blocks;
+// uses the calling thread, one that writes the log behind it, and one more if fsync is by interval.
 int RunTickerplant(const TickerplantMainOptions& options);
 
 }  // namespace tickstack::tickerplant

@@ -93,7 +93,7 @@ class TickerplantService : public wire::ServerHandler {
   };
   LastSender last_sender_;
   DayClosers closers_;
-  bool ends_by_hand_ = false;  // True if the closing day was ended by a request.
+  bool ends_by_hand_ = false;                          // True if a request ended the closing day.
   std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day closes.
   uint64_t stager_ = 0;                                // Id of the connection that staged last.
   LogRanges log_ranges_;

@@ -32,7 +32,7 @@ class Peer : public wire::ClientHandler {
   bool closed = false;
 };
 
-// A tickerplant on loopback and whoever talks to it, on one loop.
+// A tickerplant on loopback and its clients, on one loop.
 constexpr int64_t kBatchNs = 1'000'000;
 
 class TickerplantServiceTest : public testing::Test {
@@ -115,7 +115,7 @@ TEST_F(TickerplantServiceTest, AnswersWhatKdbTicksRdbSends) {
   EXPECT_EQ(answer->items()[1].items()[1], Value::Symbol(":" + directory_ + "/sym2020.03.09"));
 }
 
-// What subscribers written for kdb+tick and its successors ask with: the function as a value.
+// Subscribers written for kdb+tick and its successors send the function as a value.
 TEST_F(TickerplantServiceTest, SubscribesByItsFunctionAsAValue) {
   Peer peer;
   wire::Connection& connection = Connect(peer);
@@ -185,8 +185,8 @@ TEST_F(TickerplantServiceTest, TellsAFeedHowFarItIsAndOfAGap) {
               HasSubstr("gap: feed f sends row 7 of trade, expected 2"));
 }
 
-// Goal: two feeds under one name do not take each other's row numbers. Method: the second sends the
-// rows that the first is about to send.
+// Goal: two feeds under one name do not use each other's row numbers. Method: the second one sends
+// the rows that the first one is about to send.
 TEST_F(TickerplantServiceTest, RefusesRowsUnderANameThatAnotherConnectionOwns) {
   Peer first, second;
   wire::Connection& owner = Connect(first);
@@ -224,7 +224,7 @@ TEST_F(TickerplantServiceTest, RefusesRowsUnderANameThatAnotherConnectionOwns) {
   EXPECT_EQ(stat("upds_refused"), 3);
   EXPECT_EQ(stat("feed_claims_refused"), 1);
 
-  // The name is free again when its owner's connection has ended.
+  // The name is free again once its owner's connection has ended.
   clients_[0]->Stop();
   Until([&] { return Ask(other, ".u.feed[`f;`two]").ok(); });
   EXPECT_TRUE(Ask(other, updn(1))->is_null());
@@ -257,8 +257,8 @@ TEST_F(TickerplantServiceTest, TakesANameOverAndTellsTheOneThatHadIt) {
   EXPECT_FALSE(Ask(other, ".u.feed[]").ok());
 }
 
-// Goal: a receipt is for rows that are in the log. Method: another connection asks while rows wait
-// for room on the disk.
+// Goal: only logged rows are acknowledged. Method: another connection asks while rows wait for
+// space on the disk.
 TEST_F(TickerplantServiceTest, CountsNoRowsOfAFeedThatWaitForTheDisk) {
   Peer feed, other;
   wire::Connection& sender = Connect(feed);
@@ -305,7 +305,7 @@ TEST_F(TickerplantServiceTest, NumbersUpdsAndStreamsItsLog) {
   Until([&] { return !peer.messages.empty(); });
   EXPECT_EQ(peer.messages[0].items()[3], Value::Long(6));
 
-  // Message by message, and all at once.
+  // Message by message, and everything in one answer.
   size_t seen = 0;
   for (int64_t from = 0; from < 6; ++from) {
     const absl::StatusOr<Value> bytes = Ask(subscriber, fmt::format(".u.log[{};1]", from));
@@ -319,7 +319,7 @@ TEST_F(TickerplantServiceTest, NumbersUpdsAndStreamsItsLog) {
   EXPECT_EQ(Ask(subscriber, ".u.log[6;1000000]")->count(), 0u);
   EXPECT_FALSE(Ask(subscriber, ".u.log[7;1]").ok());
 
-  // By its path it is there when its day has ended, and any other is not.
+  // The log of an ended day is found by its path, and no other log is.
   const std::string path(Ask(subscriber, ".u.L")->symbol());
   const auto of_path = [&](std::string_view log, int64_t from) {
     return Ask(subscriber, Value::List({Value::String(".u.log"), Value::Long(from),
@@ -404,7 +404,7 @@ TEST_F(TickerplantServiceTest, PausesFeedsWhileTheDiskIsFull) {
   for (int i = 0; i < 50; ++i) sender.SendAsync(UpdOf("trade", Trade("B")));
   Until([&] { return service_->tickerplant().counters().log_retries > 1; });
   for (int i = 0; i < 3; ++i)
-    EXPECT_EQ(*Ask(asker, "1+1"), Value::Long(2));  // Others are answered.
+    EXPECT_EQ(*Ask(asker, "1+1"), Value::Long(2));  // Other clients are answered.
   EXPECT_TRUE(failure_.ok());
   ::setrlimit(RLIMIT_FSIZE, &old);
   Until([&] { return service_->tickerplant().logged_seq() == 51; });
@@ -424,8 +424,8 @@ TEST_F(TickerplantServiceTest, KnowsItsVariablesAndSaysNyiToTheRest) {
   EXPECT_FALSE(Ask(connection, ".u.sub[1;2]").ok());
   EXPECT_FALSE(Ask(connection, ".u.sub[`trade]").ok());
   EXPECT_EQ(Message(Ask(connection, std::string(20'000, ' ')).status()).substr(0, 5), "limit");
-  // Many columns that all want the same name; within the 20 ms that a loop has for a request, with
-  // sanitizers too.
+  // Many columns that all want the same name, few enough for the 20 ms that a loop has for a
+  // request, also with sanitizers.
   std::string literal = "([]0 1";
   for (int i = 1; i < 250; ++i) literal += ";0 1";
   const absl::StatusOr<Value> table = Ask(connection, literal + ")");

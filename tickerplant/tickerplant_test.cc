@@ -19,7 +19,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr int64_t kNoon = 7373 * kNsPerDay + kNsPerDay / 2;  // Of 9 March 2020.
+constexpr int64_t kNoon = 7373 * kNsPerDay + kNsPerDay / 2;  // On 9 March 2020.
 
 class Reader : public Outlet {
  public:
@@ -210,8 +210,8 @@ TEST_F(TickerplantTest, WhoIsAheadHasRowsWhenTheyAreLogged) {
   EXPECT_EQ(reader.rows(), 12u);
 }
 
-// A batch that is published before its time, in the middle of a commit, moves the number; what was
-// sent ahead has the one of before.
+// A batch that is published early, in the middle of a commit, changes the number; rows that were
+// sent ahead before it have the previous number.
 TEST_F(TickerplantTest, WhatIsAheadIsNumberedByWhatWasPublishedWhenItCame) {
   Open();
   Reader ahead, reader;
@@ -281,7 +281,8 @@ TEST_F(TickerplantTest, TakesAtomsTablesAndRows) {
   const Value rows = reader.messages[0].items()[2];
   EXPECT_EQ(*rows.FindColumn("sym"), Value::Symbols({"A", "B", "C", "A", "A"}));
   EXPECT_THAT(rows.FindColumn("price")->span<double>(), testing::ElementsAre(1, 2, 3, 1, 1));
-  // The log has atoms as they came, and columns for what kdb+'s insert would not take by position.
+  // The log has atoms unchanged, and columns where kdb+'s insert would not take the value by
+  // position.
   EXPECT_EQ(Logged()[0].items()[2], atoms);
   EXPECT_EQ(Logged()[1].items()[2].items()[1], Value::Symbols({"B", "C"}));
 }
@@ -328,9 +329,9 @@ TEST_F(TickerplantTest, RefusesWhatDoesNotFitTheSchemaAndCountsIt) {
 TEST_F(TickerplantTest, TakesEachNumberedRowOnce) {
   Open();
   ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
-  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());  // Again, whole.
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());  // All of it again.
   ASSERT_TRUE(Updn("f", 2, Trades(4)).ok());  // Two known, two new.
-  ASSERT_TRUE(Updn("g", 0, Trades(1)).ok());  // Another feed counts for itself.
+  ASSERT_TRUE(Updn("g", 0, Trades(1)).ok());  // Another feed has its own numbers.
   ASSERT_TRUE(plant_->Commit().ok());
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(6, 0));
   EXPECT_THAT(plant_->FeedRows("g"), testing::ElementsAre(1, 0));
@@ -366,7 +367,7 @@ TEST_F(TickerplantTest, EndsTheDayOnceAndGoesOnInANewLog) {
   clock_.Advance(1);
   EXPECT_TRUE(*plant_->RollIfDue());
   EXPECT_FALSE(*plant_->RollIfDue());
-  ASSERT_EQ(reader.messages.size(), 2u);  // What was waiting, then the end.
+  ASSERT_EQ(reader.messages.size(), 2u);  // The pending rows, then the end.
   EXPECT_EQ(reader.messages[1], Value::List({Value::Symbol(".u.end"), Value::Date(7373)}));
   EXPECT_EQ(plant_->logged_seq(), 0u);
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
@@ -374,7 +375,7 @@ TEST_F(TickerplantTest, EndsTheDayOnceAndGoesOnInANewLog) {
   ASSERT_TRUE(Updn("f", 4, Trades(1)).ok());
   ASSERT_TRUE(plant_->Commit().ok());
   EXPECT_EQ(Logged("2020.03.10").size(), 1u);
-  // Restarted on the new day, it still knows.
+  // After a restart on the new day, it still knows.
   Open();
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(5, 0));
 }
@@ -422,8 +423,8 @@ TEST_F(TickerplantTest, ADayThatWasEndedByHandStaysEnded) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
 }
 
-// Goal: a fixed day never ends by the clock, and stays ended once somebody ended it: a restart with
-// the same date takes the rows of the next day.
+// Goal: a fixed day never ends by the clock, and stays ended once a request ended it: a restart
+// with the same date takes the rows of the next day.
 TEST_F(TickerplantTest, AFixedDayThatWasEndedStaysEnded) {
   Open(true, "UTC", 7373);
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
@@ -440,8 +441,8 @@ TEST_F(TickerplantTest, AFixedDayThatWasEndedStaysEnded) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(7, 0));
 }
 
-// Goal: no log gets rows of two schemas of one table. Method: the type of a column is another one
-// when the tickerplant starts again within the day, and the next day.
+// Goal: no log gets rows of two schemas of one table. Method: the type of a column has changed when
+// the tickerplant starts again within the day, and on the next day.
 TEST_F(TickerplantTest, DoesNotStartWithAnotherSchemaThanTheRowsOfItsDay) {
   Open();
   ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
@@ -478,7 +479,7 @@ TEST_F(TickerplantTest, ADayThatEndedWithoutItsNextLogIsNotOpenedAgain) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
 }
 
-// A day that was ended by hand in the evening is not ended again at midnight.
+// A day that a request ended in the evening is not ended again at midnight.
 TEST_F(TickerplantTest, RollsOnceANight) {
   Open();
   Reader reader;
@@ -502,13 +503,13 @@ TEST_F(TickerplantTest, HoldsTheDayWhileAClockIsAheadForAMoment) {
   clock_.Advance(-10 * kNsPerDay);
   EXPECT_FALSE(*plant_->RollIfDue());
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
-  // Another jump is held anew.
+  // Another jump is delayed again.
   clock_.Advance(5 * kNsPerDay);
   EXPECT_FALSE(*plant_->RollIfDue());
   EXPECT_EQ(FormatDate(plant_->date()), "2020.03.09");
 }
 
-// Either the clock is wrong now or it was when the log was made: no day is begun on a guess.
+// Either the clock is wrong now, or it was when the log was made: no day begins on a guess.
 TEST_F(TickerplantTest, DoesNotStartWithAClockBehindItsLogs) {
   Open();
   plant_.reset();
@@ -534,7 +535,7 @@ TEST_F(TickerplantTest, SkipsDaysWhenTheClockJumps) {
 }
 
 // Goal: a full disk loses nothing. Method: the file size limit makes the log's write fail; once it
-// is lifted, the same commit succeeds and the log holds every message once.
+// is lifted, the same commit succeeds and the log has every message once.
 TEST_F(TickerplantTest, KeepsWhatAFullDiskDidNotTake) {
   Open();
   Reader reader;
@@ -567,7 +568,8 @@ TEST_F(TickerplantTest, GivesASubscriberAnExactPosition) {
   ASSERT_TRUE(plant_->Subscribe("trade", {&early, {}, true}).ok());
   ASSERT_TRUE(Upd("trade", Trades(3)).ok());
   ASSERT_TRUE(plant_->Commit().ok());
-  ASSERT_TRUE(Upd("trade", Trades(4)).ok());  // Staged only: after the position, so it comes live.
+  // Only staged: it is after the position, so it comes live.
+  ASSERT_TRUE(Upd("trade", Trades(4)).ok());
   ASSERT_TRUE(plant_->Subscribe("trade", {&late, {}, true}).ok());
   EXPECT_EQ(plant_->published_seq(), 1u);
   ASSERT_TRUE(plant_->Commit().ok());

@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kCopyBelowBytes = 4096;
 constexpr size_t kScratchBytes = size_t{64} << 10;
 
-// The bytes of a column behind its first `skip` rows.
+// Returns the bytes of a column after its first `skip` rows.
 std::span<const std::byte> Behind(const ColumnView& column, size_t skip) {
   if (const size_t width = WidthOf(column.type); width != 0)
     return column.data.subspan(skip * width);

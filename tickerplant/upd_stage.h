@@ -1,7 +1,7 @@
 #pragma once
 
-// Upds on their way into the log: what one read brought, checked against the schemas, as the
-// segments of one log write and as the batches to publish once they are logged.
+// Upds before they are logged: what one read brought, checked against the schemas, both as the
+// segments of one log write and as batches to publish once they are logged.
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace tickstack::tickerplant {
 
-// A run of upds of one source. Movable; keeps alive whatever its segments point into.
+// A run of upds from one source. Movable. Keeps alive whatever its segments point into.
 class StagedBlock {
  public:
   struct Upd {
@@ -25,11 +25,11 @@ class StagedBlock {
     const std::shared_ptr<const void>& owner;
   };
 
-  // `feed` numbered the rows of all of its upds; empty: nobody did.
+  // `feed` is the feed that numbered the rows of all upds; empty if their rows have no numbers.
   void Reset(std::string_view feed, size_t tables);
 
-  // Adds one upd. `x` is its third item as it goes into the log; x and the batch's bytes live as
-  // long as `owner`. Small upds are copied together, large ones are referenced.
+  // Adds one upd. `x` is its third item as it is logged; x and the batch's bytes live as long as
+  // `owner`. Small upds are copied together, large ones are referenced.
   void Add(size_t table, std::span<const std::byte> log_prefix, std::span<const std::byte> x,
            const BatchView& batch, const std::shared_ptr<const void>& owner);
 
@@ -61,10 +61,9 @@ class StagedBlock {
   size_t bytes_ = 0;
 };
 
-// Encodes rows [first_row, batch.rows) of a batch as x in column form: a list of vectors, one per
-// entry of `order`, which names the batch's column that goes there, or kStamp for a column of
-// `stamp` (raw bytes of `stamp_type`) repeated in every row. For upds whose x cannot be logged as
-// it came.
+// Encodes rows [first_row, batch.rows) of a batch as x in column form, for upds whose x cannot be
+// logged unchanged. The result is a list of vectors, one for each entry of `order`: the index of a
+// batch's column, or kStamp for a column that has `stamp` (raw bytes of `stamp_type`) in every row.
 inline constexpr size_t kStamp = SIZE_MAX;
 ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<const size_t> order,
                          Type stamp_type, std::span<const std::byte> stamp);
