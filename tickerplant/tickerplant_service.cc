@@ -94,7 +94,7 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   if (sync) {
     connection.ReplyError(connection.TakeTicket(), text);
   } else if (verb.answer == Verb::Answer::kLoggedOrRefused) {
-    // A feed that numbers its rows has to learn of a gap: all its later rows will be refused.
+    // A feed that numbers its rows must learn of a gap: all its later rows will be refused.
     connection.SendAsync(Refusal(status));
   }
 }
@@ -106,8 +106,8 @@ absl::Status TickerplantService::StagePlain(Connection&, std::span<const std::by
 
 absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<const std::byte> body,
                                                const std::shared_ptr<const void>& owner) {
-  // Messages of one feed come in runs that begin with the same bytes. Looking at the name of each
-  // would cost a tenth of what the tickerplant does for a single row.
+  // Messages of one feed come in runs that begin with the same bytes. Looking up the name of each
+  // would cost a tenth of the tickerplant's work for a single row.
   const bool same = sender.id() == last_sender_.connection &&
                     feed_names_.changes() == last_sender_.changes &&
                     AsText(body).starts_with(AsText(last_sender_.begin));
@@ -117,7 +117,7 @@ absl::Status TickerplantService::StageNumbered(Connection& sender, std::span<con
   TS_RETURN_IF_ERROR(tickerplant_->StageNumberedUpd(body, owner));
   if (!feed) return absl::OkStatus();
   feed_names_.OnAccepted(*feed, SenderOf(sender));
-  const char* const end = feed->data() + feed->size() + 1;  // With its NUL.
+  const char* const end = feed->data() + feed->size() + 1;  // Includes the NUL.
   last_sender_.connection = sender.id();
   last_sender_.changes = feed_names_.changes();
   last_sender_.begin.clear();
@@ -130,7 +130,7 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
                                            std::string_view instance, bool takeover) {
   TS_ASSIGN_OR_RETURN(const FeedNames::Grant grant,
                       feed_names_.Claim(name, instance, takeover, SenderOf(connection)));
-  // A subscriber may leave bytes unread for as long as its queue allows; a feed has few to read.
+  // A subscriber may leave bytes unread as long as its queue allows; a feed has few to read.
   if (!outlets_.contains(connection.id())) connection.SetUnacknowledgedMax(kFeedSilentMax);
   if (!grant.changed) return absl::OkStatus();
   const std::string owner = Describe(*feed_names_.Find(name));
@@ -142,7 +142,7 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
   }
   const auto before = connections_.find(grant.taken_from);
   if (before == connections_.end()) return absl::OkStatus();
-  // Tells the previous owner now: it might not send rows, which would be refused, for a long time.
+  // Tells the previous owner now: it may send no rows, which would be refused, for a long time.
   const absl::Status taken = feed_names_.WhyRefused(name, grant.taken_from);
   before->second->SendAsync(Refusal(taken));
   return absl::OkStatus();
@@ -169,7 +169,7 @@ void TickerplantService::OnDrained(Connection& connection) {
   AnswerWaiting();
 }
 
-// Everything that was accepted is logged, or needed no logging.
+// Answers the waiting requests: everything accepted is logged, or needed no logging.
 void TickerplantService::AnswerWaiting() {
   if (failed_) return;
   const std::vector<WaitingReply> waiting = std::exchange(waiting_, {});

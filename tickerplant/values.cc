@@ -58,8 +58,8 @@ std::vector<std::string> TickerplantService::Verbs::TableNames() {
 }
 
 Value TickerplantService::Verbs::PublishedCount() {
-  // A position is asked for to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
-  // right: what the subscription then publishes must not lie behind the position.
+  // Clients ask for a position to subscribe there, and q evaluates (.u.sub[`;`];.u `i`L) from the
+  // right: the subscription must not publish anything that is before the position.
   plant().Publish();
   return Value::Long(static_cast<int64_t>(plant().published_seq()));
 }
@@ -79,8 +79,8 @@ Value TickerplantService::Verbs::Tables() { return SymbolsOf(TableNames()); }
 
 Value TickerplantService::Verbs::Version() { return Value::Long(protocol::kVersion); }
 
-// `.u.cuts`: for each power cut that shortened today's log, the messages that it had then. A
-// subscriber that had more of them begins anew.
+// `.u.cuts`: for each power cut that shortened today's log, the number of messages that remained.
+// A subscriber that had more of them starts over.
 Value TickerplantService::Verbs::Cuts() {
   std::vector<int64_t> messages;
   for (const wire::TplogState::Cut& cut : plant().log().state().cuts) {

@@ -23,7 +23,7 @@ bool IsName(const Value& value, std::string_view name) {
   return IsName(value) && value.symbol() == name;
 }
 
-// A feed's instance: a symbol, or a guid, which is written as q shows it.
+// Returns a feed's instance: a symbol, or a guid, which is written as q shows it.
 std::optional<std::string> InstanceOf(const Value& value) {
   if (IsName(value)) return std::string(value.symbol());
   if (!value.is_atom_of(Type::kGuid)) return std::nullopt;
@@ -137,7 +137,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::SubscribeNumbered(Args args) {
   return Value::List(std::move(answer));
 }
 
-// Fills in the outlet and the symbols of `how`, and subscribes.
+// Sets the outlet and the symbols of `how`, and subscribes.
 absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscription how) {
   std::vector<std::string> tables;
   bool single = false;
@@ -189,7 +189,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
   if (args.size() > 1) {
     TS_RETURN_IF_ERROR(service_.ClaimFeed(sender_, name, *instance, takeover));
   }
-  // The answer is a receipt: rows that are not logged yet, on a full disk, are not in it.
+  // The answer is an acknowledgement, so it excludes rows that a full disk keeps out of the log.
   service_.CommitStaged();
   const std::vector<int64_t> rows = plant().LoggedFeedRows(name);
   SymbolVector names;
@@ -198,7 +198,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feed(Args args) {
                      Value::Vector(Type::kLong, std::span<const int64_t>(rows)));
 }
 
-// `.u.feeds[]`: a table of the names that are owned, and by whom.
+// `.u.feeds[]`: a table of the owned names and their owners.
 absl::StatusOr<Value> TickerplantService::Verbs::Feeds(Args) {
   SymbolVector names, hosts, users, instances;
   std::vector<int64_t> epochs, times;
