@@ -11,8 +11,8 @@ using aggengine::BarSpec;
 
 namespace {
 
-// Bars of a table: name, source, width, and each other key an aggregate; without any those of the
-// default bars.
+// Reads the bars of a table: name, source, width; each other key is an aggregate. Without any, they
+// have the aggregates of the default bars.
 absl::StatusOr<BarSpec> ReadBar(const ConfigTable& table) {
   BarSpec spec;
   TS_RETURN_IF_ERROR(table.Read("name", &spec.name));
@@ -46,7 +46,7 @@ absl::StatusOr<BarSpec> ReadBar(const ConfigTable& table) {
   return spec;
 }
 
-// Adds the table that the bars are published as, unless [tables] has it.
+// Adds the table as which the bars are published, unless [tables] has it.
 absl::Status AddBarTable(const ConfigTable& at, const BarSpec& spec,
                          std::span<const Schema> sources, std::vector<Schema>& schemas) {
   const auto find = [](std::span<const Schema> in, std::string_view table) {
@@ -65,7 +65,7 @@ absl::Status AddBarTable(const ConfigTable& at, const BarSpec& spec,
   if (!schema.ok()) return at.ErrorAt("table", Message(schema.status()));
   const Schema* const known = find(schemas, spec.name);
   if (known == nullptr) {
-    // The name goes the way of those in [tables].
+    // The name is checked like those in [tables].
     absl::StatusOr<Schema> checked = ParseSchema(spec.name, FormatSchema(*schema));
     if (!checked.ok()) return at.ErrorAt("name", Message(checked.status()));
     schemas.push_back(*std::move(checked));

@@ -1,6 +1,6 @@
 #pragma once
 
-// [aggengine]'s bars: which there are, and the tables that they are published as.
+// Reads the bars of [aggengine], and the tables as which they are published.
 
 #include <span>
 #include <string>
@@ -13,17 +13,18 @@
 
 namespace tickstack {
 
-// The default bars, unless `default_bars` is false, and those of [[aggengine.bars]]. Adds the table
-// of each to `schemas`, which has the sources, unless it is there already; the tickerplant and the
-// RDBs get them from there. Adds to `warnings` which default bars there are not, and why.
+// Returns the default bars, unless `default_bars` is false, and those of [[aggengine.bars]]. Adds
+// the table of each to `schemas`, which must have the sources, unless it has that table already;
+// the tickerplant and the RDBs get these tables from there. Adds to `warnings` which default bars
+// are missing, and why.
 //
-// Errors: kInvalidArgument with file, line, key, found and expected: no such source or column, no
-// aggregate, another table of that name.
+// Errors: kInvalidArgument with file, line, key, found and expected: an unknown source or column,
+// an unknown aggregate, or a different table with that name. aggregate, another table of that name.
 absl::StatusOr<std::vector<aggengine::BarSpec>> ReadBars(const ConfigTable& table,
                                                          std::vector<Schema>& schemas,
                                                          std::vector<std::string>& warnings);
 
-// The names of bars of a day. Of all bars they have the fewest rows: the newest is found at once.
+// Returns the names of daily bars. They have the fewest rows, so the newest one is found fastest.
 std::vector<std::string> DailyBars(std::span<const aggengine::BarSpec> bars);
 
 }  // namespace tickstack

@@ -25,14 +25,14 @@ using namespace std::chrono_literals;
 
 constexpr int kExitWrongUsage = 2;
 constexpr auto kAskTimeout = 10s;
-constexpr auto kPause = 100ms;  // Between two looks at the rdb.
+constexpr auto kPause = 100ms;  // Interval of polls of the rdb.
 
 struct DayCounts {
   int64_t ended = 0;
   int64_t kept = 0;
   int64_t errors = 0;
-  int64_t done = 0;     // The newest day that is, as rdb::NumberOfDate has it.
-  int64_t blocked = 0;  // The newest that waits for a person.
+  int64_t done = 0;     // The newest finished day, as from rdb::NumberOfDate.
+  int64_t blocked = 0;  // The newest day that waits for a person.
 };
 
 absl::StatusOr<Value> Ask(const std::string& where, const std::string& what) {
@@ -40,7 +40,7 @@ absl::StatusOr<Value> Ask(const std::string& where, const std::string& what) {
   return wire::Ask(address, Value::String(what), kAskTimeout);
 }
 
-// The value of a key in a dictionary of symbols to longs.
+// Returns the value of a key in a dictionary from symbols to longs.
 std::optional<int64_t> LongOf(const Value& dict, std::string_view key) {
   if (dict.type() != Type::kDict || !dict.keys().is(Type::kSymbol) ||
       !dict.values().is(Type::kLong)) {
@@ -70,7 +70,7 @@ absl::StatusOr<DayCounts> CountsOf(const std::string& rdb) {
   return counts;
 }
 
-// The day that a tickerplant writes.
+// Returns the day that a tickerplant is logging.
 absl::StatusOr<int32_t> DateOf(const std::string& tickerplant) {
   const absl::StatusOr<Value> date = Ask(tickerplant, std::string(protocol::kDate));
   if (!date.ok()) return Annotate(date.status(), tickerplant);
@@ -78,10 +78,10 @@ absl::StatusOr<int32_t> DateOf(const std::string& tickerplant) {
   return Unavailable("{}: .u.d: expected a date, found another value", tickerplant);
 }
 
-// Waits until the rdb says that the day is done. One that restarts meanwhile forgets what it
-// counted: it finds the day on disk, and says so by its newest day that is done, which is not
-// counted from its start. That says nothing where it was `date` before, as of a date that ends
-// twice: there the counts have to do.
+// Waits until the rdb reports that the day is done. An rdb that restarts meanwhile loses its
+// counts, but finds the day on disk and reports it as its newest finished day. That proves nothing
+// if the newest finished day was `date` before (for a date that ends twice); then only the counts
+// are used.
 absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& before,
                         double timeout_s) {
   const auto number = static_cast<int64_t>(rdb::NumberOfDate(date));
@@ -114,7 +114,7 @@ absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& b
   return Unavailable("{}: the day is not written after {} s: {}", rdb, timeout_s, last);
 }
 
-// Asks the tickerplant to end the day, and waits until the rdb has written and handed it over.
+// Asks the tickerplant to end the day, and waits until the rdb has written it and notified the hdb.
 absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   const std::string tickerplant = !options.tickerplant.empty() ? options.tickerplant
                                   : config.tickerplant
@@ -135,8 +135,8 @@ absl::Status EndDay(const EodOptions& options, const StackConfig& config) {
   return WaitForDay(rdb, date, before, options.timeout_s);
 }
 
-// Whether it is the log of that day, and is over: a partition that has a part of a day keeps the
-// rest of it out.
+// Checks that it is the log of that day, and that the day is over: a partition with a part of a day
+// would prevent writing the rest.
 absl::Status CheckPastLog(const std::string& log, int32_t date) {
   const std::optional<rdb::DayLog> named = rdb::ParseDayLog(log);
   if (named && named->date != date) {

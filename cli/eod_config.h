@@ -1,6 +1,6 @@
 #pragma once
 
-// `[eod]` of a stack's configuration: which rdb writes days into which database, and how.
+// Reads `[eod]` of a stack's configuration: which rdb writes days, into which database, and how.
 
 #include <string>
 #include <vector>
@@ -11,9 +11,9 @@
 
 namespace tickstack {
 
-// Gives the rdb that it names, or else the first, what `[eod]` says; nothing if there is no such
-// table. An hdb's name stays a name, to be resolved with the other addresses; `default_hdb` is told
-// if none is named. kInvalidArgument with file, line and key.
+// Applies `[eod]` to the rdb that it names, or else to the first one; does nothing without `[eod]`.
+// An hdb's name stays a name, to be resolved with the other addresses; if none is named,
+// `default_hdb` is notified. kInvalidArgument with file, line and key.
 absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hdb,
                           std::vector<rdb::RdbMainOptions>& rdbs);
 

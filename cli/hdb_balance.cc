@@ -16,7 +16,7 @@
 namespace tickstack {
 namespace {
 
-// What a plan does not say: days that no segment has until their moves are ended.
+// Reports what a plan omits: days that no segment has completely until their moves are finished.
 void SayUnfinished(std::span<const std::string> unfinished) {
   for (const std::string& path : unfinished) {
     fmt::print(stderr, "{}: of a move that did not end: --move ends it\n", path);

@@ -1,7 +1,7 @@
 #pragma once
 
-// `tickstack hdb balance DIR [--move]`: how full each segment of a database is, and moving whole
-// partitions until they are about even (disk/segment_moves.h).
+// `tickstack hdb balance DIR [--move]`: shows how full each segment of a database is, and moves
+// whole partitions until the segments are about even (disk/segment_moves.h).
 
 #include <string>
 
@@ -9,12 +9,12 @@ namespace tickstack {
 
 struct HdbBalanceOptions {
   std::string directory;
-  bool json = false;  // One object.
-  bool move = false;  // Without it nothing is changed.
+  bool json = false;  // True: print one JSON object.
+  bool move = false;  // False: change nothing.
 };
 
-// Results to stdout, progress and errors to stderr; returns the exit code. Ends first what an
-// earlier move left halfway, if it may move.
+// Prints results to stdout, progress and errors to stderr, and returns the exit code. If it may
+// move, it first completes what an earlier move left unfinished.
 int RunHdbBalance(const HdbBalanceOptions& options);
 
 }  // namespace tickstack

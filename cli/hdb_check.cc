@@ -48,7 +48,7 @@ void PrintJson(const std::string& directory, const DatabaseCheck& check) {
       {"findings_left_off", check.findings_left_off},
       {"warnings", JsonOf(check.warnings)},
   };
-  // Names of files may be any bytes; what is not UTF-8 becomes U+FFFD.
+  // Names of files may be any bytes; invalid UTF-8 becomes U+FFFD.
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// `tickstack hdb check DIR [--json]`: reads every file of a database and says what is damaged, and
-// where (disk/database_check.h).
+// `tickstack hdb check DIR [--json]`: reads every file of a database and reports what is damaged,
+// and where (disk/database_check.h).
 
 #include <cstddef>
 #include <string>
@@ -10,13 +10,13 @@ namespace tickstack {
 
 struct HdbCheckOptions {
   std::string directory;
-  bool json = false;    // One object.
-  bool strict = false;  // Warnings count as findings.
-  size_t threads = 0;   // 0: as many as there are cores.
+  bool json = false;    // True: print one JSON object.
+  bool strict = false;  // True: warnings count as findings.
+  size_t threads = 0;   // 0: one for each core.
 };
 
-// Findings and totals to stdout, errors to stderr. Returns the exit code: 0 sound, 1 there are
-// findings, or the directory could not be read. Threads: the main one.
+// Prints findings and totals to stdout, errors to stderr. Returns the exit code: 0 without
+// findings; 1 with findings, or if the directory could not be read. Threads: the main one.
 int RunHdbCheck(const HdbCheckOptions& options);
 
 }  // namespace tickstack

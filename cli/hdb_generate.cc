@@ -24,13 +24,13 @@
 namespace tickstack {
 namespace {
 
-// Updates of a day come evenly from 14:30 to 21:00 UTC, when New York's exchanges are open in
+// Updates of a day are spread evenly from 14:30 to 21:00 UTC, when New York's exchanges are open in
 // winter.
 constexpr int64_t kOpenNs = 14 * 3'600 * kNsPerSecond + 1'800 * kNsPerSecond;
 constexpr double kDaySeconds = 6.5 * 3'600;
 constexpr int64_t kQuotesPerTrade = 10;
 
-// Of days all of whose times are timestamps: 1707.09.23 to 2292.04.10.
+// The last date all of whose times are timestamps: they reach from 1707.09.23 to 2292.04.10.
 constexpr auto kDateMax = static_cast<int32_t>(INT64_MAX / kNsPerDay);
 constexpr int kGenerateWrongUsage = 2;
 
@@ -44,13 +44,13 @@ class DayMaker {
   absl::Status Make(int32_t date);
 
  private:
-  // A simulated market and what of it past days had, by table: the next day goes on there.
+  // A simulated market and its state at the end of each table, from which the next day continues.
   struct Market {
     int64_t updates = 0;
     StringMap<int64_t> rows;
   };
 
-  // The next `rows` updates of a market; `only`: those of one table.
+  // Adds the next `rows` updates of a market; `only`: those of one table.
   absl::Status Fill(int32_t date, int64_t rows, std::string_view only, Market& market,
                     std::span<const std::shared_ptr<Table>> tables);
 
@@ -59,7 +59,7 @@ class DayMaker {
   const std::unique_ptr<mem::Tier> tier_;
   SymbolTable symbols_;
   wire::UpdDecoder decoder_;
-  Market quoted_;  // Of both tables, if there are ten quotes to a trade.
+  Market quoted_;  // Both tables, if there are ten quotes to a trade.
   Market traded_;
 };
 
@@ -106,7 +106,7 @@ absl::Status DayMaker::Make(int32_t date) {
   if (options_.trades < 0) {
     TS_RETURN_IF_ERROR(Fill(date, quoted, "", quoted_, tables));
   } else {
-    // The market has ten quotes to a trade: any other number comes out of two markets.
+    // The market has ten quotes to a trade: any other ratio needs two markets.
     TS_RETURN_IF_ERROR(Fill(date, quoted, "quote", quoted_, tables));
     TS_RETURN_IF_ERROR(
         Fill(date, options_.trades * (kQuotesPerTrade + 1), "trade", traded_, tables));
@@ -125,7 +125,7 @@ absl::Status DayMaker::Make(int32_t date) {
   return absl::OkStatus();
 }
 
-// The weekdays that are asked for.
+// Returns the requested weekdays.
 absl::StatusOr<std::vector<int32_t>> DatesOf(const HdbGenerateOptions& options) {
   const std::optional<int32_t> from = ParseDate(options.from);
   if (!from.has_value()) {

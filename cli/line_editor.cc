@@ -30,7 +30,7 @@ struct LineEditor::Impl {
     return static_cast<Impl*>(data);
   }
 
-  // What all words share is typed in; of several that share no more the list is shown.
+  // Inserts the words' common prefix; if several words share no more, shows the list.
   unsigned char CompleteWord() {
     const LineInfo* const line = el_line(editor);
     const std::string_view text(line->buffer, static_cast<size_t>(line->cursor - line->buffer));
@@ -64,8 +64,8 @@ LineEditor::LineEditor(std::string history_file, Complete complete)
   impl.history_file = std::move(history_file);
   impl.complete = std::move(complete);
   HistEvent event;
-  // Without a locale of its own a terminal's bytes beyond ASCII would be dropped, and other text
-  // asked than was typed.
+  // Without a UTF-8 locale, a terminal's bytes beyond ASCII would be dropped, and the query would
+  // differ from what was typed.
   if (std::string_view(std::setlocale(LC_CTYPE, "")) == "C") std::setlocale(LC_CTYPE, "C.UTF-8");
   impl.history = history_init();
   history(impl.history, &event, H_SETSIZE, kHistoryLines);
@@ -81,7 +81,7 @@ LineEditor::LineEditor(std::string history_file, Complete complete)
   el_set(impl.editor, EL_ADDFN, "q-cancel", "Begin a new line", &Impl::OnCancel);
   el_set(impl.editor, EL_BIND, "^I", "q-complete", nullptr);
   el_set(impl.editor, EL_BIND, "^R", "em-inc-search-prev", nullptr);
-  // While a line is typed Ctrl-C is a key; while an answer is awaited it is a signal.
+  // While a line is typed, Ctrl-C is a key; while an answer is pending, it is a signal.
   el_set(impl.editor, EL_SETTY, "-d", "-isig", nullptr);
   el_set(impl.editor, EL_BIND, "^C", "q-cancel", nullptr);
 }
@@ -96,7 +96,7 @@ std::optional<LineEditor::Line> LineEditor::Read(const std::string& prompt) {
   impl_->cancelled = false;
   int count = 0;
   const char* const text = el_gets(impl_->editor, &count);
-  if (impl_->cancelled) {  // There may be no text: that is not the end.
+  if (impl_->cancelled) {  // The text may be empty, which is not the end of input.
     std::fputs("\n", stdout);
     return Line{.text = {}, .cancelled = true};
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// A line typed at a terminal: with editing, history and completion by libedit.
+// Reads a line typed at a terminal, with editing, history and completion by libedit.
 
 #include <functional>
 #include <memory>
@@ -11,19 +11,19 @@
 
 namespace tickstack {
 
-// What may stand where a word has begun.
+// The words that can complete a word that has been started.
 struct Completion {
   size_t begin = 0;                // Where the word begins.
-  std::vector<std::string> words;  // Sorted, all of which begin as the word does.
+  std::vector<std::string> words;  // Sorted; all of them start like the word.
 };
 
-// Threads: one owner. There is one a process, since it sets the terminal's mode.
+// Threads: one owner. Only one per process, because it sets the terminal's mode.
 class LineEditor {
  public:
   // Completes the word that ends at the end of `text`.
   using Complete = std::function<Completion(std::string_view text)>;
 
-  // The lines of the file `history` are remembered, and lines are added to it; empty: none.
+  // Loads the lines of the file `history`, and adds new ones to it; empty: no history.
   LineEditor(std::string history, Complete complete);
   ~LineEditor();
   LineEditor(const LineEditor&) = delete;
@@ -31,11 +31,11 @@ class LineEditor {
 
   struct Line {
     std::string text;
-    bool cancelled = false;  // By Ctrl-C.
+    bool cancelled = false;  // True if Ctrl-C was typed.
   };
-  // Shows the prompt and waits for a line; nullopt at its end (Ctrl-D).
+  // Shows the prompt and waits for a line; nullopt at the end of input (Ctrl-D).
   std::optional<Line> Read(const std::string& prompt);
-  // So that the next Read, and the next shell, has it again.
+  // Adds an entry to the history, for the next Read and the next shell.
   void Remember(const std::string& entry);
 
  private:
@@ -43,7 +43,7 @@ class LineEditor {
   std::unique_ptr<Impl> impl_;
 };
 
-// The longest begin that all share.
+// Returns the longest common prefix.
 std::string CommonBegin(const std::vector<std::string>& words);
 
 }  // namespace tickstack

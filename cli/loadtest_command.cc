@@ -26,14 +26,14 @@ std::string CommandLine(const std::vector<std::string>& args) {
   return line;
 }
 
-// A directory for the results of a demo, which stays: the report is in it.
+// Returns a directory for the results of a demo. It is kept, because the report is in it.
 std::string DemoFolder() {
   const char* const parent = std::getenv("TMPDIR");
   std::string folder = fmt::format("{}/tickstack-demo-XXXXXX", parent != nullptr ? parent : "/tmp");
   return mkdtemp(folder.data()) == nullptr ? "tickstack-demo" : folder;
 }
 
-// A second tier that every machine has: tmpfs, else files of a temporary folder.
+// Returns a second tier that every machine has: tmpfs, else files in a temporary folder.
 std::string DemoTier(const std::string& folder) {
   std::error_code ignored;
   return std::filesystem::is_directory("/dev/shm", ignored) ? "/dev/shm" : folder;

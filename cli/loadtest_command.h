@@ -15,8 +15,8 @@ namespace loadtest {
 struct LoadTestOptions;
 }
 
-// `tickstack loadtest` and `tickstack demo`, which is a short one. Parsing sets `action`; the
-// options outlive the app. `args` is the command line, for the record.
+// Add `tickstack loadtest`, and `tickstack demo`, which is a short one. Parsing sets `action`. The
+// options must outlive the app. `args` is the command line, which the results record.
 void AddLoadTestCommand(CLI::App& app, loadtest::LoadTestOptions& options,
                         const std::vector<std::string>& args, Action& action);
 void AddDemoCommand(CLI::App& app, loadtest::LoadTestOptions& options,

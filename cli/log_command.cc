@@ -32,7 +32,7 @@ int Failed(std::string_view command, const absl::Status& status) {
   return 1;
 }
 
-// Names in a log may be any bytes; what is not UTF-8 becomes U+FFFD.
+// Names in a log may be any bytes; invalid UTF-8 becomes U+FFFD.
 std::string Dumped(const Json& json, int indent = -1) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
@@ -90,12 +90,12 @@ std::string_view NameOf(TplogProblem::Kind kind) {
   return "";
 }
 
-// One message as a line of `log dump`.
+// Formats one message as a line of `log dump`.
 class DumpLine {
  public:
   explicit DumpLine(const LogDumpOptions& options) : options_(options) {}
 
-  // False if it is not of the table that was asked for.
+  // Returns false if it is of another table than the requested one.
   bool Read(const wire::TplogMessage& message) {
     message_ = message;
     is_upd_ = decoder_.Decode(message.body, &upd_).ok();
@@ -133,7 +133,8 @@ class DumpLine {
       "   message         offset      bytes verb     table              rows\n";
 
  private:
-  // x of an upd, the whole message of what is none. The reader has seen that it decodes.
+  // Returns x of an upd, or the whole message of anything else. The reader has checked that it
+  // decodes.
   Value Values() const {
     absl::StatusOr<Value> value = wire::Decode(is_upd_ ? upd_.x : message_.body);
     return value.ok() ? *std::move(value) : Value();

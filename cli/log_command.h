@@ -1,8 +1,8 @@
 #pragma once
 
-// `tickstack log dump|check|repair FILE`: a look at, a verdict on, and a cure for a tickerplant
-// log. The results go to stdout, errors to stderr; the return value is the exit code: 0 done and
-// nothing wrong, 1 something is wrong with the log, or it could not be read. Threads: the main one.
+// `tickstack log dump|check|repair FILE`: shows, checks and repairs a tickerplant log. Results go
+// to stdout, errors to stderr. The exit code is 0 if it is done and nothing is wrong; 1 if the log
+// has problems or could not be read. Threads: the main one.
 
 #include <cstdint>
 #include <limits>
@@ -12,22 +12,22 @@ namespace tickstack {
 
 struct LogDumpOptions {
   std::string file;
-  bool json = false;    // One object per line: seq, offset, bytes, verb, table, rows.
-  bool values = false;  // Also the rows themselves.
+  bool json = false;    // True: one object per line: seq, offset, bytes, verb, table, rows.
+  bool values = false;  // True: also print the rows.
   uint64_t from = 0;    // Number of the first message.
   uint64_t count = std::numeric_limits<uint64_t>::max();
-  std::string table;  // Only messages of this table; empty: all. `count` counts those.
+  std::string table;  // Only messages of this table, which `count` counts; empty: all.
 };
 
 struct LogCheckOptions {
   std::string file;
-  bool json = false;  // One object.
+  bool json = false;  // True: print one JSON object.
 };
 
 struct LogRepairOptions {
   std::string file;
-  bool json = false;  // One object.
-  // Go on after damage in the middle: what is whole is written to FILE.repaired, FILE stays.
+  bool json = false;  // True: print one JSON object.
+  // If the log is damaged in the middle, writes its undamaged part to FILE.repaired and keeps FILE.
   bool skip_damaged = false;
 };
 

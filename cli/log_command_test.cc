@@ -20,7 +20,7 @@ class LogCommandTest : public wire::TplogTest {
     ASSERT_TRUE(BlockOf("sim").Add("quote", 2).Add("trade", 1).AppendTo(*writer).ok());
     ASSERT_TRUE(BlockOf().Add("quote", 5).AppendTo(*writer).ok());
   }
-  // Runs it, with its stdout in out_.
+  // Runs the command, with its stdout in out_.
   template <typename Run, typename Options>
   int Captured(Run run, const Options& options) {
     testing::internal::CaptureStdout();

@@ -162,7 +162,7 @@ struct HdbToolOptions {
   HdbBalanceOptions balance;
 };
 
-// What `tickstack hdb` does besides being the process: tools for databases.
+// Adds the tools for databases to `tickstack hdb`, which otherwise runs the process.
 void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   const std::vector<CLI::App*> found =
       app.get_subcommands([](CLI::App* sub) { return sub->get_name() == "hdb"; });

@@ -16,7 +16,7 @@ constexpr int64_t kRowsMax = 4'000'000'000;  // Rows of a table; row numbers hav
 constexpr double kRate = 48'000;
 constexpr double kSpanSecondsMax = 4 * 3'600;  // The rows cover at most the last 4 hours.
 
-// The simulated market up to now, as rows without a feed.
+// Rows of the simulated market up to now, without a feed.
 class SimRows final : public rdb::RowSource {
  public:
   explicit SimRows(feed::SourceOptions options) : options_(std::move(options)) {}
@@ -65,7 +65,8 @@ absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* sc
   TS_RETURN_IF_ERROR(table.Read("trades", &source.trades_max, int64_t{0}, kRowsMax));
   TS_RETURN_IF_ERROR(table.Read("symbols", &source.symbols, int64_t{1}, int64_t{65'536}));
   TS_RETURN_IF_ERROR(table.Read("seed", &source.seed));
-  // As many quotes to a trade as there are, so that neither table ends long before the other.
+  // The same ratio as between the requested numbers, so that both tables end at about the same
+  // time.
   source.quotes_per_trade =
       std::clamp<int64_t>(source.quotes_max / std::max<int64_t>(source.trades_max, 1), 1, 1'000);
   if (source.quotes_max + source.trades_max == 0) return absl::OkStatus();

@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that an rdb begins with, of the simulated market:
+// Reads how many rows of the simulated market an rdb starts with:
 //
 //   [rdb.prestress]
 //   quotes = 60_000_000
@@ -15,8 +15,9 @@
 
 namespace tickstack {
 
-// Reads the section of the rdb that is read into `options`, if there is one. `schemas` as ReadTiers
-// takes them: without, the section is an error, for nobody has tables yet when it is needed.
+// Reads the section of the rdb that is being read into `options`, if it has one. `schemas` as in
+// ReadTiers; if it is nullptr, the section is an error, because the tables are needed before the
+// rdb gets them from elsewhere.
 absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* schemas,
                            rdb::RdbMainOptions& options);
 

@@ -14,10 +14,9 @@
 namespace tickstack {
 namespace {
 
-// --- Which configuration
-// --------------------------------------------------------------------------
+// --- Which configuration -------------------------------------------------------------------------
 
-// The value of `--flag VALUE` or `--flag=VALUE`; the last one, as CLI11 has it.
+// Returns the value of `--flag VALUE` or `--flag=VALUE`; the last one, as in CLI11.
 std::optional<std::string> FlagOf(const std::vector<std::string>& args, std::string_view flag) {
   std::optional<std::string> value;
   for (size_t i = 0; i < args.size(); ++i) {
@@ -29,7 +28,7 @@ std::optional<std::string> FlagOf(const std::vector<std::string>& args, std::str
   return value;
 }
 
-// Leaves the process of that name, or the first.
+// Keeps only the process of that name, or the first.
 template <typename Options>
 absl::Status KeepOne(std::vector<Options>& all, const std::optional<std::string>& name,
                      std::string_view role) {
@@ -62,16 +61,16 @@ absl::StatusOr<StackConfig> LoadedConfig(const std::string& file, const std::str
   return config;
 }
 
-// --- Flags that several have
-// ----------------------------------------------------------------------
+// --- Flags of several commands -------------------------------------------------------------------
 
 struct CommonFlags {
-  std::string config;  // Read by ConfigForProcess; here for --help and the check.
+  std::string config;  // Read by ConfigForProcess; listed here for --help and the check.
   int parent_fd = -1;
   std::string log_level;
 };
 
-// Adds the flags and what they mean to `command`; returns where the two that act at once land.
+// Adds the flags and their effects to `command`; returns the values of the two that act
+// immediately.
 std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& config,
                                             std::string& name, wire::ListenerOptions& listener) {
   auto flags = std::make_shared<CommonFlags>();
@@ -109,11 +108,11 @@ void AddDataFlag(CLI::App& command, StackConfig& config) {
       ->default_str(config.data);
 }
 
-// Before the process runs: its log has a name, and it does not outlive who started it.
+// Prepares a process to run: names its log, and makes it end with its parent.
 void BeginProcess(const StackConfig& config, const CommonFlags& flags, const std::string& name) {
   InitLogging(name, config.log_level);
   if (flags.parent_fd >= 0) return DieWithParent(flags.parent_fd);
-  // The supervisor of a stack has logged these once for all processes.
+  // The supervisor of a stack has logged the warnings once for all processes.
   for (const std::string& warning : config.warnings) LogWarn("{}", warning);
 }
 
@@ -122,7 +121,7 @@ std::string ThrowUnlessOk(const absl::Status& status) {
   return "";
 }
 
-// A size, such as 64MiB, into an integer option.
+// Reads a size, such as 64MiB, into an integer option.
 template <typename T>
 CLI::Option* AddBytes(CLI::App& command, const std::string& flag, T& target,
                       const std::string& help) {

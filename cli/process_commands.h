@@ -1,7 +1,7 @@
 #pragma once
 
-// The subcommands that are one process of a stack: what their flags mean. Flags win over the
-// configuration file.
+// The subcommands that run one process of a stack, and the meaning of their flags. Flags override
+// the configuration file.
 
 #include <functional>
 #include <string>
@@ -16,17 +16,16 @@ class App;
 
 namespace tickstack {
 
-// What a subcommand leaves to be done once the whole command line was right: its exit code is
-// main's.
+// What a subcommand runs once the whole command line was parsed. Returns main's exit code.
 using Action = std::function<int()>;
 
-// The configuration that the flags of one process start from: the one of `--config`, or defaults.
-// `args` is the command line behind the program's name; nothing is printed. Has exactly one
-// process, the one that `--name` names, or the first of its kind. kNotFound if the file has none of
-// that kind or name; otherwise as LoadStackConfig.
+// Returns the configuration that the flags of one process modify: that of `--config`, or the
+// defaults. `args` is the command line without the program's name; nothing is printed. The result
+// has exactly one process: the one that `--name` names, or the first of its kind. kNotFound if the
+// file has none of that kind or name; other errors are those of LoadStackConfig.
 absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& args);
 
-// Add one subcommand each; parsing sets `action`. The configuration outlives the app.
+// Add one subcommand each. Parsing sets `action`. The configuration must outlive the app.
 void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action);
 void AddHdbCommand(CLI::App& app, StackConfig& config, Action& action);

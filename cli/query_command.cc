@@ -42,7 +42,7 @@ bool Complain(std::string_view place, const absl::Status& why) {
   return false;
 }
 
-// false: it failed, and stderr says why, behind `place`.
+// Returns false if it failed, after printing `place` and the reason to stderr.
 bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOptions& options,
                  std::string_view place) {
   const auto answers = servers.Ask(query, TimeoutOf(options, kTimeoutSeconds));

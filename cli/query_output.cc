@@ -54,7 +54,7 @@ std::string Formatted(const std::vector<QueryServers::Answered>& answers, Output
 
 namespace {
 
-// A server's error is no command to the terminal; FormatText and JSON take care of answers.
+// A server's error must not control the terminal; FormatText and JSON escape answers themselves.
 std::string WithoutControls(std::string_view text) {
   std::string out;
   out.reserve(text.size());
@@ -87,7 +87,7 @@ void ShowInPager(const std::string& text) {
   const char* const asked = std::getenv("PAGER");
   const std::string command =
       fmt::format("{} 2>/dev/null || cat", asked != nullptr && *asked != 0 ? asked : "less -FRSX");
-  // A pager that is left before its end takes no more; that is no reason to die.
+  // A pager that is closed early takes no more; that must not end this process.
   void (*const before)(int) = ::signal(SIGPIPE, SIG_IGN);
   std::fflush(stdout);
   FILE* const pager = ::popen(command.c_str(), "w");

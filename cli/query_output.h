@@ -1,6 +1,6 @@
 #pragma once
 
-// How answers are written: to a terminal, a file or a pager.
+// Formats and writes answers: to a terminal, a file or a pager.
 
 #include <string>
 #include <string_view>
@@ -13,25 +13,27 @@
 
 namespace tickstack {
 
-// Parquet is of one table of one server, and not for a terminal: FormatParquet makes it.
+// FormatParquet makes Parquet, which holds one table of one server and is not for terminals.
 enum class OutputFormat { kText, kJson, kCsv, kParquet };
 
-// What stdout shows at once, if it is a terminal; the last line is left to the prompt.
+// Returns how much fits on stdout's screen if it is a terminal; the prompt needs the last line.
 TextLimits TerminalLimits();
 
 std::string Formatted(const Value& value, OutputFormat format, const TextLimits& limits);
 
-// Of several servers, each under its name; in JSON one object with an entry for each.
+// Formats the answers of several servers, each under its name; in JSON, an object with an entry
+// each.
 std::string Formatted(const std::vector<QueryServers::Answered>& answers, OutputFormat format,
                       const TextLimits& limits);
 
-// As q shows it: its own errors behind a quote.
+// Returns an error as q shows it: q's own errors after a quote.
 std::string ErrorText(const absl::Status& error);
 
-// To stdout; false, and why on stderr, if it does not take it.
+// Writes to stdout. On failure, prints the reason to stderr and returns false.
 bool WriteOut(std::string_view text);
 
-// Through $PAGER, else `less -FRSX`; to stdout if there is none. Waits for its end.
+// Shows text in $PAGER, else in `less -FRSX`, and waits for its end; prints to stdout without
+// either.
 void ShowInPager(const std::string& text);
 
 }  // namespace tickstack

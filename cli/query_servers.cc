@@ -11,7 +11,7 @@
 namespace tickstack {
 namespace {
 
-// One server; it comes back by itself.
+// One server, with a connection that reconnects.
 struct QueryServer final : wire::ClientHandler {
   QueryServer(wire::EventLoop& loop, std::string text, const wire::Address& address,
               const wire::ClientOptions& options)
@@ -37,7 +37,7 @@ struct QueryServers::Impl {
   std::vector<std::unique_ptr<QueryServer>> servers;
   bool interrupted = false;
 
-  // The first `count` of them.
+  // Asks the first `count` servers.
   std::vector<Answered> Ask(const std::string& query, std::chrono::milliseconds timeout,
                             size_t count);
 };
@@ -85,7 +85,7 @@ std::vector<QueryServers::Answered> QueryServers::Impl::Ask(const std::string& q
     for (size_t i = 0; i < count; ++i) {
       QueryServer& server = *impl.servers[i];
       wire::Connection* const connection = server.client.connection();
-      // One that was just closed is there until the loop has said so.
+      // A connection that was just closed exists until the loop has reported it.
       if (!asked[i] && connection != nullptr && connection->is_open()) {
         asked[i] = true;
         connection->Call(Value::String(query),
@@ -108,7 +108,7 @@ std::vector<QueryServers::Answered> QueryServers::Impl::Ask(const std::string& q
       all.push_back(*std::move((*answers)[i]));
       continue;
     }
-    // The server ends a question whose client leaves.
+    // The server cancels a query whose client disconnects.
     if (wire::Connection* const connection = impl.servers[i]->client.connection()) {
       connection->Close(absl::CancelledError("interrupted"));
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The processes that a `tickstack query` asks, one or several at once, over connections that stay.
+// The processes that `tickstack query` asks, one or several, over connections that stay open.
 
 #include <chrono>
 #include <memory>
@@ -17,7 +17,7 @@ namespace tickstack {
 // Threads: one owner.
 class QueryServers {
  public:
-  // `addresses`: one or more, with commas between. kInvalidArgument for what is none.
+  // `addresses`: one or more, separated by commas. kInvalidArgument for an invalid one.
   static absl::StatusOr<std::unique_ptr<QueryServers>> Connect(const std::string& addresses,
                                                                const wire::ClientOptions& options);
   ~QueryServers();
@@ -29,16 +29,16 @@ class QueryServers {
     absl::StatusOr<Value> answer;
     double ms = 0;  // From the question to the answer.
   };
-  // Asks all of them at once and waits for all, in the order of the addresses. kUnavailable: nobody
-  // is there, or no answer in time; kUnknown: q's error text; kCancelled: by SIGINT, which ends the
-  // question at the server too.
+  // Asks all servers concurrently and waits for all, in the order of the addresses. kUnavailable:
+  // no connection, or no answer in time; kUnknown: q's error text; kCancelled: SIGINT, which also
+  // cancels the query at the server.
   std::vector<Answered> Ask(const std::string& query, std::chrono::milliseconds timeout);
 
-  // The same of the first one alone.
+  // Asks only the first server.
   Answered AskFirst(const std::string& query, std::chrono::milliseconds timeout);
 
   size_t size() const;
-  const std::string& names() const;  // As they were given.
+  const std::string& names() const;  // The addresses as they were given.
 
  private:
   struct Impl;

@@ -17,7 +17,7 @@
 namespace tickstack {
 namespace {
 
-constexpr int64_t kAskForWordsNs = kNsPerSecond;  // A key that completes must not hang.
+constexpr int64_t kAskForWordsNs = kNsPerSecond;  // A completion must not block for long.
 constexpr int64_t kWordsLiveNs = 60 * kNsPerSecond;
 constexpr size_t kTablesCompleted = 100;
 
@@ -32,7 +32,7 @@ constexpr const char* kHelp =
     "  \\h  \\q        this; leaves, as Ctrl-D does\n"
     "Anything else goes to the server, other lines with a backslash too.\n";
 
-// Where what was typed is kept: not at all without a home.
+// Returns the path of the history; empty without a home directory.
 std::string HistoryFile() {
   if (const char* file = std::getenv("TICKSTACK_HISTORY")) return file;
   const char* const state = std::getenv("XDG_STATE_HOME");
@@ -73,7 +73,7 @@ class QueryShell {
   }
 
  private:
-  // false: leave.
+  // Returns false to leave the shell.
   bool Do(const std::string& entry) {
     if (entry == "\\q" || entry == "\\\\" || entry == "exit") return false;
     const size_t space = std::min(entry.find(' '), entry.size());
@@ -206,8 +206,8 @@ class QueryShell {
   const std::chrono::milliseconds timeout_;
   bool timing_ = false;
   std::vector<QueryServers::Answered> last_;
-  std::vector<std::string> words_;  // Sorted; of the servers that are asked.
-  int64_t words_ns_ = 0;            // When they were asked for.
+  std::vector<std::string> words_;  // Sorted; names of the servers.
+  int64_t words_ns_ = 0;            // When they were last requested.
   LineEditor editor_;
 };
 

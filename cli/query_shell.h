@@ -1,7 +1,7 @@
 #pragma once
 
 // The shell of `tickstack query ADDRESS`: a prompt with editing, history and completion of tables,
-// columns and functions. What is typed goes to the server; `\h` lists what the shell does itself.
+// columns and functions. Input is sent to the server; `\h` lists the shell's own commands.
 
 #include <chrono>
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace tickstack {
 
-// Until its end is typed. Ctrl-C drops a line, or ends the question that is waited for, at the
-// server too. Blocks.
+// Runs the shell until its end is typed. Ctrl-C drops a line, or cancels the pending query, also at
+// the server. Blocks. Returns the exit code.
 int RunQueryShell(std::unique_ptr<QueryServers> servers, const QueryOptions& options,
                   std::chrono::milliseconds timeout);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// What a shell must know of q's text: where a name begins that is to be completed, and whether an
-// expression goes on in the next line. Plain functions.
+// What a shell must know about q's syntax: where a name to complete begins, and whether an
+// expression continues in the next line. Plain functions.
 
 #include <string>
 #include <string_view>
@@ -11,27 +11,27 @@
 
 namespace tickstack {
 
-// The name that ends at the end of `text` begins here: letters, digits, `_` and `.`. Behind a
-// backtick a name is a symbol, and completes as one. text.size() if none does.
+// Returns where the name at the end of `text` begins: letters, digits, `_` and `.`. A name after a
+// backtick is a symbol, and is completed as one. text.size() if there is no name.
 size_t BeginOfWord(std::string_view text);
 
-// Whether brackets or a string are still open. What closes more than was opened is not: it is for
-// the server to say so.
+// True if brackets or a string are still open. Surplus closing brackets return false, since the
+// server reports them.
 bool GoesOn(std::string_view text);
 
-// The statements of a script: a line each, and lines that begin with a blank belong to the one
-// before. Lines that begin with a slash, and empty ones, are none.
+// A statement of a script: one line; a line that begins with a blank continues the previous
+// statement. Empty lines, and lines that begin with a slash, are skipped.
 struct Statement {
-  size_t line = 0;  // Its first, from 1.
+  size_t line = 0;  // Number of its first line, from 1.
   std::string text;
 };
 std::vector<Statement> StatementsOf(std::string_view script);
 
-// The text of a script's file. kInvalidArgument for what is no file, kResourceExhausted beyond 16
-// MiB; each with the path.
+// Returns the text of a script. kInvalidArgument if it is not a regular file, kResourceExhausted
+// beyond 16 MiB; both with the path.
 absl::StatusOr<std::string> ReadScript(const std::string& path);
 
-// Of sorted words those that begin with `begin`.
+// Returns the words that start with `begin`.
 std::vector<std::string> WordsThatBegin(const std::vector<std::string>& sorted,
                                         std::string_view begin);
 

@@ -13,7 +13,7 @@ namespace tickstack {
 template <typename T, size_t N>
 using Words = std::array<std::pair<std::string_view, T>, N>;
 
-// Reads a key that is one of a few words; leaves the target alone if it is absent.
+// Reads a key whose value is one of a few words. Does not change the target if the key is absent.
 template <typename T, typename Target, size_t N>
 absl::Status ReadWord(const ConfigTable& table, std::string_view key, const Words<T, N>& words,
                       Target* target) {

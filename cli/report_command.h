@@ -1,24 +1,24 @@
 #pragma once
 
-// `tickstack report DIR`, `tickstack compare A B`: what a load test found, for people. Report makes
-// the page of a load test's run again from its files.
+// `tickstack report DIR` and `tickstack compare A B`: the results of load tests for people.
+// `report` creates the page of a run again, from its files.
 
 #include <string>
 
 namespace tickstack {
 
-// Prints the page's path to stdout, errors to stderr. Returns the exit code: 0 made, 1 not.
+// Prints the page's path to stdout, errors to stderr. Returns the exit code: 0, or 1 if it failed.
 // Threads: the main one.
 int RunReport(const std::string& run_directory);
 
 struct CompareOptions {
   std::string first, second;
-  bool json = false;  // One object.
+  bool json = false;  // True: print one JSON object.
 };
 
-// `tickstack compare A B [--json]`: which figures of two runs differ by more than their spread
-// covers (loadtest/compare.h). To stdout, errors to stderr. Returns the exit code: 0 compared,
-// whatever came out, 1 not.
+// `tickstack compare A B [--json]`: prints to stdout which figures of two runs differ by more than
+// their spread (loadtest/compare.h), errors to stderr. Returns the exit code: 0 if they were
+// compared, whatever the result; else 1.
 int RunCompare(const CompareOptions& options);
 
 }  // namespace tickstack

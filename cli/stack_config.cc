@@ -34,7 +34,7 @@ absl::Status ReadFromZero(const ConfigTable& table, std::string_view key, double
   return table.ErrorAt(key, fmt::format("expected a number from 0 on, found {}", *target));
 }
 
-// A name becomes part of file names.
+// Reads a name, which becomes part of file names.
 absl::Status ReadName(const ConfigTable& table, std::string* name) {
   TS_RETURN_IF_ERROR(table.Read("name", name));
   const bool plain = std::all_of(name->begin(), name->end(), [](char c) {
@@ -156,8 +156,8 @@ absl::Status ReadAggEngine(const ConfigTable& root, const ConfigTable& table, St
   return ReadStateTier(root, table, options.state, config.warnings);
 }
 
-// An RDB and a feed connect to the file's tickerplant if they do not say to which, a monitor to the
-// file's first RDB and feed.
+// Unless they name another one, RDBs and feeds connect to the file's tickerplant, and monitors to
+// its first RDB and feed.
 absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackConfig& config) {
   rdb::RdbMainOptions options;
   options.listener.port = 5011;
@@ -319,7 +319,7 @@ absl::StatusOr<StackConfig> ReadConfig(const Config& file) {
   return config;
 }
 
-// `address`, or where the stack's process of that name listens.
+// Returns `address`, or where the stack's process of that name listens.
 std::string Resolve(const StackConfig& config, const std::string& address) {
   const auto at = [](const wire::ListenerOptions& listener) {
     return fmt::format("{}:{}", listener.host, listener.port);

@@ -1,6 +1,7 @@
 #pragma once
 
-// A stack's configuration (examples/stack.toml has every key) as the options of its processes.
+// Reads a stack's configuration (examples/stack.toml has every key) into the options of its
+// processes.
 
 #include <optional>
 #include <string>
@@ -21,13 +22,13 @@ namespace tickstack {
 
 struct StackConfig {
   std::string name = "stack";
-  std::string data = "data";        // The data directory, as seen from where the stack is started.
-  std::optional<std::string> date;  // The day of a replay; absent: the clock's.
+  std::string data = "data";        // Data directory, relative to where the stack is started.
+  std::optional<std::string> date;  // Day of a replay; default: the clock's.
   LogLevel log_level = LogLevel::kInfo;
-  bool restart = true;  // `up` starts a process again that died.
+  bool restart = true;  // True: `up` restarts a process that died.
 
-  std::vector<Schema> schemas;        // `[tables]`, or the default ones; then those of bars.
-  std::vector<std::string> warnings;  // `file:line: key: what`, of what is odd but no error.
+  std::vector<Schema> schemas;        // `[tables]`, or the default tables; then those of bars.
+  std::vector<std::string> warnings;  // `file:line: key: what`: suspicious, but not an error.
 
   std::optional<tickerplant::TickerplantMainOptions> tickerplant;
   std::vector<rdb::RdbMainOptions> rdbs;
@@ -38,23 +39,23 @@ struct StackConfig {
 };
 
 // Read and check a configuration. kInvalidArgument, with file, line and key (base/config.h), for a
-// value of the wrong kind, an unknown key, or a name that two processes have. Addresses that name a
+// value of the wrong type, an unknown key, or a name of two processes. Addresses that name a
 // process (`tickerplant = "tp"`) stay names until ResolveAddresses.
 absl::StatusOr<StackConfig> LoadStackConfig(const std::string& path);
 absl::StatusOr<StackConfig> ParseStackConfig(std::string_view text, std::string_view file_name);
 
-// Whether the rdb gets the file's tables: it subscribes to the file's tickerplant. Before
-// ResolveAddresses, since it goes by the name.
+// True if the rdb gets the file's tables, because it subscribes to the file's tickerplant. Call it
+// before ResolveAddresses, since it compares names.
 bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb);
 
-// Puts `host:port` where an address names a process of the stack, from the ports as they are now.
+// Replaces addresses that name a process of the stack by its current `host:port`.
 void ResolveAddresses(StackConfig& config);
 
-// Puts `date` into everything that has a day: kInvalidArgument unless it reads `2013.10.07`.
+// Sets the day of everything that has one. kInvalidArgument unless it has the form `2013.10.07`.
 absl::Status SetDate(StackConfig& config, const std::string& date);
 void SetData(StackConfig& config, const std::string& data);
 
-// `aig,bac` or, for the simulation, a number of symbols.
+// Sets the symbols to a list such as `aig,bac` or, for the simulation, to a number of symbols.
 absl::Status SetSymbols(feed::SourceOptions& source, std::string_view text);
 std::optional<wire::FsyncPolicy> ParseFsyncPolicy(std::string_view text);
 

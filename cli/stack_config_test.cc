@@ -133,7 +133,7 @@ TEST(StackConfig, ConnectsTheProcessesOfOneFile) {
   StackConfig config = Parsed(
       "[tickerplant]\nport=1\n[[rdb]]\nname='a'\nport=2\n[[rdb]]\nname='b'\nport=3\n"
       "tickerplant='far:9'\n[feed]\nport=4\n[monitor]\n");
-  config.tickerplant->listener.port = 11;  // As the kernel chose it.
+  config.tickerplant->listener.port = 11;  // As if the kernel had chosen it.
   ResolveAddresses(config);
   EXPECT_EQ(config.rdbs[0].tickerplant, "127.0.0.1:11");
   EXPECT_EQ(config.rdbs[1].tickerplant, "far:9");
@@ -185,8 +185,8 @@ TEST(StackConfig, RefusesTwoProcessesOfOneName) {
             "stack.toml:1: rdb: the name rdb is taken by another process: give it a name");
 }
 
-// Goal: the examples say what is true. Method: every key of examples/stack.toml is known, and those
-// that it calls defaults are.
+// Goal: the examples are correct. Method: every key of examples/stack.toml is known, and values
+// that it calls defaults are the defaults.
 TEST(StackConfig, ReadsTheExamples) {
   const absl::StatusOr<StackConfig> lean = LoadStackConfig("examples/lean.toml");
   EXPECT_TRUE(lean.ok()) << lean.status();

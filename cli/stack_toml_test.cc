@@ -1,4 +1,4 @@
-// What loadtest/stack_toml.h writes, as the processes will read it.
+// Reads what loadtest/stack_toml.h writes, as the processes will.
 
 #include "loadtest/stack_toml.h"
 
@@ -44,7 +44,7 @@ TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
   EXPECT_EQ(config.name, "dram-1");
   EXPECT_FALSE(config.restart);
   EXPECT_EQ(config.tickerplant->batch_ms, 1000);
-  // 48,000 rows of some 50 bytes wait for the timer, not for a mebibyte.
+  // 48,000 rows of some 50 bytes wait for the timer; a bound of 1 MiB would publish earlier.
   EXPECT_GT(config.tickerplant->batch_bytes, 48'000u * 100);
   EXPECT_THAT(config.tickerplant->at_once,
               ElementsAre("trade_minute", "trade_daily", "quote_minute", "quote_daily"));

@@ -24,9 +24,10 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kLongestLine = size_t{64} << 10;
-constexpr size_t kLongestError = 1000;          // Bytes of a child's last line in an error.
-constexpr size_t kLevelAt = 27;                 // Column of the level in our log lines.
-constexpr int64_t kStable = 30 * kNsPerSecond;  // A child that ran this long restarts at once.
+constexpr size_t kLongestError = 1000;  // Bytes of a child's last line in an error.
+constexpr size_t kLevelAt = 27;         // Column of the level in our log lines.
+// After this run time, a child restarts immediately.
+constexpr int64_t kStable = 30 * kNsPerSecond;
 constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
 enum class State {
@@ -43,8 +44,8 @@ struct Process {
   OwnedFd output;  // Its stdout and stderr.
   OwnedFd ready;
   OwnedFd log;
-  std::string line;        // What it has written of a line so far.
-  std::string last_error;  // Of this life: its last line of level E, or that is none of ours.
+  std::string line;        // Start of a line that is not complete yet.
+  std::string last_error;  // The last line of this run that has level E, or is not in our format.
   bool was_ready = false;
   bool told_to_stop = false;
   int64_t started_ns = 0;
@@ -55,7 +56,7 @@ struct Process {
   bool runs() const { return state == State::kStarting || state == State::kReady; }
 };
 
-// How a process ended: nullopt if well.
+// Returns how a process failed; nullopt if it ended regularly.
 std::optional<std::string> FailureOf(int wait_status) {
   if (WIFEXITED(wait_status)) {
     if (WEXITSTATUS(wait_status) == 0) return std::nullopt;
@@ -66,8 +67,8 @@ std::optional<std::string> FailureOf(int wait_status) {
   return fmt::format("signal=SIG{}", name != nullptr ? name : std::to_string(number));
 }
 
-// Never waits: a terminal that is paused (Ctrl-S) must not stop the stack. What does not fit is
-// only in the log files.
+// Never blocks: a paused terminal (Ctrl-S) must not stop the stack. Lines that do not fit are only
+// in the log files.
 void WriteIfPossible(int fd, std::string_view text) {
   pollfd writable{fd, POLLOUT, 0};
   if (poll(&writable, 1, 0) != 1 || (writable.revents & POLLOUT) == 0) return;
@@ -193,7 +194,7 @@ void Supervisor::Impl::Stop(std::string_view why) {
   StopNextRank();
 }
 
-// Tells those of the lowest rank that still run to stop, unless they have been told already.
+// Stops the running processes of the lowest rank, unless they have been told already.
 void Supervisor::Impl::StopNextRank() {
   int rank = std::numeric_limits<int>::max();
   for (const Process& process : processes) {
@@ -217,7 +218,7 @@ void Supervisor::Impl::TakeSignals() {
   signalfd_siginfo info{};
   while (read(signals.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
     const auto number = static_cast<int>(info.ssi_signo);
-    if (number == SIGCHLD) continue;  // Reap() looks at all of them.
+    if (number == SIGCHLD) continue;  // Reap() checks all of them.
     if (stopping) {
       Fail(Internal("killed by a second SIG{}", sigabbrev_np(number)));
       KillAll();
@@ -227,7 +228,7 @@ void Supervisor::Impl::TakeSignals() {
   }
 }
 
-// Our own lines have time and name; anything else (a sanitizer's report, say) gets the name.
+// Our own lines have time and name; any other line (such as a sanitizer's report) gets the name.
 void Supervisor::Impl::Forward(Process& process, std::string_view line) {
   const bool dated = line.size() > 20 && line[4] == '-' && line[10] == 'T' && line[19] == '.';
   if (!dated && !line.empty()) process.last_error = line;
@@ -295,7 +296,7 @@ void Supervisor::Impl::Reap() {
     if (!process.runs()) continue;
     int wait_status = 0;
     if (waitpid(process.pid, &wait_status, WNOHANG) != process.pid) continue;
-    TakeOutput(process);  // Its last words.
+    TakeOutput(process);  // Its last lines.
     OnDeath(process, wait_status);
   }
 }
@@ -308,9 +309,9 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
     *failure += ": " + process.last_error.substr(0, kLongestError);
   }
   const std::string& name = process.spec.name;
-  // One that answered and ended in the same instant may have its word still in the pipe.
+  // If it answered and ended in the same instant, its report may still be in the pipe.
   if (process.ready.is_open()) TakeReady(process);
-  // It had no handler yet, so the SIGTERM that told it to stop was its end.
+  // It had no handler yet, so the SIGTERM that told it to stop killed it.
   const bool stopped_early = process.told_to_stop && process.state == State::kStarting &&
                              WIFSIGNALED(wait_status) && WTERMSIG(wait_status) == SIGTERM;
   process.state = State::kEnded;
@@ -337,7 +338,7 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
     LogWarn("died name={} {} restart_in_ms={}", name, *failure, process.pause_ns / 1'000'000);
     return;
   }
-  process.spec.listener.Reset();  // Whoever connects from now on is refused instead of waiting.
+  process.spec.listener.Reset();  // From now on, connections are refused instead of waiting.
   if (stopping) StopNextRank();
 }
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Keeps a stack of processes alive: starts them, waits until all answer, starts again the one that
-// died, and stops them in order.
+// Keeps a stack of processes alive: starts them, waits until all answer, restarts those that die,
+// and stops them in order.
 //
-// The listening sockets belong to the supervisor and are inherited, so a child that is started
-// again has the port that it had, and whoever connects meanwhile waits in the socket's queue
-// instead of being refused. Every child also holds the read end of one pipe whose write end only
-// the supervisor has: if the supervisor is killed, the children see it and stop.
+// The supervisor owns the listening sockets, and its children inherit them. So a restarted child
+// keeps its port, and clients that connect meanwhile wait in the socket's queue instead of being
+// refused. Every child also holds the read end of a pipe whose write end only the supervisor has:
+// if the supervisor is killed, the children notice and stop.
 
 #include <cstdint>
 #include <memory>
@@ -23,30 +23,31 @@ namespace tickstack {
 struct ProcessSpec {
   std::string name;
   std::string role;
-  // Program and arguments; `--listen-fd N --ready-fd N --parent-fd N` is added.
+  // Program and arguments; Run adds `--listen-fd N --ready-fd N --parent-fd N`.
   std::vector<std::string> command;
   OwnedFd listener;
   uint16_t port = 0;
-  int stop_rank = 0;  // The lower ones stop first, those of one rank together.
-  // Exit code 0 before it was told to stop is a good end. Otherwise it is a death like any other:
-  // somebody else sent it the signal, and the stack is not whole without it.
+  int stop_rank = 0;  // Lower ranks stop first; processes of one rank stop together.
+  // True if exit code 0 before it was told to stop is a regular end. If false, that counts as a
+  // death: another process sent the signal, and the stack is incomplete without this one.
   bool may_end = false;
 };
 
 struct SupervisorOptions {
-  std::string log_folder;  // Folder of NAME.log for each process; empty: none.
+  std::string log_folder;  // Folder of NAME.log for each process; empty: no logs.
   std::string ready_file;  // Written when all answer, and for each new pid; empty: none.
   bool restart = true;     // False: the stack stops when a child dies.
   int64_t run_ns = 0;      // Duration after all answered; 0: until a signal.
-  int64_t stop_timeout_ns = 60 * kNsPerSecond;  // Then a child that does not stop is killed.
-  int64_t first_pause_ns =
-      kNsPerSecond / 10;  // Before a restart; doubles up to `longest_pause_ns`.
+  // Time after which a child that does not stop is killed.
+  int64_t stop_timeout_ns = 60 * kNsPerSecond;
+  // Pause before a restart; doubles up to `longest_pause_ns`.
+  int64_t first_pause_ns = kNsPerSecond / 10;
   int64_t longest_pause_ns = 5 * kNsPerSecond;
-  bool forward_output = true;  // Lines of the children also go to our stderr.
+  bool forward_output = true;  // True: lines of the children are also written to stderr.
 };
 
-// Threads: Run blocks and uses the calling thread, which should be the only one: it takes SIGINT,
-// SIGTERM and SIGCHLD of the process.
+// Threads: Run blocks and uses the calling thread, which should be the only one, because it handles
+// the process's SIGINT, SIGTERM and SIGCHLD.
 class Supervisor {
  public:
   Supervisor(SupervisorOptions options, std::vector<ProcessSpec> specs);
@@ -54,10 +55,10 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // Runs until SIGINT or SIGTERM (a second one kills), until all children ended well (may_end), or
-  // until one failed before it ever answered. OK if all of them ended with exit code 0 when told
-  // to; otherwise the first failure, with the child's name and its last
-  // error line.
+  // Runs until SIGINT or SIGTERM (a second one kills), until all children have ended regularly
+  // (may_end), or until one fails before it has answered. Returns OK if all of them ended with exit
+  // code 0 when told to; otherwise the first failure, with the child's name and its last error
+  // line.
   absl::Status Run();
 
  private:

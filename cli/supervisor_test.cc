@@ -22,8 +22,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// What the scripts of these tests have in common: they are called with `--ready-fd N --parent-fd
-// M`.
+// The scripts of these tests begin with this: they are called with `--ready-fd N --parent-fd M`.
 constexpr std::string_view kPrelude = R"(
 ready() { echo ready >/proc/self/fd/$2; }
 forever() { while :; do sleep 0.02; done; }
@@ -44,7 +43,7 @@ class SupervisorTest : public testing::Test {
   }
   ~SupervisorTest() override { std::filesystem::remove_all(folder_); }
 
-  // A process that runs a shell script in the test's folder.
+  // Adds a process that runs a shell script in the test's folder.
   void Add(std::string_view name, std::string_view script, int stop_rank = 0) {
     ProcessSpec spec;
     spec.name = name;
@@ -55,18 +54,18 @@ class SupervisorTest : public testing::Test {
                     std::string(name)};
     specs_.push_back(std::move(spec));
   }
-  // One that may end by itself.
+  // Adds one that may end.
   void AddEnding(std::string_view name, std::string_view script) {
     Add(name, script);
     specs_.back().may_end = true;
   }
   absl::Status Run() { return Supervisor(options_, std::move(specs_)).Run(); }
 
-  // Calls `act` beside the running stack, once the ready file says that all answer.
+  // Calls `act` on a second thread, once the ready file shows that all processes answer.
   template <typename Act>
   absl::Status RunAnd(Act act) {
     sigset_t
-        stop;  // Blocked in both threads before there are two: then only the signalfd sees them.
+        stop;  // Blocked before the second thread starts, so that only the signalfd receives them.
     sigemptyset(&stop);
     for (const int number : {SIGINT, SIGTERM, SIGCHLD}) sigaddset(&stop, number);
     sigprocmask(SIG_BLOCK, &stop, nullptr);
@@ -109,7 +108,7 @@ TEST_F(SupervisorTest, SaysWhoIsReadyOnceAllAnswer) {
   EXPECT_EQ(ready["processes"][0]["role"], "test");
   EXPECT_EQ(ready["processes"][0]["port"], 5010);
   EXPECT_GT(ready["processes"][1]["pid"], 1);
-  EXPECT_EQ(ReadyFile(), "");  // Gone with the stack.
+  EXPECT_EQ(ReadyFile(), "");  // Removed with the stack.
 }
 
 TEST_F(SupervisorTest, StopsByRankAndWaitsForEachRank) {
@@ -167,7 +166,7 @@ TEST_F(SupervisorTest, StopsEverythingWhenOneFailsBeforeItAnswered) {
   EXPECT_EQ(Read("logs/bad.log"), "bad | cannot open the log\n");
 }
 
-// Method: errors of ours, with a time and a level, among other lines; the last one counts.
+// Method: errors in our format, with time and level, among other lines; the last one counts.
 TEST_F(SupervisorTest, SaysTheLastErrorOfOneThatFailed) {
   Add("bad",
       "echo '2020-03-09T14:30:00.123456 E bad first'\n"

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kRowsAtOnce = 16'384;
 
-// The name of row `row`'s symbol: number n comes as often as 1/n, evenly over the rows.
+// Returns the symbol of a row: number n occurs with frequency 1/n, spread evenly over the rows.
 std::string SymbolOf(size_t row) {
   constexpr double kGolden = 0.6180339887498949;
   const double at = static_cast<double>(row) * kGolden;
@@ -31,10 +31,10 @@ std::string SymbolOf(size_t row) {
 enum class Values : uint8_t {
   kAny,
   kDaySymbols,
-  kRowNumbers,  // As far as the type goes.
+  kRowNumbers,  // As far as the type allows.
 };
 
-// The columns of a key tell the rows apart.
+// Returns how to fill a column: key columns get distinct values.
 Values ValuesOf(const Table& table, size_t column) {
   if (static_cast<int>(column) == table.indexed_column()) return Values::kDaySymbols;
   return column < table.schema().key_columns ? Values::kRowNumbers : Values::kAny;

@@ -9,12 +9,12 @@
 
 namespace tickstack {
 
-// Symbols of the simulated and of the measured day, and how often each comes: Zipf.
+// Number of symbols of the simulated and of the measured day. Their frequencies follow Zipf's law.
 inline constexpr size_t kDaySymbols = 8000;
 
 struct TableBytes {
-  std::vector<size_t> columns;  // As Table::column_bytes.
-  size_t index = 0;             // 0: the table has none.
+  std::vector<size_t> columns;  // As in Table::column_bytes.
+  size_t index = 0;             // 0 if the table has no index.
 };
 
 // Returns the bytes that a table of `rows` rows takes in an RDB, found by filling one in DRAM in
@@ -22,7 +22,7 @@ struct TableBytes {
 // are used. String columns are filled with empty strings. Each row of a keyed table has its own
 // key.
 //
-// Cost: the memory that it answers, and 50 ns a row.
+// Cost: the memory that it returns, and 50 ns per row.
 absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,
                                              size_t rows_per_chunk = TableOptions().rows_per_chunk);
 

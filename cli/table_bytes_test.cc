@@ -9,9 +9,9 @@ namespace {
 TEST(MeasureTableBytes, AnswersWhatATableOfTheseRowsTakes) {
   const Schema schema = *ParseSchema("t", "time p, sym s, size i, flag b, text *");
   const TableBytes bytes = *MeasureTableBytes(schema, 300'000);
-  const size_t widths[] = {8, 4, 4, 1, 16 + 6};  // A text: where it is, and an empty string.
+  const size_t widths[] = {8, 4, 4, 1, 16 + 6};  // A text: its position, and an empty string.
   for (size_t i = 0; i < schema.columns.size(); ++i) {
-    // At most the chunk that was begun, and for texts the arena's last block, are not rows.
+    // At most the chunk that was begun and, for texts, the arena's last block are not rows.
     EXPECT_GE(bytes.columns[i], widths[i] * 300'000) << i;
     EXPECT_LE(bytes.columns[i], widths[i] * 2 * 262'144 + (size_t{2} << 20)) << i;
   }
@@ -28,7 +28,7 @@ TEST(MeasureTableBytes, AKeyedTableHasAKeyForEachRow) {
     EXPECT_GE(bytes.columns.back(), 100'000u * 8);
     EXPECT_LT(bytes.columns.back(), 100'000u * 9);
     EXPECT_GE(bytes.index, 100'000u * 10);                // Keys: 15 on average.
-    EXPECT_LT(bytes.index, 100'000u * 20 + 8000 * 1024);  // And first blocks of symbols.
+    EXPECT_LT(bytes.index, 100'000u * 20 + 8000 * 1024);  // Plus first blocks of symbols.
   }
 }
 

@@ -40,7 +40,7 @@ struct KeyRule {
   unsigned takes;
   unsigned needs;
 };
-constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind says who needs it.
+constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind checks who needs it.
                                             {"path", kFiles | kSimulate, kFiles},
                                             {"size", kAll, kFiles},
                                             {"nodes", kDram | kNuma, kNuma},
@@ -59,20 +59,20 @@ constexpr std::array<KeyRule, 18> kKeys = {{{"kind", kAll, 0},  // ReadKind says
                                             {"read_gb_per_s", kSimulate, 0},
                                             {"write_gb_per_s", kSimulate, 0}}};
 
-// A table of a process over the one of the stack: a key counts where the process has it, else where
-// the stack does.
+// A table of a process on top of the stack's: a key is taken from the process's table if it is
+// there, else from the stack's.
 class Layers {
  public:
   Layers(ConfigTable own, ConfigTable stack, std::string process)
       : own_(std::move(own)), stack_(std::move(stack)), process_(std::move(process)) {}
 
   bool Has(std::string_view key) const { return own_.Has(key) || stack_.Has(key); }
-  // Where the key counts. Asks both tables, so that neither's key is taken for an unknown one.
+  // Returns the table that the key is taken from. Asks both, so that the key is known in either.
   const ConfigTable& Of(std::string_view key) const {
     const bool stack_has_it = stack_.Has(key);
     return own_.Has(key) || !stack_has_it ? own_ : stack_;
   }
-  // The keys of both, the stack's first, each once.
+  // Returns the keys of both, the stack's first, each once.
   std::vector<std::string> Keys() const {
     std::vector<std::string> keys = stack_.Keys();
     for (const std::string& key : own_.Keys()) {
@@ -85,8 +85,8 @@ class Layers {
     TS_ASSIGN_OR_RETURN(ConfigTable stack, stack_.Table(key));
     return Layers(std::move(own), std::move(stack), process_);
   }
-  // At the key's place, or at that of `beside` if the key is not there. What the stack says may be
-  // wrong for one RDB only.
+  // Returns an error at the key's place, or at that of `beside` if the key is absent. Names the RDB
+  // if the stack's value is wrong only for this one.
   absl::Status ErrorAt(std::string_view key, std::string_view what,
                        std::string_view beside = {}) const {
     const ConfigTable& table = Of(Has(key) || beside.empty() ? key : beside);
@@ -97,12 +97,12 @@ class Layers {
  private:
   ConfigTable own_;
   ConfigTable stack_;
-  std::string process_;  // For errors: "rdb fast"; empty: whatever process it is.
+  std::string process_;  // For errors: "rdb fast"; empty: it does not matter.
 };
 
 std::string InQuotes(std::string_view text) { return fmt::format("\"{}\"", text); }
 
-// The keys that a kind takes, for errors.
+// Returns the keys that a kind takes, for errors.
 std::string KeysOf(TierKind kind) {
   std::string keys;
   for (const KeyRule& rule : kKeys) {
@@ -125,7 +125,7 @@ absl::Status ReadKind(const Layers& tier, mem::TierOptions& options) {
       "kind", "expected one of dram, filesystem, persistent, numa, simulate, found no kind");
 }
 
-// The figures of a model, and those of them that the file has instead.
+// Reads a model's figures, and those that the file overrides.
 absl::Status ReadModel(const Layers& tier, mem::MediumModel& model) {
   std::string name;
   TS_RETURN_IF_ERROR(tier.Of("model").Read("model", &name));
@@ -148,7 +148,7 @@ absl::Status ReadModel(const Layers& tier, mem::MediumModel& model) {
   return absl::OkStatus();
 }
 
-// Every value by itself; what goes together is CheckTier's.
+// Reads every value on its own; CheckTier checks combinations.
 absl::Status ReadKeys(const Layers& tier, rdb::TierConfig& config) {
   mem::TierOptions& options = config.options;
   TS_RETURN_IF_ERROR(tier.Of("path").Read("path", &options.path));
@@ -204,7 +204,7 @@ rdb::TierConfig* Find(std::vector<rdb::TierConfig>& tiers, std::string_view name
   return nullptr;
 }
 
-// A name becomes a column of the monitor's CSV and part of file names.
+// Checks a tier's name, which becomes a column of the monitor's CSV and part of file names.
 absl::Status CheckTierName(const Layers& tiers, const std::string& name) {
   const bool plain = std::all_of(name.begin(), name.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
@@ -268,10 +268,10 @@ std::string KeyNames(const Schema& schema) {
   return names;
 }
 
-// A persistent tier brings an RDB's rows back after a restart: so it holds a table with all of its
-// columns and its index, or nothing of it. A table of another tier is filled from the log again.
-// What queries build is elsewhere, for that is not to come back; and so is a table that cannot be
-// there.
+// A persistent tier restores an RDB's rows after a restart, so it holds a table with all of its
+// columns and its index, or nothing of it; tables in other tiers are filled from the log again.
+// Scratch memory of queries must not be in it, since it must not survive, and neither may a table
+// that cannot be persistent.
 class PersistentCheck {
  public:
   PersistentCheck(const Layers& placement, const std::vector<Schema>* schemas,
@@ -351,7 +351,7 @@ class PersistentCheck {
   const rdb::PlacementRules& rules_;
 };
 
-// Rows and indexes say what is read of them; memory that anybody builds anything in does not.
+// Only rows and indexes count the bytes that are read of them; memory that is built in does not.
 constexpr std::string_view kOnlyRowsAreCharged =
     "is SIMULATED, which charges columns and indexes only: expected a tier of real memory";
 

@@ -21,12 +21,12 @@ std::string ErrorOf(std::string_view text) {
   return std::string(Message(ParseStackConfig(text, "s.toml").status()));
 }
 
-// A file whose lines 1 and 2 are processes, so that `text` begins with line 3.
+// Returns a file whose lines 1 and 2 are processes, so that `text` begins with line 3.
 std::string File(std::string_view text) { return fmt::format("[tickerplant]\n[[rdb]]\n{}", text); }
 std::string TierError(std::string_view keys) {
   return ErrorOf(File(fmt::format("[rdb.tier.t]\n{}", keys)));
 }
-// With tiers: f (filesystem), p and q (persistent), d (dram); the keys begin with line 3.
+// With tiers f (filesystem), p and q (persistent), d (dram). The keys begin with line 3.
 std::string PlacementError(std::string_view keys, std::string_view tables = "") {
   return ErrorOf(
       File(fmt::format("[rdb.placement]\n{}\n[tier]\n"

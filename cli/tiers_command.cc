@@ -29,7 +29,7 @@ namespace {
 constexpr int kExitWrongTiers = 2;
 constexpr size_t kProbeBytes = size_t{16} << 20;
 
-// A tier as it would open.
+// A tier as it would be opened.
 struct TierReport {
   mem::TierOptions options;
   bool used = false;
@@ -58,7 +58,7 @@ struct RdbReport {
   std::vector<PartReport> parts;
 };
 
-// Whether it takes its size from a file system.
+// True if its size is taken from a file system.
 bool IsInFiles(const mem::TierOptions& options) { return !options.path.empty(); }
 
 std::string KindText(const mem::TierOptions& options) {
@@ -73,21 +73,21 @@ absl::StatusOr<size_t> FreeBytes(const std::string& path) {
   return size_t{found.f_bavail} * found.f_frsize;
 }
 
-// 0: there is no such file.
+// Returns the size of a file; 0 if there is none.
 size_t FileBytes(const std::string& path) {
   struct stat found{};
   return stat(path.c_str(), &found) == 0 ? static_cast<size_t>(found.st_size) : 0;
 }
 
-// Opens the tier for a moment: a file kind in 16 MiB, since all of its capacity would be taken from
-// the file system; the others as they are, which costs addresses only.
+// Opens the tier briefly: a file kind with 16 MiB, since its whole capacity would be taken from the
+// file system; other kinds unchanged, which only reserves addresses.
 void Probe(const std::string& rdb, TierReport& report) {
   mem::TierOptions probe = report.options;
   probe.touch_ahead_bytes = 0;
   if (IsInFiles(probe)) {
     const absl::StatusOr<size_t> free_bytes = FreeBytes(probe.path);
     if (free_bytes.ok()) {
-      // A file of a persistent tier that is there is used again, or made anew in its own place.
+      // An existing file of a persistent tier is reused, or created again in its own place.
       const bool persistent = probe.kind == mem::TierKind::kPersistent;
       const size_t held =
           persistent ? FileBytes(fmt::format("{}/{}", probe.path, rdb::PersistentFileOf(rdb))) : 0;
@@ -97,10 +97,11 @@ void Probe(const std::string& rdb, TierReport& report) {
                                           probe.capacity_bytes, probe.path, *report.free_bytes);
       }
     }
-    probe.kind = mem::TierKind::kFilesystem;  // The same mapping; a persistent one leaves files.
+    // The same mapping; a persistent tier would leave files.
+    probe.kind = mem::TierKind::kFilesystem;
     probe.allocator = mem::FileAllocator::kArena;
     probe.capacity_bytes = kProbeBytes;
-    if (free_bytes.ok() && *free_bytes < kProbeBytes) return;  // Too little to try it with.
+    if (free_bytes.ok() && *free_bytes < kProbeBytes) return;  // Too little space to try it.
   }
   const absl::StatusOr<std::unique_ptr<mem::Tier>> tier = mem::OpenTier(probe);
   if (!tier.ok()) {
@@ -110,7 +111,7 @@ void Probe(const std::string& rdb, TierReport& report) {
   report.found = (*tier)->Stats();
 }
 
-// As the table of a running RDB has them.
+// Returns the rows per chunk as the table of a running RDB has them.
 size_t RowsPerChunk(const Schema& schema, const rdb::RdbMainOptions& rdb) {
   std::vector<ColumnTier> tiers;
   for (const ColumnSpec& column : schema.columns) {
@@ -213,7 +214,7 @@ Json JsonOf(const RdbReport& rdb) {
 
 // --- For people ----------------------------------------------------------------------------------
 
-// 1 MiB is "1 MiB", 1.5 GiB "1.5 GiB".
+// Formats a size: 1 MiB as "1 MiB", 1.5 GiB as "1.5 GiB".
 std::string Size(size_t bytes) {
   auto number = static_cast<double>(bytes);
   const char* unit = "B";
@@ -225,7 +226,7 @@ std::string Size(size_t bytes) {
   return fmt::format("{:.4g} {}", number, unit);
 }
 
-// A table as q shows one. Texts are symbols, which it shows without quotes.
+// Formats a table as q shows one. Texts become symbols, which q shows without quotes.
 std::string TextTable(std::vector<std::pair<std::string, std::vector<std::string>>> columns) {
   SymbolVector names;
   std::vector<Value> values;

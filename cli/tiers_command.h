@@ -11,11 +11,11 @@ struct TiersOptions {
   size_t rows = 1'000'000;  // Rows of each table.
 };
 
-// Writes to stdout what each RDB of a configuration would place where: its tiers, with what their
-// directories and nodes really are, the tier of every column and index, and the bytes that `rows`
-// rows take. A directory is probed by opening a tier of 16 MiB in it for a moment. 0; 1 if a tier
-// that is used would not open, or numa_node is no node; 2 if the configuration is wrong, with the
-// error that a start would end with.
+// Prints to stdout what each RDB of a configuration would place where: its tiers, with what their
+// directories and nodes really are; the tier of every column and index; and the bytes of `rows`
+// rows. It probes a directory by opening a tier of 16 MiB in it. Returns 0; 1 if a tier that is
+// used cannot be opened, or numa_node does not exist; 2 if the configuration is wrong, with the
+// error that would also end a start.
 int RunTiers(const TiersOptions& options);
 
 }  // namespace tickstack

@@ -17,11 +17,11 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitWrongStack = 2;
 
-// The order in which processes stop: no more new rows, the last sample, the last bars, publication
-// of staged rows, and then their readers.
+// The order in which processes stop: first new rows end, then the last sample, the last bars, the
+// publication of staged rows, and finally their readers.
 enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb, kStopHdb };
 
-// One process of the stack: where its address is in the configuration, and its place in the order.
+// A process of the stack: where the configuration has its address, and its rank in the stop order.
 struct Member {
   std::string role;
   std::string name;
@@ -62,7 +62,7 @@ absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   return config;
 }
 
-// Binds every member's port, and puts the port that it got into the configuration.
+// Binds every member's port, and stores the resulting port in the configuration.
 absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
                                              std::optional<int> ports) {
   std::vector<OwnedFd> listeners;
@@ -79,7 +79,7 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
   return listeners;
 }
 
-// The flags that say what the configuration file alone does not: where the others really are.
+// Returns flags for what the configuration file lacks: where the other processes really are.
 std::vector<std::string> FlagsOf(const UpOptions& options, const Member& member,
                                  const StackConfig& config) {
   std::vector<std::string> flags;
@@ -142,7 +142,7 @@ absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, Stack
   return specs;
 }
 
-// Says why, as the last line on stderr. No configuration silences errors.
+// Prints the reason as the last line on stderr. No configuration silences it.
 int End(int exit_code, const absl::Status& why) {
   LogError("up ends exit_code={} error=\"{}\"", exit_code, Message(why));
   return exit_code;
