@@ -19,9 +19,9 @@ namespace tickstack::query {
 // Threads: charges are the evaluation's own thread's. The const members may be called from the
 // tasks of a parallel step (parallel.h), during which nobody charges.
 //
-// With a scratch memory a charge is one block: those below kLargeBlockBytes and lists stay in DRAM
-// and have a bound of their own, so that a large scratch memory does not let a query take all of
-// the DRAM.
+// With a scratch memory, each charge is one block. Blocks below kLargeBlockBytes and lists stay in
+// DRAM and have a separate bound, so that a large scratch memory does not let a query use up the
+// DRAM.
 class Budget {
  public:
   // A number of bytes, and how many of them are in DRAM even with a scratch memory.
@@ -30,8 +30,8 @@ class Budget {
     size_t dram_bytes = 0;
   };
 
-  // Gives back, when it is destroyed, everything that was charged during its lifetime. For steps
-  // whose temporaries do not outlive them, such as an iteration over groups or blocks of rows.
+  // On destruction, gives back everything that was charged during its lifetime. For steps whose
+  // temporaries do not outlive them, such as an iteration over groups or blocks of rows.
   class Temporaries {
    public:
     explicit Temporaries(Budget& budget) : budget_(budget), before_(budget.charged_) {}
@@ -44,8 +44,8 @@ class Budget {
     const Amount before_;
   };
 
-  // One level of evaluation: an expression in another, or the call of a function. They take the
-  // thread's stack, which ends without warning.
+  // One level of evaluation: a nested expression, or the call of a function. Levels use the
+  // thread's stack, whose overflow cannot be caught.
   class Level {
    public:
     explicit Level(Budget& budget) : budget_(budget) { ++budget_.levels_; }
@@ -63,25 +63,24 @@ class Budget {
   Budget(const Budget&) = delete;
   Budget& operator=(const Budget&) = delete;
 
-  // `limit` if `bytes` more than all that was charged so far would pass the bound.
+  // `limit` if `bytes` more than everything charged so far would exceed the bound.
   absl::Status Charge(size_t bytes);
   // `limit` as well if count * width does not fit.
   absl::Status Charge(size_t count, size_t width);
-  // What has been built already, of several blocks.
+  // Charges several blocks that have been built already.
   absl::Status Charge(Amount amount);
   // The items of a list, `count` Values, which stay in DRAM.
   absl::Status ChargeItems(size_t count);
 
-  // The same for what is kept from step to step and let go when it is replaced, such as a variable:
-  // Temporaries do not give it back.
+  // The same for memory that is kept across steps until it is replaced, such as a variable:
+  // Temporaries does not give it back.
   absl::Status Hold(Amount amount);
   void LetGo(Amount amount) {
     held_.bytes -= amount.bytes;
     held_.dram_bytes -= amount.dram_bytes;
   }
 
-  // `stop` when the deadline is over, and the processor's time with it, or the request was
-  // cancelled.
+  // `stop` if the deadline and the processor time are exceeded, or the request was cancelled.
   absl::Status CheckTime() const;
 
   int max_depth() const { return limits_.max_depth; }
@@ -91,13 +90,13 @@ class Budget {
 
  private:
   absl::Status ChargeDram(size_t bytes);
-  std::string ScratchNote() const;  // For errors: which memory the bounds are about.
+  std::string ScratchNote() const;  // For errors: names the memory that the bounds apply to.
 
   size_t LeftBytes() const;
   size_t LeftDramBytes() const;
 
   const Limits& limits_;
-  const int64_t began_at_;  // ThreadProcessorNs(), if there is a limit of it.
+  const int64_t began_at_;  // ThreadProcessorNs(), if that is limited.
   Amount charged_;
   Amount held_;
   int levels_ = 0;

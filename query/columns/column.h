@@ -32,13 +32,13 @@
 
 namespace tickstack::query {
 
-// Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows. A stored
-// one's files are open.
+// Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows. The files
+// of a stored column are open.
 class Column {
  public:
   // `vector` is a vector or a list.
   explicit Column(Value vector);
-  // One that somebody else has too, such as an item of a list.
+  // A vector that is shared, such as an item of a list.
   explicit Column(std::shared_ptr<Value> vector);
   Column(std::shared_ptr<const Snapshot> snapshot, size_t index);
   explicit Column(std::shared_ptr<const StoredColumn> stored);
@@ -51,16 +51,16 @@ class Column {
   const StoredColumn* stored() const { return stored_.get(); }  // nullptr: it is another one.
   const Value* value() const { return value_.get(); }           // nullptr: captured or stored.
   const std::shared_ptr<Value>& shared_value() const { return value_; }
-  // Whether symbols are numbers in symbols(): of a captured or stored column.
+  // True if symbols are numbers in symbols(): for a captured or stored column.
   bool has_ids() const { return value_ == nullptr; }
   const SymbolTable& symbols() const {
     return captured() ? snapshot_->table().symbols() : stored_->symbols();
   }
-  // Whether rows of a symbol are at hand, for all rows of the column's table.
+  // True if an index has the rows of each symbol, for all rows of the column's table.
   bool indexed() const;
 
-  // Whether the elements lie in memory, so that Chunk() has them. Those of some stored columns are
-  // made a block at a time (stored_column.h): ForEachBlock serves all.
+  // True if the elements are in memory, so that Chunk() can return them. Those of some stored
+  // columns are made block by block (stored_column.h); ForEachBlock works for all columns.
   bool direct() const { return stored_ == nullptr || stored_->direct(); }
   // The elements of chunk `chunk` of a direct column: T is the C++ type of the elements, SymbolId
   // for symbols with ids. The vector of a Value is one chunk.
@@ -74,18 +74,19 @@ class Column {
   // The medium that readers charge for the elements of Chunk() (mem/medium.h); nullptr for real
   // memory.
   mem::Medium* medium() const { return captured() ? snapshot_->MediumOf(index_) : nullptr; }
-  // Which rows are in which chunk.
+  // The rows of each chunk.
   ChunkLayout layout() const {
     if (captured()) return snapshot_->layout();
     return stored_ == nullptr ? ChunkLayout::OneChunk() : stored_->layout();
   }
 
-  // The vector of a Value, moved out if nobody else holds it; nullopt otherwise.
+  // Returns the vector of a Value, moved out, if nothing else refers to it; nullopt otherwise.
   std::optional<Value> Release() &&;
 
   std::string_view SymbolAt(size_t row) const;  // For a symbol column that is not stored.
   SymbolId IdAt(size_t row) const;              // For a captured one, which the caller charges.
-  // An atom, or an item of a kList column. `type` for an item that no query can use (a function).
+  // Returns an atom, or an item of a kList column. `type` for an item that queries cannot use, such
+  // as a function.
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
@@ -100,7 +101,7 @@ struct Slice {
   Column column;
   std::shared_ptr<const RowSet> rows;
 
-  // All of a vector or list.
+  // Returns all rows of a vector or list.
   static Slice Of(Value vector);
 
   Type type() const { return column.type(); }
@@ -123,8 +124,8 @@ struct Block {
 };
 
 // Calls f over items [begin, end) of the slice in order. T as in Column::Chunk. Cost: no copy for a
-// range of rows, one gather into the cache for scattered ones; a call a block of some thousand
-// bytes, or a chunk. A task of a parallel step may call it.
+// range of rows, one gather into the cache for scattered rows; one call for each block of some
+// thousand bytes, or for each chunk. A task of a parallel step may call it.
 template <typename T>
 absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget,
                           absl::FunctionRef<void(const Block<T>&)> f);

@@ -6,10 +6,10 @@
 
 namespace tickstack::query {
 
-// All items of a list's items, one behind the other: what `,/` makes of it. Cost: that of the copy.
+// Concatenates the items of a list's items, as `,/` does. Cost: that of the copy.
 absl::StatusOr<Value> Raze(Value x, Budget& budget);
 
-// x,y
+// Returns x,y.
 absl::StatusOr<Value> Join(const Value& x, const Value& y, Budget& budget);
 
 }  // namespace tickstack::query

@@ -23,7 +23,7 @@ namespace tickstack::query {
 
 using Guid = std::array<std::byte, 16>;
 
-// How deep lists may hold lists where a function goes down into them.
+// Limit on the nesting of lists that functions descend into.
 inline constexpr int kMaxListDepth = 100;
 
 inline bool IsSequence(const Value& value) { return value.is_vector() || value.is_list(); }
@@ -77,7 +77,8 @@ bool IsNullElement(Type type, const T& element) {
   }
 }
 
-// A vector that is written in place: room for `count` elements, all of which the caller writes.
+// A vector that is written in place: it has room for `count` elements, and the caller writes them
+// all.
 template <typename T>
 class VectorWriter {
  public:
@@ -96,46 +97,48 @@ class VectorWriter {
 };
 
 // The null of a type: an atom, or the empty list for kList.
+// Returns the null of a type: an atom, or the empty list for kList.
 Value NullOf(Type type);
 Value EmptyVector(Type type);
-// What stands for an item that a list does not have, as in q: the null of its first item's type, or
+// Returns the item for a position outside a list, as in q: the null of its first item's type, or
 // the empty vector of it.
 Value MissingItem(const std::vector<Value>& list);
 
-// Item `i` of a vector or list: an atom, or whatever the list holds. i < count().
+// Returns item `i` of a vector or list: an atom, or whatever the list holds. i < count().
 Value ItemAt(const Value& list, size_t i);
 
-// A list as q keeps it: atoms of one type become a vector, anything else stays a list.
+// Returns a list as q keeps it: atoms of one type become a vector, anything else stays a list.
 Value Collapse(std::vector<Value> items);
-Value Collapse(ScratchVector<Value> items);  // What stays a list moves into DRAM.
+Value Collapse(ScratchVector<Value> items);  // A result that stays a list moves into DRAM.
 
-// The bytes of a fixed-width vector that the caller alone holds, to be written in place.
+// Returns the bytes of a fixed-width vector that has no other owner, to write them in place.
 inline std::span<std::byte> MutableElements(Value& vector) {
   TS_CHECK(vector.is_vector());
   const std::span<const std::byte> bytes = vector.elements();
   return {const_cast<std::byte*>(bytes.data()), bytes.size()};  // They are the vector's own.
 }
 
-// A vector of one item; a list of one item for what is not an atom.
+// Returns a vector of one item; for a value that is not an atom, a list of one item.
 Value Enlist(Value item);
 
-// `count` times the item.
+// Returns the item `count` times.
 Value Repeat(const Value& item, size_t count);
 
-// Items of a vector or list in another order or number; kNoItem gives the type's null.
+// Selects items of a vector or list, in any order and number; kNoItem gives the type's null.
 inline constexpr uint32_t kNoItem = UINT32_MAX;
 Value TakeItems(const Value& list, std::span<const uint32_t> positions);
 
-// -1, 0, 1: order of two items of one vector (nulls first, names by byte). Lists have none: 0.
+// Compares two items of one vector: -1, 0, 1 (nulls first, names by byte). 0 for lists, which have
+// no order.
 int CompareItems(const Value& vector, size_t a, size_t b);
 
-// q's match `~`: same type and items; floats within comparison tolerance; attributes do not count.
+// q's match `~`: same type and items, floats within comparison tolerance. Ignores attributes.
 bool Match(const Value& a, const Value& b);
 
 // |a-b| <= 2^-43 * max(|a|, |b|), nulls equal each other (code.kx.com/q/basics/precision).
 bool TolerantlyEqual(double a, double b);
 
-// Bytes that a value holds, about.
+// Returns the approximate number of bytes that a value holds.
 size_t ApproximateBytes(const Value& value);
 
 }  // namespace tickstack::query

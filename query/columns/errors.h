@@ -14,7 +14,7 @@
 
 namespace tickstack::query {
 
-// `signal` goes on the wire; the message becomes `signal: detail`.
+// `signal` is sent to the client; the status's message is `signal: detail`.
 absl::Status QError(absl::StatusCode code, std::string_view signal, std::string_view detail);
 
 #define TS_Q_ERROR_MAKER(Name, code, signal)                                       \
@@ -31,24 +31,26 @@ TS_Q_ERROR_MAKER(StackError, absl::StatusCode::kResourceExhausted, "stack")
 TS_Q_ERROR_MAKER(StopError, absl::StatusCode::kResourceExhausted, "stop")
 #undef TS_Q_ERROR_MAKER
 
-// A text that is not q. `signal` is what q names: the unclosed bracket, a misplaced token.
+// A text that is not valid q. `signal` is what q reports: the unclosed bracket, or a misplaced
+// token.
 absl::Status ParseError(std::string_view signal, size_t position, std::string_view detail);
 
-// Outside the subset: `nyi: token`.
+// A feature outside the subset: `nyi: token`.
 absl::Status NyiError(std::string_view token);
 
-// A name that stands for nothing: the name itself, as in q.
+// A name without a value: the signal is the name itself, as in q.
 absl::Status NameError(std::string_view name);
 
-// What a file gave, or why not: a bound of the process that it reached is then the query's `limit`.
+// Returns what reading a file returned, but with the query's `limit` if the process reached a
+// bound.
 template <typename T>
 absl::StatusOr<T> OrLimit(absl::StatusOr<T> of_file) {
   if (of_file.status().code() != absl::StatusCode::kResourceExhausted) return of_file;
   return LimitError("{}", Message(of_file.status()));
 }
 
-// Runs f() with its large blocks in `scratch` (nullptr: malloc's). If that is full: `limit: scratch
-// memory NAME is full`.
+// Runs f() with its large blocks in `scratch` (nullptr: malloc). If that is full, returns `limit:
+// scratch memory NAME is full`.
 template <typename F>
 auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
   return InScratch(scratch, std::move(f), [&](const absl::Status& full) {
@@ -57,9 +59,8 @@ auto RunInScratch(ScratchMemory* scratch, F f) -> decltype(f()) {
   });
 }
 
-// The text of an error as it goes on the wire behind byte 0x80: `type`, `length`, `rank`, `nyi:
-// wj`, `limit`, `stop`, a name without a value... The whole message for an error that was not made
-// here.
+// Returns the text of an error as it is sent after byte 0x80: `type`, `length`, `rank`, `nyi: wj`,
+// `limit`, `stop`, a name without a value... For an error that has no signal: its whole message.
 std::string QErrorText(const absl::Status& status);
 
 }  // namespace tickstack::query

@@ -1,11 +1,11 @@
 #pragma once
 
-// Copies of columns at some rows: what every result is made of in the end.
+// Copies columns at some rows: the last step of every result.
 //
-// A gather is bound by latency: an item of a scattered row is a cache miss, and as many of them are
-// under way as somebody asked for. So the items are prefetched some way ahead of the copy (11 to 14
-// ns an item were measured, where plain gathers take 17 to 28), and all columns of a result are
-// copied by all threads together, in tasks of kStep items of a column.
+// A gather is bound by latency: an item of a scattered row is a cache miss, and only prefetching
+// makes many misses overlap. So the items are prefetched some way ahead of the copy (11 to 14 ns
+// per item were measured, where plain gathers take 17 to 28), and all threads copy all columns of a
+// result together, in tasks of kStep items of a column.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,23 +24,24 @@
 
 namespace tickstack::query {
 
-// A fixed-width column at some rows on its way into a vector.
+// The copy of a fixed-width column at some rows into a vector.
 class ColumnCopy {
  public:
   explicit ColumnCopy(const Slice& slice);
-  // The items at `positions` of the column, its type's null for kNoItem. Borrows the positions.
+  // Copies the column's items at `positions`, with its type's null for kNoItem. Borrows
+  // `positions`.
   ColumnCopy(Column column, std::span<const uint32_t> positions);
 
   size_t count() const { return count_; }
   absl::Status Reserve(Budget& budget);  // Makes room for the items.
-  // Copies the items [begin, end). Any thread, several at a time if their items are not the same.
-  // Errors: of a stored column, whose names are found to be none.
+  // Copies the items [begin, end). Any thread; several at a time if their items differ. Errors:
+  // those of a stored column with invalid names.
   absl::Status Copy(size_t begin, size_t end);
-  Value Finish() &&;  // When all items are copied.
+  Value Finish() &&;  // Call it when all items are copied.
 
  private:
   struct Run {
-    size_t begin;  // Number of its first item among all.
+    size_t begin;  // Index of its first item among all.
     std::span<const uint32_t> rows;
     mem::Medium* medium;  // Medium of the row numbers.
   };
@@ -56,15 +57,15 @@ class ColumnCopy {
   Type type_;
   std::shared_ptr<const RowSet> rows_;  // Rows of a slice.
   size_t first_row_ = 0;                // First row of a range.
-  bool in_ranges_ = false;              // One or several.
-  std::vector<Run> runs_;               // None: ranges.
+  bool in_ranges_ = false;              // True for one or several ranges.
+  std::vector<Run> runs_;               // Empty for ranges.
   size_t count_ = 0;
   ChunkLayout layout_;
-  ScratchVector<uintptr_t> origins_;  // For each chunk, where its row 0 would be.
+  ScratchVector<uintptr_t> origins_;  // By chunk: the address that its row 0 would have.
   ByteBuffer bytes_;
 };
 
-// Reserves, and copies with all threads.
+// Reserves memory for all copies, and copies with all threads.
 absl::Status CopyAll(std::span<ColumnCopy> copies, Budget& budget);
 
 // Copies the slice out; charges the budget first.
@@ -73,7 +74,7 @@ absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget);
 // As Materialise, but moves a vector that only the slice holds.
 absl::StatusOr<Value> Release(Slice slice, Budget& budget);
 
-// The items at positions of the column (row numbers, kNoItem: null), as one vector.
+// Returns the column's items at these rows (kNoItem: null) as one vector.
 absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,
                                  Budget& budget);
 

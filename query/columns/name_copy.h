@@ -1,13 +1,13 @@
 #pragma once
 
-// Copies of names: symbol columns of results, where a few thousand names stand for millions of
+// Copies names: symbol columns of results, where a few thousand distinct names make millions of
 // items.
 //
 //   number  2 0 2 1 ...   ->   text  | CIB | IBM | AIG |    ->   "AIG" "IBM" "AIG" "CIB" ...
 //
-// A name that is shorter than 16 bytes is copied as 16, whatever its length, and what is too much
-// is overwritten by the next one: there is no call and no branch that depends on a length. What
-// bounds it: 8 bytes for where an item ends and its text, written once; all threads write.
+// A name of less than 16 bytes is copied as 16 bytes, and the next name overwrites the surplus: no
+// call and no branch depends on a length. The bound is memory: 8 bytes for each item's end, and its
+// text, are written once, by all threads.
 
 #include <array>
 #include <cstddef>
@@ -22,17 +22,17 @@
 
 namespace tickstack::query {
 
-// Names by their numbers 0, 1, 2... Borrows the text of those that have 16 bytes and more.
+// Names by their numbers 0, 1, 2... Borrows the texts of names of 16 bytes and more.
 class NumberedNames {
  public:
-  static constexpr size_t kBytes = 32;  // Bytes to charge for a name.
+  static constexpr size_t kBytes = 32;  // Bytes to charge for each name.
 
   void reserve(size_t names) { names_.reserve(names); }
-  void Add(std::string_view name);  // Holds no NUL.
+  void Add(std::string_view name);  // `name` must not contain NUL.
   size_t size() const { return names_.size(); }
 
-  // The names of `numbers`, which are below size(). Cost: 2 to 4 ns an item as long as the names
-  // that occur are in the cache, shared by all threads. Charges the budget.
+  // Returns the names of `numbers`, which are below size(). Cost: 2 to 4 ns per item if the names
+  // that occur fit into the cache; all threads help. Charges the budget.
   absl::StatusOr<Value> Copy(std::span<const uint32_t> numbers, Budget& budget) const;
 
  private:
@@ -51,7 +51,7 @@ class NumberedNames {
   ScratchVector<Name> names_;
 };
 
-// The same of the names at `positions` of a symbol vector; kNoItem: the empty name.
+// Copies the names at `positions` of a symbol vector in the same way; kNoItem: the empty name.
 absl::StatusOr<Value> CopyNames(const Value& vector, std::span<const uint32_t> positions,
                                 Budget& budget);
 

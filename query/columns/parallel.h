@@ -1,13 +1,15 @@
 #pragma once
 
-// How an evaluation uses more than one thread: it cuts a step into tasks, which `Limits::workers`
-// help with. Around a parallel step everything is as on one thread:
+// Runs a step of an evaluation on several threads: it is cut into tasks, which `Limits::workers`
+// help with. Everything around a parallel step runs on one thread:
 //
 // - Its memory is charged before it begins, on the evaluation's thread. A task sees the budget as
-//   const: it may ask whether to go on, it can charge nothing.
-// - Each task allocates from the evaluation's scratch memory. One that is full is the error of
-//   that task, and so of the step and the query; it leaves nothing half done on the other threads.
-// - A task neither asks the Environment, which knows one thread, nor writes what another reads.
+//   const: it can check the time, but it cannot charge.
+// - Each task allocates from the evaluation's scratch memory. If that is full, the task fails, and
+// so
+//   do the step and the query; the other threads leave nothing half done.
+// - A task neither uses the Environment, which knows one thread, nor writes what another task
+// reads.
 
 #include <algorithm>
 #include <cstddef>
@@ -18,15 +20,15 @@
 
 namespace tickstack::query {
 
-// Threads that a step may run on, the evaluation's own included.
+// Returns the number of threads that a step may run on, including the evaluation's own.
 inline size_t ParallelThreads(const Budget& budget) {
   return 1 + (budget.workers() == nullptr ? 0 : budget.workers()->threads());
 }
 
 // Calls f(task), which returns an absl::Status, once for each task below `tasks`. The first error
-// is the answer and ends the rest; so are a full scratch memory, and `stop` when time is over
-// before a task begins. Tasks should be of 100 us or more, and at least a few for each thread,
-// since another query may have the threads.
+// ends the step and is returned; so are a full scratch memory, and `stop` if the time is over
+// before a task begins. Tasks should take at least 100 us, and there should be several for each
+// thread, since another query may occupy some threads.
 template <typename F>
 absl::Status ParallelTasks(const Budget& budget, size_t tasks, F f) {
   const auto task_in_scratch = [&](size_t task) {
@@ -43,8 +45,8 @@ absl::Status ParallelTasks(const Budget& budget, size_t tasks, F f) {
 }
 
 // Calls f(begin, end), which returns an absl::Status, for ranges that together are [0, n). Each but
-// the last has `step` items, whatever the number of threads: so what depends on where the cuts are
-// (the rounding of a sum) does not depend on the machine.
+// the last has `step` items, whatever the number of threads. So a result that depends on the cuts
+// (such as the rounding of a sum) does not depend on the machine.
 template <typename F>
 absl::Status ParallelRanges(const Budget& budget, size_t n, size_t step, F f) {
   return ParallelTasks(budget, (n + step - 1) / step,

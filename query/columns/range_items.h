@@ -1,7 +1,7 @@
 #pragma once
 
-// Items of a slice whose rows are a range, in the pieces that lie together: for kernels that read
-// several direct columns side by side, each with chunks of its own.
+// Reads items of a slice whose rows are a range, piece by piece: for kernels that read several
+// direct columns side by side, whose chunks differ.
 
 #include <cstddef>
 #include <span>

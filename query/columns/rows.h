@@ -1,9 +1,9 @@
 #pragma once
 
-// Which rows of a table a query looks at: a range of them; several ranges, which is what a symbol
-// has in the partitions of a stored table; or ascending row numbers in runs of contiguous memory.
-// Runs either point into a table's index, so that `where sym=` copies nothing, or into memory of
-// the set's own.
+// The rows of a table that a query looks at: a range; several ranges, as a symbol has in the
+// partitions of a stored table; or ascending row numbers in runs of contiguous memory. Runs point
+// either into a table's index, so that `where sym=` copies nothing, or into memory that the set
+// owns.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,45 +24,47 @@ class RowSet {
   RowSet() = default;  // No rows.
   static RowSet Range(size_t begin_row, size_t end_row);
   static RowSet Of(ScratchVector<uint32_t> ascending_rows);
-  // Ranges that ascend; those that are empty are left out, those that touch become one.
+  // Ranges must ascend; empty ones are dropped, and adjacent ones are merged.
   static RowSet OfRanges(std::span<const RowRange> ranges);
   // Points into the index: valid as long as the table.
   static RowSet OfPostings(const Postings& postings);
-  // A part of somebody else's row numbers; `owner` keeps them.
+  // Borrows row numbers; `owner` keeps them alive.
   static RowSet Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<const void> owner);
 
   size_t count() const { return count_; }
   bool is_range() const { return runs_.empty() && ranges_.empty(); }
-  bool has_ranges() const { return !ranges_.empty(); }  // Two at least.
+  bool has_ranges() const { return !ranges_.empty(); }  // At least two ranges.
   // Calls f(begin_row, end_row, position) for each range that items [begin, end) of this set, which
-  // has ranges, lie in; `position` is the first one's among the items. f returns an absl::Status.
+  // has ranges, lie in. `position` is that of the range's first row among the items. f returns an
+  // absl::Status.
   template <typename F>
   absl::Status EachRange(size_t begin, size_t end, F f) const;
   size_t begin_row() const { return begin_row_; }  // For a range.
   size_t end_row() const { return begin_row_ + (is_range() ? count_ : 0); }
-  // Every row below `rows`.
+  // True if the set is every row below `rows`.
   bool IsAllOf(size_t rows) const { return is_range() && begin_row_ == 0 && count_ == rows; }
 
   // Empty for a range and for several. No run is empty.
   std::span<const PostingRun> runs() const { return runs_; }
-  // The runs are postings whose times ascend.
+  // True if the runs are postings with ascending times.
   bool has_sorted_times() const { return times_.has_value(); }
   const PostingTimes& times() const { return *times_; }  // If has_sorted_times().
 
   // Row number of the i-th row. Cost: O(runs), O(log ranges).
   size_t At(size_t i) const;
-  // The first `n` rows after the first `skip`.
+  // Returns the first `n` rows after the first `skip`.
   RowSet Slice(size_t skip, size_t n) const;
-  // The rows whose time is in [first_ns, last_ns], by binary search. Needs has_sorted_times().
+  // Returns the rows whose time is in [first_ns, last_ns], by binary search. Needs
+  // has_sorted_times().
   RowSet WithTimes(int64_t first_ns, int64_t last_ns) const;
 
   ScratchVector<uint32_t> ToVector() const;
-  // For each row its position among the rows of `outer`, of which this set is a subset.
+  // Returns each row's position among the rows of `outer`, of which this set is a subset.
   ScratchVector<int64_t> PositionsIn(const RowSet& outer) const;
 
  private:
   friend class RowSetBuilder;
-  // One of several ranges: it ends where the next one's position says.
+  // One of several ranges. It ends where the next one begins, by `position`.
   struct RangeAt {
     size_t begin_row;
     size_t position;  // Position of its first row in the set.
@@ -79,7 +81,7 @@ class RowSet {
   size_t count_ = 0;
   ScratchVector<PostingRun> runs_;
   ScratchVector<RangeAt> ranges_;
-  std::optional<PostingTimes> times_;  // Only if they ascend and there are runs.
+  std::optional<PostingTimes> times_;  // Set only if they ascend and there are runs.
   std::shared_ptr<const void> owner_;
 };
 
@@ -107,14 +109,14 @@ void EachRangeOf(const RowSet& rows, F f) {
   });
 }
 
-// Collects ascending row numbers in blocks that never move: a growing vector would touch three
-// times the memory, and fresh pages cost more than the kernel that fills them. Blocks begin small,
-// since there may be a builder for each part of a table.
+// Collects ascending row numbers in blocks that never move. A growing vector would touch three
+// times the memory, and fresh pages cost more than the kernel that fills them. Blocks start small,
+// because there may be a builder for each part of a table.
 class RowSetBuilder {
  public:
   void Append(std::span<const uint32_t> ascending_rows);
   RowSet Finish() &&;
-  // The rows of several, each after those of the one before.
+  // Returns the rows of several builders, each after those of the previous one.
   static RowSet Join(std::vector<RowSetBuilder> parts);
 
  private:

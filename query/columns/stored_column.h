@@ -1,7 +1,7 @@
 #pragma once
 
-// A column of a stored table over the parts that a query reads. Each part is a chunk, whose
-// elements are those of a mapped file or are made from them block by block:
+// A column of a stored table over the parts that a query reads. Each part is a chunk. Its elements
+// are those of a mapped file, or are computed block by block:
 //
 //   names          positions in a domain of the database become numbers in its symbol table, which
 //                  all domains share: 8 bytes a row are read, and nothing is kept
@@ -29,10 +29,10 @@ namespace tickstack::query {
 // Immutable; any thread. Elements are those of Column::Chunk: SymbolId for names.
 class StoredColumn {
  public:
-  // Opens the column in every part, several at a time. Errors: of the first file that is damaged,
-  // or of another type; `limit` if the process has no mappings left, or no memory for what it
-  // decompresses. Cost: some system calls a part; a compressed file is decompressed, and what that
-  // makes is held as long as this lives, whatever else is wanted meanwhile.
+  // Opens the column in every part, several at a time. Errors: those of the first file that is
+  // damaged or of another type; `limit` if the process has no mappings left, or no memory to
+  // decompress into. Cost: some system calls per part. Compressed files are decompressed, and the
+  // result is held as long as this object exists.
   static absl::StatusOr<std::shared_ptr<const StoredColumn>> Open(
       std::shared_ptr<const StoredParts> parts, size_t column, const Budget& budget);
 
@@ -43,9 +43,9 @@ class StoredColumn {
   ChunkLayout layout() const { return parts_->layout(); }
   const SymbolTable& symbols() const { return parts_->table().symbols(); }
 
-  // Whether the elements of every part lie in memory.
+  // True if the elements of every part are in memory.
   bool direct() const { return direct_; }
-  // Those of a part; of a direct column.
+  // The elements of a part; only for a direct column.
   std::span<const std::byte> Elements(size_t part) const { return columns_[part].elements; }
 
   // Elements of rows [row, row + n), and of rows that need not ascend; of names and fixed-width
@@ -54,8 +54,8 @@ class StoredColumn {
   absl::Status ReadAt(std::span<const uint32_t> rows, void* out) const;
   absl::StatusOr<Value> At(size_t row) const;
 
-  // Whether all parts have the index of attribute parted: rows of a name are ranges, at most one a
-  // part.
+  // True if all parts have the index of attribute parted: the rows of a name are then ranges, at
+  // most one per part.
   bool indexed() const { return indexed_; }
   // Appends the ascending ranges of rows with a name to `ranges`, for an indexed column. kDataLoss
   // if an index does not match its rows; also if a part's domain lacks the name and some of its
@@ -78,10 +78,10 @@ class StoredColumn {
  private:
   struct PartColumn {
     StoredColumnPart opened;
-    std::vector<HeldBytes> held;          // What the files' rows are read from.
+    std::vector<HeldBytes> held;          // The bytes that the files' rows are read from.
     std::span<const std::byte> elements;  // Empty for names, and where there is no file.
-    const PartedIndex* index = nullptr;   // nullptr: there is none.
-    std::vector<std::byte> constant;      // An element, where there is no file.
+    const PartedIndex* index = nullptr;   // nullptr if there is none.
+    std::vector<std::byte> constant;      // The element of every row if there is no file.
   };
 
   StoredColumn(std::shared_ptr<const StoredParts> parts, size_t index)

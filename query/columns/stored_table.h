@@ -1,7 +1,7 @@
 #pragma once
 
-// A stored table as queries see it: the partitions of a table of a database on disk, or a splayed
-// table of its root, which is then the only part.
+// A stored table as queries see it: the partitions of a table in a database on disk, or a splayed
+// table in the database's root, which is then the only part.
 //
 //   trade    date       time ...          date is in no file: it is the same for all rows of a part
 //            2024.01.29 | db/2024.01.29/trade
@@ -30,15 +30,15 @@
 
 namespace tickstack::query {
 
-// Immutable; any thread. Keeps its database.
+// Immutable; any thread. Keeps its database alive.
 class StoredTable {
  public:
-  // nullptr: the database has no table of that name. Opens the columns of a splayed one, for their
-  // types: a column whose file is damaged is a list until it is asked for, and then an error.
+  // Returns nullptr if the database has no such table. Opens the columns of a splayed table to get
+  // their types: a column whose file is damaged counts as a list, and is an error once it is read.
   static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const Database> database,
                                                  std::string_view name);
 
-  // The partition column first, if there is one.
+  // Includes the partition column, as the first one, if there is one.
   const Schema& schema() const { return schema_; }
   const SymbolTable& symbols() const { return database_->domains()->symbols(); }
   bool is_partitioned() const { return partitioned_ != nullptr; }
@@ -48,33 +48,33 @@ class StoredTable {
   int64_t PartitionValue(size_t partition) const {
     return database_->partitions()[partition].value;
   }
-  // nullptr: it has no such table.
+  // nullptr if the partition has no such table.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
-  // What the newest partition's file claims; none if that cannot be told.
+  // Returns the attribute in the newest partition's file; none if it cannot be read.
   Attribute AttributeOf(size_t column) const;
 
  private:
   StoredTable() = default;
 
   std::shared_ptr<const Database> database_;
-  const PartitionedTable* partitioned_ = nullptr;  // One of these two.
-  const SplayedTable* splayed_ = nullptr;
+  const PartitionedTable* partitioned_ = nullptr;  // Set for a partitioned table.
+  const SplayedTable* splayed_ = nullptr;          // Set for a splayed table.
   Schema schema_;
 };
 
-// A table's part in one partition; it has rows.
+// The part of a table in one partition. It has rows.
 struct StoredPart {
   size_t partition;
   const SplayedTable* table;
-  size_t begin_row;  // In the numbers that run through all parts.
+  size_t begin_row;  // In numbers that run through all parts.
   size_t rows;
 };
 
 // The parts of a stored table that a query looks at. Immutable; any thread.
 class StoredParts {
  public:
-  // The partitions whose numbers ascend in `partitions`, those without the table and without rows
-  // left out. Cost: opens one column of each, the first time. Errors: of the file that cannot be
+  // `partitions` are ascending partition numbers; those without the table or without rows are
+  // dropped. Cost: opens one column of each, the first time. Errors: of a file whose rows cannot be
   // counted; `limit` if the process has no mappings left.
   static absl::StatusOr<std::shared_ptr<const StoredParts>> Open(
       std::shared_ptr<const StoredTable> table, std::span<const uint32_t> partitions,
@@ -85,13 +85,13 @@ class StoredParts {
   const StoredTable& table() const { return *table_; }
   std::span<const StoredPart> parts() const { return parts_; }
   size_t rows() const { return begins_.back(); }
-  // A chunk a part.
+  // One chunk per part.
   ChunkLayout layout() const {
     return parts_.empty() ? ChunkLayout::OneChunk() : ChunkLayout::OfBegins(begins_);
   }
   const StoredPart& PartOf(size_t row) const { return parts_[layout().NumberOf(row)]; }
 
-  // An item of a column, without opening it in other parts than the row's.
+  // Returns an item of a column, and opens the column only in the row's part.
   absl::StatusOr<Value> At(size_t column, size_t row) const;
 
  private:
@@ -104,11 +104,11 @@ class StoredParts {
 
 // A column in one part: its file, or a value that all rows have.
 struct StoredColumnPart {
-  std::shared_ptr<const ColumnFile> file;  // nullptr: none, every row has `constant`.
-  Value constant;  // The partition's value; the null of what the part lacks.
+  std::shared_ptr<const ColumnFile> file;  // nullptr if there is none: every row has `constant`.
+  Value constant;  // The partition's value, or the null of a column that the part lacks.
 };
-// Opens it. kDataLoss if the file is of another type than the table's column; `limit` if the
-// process has no mappings left.
+// Opens a column in a part. kDataLoss if the file's type differs from that of the table's column;
+// `limit` if the process has no mappings left.
 absl::StatusOr<StoredColumnPart> OpenPart(const StoredTable& table, const StoredPart& part,
                                           size_t column);
 

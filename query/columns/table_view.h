@@ -1,7 +1,7 @@
 #pragma once
 
-// A table as a query sees it: named columns, all at the same rows. `select a,b from t where ...` is
-// one of these until somebody needs its elements.
+// A table as a query sees it: named columns, all at the same rows. `select a,b from t where ...`
+// remains such a view until its elements are needed.
 
 #include <cstddef>
 #include <memory>
@@ -23,11 +23,11 @@ namespace tickstack::query {
 
 struct TableView {
   std::vector<std::string> names;
-  // One per name, each with at least the rows of `rows`. A deferred one is gathered when its
+  // One per name, each with at least the rows of `rows`. A deferred column is gathered when its
   // elements are needed (view_column.h).
   std::vector<ViewColumn> columns;
   std::shared_ptr<const RowSet> rows = std::make_shared<const RowSet>();
-  size_t key_columns = 0;  // The first ones, of a keyed table.
+  size_t key_columns = 0;  // For a keyed table: the number of leading columns that are keys.
   // The parts of a stored table, in each of which `i` restarts at 0. Not set for tables that were
   // selected from it.
   std::shared_ptr<const StoredParts> stored = nullptr;
@@ -43,28 +43,29 @@ struct TableView {
 TableView ViewOf(Snapshot snapshot);
 TableView ViewOf(std::shared_ptr<const StoredParts> parts);
 
-// One off the wire may be anything: `type` or `length` unless its columns are vectors of one count,
+// Checks a table from the wire: `type` or `length` unless its columns are vectors of equal counts,
 // with names.
 absl::Status CheckTable(const Value& value);
 
-// `value` is a table or keyed table from anywhere: `type` or `length` if its columns are not
-// vectors of one count.
+// Returns a view of a table or keyed table from anywhere: `type` or `length` if its columns are not
+// vectors of equal counts.
 absl::StatusOr<TableView> ViewOf(Value value);
 
-// A table (or keyed table) of vectors as they are: equal counts, checked by the caller.
+// Returns a view of vectors as a table (or keyed table). The caller has checked that counts are
+// equal.
 TableView ViewOf(std::vector<std::string> names, std::vector<Value> columns);
 
-// Copies it out, except for vectors that only this view holds: a table, or a keyed table.
+// Returns the view as a table, or keyed table. Copies all vectors except those that only it holds.
 absl::StatusOr<Value> Release(TableView view, Budget& budget);
 
-// `limit`: row numbers are 32 bits, and one of them means "none".
+// `limit` if there are too many rows: row numbers have 32 bits, and one of them means "none".
 absl::Status CheckRows(const TableView& view);
 
-// One row: a dictionary of column names to items. With i = kNoItem the nulls of the columns.
+// Returns a row as a dictionary from column names to items; for i = kNoItem, the columns' nulls.
 absl::StatusOr<Value> RowAt(const TableView& view, size_t i);
 
-// How q names columns that collide: `a`, then `a1`, `a2`... Cost: O(1) a name, however many there
-// are.
+// Names columns that collide as q does: `a`, then `a1`, `a2`... Cost: O(1) per name, however many
+// there are.
 class UniqueNames {
  public:
   std::string Next(std::string_view name);

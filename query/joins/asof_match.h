@@ -4,11 +4,10 @@
 // rule is that of q's `aj` (code.kx.com/q/ref/aj): the last right time at or before the left time;
 // of equals, the last.
 //
-// All of them walk once through both sides, which ascend. Where there are few quotes to a trade
-// they merge: they count 16 quotes at a time that are not beyond the trade, without a branch on any
-// of them. Where there are many they gallop: from the last answer they look ahead 1, 2, 4, 8...
-// quotes and then halve, so that what they skip is never read. Measured (2.6 GHz, 32-bit times, ns
-// a trade):
+// All of them walk once through both sides, which ascend. With few quotes to a trade they merge:
+// they count, without branches, how many of the next 16 quotes are not after the trade. With many
+// quotes they gallop: from the last answer they look ahead 1, 2, 4, 8... quotes and then bisect, so
+// that skipped quotes are never read. Measured (2.6 GHz, 32-bit times, ns per trade): a trade):
 //
 //   quotes a trade    1    4   10   20   32   64  128  512  2048
 //   merge             6    7    9   13   16   29   58  211   810
@@ -37,15 +36,15 @@ inline constexpr uint32_t kNoRow = UINT32_MAX;  // No quote yet at the trade's t
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_t> quote_ns,
                        std::span<uint32_t> prevailing);
 
-// The same with the quotes of a run of postings whose times ascend; `prevailing` are positions in
-// the run. It reads the run's coarse times, 4 bytes a quote, and of the exact times only those of
-// quotes in the same 33 us as a trade (symbol_index.h).
+// The same with the quotes of a run of postings whose times ascend; `prevailing` has positions in
+// the run. Reads the run's coarse times, 4 bytes per quote, and exact times only for quotes in the
+// same 33 us as a trade (symbol_index.h).
 absl::Status AsofMatch(std::span<const int64_t> trade_ns, const PostingRun& quotes,
                        const PostingTimes& quote_times, std::span<uint32_t> prevailing);
 
-// The same with the trades of a run of postings, too. If both have one clock no exact time is read
-// but of trades and quotes in the same 33 us. The join of two tables calls this once per symbol and
-// pair of runs of their indexes.
+// The same with the trades of a run of postings, too. If both have the same clock, exact times are
+// read only for trades and quotes in the same 33 us. The join of two tables calls this once per
+// symbol and pair of runs of their indexes.
 absl::Status AsofMatch(const PostingRun& trades, const PostingTimes& trade_times,
                        const PostingRun& quotes, const PostingTimes& quote_times,
                        std::span<uint32_t> prevailing);

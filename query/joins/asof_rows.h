@@ -1,7 +1,7 @@
 #pragma once
 
-// Finds the right row of each left row of an as-of join: out of the indexes of both sides, out of
-// the right one's, or by hashing the keys of both.
+// Finds the right row of each left row of an as-of join: from the indexes of both sides, from the
+// right one's index, or by hashing the keys of both.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,10 +22,10 @@ struct AsofColumns {
   size_t left_time = 0, right_time = 0;
 };
 
-// Sets matched[i] to the row number of the right row that prevails for the i-th left row. Where
-// there is none `matched` stays what it is.
+// Sets matched[i] to the number of the right row that prevails for the i-th left row. Leaves
+// `matched` unchanged where there is none.
 //
-// Errors: `type` for keys and times that have no order or hash, and what the budget says.
+// Errors: `type` for keys without a hash and times without an order, and those of the budget.
 absl::Status MatchRows(const AsofColumns& columns, const TableView& left, const TableView& right,
                        const MaxAge& max_age, std::span<uint32_t> matched, Budget& budget);
 

@@ -1,12 +1,15 @@
 #pragma once
 
-// Joins of two tables by equal keys (code.kx.com/q/ref: lj, ij, ej, pj). Nulls are equal to each
-// other, floats exactly. The left table's rows keep their order.
+// Joins two tables by equal keys (code.kx.com/q/ref: lj, ij, ej, pj). Nulls equal each other, and
+// floats are compared exactly. The left table's rows keep their order.
 //
-// Cost:   a hash a row and key column of either side (keys.h); of the result's columns what is
-//         named (joined_columns.h).
-// Errors: `type` for a right table without keys, keys of other types, or a column that both have
-//         with different types where some row has no match; the name of a key column that the left
+// Cost:   a hash per row and key column of either side (keys.h); of the result's columns, only
+// those that
+//         are named (joined_columns.h).
+// Errors: `type` for a right table without keys, for keys of different types, or for a column that
+// both
+//         have with different types if some row has no match; the name of a key column that the
+//         left table lacks; `limit` for a result with too many rows.
 //         table lacks; `limit` for a result that has no row numbers.
 
 #include "absl/status/statusor.h"
@@ -17,22 +20,22 @@
 
 namespace tickstack::query {
 
-// left lj right: each left row, with the columns of the first right row that has its keys. Where
-// none has, columns of both keep the left item, others are null.
+// left lj right: each left row, with the columns of the first right row with the same keys. In rows
+// without a match, columns of both keep the left item, and other columns are null.
 absl::StatusOr<TableView> LeftJoin(const TableView& left, const TableView& right,
                                    RightNull right_null, Budget& budget);
 
-// left ij right: the same of the left rows that have a match.
+// left ij right: the same, but only left rows with a match.
 absl::StatusOr<TableView> InnerJoin(const TableView& left, const TableView& right,
                                     RightNull right_null, Budget& budget);
 
-// ej[columns;left;right]: each pair of a left and a right row with equal `columns`; neither table's
-// own keys matter.
+// ej[columns;left;right]: each pair of a left and a right row with equal `columns`. The tables' own
+// keys do not matter.
 absl::StatusOr<TableView> EquiJoin(const Value& columns, const TableView& left,
                                    const TableView& right, Budget& budget);
 
-// left pj right: each left row; columns of both are added up, others are the right ones; what is
-// not found or null counts as zero. Copies the right table's columns.
+// left pj right: each left row; columns of both are added, others are those of the right table. A
+// missing or null item counts as zero. Copies the right table's columns.
 absl::StatusOr<TableView> PlusJoin(const TableView& left, const TableView& right, Budget& budget);
 
 }  // namespace tickstack::query

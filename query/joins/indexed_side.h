@@ -1,8 +1,8 @@
 #pragma once
 
-// A side of an as-of join that comes out of its table's index: the rows of each symbol with their
-// times, without reading a column. Of a stored table the index is that of attribute parted, and
-// times are read where they lie.
+// A side of an as-of join that comes from its table's index: the rows of each symbol with their
+// times, without reading a column. For a stored table, the index is that of attribute parted, and
+// times are read in place.
 
 #include <memory>
 #include <optional>
@@ -21,9 +21,9 @@ namespace tickstack::query {
 // Cheap to copy; reentrant.
 class IndexedSide {
  public:
-  // nullopt: the index does not serve a join on these columns of the view. It does for its own
-  // columns, if the view has all rows of a captured table, or rows that came out of it for one
-  // symbol and whose times ascend; or all rows, or ranges of them, of a stored table. kDataLoss if
+  // Returns nullopt if the index cannot serve a join on these columns of the view. It can for its
+  // own columns if the view has all rows of a captured table; rows of one symbol that came from the
+  // index, with ascending times; or all rows, or ranges of rows, of a stored table. kDataLoss if
   // the index of a stored part is damaged.
   static absl::StatusOr<std::optional<IndexedSide>> Make(const TableView& view, size_t key_column,
                                                          size_t time_column, Budget& budget);
@@ -31,9 +31,9 @@ class IndexedSide {
   const Column& key() const { return key_; }
   const Column& time() const { return time_; }
   const SymbolTable& symbols() const { return key_.symbols(); }
-  // Whether a row's number is its position in the view: all rows of the table.
+  // True if a row's number is its position in the view: all rows of the table.
   bool whole() const { return rows_->IsAllOf(key_.rows()); }
-  // The one symbol that the rows are of; nullopt: all symbols, and rows are those of the table.
+  // The only symbol of the rows; nullopt: all symbols, and rows are those of the table.
   const std::optional<SymbolId>& only() const { return only_; }
   RowSet RowsOf(SymbolId symbol) const;
   RowSet RowsOf(std::string_view name) const;

@@ -11,13 +11,13 @@
 
 namespace tickstack::query {
 
-// Of equal times the age is 0, and an age that equals the maximum is within it. A row whose time is
-// null has no age: it is within a bound only for a left time that is null as well.
+// Equal times have age 0, and an age equal to the maximum is allowed. A row whose time is null has
+// no age: it is allowed only for a left time that is null as well.
 class MaxAge {
  public:
-  MaxAge() = default;  // None: however old.
+  MaxAge() = default;  // No bound.
 
-  // For times of a column of type `time`. `age` is an atom:
+  // Returns the bound for times of a column of type `time`. `age` is an atom:
   //
   //   timestamp, timespan          a timespan, or minutes, seconds, times
   //   date, minute, second, time   the same, in whole units of the column rounded down; or an
@@ -31,9 +31,9 @@ class MaxAge {
   static absl::StatusOr<MaxAge> Of(const Value& age, Type time);
 
   bool limited() const { return limited_; }
-  // Times as OrderedTime makes them; `then` is at or before `now`.
+  // True if the age is allowed. Times are those of OrderedTime; `then` is at or before `now`.
   bool Admits(int64_t now, int64_t then) const;
-  // The same for rows of postings. Reads exact times only where the coarse ones leave it open.
+  // The same for rows of postings. Reads exact times only where the coarse ones do not decide.
   bool Admits(const PostingRun& now_run, size_t now, const PostingTimes& now_times,
               const PostingRun& then_run, size_t then, const PostingTimes& then_times) const;
 

@@ -24,9 +24,9 @@ class NbboSide {
 
   SizeKind sizes() const { return sizes_; }
   absl::Status Reserve(size_t rows, Budget& budget);
-  // The quotes of rows [begin, begin + quotes.size()).
+  // Reads the quotes of rows [begin, begin + quotes.size()).
   void Read(size_t begin, std::span<BestQuotes::Quote> quotes) const;
-  // The best quotes of those rows. Any thread, several at a time if their rows are not the same.
+  // Writes the best quotes of those rows. Any thread; several at a time if their rows differ.
   void Write(size_t begin, std::span<const BestQuotes::Quote> best);
   Value TakePrices() { return Value::Vector(price_.type(), std::move(best_price_)); }
   Value TakeSizes() { return Value::Vector(size_type_, std::move(best_size_)); }

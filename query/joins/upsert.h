@@ -1,7 +1,7 @@
 #pragma once
 
-// Rows that come to a table of the request: `upsert`, `insert`, and `,` of a table and a row.
-// (code.kx.com/q/ref: upsert, insert.) What the process captured cannot be reached by them.
+// Adds rows to a table of the request: `upsert`, `insert`, and `,` of a table and a row
+// (code.kx.com/q/ref: upsert, insert). Captured tables cannot be changed by them.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
@@ -10,24 +10,23 @@
 
 namespace tickstack::query {
 
-// Rows as a table with the columns of `table`, in their order, keyed as it is. Rows are
+// Returns rows as a table with the columns of `table`, in their order, with the same keys. Rows are
 //
-//   a table                 whose columns go by their names
-//   a dictionary            one row, by the names
-//   a list                  an item a column: one row; or if the items are lists, their items'
-//   rows;
-//                           or a list of rows
+//   a table        columns are matched by name
+//   a dictionary   one row, matched by name
+//   a list         one row, with an item per column; if the items are lists, several rows; or a
+//                  list of rows
 //
 // Errors: `mismatch` for other names, `length` for another number of columns, `type`.
 absl::StatusOr<TableView> RowsForTable(const TableView& table, Value rows, Budget& budget);
 
-// The table with these rows: behind its own, or if it is keyed in place of those with their keys.
+// Returns the table with these rows appended or, if it is keyed, replacing rows with the same keys.
 absl::StatusOr<TableView> Upsert(const TableView& table, Value rows, Budget& budget);
 
-// The same, for rows whose keys are new: `insert` if one is there, or comes twice.
+// The same for rows with new keys: `insert` if a key exists already, or occurs twice.
 absl::StatusOr<TableView> InsertRows(const TableView& table, Value rows, Budget& budget);
 
-// One row as a table. Errors: `type` if the dictionary's keys are not names, each once.
+// Returns one row as a table. Errors: `type` if the dictionary's keys are not names, each once.
 absl::StatusOr<TableView> TableOfRow(const Value& dict);
 
 }  // namespace tickstack::query
