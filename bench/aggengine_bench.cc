@@ -1,21 +1,22 @@
-// Bars from upd messages: bytes of trade and quote upds in, messages with the rows that changed
-// out, on one core. A day of 8,000 symbols with Zipf activity, 10 quotes to 1 trade, in upds of
-// 2,400 rows: a tickerplant's batch of 50 ms at the rate of March 2020.
+// Measures bars from upd messages on one core: from the bytes of trade and quote upds to messages
+// with the changed rows. The input is a day of 8,000 symbols with Zipf activity, 10 quotes to 1
+// trade, in upds of 2,400 rows: a tickerplant's batch of 50 ms at the rate of March 2020.
 //
-// What bounds it: a quote is in two bars (minute and day) of 13 words and in one history. A run of
-// a symbol's rows touches two records of 104 bytes, four cache lines, which for 8,000 symbols
-// are 1.6 MiB: the second or third level's, asked for ahead for 64 symbols at a time, some 5 ns
-// each. Each aggregate is a load and a compare or an add, 1 to 2 ns a row, of 5 in two bars; the
-// mean over time one exact sum, 3 ns; the grouping 3 ns; a name 5 to 10 ns. That is some 50 ns a
-// row where a run has three, and 20 million rows/s. A changed row that goes out costs 5
-// conversions, a hash and its bytes, some 150 ns; of 2,400 quotes some 900 symbols have two each,
-// which makes 110 ns a row of the input. Late rows, a tenth of them up to a minute late, add a
-// binary search and a block of the history that moves.
+// Estimate. A quote is in two bars (minute and day) of 13 words, and in one history. A run of a
+// symbol's rows touches two records of 104 bytes, that is four cache lines; for 8,000 symbols these
+// are 1.6 MiB, which fit the second or third cache level, and are prefetched for 64 symbols at a
+// time: some 5 ns each. Each of 5 aggregates in two bars is a load and a compare or an add, 1 to 2
+// ns per row; the mean over time is one exact sum, 3 ns; the grouping 3 ns; a name 5 to 10 ns. That
+// is some 50 ns per row if a run has three rows, or 20 million rows/s. Publishing a changed row
+// takes 5 conversions, a hash and its bytes, some 150 ns. Of 2,400 quotes, some 900 symbols have
+// two such rows each, which makes 110 ns per input row. Late rows, a tenth of them by up to a
+// minute, add a binary search and moving a block of the history.
 //
-// BM_Bars/late:10 in percent; tier:1 has the state in files of /dev/shm, by the tier's own code;
-// rows: of an upd; gap: bars are published after so many, 0 after each upd. 60,000 is
-// what publish_gap_ms makes of three million updates a second, of which a feed sends 700 at a time;
-// the engine takes them together.
+// Arguments of BM_Bars: `late` is the percentage of late rows; tier:1 keeps the state in files of
+// /dev/shm, with the tier's own code; `rows` is the number of rows in an upd; bars are published
+// after `gap` rows, or after each upd for 0. A gap of 60,000 is what publish_gap_ms makes of three
+// million updates per second. A feed sends 700 of these at a time, and the engine takes them
+// together.
 
 #include <benchmark/benchmark.h>
 
@@ -38,7 +39,7 @@ using aggengine::Engine;
 
 constexpr int64_t kStepNs = 20'000;  // 50,000 rows/s.
 
-// (`upd; `table; columns), from whose bytes the engine reads in place.
+// Returns (`upd; `table; columns); the engine reads its bytes in place.
 ByteBuffer UpdOf(const Schema& schema, const BatchView& batch) {
   ByteBuffer body;
   const auto symbol = [&](std::string_view name) {
@@ -64,7 +65,7 @@ ByteBuffer UpdOf(const Schema& schema, const BatchView& batch) {
   return body;
 }
 
-// Upds whose times are set before each is handed on, as Next() of the batches does it.
+// Upds whose times are set before each is handed out, as Next() of DayBatches does.
 class Upds {
  public:
   Upds(const Schema& schema, size_t rows, uint64_t seed) : rows_(rows) {
@@ -72,10 +73,11 @@ class Upds {
     for (size_t i = 0; i < batches.pool_size(); ++i) {
       upds_.push_back(UpdOf(schema, batches.InPool(i)));
     }
-    // The times come first: behind three list headers, two names and the column's header.
+    // The times come first: after three list headers, two names and the column's header.
     times_at_ = 6 + 5 + (2 + schema.table.size()) + 6 + 6;
   }
-  // The upd whose first row is at `begin_ns`; every late_percent-th row is up to a minute late.
+  // Returns the upd whose first row is at `begin_ns`; every late_percent-th row is up to a minute
+  // late.
   std::span<const std::byte> Next(int64_t begin_ns, int64_t late_percent) {
     ByteBuffer& upd = upds_[next_++ % upds_.size()];
     for (size_t i = 0; i < rows_; ++i) {
@@ -127,7 +129,7 @@ void BM_Bars(benchmark::State& state) {
   size_t unpublished = 0;
   int64_t making_ns = 0;
   for (auto _ : state) {
-    // Ten upds of quotes and one of trades, published as the tickerplant does: then the changes.
+    // Ten upds of quotes and one of trades, published as the tickerplant does; then the changes.
     for (int i = 0; i < 11; ++i) {
       const int64_t begin_ns = MonotonicNs();
       const std::span<const std::byte> upd =

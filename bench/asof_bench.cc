@@ -1,29 +1,29 @@
-// What as-of joins and the best bid and offer cost on a day as it was captured: 30 million quotes
-// and 3 million trades of 8,000 symbols with a Zipf activity, in arrival order, in chunks of
-// 262,144 rows, with the per-symbol index.
+// Measures as-of joins and the best bid and offer on a captured day: 30 million quotes and 3
+// million trades of 8,000 symbols with Zipf activity, in arrival order, in chunks of 262,144 rows,
+// with the per-symbol index.
 //
 //   asof_bench [--benchmark_filter=...]        the argument of each benchmark is its threads
 //
-// What bounds them, measured here as well:
+// Their bounds are measured here as well:
 //
-//   Gather         one column of one symbol's quotes, at the rows that its trades prevail on: a
-//                  cache miss an item. A query gathers 5 columns of its trades (time, price, size
+//   Gather         one column of one symbol's quotes, at the rows that prevail for its trades: a
+//                  cache miss per item. A query gathers 5 columns of its trades (time, price, size,
 //                  and two of the right table).
-//   Coarse         the symbol's coarse quote times, in order: 4 bytes a quote.
+//   Coarse         the symbol's coarse quote times, in order: 4 bytes per quote
 //   Merge          matching alone, on coarse times that are in the cache
-//   Clustered      the same query if the columns were clustered by symbol: every item that it reads
-//                  is beside the last one. What no other layout of the table can be faster than.
+//   Clustered      the same query if the columns were clustered by symbol, so that every item is
+//                  next to the previous one. No other layout of the table can be faster.
 //
 // So a query of n trades with m quotes should cost
 //
 //   n * 5 * Gather + (n + m) * 4 bytes read + n * Merge,    divided by the threads
 //
-// and prints that as `bound_ms` beside its time. Every answer is checked against a walk through
-// both tables in the order of their times.
+// and prints that as `bound_ms` beside its time. Every answer is compared with a walk through both
+// tables in the order of their times.
 //
-// Two cores of a shared virtual machine (2.6 GHz), processor time, others at work: Gather 11 to 14
-// ns, Merge 8 to 9 ns. So 31,665 trades with 317,567 quotes are bound at 2.5 ms on one thread; they
-// took 2.7, and clustered 0.42.
+// On two cores of a shared virtual machine (2.6 GHz), in processor time with other load: Gather 11
+// to 14 ns, Merge 8 to 9 ns. So 31,665 trades with 317,567 quotes have a bound of 2.5 ms on one
+// thread; they took 2.7 ms, and clustered 0.42 ms.
 
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -116,8 +116,8 @@ Value Ask(const std::string& text, size_t threads) {
   return *std::move(answer);
 }
 
-// Reads the columns of both tables in the order of their times, quotes first. f(trade row, quote
-// row or kNoRow) for each trade.
+// Reads the columns of both tables in the order of their times, quotes first. Calls f(trade row,
+// quote row or kNoRow) for each trade.
 template <typename F>
 void Walk(F f) {
   const Snapshot trade = *TheDay().FindTable("trade"), quote = *TheDay().FindTable("quote");
@@ -150,7 +150,7 @@ double BidOf(uint32_t row) {
   return quote.Chunk<double>(2, chunk.number)[row - chunk.begin_row];
 }
 
-// Prevailing quote rows of each trade, by the walk.
+// Returns the prevailing quote row of each trade, from the walk.
 const std::vector<uint32_t>& Expected() {
   static const std::vector<uint32_t> rows = [] {
     std::vector<uint32_t> found;
@@ -160,7 +160,7 @@ const std::vector<uint32_t>& Expected() {
   return rows;
 }
 
-// The same of one symbol's trades only.
+// Returns the same for one symbol's trades.
 std::vector<uint32_t> ExpectedOf(const std::string& name) {
   std::vector<uint32_t> rows;
   const Postings trades = *TheDay().FindTable("trade")->RowsOf(*TheDay().symbols.Find(name));
@@ -178,9 +178,9 @@ void CheckBids(const Value& joined, const std::vector<uint32_t>& rows) {
   }
 }
 
-// The symbol with the rank-th most quotes: about 3.1 million / (rank + 1).
+// Returns the symbol with the rank-th most quotes: about 3.1 million / (rank + 1).
 const std::string& NameOf(size_t rank) { return TheDay().quote.batches.NameOf(rank); }
-constexpr size_t kLiquid = 9;  // 1 % of everything: 310,000 quotes, 31,000 trades.
+constexpr size_t kLiquid = 9;  // 1 % of all rows: 310,000 quotes, 31,000 trades.
 
 std::string JoinOf(const std::string& name) {
   return fmt::format(
@@ -191,10 +191,10 @@ std::string JoinOf(const std::string& name) {
 // ---- What bounds it
 
 struct Bound {
-  double gather_ns, coarse_ns, merge_ns;  // An item, a posting, a trade.
+  double gather_ns, coarse_ns, merge_ns;  // Per item, posting and trade.
 };
 
-// Best of `runs`, ns for each of `items`.
+// Returns the best of `runs` in ns per item.
 double BestNs(size_t items, const std::function<void()>& f, int runs = 9) {
   double best = 1e18;
   for (int i = 0; i < runs; ++i) {
@@ -218,7 +218,7 @@ Bound MeasureBound(size_t rank) {
     const size_t chunk = layout.NumberOf(row);
     return chunks[chunk] + (row - layout.BeginRow(chunk));
   };
-  // What is gathered was not in a cache before: another column's worth of memory is read between.
+  // Reads another column's worth of memory in between, so that no gathered item is in a cache.
   std::vector<uint64_t> other(size_t{8} << 20, 1);
   double best = 1e18;
   for (int run = 0; run < 5; ++run) {
@@ -265,7 +265,7 @@ Bound MeasureBound(size_t rank) {
 
 // ---- Queries
 
-// Wall time of one query, and the bound.
+// Reports the wall time of one query, and its bound.
 void RunQuery(benchmark::State& state, const std::string& text, double bound_ms) {
   const auto threads = static_cast<size_t>(state.range(0));
   for (auto _ : state) benchmark::DoNotOptimize(Ask(text, threads));
@@ -323,7 +323,7 @@ void AsofOfAllWithNames(benchmark::State& state) {
 }
 BENCHMARK(AsofOfAllWithNames)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// Against the last quotes of all exchanges, kept in a plain array by symbol and exchange.
+// Compares with the last quotes of all exchanges, kept in a plain array by symbol and exchange.
 void CheckNbbo(const Value& best) {
   const Snapshot quote = *TheDay().FindTable("quote");
   const std::span<const double> bids = best.FindColumn("bid")->span<double>();
@@ -367,7 +367,7 @@ BENCHMARK(NbboWithSizes)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // ---- Another layout
 
-// One symbol's join if its columns lay together: a copy of them, exact times, the same kernel.
+// One symbol's join on clustered columns: a copy of them, exact times, the same kernel.
 void ClusteredLiquidSymbol(benchmark::State& state) {
   const std::string& name = NameOf(kLiquid);
   const Value trades = Ask(fmt::format("select time,price,size from trade where sym=`{}", name), 1);

@@ -1,13 +1,13 @@
-// What the wire costs: an upd of the quote table (48 bytes a row and more) into columns, and what
-// bounds it.
+// Measures decoding: an upd of the quote table (at least 48 bytes per row) into columns, and the
+// bound.
 //
-// The estimate: of a column's bytes only names are looked at, everything else is a span. So
-// decoding costs one pass over the names (ReadNames; its bound is ReadMemory, the bandwidth of one
-// core) plus some ten ns a column, and its "bytes/s" over the whole message may exceed the
-// memory's. Taking the rows (DecodeAndCopyQuotes) costs a read and a write of every byte, bounded
-// by CopyMemory.
+// Estimate. Only names are examined; every other column is a span. So decoding costs one pass over
+// the names (ReadNames; its bound is ReadMemory, the bandwidth of one core) plus some ten ns per
+// column, and its "bytes/s" over the whole message may exceed the memory's. Taking the rows
+// (DecodeAndCopyQuotes) costs a read and a write of every byte, bounded by CopyMemory.
 //
-// Messages come from a pool larger than a core's own caches, so each is cold when it is decoded.
+// Messages come from a pool that exceeds a core's own caches, so each one is cold when it is
+// decoded.
 
 #include <benchmark/benchmark.h>
 
@@ -32,7 +32,7 @@ namespace {
 constexpr size_t kPoolBytes = size_t{64} << 20;
 constexpr size_t kSymbols = 8'000;
 
-// Capitals as tickers have them: one to five letters.
+// Returns a ticker: one to five capital letters.
 std::string Ticker(std::mt19937_64& rng) {
   std::string name;
   for (uint64_t n = 1 + rng() % 5; n > 0; --n) name += static_cast<char>('A' + rng() % 26);
@@ -82,7 +82,7 @@ ByteBuffer QuoteUpd(size_t rows, std::mt19937_64& rng) {
   return body;
 }
 
-// One row as atoms.
+// Returns one row as atoms.
 ByteBuffer QuoteRowUpd(std::mt19937_64& rng) {
   std::vector<Value> atoms;
   for (const ColumnSpec& column : QuoteSchema().columns) {
@@ -96,7 +96,7 @@ ByteBuffer QuoteRowUpd(std::mt19937_64& rng) {
   return body;
 }
 
-// Many bodies of like size, taken in turn.
+// Message bodies of similar size, used in turn.
 class Pool {
  public:
   template <typename Make>
@@ -250,7 +250,7 @@ void EncodeQuotes(benchmark::State& state) {
 }
 BENCHMARK(EncodeQuotes);
 
-// Rows of one symbol and a slow clock: what compresses at all.
+// Rows of one symbol and a slow clock, which compress well.
 ByteBuffer CompressibleMessage() {
   std::vector<int64_t> times(10'000);
   std::iota(times.begin(), times.end(), 636'000'000'000'000'000);

@@ -10,7 +10,7 @@
 namespace tickstack::bench {
 namespace {
 
-// Tickers of one to four letters, the busy ones not all short.
+// Returns tickers of one to four letters; busy ones are not all short.
 std::vector<std::string> MakeNames(size_t count) {
   std::vector<std::string> names;
   for (size_t i = 0; i < count; ++i) {
@@ -76,7 +76,7 @@ DayBatches::Batch DayBatches::Make(const Schema& schema, uint64_t seed) const {
     batch.symbols.push_back(
         static_cast<uint16_t>(std::min(static_cast<size_t>(number), options_.symbols - 1)));
   }
-  batch.bytes.AppendLittle(uint8_t{0});  // Everything at an odd address, as in a receive buffer.
+  batch.bytes.AppendLittle(uint8_t{0});  // Starts at an odd address, as in a receive buffer.
   std::vector<size_t> ends;
   for (const ColumnSpec& column : schema.columns) {
     for (size_t i = 0; i < rows; ++i) {
@@ -84,7 +84,7 @@ DayBatches::Batch DayBatches::Make(const Schema& schema, uint64_t seed) const {
         batch.bytes.Append(names_[batch.symbols[i]]);
         batch.bytes.AppendLittle(uint8_t{0});
       } else if (column.type == Type::kTimestamp) {
-        batch.bytes.AppendLittle(TimeOf(i));  // Next() moves it on.
+        batch.bytes.AppendLittle(TimeOf(i));  // Next() changes it.
       } else {
         AppendRandom(batch.bytes, column.type, options_.chars, rng);
       }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Encoded batches of one table's day at a cost of about 1 ns a row, so that whoever takes them is
-// what gets measured: a pool of batches is made once and comes round again and again, its times
-// moved on.
+// Encoded batches of one table's day at a cost of about 1 ns per row, so that the consumer
+// dominates what is measured: a pool of batches is made once and reused again and again, with later
+// times.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,12 +19,12 @@ namespace tickstack::bench {
 
 struct DayBatchOptions {
   size_t rows_per_batch = 2400;
-  size_t batches = 256;  // In the pool: different ones, before the first comes again.
+  size_t batches = 256;  // Distinct batches in the pool, before the first one is reused.
   size_t symbols = 8000;
-  int64_t open_ns = 0;  // The first row's time.
-  int64_t step_ns = 1;  // From row to row.
+  int64_t open_ns = 0;  // Time of the first row.
+  int64_t step_ns = 1;  // Difference between the times of successive rows.
   uint64_t seed = 1;
-  uint8_t chars = 26;  // Different values of a char column, from `A` on.
+  uint8_t chars = 26;  // Number of distinct values of a char column, starting with `A`.
 };
 
 // Rows of a schema with a column `time` of timestamps and a column `sym` of symbols. Times ascend
@@ -36,10 +36,10 @@ class DayBatches {
  public:
   DayBatches(const Schema& schema, const DayBatchOptions& options);
 
-  // The next batch. Its bytes are the pool's: good until the batch comes round again.
+  // Returns the next batch. Its bytes belong to the pool: valid until the batch is reused.
   BatchView Next();
-  // Batch `number` of the pool, round and round, with the times of the first: for whoever must not
-  // pay for moving them. It was not handed out.
+  // Returns batch `number` modulo the pool's size, with the times of its first use, for callers
+  // that must not pay for changing them. Does not count as handed out.
   BatchView InPool(size_t number) const {
     return {pool_[number % pool_.size()].columns, options_.rows_per_batch};
   }
@@ -47,15 +47,15 @@ class DayBatches {
     return std::as_bytes(pool_[number % pool_.size()].bytes.span());
   }
   size_t pool_size() const { return pool_.size(); }
-  // Begins the day again: the first batch comes next.
+  // Starts the day again: the first batch comes next.
   void Restart() { handed_out_ = 0; }
 
-  // What was handed out so far.
+  // Returns the number of rows handed out so far.
   size_t rows() const { return handed_out_ * options_.rows_per_batch; }
-  // The name with the rank-th most rows in the pool, from 0 on.
+  // Returns the name with the rank-th most rows in the pool; ranks start at 0.
   const std::string& NameOf(size_t rank) const { return names_[by_activity_[rank]]; }
   size_t RowsOf(std::string_view name) const;
-  // The number of the last row with this name; it has to have one.
+  // Returns the number of the last row with this name, which must have one.
   size_t LastRowOf(std::string_view name) const;
   int64_t TimeOf(size_t row) const {
     return options_.open_ns + static_cast<int64_t>(row) * options_.step_ns;
@@ -74,7 +74,7 @@ class DayBatches {
   const DayBatchOptions options_;
   size_t time_column_;
   std::vector<std::string> names_;
-  std::vector<double> cumulative_;  // Activity of names_[0 .. i] together.
+  std::vector<double> cumulative_;  // Sum of the activities of names_[0 .. i].
   std::vector<size_t> by_activity_;
   std::vector<Batch> pool_;
   size_t handed_out_ = 0;

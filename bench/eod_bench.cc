@@ -1,17 +1,17 @@
-// What the end of a day costs: the quotes and trades of a day, captured by an RDB, are written,
-// synced and handed over while the next day is captured. Beside it, in the same run before and
-// after, what `dd conv=fsync` takes to write as many bytes of zeros into the same folder.
+// Measures the end of a day: the quotes and trades of a day, captured by an RDB, are written,
+// synced and handed over while the next day is captured. For comparison, in the same run before and
+// after it, `dd conv=fsync` writes as many bytes of zeros into the same folder.
 //
 //   eod_bench --database /mnt/disk/db --quotes 30000000
 //
-// The estimate: a quote has 50 bytes in its partition (8 columns, the symbol as 8 bytes), a trade
+// Estimate. In its partition a quote has 50 bytes (8 columns, the symbol as 8 bytes) and a trade
 // 31, so 30 million quotes and 3 million trades are 1.59 GB. 228 million elements are gathered by
-// row number, at 3 to 4 ns (disk/row_gather.h) 0.8 s of one core, and copied once, 0.2 s; the disk
-// takes them out of that memory. So with two cores the disk is what it waits for, and dd, which has
-// a copy into the page cache before its disk begins, is about as fast.
+// row number, at 3 to 4 ns (disk/row_gather.h), which takes 0.8 s of one core, and are copied once,
+// in 0.2 s. The disk reads them from that memory. So with two cores the disk is the bottleneck. dd,
+// which copies into the page cache before its disk begins, takes about as long.
 //
-// Lateness: a batch of the next day is due every --batch-ms; it is late by what has passed since
-// then when its rows are visible.
+// Lateness: a batch of the next day is due every --batch-ms, and its lateness is the time from then
+// until its rows are visible.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -79,7 +79,7 @@ void EncodeUpd(std::string_view table, const BatchView& batch, ByteBuffer& out) 
   }
 }
 
-// Two tables' day as published messages, ten quotes to a trade.
+// Publishes a day of two tables as messages, ten quotes to a trade.
 class Market {
  public:
   explicit Market(const Options& options)
@@ -123,7 +123,7 @@ double SecondsOfDd(const std::string& folder, size_t bytes) {
   return seconds;
 }
 
-// Of all threads so far.
+// Returns the CPU time of all threads so far.
 double CpuSeconds() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -146,8 +146,8 @@ int Run(const Options& options) {
   std::filesystem::create_directories(options.database);
   const std::string folder = std::filesystem::absolute(options.database).parent_path();
   std::printf("%s\n", bench::MachineText().c_str());
-  // A virtual machine gets its memory from the host when it first touches it: dd, which goes first,
-  // would find pages that are there and leave those that are not to us.
+  // A virtual machine gets its memory from the host when it first touches it. Without this, dd,
+  // which runs first, would use up the available pages.
   bench::WarmMemory(options.quotes * 250);
 
   // As in an RDB.
@@ -180,7 +180,7 @@ int Run(const Options& options) {
 
   ByteBuffer end;
   Encode(Value::List({Value::Symbol(".u.end"), Value::Date(kDate)}), end);
-  AskForShortSlices();  // As the thread of an RDB that ingests.
+  AskForShortSlices();  // Like the ingest thread of an RDB.
   const double cpu_before = CpuSeconds();
   const int64_t begin_ns = MonotonicNs();
   rdb.OnLive(end);

@@ -1,10 +1,10 @@
-// What a feed can generate and encode on one core: rows/s, and bytes/s of message data.
+// Measures what a feed can generate and encode on one core: rows/s, and bytes/s of message data.
 //
-// Estimate for the simulation: a quote row is 47 bytes and a trade row 27, written once at 10 GB/s
-// and more: 5 ns. A random number, an alias slot, a walk step and a symbol's record (400 KiB:
-// second level cache) cost 5 to 10 ns, the eight columns' loops 1 to 2 ns each: 20 to 25 ns, 40
-// million rows/s. For LEAN archives zlib inflates some 300 MB/s of text, 30 bytes a row: 100 ns of
-// the row.
+// Estimate. The simulation writes a quote row of 47 bytes, or a trade row of 27, once at 10 GB/s or
+// more: 5 ns. A random number, an alias slot, a walk step and a symbol's record (400 KiB:
+// second-level cache) cost 5 to 10 ns, and the loops of eight columns 1 to 2 ns each: in total 20
+// to 25 ns, or 40 million rows/s. For LEAN archives, zlib inflates some 300 MB/s of text at 30
+// bytes per row: 100 ns per row.
 
 #include <benchmark/benchmark.h>
 
@@ -21,7 +21,7 @@
 namespace tickstack::feed {
 namespace {
 
-// Drains a source that is never short of due rows; checks that no row is lost on the way.
+// Drains a source whose rows are all due, and checks that no row is lost.
 void DrainAll(benchmark::State& state, Source& source, int64_t rows_expected) {
   int64_t rows = 0, bytes = 0;
   for (auto _ : state) {
@@ -59,7 +59,7 @@ BENCHMARK_CAPTURE(BM_Sim, paced, 48'000.0)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(BM_Sim, fast, 0.0)->Arg(2'400)->Unit(benchmark::kMillisecond);
 
-// The whole feed but its socket: messages with their headers, as they are handed to the connection.
+// The whole feed without its socket: receives the messages, with headers, that a connection would.
 class NullLink final : public Link {
  public:
   void Send(ByteBuffer messages) override { bytes += messages.size(); }
@@ -92,7 +92,7 @@ void BM_Feed(benchmark::State& state) {
 }
 BENCHMARK(BM_Feed)->Arg(2'400)->Arg(240)->Arg(1)->Unit(benchmark::kMillisecond);
 
-// Seeking: the cost of a feed's resumption, whatever the row.
+// Seeking: what resuming a feed costs, whatever the row.
 void BM_SimRewind(benchmark::State& state) {
   absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create({});
   TS_CHECK(source.ok());

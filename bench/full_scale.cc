@@ -1,14 +1,14 @@
-// full_scale: a real day on a small machine. 650 million quotes and 85 million trades, some 45 GB
-// with their index, are loaded into a tier of files on a disk; then count, last, and the asof join
-// of one liquid symbol are asked as a client would ask them.
+// full_scale: a real day on a small machine. It loads 650 million quotes and 85 million trades,
+// some 45 GB with their index, into a tier of files on a disk. Then it asks for the count, the last
+// row, and the as-of join of one liquid symbol, as a client would.
 //
 //   full_scale --dir DIR [--quotes N] [--trades N] [--rank N] [--json]
 //
-// Every answer is checked: counts and last rows against what the generator handed out, the join
-// against a merge of the two raw columns, found by reading every row and not by the index.
+// Every answer is checked: counts and last rows with what the generator handed out, the join with a
+// merge of the two raw columns, which reads every row instead of the index.
 //
-// What bounds it: each byte of a row is written once by us and once more by the kernel to the disk.
-// What does not fit into memory makes every further byte of page cache wait for the disk.
+// Estimate. Each byte of a row is written once by this program, and once more by the kernel to the
+// disk. Once the memory is full, every further byte of page cache waits for the disk.
 
 #include <fmt/format.h>
 #include <sys/statvfs.h>
@@ -37,12 +37,12 @@ using Json = nlohmann::ordered_json;
 constexpr int64_t kOpenNs = 637'075'800 * kNsPerSecond;  // 2020.03.09D13:30, New York's 09:30.
 constexpr int64_t kDayNs = 23'400 * kNsPerSecond;
 constexpr size_t kBatchRows = 2400;
-// Row, index and what rounding wastes.
+// Bytes per row: row, index, and waste from rounding.
 constexpr size_t kQuoteRoomBytes = 64;
 constexpr size_t kTradeRoomBytes = 46;
 constexpr size_t kOtherRoomBytes = size_t{512} << 20;
 constexpr size_t kTouchAheadBytes = size_t{256} << 20;
-// What a disk should keep free for everybody else.
+// Bytes of a disk that stay free for others.
 constexpr size_t kSpareBytes = size_t{2} << 30;
 
 struct Settings {
@@ -60,7 +60,7 @@ double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
   std::exit(1);
 }
 
-// One captured table and what fills it.
+// One captured table and its generator.
 class Captured {
  public:
   Captured(const Schema& schema, size_t rows, uint64_t seed, mem::Tier* tier, SymbolTable* symbols)
@@ -110,7 +110,7 @@ class Day final : public query::Environment {
   std::vector<std::string> TableNames() override { return {"quote", "trade"}; }
   int64_t NowNs() override { return kOpenNs + kDayNs; }
 
-  // The two tables advance through the day together.
+  // Appends a batch; the two tables advance through the day together.
   bool AppendBatch() {
     if (quote_.done() && trade_.done()) return false;
     const bool quote_next = trade_.done() || (!quote_.done() && quote_.NextNs() <= trade_.NextNs());
@@ -129,7 +129,7 @@ class Day final : public query::Environment {
   Captured trade_;
 };
 
-// An answer and how long it took.
+// An answer and its duration.
 struct Answer {
   Value value;
   double seconds;
@@ -179,7 +179,7 @@ void CheckJoin(const Value& joined, const Found& trades, const Found& quotes) {
   const Value* const bids = joined.FindColumn("bid");
   Expect(times != nullptr && bids != nullptr && joined.count() == trades.time_ns.size(),
          fmt::format("the join has {} rows, {} trades", joined.count(), trades.time_ns.size()));
-  size_t after = 0;  // Quotes at or before the trade.
+  size_t after = 0;  // First quote after the trade.
   for (size_t i = 0; i < trades.time_ns.size(); ++i) {
     while (after < quotes.time_ns.size() && quotes.time_ns[after] <= trades.time_ns[i]) ++after;
     const double bid = bids->span<double>()[i];

@@ -1,12 +1,11 @@
-// What queries of past days cost: over a database as `tickstack hdb generate` makes it, mapped, and
-// in the page cache after the first run of each.
+// Measures queries of past days, over a database from `tickstack hdb generate`. It is mapped, and
+// in the page cache after the first run of each query.
 //
 //   hdb_bench --days 12 --quotes 2000000 --symbols 8000 --threads 2
 //
-// Each line has the median of its runs and what bounds it: the bytes that the query cannot help
-// reading (of each row that it is about, the columns that it names) at the rate at which as many
-// threads read the same files and do nothing else. A scan is also timed as a plain loop in C over
-// the same mapping, in turns with the query.
+// Each line has the median of the runs, and the bound: the bytes that the query must read (for each
+// row concerned, the columns that it names) at the rate at which as many threads only read the same
+// files. A scan is also timed as a plain loop over the same mapping, alternating with the query.
 //
 // Answers are compared with slow definitions (past_days.h) before anything is timed.
 
@@ -41,7 +40,7 @@ namespace tickstack::bench {
 namespace {
 
 struct Options {
-  std::string database;  // Empty: one is made, and removed again.
+  std::string database;  // Empty: one is created, and removed at the end.
   HdbGenerateOptions generate;
   int threads = 2;
   int runs = 9;
@@ -90,7 +89,7 @@ class Bench {
     const Value answer = Answer(text);
     return MonotonicNs() - begin_ns;
   }
-  // Calls f(quotes) for all days, which threads take in turns.
+  // Calls f(quotes) for all days, which the threads take in turn.
   template <typename F>
   void EachDay(F f) const {
     std::vector<std::thread> threads;
@@ -124,7 +123,7 @@ class Bench {
   double read_gigabytes_per_s_ = 0;
 };
 
-// Of the columns of bids, the best of five.
+// Reads the columns of bids and returns the best rate of five.
 double Bench::ReadGigabytesPerSecond() const {
   double best = 0;
   std::vector<uint64_t> sums(days_->quotes().size());
@@ -137,7 +136,8 @@ double Bench::ReadGigabytesPerSecond() const {
     const auto bytes = static_cast<double>(days_->quote_rows() * sizeof(double));
     best = std::max(best, bytes / static_cast<double>(MonotonicNs() - begin_ns));
   }
-  TS_CHECK(std::accumulate(sums.begin(), sums.end(), uint64_t{0}) != 1);  // So that it is done.
+  // Uses the sums, so that the reads are not optimized away.
+  TS_CHECK(std::accumulate(sums.begin(), sums.end(), uint64_t{0}) != 1);
   return best;
 }
 
@@ -154,7 +154,7 @@ void Bench::Time(std::string_view name, const std::string& text, double bytes) {
   Line(name, MedianMs(ns), bytes, fmt::format(", first {:.2f} ms", first_ms));
 }
 
-// `loop` answers the same; both in turns.
+// Times a query and `loop`, which computes the same, alternately.
 void Bench::Scan(std::string_view name, const std::string& text, double bytes,
                  const std::function<double()>& loop) {
   const Value answer = Answer(text);
@@ -188,7 +188,7 @@ void Bench::Scans() {
     });
     return *std::ranges::max_element(maxima);
   });
-  // All rows pass, some, and hardly any.
+  // Limits that all rows pass, some rows, and hardly any.
   for (const double limit : {0.0, std::floor(maxima[0] / 8), std::floor(maxima[0] / 2)}) {
     std::vector<int64_t> sums(days_->quotes().size());
     const std::string condition = fmt::format("bid>{:.1f}", limit);

@@ -1,12 +1,12 @@
-// Upserts into a keyed table, and what readers pay for its blocks.
+// Measures upserts into a keyed table, and what its blocks cost readers.
 //
 // The table is a day of minute bars: 8,000 symbols by 390 minutes, 3.1 million rows of 84 bytes. A
-// batch has bars of the newest minute, in an order of its own, as an engine publishes them that
-// sends what changed.
+// batch has bars of the newest minute in random order, as from an engine that publishes what
+// changed.
 //
-// An upserted row writes 84 bytes and copies as many, finds its key by one slot that is in no cache
-// but was asked for ahead, and compares it with a row of the newest minute, which is in the cache
-// since the last batch: some 50 ns.
+// Estimate. An upserted row writes 84 bytes and copies as many. It finds its key by one slot, which
+// is in no cache but was prefetched, and compares it with a row of the newest minute, which has
+// been in the cache since the last batch: some 50 ns.
 
 #include <benchmark/benchmark.h>
 
@@ -32,7 +32,7 @@ constexpr int64_t kMinuteNs = 60'000'000'000;
 constexpr std::string_view kColumns =
     "sym s, minute p | time p, open f, high f, low f, close f, volume j, vwap f, trades j";
 
-// Bars of one minute: `rows` symbols from the first of `order` on.
+// Bars of one minute: `rows` symbols, starting with the first of `order`.
 class Bars {
  public:
   Bars(std::span<const uint32_t> order, int64_t minute, const Schema& schema) {
@@ -71,7 +71,8 @@ struct Day {
     }
     last_minute = minutes - 1;
   }
-  // What an engine sends now and again: bars of the newest minute, each time in another order.
+  // Returns what an engine publishes repeatedly: bars of the newest minute, in a new order each
+  // time.
   std::vector<Bars> Batches(size_t rows) {
     std::vector<Bars> batches;
     for (int i = 0; i < 16; ++i) {
@@ -109,14 +110,14 @@ void BM_UpsertBars(benchmark::State& state) {
 }
 BENCHMARK(BM_UpsertBars)->Arg(1)->Arg(100)->Arg(8000);
 
-// Batches of new keys, over a whole day: growth of blocks and indexes, the slowest batch with it.
+// Batches of new keys over a whole day: growth of blocks and indexes, and the slowest batch.
 void BM_AppendBars(benchmark::State& state) {
   const Day& like = TheDay();
   std::vector<Bars> batches;
   for (int64_t minute = 0; minute < 390; ++minute) {
     batches.emplace_back(like.order, minute, like.table->schema());
   }
-  // Memory that was touched: a hypervisor's first touches would be the slowest batches.
+  // Touched memory: otherwise a hypervisor's first touches would be the slowest batches.
   const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("warm");
   {
     const Day warm(tier.get(), 390);

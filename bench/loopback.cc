@@ -35,13 +35,13 @@ void NoDelay(int socket) {
   ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// How much of a message tells its rows: header, `upd, the table's name, the column names, the first
-// column's header and first element. The default quote schema needs 110 bytes.
+// Bytes of a message that suffice to know its rows: header, `upd, the table's name, the column
+// names, and the first column's header and first element. The default quote schema needs 110 bytes.
 constexpr size_t kHeadBytes = 160;
 
 constexpr size_t kSymbols = 8000;
 
-// Symbols by Zipf's law: the k-th has 1/k of the first one's rows.
+// Draws symbols by Zipf's law: the k-th has 1/k of the first one's rows.
 class Symbols {
  public:
   explicit Symbols(std::mt19937_64& rng) : rng_(rng) {
@@ -274,7 +274,7 @@ void RowCounter::Take(std::span<const std::byte> bytes,
     }
     const auto total = head.size() >= 8 ? LoadLittle<uint32_t>(head.data() + 4) : 0;
     if (head.size() < 8 || head.size() < std::min<size_t>(total, kHeadBytes))
-      return;  // More comes.
+      return;  // The rest has not arrived.
     // header 8, list 6, `upd 5, `table, 62 00 63, names, list 6, first column.
     size_t at = 8 + 6 + 5 + 1;
     while (head[at] != std::byte{0}) ++at;
@@ -290,7 +290,7 @@ void RowCounter::Take(std::span<const std::byte> bytes,
     if (on_upd) on_upd(rows, LoadLittle<int64_t>(head.data() + at + 4));
     rows_ += rows;
     ++messages_;
-    // What was gathered of the message before belongs to it as well.
+    // Includes what was gathered of the message earlier.
     const size_t taken_before = had;
     head_.clear();
     to_skip_ = total - taken_before;

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the stack bench is made of besides tickstack's own processes: blocking loopback sockets that
+// The parts of the stack bench besides tickstack's own processes: blocking loopback sockets that
 // speak just enough kdb+ IPC, prebuilt messages, child processes, and a relay in plain system calls
-// to compare with. Whatever fails here ends the bench with a message: there is nothing to measure
+// for comparison. Any failure here ends the bench with a message, because nothing can be measured
 // then.
 
 #include <sys/types.h>
@@ -36,16 +36,18 @@ class Peer {
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;
   void Send(std::span<const std::byte> bytes);
-  size_t Receive(std::span<std::byte> into);  // At least one byte; 0: the peer closed.
+  // At least one byte; 0 if the peer closed the connection.
+  size_t Receive(std::span<std::byte> into);
   void ReceiveAll(std::span<std::byte> into);
-  Value Ask(const Value& request);  // No async message may be on its way.
+  Value Ask(const Value& request);  // No async message may be pending.
   int socket() const { return socket_; }
 
  private:
   int socket_;
 };
 
-// A child that runs `body` in a forked copy of this process; SIGTERM and wait on destruction.
+// A child process that runs `body` in a forked copy of this one. The destructor sends SIGTERM and
+// waits.
 class Child {
  public:
   explicit Child(const std::function<int()>& body);
@@ -53,7 +55,7 @@ class Child {
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   double CpuSeconds() const;  // User and system time so far.
-  // Of its first thread: what it ran, and what it waited for a core while it could have run.
+  // Times of the child's first thread: running, and runnable but waiting for a core.
   struct ThreadTimes {
     double ran_s = 0, waited_s = 0;
   };
@@ -64,17 +66,18 @@ class Child {
   pid_t pid_;
 };
 
-// Async `.u.upd` messages of `rows` quotes each in the default schema (0: one row of atoms),
-// symbols drawn by Zipf's law from 8,000.
+// Returns async `.u.upd` messages of `rows` quotes each in the default schema (0: one row of
+// atoms). Symbols are drawn from 8,000 by Zipf's law.
 std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed);
 // The same of trades; `rows` is 1 or more.
 std::vector<ByteBuffer> TradeUpds(size_t messages, size_t rows, uint64_t seed);
-// Of their symbols the one with the most rows but `rank`: it has 1 / (1 + rank) of the first one's.
+// Returns the symbol with rank `rank` among theirs, which has 1 / (1 + rank) of the first one's
+// rows.
 std::string SymbolOfRank(size_t rank);
-// Where the (first) time of such a message is, to overwrite it with the time when it was due.
+// Returns where such a message has its (first) time, which is overwritten with the due time.
 size_t OffsetOfTime(const ByteBuffer& upd);
 
-// Counts the rows of `upd` messages in a stream by looking at little more than their headers.
+// Counts the rows of `upd` messages in a stream, reading little more than their headers.
 class RowCounter {
  public:
   // `on_upd(rows, first_time_ns)` is called for every message, or may be empty.
@@ -84,14 +87,15 @@ class RowCounter {
   uint64_t messages() const { return messages_; }
 
  private:
-  ByteBuffer head_;     // The first bytes of a message that is cut at the end of what was taken.
-  size_t to_skip_ = 0;  // Bytes of a counted message that are still to come.
+  ByteBuffer head_;     // First bytes of a message whose rest has not arrived.
+  size_t to_skip_ = 0;  // Bytes of a counted message that have not arrived.
   uint64_t rows_ = 0;
   uint64_t messages_ = 0;
 };
 
-// What a tickerplant cannot do without, in plain system calls: takes one sender on `listener`, then
-// one reader, and for each read writes a log and sends the same bytes on. Until the sender closes.
+// Runs the least that a tickerplant must do, in plain system calls: accepts one sender on
+// `listener`, then one reader; after each read it writes a log and sends the same bytes on. Returns
+// when the sender closes.
 int RunBareRelay(int listener, const std::string& log_path);
 
 }  // namespace tickstack::bench

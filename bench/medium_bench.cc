@@ -1,21 +1,20 @@
-// medium_bench: whether the simulated tiers are as slow as their models say.
+// medium_bench: checks that the simulated tiers are as slow as their models specify.
 //
 //   medium_bench [--rows N] [--rounds N] [--dir DIR] [--json]
 //
-// A table in a tier of each model, read as queries read it and written as updates are:
+// It reads a table in a tier of each model as queries do, and writes it as updates do:
 //
-//   in order    65,536 elements of a column, by one thread, and as many by each of two
-//   scattered   20,000 elements at random rows that are known ahead: ns an element
-//   chained     2,000 elements at random rows, one after the other: ns an element, less what asking
-//               for one takes that is in a cache
+//   in order    65,536 elements of a column by one thread, and as many by each of two
+//   scattered   20,000 elements at random rows that are known in advance: ns per element
+//   chained     2,000 elements at random rows, one after the other: ns per element, minus the time
+//               for an element that is in a cache
 //   append      65,536 rows of two columns
 //
-// The last model is Optane's with a medium that two threads saturate. Beside each figure is the
-// model's, and what DRAM took here. Each measurement takes half a ms or so and the best of many is
-// printed: an access is never faster than its model, and what others do with the machine makes it
-// slower. Where this machine is slower than the model already, the model is no limit, and the
-// figure is not judged; elsewhere one that is off by more than 15 % ends the bench with exit
-// code 1.
+// The last model is Optane's, with a medium that two threads saturate. Beside each figure are the
+// model's, and that of DRAM on this machine. Each measurement takes about half a ms, and the best
+// of many is printed: an access is never faster than its model, but other load makes it slower. If
+// this machine is already slower than the model, the figure is not judged. Any other figure that is
+// off by more than 15 % makes the exit code 1.
 
 #include <fmt/format.h>
 
@@ -66,7 +65,7 @@ T Need(absl::StatusOr<T> value) {
 
 double ElapsedNs(int64_t begin_ns) { return static_cast<double>(MonotonicNs() - begin_ns); }
 
-// A table of prices and sizes in one tier, and what it is asked.
+// A table of prices and sizes in one tier, and its measurements.
 class Prices {
  public:
   Prices(std::unique_ptr<mem::Tier> tier, size_t rows)
@@ -79,7 +78,7 @@ class Prices {
     while (table_->rows() < rows) AppendStep();
   }
 
-  // GB/s of the column `size`, by so many threads that have a step of it each.
+  // Returns GB/s of the column `size`, read by threads that have a step each.
   double InOrder(size_t threads) {
     const query::Slice sizes = All(1);
     const size_t first = NextStep(threads);
@@ -94,7 +93,7 @@ class Prices {
         const auto add = [&](const query::Block<int64_t>& block) {
           for (const int64_t size : block.elements) sums[i] += size;
         };
-        // All begin together.
+        // All threads start together.
         if (++ready == threads) begin_ns = MonotonicNs();
         while (begin_ns == 0) {
         }
@@ -120,9 +119,9 @@ class Prices {
   }
 
   double ChainedNs() { return NsOfEach(RandomRows(kChained)); }
-  // The same where the element is in a cache.
+  // The same for an element that is in a cache.
   double CachedNs() { return NsOfEach(std::vector<uint32_t>(kChained, 0)); }
-  // GB/s of both columns.
+  // Returns GB/s of both columns.
   double Append() {
     const int64_t begin_ns = MonotonicNs();
     AppendStep();
@@ -147,7 +146,7 @@ class Prices {
     for (const uint32_t row : rows) TS_CHECK(prices.column.At(row).ok());
     return ElapsedNs(begin_ns) / static_cast<double>(rows.size());
   }
-  // Where `steps` begin that no cache has from the last time.
+  // Returns the start of `steps` steps that no cache holds from an earlier read.
   size_t NextStep(size_t steps) {
     const size_t begin = next_;
     next_ += steps * kStepRows;
@@ -170,10 +169,10 @@ class Prices {
   std::mt19937 rng_{1};
 };
 
-// What a tier took, the best of the rounds.
+// The measurements of a tier, the best of the rounds.
 struct Figures {
   double one_thread, two_threads, scattered_ns, chained_ns, append;
-  double cached_ns = 0;  // Of DRAM: what asking for an element takes if the memory takes nothing.
+  double cached_ns = 0;  // DRAM: the time for an element if the memory itself takes none.
 };
 
 Figures Measure(std::unique_ptr<mem::Tier> tier, const Settings& settings) {
@@ -190,9 +189,9 @@ Figures Measure(std::unique_ptr<mem::Tier> tier, const Settings& settings) {
   return best;
 }
 
-// By the model alone.
+// Returns the figures that follow from the model alone.
 Figures Expected(const mem::MediumModel& model) {
-  // An element here and there takes a unit of the medium.
+  // A scattered element transfers a unit of the medium.
   const double unit_ns = static_cast<double>(model.unit_bytes) / model.read_gb_per_s;
   return {.one_thread = std::min(model.thread_read_gb_per_s, model.read_gb_per_s),
           .two_threads = std::min(2 * model.thread_read_gb_per_s, model.read_gb_per_s),
@@ -247,7 +246,7 @@ int Main(int argc, char** argv) {
     const Figures expected = Expected(model);
     Figures measured = Measure(Open(model, settings), settings);
     measured.chained_ns -= dram.cached_ns;
-    // Of times a larger one is slower, of rates a smaller one.
+    // A larger time is slower, and so is a smaller rate.
     const auto judge = [&](const char* what, double Figures::* figure, bool is_time) {
       const double here = dram.*figure, model_s = expected.*figure, found = measured.*figure;
       const bool limits = is_time ? here < model_s : here > model_s;

@@ -17,7 +17,7 @@ absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::s
                         std::vector<std::shared_ptr<const ColumnFile>>& files,
                         std::vector<HeldBytes>& held) {
   const int at = table.Find(name);
-  if (at < 0) return absl::OkStatus();  // Of the other table.
+  if (at < 0) return absl::OkStatus();  // A column of the other table.
   TS_ASSIGN_OR_RETURN(files.emplace_back(), table.Column(static_cast<size_t>(at)));
   TS_ASSIGN_OR_RETURN(held.emplace_back(), files.back()->Elements());
   out = {reinterpret_cast<const T*>(held.back().data()), held.back().size() / sizeof(T)};
@@ -127,7 +127,7 @@ std::vector<PastDays::Best> PastDays::BestQuotes(const PastRows& quotes) {
     const auto quoted = [](double price) { return price == 0 ? kNone : price; };
     book->second[quotes.ex[row]] = {quoted(quotes.bid[row]), quoted(quotes.ask[row])};
     Best now = {kNone, kNone};
-    for (const Best& quote : book->second) {  // fmax and fmin pass over what is no number.
+    for (const Best& quote : book->second) {  // fmax and fmin ignore NaN.
       now = {std::fmax(now.bid, quote.bid), std::fmin(now.ask, quote.ask)};
     }
     best.push_back(now);

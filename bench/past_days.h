@@ -1,7 +1,7 @@
 #pragma once
 
-// A generated database as the benches of history read it without the query language: where its
-// columns lie, and what the answers to the questions are by their definitions.
+// Reads a generated database without the query language, for the benches of history: it gives the
+// columns, and computes answers by their definitions.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,25 +21,26 @@ namespace tickstack::bench {
 
 inline constexpr int64_t kSecondNs = 1'000'000'000;
 
-// The quotes or trades of one day, sorted by symbol and time. Spans live as long as PastDays.
+// The quotes or trades of one day, sorted by symbol and time. Spans are valid as long as PastDays.
 struct PastRows {
   int32_t date = 0;
   std::vector<SymbolId> sym;
   std::span<const int64_t> time;
   std::span<const uint8_t> ex;
-  std::span<const double> bid, ask, price;  // Bid and ask of quotes, prices of trades.
+  std::span<const double> bid, ask, price;  // Bids and asks of quotes; prices of trades.
   std::span<const int64_t> bsize;
 };
 
-// The sums of which averages, deviations and weighted averages are made.
+// The sums from which averages, deviations and weighted averages are computed.
 struct SymbolSums {
-  double count = 0, sum = 0, squares = 0;  // Of bids; squares of the differences to the average.
-  double weights = 0, products = 0;        // Of bids by their sizes.
+  // Over bids; `squares` are those of differences to the average.
+  double count = 0, sum = 0, squares = 0;
+  double weights = 0, products = 0;  // Over bids, weighted by their sizes.
 };
 
 class PastDays {
  public:
-  // Opens the database, and every column that the questions are about.
+  // Opens the database, and every column that the benches use.
   static absl::StatusOr<std::unique_ptr<PastDays>> Open(const std::string& root);
 
   const std::vector<PastRows>& quotes() const { return quotes_; }  // By day, ascending.
@@ -48,18 +49,20 @@ class PastDays {
   const SymbolTable& symbols() const { return database_->domains()->symbols(); }
   std::string NameOf(SymbolId id) const { return std::string(symbols().NameOf(id)); }
 
-  // Every hundredth symbol by the number of its quotes, from the tenth on: 1 % of them.
+  // Returns every hundredth symbol in the order of quote counts, starting with the tenth: 1 % of
+  // them.
   std::vector<SymbolId> Basket() const;
-  // By symbol of the basket, those quotes of all days whose time of day is in [first_ns, last_ns].
+  // Sums, by symbol of the basket, the quotes of all days whose time of day is in [first_ns,
+  // last_ns].
   std::map<SymbolId, SymbolSums> BasketSums(std::span<const SymbolId> basket, int64_t first_ns,
                                             int64_t last_ns) const;
   std::map<SymbolId, SymbolSums> SumsBySymbol() const;
-  // After each quote of a day: the best bid and the best ask of its symbol over all exchanges.
+  // The best bid and ask of a symbol over all exchanges, after a quote.
   struct Best {
-    double bid, ask;  // NaN: none.
+    double bid, ask;  // NaN if there is none.
   };
   static std::vector<Best> BestQuotes(const PastRows& quotes);
-  // For each trade of a day the row of the last quote of its symbol until its time; -1: none.
+  // Returns for each trade of a day the row of its symbol's last quote until its time; -1 if none.
   static std::vector<int64_t> Prevailing(const PastRows& trades, const PastRows& quotes);
 
  private:

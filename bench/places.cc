@@ -16,7 +16,7 @@
 namespace tickstack::bench {
 
 HugeTmpfs::HugeTmpfs() {
-  // Of this process's own: nobody else sees the mount, and it ends with the process.
+  // The mount is visible only to this process, and ends with it.
   if (::unshare(CLONE_NEWNS) != 0 ||
       ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
     refusal_ = fmt::format("no mount namespace: {}", std::strerror(errno));
@@ -55,7 +55,7 @@ std::vector<Place> Places(const HugeTmpfs& huge_tmpfs, const std::string& direct
   dram_4k.options.huge_pages = mem::HugePages::kNone;
   std::vector<Place> places = {dram, dram_4k, in("tmpfs-4k", "dram-4k", "/dev/shm")};
   if (!huge_tmpfs.path().empty()) places.push_back(in("tmpfs-huge", "dram", huge_tmpfs.path()));
-  // The page cache of ext4 and xfs is made of large folios, so it is compared with large pages.
+  // The page cache of ext4 and xfs consists of large folios, so it is compared with large pages.
   places.push_back(in("disk", "dram", directory));
   return places;
 }

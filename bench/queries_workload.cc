@@ -42,7 +42,7 @@ constexpr size_t kPool = 64;  // Distinct messages.
 
 const std::array<std::string, 3> kLoads = {"none", "monitor", "scan"};
 
-// A tickerplant and an rdb whose columns are in one tier.
+// A tickerplant, and an rdb whose columns are in one tier.
 struct Stack {
   Stack(const std::string& tier, const std::string& directory, const std::string& tier_directory,
         int query_nice) {
@@ -55,7 +55,7 @@ struct Stack {
     rdb::RdbMainOptions rdb_options;
     rdb_options.listener.listen_fd = rdb_listener.socket;
     rdb_options.tickerplant = "127.0.0.1:" + std::to_string(plant_listener.port);
-    rdb_options.query_helpers = 0;  // A scan is one thread.
+    rdb_options.query_helpers = 0;  // A scan uses one thread.
     rdb_options.query_slow_ms = 0;
     rdb_options.query_nice = query_nice;
     if (tier != rdb::kDramTier) {
@@ -85,7 +85,7 @@ struct Stack {
   std::optional<Peer> feed, queries;
 };
 
-// A day's messages in the pace that is asked for.
+// Sends a day's messages at the requested pace.
 class Feed {
  public:
   // Sends `rows` rows as fast as they are taken.
@@ -93,7 +93,7 @@ class Feed {
     for (size_t sent = 0, i = 0; sent < rows; sent += kBatchRows, ++i) {
       const bool is_trade = i % 11 == 10;
       ByteBuffer& upd = (is_trade ? trade_batches_ : quote_batches_)[i % kPool];
-      // A ns apart: a join would have much to do with ties of a whole batch.
+      // 1 ns apart: with equal times in a whole batch, a join would spend its time on ties.
       SetTimes(upd, kBatchRows, [now_ns = clock_.NowNs()](size_t row) {
         return now_ns + static_cast<int64_t>(row);
       });
@@ -101,7 +101,7 @@ class Feed {
     }
   }
 
-  // Sends what is due in so many seconds, each row with the time when it was due.
+  // Sends the rows that are due within `seconds`, each with the time at which it was due.
   void SendPaced(Peer& to, double seconds) {
     const int64_t start_ns = clock_.NowNs();
     const auto periods = static_cast<int64_t>(seconds * 1e9) / kFeedPeriodNs;
@@ -111,8 +111,8 @@ class Feed {
         const timespec pause{0, due_ns - now_ns};
         ::clock_nanosleep(CLOCK_MONOTONIC, 0, &pause, nullptr);
       }
-      // All of a period's rows were due at its end, so that what counts is the stack, not the wait
-      // for it.
+      // All rows of a period are due at its end, so that the figure covers the stack and not the
+      // wait for the period's end.
       const auto due = [due_ns](size_t) { return due_ns; };
       write_.clear();
       const auto i = static_cast<size_t>(period) % kPool;
@@ -142,7 +142,7 @@ class Feed {
   ByteBuffer write_;
 };
 
-// Figures by name; a round has one value of each, and the table their medians.
+// Figures by name: one value for each round. The table shows their medians.
 class Figures {
  public:
   void Add(const std::string& name, double value) { values_[name].push_back(value); }
@@ -179,7 +179,7 @@ struct Load {
 void MeasureLatency(Stack& stack, Feed& feed, const std::string& load_name, double seconds,
                     Figures& figures) {
   Load load(load_name, stack.rdb_listener.port);
-  feed.SendPaced(*stack.feed, 0.3);  // Both are under way.
+  feed.SendPaced(*stack.feed, 0.3);  // Start-up: both must be running.
   stack.Ask(".rdb.latency[`reset]");
   const Child::ThreadTimes before = stack.rdb->FirstThread();
   const double cpu_before = stack.rdb->CpuSeconds();
@@ -201,7 +201,7 @@ void MeasureRate(Stack& stack, Feed& feed, const std::string& load_name, double 
                  Figures& figures) {
   const int64_t rows_before = stack.Rows();
   Load load(load_name, stack.rdb_listener.port);
-  // As many rows as take about so long; not more than the tier holds.
+  // As many rows as take about this long, but not more than the tier holds.
   const auto rows = static_cast<size_t>(std::min(seconds, 2.0) * 2e6);
   const Child::ThreadTimes before = stack.rdb->FirstThread();
   const int64_t begin_ns = MonotonicNs();
@@ -225,7 +225,7 @@ void RunRound(const std::string& tier, int round, double seconds, const std::str
   feed.SendAtOnce(*stack.feed, kFillRows);
   stack.WaitForRows(static_cast<int64_t>(kFillRows));
   for (size_t i = 0; i < kLoads.size(); ++i) {
-    // Another one is first in each round.
+    // Each round starts with a different load.
     const std::string& load = kLoads[(i + static_cast<size_t>(round)) % kLoads.size()];
     MeasureLatency(stack, feed, load, seconds, figures[load]);
   }
@@ -236,7 +236,7 @@ void RunRound(const std::string& tier, int round, double seconds, const std::str
   if (stack.AskLong(".rdb.stats[][`queries_failed]") > 0) std::printf("FAILED: queries\n");
 }
 
-// `x.xx` times what it is without queries.
+// Returns `x.xx` times the figure without queries.
 double Ratio(const FiguresByLoad& figures, const std::string& load, const std::string& name) {
   return figures.at(load).Median(name) / figures.at("none").Median(name);
 }

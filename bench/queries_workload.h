@@ -4,26 +4,26 @@
 
 namespace tickstack::bench {
 
-// What queries cost the rows that come in meanwhile. A feed sends 48,000 rows a second (one trade
-// to ten quotes, an update of each table per ms) through a tickerplant process to an rdb process
-// that has 8.8 million rows already; measured is how long after it was due a row is visible, by the
-// rdb's own `.rdb.latency[]`:
+// Measures what queries cost the rows that arrive meanwhile. A feed sends 48,000 rows per second
+// (one trade to ten quotes, an update of each table every ms) through a tickerplant process to an
+// rdb process that starts with 8.8 million rows. The figure is the time from when a row is due
+// until it is visible, from the rdb's own `.rdb.latency[]`, under these loads:
 //
-//   none      nobody asks
-//   monitor   1,000 rounds of a monitor's three questions a second, 4 connections
+//   none      no queries
+//   monitor   1,000 rounds per second of a monitor's three questions, on 4 connections
 //   scan      one query thread that aggregates a column of the whole table without pause
 //
-// and, unpaced, how many rows a second the rdb takes without and with the scan. Each for columns in
-// DRAM and in files of /dev/shm. Three rounds of all of it in turn, and of their figures the
-// median; prints a table. Takes some 20 times `seconds` and a minute, and 3 GB in /dev/shm and 2 in
-// DRAM.
+// It also measures, without pacing, how many rows per second the rdb takes without and with the
+// scan. Both are measured for columns in DRAM and in files of /dev/shm, in three alternating
+// rounds, and the table has their medians. Takes some 20 times `seconds` plus a minute, 3 GB in
+// /dev/shm and 2 GB of DRAM.
 //
-// With fewer cores than busy threads (feed, tickerplant, rdb, query, client) all share them, so the
-// table also says what the thread that takes rows used of a core for a row, and how long it waited
-// for one: the first is what queries cost it in caches and memory, and all they would cost with
-// cores enough.
+// If there are fewer cores than busy threads (feed, tickerplant, rdb, query, client), they share
+// the cores. So the table also has, per row, the core time that the ingest thread used and the time
+// that it waited for a core. The first is what queries cost in caches and memory, and their whole
+// cost if there are enough cores.
 //
-// `directory` is for the tickerplant's log; `query_nice` is the rdb's option.
+// `directory` receives the tickerplant's log; `query_nice` is the rdb's option.
 void RunQueriesWorkload(double seconds, const std::string& directory, int query_nice);
 
 }  // namespace tickstack::bench

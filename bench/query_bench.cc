@@ -1,15 +1,14 @@
-// What queries cost on a day's table in memory: 30 million quotes and 3 million trades of 8,000
-// symbols with a Zipf activity, times ascending; alone and with one thread that helps. Times are of
-// the wall clock. Beside them stands what bounds them:
+// Measures queries on a day's table in memory: 30 million quotes and 3 million trades of 8,000
+// symbols with Zipf activity and ascending times, on one thread and with one helper. Times are
+// wall-clock times. Beside them are their bounds:
 //
-//   bound_ms    the bytes that the query has to read, by the bandwidth that ReadMemory measures
-//   with
-//               as many threads: each reads its part of a column of 8-byte elements and does
-//               nothing with it
-//   gathers     items at scattered rows, each on a cache line of its own as long as its symbol has
+//   bound_ms    the bytes that the query has to read, divided by the bandwidth that ReadMemory
+//               measures with as many threads, each of which only reads its part of a column of
+//               8-byte elements
+//   gathers     items at scattered rows, each on a separate cache line as long as its symbol has
 //               fewer than one row in 16
 //
-// Each benchmark checks its own answer against the figures that the generator counted.
+// Each benchmark checks its answer against figures that the generator counted.
 
 #include <benchmark/benchmark.h>
 
@@ -38,7 +37,7 @@ constexpr size_t kTrades = 3'000'000;
 constexpr size_t kBatchRows = 100'000;
 constexpr int64_t kOpenNs = 434'453'400'000'000'000;  // 2013.10.07D09:30
 
-// What the generator counts on the way, to check answers by.
+// Totals that the generator counts, to check answers.
 struct SymbolTotals {
   size_t rows = 0;
   int64_t size = 0;
@@ -140,7 +139,7 @@ Day& TheDay() {
   return day;
 }
 
-// Threads that help: for one benchmark thread none, for two one.
+// Returns the helping threads: none for one benchmark thread, one for two.
 WorkerPool* Helpers(int64_t threads) {
   static WorkerPool one(1);
   return threads == 1 ? nullptr : &one;
@@ -179,7 +178,7 @@ uint64_t ReadColumn(const Snapshot& quote, int64_t threads) {
   return total;
 }
 
-// Bytes a second, the best of some reads.
+// Returns bytes per second, the best of several reads.
 double Bandwidth(int64_t threads) {
   static std::map<int64_t, double> known;
   double& bandwidth = known[threads];
@@ -195,8 +194,8 @@ double Bandwidth(int64_t threads) {
 // What a query has to read.
 struct Work {
   size_t rows = 0;
-  size_t bytes = 0;    // In order.
-  size_t gathers = 0;  // Scattered.
+  size_t bytes = 0;    // Bytes in order.
+  size_t gathers = 0;  // Scattered items.
 };
 
 void Run(benchmark::State& state, std::string_view text, const Work& work) {
@@ -222,7 +221,7 @@ void Threads(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgName("threads")->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 }
 
-// The bound of all that reads a column in order.
+// The bound of every query that reads a column in order.
 void ReadMemory(benchmark::State& state) {
   const Snapshot quote = *TheDay().FindTable("quote");
   for (auto _ : state) benchmark::DoNotOptimize(ReadColumn(quote, state.range(0)));
@@ -327,7 +326,7 @@ void WeightedBidOfSome(benchmark::State& state) {
 }
 BENCHMARK(WeightedBidOfSome)->Apply(Threads);
 
-// One liquid symbol's trades with their prevailing quotes, as the monitor asks; ns a trade.
+// One liquid symbol's trades with their prevailing quotes, as the monitor asks; ns per trade.
 void AsofJoinOfLiquidSymbol(benchmark::State& state) {
   const size_t trades = TheDay().trades("S0").rows;
   constexpr std::string_view kJoin =

@@ -14,10 +14,10 @@
 namespace tickstack::bench {
 namespace {
 
-constexpr size_t kRequests = 3;  // Of a round.
+constexpr size_t kRequests = 3;  // Requests in a round.
 
-// The answers of one connection in turn. All of a round's are a few bytes, so each is here whole
-// or not at all.
+// Reads the answers of one connection. Those of a round are a few bytes, so each arrives whole or
+// not at all.
 class Answers {
  public:
   // Calls on_answer(is_error) for each whole answer.
@@ -50,7 +50,7 @@ MonitorLoad::MonitorLoad(uint16_t port, int rounds_per_second, size_t connection
        {std::string("exec last time from trade"), std::string("exec last time from quote"),
         "count aj[`sym`time;select sym,time,price,size from trade where sym=`" + symbol +
             ";select sym,time,bid,ask from quote where sym=`" + symbol + "]"}) {
-    peers_.front()->Ask(Value::String(text));  // It must be an answer.
+    peers_.front()->Ask(Value::String(text));  // Checks that the answer is no error.
     round_.Append(wire::EncodeMessage(wire::MessageKind::kSync, Value::String(text)));
   }
   start_ns_ = MonotonicNs();

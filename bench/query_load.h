@@ -1,6 +1,6 @@
 #pragma once
 
-// Who asks an rdb while it takes rows.
+// Clients that query an rdb while it takes rows.
 
 #include <atomic>
 #include <cstdint>
@@ -14,9 +14,9 @@
 
 namespace tickstack::bench {
 
-// Asks what a monitor asks, so often a second, whether it is answered or not, over several
-// connections. A round is three requests, which leave together when they are due: the newest time
-// of trade and of quote, and the asof join of one symbol's trades with their prevailing quotes.
+// Sends a monitor's questions at a fixed rate, whether they are answered or not, over several
+// connections. A round is three requests, sent together when they are due: the newest time of trade
+// and of quote, and the asof join of one symbol's trades with their prevailing quotes.
 class MonitorLoad {
  public:
   MonitorLoad(uint16_t port, int rounds_per_second, size_t connections, const std::string& symbol);
@@ -24,8 +24,8 @@ class MonitorLoad {
   MonitorLoad(const MonitorLoad&) = delete;
   MonitorLoad& operator=(const MonitorLoad&) = delete;
 
-  // Ends it. How long rounds took, from when they were due until their last answer was there; those
-  // that were not answered by then are not in it.
+  // Stops it and returns the durations of rounds, from when they were due until their last answer
+  // arrived. Excludes rounds that were not answered by then.
   const Histogram& Stop();
   uint64_t rounds_due() const { return rounds_due_; }
 
@@ -43,7 +43,7 @@ class MonitorLoad {
   std::thread sender_, receiver_;
 };
 
-// One client that asks for an aggregate of a whole column again as soon as it has the answer.
+// A client that aggregates a whole column, again as soon as it has the answer.
 class ScanLoad {
  public:
   explicit ScanLoad(uint16_t port);
@@ -51,7 +51,7 @@ class ScanLoad {
   ScanLoad(const ScanLoad&) = delete;
   ScanLoad& operator=(const ScanLoad&) = delete;
 
-  const Histogram& Stop();  // Ends it; how long scans took.
+  const Histogram& Stop();  // Stops it and returns the durations of scans.
 
  private:
   std::atomic<bool> stop_{false};

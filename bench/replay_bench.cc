@@ -1,10 +1,10 @@
-// How fast an RDB gets the day back: a log of quotes and trades, 10 to 1, replayed into tables with
-// their index. Prints rows/s and the log's bytes/s, for batches and for single rows.
+// Measures how fast an RDB restores the day: a log of quotes and trades, 10 to 1, is replayed into
+// tables with their index. Prints rows/s and the log's bytes/s, for batches and for single rows.
 //
-// The physical estimate beside it: a quote row is 47 bytes of log. It is read once from the page
-// cache into the reader's block, checked (CRC32C), parsed, and appended: about 200 bytes moved a
-// row, so at 8 GB/s a core some 40 million rows/s; table_bench shows what of the rest is intern and
-// index. The single-row form has some 110 bytes a row and a parse of nine values each.
+// Estimate. A quote row has 47 bytes in the log. They are read once from the page cache into the
+// reader's block, checked (CRC32C), parsed and appended: about 200 bytes of traffic per row, so at
+// 8 GB/s per core some 40 million rows/s. table_bench shows how much of the rest is interning and
+// index. A single row has some 110 bytes and a parse of nine values.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -32,9 +32,9 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kSymbols = 8000;
-constexpr int64_t kRows = 4'000'000;  // Of a log; single rows: a quarter.
+constexpr int64_t kRows = 4'000'000;  // Rows in a log; single rows: a quarter.
 
-// About Zipf: the symbol's number is e to a uniform power.
+// Draws roughly by Zipf's law: the symbol's number is e to a uniform power.
 std::string Ticker(std::mt19937_64& rng) {
   const double power = std::uniform_real_distribution<>(0, std::log(kSymbols))(rng);
   std::string name;
@@ -72,7 +72,7 @@ Value Trades(size_t rows, std::mt19937_64& rng) {
                       Filled(Type::kChar, rows, 'N')});
 }
 
-// The row as a list of atoms, as a feed without batches sends it.
+// Returns the row as a list of atoms, as a feed without batches sends it.
 Value OneRow(const Value& columns) {
   std::vector<Value> atoms;
   for (const Value& column : columns.items()) {
@@ -107,7 +107,7 @@ class LogOfTheDay {
     }
     absl::StatusOr<std::unique_ptr<wire::TplogWriter>> writer = wire::TplogWriter::Open(path(), {});
     TS_CHECK(writer.ok());
-    // A block has what one read brought: at most some 256 KiB.
+    // A block has the messages of one read: at most some 256 KiB.
     for (int64_t row = 0, i = 0; row < rows;) {
       std::vector<std::span<const std::byte>> segments;
       wire::TplogBlock::Rows counted[2] = {{"quote", 0}, {"trade", 0}};
@@ -161,7 +161,7 @@ void BM_ReplayLog(benchmark::State& state) {
     rows += replayed;
     bytes += std::filesystem::file_size(log.path());
   };
-  replay();  // Touches the memory, which the machine may have to fetch, and the page cache.
+  replay();  // Warms up the memory and the page cache.
   rows = 0;
   bytes = 0;
   for (auto _ : state) replay();

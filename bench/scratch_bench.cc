@@ -1,16 +1,16 @@
-// Queries whose scratch memory is a file: scratch_bench [DIR [ROWS]]
+// Runs queries whose scratch memory is a file: scratch_bench [DIR [ROWS]]
 //
-// A table of 20 million rows (time, a unique id in no order, a price) lies in a filesystem tier of
-// DIR, by default the directory for temporary files. Queries that group and sort all of it, or copy
-// it out, run with their scratch memory in a second such tier while RLIMIT_DATA allows the process
-// 4 bytes a row of anonymous memory: an evaluation that built its vectors there would end the
-// process. Then they run with malloc's memory, without the limit. Prints both times, the tier's
-// high water and the largest anonymous memory seen, and checks that
+// A table of 20 million rows (time, a unique unordered id, a price) is in a filesystem tier in DIR,
+// by default the directory for temporary files. Queries that group, sort or copy all of it run with
+// their scratch memory in a second such tier, while RLIMIT_DATA allows the process 4 bytes per row
+// of anonymous memory: an evaluation that built its vectors there would end the process. Then they
+// run with malloc's memory, without the limit. Prints both times, the tier's high water mark and
+// the peak of anonymous memory, and checks that
 //   - both answers are equal,
 //   - anonymous memory stayed below a tenth of what the query built in the tier.
 //
-// What bounds it: the pages of the file. On tmpfs or DAX a fault costs as much as malloc's; on a
-// disk the page cache takes the writes and the disk's write-back limits what is above it.
+// The bound is the pages of the file. On tmpfs or DAX a page fault costs as much as malloc's; on a
+// disk, the page cache takes the writes, and larger amounts are bounded by the disk's write-back.
 
 #include <fmt/format.h>
 #include <sys/resource.h>
@@ -70,7 +70,7 @@ class OneTable : public Environment {
     ByteBuffer times, ids, prices;
     for (size_t row = begin; row < begin + kBatchRows; ++row) {
       times.AppendLittle(static_cast<int64_t>(row));
-      // An odd factor: no two rows have the same.
+      // An odd factor makes them unique.
       ids.AppendLittle(static_cast<int64_t>(row * 0x9E37'79B9'7F4A'7C15u));
       prices.AppendLittle(static_cast<double>(row % 1000));
     }
@@ -100,7 +100,7 @@ void LimitData(rlim_t bytes) {
   TS_CHECK(setrlimit(RLIMIT_DATA, &limit) == 0);
 }
 
-// The largest anonymous memory from its beginning until Stop(), looked at every millisecond.
+// Polls anonymous memory every millisecond and keeps the peak until Stop().
 class AnonymousPeak {
  public:
   AnonymousPeak()
@@ -110,7 +110,7 @@ class AnonymousPeak {
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
           }
         }) {}
-  // Bytes above those at the beginning.
+  // Returns the growth in bytes since the start.
   size_t Stop() {
     done_.store(true, std::memory_order_relaxed);
     watcher_.join();
@@ -119,7 +119,7 @@ class AnonymousPeak {
 
  private:
   const size_t before_;
-  size_t peak_ = 0;  // The watcher's until it is joined.
+  size_t peak_ = 0;  // Owned by the polling thread until it is joined.
   std::atomic<bool> done_{false};
   std::thread watcher_;
 };
@@ -179,7 +179,8 @@ int Main(int argc, char** argv) {
              directory);
   for (const std::string_view text :
        {"select by id from t", "select from t where price>=0", "distinct exec id from t"}) {
-    // A tier each, so that its high water is this query's; all of its pages are fresh.
+    // A tier for each query, so that its high water mark is this query's, and all of its pages are
+    // fresh.
     const auto scratch = OpenTierOf("query", directory, rows * 200 + (size_t{256} << 20));
     Compare(text, table, *scratch, rows * 4);
     TS_CHECK(scratch->Stats().used_bytes == 0);

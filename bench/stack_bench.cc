@@ -1,11 +1,12 @@
-// stack_bench: the whole path and its parts as separate processes over loopback, beside a relay in
-// plain system calls that does the least a tickerplant can do, in the same run on the same machine.
+// stack_bench: measures the whole path, and its parts, as separate processes over loopback, beside
+// a relay in plain system calls that does the least a tickerplant can do, in the same run on the
+// same machine.
 //
 //   stack_bench [--workload NAME,...] [--seconds N] [--dir DIR] [--query-nice N]
 //
 // Workloads: tickerplant, tickerplant_rows, path, path_rows, latency, latency_busy, latency_batch;
-// all of these by default. And queries (queries_workload.h), which takes 20 times --seconds and
-// a minute; --query-nice N is for it.
+// by default all of these. The workload `queries` (queries_workload.h) runs only on request: it
+// takes 20 times --seconds plus a minute, and uses --query-nice.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -49,7 +50,7 @@ struct Settings {
 
 double Seconds(int64_t ns) { return static_cast<double>(ns) / 1e9; }
 
-// What so many seconds of rows, their index and their log take at full speed.
+// Returns the bytes of rows, index and log that `seconds` at full speed produce.
 size_t BytesOf(double seconds) { return static_cast<size_t>(seconds * 9e6 * 120); }
 
 tickerplant::TickerplantMainOptions TickerplantOptions(const Settings& settings,
@@ -90,8 +91,8 @@ struct Sent {
   int64_t start_ns = 0;
 };
 
-// Sends the pool in turn for `seconds`. Small messages go out in writes of 64 KiB, as a feed
-// coalesces them. `before_write` is called with the rows sent so far.
+// Sends the pool in turn for `seconds`. Combines small messages into writes of 64 KiB, as a feed
+// does. Calls `before_write` with the rows sent so far.
 Sent SendFor(
     Peer& feed, const std::vector<ByteBuffer>& upds, size_t rows_each, double seconds,
     const std::function<void(uint64_t)>& before_write = [](uint64_t) {}) {
@@ -131,7 +132,7 @@ void Report(const char* name, const Sent& sent, int64_t end_ns,
   std::fflush(stdout);
 }
 
-// The log of one run must not slow the next one down, nor fill the disk.
+// Removes the log, so that it neither slows down the next run nor fills the disk.
 void Clean(const Settings& settings) {
   std::filesystem::remove_all(settings.directory);
   std::filesystem::create_directories(settings.directory);
@@ -191,7 +192,7 @@ void TickerplantThroughput(const Settings& settings, const std::vector<ByteBuffe
   const Sent sent = SendFor(feed, upds, rows_each, settings.seconds);
   expected = sent.rows;
   const double cpu = plant->CpuSeconds();
-  // The reader may be waiting for rows that have all come: one more message wakes it.
+  // The reader may be waiting although all rows have arrived: one more message wakes it.
   feed.Send(upds.front());
   reader.join();
   Report(name, sent, end_ns, {{"tickerplant", cpu}});
@@ -208,8 +209,8 @@ void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
   Peer queries(rdb_listener.port);
   while (queries.Ask(Value::String("tables[]")).count() < 2)
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
-  // Where memory is cold, an rdb takes rows more slowly than a tickerplant passes them on. A feed
-  // without a window would fill the tickerplant's queue, and the rdb would be disconnected.
+  // On cold memory, an rdb takes rows more slowly than a tickerplant forwards them. Without a
+  // window, the feed would fill the tickerplant's queue, and the rdb would be disconnected.
   constexpr uint64_t kWindowRows = 8'000'000, kCheckRows = 1'000'000;
   uint64_t checked_at = 0;
   const auto wait_for = [&](uint64_t rows) {
@@ -230,8 +231,8 @@ void PathThroughput(const Settings& settings, const std::vector<ByteBuffer>& upd
               static_cast<double>(rdb->ResidentBytes()) / static_cast<double>(sent.rows));
 }
 
-// Sends one row when it is due, its time the one when it was due; rows that came due while this
-// thread slept leave in one write.
+// Sends each row when it is due, with that time; rows that became due while this thread slept are
+// sent in one write.
 void SendPaced(Peer& feed, const std::vector<ByteBuffer>& upds, double seconds) {
   const auto total = static_cast<int64_t>(seconds * kLatencyRate);
   const SystemClock& clock = SystemClock::Instance();
@@ -318,7 +319,7 @@ void TickerplantLatency(const Settings& settings, const std::vector<ByteBuffer>&
       const size_t got = subscriber.Receive(block);
       if (got == 0) break;
       const int64_t now_ns = SystemClock::Instance().NowNs();
-      // Rows of one upd came due at the pace of the sender, the first of them earliest.
+      // Rows of one upd became due at the sender's pace, the first one earliest.
       counter.Take({block.data(), got}, [&](size_t rows, int64_t first_ns) {
         for (size_t row = 0; row < rows; ++row) {
           const int64_t due_ns = first_ns + static_cast<int64_t>(row) * kNsPerSecond / kLatencyRate;

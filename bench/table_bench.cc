@@ -1,12 +1,12 @@
-// How fast a table takes a day: batches of quotes, 8,000 symbols with a Zipf activity, appended
-// from memory that looks like a receive buffer. Prints rows/s and bytes/s, and what a row of a day
-// of 10 million quotes takes, index and unused tails included.
+// Measures how fast a table takes a day: batches of quotes of 8,000 symbols with Zipf activity,
+// appended from memory that resembles a receive buffer. Prints rows/s and bytes/s, and the memory
+// per row of a day of 10 million quotes, including the index and unused tails.
 //
-// The physical estimate beside it: a quote row reads 43 to 46 bytes from the receive buffer and
-// writes 46 to columns and 8 to the index, about 100 bytes a row. A core copies some 8 GB/s into
-// fresh memory on the 2-core machine that this was written on, so memory alone allows about
-// 80 million rows/s; the rest is the intern (about 5 ns) and the index (two visits of a cache line
-// per row). BM_Memcpy measures the memory part on the machine at hand.
+// Estimate. A quote row reads 43 to 46 bytes from the receive buffer and writes 46 to columns and 8
+// to the index: about 100 bytes per row. A core copies some 8 GB/s into fresh memory on the 2-core
+// machine that this was written on, so memory alone allows about 80 million rows/s. The rest is
+// interning (about 5 ns) and the index (two accesses to a cache line per row). BM_Memcpy measures
+// the memory part on the machine at hand.
 
 #include <benchmark/benchmark.h>
 
@@ -28,8 +28,8 @@ DayBatches Quotes(size_t rows_per_batch) {
   return {DefaultSchemas()[1], options};
 }
 
-// A tier that has been touched and given back, so that no measurement pays for a hypervisor that
-// fetches the machine's memory.
+// Returns a tier that was touched and freed, so that no measurement includes a hypervisor fetching
+// the machine's memory.
 mem::Tier& WarmTier() {
   static const std::unique_ptr<mem::Tier> tier = [] {
     auto made = mem::MakeDramTier("warm");
@@ -41,11 +41,12 @@ mem::Tier& WarmTier() {
   return *tier;
 }
 
-// Arguments: rows per batch, with index or not, warm memory or MiB populated ahead by the tier.
+// Arguments: rows per batch; with index or without; warm memory, or MiB that the tier populates in
+// advance.
 void BM_AppendQuotes(benchmark::State& state) {
   const auto rows_per_batch = static_cast<size_t>(state.range(0));
   const DayBatches batches = Quotes(rows_per_batch);
-  constexpr size_t kRowsMax = 20'000'000;  // Then a new table, which reuses the memory.
+  constexpr size_t kRowsMax = 20'000'000;  // After that a new table reuses the memory.
   const auto ahead = static_cast<size_t>(state.range(2)) << 20;
   const auto fresh = mem::MakeDramTier("fresh", SIZE_MAX, ahead);
   mem::Tier* const tier = ahead == 0 ? &WarmTier() : fresh.get();
@@ -118,8 +119,9 @@ void BM_InternKnownNames(benchmark::State& state) {
 }
 BENCHMARK(BM_InternKnownNames);
 
-// The postings of the busiest symbol of 10 million rows: what an asof join asks first. And the
-// bytes of such a day by row: its columns have 46, unused chunk tails apart.
+// Finds the postings of the busiest symbol of 10 million rows, which is the first step of an as-of
+// join. Also reports the bytes per row of such a day: its columns have 46, without unused chunk
+// tails.
 void BM_FindPostings(benchmark::State& state) {
   const DayBatches batches = Quotes(2400);
   const auto tier = mem::MakeDramTier("bench");

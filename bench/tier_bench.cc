@@ -1,21 +1,21 @@
-// tier_bench: what it costs to keep a table somewhere else than in DRAM.
+// tier_bench: measures what it costs to keep a table outside of DRAM.
 //
 //   tier_bench [--workload NAME,...] [--dir DIR] [--rounds N] [--rows N] [--growth-rows N] [--json]
 //
-//   ingest   quote batches into a warm table, and scans of its 8-byte columns, place by place in
-//            turn: rows/s and GB/s, each as a ratio to DRAM with pages of the same size
-//   fresh    the same into a tier that has just been opened, with a thread that touches memory
-//            ahead; the DRAM that it holds then
-//   growth   cost per row and the longest append while a table grows, by tenths
-//   streaming  rows written past the caches or through them
-//   reopen   tables of 5, 20 and 50 million rows in a persistent tier, written by a process that
-//   ends
-//            without a word: what commits cost it, and how long the next one takes to have them
+//   ingest     quote batches into a warm table, and scans of its 8-byte columns, in each place in
+//              turn: rows/s and GB/s, each as a ratio to DRAM with pages of the same size
+//   fresh      the same into a newly opened tier with a thread that touches memory in advance; and
+//              the DRAM that the tier holds then
+//   growth     cost per row and the longest append while a table grows, by tenths
+//   streaming  rows written past the caches, or through them
+//   reopen     tables of 5, 20 and 50 million rows in a persistent tier, written by a process that
+//              exits abruptly: the cost of commits, and the time that the next process takes to
+//              restore them
 //
-// All by default. Every ratio is taken within a round, in which the places take turns; what is
-// printed is the median over the rounds. The bound beside a rate: an append reads a batch, which is
-// in the caches near the core, and writes a row's bytes of columns and index to memory; a thread
-// copies so many GB/s from memory to memory, so it fills no more than that many rows.
+// By default all of them run. Every ratio is taken within a round, in which the places take turns,
+// and the median over the rounds is printed. The bound beside a rate: an append reads a batch from
+// the caches near the core, and writes a row's bytes of columns and index to memory; it cannot
+// exceed the rate at which a thread copies memory.
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -51,10 +51,10 @@ using Json = nlohmann::ordered_json;
 
 // The packed width of a quote row: time 8, sym 4, bid 8, ask 8, bsize 8, asize 8, mode 1, ex 1.
 constexpr double kQuoteBytes = 46;
-// Room for a row, its index and what rounding wastes.
+// Bytes for a row, its index and waste from rounding.
 constexpr size_t kRoomBytesPerRow = 64;
 constexpr size_t kTouchAheadBytes = size_t{64} << 20;
-constexpr int64_t kCommitNs = kNsPerSecond / 10;  // As an RDB's default.
+constexpr int64_t kCommitNs = kNsPerSecond / 10;  // An RDB's default.
 constexpr const char* kPersistentFile = "tier_bench.tier";
 
 struct Settings {
@@ -66,7 +66,7 @@ struct Settings {
   bool json = false;
 };
 
-// Whatever fails here ends the bench: there is nothing to measure then.
+// Any failure ends the bench, because nothing can be measured then.
 void Check(const absl::Status& status) {
   if (status.ok()) return;
   std::fprintf(stderr, "tier_bench: %s\n", std::string(Message(status)).c_str());
@@ -95,8 +95,8 @@ DayBatches Quotes(size_t rows_per_batch) {
   return {DefaultSchemas()[1], options};
 }
 
-// Time by the clock, and of this thread on a processor: the difference is waiting for a disk, or
-// for others who want the processor too.
+// Wall-clock time, and processor time of this thread. The difference is time spent waiting for a
+// disk, or for other threads on the processor.
 struct Spent {
   int64_t wall_ns = 0;
   int64_t cpu_ns = 0;
@@ -118,7 +118,7 @@ class Stopwatch {
   Spent begin_{MonotonicNs(), ThreadProcessorNs()};
 };
 
-// A table of quotes that lives wholly in one tier.
+// A table of quotes that is completely in one tier.
 class Quote {
  public:
   explicit Quote(mem::Tier* tier) {
@@ -128,7 +128,7 @@ class Quote {
   }
 
   void Append(const BatchView& batch) { Check(table_->Append(batch)); }
-  // How long it took, the making of batches not counted.
+  // Returns the duration, without that of making the batches.
   Spent Fill(DayBatches& batches, size_t rows) {
     Spent spent;
     while (table_->rows() < rows) {
@@ -149,7 +149,7 @@ class Quote {
   std::shared_ptr<Table> table_;
 };
 
-// Adds up the columns of long integers: time, bsize, asize.
+// Bytes per row of the scanned columns of long integers: time, bsize, asize.
 constexpr double kScannedBytesPerRow = 24;
 Spent Scan(const Table& table) {
   const Snapshot snapshot = table.TakeSnapshot();
@@ -163,13 +163,13 @@ Spent Scan(const Table& table) {
     }
   }
   const Spent spent = watch.Read();
-  // The times are open_ns = 0 and 1 ns a row, so their sum is known; sizes are from 1 to 1,000.
+  // The times are open_ns = 0 and 1 ns per row, so their sum is known; sizes are from 1 to 1,000.
   const auto rows = static_cast<int64_t>(snapshot.rows());
   TS_CHECK(times == rows * (rows - 1) / 2 && sizes >= 2 * rows && sizes <= 2000 * rows);
   return spent;
 }
 
-// What a workload found about the places, by place and figure, one value a round.
+// The results of a workload, by place and figure, with one value per round.
 class Rounds {
  public:
   explicit Rounds(const std::vector<Place>& places) : places_(places) {}
@@ -177,7 +177,8 @@ class Rounds {
   void Add(const Place& place, const std::string& figure, double value) {
     values_[place.name][figure].push_back(value);
   }
-  // `amount` per second, by the clock as `figure` and of the processor as `figure` + "_cpu".
+  // Adds `amount` per second, by wall-clock time as `figure`, by processor time as `figure` +
+  // "_cpu".
   void AddRate(const Place& place, const std::string& figure, double amount, const Spent& spent) {
     Add(place, figure, amount / Seconds(spent.wall_ns));
     Add(place, figure + "_cpu", amount / Seconds(spent.cpu_ns));
@@ -185,7 +186,8 @@ class Rounds {
   double MedianOf(const Place& place, const std::string& figure) const {
     return Median(values_.at(place.name).at(figure));
   }
-  // The median over the rounds of this place's value by that of the place that it is like.
+  // Returns the median over the rounds of this place's value divided by that of its DRAM
+  // counterpart.
   double RatioOf(const Place& place, const std::string& figure) const {
     const std::vector<double>& own = values_.at(place.name).at(figure);
     const std::vector<double>& like = values_.at(place.like).at(figure);
@@ -199,7 +201,7 @@ class Rounds {
   std::map<std::string, std::map<std::string, std::vector<double>>> values_;
 };
 
-// In another order each round, so that no place always follows the same one.
+// Changes the order in each round, so that no place always follows the same one.
 void EachInTurn(const std::vector<Place>& places, size_t round,
                 const std::function<void(size_t)>& visit) {
   for (size_t i = 0; i < places.size(); ++i) visit((i + round) % places.size());
@@ -211,7 +213,7 @@ Json Ingest(const Settings& settings, const std::vector<Place>& places, double c
   for (const Place& place : places) tiers.push_back(Open(place, Room(settings.rows)));
   Rounds rounds(places);
   double bytes_per_row = 0;
-  // The round before the first touches the memory.
+  // An extra first round touches the memory.
   for (size_t round = 0; round <= settings.rounds; ++round) {
     std::vector<std::unique_ptr<Quote>> quotes(places.size());
     EachInTurn(places, round, [&](size_t i) {
@@ -318,7 +320,7 @@ Json GrowthAt(const Settings& settings, const Place& place) {
                               {"ns_per_row_median", medians.back()},
                               {"longest_append_ms", step_longest_ms}});
   }
-  // The first step is the growth to a tenth; what follows is compared among itself.
+  // The first step is the growth to a tenth; only the following ones are compared.
   const auto spread = [](const std::vector<double>& steps) {
     const auto [low, high] = std::minmax_element(steps.begin() + 1, steps.end());
     return *high / *low - 1;
@@ -337,7 +339,7 @@ Json Growth(const Settings& settings, const std::vector<Place>& places) {
   Json found;
   found["rows"] = settings.growth_rows;
   for (const Place& place : places) {
-    if (place.name == "dram-4k") continue;  // dram shows the same with fewer faults.
+    if (place.name == "dram-4k") continue;  // dram shows the same with fewer page faults.
     WarmMemory(Room(settings.growth_rows));
     found["places"].push_back(GrowthAt(settings, place));
   }
@@ -385,14 +387,14 @@ Json StreamingStores(const Settings& settings, const std::vector<Place>& places)
   return found;
 }
 
-// What the process that writes tells the one that waits for it.
+// What the writing process reports to the one that waits for it.
 struct Written {
   double seconds;
   size_t rows;
   mem::PersistentTierStats stats;
 };
 
-// In memory that a forked process shares.
+// Allocated in memory that a forked process shares.
 Written* SharedWritten() {
   static auto* const written = static_cast<Written*>(
       ::mmap(nullptr, sizeof(Written), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -409,7 +411,7 @@ std::unique_ptr<mem::PersistentTier> OpenPersistent(const Place& place, size_t c
   return Need(mem::PersistentTier::Open(options));
 }
 
-// Takes `rows` quotes and commits every 100 ms as an RDB does.
+// Takes `rows` quotes and commits every 100 ms, as an RDB does.
 [[noreturn]] void WriteDurably(const Place& place, size_t rows) {
   DayBatches batches = Quotes(2400);
   const std::unique_ptr<mem::PersistentTier> tier = OpenPersistent(place, Room(rows));
@@ -426,7 +428,7 @@ std::unique_ptr<mem::PersistentTier> OpenPersistent(const Place& place, size_t c
     committed_ns = MonotonicNs();
   }
   *SharedWritten() = {Seconds(watch.Read().wall_ns), quote.table().rows(), tier->CommitStats()};
-  // Without destructors, as a killed process: nothing is put in order behind the last commit.
+  // Exits without destructors, like a killed process: nothing is cleaned up after the last commit.
   ::_exit(0);
 }
 
@@ -448,7 +450,7 @@ Json ReopenAt(const Settings& settings, const Place& place, size_t rows) {
     const DurableTables::Found found = Need(store.Load(symbols, {}));
     seconds.push_back(Seconds(MonotonicNs() - begin_ns));
     TS_CHECK(found.tables.size() == 1 && found.tables[0]->rows() == written.rows);
-    Scan(*found.tables[0]);  // Which checks what it reads.
+    Scan(*found.tables[0]);  // Checks what it reads.
   }
   std::filesystem::remove(std::filesystem::path(place.options.path) / kPersistentFile);
   const auto commits = static_cast<double>(written.stats.commits);
@@ -474,7 +476,7 @@ Json Reopen(const Settings& settings, const std::vector<Place>& places) {
   return found;
 }
 
-// A list of objects with the same keys as a table of text.
+// Prints a list of objects with the same keys as a text table.
 void PrintRows(const Json& rows) {
   std::vector<size_t> widths;
   std::vector<std::vector<std::string>> lines(1);
@@ -540,7 +542,7 @@ int Main(int argc, char** argv) {
   app.add_flag("--json", settings.json, "One JSON object on standard output");
   CLI11_PARSE(app, argc, argv);
 
-  // A tier on a disk warns about itself, each time that it opens.
+  // A tier on a disk logs a warning each time that it opens.
   InitLogging("tier_bench", LogLevel::kError);
   const HugeTmpfs huge_tmpfs;  // First: before any thread.
   const std::vector<Place> places = Places(huge_tmpfs, settings.directory);

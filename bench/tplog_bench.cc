@@ -1,11 +1,11 @@
-// What the tickerplant log costs: checksum, append, replay.
+// Measures the tickerplant log: checksum, append, replay.
 //
-// Blocks are what a feed sends at full speed: one message of 2,400 quotes (48-byte rows and their
+// Blocks are those of a feed at full speed: one message of 2,400 quotes (48-byte rows and their
 // symbols), and for contrast one row. Estimates:
-//   Crc32c   8 bytes a cycle in cache, the bandwidth of one core beyond it
+//   Crc32c   8 bytes per cycle in cache; beyond it, the bandwidth of one core
 //   Append   one pass for the checksum, one copy into the page cache, two system calls
-//   Replay   one copy out of the page cache, one pass for the checksum, one walk over the symbols
-// Logs are written where TMPDIR says; they stay in the page cache, since none exceeds 512 MiB.
+//   Replay   one copy from the page cache, one pass for the checksum, one walk over the symbols
+// Logs are written to TMPDIR; they stay in the page cache, since none exceeds 512 MiB.
 
 #include <benchmark/benchmark.h>
 #include <unistd.h>
@@ -41,7 +41,7 @@ Value RandomColumn(Type type, size_t rows, std::mt19937_64& rng) {
   return Value::Vector(type, std::span<const T>(values));
 }
 
-// time sym bid ask bsize asize mode ex, as in the default schema.
+// Returns columns time sym bid ask bsize asize mode ex, as in the default schema.
 ByteBuffer Quotes(size_t rows) {
   std::mt19937_64 rng(rows);
   SymbolVector syms;
@@ -60,7 +60,7 @@ ByteBuffer Quotes(size_t rows) {
   return body;
 }
 
-// A log that goes away.
+// A temporary log.
 class ScratchLog {
  public:
   ScratchLog() {
@@ -85,7 +85,7 @@ void Append(TplogWriter& writer, const ByteBuffer& body, uint32_t rows) {
   TS_CHECK(writer.Append({segments, 1, 1, "sim", table_rows}).ok());
 }
 
-// A log of about `bytes` bytes, in blocks of one message of `rows` rows.
+// Fills a log with about `bytes` bytes, in blocks of one message of `rows` rows.
 uint64_t Fill(const ScratchLog& log, size_t rows, uint64_t bytes) {
   const ByteBuffer body = Quotes(rows);
   const auto writer = log.Create();
@@ -135,7 +135,7 @@ BENCHMARK(BM_Append)
     ->Args({1, static_cast<int>(FsyncPolicy::kNone)})
     ->UseRealTime();
 
-// Reading a log of 256 MiB: by message, with and without its index and its checksums.
+// Reads a log of 256 MiB message by message, with and without its index and its checksums.
 void BM_Replay(benchmark::State& state) {
   const auto rows = static_cast<size_t>(state.range(0));
   const ScratchLog log;
@@ -162,7 +162,7 @@ BENCHMARK(BM_Replay)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// The same with every upd decoded into column spans: what a subscriber's replay does before it
+// The same, and decodes every upd into column spans: what a subscriber's replay does before it
 // copies the columns.
 void BM_ReplayAndDecode(benchmark::State& state) {
   const auto rows = static_cast<size_t>(state.range(0));
@@ -206,7 +206,7 @@ BENCHMARK(BM_Check)
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 
-// Opening for writing: the index of a log of 256 MiB of single rows, two million records.
+// Opens a log for writing: reads the index of 256 MiB of single rows, two million records.
 void BM_Reopen(benchmark::State& state) {
   const ScratchLog log;
   const uint64_t messages = Fill(log, 1, uint64_t{256} << 20);

@@ -54,7 +54,7 @@ Json Answerer::Evaluate(const std::string& text, int threads, const std::string&
   return {{"ns", ns}, {"count", value->count()}};
 }
 
-// A thread less than asked for: the caller is one.
+// Returns one thread fewer than requested: the caller is one.
 WorkerPool* Answerer::HelpersOf(int threads) {
   std::unique_ptr<WorkerPool>& pool = helpers_[threads];
   if (pool == nullptr) pool = std::make_unique<WorkerPool>(static_cast<size_t>(threads - 1));

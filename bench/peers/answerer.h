@@ -1,14 +1,14 @@
 #pragma once
 
-// How a program of bench/peers answers: one JSON object a line on its standard input, one on its
-// standard output.
+// How a program of bench/peers answers: one JSON object per line on standard input, and one per
+// line on standard output.
 //
 //   {"evaluate":"exec max time from quote","threads":2,"answer":"FILE"}
 //       -> {"ns":...,"count":...}, or {"error":"..."}. `answer` (optional): the file that gets the
 //          value, encoded as in an IPC message, after the clock has stopped.
 //
-// The time of an evaluation is parsing, evaluating and building the result, as one call of
-// query::Evaluate; not freeing the result.
+// The time of an evaluation covers parsing, evaluating and building the result, as in one call of
+// query::Evaluate, but not freeing the result.
 
 #include <functional>
 #include <map>
@@ -26,10 +26,10 @@ using Json = nlohmann::ordered_json;
 // Threads: one.
 class Answerer {
  public:
-  // `environment` outlives it.
+  // `environment` must outlive it.
   explicit Answerer(query::Environment* environment) : environment_(*environment) {}
 
-  // Answers until the input ends; `other` what is no `evaluate`.
+  // Answers until the input ends; calls `other` for requests without `evaluate`.
   void Serve(const std::function<Json(const Json& request)>& other);
 
  private:
@@ -37,7 +37,7 @@ class Answerer {
   WorkerPool* HelpersOf(int threads);
 
   query::Environment& environment_;
-  std::map<int, std::unique_ptr<WorkerPool>> helpers_;  // By threads asked for.
+  std::map<int, std::unique_ptr<WorkerPool>> helpers_;  // By the requested number of threads.
 };
 
 }  // namespace tickstack::bench

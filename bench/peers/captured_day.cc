@@ -21,7 +21,7 @@ constexpr int64_t kQuotesPerTrade = 10;
 // Every batch is full: none has a single row, which would be atoms on the wire.
 constexpr int64_t kBatchQuotes = 2'400;
 
-// Cuts the times of an upd's x: its first column.
+// Truncates the times of an upd's x: its first column.
 void CutTimes(ByteBuffer& x, int64_t rows) {
   std::byte* at = x.data() + feed::kListHeadBytes + feed::kVectorHeadBytes;
   for (int64_t i = 0; i < rows; ++i, at += sizeof(int64_t)) {
@@ -32,8 +32,8 @@ void CutTimes(ByteBuffer& x, int64_t rows) {
   }
 }
 
-// The log of the day, a block a message. Its upds are tables, not bare columns, so that an RDB that
-// nobody told the schemas knows the columns' names.
+// The log of the day, with one message per block. Its upds are tables instead of bare columns, so
+// that an RDB without schemas learns the columns' names.
 class Log {
  public:
   absl::Status Open(const std::string& path) {
@@ -41,7 +41,7 @@ class Log {
     return absl::OkStatus();
   }
 
-  // `columns` is their encoded list.
+  // `columns` is the encoded list of columns.
   absl::Status Append(const Schema& schema, int64_t rows, std::span<const std::byte> columns) {
     if (writer_ == nullptr) return absl::OkStatus();
     const std::array<std::span<const std::byte>, 2> segments = {HeadOf(schema), columns};
@@ -56,7 +56,7 @@ class Log {
   absl::Status Close() { return writer_ == nullptr ? absl::OkStatus() : writer_->Close(); }
 
  private:
-  // What stands before the columns in (`upd; table; ([] name: column; ...)).
+  // Returns what comes before the columns in (`upd; table; ([] name: column; ...)).
   std::span<const std::byte> HeadOf(const Schema& schema) {
     static constexpr std::array<uint8_t, 6> kListOfThree = {0, 0, 3, 0, 0, 0};
     static constexpr std::array<uint8_t, 3> kTableOfDict = {98, 0, 99};

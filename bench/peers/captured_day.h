@@ -1,12 +1,12 @@
 #pragma once
 
-// The day that bench/peers asks everybody about: the simulated market of the feed, ten quotes to a
-// trade, spread over 6.5 hours and captured as an RDB captures it. The same rows go to three
-// places: into tables of this process, into a tickerplant log for an RDB to replay, and into files
-// of raw columns for the other systems.
+// The day that bench/peers asks all systems about: the simulated market of the feed, ten quotes to
+// a trade, spread over 6.5 hours and captured as an RDB captures it. The same rows go to three
+// places: tables of this process, a tickerplant log for an RDB to replay, and files of raw columns
+// for the other systems.
 //
-// Times are cut to whole milliseconds, as the ticks of many archives are: a busy symbol then has
-// several quotes at one time, so that a join which takes the wrong one of them is found out.
+// Times are truncated to whole milliseconds, as in many archives of ticks. So a busy symbol has
+// several quotes at one time, and a join that takes the wrong one of them is detected.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +30,10 @@ namespace tickstack::bench {
 // 2020.03.09D13:30, New York's 09:30.
 inline constexpr int64_t kMarketOpenNs = 637'075'800 * kNsPerSecond;
 inline constexpr int64_t kMarketDayNs = 23'400 * kNsPerSecond;
-inline constexpr int64_t kStampNs = 1'000'000;  // What times are cut to.
+inline constexpr int64_t kStampNs = 1'000'000;  // Resolution of the truncated times.
 
 struct CapturedDayOptions {
-  int64_t quotes = 30'000'000;  // A multiple of 2,400; a tenth as many trades.
+  int64_t quotes = 30'000'000;  // A multiple of 2,400; there are a tenth as many trades.
   int64_t symbols = 8'000;
   uint64_t seed = 1;
   std::string log_path;  // Empty: no log.
@@ -42,12 +42,13 @@ struct CapturedDayOptions {
 // Threads: one owner fills it; afterwards any thread may query it.
 class CapturedDay final : public query::Environment {
  public:
-  // Fills the tables, and the log if one is named. kInvalidArgument for options outside their
-  // range, or the error of whoever could not take a row. Cost: about 100 ns a row.
+  // Fills the tables, and the log if it has a path. kInvalidArgument for options out of range, or
+  // the error of the component that could not take a row. Cost: about 100 ns per row.
   static absl::StatusOr<std::unique_ptr<CapturedDay>> Make(const CapturedDayOptions& options);
 
-  // One file a column, `quote.bid`, of its little-endian elements in arrival order (symbols as
-  // int32 numbers), and `symbols`: their names in the order of the numbers, a line each.
+  // Writes one file for each column, such as `quote.bid`, with little-endian elements in arrival
+  // order (symbols as int32 numbers), and `symbols`: their names in the order of the numbers, one
+  // per line.
   absl::Status WriteColumns(const std::string& directory) const;
 
   std::optional<Snapshot> FindTable(std::string_view name) override;

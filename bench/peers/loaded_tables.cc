@@ -31,7 +31,7 @@ absl::StatusOr<std::vector<std::string>> ReadLines(const std::string& path) {
   return lines;
 }
 
-// A column's elements in its file, and how they look in a batch.
+// A column's elements in its file, and their form in a batch.
 class ColumnFile {
  public:
   static absl::StatusOr<ColumnFile> Open(const std::string& path, Type type) {
@@ -48,7 +48,7 @@ class ColumnFile {
 
   size_t rows() const { return bytes_.size() / width_; }
 
-  // Valid until the next call. kInvalidArgument for a symbol number without a name.
+  // Returns rows, valid until the next call. kInvalidArgument for a symbol number without a name.
   absl::StatusOr<ColumnView> Rows(size_t begin_row, size_t rows) {
     const std::span<const std::byte> raw =
         std::span(bytes_.data(), bytes_.size()).subspan(begin_row * width_, rows * width_);
@@ -71,7 +71,7 @@ class ColumnFile {
   size_t width_ = 0;
   ByteBuffer bytes_;
   std::vector<std::string> names_;
-  ByteBuffer text_;  // The names of the rows that were asked for last.
+  ByteBuffer text_;  // Names of the rows that were requested last.
 };
 
 }  // namespace

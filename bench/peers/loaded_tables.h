@@ -1,11 +1,12 @@
 #pragma once
 
-// Tables that another program has generated, as an RDB holds them: in memory, in order of arrival,
-// indexed by symbol. Beside them, values and functions that queries find by name.
+// Tables that another program has generated, held as in an RDB: in memory, in order of arrival,
+// indexed by symbol. It also has values and functions that queries find by name.
 //
-// The folder that is loaded has a file `tables`, a line each: a table's name, a space and its
-// schema (`quote time n, sym s, bid e`). `quote.bid` has the little-endian elements of a column. A
-// symbol column is a file of int32 numbers, and `quote.sym.names` has their names, a line each.
+// The folder that is loaded has a file `tables` with a line for each table: its name, a space and
+// its schema (`quote time n, sym s, bid e`). `quote.bid` has the little-endian elements of a
+// column. A symbol column is a file of int32 numbers, and `quote.sym.names` has their names, one
+// per line.
 
 #include <map>
 #include <memory>
@@ -26,14 +27,14 @@ namespace tickstack::bench {
 // Threads: one owner loads and defines; afterwards any thread may query it.
 class LoadedTables final : public query::Environment {
  public:
-  // kInvalidArgument for a schema that is none, or columns of a table with different row counts;
+  // kInvalidArgument for an invalid schema, or for columns of a table with different row counts;
   // the error of a file that cannot be read.
   static absl::StatusOr<std::unique_ptr<LoadedTables>> Load(const std::string& directory);
 
-  // Queries find `value` by `name` from now on.
+  // Makes `value` available to queries as `name`.
   void Define(const std::string& name, Value value) { values_.insert_or_assign(name, value); }
 
-  // Writes all tables as the partition of a date, which the database does not have yet.
+  // Writes all tables as a date's partition, which the database must not have yet.
   absl::Status WriteTo(const std::string& database, int32_t date) const;
 
   std::optional<Snapshot> FindTable(std::string_view name) override;

@@ -1,11 +1,11 @@
-// peers_day: tickstack's own side of bench/peers. Makes the day, writes it where the others and an
-// RDB find it, and then answers what bench/peers asks on its standard input, one JSON object a
+// peers_day: tickstack's side of bench/peers. It creates the day, writes it for the other systems
+// and for an RDB, and then answers requests of bench/peers on standard input, one JSON object per
 // line:
 //
 //   {"evaluate":...}   see answerer.h
 //   {"read_memory":2}
-//       -> {"bytes_per_s":...}: what so many threads read of the quotes' time column, doing nothing
-//          with it but adding it up. That is what bounds `max time`.
+//       -> {"bytes_per_s":...}: the rate at which this many threads read the quotes' time column
+//          and only add it up. That is the bound of `max time`.
 //
 // The program ends with its input.
 
@@ -30,7 +30,7 @@
 namespace tickstack::bench {
 namespace {
 
-// The best of five.
+// Returns the best of five.
 Json ReadMemory(CapturedDay& day, int threads) {
   const Snapshot quote = *day.FindTable("quote");
   const auto column = static_cast<size_t>(quote.schema().Find("time"));
@@ -52,7 +52,7 @@ Json ReadMemory(CapturedDay& day, int threads) {
     for (std::thread& reader : readers) reader.join();
     const auto bytes = static_cast<double>(quote.rows() * sizeof(uint64_t));
     const auto seconds = static_cast<double>(MonotonicNs() - begin_ns) / 1e9;
-    // Without a use of the sums the reading could be left out.
+    // The sums must be used, or the reads could be optimized away.
     for (const uint64_t sum : sums) checksum += sum;
     best = std::max(best, bytes / seconds);
   }

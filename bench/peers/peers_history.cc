@@ -1,5 +1,6 @@
-// peers_history: tickstack's side of the comparison of history. Answers queries about a database on
-// disk as answerer.h says, until its input ends. Its first line says what machine it is on.
+// peers_history: tickstack's side of the comparison of history. Its first line describes the
+// machine; then it answers queries about a database on disk, as answerer.h specifies, until its
+// input ends.
 
 #include <fmt/format.h>
 

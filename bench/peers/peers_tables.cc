@@ -1,5 +1,5 @@
-// peers_tables: tickstack's side of the comparisons whose data a Python module generates. Loads the
-// tables of a folder (loaded_tables.h) and then answers on its standard input, one JSON object a
+// peers_tables: tickstack's side of the comparisons whose data a Python module generates. It loads
+// the tables of a folder (loaded_tables.h) and then answers on standard input, one JSON object per
 // line:
 //
 //   {"write":"2016.01.02","db":"DIR"}       -> {}: the tables are that partition of a database
