@@ -1,6 +1,6 @@
-// A column file of any bytes with companions of any bytes: opened, read in every way there is, and
-// checked. What must hold besides not crashing: no count goes past the file, an index that is
-// believed has its rows in order, and a column that the check finds sound can be read to its end.
+// Opens a column file of any bytes, with companions of any bytes, reads it in every possible way,
+// and checks it. It must not crash, and: no count exceeds the file, an accepted index has its rows
+// in order, and a column without findings can be read to its end.
 //
 //   input   u32 bytes of col | u32 bytes of col# | col | col# | col##
 
@@ -22,7 +22,7 @@
 namespace tickstack {
 namespace {
 
-constexpr uint64_t kRowsMax = 2000;  // Of nested rows that are built.
+constexpr uint64_t kRowsMax = 2000;  // Limit on nested rows that are built.
 
 std::span<const std::byte> Take(std::span<const std::byte>& rest, size_t bytes) {
   const auto taken = rest.first(std::min(bytes, rest.size()));
@@ -30,7 +30,7 @@ std::span<const std::byte> Take(std::span<const std::byte>& rest, size_t bytes) 
   return taken;
 }
 
-// The names that enums are looked up in.
+// Returns the domains in which enums are looked up.
 std::shared_ptr<const SymbolDomains> Domains(const ScratchFolder& folder) {
   const auto domains = std::make_shared<SymbolDomains>();
   const std::string_view sym("\xff\x01\x0b\0\0\0\0\0AAPL\0IBM\0MSFT\0", 22);

@@ -1,7 +1,7 @@
-// A whole IPC message as a peer might send it: header, decompression, byte order, then everything
-// that reads a body. Besides crashes it looks for disagreement: a body that decodes encodes to the
-// same bytes; what the upd decoder and PeekCall accept, the codec accepts; what was compressed
-// comes back.
+// Receives a whole IPC message as a peer might send it: header, decompression, byte order, then
+// everything that reads a body. Besides crashes it detects disagreement: a body that decodes must
+// encode to the same bytes; the codec must accept what the upd decoder and PeekCall accept; and
+// compression must be reversible.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ bool Same(std::span<const std::byte> a, std::span<const std::byte> b) {
   return AsText(a) == AsText(b);
 }
 
-// Lengths that fit are the only interesting ones: a connection waits for what the header says.
+// Only lengths that fit are interesting: a connection waits for the length in the header.
 void WriteTrueLength(ByteBuffer& message) {
   auto length = static_cast<uint32_t>(message.size());
   if (message.data()[0] == std::byte{0}) length = __builtin_bswap32(length);
@@ -34,7 +34,7 @@ void WriteTrueLength(ByteBuffer& message) {
   std::memcpy(message.data() + 4, &length, sizeof(length));
 }
 
-// What a connection makes of a received message, or nullopt if it would refuse it.
+// Returns what a connection makes of a received message; nullopt if it would refuse the message.
 std::optional<ByteBuffer> Receive(ByteBuffer message) {
   if (message.size() <= kHeaderBytes) return std::nullopt;
   WriteTrueLength(message);

@@ -1,8 +1,8 @@
-// The files of a load test's run, of any bytes: summary.json, a NUL, samples.csv, a NUL,
+// Reads the files of a load test's run with any bytes: summary.json, a NUL, samples.csv, a NUL,
 // environment.json.
 //
-// What must hold besides not crashing: a page that is made has the scripts that are built in and no
-// other, whatever the files' texts say; and a run does not differ from itself.
+// It must not crash, and: a page has the built-in scripts and no others, whatever the files' texts
+// are; and a run does not differ from itself.
 
 #include <cstdint>
 #include <string>
@@ -17,7 +17,7 @@
 namespace tickstack::loadtest {
 namespace {
 
-constexpr size_t kScripts = 3;  // The data, uPlot, ours.
+constexpr size_t kScripts = 3;  // The data, uPlot, and report.js.
 
 std::string_view Next(std::string_view& rest) {
   const size_t end = rest.find('\0');

@@ -1,6 +1,6 @@
-// Any text as a query, over a captured and a copied table, within small limits. It must end in a
-// value or an error that has a name, and the value must not exceed the limit by more than what a
-// name is wide.
+// Evaluates any text as a query, over a captured and a copied table, within small limits. It must
+// end in a value, or in an error with a name. The value must not exceed the limit by more than a
+// name's width.
 
 #include <cstddef>
 #include <cstdint>
@@ -26,7 +26,7 @@ tickstack::query::TestEnvironment& Environment() {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using tickstack::query::Limits;
-  // Loops run until the deadline: one that is short leaves time for other inputs.
+  // A loop runs until the deadline: a short one leaves time for other inputs.
   const Limits limits{.max_depth = 100,
                       .max_levels = 400,
                       .max_text_bytes = 4096,

@@ -1,6 +1,6 @@
-// Expressions that the grammar makes out of bytes, so that most of them get past the parser: over
-// captured and copied tables, within small limits. Each must end in a value or an error that has a
-// name, and in the same one when it is asked again.
+// Evaluates expressions that a grammar makes from bytes, so that most of them pass the parser: over
+// captured and copied tables, within small limits. Each must end in a value, or in an error with a
+// name, and in the same one when it is evaluated again.
 
 #include <array>
 #include <cstddef>

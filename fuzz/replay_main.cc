@@ -1,6 +1,7 @@
-// Runs a fuzzer's entry point over its corpus, without libFuzzer, so that ctest replays it with any
-// compiler: NAME FILE_OR_FOLDER... Besides each input as it is, it tries what cheaply goes further:
-// the input cut short, and with single bytes changed; seeded by its content, so a failure repeats.
+// Runs a fuzzer's entry point over its corpus without libFuzzer, so that ctest replays it with any
+// compiler: NAME FILE_OR_FOLDER... Besides each input it runs cheap variations: the input cut
+// short, and with single bytes changed. The input's content is the seed, so a failure can be
+// repeated.
 
 #include <algorithm>
 #include <cstddef>
@@ -25,8 +26,7 @@ constexpr size_t kMostCuts = 256;
 constexpr size_t kChanges = 256;
 
 void Run(const Bytes& input) {
-  // A copy of its own in memory of exactly its size: AddressSanitizer then sees a read past the
-  // end.
+  // An exact copy in memory of its size, so that AddressSanitizer detects reads beyond the end.
   const Bytes exact(input);  // NOLINT(performance-unnecessary-copy-initialization)
   LLVMFuzzerTestOneInput(exact.data(), exact.size());
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// A folder for the files of one fuzzer process, in memory where that is to be had; it is removed
-// when the process ends by itself.
+// A folder for the files of one fuzzer process, in memory if possible. It is removed when the
+// process exits normally.
 
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
-// A log of any bytes: replayed, sought in, checked, opened for writing, appended to, repaired.
-// What must hold besides not crashing: all of them agree on what is in it, and what was repaired or
-// opened for writing is sound afterwards.
+// Replays a log of any bytes, seeks in it, checks it, opens it for writing, appends to it and
+// repairs it. It must not crash, and: all of these agree on its contents, and a log that was
+// repaired or opened for writing has no problems afterwards.
 
 #include <cstdint>
 #include <cstdlib>
@@ -60,7 +60,7 @@ void Run(std::span<const std::byte> data) {
   const std::string path = folder.Write("log", data, kTplogHeader);
   const uint64_t messages = Replay(path, false);
   const TplogReport found = CheckTplog(path).value();
-  // Past damage, check goes on where a reader stops.
+  // After damage, the check continues where a reader stops.
   TS_CHECK(found.damaged.empty() ? found.totals.messages == messages
                                  : found.totals.messages > messages);
   {

@@ -1,10 +1,10 @@
-// An index of any bytes beside a sound log. So that the fuzzer gets past the checksums, an input
-// whose first byte is odd is a run of records that still lack theirs:
+// Reads an index of any bytes beside an intact log. So that the fuzzer gets past the checksums, an
+// input whose first byte is odd is a run of records without checksums:
 //
 //   1 kind  1 detail  1 bytes of the payload  payload
 //
-// What must hold besides not crashing: a log is sound after its repair, whoever replays it sees its
-// messages or an error, and no message is lost by opening it for writing.
+// It must not crash, and: a repaired log has no problems, a replay returns its messages or an
+// error, and opening it for writing loses no message.
 
 #include <algorithm>
 #include <cstdint>
@@ -50,8 +50,8 @@ void AppendRecord(uint8_t kind, uint8_t detail, std::span<const std::byte> paylo
   out.Append(rest);
 }
 
-// What a block record says its bytes' checksum is, made true, so that block and record agree if the
-// fuzzer finds lengths that fit.
+// Corrects the checksum in a block record, so that block and record agree if the fuzzer finds
+// fitting lengths.
 void FixChecksum(std::span<const std::byte> log_tail, uint8_t kind, ByteBuffer& payload) {
   if (kind != 2 && kind != 3) return;
   if (payload.size() < 40) return;

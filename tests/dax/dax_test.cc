@@ -1,10 +1,10 @@
-// What a tier promises where the hardware is there, on a DAX mount and on a far NUMA node. run.py
-// runs this program in virtual machines that have them; the tests of mem/ are for any machine.
+// Tests what a tier guarantees on real hardware: a DAX mount and a far NUMA node. run.py runs this
+// program in virtual machines that have them; the tests of mem/ run on any machine.
 //
-//   TICKSTACK_DAX_DIR   a folder of a DAX mount with 400 MiB free: DaxMount.*, *DaxTier*
-//   TICKSTACK_FAR_NODE  a NUMA node that is not where we run, node 0 being there too: FarNode.*
+//   TICKSTACK_DAX_DIR   a folder on a DAX mount with 400 MiB free: DaxMount.*, *DaxTier*
+//   TICKSTACK_FAR_NODE  a NUMA node other than 0, on which the test runs: FarNode.*
 //
-// Without its variable a test fails: a run that looks green has run.
+// Without its variable a test fails, so a passing run has really run.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -55,7 +55,7 @@ void Touch(std::byte* memory, size_t bytes) {
   }
 }
 
-// MemAvailable of /proc/meminfo.
+// Returns MemAvailable of /proc/meminfo.
 size_t AvailableBytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string key; file >> key;) {
@@ -67,7 +67,7 @@ size_t AvailableBytes() {
   return 0;
 }
 
-// A million rows in batches that cross chunks, read back.
+// Writes a million rows in batches that cross chunks, and reads them back.
 void ExpectTableKeepsItsRows(mem::Tier* tier) {
   constexpr size_t kBatchRows = 10'000, kRows = 1'000'000;
   SymbolTable symbols;
@@ -105,9 +105,10 @@ void ExpectTableKeepsItsRows(mem::Tier* tier) {
   EXPECT_EQ(snapshot.RowsOf(*symbols.Find("IBM"))->rows, (kRows + 2) / 3);
 }
 
-// --- The mount itself: if it is not what the guest was made for, nothing below means anything.
+// --- The mount itself: if it is not as expected, the tests below are meaningless.
 
-// A nameless file of `bytes`, all of them allocated, mapped where a 2 MiB page can begin.
+// An unnamed file of `bytes`, completely allocated, mapped at an address where a 2 MiB page can
+// start.
 class MappedFile {
  public:
   MappedFile(const std::string& folder, size_t bytes, int flags) : bytes_(bytes) {
@@ -129,7 +130,7 @@ class MappedFile {
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
 
-  std::byte* memory() const { return memory_; }  // nullptr: the kernel refused the mapping.
+  std::byte* memory() const { return memory_; }  // nullptr if the kernel refused the mapping.
 
  private:
   const size_t bytes_;
@@ -196,7 +197,8 @@ TEST(DaxTier, SaysThatItIsOne) {
   EXPECT_EQ(stats.kind, "filesystem");
   EXPECT_EQ(stats.path, Need("TICKSTACK_DAX_DIR"));
   EXPECT_TRUE(stats.filesystem == "ext4" || stats.filesystem == "xfs") << stats.filesystem;
-  // Whether streaming pays is measured, and an emulated processor may say either: only printed.
+  // Only printed: whether streaming pays is measured, and an emulated processor may give either
+  // result.
   std::printf("%s on %s: streaming %s\n", stats.kind.c_str(), stats.filesystem.c_str(),
               stats.streaming ? "on" : "off");
 }
@@ -208,8 +210,8 @@ class DaxTierAllocator : public testing::TestWithParam<mem::FileAllocator> {
     options.allocator = GetParam();
     return options;
   }
-  // The chunks that a tier of whole slabs hands out at least: memkind's slabs of 64 MiB are not
-  // aligned, and the alignment of our pages takes one from each.
+  // Returns the least number of chunks of a tier of whole slabs: memkind's slabs of 64 MiB are not
+  // aligned, and aligning our pages loses one chunk from each.
   static size_t ChunksAtLeast(size_t capacity_bytes) {
     const size_t slabs = capacity_bytes / (64 * kMiB);
     return capacity_bytes / kHugePageBytes - (GetParam() == mem::FileAllocator::kMemkind) * slabs;
@@ -234,8 +236,8 @@ TEST_P(DaxTierAllocator, MapsChunksInPagesOfTwoMiB) {
   for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
 }
 
-// Goal: a tier of rows takes no DRAM. Method: 192 MiB are written, a third of the guest's memory;
-// what the kernel still has to give is compared.
+// Goal: a tier of rows uses no DRAM. Method: write 192 MiB, a third of the guest's memory, and
+// compare the kernel's available memory.
 TEST_P(DaxTierAllocator, TakesNoDram) {
   constexpr size_t kBytes = 192 * kMiB;
   const auto tier = Open(Options(kBytes + 64 * kMiB));
@@ -273,9 +275,8 @@ TEST_P(DaxTierAllocator, RefusesWhenItIsFullAndEveryByteOfItCanBeWritten) {
   for (std::byte* chunk : chunks) tier->Free(chunk, kHugePageBytes);
 }
 
-// Goal: nobody who fills the file system later can turn a store into SIGBUS. Method: the tier
-// opens, another file takes all that is left, then every page of the tier is written for the first
-// time.
+// Goal: filling the file system later cannot turn a store into SIGBUS. Method: open the tier, fill
+// the rest with another file, then write every page of the tier for the first time.
 TEST_P(DaxTierAllocator, KeepsItsRoomWhenOthersFillTheFileSystem) {
   const std::string folder = Need("TICKSTACK_DAX_DIR");
   const auto tier = Open(Options(64 * kMiB));
@@ -298,11 +299,11 @@ TEST_P(DaxTierAllocator, KeepsItsRoomWhenOthersFillTheFileSystem) {
   close(other);
 }
 
-// A refused fallocate leaves blocks behind on ext4, which would be a file system that is full for
-// everybody.
+// On ext4, a refused fallocate leaves blocks behind, and the file system would stay full for
+// everyone.
 TEST_P(DaxTierAllocator, RefusesToOpenWithMoreThanThereIsAndLeavesNothingBehind) {
   const std::string folder = Need("TICKSTACK_DAX_DIR");
-  sync();  // xfs gives back what the tests above freed in its own time.
+  sync();  // xfs frees the blocks of the tests above later.
   const size_t before = FreeBytes(folder);
   const auto tier = mem::OpenTier(Options(size_t{1} << 40));
   ASSERT_FALSE(tier.ok());
@@ -322,12 +323,12 @@ TEST(DaxTier, HoldsATableWrittenPastTheCaches) {
 
 // --- The far node itself.
 
-// Of the pages that hold [memory, memory + bytes): how many are not on `node`.
+// Returns how many of the pages of [memory, memory + bytes) are not on `node`.
 size_t PagesElsewhere(std::byte* memory, size_t bytes, int node) {
   std::vector<void*> pages;
   for (size_t at = 0; at < bytes; at += 4096) pages.push_back(memory + at);
   std::vector<int> found(pages.size(), -1);
-  // Without a list of targets move_pages moves nothing and says where each page is.
+  // Without a list of targets, move_pages moves nothing and reports where each page is.
   EXPECT_EQ(move_pages(0, pages.size(), pages.data(), nullptr, found.data(), 0), 0)
       << std::strerror(errno);
   return pages.size() - static_cast<size_t>(std::ranges::count(found, node));
@@ -363,7 +364,7 @@ TEST(FarNode, HasThePagesOfANumaTier) {
     std::memset(small, 1, 4096);
     EXPECT_EQ(PagesElsewhere(large, 64 * kMiB, FarNode()), 0u);
     EXPECT_EQ(PagesElsewhere(small, 4096, FarNode()), 0u);
-    EXPECT_EQ(tier->ResidentBytes(), 0u);  // Of the DRAM near the processors.
+    EXPECT_EQ(tier->ResidentBytes(), 0u);  // Bytes of the DRAM near the processors.
     tier->Free(large, 64 * kMiB);
     tier->Free(small, 4096);
   }
