@@ -6,8 +6,8 @@
 #include <cstdlib>
 
 #include "base/status.h"
-#include "loadtest/compare.h"
-#include "loadtest/report.h"
+#include "loadtest/report/compare.h"
+#include "loadtest/report/page.h"
 
 namespace tickstack {
 

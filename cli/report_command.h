@@ -17,7 +17,7 @@ struct CompareOptions {
 };
 
 // `tickstack compare A B [--json]`: prints to stdout which figures of two runs differ by more than
-// their spread (loadtest/compare.h), errors to stderr. Returns the exit code: 0 if they were
+// their spread (loadtest/report/compare.h), errors to stderr. Returns the exit code: 0 if they were
 // compared, whatever the result; else 1.
 int RunCompare(const CompareOptions& options);
 

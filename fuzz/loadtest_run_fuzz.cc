@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "base/check.h"
 #include "fuzz/scratch_folder.h"
-#include "loadtest/compare.h"
-#include "loadtest/report.h"
+#include "loadtest/report/compare.h"
+#include "loadtest/report/page.h"
 
 namespace tickstack::loadtest {
 namespace {

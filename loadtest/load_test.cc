@@ -21,7 +21,7 @@
 #include "loadtest/matrix.h"
 #include "loadtest/plan.h"
 #include "loadtest/progress.h"
-#include "loadtest/report.h"
+#include "loadtest/report/page.h"
 #include "loadtest/run.h"
 #include "loadtest/stack_toml.h"
 #include "loadtest/summary.h"

@@ -31,7 +31,7 @@ MAY_INCLUDE = {
     "loadtest": set(LIBRARIES + PROCESSES),
     "cli": set(LIBRARIES + PROCESSES + ["loadtest"]),
 }
-PARTS = {"query": ["columns", "kernels", "joins", "language"]}  # Subfolders that are layers as well.
+PARTS = {"query": ["columns", "kernels", "joins", "language"], "loadtest": ["report"]}  # Subfolders that are layers as well.
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 

@@ -1,8 +1,8 @@
-#include "loadtest/report_paper.h"
+#include "loadtest/report/paper.h"
 
 #include <algorithm>
 
-#include "loadtest/report_groups.h"
+#include "loadtest/report/groups.h"
 
 namespace tickstack::loadtest::report {
 namespace {

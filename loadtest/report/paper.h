@@ -7,7 +7,7 @@
 #include <span>
 #include <string_view>
 
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
 

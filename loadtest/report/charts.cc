@@ -1,4 +1,4 @@
-#include "loadtest/report_charts.h"
+#include "loadtest/report/charts.h"
 
 #include <fmt/format.h>
 
@@ -6,10 +6,10 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "loadtest/report_clients.h"
-#include "loadtest/report_groups.h"
-#include "loadtest/report_tables.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/clients.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/tables.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
 namespace {

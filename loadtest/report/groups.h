@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
 

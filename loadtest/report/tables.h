@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
 

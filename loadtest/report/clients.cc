@@ -1,11 +1,11 @@
-#include "loadtest/report_clients.h"
+#include "loadtest/report/clients.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "loadtest/report_tables.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/tables.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
 namespace {

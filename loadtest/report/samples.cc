@@ -1,4 +1,4 @@
-#include "loadtest/report_samples.h"
+#include "loadtest/report/samples.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "loadtest/report_fields.h"
+#include "loadtest/report/fields.h"
 
 #include <fmt/format.h>
 

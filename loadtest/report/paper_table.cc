@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "loadtest/report_groups.h"
-#include "loadtest/report_paper.h"
-#include "loadtest/report_tables.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/paper.h"
+#include "loadtest/report/tables.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
 namespace {

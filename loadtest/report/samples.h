@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
 

@@ -1,12 +1,12 @@
-#include "loadtest/report_story.h"
+#include "loadtest/report/story.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "loadtest/report_groups.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "loadtest/compare.h"
+#include "loadtest/report/compare.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "loadtest/compare_spread.h"
+#include "loadtest/report/compare_spread.h"
 
 namespace tickstack::loadtest::report {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
 
 // A load test's run, read from summary.json and environment.json in its directory (docs/loadtest.md
-// has the formats). report_samples.h reads samples.csv, row by row.
+// has the formats). samples.h reads samples.csv, row by row.
 //
 // Errors name file, place, found and expected: `summary.json: tests[0].stacks[1].name: found 7,
 // expected a text`. A value that was not measured (null or absent) is nullopt.

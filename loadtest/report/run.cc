@@ -1,4 +1,4 @@
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "loadtest/report_fields.h"
+#include "loadtest/report/fields.h"
 
 namespace tickstack::loadtest::report {
 namespace {

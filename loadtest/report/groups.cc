@@ -1,4 +1,4 @@
-#include "loadtest/report_groups.h"
+#include "loadtest/report/groups.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "loadtest/compare_spread.h"
+#include "loadtest/report/compare_spread.h"
 
 #include <algorithm>
 #include <cmath>

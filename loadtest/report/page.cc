@@ -1,4 +1,4 @@
-#include "loadtest/report.h"
+#include "loadtest/report/page.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -10,15 +10,15 @@
 
 #include "base/file.h"
 #include "base/status.h"
-#include "loadtest/report_assets.h"
-#include "loadtest/report_charts.h"
-#include "loadtest/report_clients.h"
-#include "loadtest/report_groups.h"
-#include "loadtest/report_run.h"
-#include "loadtest/report_series.h"
-#include "loadtest/report_story.h"
-#include "loadtest/report_tables.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/assets.h"
+#include "loadtest/report/charts.h"
+#include "loadtest/report/clients.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/run.h"
+#include "loadtest/report/series.h"
+#include "loadtest/report/story.h"
+#include "loadtest/report/tables.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest {
 namespace report {

@@ -10,10 +10,10 @@
 #include <string>
 
 #include "base/status.h"
-#include "loadtest/report_clients.h"
-#include "loadtest/report_run.h"
-#include "loadtest/report_samples.h"
-#include "loadtest/report_series.h"
+#include "loadtest/report/clients.h"
+#include "loadtest/report/run.h"
+#include "loadtest/report/samples.h"
+#include "loadtest/report/series.h"
 
 namespace tickstack::loadtest::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "loadtest/compare.h"
+#include "loadtest/report/compare.h"
 
 #include <fmt/format.h>
 
@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "base/status.h"
-#include "loadtest/compare_spread.h"
-#include "loadtest/report_clients.h"
-#include "loadtest/report_groups.h"
-#include "loadtest/report_samples.h"
+#include "loadtest/report/clients.h"
+#include "loadtest/report/compare_spread.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/samples.h"
 
 namespace tickstack::loadtest::report {
 namespace {

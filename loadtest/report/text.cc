@@ -1,4 +1,4 @@
-#include "loadtest/report_text.h"
+#include "loadtest/report/text.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,11 @@
-#include "loadtest/report_series.h"
+#include "loadtest/report/series.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "base/status.h"
-#include "loadtest/report_samples.h"
+#include "loadtest/report/samples.h"
 
 namespace tickstack::loadtest::report {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "loadtest/report_run.h"
-#include "loadtest/report_series.h"
+#include "loadtest/report/run.h"
+#include "loadtest/report/series.h"
 
 namespace tickstack::loadtest::report {
 

@@ -10,13 +10,13 @@
 #include <string>
 
 #include "base/status.h"
-#include "loadtest/report.h"
-#include "loadtest/report_charts.h"
-#include "loadtest/report_groups.h"
-#include "loadtest/report_paper.h"
-#include "loadtest/report_story.h"
-#include "loadtest/report_tables.h"
-#include "loadtest/report_text.h"
+#include "loadtest/report/charts.h"
+#include "loadtest/report/groups.h"
+#include "loadtest/report/page.h"
+#include "loadtest/report/paper.h"
+#include "loadtest/report/story.h"
+#include "loadtest/report/tables.h"
+#include "loadtest/report/text.h"
 
 namespace tickstack::loadtest::report {
 namespace {

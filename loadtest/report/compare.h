@@ -25,7 +25,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "loadtest/report_run.h"
+#include "loadtest/report/run.h"
 
 namespace tickstack::loadtest::report {
 
