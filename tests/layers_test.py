@@ -4,8 +4,9 @@
     base <- mem <- table <- disk <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- loadtest <- cli
 
 An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
-one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- language, and only
-tests of these use the whole of it. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
+one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- grouping, language:
+`by` evaluates expressions, and a query is an expression, so these two are one layer. loadtest/report uses
+nothing else of loadtest/. Only tests of such a part use the whole of its folder. tests/, bench/ and fuzz/ may use everything. A *_test.cc may also
 use tests/support/.
 """
 
@@ -31,7 +32,8 @@ MAY_INCLUDE = {
     "loadtest": set(LIBRARIES + PROCESSES),
     "cli": set(LIBRARIES + PROCESSES + ["loadtest"]),
 }
-PARTS = {"query": ["columns", "kernels", "joins", "language"], "loadtest": ["report"]}  # Subfolders that are layers as well.
+# Subfolders that are layers as well, lowest first; those of one entry may include one another.
+PARTS = {"query": [["columns"], ["kernels"], ["joins"], ["grouping", "language"]], "loadtest": [["report"]]}
 USE_EVERYTHING = {"tests", "bench", "fuzz"}
 NOT_SOURCES = {"build", "data"}
 
@@ -56,9 +58,10 @@ def part_complaint(source, target):
     parts = PARTS.get(source.parts[0], [])
     if len(source.parts) == 2 or source.name.endswith("_test.cc") or not parts:
         return None
-    if source.parts[1] not in parts:
+    own = next((number for number, part in enumerate(parts) if source.parts[1] in part), None)
+    if own is None:
         return f"{source.parent}/ has no layer: give it one in tests/layers_test.py"
-    lower = parts[: parts.index(source.parts[1]) + 1]
+    lower = [name for part in parts[: own + 1] for name in part]
     if len(target.parts) > 2 and target.parts[1] in lower:
         return None
     return f"{source.parent} may include {', '.join(lower)} of {source.parts[0]}/"

@@ -9,8 +9,8 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
+#include "query/grouping/grouped.h"
 #include "query/language/evaluator.h"
-#include "query/language/grouped.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query {

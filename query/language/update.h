@@ -5,8 +5,8 @@
 
 #include "absl/status/statusor.h"
 #include "query/columns/table_view.h"
+#include "query/grouping/group_keys.h"
 #include "query/language/ast.h"
-#include "query/language/group_keys.h"
 #include "query/language/term.h"
 
 namespace tickstack::query {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "query/grouping/group.h"
 #include "query/kernels/filter.h"
-#include "query/kernels/group.h"
 #include "query/language/ast.h"
 #include "query/language/term.h"
 

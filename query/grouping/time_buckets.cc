@@ -1,4 +1,4 @@
-#include "query/language/time_buckets.h"
+#include "query/grouping/time_buckets.h"
 
 #include <algorithm>
 #include <string_view>

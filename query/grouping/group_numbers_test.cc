@@ -2,7 +2,7 @@
 // in its own. Method: columns of so many rows that they are cut into parts, whose items come in
 // runs once, in runs again and again, or in none; on one thread and on three.
 
-#include "query/kernels/group_numbers.h"
+#include "query/grouping/group_numbers.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Goal: runs are where the definition has them, and groups by runs are those by rows.
 
-#include "query/language/time_buckets.h"
+#include "query/grouping/time_buckets.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "query/kernels/group_numbers.h"
+#include "query/grouping/group_numbers.h"
 
 namespace tickstack::query {
 namespace {

@@ -1,13 +1,13 @@
-#include "query/language/group_keys.h"
+#include "query/grouping/group_keys.h"
 
 #include <utility>
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/grouping/stored_groups.h"
+#include "query/grouping/time_buckets.h"
 #include "query/language/evaluator.h"
 #include "query/language/partitions.h"
-#include "query/language/stored_groups.h"
-#include "query/language/time_buckets.h"
 
 namespace tickstack::query {
 namespace {

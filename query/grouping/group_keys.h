@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "query/kernels/group.h"
+#include "query/grouping/group.h"
 #include "query/kernels/symbol_rows.h"
 #include "query/language/ast.h"
 #include "query/language/term.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "query/columns/table_view.h"
-#include "query/kernels/group_aggregates.h"
+#include "query/grouping/group_aggregates.h"
 #include "query/language/ast.h"
 
 namespace tickstack::query {

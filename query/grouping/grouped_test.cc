@@ -3,7 +3,7 @@
 // of the result against `exec expression from t where key=...`. Floats are few bits wide, so that
 // their sums are exact and the order of addition does not show.
 
-#include "query/language/grouped.h"
+#include "query/grouping/grouped.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "query/language/grouped_expression.h"
+#include "query/grouping/grouped_expression.h"
 
 #include <algorithm>
 #include <array>

@@ -16,7 +16,7 @@
 #include "query/columns/budget.h"
 #include "query/columns/column.h"
 #include "query/columns/rows.h"
-#include "query/kernels/group_numbers.h"
+#include "query/grouping/group_numbers.h"
 #include "query/kernels/symbol_rows.h"
 #include "table/value.h"
 

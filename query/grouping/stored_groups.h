@@ -14,7 +14,7 @@
 #include "query/columns/rows.h"
 #include "query/columns/stored_table.h"
 #include "query/columns/table_view.h"
-#include "query/kernels/group.h"
+#include "query/grouping/group.h"
 #include "query/kernels/symbol_rows.h"
 #include "query/language/ast.h"
 

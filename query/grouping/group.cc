@@ -1,4 +1,4 @@
-#include "query/kernels/group.h"
+#include "query/grouping/group.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "query/language/stored_groups.h"
+#include "query/grouping/stored_groups.h"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "query/language/grouped.h"
+#include "query/grouping/grouped.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,10 +6,10 @@
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/columns/gather.h"
-#include "query/kernels/group_aggregates.h"
-#include "query/language/aggregate_runner.h"
+#include "query/grouping/aggregate_runner.h"
+#include "query/grouping/group_aggregates.h"
+#include "query/grouping/grouped_expression.h"
 #include "query/language/evaluator.h"
-#include "query/language/grouped_expression.h"
 
 namespace tickstack::query {
 namespace {

@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "query/grouping/group.h"
+#include "query/grouping/group_aggregates.h"
+#include "query/grouping/grouped_expression.h"
 #include "query/kernels/filter.h"
-#include "query/kernels/group.h"
-#include "query/kernels/group_aggregates.h"
 #include "query/language/ast.h"
-#include "query/language/grouped_expression.h"
 #include "query/language/term.h"
 
 namespace tickstack::query {

@@ -1,4 +1,4 @@
-#include "query/language/aggregate_runner.h"
+#include "query/grouping/aggregate_runner.h"
 
 #include <algorithm>
 #include <numeric>

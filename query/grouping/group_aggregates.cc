@@ -1,4 +1,4 @@
-#include "query/kernels/group_aggregates.h"
+#include "query/grouping/group_aggregates.h"
 
 #include <algorithm>
 #include <array>

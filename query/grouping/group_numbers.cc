@@ -1,4 +1,4 @@
-#include "query/kernels/group_numbers.h"
+#include "query/grouping/group_numbers.h"
 
 #include <algorithm>
 #include <array>
