@@ -13,17 +13,16 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rdb/rdb_environment.h"
+#include "query/testing.h"
+#include "serve/query_counters.h"
 #include "serve/query_service.h"
 #include "wire/client.h"
 #include "wire/codec.h"
 #include "wire/socket_address.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
-using serve::QueryService;
-using serve::QueryServiceOptions;
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
@@ -79,11 +78,11 @@ class RawClient {
   int socket_;
 };
 
-class QueryClientsTest : public testing::Test {
+class QueryServiceClientsTest : public testing::Test {
  protected:
   void Start(const QueryServiceOptions& options = {}) {
     absl::StatusOr<std::unique_ptr<QueryService>> started =
-        QueryService::Start(options, &environment_, &environment_.queries());
+        QueryService::Start(options, &environment_, &counters_);
     ASSERT_TRUE(started.ok()) << started.status();
     service_ = *std::move(started);
     address_ = {"127.0.0.1", service_->port(), ""};
@@ -91,7 +90,7 @@ class QueryClientsTest : public testing::Test {
   absl::StatusOr<Value> Ask(std::string_view text) {
     return wire::Ask(address_, Value::String(text), 20s);
   }
-  const serve::QueryCounters& counters() { return environment_.queries(); }
+  const QueryCounters& counters() { return counters_; }
   static void Until(const std::function<bool()>& done) {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
     while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
@@ -111,15 +110,13 @@ class QueryClientsTest : public testing::Test {
   }
   static constexpr std::string_view kEightMegabytes = "til 1000000";
 
-  ManualClock clock_{1000};
-  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
-  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
-  RdbEnvironment environment_{&rdb_, &clock_};
+  query::TestEnvironment environment_;
+  QueryCounters counters_;
   wire::Address address_;
   std::unique_ptr<QueryService> service_;
 };
 
-TEST_F(QueryClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
+TEST_F(QueryServiceClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
   Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);
   client->Ask(LongQuery());
@@ -137,7 +134,7 @@ TEST_F(QueryClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
 }
 
 // As many requests as make the service read no further: it would not see the end of the stream.
-TEST_F(QueryClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
+TEST_F(QueryServiceClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
   Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);
   client->Ask(LongQuery());
@@ -148,7 +145,7 @@ TEST_F(QueryClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
   Until([&] { return counters().running == 0; });
 }
 
-TEST_F(QueryClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
+TEST_F(QueryServiceClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
   QueryServiceOptions options = MuchMayBeBuilt();
   options.timeout_ns = 20'000'000;
   Start(options);
@@ -158,7 +155,7 @@ TEST_F(QueryClientsTest, TheTimeLimitIsCountedApartFromLeaving) {
   EXPECT_EQ(counters().failed, 0u);
 }
 
-TEST_F(QueryClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
+TEST_F(QueryServiceClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
   QueryServiceOptions options = MuchMayBeBuilt();
   options.threads = 2;
   Start(options);
@@ -170,7 +167,7 @@ TEST_F(QueryClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
   EXPECT_EQ(counters().running, 1u);
 }
 
-TEST_F(QueryClientsTest, ARequestThatIsTooLargeGetsAnErrorInItsTurn) {
+TEST_F(QueryServiceClientsTest, ARequestThatIsTooLargeGetsAnErrorInItsTurn) {
   Start();
   RawClient client(address_);
   client.Ask("1+1");
@@ -187,7 +184,7 @@ TEST_F(QueryClientsTest, ARequestThatIsTooLargeGetsAnErrorInItsTurn) {
   EXPECT_EQ(counters().failed, 1u);
 }
 
-TEST_F(QueryClientsTest, AnAnswerLeavesWholeHoweverSlowlyItIsRead) {
+TEST_F(QueryServiceClientsTest, AnAnswerLeavesWholeHoweverSlowlyItIsRead) {
   Start();
   RawClient client(address_);
   for (int i = 0; i < 3; ++i) client.Ask(kEightMegabytes);
@@ -204,7 +201,7 @@ TEST_F(QueryClientsTest, AnAnswerLeavesWholeHoweverSlowlyItIsRead) {
   Until([&] { return counters().unread_bytes == 0; });
 }
 
-TEST_F(QueryClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
+TEST_F(QueryServiceClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
   const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{64} << 20);
   QueryServiceOptions options;
   options.scratch = scratch.get();
@@ -218,7 +215,7 @@ TEST_F(QueryClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
   EXPECT_EQ(counters().unread_bytes, 0u);
 }
 
-TEST_F(QueryClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
+TEST_F(QueryServiceClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
   QueryServiceOptions options;
   options.unread_timeout_ns = 1;  // And a second for 8 MB.
   Start(options);
@@ -230,7 +227,7 @@ TEST_F(QueryClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
   EXPECT_FALSE(client.Answer().has_value());
 }
 
-TEST_F(QueryClientsTest, UnreadAnswersOfAllAreBoundedAndMoreAreErrors) {
+TEST_F(QueryServiceClientsTest, UnreadAnswersOfAllAreBoundedAndMoreAreErrors) {
   QueryServiceOptions options;
   options.max_unread_bytes = size_t{12} << 20;
   Start(options);
@@ -245,7 +242,7 @@ TEST_F(QueryClientsTest, UnreadAnswersOfAllAreBoundedAndMoreAreErrors) {
   EXPECT_EQ(Ask(kEightMegabytes)->count(), 1'000'000u);
 }
 
-TEST_F(QueryClientsTest, SlowQueriesAreLoggedOnceASecond) {
+TEST_F(QueryServiceClientsTest, SlowQueriesAreLoggedOnceASecond) {
   QueryServiceOptions options;
   options.slow_ns = 1;
   Start(options);
@@ -272,4 +269,4 @@ TEST_F(QueryClientsTest, SlowQueriesAreLoggedOnceASecond) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

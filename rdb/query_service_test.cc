@@ -9,18 +9,22 @@
 #include <vector>
 
 #include "base/status.h"
-#include "rdb/rdb_environment.h"
+#include "mem/tier.h"
+#include "mem/tier_scratch.h"
+#include "query/query.h"
+#include "serve/query_counters.h"
+#include "table/symbols.h"
+#include "table/table.h"
 #include "wire/client.h"
 #include "wire/codec.h"
+#include "wire/upd.h"
 
-namespace tickstack::rdb {
+namespace tickstack::serve {
 namespace {
 
-using serve::QueryService;
-using serve::QueryServiceOptions;
 using namespace std::chrono_literals;
 
-ByteBuffer Trades(int64_t first, int64_t rows) {
+ByteBuffer TradesUpd(int64_t first, int64_t rows) {
   ByteBuffer times, prices;
   SymbolVector names;
   for (int64_t i = first; i < first + rows; ++i) {
@@ -37,15 +41,48 @@ ByteBuffer Trades(int64_t first, int64_t rows) {
   return body;
 }
 
+// One captured table, `trade`, and the counters as the dictionary `.t.counts[]`.
+class Trades final : public query::Environment {
+ public:
+  std::optional<Snapshot> FindTable(std::string_view name) override {
+    return name == "trade" ? std::optional(table_->TakeSnapshot()) : std::nullopt;
+  }
+  std::vector<std::string> TableNames() override { return {"trade"}; }
+  int64_t NowNs() override { return 1000; }
+  std::optional<absl::StatusOr<Value>> Call(std::string_view name,
+                                            std::span<const Value>) override {
+    if (name != ".t.counts") return std::nullopt;
+    SymbolVector names;
+    std::vector<int64_t> counts;
+    for (const auto& [key, count] : NamedCounts(counters)) {
+      names.push_back(key);
+      counts.push_back(static_cast<int64_t>(count));
+    }
+    return Value::Dict(Value::Symbols(std::move(names)),
+                       Value::Vector(Type::kLong, std::span<const int64_t>(counts)));
+  }
+  void Take(const ByteBuffer& upd) {
+    wire::UpdView view;
+    EXPECT_TRUE(decoder_.Decode(upd, &view, 3).ok());
+    EXPECT_TRUE(table_->Append(view.batch).ok());
+  }
+
+  QueryCounters counters;
+
+ private:
+  const std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
+  SymbolTable symbols_;
+  const std::shared_ptr<Table> table_ =
+      *Table::Create(*ParseSchema("trade", "time p, sym s, price f"), &symbols_,
+                     TablePlacement{tier_.get(), {}, nullptr}, {});
+  wire::UpdDecoder decoder_;
+};
+
 class QueryServiceTest : public testing::Test {
  protected:
-  QueryServiceTest() {
-    const Schema schema = *ParseSchema("trade", "time p, sym s, price f");
-    rdb_.OnSchemas({&schema, 1});
-  }
   void Start(const QueryServiceOptions& options = {}) {
     absl::StatusOr<std::unique_ptr<QueryService>> started =
-        QueryService::Start(options, &environment_, &environment_.queries());
+        QueryService::Start(options, &trades_, &trades_.counters);
     ASSERT_TRUE(started.ok()) << started.status();
     service_ = *std::move(started);
     address_ = {"127.0.0.1", service_->port(), ""};
@@ -61,10 +98,7 @@ class QueryServiceTest : public testing::Test {
 
   size_t BuiltBytes(std::string_view text);
 
-  ManualClock clock_{1000};
-  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram", size_t{1} << 30);
-  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
-  RdbEnvironment environment_{&rdb_, &clock_};
+  Trades trades_;
   wire::Address address_;
   std::unique_ptr<QueryService> service_;
 };
@@ -72,7 +106,7 @@ class QueryServiceTest : public testing::Test {
 TEST_F(QueryServiceTest, AnswersQueriesOverWhatWasIngested) {
   Start();
   EXPECT_EQ(AskLong("count trade"), 0);
-  rdb_.OnLive(Trades(0, 10));
+  trades_.Take(TradesUpd(0, 10));
   EXPECT_EQ(AskLong("count trade"), 10);
   EXPECT_EQ(AskLong("exec count price from trade where sym=`IBM"), 5);
   const absl::StatusOr<Value> tables = Ask("tables[]");
@@ -86,33 +120,14 @@ TEST_F(QueryServiceTest, CountsQueriesAndTheirTimes) {
   Start(options);
   EXPECT_EQ(AskLong("1+1"), 2);
   EXPECT_FALSE(Ask("nothing").ok());
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries]"), 3);
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries_failed]"), 1);
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries_running]"), 1);  // This one.
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries_waiting]"), 0);
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries_stopped]"), 0);
-  EXPECT_EQ(AskLong(".rdb.stats[][`queries_cancelled]"), 0);
-  EXPECT_GT(AskLong(".rdb.stats[][`query_ns_p50]"), 0);
-  EXPECT_GE(AskLong(".rdb.stats[][`query_ns_max]"), AskLong(".rdb.stats[][`query_ns_p99]"));
-}
-
-TEST_F(QueryServiceTest, TellsItsCountersLatencyAndTiers) {
-  Start();
-  rdb_.OnLive(Trades(0, 10));
-  rdb_.OnLogged(Trades(10, 5));
-  EXPECT_EQ(AskLong(".rdb.stats[][`rows]"), 10);
-  EXPECT_EQ(AskLong(".rdb.stats[][`rows_replayed]"), 5);
-  EXPECT_EQ(AskLong(".rdb.stats[][`symbols]"), 2);
-  EXPECT_EQ(AskLong(".rdb.latency[][`count]"), 10);
-  EXPECT_EQ(AskLong(".rdb.latency[][`max]"), 1000);
-  EXPECT_EQ(AskLong(".rdb.latency[`reset][`count]"), 10);
-  EXPECT_EQ(AskLong(".rdb.latency[][`count]"), 0);
-  const absl::StatusOr<Value> tiers = Ask(".tier.stats[]");
-  ASSERT_TRUE(tiers.ok()) << tiers.status();
-  ASSERT_TRUE(tiers->is_table());
-  EXPECT_EQ(tiers->FindColumn("tier")->symbols()[0], "dram");
-  EXPECT_EQ(tiers->FindColumn("capacity")->span<int64_t>()[0], int64_t{1} << 30);
-  EXPECT_FALSE(Ask(".rdb.stats[1]").ok());
+  EXPECT_EQ(AskLong(".t.counts[][`queries]"), 3);
+  EXPECT_EQ(AskLong(".t.counts[][`queries_failed]"), 1);
+  EXPECT_EQ(AskLong(".t.counts[][`queries_running]"), 1);  // This one.
+  EXPECT_EQ(AskLong(".t.counts[][`queries_waiting]"), 0);
+  EXPECT_EQ(AskLong(".t.counts[][`queries_stopped]"), 0);
+  EXPECT_EQ(AskLong(".t.counts[][`queries_cancelled]"), 0);
+  EXPECT_GT(AskLong(".t.counts[][`query_ns_p50]"), 0);
+  EXPECT_GE(AskLong(".t.counts[][`query_ns_max]"), AskLong(".t.counts[][`query_ns_p99]"));
 }
 
 TEST_F(QueryServiceTest, AnswersErrorsAsErrors) {
@@ -183,7 +198,7 @@ TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {
   options.threads = 2;
   Start(options);
   ByteBuffer batch;
-  batch.Append(Trades(0, 100));
+  batch.Append(TradesUpd(0, 100));
   std::atomic<bool> done = false;
   std::atomic<int> wrong = 0, asked = 0;
   std::vector<std::thread> clients;
@@ -198,7 +213,7 @@ TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {
       }
     });
   }
-  for (int i = 0; i < 2000 || (asked < 20 && i < 200'000); ++i) rdb_.OnLive(batch);
+  for (int i = 0; i < 2000 || (asked < 20 && i < 200'000); ++i) trades_.Take(batch);
   done = true;
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(wrong, 0);
@@ -207,7 +222,7 @@ TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {
 
 TEST_F(QueryServiceTest, StopsWhileClientsAreConnectedAndAsk) {
   Start();
-  rdb_.OnLive(Trades(0, 1000));
+  trades_.Take(TradesUpd(0, 1000));
   wire::EventLoop loop;
   int answers = 0;
   Pipeline pipeline([&](wire::Connection& connection) {
@@ -237,13 +252,13 @@ size_t QueryServiceTest::BuiltBytes(std::string_view text) {
   mem::TierScratch scratch(tier.get());
   query::Limits limits;
   limits.scratch = &scratch;
-  EXPECT_TRUE(query::Evaluate(text, environment_, limits).ok());
+  EXPECT_TRUE(query::Evaluate(text, trades_, limits).ok());
   return tier->Stats().high_water_bytes;
 }
 
 TEST_F(QueryServiceTest, BuildsAnswersInItsScratchTierOnceAndFreesThem) {
   Start();
-  for (int64_t i = 0; i < 100; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  for (int64_t i = 0; i < 100; ++i) trades_.Take(TradesUpd(i * 1000, 1000));
   const absl::StatusOr<Value> expected = Ask("select from trade where price>=0");
   const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{64} << 20);
   QueryServiceOptions options;
@@ -265,7 +280,7 @@ TEST_F(QueryServiceTest, BuildsAnswersInItsScratchTierOnceAndFreesThem) {
 // small answer and not that of a large one, while rows are ingested
 // and several clients ask.
 TEST_F(QueryServiceTest, AFullScratchTierFailsThatQueryAlone) {
-  for (int64_t i = 0; i < 100; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  for (int64_t i = 0; i < 100; ++i) trades_.Take(TradesUpd(i * 1000, 1000));
   const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{6} << 20);
   QueryServiceOptions options;
   options.threads = 3;
@@ -287,7 +302,7 @@ TEST_F(QueryServiceTest, AFullScratchTierFailsThatQueryAlone) {
       }
     });
   }
-  for (int64_t i = 100; i < 200; ++i) rdb_.OnLive(Trades(i * 1000, 1000));
+  for (int64_t i = 100; i < 200; ++i) trades_.Take(TradesUpd(i * 1000, 1000));
   for (std::thread& client : clients) client.join();
   EXPECT_EQ(wrong, 0);
   EXPECT_EQ(AskLong("count trade"), 200'000);
@@ -315,9 +330,9 @@ TEST_F(QueryServiceTest, EndsAnEvaluationThatTakesTooLong) {
   QueryServiceOptions options;
   options.timeout_ns = 1;
   Start(options);
-  rdb_.OnLive(Trades(0, 1000));
+  trades_.Take(TradesUpd(0, 1000));
   EXPECT_EQ(Message(Ask("select from trade where price>5").status()), "stop");
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::serve

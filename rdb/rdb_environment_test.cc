@@ -33,7 +33,15 @@ class RdbEnvironmentTest : public testing::Test {
     EXPECT_TRUE(answer.has_value() && answer->ok());
     return answer.has_value() && answer->ok() ? **answer : Value();
   }
-  void TakeTrades(std::string_view table) {
+  int64_t AskLong(std::string_view name, std::string_view key, const Value& argument = Value()) {
+    const Value answer = Ask(name, argument);
+    for (size_t i = 0; i < answer.count(); ++i) {
+      if (answer.keys().symbols()[i] == key) return answer.values().span<int64_t>()[i];
+    }
+    ADD_FAILURE() << name << " has no " << key;
+    return -1;
+  }
+  static ByteBuffer Trades(std::string_view table) {
     const int64_t times[] = {1, 2};
     const double prices[] = {1.5, 2.5};
     ByteBuffer body;
@@ -44,8 +52,9 @@ class RdbEnvironmentTest : public testing::Test {
                                    Value::Symbols({"A", "B"}),
                                    Value::Vector(Type::kFloat, std::span<const double>(prices))})}),
         body);
-    rdb_.OnLive(body);
+    return body;
   }
+  void TakeTrades(std::string_view table) { rdb_.OnLive(Trades(table)); }
 
   ManualClock clock_{0};
   std::unique_ptr<mem::Tier> near_ = mem::MakeDramTier("near", size_t{64} << 20);
@@ -73,6 +82,26 @@ TEST_F(RdbEnvironmentTest, SaysWhereTheColumnsOfATableAre) {
   const Value wrong = Value::Long(1);
   EXPECT_EQ(Message(environment_.Call(".tier.of", {&wrong, 1})->status()),
             "type: .tier.of does not take that");
+}
+
+TEST_F(RdbEnvironmentTest, CountsRowsTheirLatencyAndQueries) {
+  const Schema schema = TradeSchema();
+  rdb_.OnSchemas({&schema, 1});
+  clock_.Set(1001);
+  TakeTrades("trade");
+  rdb_.OnLogged(Trades("trade"));
+  rdb_.OnLogged(Trades("trade"));
+  EXPECT_EQ(AskLong(".rdb.stats", "rows"), 2);
+  EXPECT_EQ(AskLong(".rdb.stats", "rows_replayed"), 4);
+  EXPECT_EQ(AskLong(".rdb.stats", "symbols"), 2);
+  EXPECT_EQ(AskLong(".rdb.latency", "count"), 2);
+  EXPECT_EQ(AskLong(".rdb.latency", "max"), 1000);
+  EXPECT_EQ(AskLong(".rdb.latency", "count", Value::Symbol("reset")), 2);
+  EXPECT_EQ(AskLong(".rdb.latency", "count"), 0);
+  environment_.queries().queries = 3;
+  EXPECT_EQ(AskLong(".rdb.stats", "queries"), 3);
+  const Value wrong = Value::Long(1);
+  EXPECT_FALSE(environment_.Call(".rdb.stats", {&wrong, 1})->ok());
 }
 
 TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {

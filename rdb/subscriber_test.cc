@@ -7,17 +7,23 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <memory>
 #include <numeric>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/status.h"
-#include "rdb/rdb.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
 #include "wire/server.h"
+#include "wire/upd.h"
 
-namespace tickstack::rdb {
+namespace tickstack::wire {
 namespace {
 
 using namespace std::chrono_literals;
@@ -25,10 +31,9 @@ using namespace std::chrono_literals;
 // A tickerplant as far as a subscriber sees one, driven by hand. Tables `a` and `b` have one
 // column; each message has rows that count up from 0 over both tables, so that a row that is lost,
 // doubled or out of order shows.
-class FakeTickerplant : public wire::ServerHandler {
+class FakeTickerplant : public ServerHandler {
  public:
-  FakeTickerplant(wire::EventLoop& loop, wire::Address address)
-      : loop_(loop), address_(std::move(address)) {
+  FakeTickerplant(EventLoop& loop, Address address) : loop_(loop), address_(std::move(address)) {
     std::string name = (std::filesystem::temp_directory_path() / "tickstack_tp_XXXXXX").string();
     EXPECT_NE(mkdtemp(name.data()), nullptr);
     folder_ = name;
@@ -37,8 +42,7 @@ class FakeTickerplant : public wire::ServerHandler {
   ~FakeTickerplant() override { std::filesystem::remove_all(folder_); }
 
   void Start() {
-    absl::StatusOr<std::unique_ptr<wire::Server>> server =
-        wire::Server::Listen(loop_, address_, {}, this);
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Listen(loop_, address_, {}, this);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
@@ -103,13 +107,13 @@ class FakeTickerplant : public wire::ServerHandler {
   const std::filesystem::path& folder() const { return folder_; }
   bool has_subscriber() const { return subscriber_ != nullptr; }
 
-  void OnOpened(wire::Connection&) override { ++connections; }
-  void OnClosed(wire::Connection& connection, const absl::Status&) override {
+  void OnOpened(Connection&) override { ++connections; }
+  void OnClosed(Connection& connection, const absl::Status&) override {
     if (subscriber_ == &connection) subscriber_ = nullptr;
   }
-  void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
-    const Value request = *wire::Decode(message.body);
-    const wire::ReplyTicket ticket = connection.TakeTicket();
+  void OnMessage(Connection& connection, const ReceivedMessage& message) override {
+    const Value request = *Decode(message.body);
+    const ReplyTicket ticket = connection.TakeTicket();
     const std::string text =
         request.is_list() ? std::string(request.items()[0].text()) : std::string(request.text());
     const Value i = Value::Long(static_cast<int64_t>(published_));
@@ -150,9 +154,9 @@ class FakeTickerplant : public wire::ServerHandler {
   }
   static ByteBuffer Body(const Logged& logged, int64_t first_row) {
     ByteBuffer body;
-    wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol(logged.table),
-                              Value::List({RowsFrom(first_row, logged.rows)})}),
-                 body);
+    Encode(Value::List({Value::Symbol("upd"), Value::Symbol(logged.table),
+                        Value::List({RowsFrom(first_row, logged.rows)})}),
+           body);
     return body;
   }
   void Send(std::string_view table, const std::vector<int64_t>& rows) {
@@ -163,8 +167,8 @@ class FakeTickerplant : public wire::ServerHandler {
     if (numbered) upd.push_back(Value::Long(static_cast<int64_t>(log_.size())));
     subscriber_->SendAsync(Value::List(std::move(upd)));
   }
-  static void SendHalf(wire::Connection& connection, const Value& answer) {
-    const ByteBuffer whole = wire::EncodeMessage(wire::MessageKind::kResponse, answer);
+  static void SendHalf(Connection& connection, const Value& answer) {
+    const ByteBuffer whole = EncodeMessage(MessageKind::kResponse, answer);
     ByteBuffer half;
     half.Append(whole.span().first(whole.size() / 2));
     connection.Queue(std::move(half));
@@ -185,8 +189,8 @@ class FakeTickerplant : public wire::ServerHandler {
     return Value::Vector(Type::kByte, std::move(bytes));
   }
 
-  wire::EventLoop& loop_;
-  const wire::Address address_;
+  EventLoop& loop_;
+  const Address address_;
   std::filesystem::path folder_;
   std::string path_;
   std::string reported_path_;
@@ -194,8 +198,65 @@ class FakeTickerplant : public wire::ServerHandler {
   std::pair<std::string, std::vector<Logged>> ended_;  // The log before, and its path.
   size_t published_ = 0;
   int64_t next_row_ = 0;
-  wire::Connection* subscriber_ = nullptr;
-  std::unique_ptr<wire::Server> server_;
+  Connection* subscriber_ = nullptr;
+  std::unique_ptr<Server> server_;
+};
+
+// The simplest state that takes each row once: the numbers in each table, in the order in which
+// they came.
+class KeptRows final : public SubscribedState {
+ public:
+  void OnSchemas(std::span<const Schema>) override {}
+  LiveOutcome OnLive(std::span<const std::byte> body) override {
+    if (PeekVerb(body) == protocol::kEnd) {
+      ended_days.push_back(std::move(rows));
+      StartOver();
+      return LiveOutcome::kDayEnded;
+    }
+    UpdView upd;
+    EXPECT_TRUE(decoder_.Decode(body, &upd, 1).ok());
+    if (upd.seq && !position_.OnPublished(upd.table, upd.batch.rows, *upd.seq)) {
+      return LiveOutcome::kOutOfOrder;
+    }
+    Append(upd, 0);
+    rows_published += upd.batch.rows;
+    return LiveOutcome::kTaken;
+  }
+  void OnLogged(std::span<const std::byte> body) override {
+    UpdView upd;
+    EXPECT_TRUE(decoder_.Decode(body, &upd, 1).ok());
+    const uint64_t known = position_.RowsHere(upd.table, upd.batch.rows);
+    Append(upd, static_cast<size_t>(known));
+    rows_replayed += upd.batch.rows - known;
+    position_.OnReplayed();
+  }
+  void StartOver() override {
+    rows.clear();
+    position_.Reset();
+    log_ = {};
+  }
+  Position& position() override { return position_; }
+  SubscriptionCounters& subscription() override { return counters; }
+  const LogIdentity& log() const override { return log_; }
+  void SetLog(LogIdentity log) override { log_ = std::move(log); }
+
+  std::map<std::string, std::vector<int64_t>, std::less<>> rows;
+  std::vector<std::map<std::string, std::vector<int64_t>, std::less<>>> ended_days;
+  uint64_t rows_published = 0;
+  uint64_t rows_replayed = 0;
+  SubscriptionCounters counters;
+
+ private:
+  void Append(const UpdView& upd, size_t begin_row) {
+    std::vector<int64_t>& table = rows[std::string(upd.table)];
+    for (size_t row = begin_row; row < upd.batch.rows; ++row) {
+      table.push_back(LoadLittle<int64_t>(upd.batch.columns[0].data.data() + row * 8));
+    }
+  }
+
+  UpdDecoder decoder_;
+  Position position_;
+  LogIdentity log_;
 };
 
 class SubscriberTest : public testing::Test {
@@ -206,36 +267,31 @@ class SubscriberTest : public testing::Test {
   }
 
   void Subscribe(bool read_log_file = true) {
-    wire::SubscriberOptions options;
+    SubscriberOptions options;
     options.tickerplant = address_;
     options.client.first_pause = 5ms;
     options.client.longest_pause = 5ms;
     options.read_log_file = read_log_file;
     options.tables = tables_;
-    subscriber_ = std::make_unique<wire::Subscriber>(loop_, options, &rdb_);
+    subscriber_ = std::make_unique<Subscriber>(loop_, options, &kept_);
   }
   bool Until(const std::function<bool()>& done) { return loop_.RunUntil(done, 20s); }
   bool UntilLive() {
-    return Until([&] { return rdb_.counters().live == 1; });
+    return Until([&] { return kept_.counters.live == 1; });
   }
   bool UntilRows(size_t rows) {
     return Until([&] { return Rows().size() >= rows; });
   }
   void Lose() {
     plant_->Stop();
-    ASSERT_TRUE(Until([&] { return rdb_.counters().connected == 0; }));
+    ASSERT_TRUE(Until([&] { return kept_.counters.connected == 0; }));
   }
   // All rows of both tables: 0, 1, 2 ... if each is there once.
   std::vector<int64_t> Rows() {
     std::vector<int64_t> all;
-    for (const std::string_view table : {"a", "b"}) {
-      const std::optional<Snapshot> snapshot = rdb_.FindTable(table);
-      if (!snapshot) continue;
-      for (size_t c = 0; c < snapshot->chunks(); ++c) {
-        const std::span<const int64_t> part = snapshot->Chunk<int64_t>(0, c);
-        EXPECT_TRUE(std::is_sorted(part.begin(), part.end())) << "order within a table";
-        all.insert(all.end(), part.begin(), part.end());
-      }
+    for (const auto& [table, rows] : kept_.rows) {
+      EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end())) << "order within table " << table;
+      all.insert(all.end(), rows.begin(), rows.end());
     }
     std::sort(all.begin(), all.end());
     return all;
@@ -247,13 +303,11 @@ class SubscriberTest : public testing::Test {
   }
 
   std::vector<std::string> tables_;
-  ManualClock clock_{0};
-  std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
-  Rdb rdb_{{}, Placement(tier_.get()), &clock_};
-  wire::Address address_;
-  wire::EventLoop loop_;
+  KeptRows kept_;
+  Address address_;
+  EventLoop loop_;
   std::unique_ptr<FakeTickerplant> plant_;
-  std::unique_ptr<wire::Subscriber> subscriber_;
+  std::unique_ptr<Subscriber> subscriber_;
 };
 
 TEST_F(SubscriberTest, ReplaysTheLogAndGoesOnLive) {
@@ -264,13 +318,13 @@ TEST_F(SubscriberTest, ReplaysTheLogAndGoesOnLive) {
   Subscribe();
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(5);
-  EXPECT_EQ(rdb_.counters().rows_replayed, 5u);
+  EXPECT_EQ(kept_.rows_replayed, 5u);
   EXPECT_EQ(plant_->log_requests, 1) << "the first message, to compare; the rest from the file";
   plant_->Log("a", 4);
   plant_->Publish();
   ASSERT_TRUE(UntilRows(9));
   ExpectRowsOnce(9);
-  EXPECT_EQ(rdb_.counters().rows, 4u);
+  EXPECT_EQ(kept_.rows_published, 4u);
 }
 
 TEST_F(SubscriberTest, SubscribesToTheTablesThatItIsToldTo) {
@@ -287,18 +341,18 @@ TEST_F(SubscriberTest, SubscribesToTheTablesThatItIsToldTo) {
 }
 
 TEST_F(SubscriberTest, DoesNotSubscribeToALaterVersionOfTheProtocol) {
-  plant_->version = wire::protocol::kVersion + 1;
+  plant_->version = protocol::kVersion + 1;
   plant_->Start();
   Subscribe();
   ASSERT_TRUE(Until([&] { return plant_->connections >= 3; })) << "it disconnects and tries again";
-  EXPECT_EQ(rdb_.counters().live, 0u);
-  plant_->version = wire::protocol::kVersion;
+  EXPECT_EQ(kept_.counters.live, 0u);
+  plant_->version = protocol::kVersion;
   ASSERT_TRUE(UntilLive());
 }
 
 TEST_F(SubscriberTest, WaitsForATickerplantThatIsNotThereYet) {
   Subscribe();
-  EXPECT_FALSE(loop_.RunUntil([&] { return rdb_.counters().connected == 1; }, 30ms));
+  EXPECT_FALSE(loop_.RunUntil([&] { return kept_.counters.connected == 1; }, 30ms));
   plant_->Start();
   plant_->Log("a", 3);
   plant_->Publish();
@@ -359,7 +413,7 @@ TEST_F(SubscriberTest, TakesEachRowOnceWhenAPublicationIsCutInTheMiddle) {
     ASSERT_TRUE(UntilLive());
     ExpectRowsOnce(before + 12);
   }
-  EXPECT_EQ(rdb_.counters().starts_over, 0u);
+  EXPECT_EQ(kept_.counters.starts_over, 0u);
 }
 
 TEST_F(SubscriberTest, StreamsALogThatItCannotOpen) {
@@ -383,9 +437,9 @@ TEST_F(SubscriberTest, StreamsTheLogIfTheFileOfThatNameIsAnother) {
     ByteBuffer bytes;
     bytes.Append(std::string_view("\xff\x01\0\0\0\0\0\0", 8));
     for (int i = 0; i < 10; ++i) {
-      wire::Encode(Value::List({Value::Symbol("upd"), Value::Symbol("a"),
-                                Value::List({Value::Longs({77})})}),
-                   bytes);
+      Encode(Value::List(
+                 {Value::Symbol("upd"), Value::Symbol("a"), Value::List({Value::Longs({77})})}),
+             bytes);
     }
     std::ofstream(other, std::ios::binary) << AsText(bytes);
   }
@@ -415,7 +469,7 @@ TEST_F(SubscriberTest, AStreamThatIsCutInsideAMessageIsAskedForAgain) {
   Subscribe(false);
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(4000);
-  EXPECT_EQ(rdb_.counters().messages_missing, 0u);
+  EXPECT_EQ(kept_.counters.messages_missing, 0u);
   EXPECT_EQ(plant_->log_answers_cut, 0);
   plant_->Log("b", 3);
   plant_->Publish();
@@ -432,22 +486,14 @@ TEST_F(SubscriberTest, ADayThatEndsWhileItsLogIsStreamedIsWhole) {
     plant_->EndDay("sym2013.10.08");
     for (int i = 0; i < 50; ++i) plant_->Log("b", 1);
   };
-  class Keeper : public DayKeeper {
-   public:
-    void OnDayEnded(EndedDay day) override { days.push_back(std::move(day)); }
-    void OnGoneLive(const std::string&, std::vector<Schema>) override {}
-    std::vector<EndedDay> days;
-  } keeper;
-  rdb_.KeepDays(&keeper);
   Subscribe(false);
-  ASSERT_TRUE(Until([&] { return rdb_.counters().days_ended == 1; }));
-  EXPECT_EQ(keeper.days[0].rows(), 200u) << "of the day that ended, and none of the next";
-  EXPECT_TRUE(keeper.days[0].complete);
+  ASSERT_TRUE(Until([&] { return kept_.ended_days.size() == 1; }));
+  EXPECT_EQ(kept_.ended_days[0]["a"].size(), 200u);
+  EXPECT_EQ(kept_.ended_days[0].count("b"), 0u) << "rows of the next day";
+  EXPECT_EQ(kept_.counters.messages_missing, 0u);
   plant_->Publish();
-  ASSERT_TRUE(UntilRows(250));
-  ExpectRowsOnce(250);
-  subscriber_ = nullptr;
-  rdb_.KeepDays(nullptr);
+  ASSERT_TRUE(UntilRows(50));
+  ExpectRowsOnce(50, 200);
 }
 
 TEST_F(SubscriberTest, StartsOverInAnotherLog) {
@@ -463,7 +509,7 @@ TEST_F(SubscriberTest, StartsOverInAnotherLog) {
   plant_->Start();
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(3, 5);
-  EXPECT_EQ(rdb_.counters().starts_over, 1u);
+  EXPECT_EQ(kept_.counters.starts_over, 1u);
 }
 
 TEST_F(SubscriberTest, StartsOverIfTheLogHasLostWhatWasPublished) {
@@ -496,7 +542,7 @@ TEST_F(SubscriberTest, StartsOverIfTheLogHoldsOtherRowsThanWerePublished) {
   plant_->Log("b", 3);
   plant_->Stop();
   plant_->Start();
-  ASSERT_TRUE(Until([&] { return rdb_.counters().starts_over == 1; }));
+  ASSERT_TRUE(Until([&] { return kept_.counters.starts_over == 1; }));
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(4, 6);
 }
@@ -510,7 +556,7 @@ TEST_F(SubscriberTest, FollowsTheTickerplantIntoTheNextDay) {
   plant_->EndDay("sym2013.10.08");
   plant_->Log("a", 2);
   plant_->Publish();
-  ASSERT_TRUE(Until([&] { return rdb_.counters().days_ended == 1 && Rows().size() == 2; }));
+  ASSERT_TRUE(Until([&] { return kept_.ended_days.size() == 1 && Rows().size() == 2; }));
   plant_->Log("a", 4);
   plant_->Log("b", 1);
   plant_->Publish(1);
@@ -519,7 +565,7 @@ TEST_F(SubscriberTest, FollowsTheTickerplantIntoTheNextDay) {
   plant_->Start();
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(7, 5);
-  EXPECT_EQ(rdb_.counters().starts_over, 0u);
+  EXPECT_EQ(kept_.counters.starts_over, 0u);
 }
 
 TEST_F(SubscriberTest, StartsOverIfADayEndedWhileItWasAway) {
@@ -557,7 +603,7 @@ TEST_F(SubscriberTest, SubscribesToPlainKdbTickAndFillsItsTablesAgainAfterALoss)
   plant_->Start();
   ASSERT_TRUE(UntilLive());
   ExpectRowsOnce(6008);
-  EXPECT_EQ(rdb_.counters().starts_over, 1u);
+  EXPECT_EQ(kept_.counters.starts_over, 1u);
 }
 
 TEST_F(SubscriberTest, CountsTheMessagesOfALogThatNobodyCanRead) {
@@ -568,7 +614,7 @@ TEST_F(SubscriberTest, CountsTheMessagesOfALogThatNobodyCanRead) {
   plant_->ReportPath("/nowhere/sym2013.10.07");
   Subscribe();
   ASSERT_TRUE(UntilLive());
-  EXPECT_EQ(rdb_.counters().messages_missing, 4u);
+  EXPECT_EQ(kept_.counters.messages_missing, 4u);
   plant_->Log("b", 2);
   plant_->Publish();
   ASSERT_TRUE(UntilRows(2));
@@ -576,4 +622,4 @@ TEST_F(SubscriberTest, CountsTheMessagesOfALogThatNobodyCanRead) {
 }
 
 }  // namespace
-}  // namespace tickstack::rdb
+}  // namespace tickstack::wire
