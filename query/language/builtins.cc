@@ -8,11 +8,13 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 14> AllTables() {
-  return {builtins::Operators(), builtins::Aggregates(), builtins::Lists(),   builtins::Takes(),
-          builtins::Sorts(),     builtins::Tables(),     builtins::Applies(), builtins::Queries(),
-          builtins::Alongs(),    builtins::Parts(),      builtins::Texts(),   builtins::Joins(),
-          builtins::Upserts(),   builtins::Internals()};
+std::array<std::span<const Builtin>, 15> AllTables() {
+  return {
+      builtins::MathFunctions(),      builtins::LogicFunctions(),   builtins::CastFunctions(),
+      builtins::TextFunctions(),      builtins::SortFunctions(),    builtins::SearchFunctions(),
+      builtins::ListFunctions(),      builtins::UniformFunctions(), builtins::AggregateFunctions(),
+      builtins::JoinFunctions(),      builtins::TableFunctions(),   builtins::IterateFunctions(),
+      builtins::InterpretFunctions(), builtins::QueryFunctions(),   builtins::SystemFunctions()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).

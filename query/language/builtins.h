@@ -1,18 +1,31 @@
 #pragma once
 
-// What the files builtins_*.cc share: each defines the functions of one noun and lists them in a
-// table, and builtins.cc puts the tables together. A later function is a line in one of these and
-// its few lines there or in a kernel's file.
+// What the files builtins_*.cc share. Each defines the functions of one of q's categories, as its
+// reference groups them (code.kx.com/q/ref), and lists them in a table; builtins.cc puts the tables
+// together. A later function is a line in one of these and its few lines there or in a kernel's
+// file.
+//
+//   math       + - * % div mod xbar sqrt sin ...    search     in within bin where group union ...
+//   logic      = <> < > ~ and or not null ...       list       # _ , til raze reverse cut ...
+//   cast       $ vs sv                              table      ! key cols meta xkey upsert ...
+//   text       string upper trim ss ssr like ...    join       aj lj ij uj wj ...
+//   sort       asc xasc iasc rank ...               iterate    @ . each over scan ...
+//   aggregate  count first sum avg med cor ...      query      ? fby
+//   uniform    sums deltas prev mavg ema ...        interpret  value parse eval ...
+//   internal   -n!x                                 system     system set type attr views ...
 
 #include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "base/scratch.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/aggregate.h"
+#include "query/kernels/atomic.h"
 #include "query/language/term.h"
 #include "query/language/variables.h"
 
@@ -20,25 +33,32 @@ namespace tickstack::query::builtins {
 
 using Args = std::span<Term>;
 using Result = absl::StatusOr<Term>;
+using Positions = ScratchVector<uint32_t>;
 
-std::span<const Builtin> Operators();
-std::span<const Builtin> Aggregates();
-std::span<const Builtin> Lists();
-std::span<const Builtin> Takes();
-std::span<const Builtin> Sorts();
-std::span<const Builtin> Tables();
-std::span<const Builtin> Joins();
-std::span<const Builtin> Upserts();
-std::span<const Builtin> Applies();
-std::span<const Builtin> Queries();
-std::span<const Builtin> Alongs();
-std::span<const Builtin> Parts();
-std::span<const Builtin> Texts();
-std::span<const Builtin> Internals();
+std::span<const Builtin> MathFunctions();
+std::span<const Builtin> LogicFunctions();
+std::span<const Builtin> CastFunctions();
+std::span<const Builtin> TextFunctions();
+std::span<const Builtin> SortFunctions();
+std::span<const Builtin> SearchFunctions();
+std::span<const Builtin> ListFunctions();
+std::span<const Builtin> UniformFunctions();
+std::span<const Builtin> AggregateFunctions();
+std::span<const Builtin> JoinFunctions();
+std::span<const Builtin> TableFunctions();
+std::span<const Builtin> IterateFunctions();
+std::span<const Builtin> InterpretFunctions();
+std::span<const Builtin> QueryFunctions();
+std::span<const Builtin> SystemFunctions();
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());
   return *std::move(value);
+}
+
+inline Result FromView(absl::StatusOr<TableView> view) {
+  TS_RETURN_IF_ERROR(view.status());
+  return *std::move(view);
 }
 
 // An argument copied out.
@@ -58,6 +78,22 @@ Result OfValues(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   return FromValue(f(x, y, context.budget));
 }
+
+// An operator that works item by item as an entry's `apply`.
+template <AtomicOp op>
+Result Atomic(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return FromValue(ApplyAtomic(op, x, y, context.budget));
+}
+
+using OverSlice = absl::FunctionRef<absl::StatusOr<Value>(const Slice&)>;
+
+// f of a list or column, of a dictionary's values, of a table's columns.
+Result Along(Context& context, std::string_view name, Term& term, OverSlice f);
+
+// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
+absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items, Budget& budget);
 
 // An argument that is a whole number. Errors: `type`, `domain` for a null.
 absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term);
@@ -92,6 +128,20 @@ Result OfTableOrVariable(Context& context, Term term, F f) {
 }
 
 inline bool IsTableValue(const Value& value) { return value.is_table() || value.is_keyed_table(); }
+
+inline bool IsDictTerm(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_dict() && !value->is_keyed_table();
+}
+
+// The empty list.
+inline bool IsNothing(const Term& term) {
+  if (const auto* slice = std::get_if<Slice>(&term)) {
+    return slice->type() == Type::kList && slice->count() == 0;
+  }
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_list() && value->count() == 0;
+}
 
 // Calls f(slice) for a column, vector, list or a dictionary's values.
 template <typename F>

@@ -1,4 +1,4 @@
-// Functions that make one item of many.
+// Aggregates: one item of many.
 
 #include <array>
 
@@ -101,15 +101,18 @@ Result Count(Context& context, Args args) {
 }
 
 constexpr std::array kAggregateTable = {
-    Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
-    Builtin{"wsum", 2, 2, true, WeightedSumTerm, true},
-    Builtin{"max", 1, 1, false, AggregateColumns<Max, true>},
-    Builtin{"min", 1, 1, false, AggregateColumns<Min, true>},
+    Builtin{"count", 1, 1, false, Count},
+    Builtin{"first", 1, 1, false, EndItem<false>},
+    Builtin{"last", 1, 1, false, EndItem<true>},
     Builtin{"sum", 1, 1, false, AggregateColumns<Sum, true>},
     Builtin{"prd", 1, 1, false, AggregateColumns<Product, true>},
+    Builtin{"max", 1, 1, false, AggregateColumns<Max, true>},
+    Builtin{"min", 1, 1, false, AggregateColumns<Min, true>},
     Builtin{"all", 1, 1, false, AggregateColumns<AllTrue, false>},
     Builtin{"any", 1, 1, false, AggregateColumns<AnyTrue, false>},
     Builtin{"avg", 1, 1, false, AggregateColumns<Avg, false>},
+    Builtin{"wavg", 2, 2, true, Weighted<WeightedAvg>, true},
+    Builtin{"wsum", 2, 2, true, WeightedSumTerm, true},
     Builtin{"med", 1, 1, false, Aggregate<Median, false>},
     Builtin{"var", 1, 1, false, Aggregate<Variance, false>},
     Builtin{"dev", 1, 1, false, Aggregate<Deviation, false>},
@@ -118,13 +121,10 @@ constexpr std::array kAggregateTable = {
     Builtin{"cov", 2, 2, true, Weighted<Covariance>},
     Builtin{"scov", 2, 2, true, Weighted<SampleCovariance>},
     Builtin{"cor", 2, 2, true, Weighted<Correlation>},
-    Builtin{"first", 1, 1, false, EndItem<false>},
-    Builtin{"last", 1, 1, false, EndItem<true>},
-    Builtin{"count", 1, 1, false, Count},
 };
 
 }  // namespace
 
-std::span<const Builtin> Aggregates() { return kAggregateTable; }
+std::span<const Builtin> AggregateFunctions() { return kAggregateTable; }
 
 }  // namespace tickstack::query::builtins

@@ -1,184 +1,22 @@
-// What asks the process and the language about themselves: system, get and set, `-n!x`, and those
-// functions of `.Q` and `.j` that are not written in q (library.cc has the others).
+// `-n!x`: the functions of the system by their numbers.
 
 #include <algorithm>
-#include <array>
-#include <boost/uuid/detail/md5.hpp>
-#include <boost/uuid/detail/sha1.hpp>
 #include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/escaping.h"
-#include "query/kernels/texts.h"
 #include "query/language/asker.h"
 #include "query/language/builtins.h"
-#include "query/language/function_value.h"
 #include "query/language/indexing.h"
-#include "query/language/json_values.h"
 #include "query/language/lexer.h"
-#include "query/language/parse_tree.h"
-#include "query/language/process_values.h"
 #include "query/language/variables.h"
 #include "table/codec.h"
-#include "table/format_value.h"
 #include "table/lz_stream.h"
 
 namespace tickstack::query::builtins {
 namespace {
-
-Result System(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value command, Take(context, args[0]));
-  if (command.type() != Type::kChar) return TypeError("system of a {}", NameOf(command.type()));
-  return RunSystemCommand(context, command.text());
-}
-
-// What a name stands for. `nyi` for a file's.
-Result Get(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
-  if (IsFileName(name)) return NyiError("get");
-  Term term = name;
-  return Apply(context, *FindBuiltin("value"), std::span(&term, 1));
-}
-
-// `name set x: a variable of the request, also where a lambda has a local of that name.
-Result Set(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(Term value, Shared(std::move(args[1]), context.budget));
-  TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
-  if (!name.is_atom_of(Type::kSymbol)) return TypeError("set of a {}", NameOf(name.type()));
-  if (IsFileName(name)) return NyiError("set");
-  if (name.symbol().empty()) return TypeError("set of no name");
-  Variables request(context.variables.request());
-  Context outside{context.environment, context.budget, request};
-  TS_RETURN_IF_ERROR(AssignName(outside, name.symbol(), std::move(value)));
-  return name;
-}
-
-// There is no console: what is shown is nowhere to be seen.
-Result ShowTerm(Context&, Args) { return Value(); }
-
-Result Views(Context& context, Args) {
-  SymbolVector names;
-  for (const std::string& name : context.variables.request().Views()) names.push_back(name);
-  return Value::Symbols(std::move(names));
-}
-
-Result View(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
-  if (!name.is_atom_of(Type::kSymbol)) return TypeError("view of a {}", NameOf(name.type()));
-  const std::shared_ptr<const Lambda> expression = context.variables.ViewOfName(name.symbol());
-  if (expression == nullptr) return NameError(name.symbol());
-  constexpr size_t kBefore = 3, kAround = 4;  // {[]x}
-  const std::string_view source = expression->source;
-  return Value::String(source.substr(kBefore, source.size() - kAround));
-}
-
-template <typename Digest>
-Value BytesOfDigest(const Digest& words) {
-  ByteBuffer bytes;
-  for (const unsigned int word : words) {
-    for (int shift = 24; shift >= 0; shift -= 8) {
-      bytes.AppendLittle(static_cast<uint8_t>(word >> shift));
-    }
-  }
-  return Value::Vector(Type::kByte, std::move(bytes));
-}
-
-template <typename Hash>
-Result HashOf(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
-  if (text.type() != Type::kChar) return TypeError("a hash of a {}", NameOf(text.type()));
-  Hash hash;
-  // An empty text may have no address, which the library must not be given.
-  if (!text.text().empty()) hash.process_bytes(text.text().data(), text.text().size());
-  typename Hash::digest_type digest;
-  hash.get_digest(digest);
-  return BytesOfDigest(digest);
-}
-
-Result Md5(Context& context, Args args) { return HashOf<boost::uuids::detail::md5>(context, args); }
-Result Sha1(Context& context, Args args) {
-  return HashOf<boost::uuids::detail::sha1>(context, args);
-}
-
-absl::StatusOr<Value> TextArgument(Context& context, std::string_view function, Term& term) {
-  TS_ASSIGN_OR_RETURN(Value text, Take(context, term));
-  if (text.type() != Type::kChar && text.type() != Type::kByte) {
-    return TypeError("{} of a {}", function, NameOf(text.type()));
-  }
-  return text;
-}
-
-Result Base64Of(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".Q.btoa", args[0]));
-  const std::string_view bytes = AsText(text.elements());
-  TS_RETURN_IF_ERROR(context.budget.Charge(2 * bytes.size()));
-  return Value::String(absl::Base64Escape(absl::string_view(bytes.data(), bytes.size())));
-}
-
-Result TextOfBase64(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".Q.atob", args[0]));
-  const std::string_view bytes = AsText(text.elements());
-  TS_RETURN_IF_ERROR(context.budget.Charge(bytes.size()));
-  std::string plain;
-  if (!absl::Base64Unescape(absl::string_view(bytes.data(), bytes.size()), &plain))
-    return DomainError("no base 64");
-  return Value::String(plain);
-}
-
-Result JsonText(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  return FromValue(JsonOf(x, context.budget));
-}
-
-Result JsonValue(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".j.k", args[0]));
-  return FromValue(ValueOfJson(AsText(text.elements()), context.budget));
-}
-
-// 1b of a partitioned table, 0b of a splayed one, 0 of anything else.
-Result IsPartitioned(Context&, Args args) {
-  const auto* const view = std::get_if<TableView>(&args[0]);
-  if (view == nullptr || view->stored == nullptr) return Value::Long(0);
-  return Value::Boolean(view->stored->table().is_partitioned());
-}
-
-// The rows of each partition.
-Result CountsByPartition(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
-  if (view.stored == nullptr || !view.stored->table().is_partitioned()) {
-    return TypeError(".Q.cn of what is no partitioned table");
-  }
-  std::vector<int64_t> counts(view.stored->table().partitions());
-  for (const StoredPart& part : view.stored->parts()) {
-    counts[part.partition] = static_cast<int64_t>(part.rows);
-  }
-  return Value::Vector(Type::kLong, std::span<const int64_t>(counts));
-}
-
-// `.Q.trp[f;x;g]`: f of x; if that is an error, g of its text and of where it came from.
-Result TrapWithTrace(Context& context, Args args) {
-  const Term f = args[0];
-  absl::StatusOr<Term> result =
-      KeepingResult(context.budget, [&] { return ApplyTerm(context, f, args.subspan(1, 1)); });
-  if (result.ok() || QErrorText(result.status()) == "stop") return result;
-  TS_ASSIGN_OR_RETURN(Value trace, context.variables.request().TakeTrace(".Q.trp", context.budget));
-  Term handed[] = {Value::String(QErrorText(result.status())), std::move(trace)};
-  return ApplyTerm(context, std::move(args[2]), handed);
-}
-
-Result TrapListWithTrace(Context& context, Args args) {
-  Term given[] = {std::move(args[0]), std::move(args[1])};
-  absl::StatusOr<Term> result =
-      KeepingResult(context.budget, [&] { return Apply(context, *FindBuiltin("."), given); });
-  if (result.ok() || QErrorText(result.status()) == "stop") return result;
-  TS_ASSIGN_OR_RETURN(Value trace,
-                      context.variables.request().TakeTrace(".Q.trpd", context.budget));
-  Term handed[] = {Value::String(QErrorText(result.status())), std::move(trace)};
-  return ApplyTerm(context, std::move(args[2]), handed);
-}
 
 // `-4!x`: the words of a text, each blank one of its own, a comment with the blank before it one.
 Result TokensOf(Context& context, Args args) {
@@ -326,17 +164,6 @@ Result DeferredAnswer(Context& context, Args args) {
   return Value();
 }
 
-// `.o.ex`, which drivers of JDBC and ODBC call with the text of a statement: q behind `q)`, else
-// SQL.
-Result Statement(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
-  if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
-  constexpr std::string_view kLanguage = "q)";
-  if (!text.text().starts_with(kLanguage)) return NyiError("SQL");
-  Term statement = Value::String(text.text().substr(kLanguage.size()));
-  return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));
-}
-
 // Without TLS there is nothing to say of it.
 Result TlsSettings(Context&, Args) { return Value::Dict(Value::Symbols({}), Value::List({})); }
 
@@ -356,33 +183,7 @@ constexpr InternalFunction kInternal[] = {
     {-32, ".Q.btoa", nullptr}, {-33, ".Q.sha1", nullptr},
 };
 
-// Everything is evaluated as if by reval.
-Result Reval(Context& context, Args args) { return Apply(context, *FindBuiltin("eval"), args); }
-
-constexpr std::array kInternalTable = {
-    Builtin{"system", 1, 1, false, System},
-    Builtin{"get", 1, 1, false, Get},
-    Builtin{"set", 2, 2, true, Set},
-    Builtin{"show", 1, 1, false, ShowTerm},
-    Builtin{"views", 1, 1, false, Views},
-    Builtin{"view", 1, 1, false, View},
-    Builtin{"md5", 1, 1, false, Md5},
-    Builtin{"reval", 1, 1, false, Reval},
-    Builtin{".Q.trp", 3, 3, false, TrapWithTrace},
-    Builtin{".Q.trpd", 3, 3, false, TrapListWithTrace},
-    Builtin{".Q.qp", 1, 1, false, IsPartitioned},
-    Builtin{".Q.cn", 1, 1, false, CountsByPartition},
-    Builtin{".Q.sha1", 1, 1, false, Sha1},
-    Builtin{".Q.btoa", 1, 1, false, Base64Of},
-    Builtin{".Q.atob", 1, 1, false, TextOfBase64},
-    Builtin{".j.j", 1, 1, false, JsonText},
-    Builtin{".j.k", 1, 1, false, JsonValue},
-    Builtin{".o.ex", 1, 1, false, Statement},
-};
-
 }  // namespace
-
-std::span<const Builtin> Internals() { return kInternalTable; }
 
 Result ApplyInternal(Context& context, const Value& number, Args args) {
   const std::optional<int64_t> n = IndexOf(number);

@@ -14,11 +14,6 @@
 namespace tickstack::query::builtins {
 namespace {
 
-Result FromView(absl::StatusOr<TableView> view) {
-  TS_RETURN_IF_ERROR(view.status());
-  return *std::move(view);
-}
-
 // The fourth argument, a maximum age, is an extension of q.
 template <AsofTime time, RightNull right_null>
 Result Aj(Context& context, Args args) {
@@ -136,6 +131,6 @@ constexpr std::array kJoinTable = {
 
 }  // namespace
 
-std::span<const Builtin> Joins() { return kJoinTable; }
+std::span<const Builtin> JoinFunctions() { return kJoinTable; }
 
 }  // namespace tickstack::query::builtins

@@ -1,96 +1,45 @@
-// Functions of lists and dictionaries.
+// Lists: making, joining and cutting them; `#` and `_` also take entries, rows and columns.
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <vector>
 
 #include "query/columns/concatenate.h"
-#include "query/kernels/distinct_rows.h"
-#include "query/kernels/search.h"
+#include "query/columns/gather.h"
+#include "query/joins/stacked_tables.h"
+#include "query/joins/upsert.h"
+#include "query/kernels/attributes.h"
+#include "query/kernels/dictionary.h"
+#include "query/kernels/reshape.h"
+#include "query/kernels/sets.h"
+#include "query/kernels/sort.h"
 #include "query/language/builtins.h"
+#include "query/language/cuts.h"
 #include "query/language/indexing.h"
 #include "query/language/item_selection.h"
-#include "query/language/namespaces.h"
-#include "query/language/parse_tree.h"
 
 namespace tickstack::query::builtins {
 namespace {
 
-// `key `name`: the keys of the dictionary or keyed table of that name, the names of a namespace,
-// the name itself of anything else that there is, and () of nothing.
-Result KeyOfName(Context& context, std::string_view name) {
-  const auto symbols = [](const std::vector<std::string>& names, bool with_null) -> Result {
-    SymbolVector all;
-    if (with_null) all.push_back("");
-    for (const std::string& each : names) all.push_back(each);
-    return Value::Symbols(std::move(all));
-  };
-  if (name.empty()) return symbols(Namespaces(context), false);
-  if (name == ".") return symbols(NamesIn(context, name), false);
-  Context outside = context.Outside();
-  // Without a look at its partitions, of which there may be thousands.
-  const bool stored = !context.variables.Has(name) &&
-                      context.environment.FindStored(context.variables.Whole(name)) != nullptr;
-  if (stored) return Value::Symbol(name);
-  absl::StatusOr<std::optional<Term>> found = FindWholeName(outside, name);
-  // A name whose value is an error is there all the same.
-  if (!found.ok() && QErrorText(found.status()) != "stop") return Value::Symbol(name);
-  TS_RETURN_IF_ERROR(found.status());
-  if (found->has_value()) {
-    const auto* const view = std::get_if<TableView>(&**found);
-    if (view != nullptr && view->key_columns == 0) return Value::Symbol(name);
-    const auto* const value = std::get_if<Value>(&**found);
-    const bool has_keys = view != nullptr || (value != nullptr && value->is_dict());
-    if (!has_keys) return Value::Symbol(name);
-    TS_ASSIGN_OR_RETURN(const Value entries, Take(context, **found));
-    return entries.keys();
-  }
-  const std::vector<std::string> names = NamesIn(context, name);
-  if (names.empty()) return Value::List({});
-  return symbols(names, true);
+// Returns the count of a list, dictionary or table.
+absl::StatusOr<size_t> CountOfMany(Context& context, std::string_view name, const Term& term) {
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CountOfItems(context, term));
+  if (!count.has_value()) return TypeError("{} of an atom", name);
+  if (*count >= kNoItem) return LimitError("{} items, at most {}", *count, kNoItem - 1);
+  return *count;
 }
 
-// The keys of a dictionary or keyed table, by itself or by its name; of a vector the name of its
-// type, of a number til.
-Result Key(Context& context, Args args) {
-  if (const auto* value = std::get_if<Value>(&args[0]);
-      value != nullptr && value->is_atom_of(Type::kSymbol)) {
-    if (IsFileName(*value)) return NyiError("key of a file");
-    return KeyOfName(context, value->symbol());
+// begin, begin+1... up to `count` positions; from the end on they are the first ones again.
+absl::StatusOr<Positions> PositionsFrom(size_t begin, size_t count, size_t end, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(count, sizeof(uint32_t)));
+  Positions positions(count);
+  for (size_t i = 0; i < count; ++i) {
+    positions[i] = static_cast<uint32_t>(begin + i < end ? begin + i : begin + i - end);
   }
-  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
-  if (value.is_dict()) return value.keys();
-  if (value.is_vector()) return Value::Symbol(NameOf(value.type()));
-  if (value.is_atom() && IndexOf(value).has_value()) {
-    Term number = value;
-    return Apply(context, *FindBuiltin("til"), std::span(&number, 1));
-  }
-  return TypeError("key of a {}", NameOf(value.type()));
-}
-
-// A table's distinct rows stay where they are.
-Result DistinctTerm(Context& context, Args args) {
-  if (!IsTableTerm(args[0])) return OfValue<Distinct>(context, args);
-  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
-  TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(view, context.budget));
-  return rows;
-}
-
-Result AttributeOf(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
-  return Value::Symbol(LetterOfAttribute(value.attribute()));
-}
-
-Result TypeOf(Context& context, Args args) {
-  const auto answer = [](int code) -> Result { return Value::Short(static_cast<int16_t>(code)); };
-  if (const auto* slice = std::get_if<Slice>(&args[0])) {
-    return answer(static_cast<int>(slice->type()));
-  }
-  if (const auto* view = std::get_if<TableView>(&args[0]))
-    return answer(view->key_columns > 0 ? 99 : 98);
-  if (const auto* value = std::get_if<Value>(&args[0])) {
-    return answer(value->is_dict() ? static_cast<int>(Type::kDict) : value->code());
-  }
-  TS_ASSIGN_OR_RETURN(const Value function, Take(context, args[0]));
-  return answer(function.code());
+  return positions;
 }
 
 Result Til(Context& context, Args args) {
@@ -105,49 +54,430 @@ Result Til(Context& context, Args args) {
   return std::move(out).Finish();
 }
 
-bool IsNameTerm(const Term& term) {
-  const auto* const value = std::get_if<Value>(&term);
-  return value != nullptr && value->is_atom_of(Type::kSymbol);
+Result Reverse(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CountOfItems(context, args[0]));
+  if (!count.has_value()) return std::move(args[0]);  // An atom is its own reverse.
+  TS_RETURN_IF_ERROR(context.budget.Charge(*count, sizeof(uint32_t)));
+  Positions positions(*count);
+  std::iota(positions.rbegin(), positions.rend(), 0u);
+  return ItemsAt(context, std::move(args[0]), std::move(positions));
 }
 
-// Keys and values to a dictionary; n!t gives a table its first n columns as keys.
-Result MakeDict(Context& context, Args args) {
-  if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
-  if (args.size() == 3) return RankError("3 arguments for !");
-  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && n->is_atom()) {
-    const std::optional<int64_t> number = IndexOf(*n);
-    const bool internal = number.has_value() && (*number < 0 || *number == kNullLong);
-    if (internal) return ApplyInternal(context, *n, args.subspan(1));
+Result Rotate(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const int64_t by, WholeArgument(context, "rotate", args[0]));
+  TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "rotate", args[1]));
+  if (count == 0) return std::move(args[1]);
+  const int64_t rest = by % static_cast<int64_t>(count);
+  const auto begin = static_cast<size_t>(rest < 0 ? rest + static_cast<int64_t>(count) : rest);
+  TS_ASSIGN_OR_RETURN(Positions positions, PositionsFrom(begin, count, count, context.budget));
+  return ItemsAt(context, std::move(args[1]), std::move(positions));
+}
+
+// n items from one end, or (begin; n); never more than there are.
+Result Sublist(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "sublist", args[1]));
+  std::vector<int64_t> numbers;
+  for (size_t i = 0; i < x.count() && i <= 2 && (x.is_atom() || x.is_vector()); ++i) {
+    const std::optional<int64_t> number = IndexOf(x.is_atom() ? x : ItemAt(x, i));
+    if (!number.has_value()) return TypeError("sublist by {}s", NameOf(x.type()));
+    if (*number == kNullLong) return DomainError("sublist by a null");
+    numbers.push_back(*number);
   }
-  if (const auto* n = std::get_if<Value>(&args[0]);
-      n != nullptr && (IsTableTerm(args[1]) || IsNameTerm(args[1]))) {
-    if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
-    if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
+  if (numbers.empty()) return TypeError("sublist by a {}", NameOf(x.type()));
+  if (numbers.size() > 2 || (numbers.size() == 1 && !x.is_atom())) {
+    return LengthError("sublist by {} numbers", x.count());
   }
-  TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
+  const auto n = static_cast<__int128>(count);
+  __int128 begin = 0, end = numbers.back();
+  if (numbers.size() == 2) {
+    begin = numbers[0];
+    end += begin;
+  } else if (numbers[0] < 0) {
+    begin = n + numbers[0];
+    end = n;
+  }
+  begin = std::clamp<__int128>(begin, 0, n);
+  end = std::clamp<__int128>(end, begin, n);
+  TS_ASSIGN_OR_RETURN(Positions positions,
+                      PositionsFrom(static_cast<size_t>(begin), static_cast<size_t>(end - begin),
+                                    count, context.budget));
+  return ItemsAt(context, std::move(args[1]), std::move(positions));
+}
+
+// x cut y: in pieces of x items; by several numbers as x _ y.
+Result Cut(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (!x.is_atom()) return CutAt(context, x, std::move(args[1]));
+  Term width = x;
+  TS_ASSIGN_OR_RETURN(const int64_t items, WholeArgument(context, "cut", width));
+  if (items < 1) return DomainError("pieces of {} items", items);
+  TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "cut", args[1]));
+  const size_t pieces =
+      count / static_cast<size_t>(items) + (count % static_cast<size_t>(items) != 0 ? 1 : 0);
+  TS_RETURN_IF_ERROR(budget.Charge(pieces, sizeof(int64_t)));
+  VectorWriter<int64_t> begins(Type::kLong, pieces);
+  for (size_t i = 0; i < pieces; ++i) begins.data()[i] = static_cast<int64_t>(i) * items;
+  return CutAt(context, std::move(begins).Finish(), std::move(args[1]));
+}
+
+Result Cross(Context& context, Args args) {
+  if (IsTableTerm(args[0]) && IsTableTerm(args[1])) {
+    TS_ASSIGN_OR_RETURN(const TableView y, ToView(context, std::move(args[1])));
+    TS_ASSIGN_OR_RETURN(const TableView x, ToView(context, std::move(args[0])));
+    TS_ASSIGN_OR_RETURN(TableView pairs, CrossRows(x, y, context.budget));
+    return pairs;
+  }
+  const auto list = [&](Term& term) -> absl::StatusOr<Value> {
+    TS_ASSIGN_OR_RETURN(Value value, Take(context, term));
+    if (value.is_atom()) return Enlist(std::move(value));
+    if (value.is_vector() || value.is_list()) return value;
+    return NyiError(fmt::format("cross of a {}", NameOf(value.type())));
+  };
+  TS_ASSIGN_OR_RETURN(const Value y, list(args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, list(args[0]));
+  return FromValue(CrossItems(x, y, context.budget));
+}
+
+// A whole number that is no null; nullopt: something else.
+std::optional<int64_t> WholeNumber(const Value& value) {
+  if (value.is_atom_of(Type::kLong) && value.as<int64_t>() != kNullLong) return value.as<int64_t>();
+  if (value.is_atom_of(Type::kInt) && value.as<int32_t>() != kNullInt) return value.as<int32_t>();
+  if (value.is_atom_of(Type::kShort) && value.as<int16_t>() != kNullShort) {
+    return value.as<int16_t>();
+  }
+  return std::nullopt;
+}
+
+size_t Magnitude(int64_t n) {
+  return n < 0 ? size_t{0} - static_cast<size_t>(n) : static_cast<size_t>(n);
+}
+
+// Which of `count` items are taken.
+struct Part {
+  size_t skip;
+  size_t take;
+};
+Part PartTaken(int64_t n, size_t count) { return {n < 0 ? count - Magnitude(n) : 0, Magnitude(n)}; }
+Part PartLeft(int64_t n, size_t count) {
+  const size_t dropped = std::min(count, Magnitude(n));
+  return {n < 0 ? 0 : dropped, count - dropped};
+}
+
+// More than there are: items again from the other end.
+absl::StatusOr<ScratchVector<uint32_t>> Circular(int64_t n, size_t count, Budget& budget) {
+  const size_t wanted = Magnitude(n);
+  if (wanted >= kNoItem) return LimitError("{} items, at most {}", wanted, kNoItem - 1);
+  TS_RETURN_IF_ERROR(budget.Charge(wanted, sizeof(uint32_t)));
+  ScratchVector<uint32_t> positions(wanted, kNoItem);  // Of nothing, nulls.
+  if (count == 0) return positions;
+  const size_t first = n < 0 ? count - wanted % count : 0;
+  for (size_t i = 0; i < wanted; ++i) positions[i] = static_cast<uint32_t>((first + i) % count);
+  return positions;
+}
+
+std::shared_ptr<const RowSet> RowsOf(const RowSet& rows, Part part) {
+  return std::make_shared<const RowSet>(rows.Slice(part.skip, part.take));
+}
+
+// A part of a list may be a vector where the list is none.
+absl::StatusOr<Value> Settled(absl::StatusOr<Value> items) {
+  if (!items.ok() || !items->is_list()) return items;
+  return Collapse(std::move(items->mutable_items()));
+}
+
+absl::StatusOr<Value> TakeFrom(int64_t n, const Slice& slice, Budget& budget) {
+  const size_t count = slice.count();
+  if (Magnitude(n) <= count) {
+    return Materialise(Slice{slice.column, RowsOf(*slice.rows, PartTaken(n, count))}, budget);
+  }
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, Circular(n, count, budget));
+  if (count == 0) return GatherRows(slice.column, positions, budget);
+  TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
+                      RowsAt(*slice.rows, std::move(positions), budget));
+  return GatherRows(slice.column, rows, budget);
+}
+
+// A dictionary's entries at those positions that `part` names.
+Result EntriesOf(const Value& dict, Part part, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
+  ScratchVector<uint32_t> positions;
+  for (size_t i = 0; i < part.take; ++i) positions.push_back(static_cast<uint32_t>(part.skip + i));
+  return Value::Dict(TakeItems(dict.keys(), positions), TakeItems(dict.values(), positions));
+}
+
+bool IsEntries(const Value& value) {
+  return value.is_dict() && IsSequence(value.keys()) && IsSequence(value.values()) &&
+         value.keys().count() == value.values().count();
+}
+
+// The entries of a dictionary whose keys are among `keys`, with nulls for those that it does not
+// have; or the entries whose keys are not.
+Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
+  const size_t n = keys.is_atom() ? 1 : keys.count();
+  ScratchVector<uint32_t> positions;
+  const auto matches = [&](size_t entry, size_t key) {
+    return Match(ItemAt(dict.keys(), entry), keys.is_atom() ? keys : ItemAt(keys, key));
+  };
+  // Kept ones in the order of `keys`, the others in their own.
+  for (size_t i = 0; i < (kept ? n : dict.keys().count()); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    bool found = false;
+    for (size_t j = 0; j < (kept ? dict.keys().count() : n) && !found; ++j) {
+      found = kept ? matches(j, i) : matches(i, j);
+      if (found && kept) positions.push_back(static_cast<uint32_t>(j));
+    }
+    if (!found) positions.push_back(kept ? kNoItem : static_cast<uint32_t>(i));
+  }
+  if (kept) {
+    return Value::Dict(keys.is_atom() ? Enlist(keys) : keys, TakeItems(dict.values(), positions));
+  }
+  return Value::Dict(TakeItems(dict.keys(), positions), TakeItems(dict.values(), positions));
+}
+
+Result ViewOfPart(TableView view, Part part) {
+  view.rows = RowsOf(*view.rows, part);
+  return view;
+}
+
+Result TakeRows(int64_t n, TableView view, Budget& budget) {
+  if (Magnitude(n) <= view.count()) return ViewOfPart(std::move(view), PartTaken(n, view.count()));
+  if (view.count() == 0) return view;
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, Circular(n, view.count(), budget));
+  TS_ASSIGN_OR_RETURN(TableView taken, RowsInOrder(view, std::move(positions), budget));
+  return taken;
+}
+
+// The table with only these columns, in this order.
+TableView WithColumns(const TableView& view, const std::vector<size_t>& columns) {
+  TableView result;
+  result.rows = view.rows;
+  for (size_t column : columns) {
+    result.names.push_back(view.names[column]);
+    result.columns.push_back(view.columns[column]);
+  }
+  return result;
+}
+
+// A table, a copied one as well; nullopt: something else.
+absl::StatusOr<std::optional<TableView>> AsView(Context& context, Term& term) {
+  auto* value = std::get_if<Value>(&term);
+  const bool table =
+      std::holds_alternative<TableView>(term) || (value != nullptr && IsTableValue(*value));
+  if (!table) return std::nullopt;
+  TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(term)));
+  return view;
+}
+
+// Returns the sizes of a matrix: whole numbers and nulls.
+absl::StatusOr<std::vector<int64_t>> SizesOf(const Value& x, Budget& budget) {
+  const bool whole = x.is(Type::kLong) || x.is(Type::kInt) || x.is(Type::kShort);
+  if (!whole) return TypeError("# by a {}", NameOf(x.type()));
+  TS_RETURN_IF_ERROR(budget.Charge(x.count(), sizeof(int64_t)));
+  std::vector<int64_t> sizes;
+  for (size_t i = 0; i < x.count(); ++i) sizes.push_back(*IndexOf(ItemAt(x, i)));
+  return sizes;
+}
+
+Result TakeTerm(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
+  const std::optional<int64_t> n = WholeNumber(x);
+  if (x.is_atom_of(Type::kSymbol)) {
+    if (const std::optional<Attribute> attribute = AttributeOfLetter(x.symbol())) {
+      TS_ASSIGN_OR_RETURN(Value y, builtins::Take(context, args[1]));
+      return FromValue(WithAttribute(*attribute, std::move(y), budget));
+    }
+  }
+  TS_ASSIGN_OR_RETURN(std::optional<TableView> view, AsView(context, args[1]));
+  if (view.has_value() && n.has_value()) return TakeRows(*n, *std::move(view), budget);
+  if (view.has_value() && x.type() == Type::kSymbol) {
+    if (view->key_columns > 0) return NyiError("# of columns of a keyed table");
+    TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(*view, x));
+    return WithColumns(*view, columns);
+  }
+  if (view.has_value()) args[1] = *std::move(view);
+  if (const auto* slice = std::get_if<Slice>(&args[1]); slice != nullptr && n.has_value()) {
+    return FromValue(Settled(TakeFrom(*n, *slice, budget)));
+  }
+  TS_ASSIGN_OR_RETURN(const Value y, builtins::Take(context, args[1]));
+  if (IsEntries(y) && n.has_value()) {
+    if (Magnitude(*n) > y.count()) return NyiError("# of more entries than there are");
+    return EntriesOf(y, PartTaken(*n, y.count()), budget);
+  }
+  if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, true, budget);
+  const bool reshapes_table = y.is_table() && !n.has_value();
+  if (!y.is_atom() && !IsSequence(y) && !reshapes_table) {
+    return TypeError("# of a {}", NameOf(y.type()));
+  }
+  if (!n.has_value()) {
+    TS_ASSIGN_OR_RETURN(const std::vector<int64_t> sizes, SizesOf(x, budget));
+    return FromValue(Reshape(sizes, y.is_atom() ? Enlist(y) : y, budget));
+  }
+  return FromValue(Settled(TakeFrom(*n, Slice::Of(y.is_atom() ? Enlist(y) : y), budget)));
+}
+
+// list _ n: without the item at n.
+Result WithoutItem(const Value& list, int64_t n, Budget& budget) {
+  if (n < 0 || static_cast<size_t>(n) >= list.count()) return list;
+  TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(list)));
+  ScratchVector<uint32_t> positions;
+  for (uint32_t i = 0; i < list.count(); ++i) {
+    if (i != n) positions.push_back(i);
+  }
+  return TakeItems(list, positions);
+}
+
+Result DropTerm(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value x, builtins::Take(context, args[0]));
+  const std::optional<int64_t> n = WholeNumber(x);
+  if (!n.has_value() && IsSequence(x) && !x.is(Type::kSymbol)) {
+    const auto* y = std::get_if<Value>(&args[1]);
+    const bool one = y != nullptr && (y->is_atom() || y->is_dict());  // list _ n, keys _ entries
+    if (!one || IsTableTerm(args[1])) return CutAt(context, x, std::move(args[1]));
+  }
+  TS_ASSIGN_OR_RETURN(std::optional<TableView> view, AsView(context, args[1]));
+  if (view.has_value()) {
+    if (n.has_value()) return ViewOfPart(*view, PartLeft(*n, view->count()));
+    if (!x.is(Type::kSymbol)) return TypeError("{} _ a table", NameOf(x.type()));
+    if (view->key_columns > 0) return NyiError("_ of columns of a keyed table");
+    TS_ASSIGN_OR_RETURN(const std::vector<size_t> dropped, ColumnsNamed(*view, x));
+    std::vector<size_t> left;
+    for (size_t i = 0; i < view->columns.size(); ++i) {
+      if (std::ranges::find(dropped, i) == dropped.end()) left.push_back(i);
+    }
+    return WithColumns(*view, left);
+  }
+  if (const auto* slice = std::get_if<Slice>(&args[1]); slice != nullptr && n.has_value()) {
+    const Part left = PartLeft(*n, slice->count());
+    return Slice{slice->column, RowsOf(*slice->rows, left)};
+  }
+  TS_ASSIGN_OR_RETURN(const Value y, builtins::Take(context, args[1]));
+  if (IsEntries(y) && n.has_value()) return EntriesOf(y, PartLeft(*n, y.count()), budget);
+  if (IsEntries(y) && (x.is_atom() || IsSequence(x))) return EntriesByKey(y, x, false, budget);
+  if (IsEntries(x) && y.is_atom()) return EntriesByKey(x, y, false, budget);
+  if (IsSequence(x) && WholeNumber(y).has_value()) return WithoutItem(x, *WholeNumber(y), budget);
+  if (!n.has_value()) return TypeError("_ by a {}", NameOf(x.type()));
+  if (!IsSequence(y)) return TypeError("_ of a {}", NameOf(y.type()));
+  const Slice all = Slice::Of(y);
+  const Slice left{all.column, RowsOf(*all.rows, PartLeft(*n, all.count()))};
+  return FromValue(Settled(Materialise(left, budget)));
+}
+
+// A table and what is joined to it; one of both is a table.
+Result JoinToTable(Context& context, Args args) {
+  Budget& budget = context.budget;
+  if (IsNothing(args[0])) return std::move(args[1]);
+  if (IsNothing(args[1])) return std::move(args[0]);
+  if (IsDictTerm(args[0])) {
+    TS_ASSIGN_OR_RETURN(const TableView below, ToView(context, std::move(args[1])));
+    TS_ASSIGN_OR_RETURN(const TableView row, TableOfRow(std::get<Value>(args[0])));
+    if (below.key_columns > 0) return TypeError("a row and a keyed table");
+    return FromView(StackTables(row, below, OneSided::kMismatch, budget));
+  }
+  if (!IsTableTerm(args[0])) return NyiError("a list , a table");
+  TS_ASSIGN_OR_RETURN(const TableView table, ToView(context, std::move(args[0])));
+  if (IsDictTerm(args[1])) {
+    return FromView(Upsert(table, std::get<Value>(std::move(args[1])), budget));
+  }
+  if (!IsTableTerm(args[1])) return NyiError("a table , a list");
+  TS_ASSIGN_OR_RETURN(TableView other, ToView(context, std::move(args[1])));
+  if (table.key_columns == 0 && other.key_columns == 0) {
+    return FromView(StackTables(table, other, OneSided::kMismatch, budget));
+  }
+  if (table.key_columns == 0) return TypeError("a keyed table below one without keys");
+  if (other.key_columns == 0) {
+    TS_ASSIGN_OR_RETURN(Value rows, Release(std::move(other), budget));
+    return FromView(Upsert(table, std::move(rows), budget));
+  }
+  return FromView(MergeTables(table, other, OneSided::kMismatch, budget));
+}
+
+Result JoinTerm(Context& context, Args args) {
+  if (IsTableTerm(args[0]) || IsTableTerm(args[1])) return JoinToTable(context, args);
+  if (!IsDictTerm(args[0]) && !IsDictTerm(args[1])) return OfValues<Join>(context, args);
+  if (IsNothing(args[0])) return std::move(args[1]);
+  if (IsNothing(args[1])) return std::move(args[0]);
+  return OfValues<JoinDicts>(context, args);
+}
+
+bool IsRowsOrEntries(const Value& value) { return value.is_table() || value.is_dict(); }
+
+// A list with tables or dictionaries in it.
+Result RazeRows(Context& context, const std::vector<Value>& parts) {
+  std::vector<TableView> tables;
+  for (const Value& part : parts) {
+    if (!part.is_table()) break;
+    TS_ASSIGN_OR_RETURN(tables.emplace_back(), ViewOf(part));
+  }
+  if (tables.size() == parts.size()) return FromView(StackAll(tables, context.budget));
+  Term joined = parts[0];
+  for (size_t i = 1; i < parts.size(); ++i) {
+    Term pair[] = {std::move(joined), parts[i]};
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    TS_ASSIGN_OR_RETURN(joined, JoinTerm(context, pair));
+  }
+  return joined;
+}
+
+Result RazeTerm(Context& context, Args args) {
+  if (IsTableTerm(args[0])) return std::move(args[0]);  // Its rows are joined already.
   TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
-  if (x.is_table() && y.is_table()) {
-    TS_RETURN_IF_ERROR(CheckTable(x));
-    TS_RETURN_IF_ERROR(CheckTable(y));
-    if (x.count() != y.count()) return LengthError("{} keys for {} rows", x.count(), y.count());
-    return Value::KeyedTable(std::move(x), std::move(y));
+  if (x.is_list() && std::ranges::any_of(x.items(), IsRowsOrEntries)) {
+    return RazeRows(context, x.items());
   }
-  for (const Value* side : {&x, &y}) {
-    // With an atom on the left it is a function of the system, or keys a table in place.
-    if (!side->is_vector() && !side->is_list() && !side->is_table()) return NyiError("!");
+  if (x.is_dict() && x.values().is_list() &&
+      std::ranges::any_of(x.values().items(), IsRowsOrEntries)) {
+    return RazeRows(context, x.values().items());
   }
-  if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
-  return Value::Dict(std::move(x), std::move(y));
+  if (x.is_atom()) return Enlist(std::move(x));
+  if (x.is_function()) return Value::List({std::move(x)});
+  return FromValue(Raze(std::move(x), context.budget));
+}
+
+// A dictionary of names is a row, and a list of one row a table.
+Result EnlistTerm(Context& context, Args args) {
+  std::vector<Value> items;
+  for (Term& arg : args) {
+    TS_ASSIGN_OR_RETURN(Value item, Take(context, arg));
+    items.push_back(std::move(item));
+  }
+  const bool row = items.size() == 1 && IsPlainDict(items[0]) &&
+                   items[0].keys().is(Type::kSymbol) && items[0].count() > 0;
+  if (row) {
+    TS_RETURN_IF_ERROR(context.budget.Charge(ApproximateBytes(items[0])));
+    return FromView(TableOfRow(items[0]));
+  }
+  return Collapse(std::move(items));
 }
 
 constexpr std::array kListTable = {
-    Builtin{"!", 2, 4, true, MakeDict},        Builtin{"distinct", 1, 1, false, DistinctTerm},
-    Builtin{"attr", 1, 1, false, AttributeOf}, Builtin{"til", 1, 1, false, Til},
-    Builtin{"type", 1, 1, false, TypeOf},      Builtin{"key", 1, 1, false, Key},
+    Builtin{"#", 2, 2, true, TakeTerm},
+    Builtin{"_", 2, 2, true, DropTerm},
+    Builtin{",", 2, 2, true, JoinTerm},
+    Builtin{"til", 1, 1, false, Til},
+    Builtin{"enlist", 1, UINT16_MAX, false, EnlistTerm},
+    Builtin{"raze", 1, 1, false, RazeTerm},
+    Builtin{"reverse", 1, 1, false, Reverse},
+    Builtin{"rotate", 2, 2, true, Rotate, true},
+    Builtin{"sublist", 2, 2, true, Sublist, true},
+    Builtin{"cut", 2, 2, true, Cut, true},
+    Builtin{"cross", 2, 2, true, Cross},
 };
 
 }  // namespace
 
-std::span<const Builtin> Lists() { return kListTable; }
+absl::StatusOr<int64_t> WholeArgument(Context& context, std::string_view name, Term& term) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, term));
+  const std::optional<int64_t> number = x.is_atom() ? IndexOf(x) : std::nullopt;
+  if (!number.has_value()) return TypeError("{} by a {}", name, NameOf(x.type()));
+  if (*number == kNullLong) return DomainError("{} by a null", name);
+  return *number;
+}
+
+std::span<const Builtin> ListFunctions() { return kListTable; }
 
 }  // namespace tickstack::query::builtins

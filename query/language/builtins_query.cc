@@ -1,4 +1,4 @@
-// Functions of expressions as values, and of what queries are made of: ?, eval, fby.
+// Queries as functions: `?` (find, choose, exec, select) and fby.
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,11 @@
 #include "query/kernels/find_rows.h"
 #include "query/kernels/search.h"
 #include "query/language/builtins.h"
-#include "query/language/evaluator.h"
 #include "query/language/filter_by.h"
 #include "query/language/indexing.h"
 #include "query/language/item_selection.h"
 #include "query/language/parse_tree.h"
-#include "query/language/parser.h"
 #include "query/language/select.h"
-#include "query/language/tree_of_node.h"
 
 namespace tickstack::query::builtins {
 namespace {
@@ -110,35 +107,18 @@ Result Question(Context& context, Args args) {
   return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);
 }
 
-Result Eval(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[0]));
-  TS_ASSIGN_OR_RETURN(const NodePtr node, NodeOfTree(tree, context.budget));
-  Context outside = context.Outside();
-  return EvaluateNode(outside, *node);
-}
-
 Result Fby(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value pair, Take(context, args[0]));
   return FromValue(FilterBy(context, pair, std::move(args[1])));
 }
 
-Result ParseTerm(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
-  if (text.type() != Type::kChar) return TypeError("parse of a {}", NameOf(text.type()));
-  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
-                      ParseInside(text.text(), context.budget));
-  return FromValue(TreeOfStatements(statements, context.budget));
-}
-
 constexpr std::array kQueryTable = {
     Builtin{"?", 2, 6, true, Question},
-    Builtin{"parse", 1, 1, false, ParseTerm},
-    Builtin{"eval", 1, 1, false, Eval},
     Builtin{"fby", 2, 2, true, Fby},
 };
 
 }  // namespace
 
-std::span<const Builtin> Queries() { return kQueryTable; }
+std::span<const Builtin> QueryFunctions() { return kQueryTable; }
 
 }  // namespace tickstack::query::builtins

@@ -1,4 +1,4 @@
-// Functions that order: lists, dictionaries by their values, tables by columns.
+// Sorting: lists, dictionaries by their values, tables by columns; ranks.
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "query/columns/gather.h"
+#include "query/kernels/ranks.h"
 #include "query/kernels/sort.h"
 #include "query/language/builtins.h"
 #include "query/language/item_selection.h"
@@ -132,6 +133,40 @@ Result SortByColumns(Context& context, Args args) {
       });
 }
 
+bool IsAtomTerm(const Term& term) {
+  const auto* value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom();
+}
+
+// As `iasc iasc x` has it, so that of a dictionary it is about its keys.
+Result Rank(Context& context, Args args) {
+  if (IsAtomTerm(args[0])) return RankError("rank of an atom");
+  if (IsTableTerm(args[0])) return NyiError("rank of a table");
+  Budget& budget = context.budget;
+  if (const Value* entries = AsEntries(args[0])) {
+    const Slice values = Slice::Of(entries->values());
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
+                        Grade(std::span(&values, 1), Direction::kAscending, budget));
+    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(entries->keys())));
+    const Slice keys = Slice::Of(TakeItems(entries->keys(), order));
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> of_keys,
+                        Grade(std::span(&keys, 1), Direction::kAscending, budget));
+    TS_RETURN_IF_ERROR(budget.Charge(of_keys.size(), sizeof(int64_t)));
+    VectorWriter<int64_t> out(Type::kLong, of_keys.size());
+    std::ranges::copy(of_keys, out.data());
+    return std::move(out).Finish();
+  }
+  return Along(context, "rank", args[0], [&](const Slice& slice) { return Ranks(slice, budget); });
+}
+
+Result XRank(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const int64_t buckets, WholeArgument(context, "xrank", args[0]));
+  if (IsAtomTerm(args[1])) return RankError("xrank of an atom");
+  if (IsTableTerm(args[1])) return NyiError("xrank of a table");
+  return Along(context, "xrank", args[1],
+               [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
+}
+
 constexpr std::array kSortTable = {
     Builtin{"asc", 1, 1, false, Sort<Direction::kAscending>},
     Builtin{"desc", 1, 1, false, Sort<Direction::kDescending>},
@@ -139,10 +174,12 @@ constexpr std::array kSortTable = {
     Builtin{"idesc", 1, 1, false, GradeItems<Direction::kDescending>},
     Builtin{"xasc", 2, 2, true, SortByColumns<Direction::kAscending>, true},
     Builtin{"xdesc", 2, 2, true, SortByColumns<Direction::kDescending>, true},
+    Builtin{"rank", 1, 1, false, Rank},
+    Builtin{"xrank", 2, 2, true, XRank, true},
 };
 
 }  // namespace
 
-std::span<const Builtin> Sorts() { return kSortTable; }
+std::span<const Builtin> SortFunctions() { return kSortTable; }
 
 }  // namespace tickstack::query::builtins

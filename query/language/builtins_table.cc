@@ -1,4 +1,4 @@
-// Functions of tables.
+// Dictionaries and tables: keys, columns, rows that come to them, what is known of them.
 
 #include <algorithm>
 #include <array>
@@ -8,14 +8,106 @@
 #include <vector>
 
 #include "query/joins/nbbo.h"
+#include "query/joins/upsert.h"
 #include "query/kernels/dictionary.h"
 #include "query/kernels/flip.h"
 #include "query/kernels/nested_rows.h"
 #include "query/language/builtins.h"
+#include "query/language/indexing.h"
+#include "query/language/item_selection.h"
+#include "query/language/namespaces.h"
+#include "query/language/parse_tree.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
 namespace {
+
+// `key `name`: the keys of the dictionary or keyed table of that name, the names of a namespace,
+// the name itself of anything else that there is, and () of nothing.
+Result KeyOfName(Context& context, std::string_view name) {
+  const auto symbols = [](const std::vector<std::string>& names, bool with_null) -> Result {
+    SymbolVector all;
+    if (with_null) all.push_back("");
+    for (const std::string& each : names) all.push_back(each);
+    return Value::Symbols(std::move(all));
+  };
+  if (name.empty()) return symbols(Namespaces(context), false);
+  if (name == ".") return symbols(NamesIn(context, name), false);
+  Context outside = context.Outside();
+  // Without a look at its partitions, of which there may be thousands.
+  const bool stored = !context.variables.Has(name) &&
+                      context.environment.FindStored(context.variables.Whole(name)) != nullptr;
+  if (stored) return Value::Symbol(name);
+  absl::StatusOr<std::optional<Term>> found = FindWholeName(outside, name);
+  // A name whose value is an error is there all the same.
+  if (!found.ok() && QErrorText(found.status()) != "stop") return Value::Symbol(name);
+  TS_RETURN_IF_ERROR(found.status());
+  if (found->has_value()) {
+    const auto* const view = std::get_if<TableView>(&**found);
+    if (view != nullptr && view->key_columns == 0) return Value::Symbol(name);
+    const auto* const value = std::get_if<Value>(&**found);
+    const bool has_keys = view != nullptr || (value != nullptr && value->is_dict());
+    if (!has_keys) return Value::Symbol(name);
+    TS_ASSIGN_OR_RETURN(const Value entries, Take(context, **found));
+    return entries.keys();
+  }
+  const std::vector<std::string> names = NamesIn(context, name);
+  if (names.empty()) return Value::List({});
+  return symbols(names, true);
+}
+
+// The keys of a dictionary or keyed table, by itself or by its name; of a vector the name of its
+// type, of a number til.
+Result Key(Context& context, Args args) {
+  if (const auto* value = std::get_if<Value>(&args[0]);
+      value != nullptr && value->is_atom_of(Type::kSymbol)) {
+    if (IsFileName(*value)) return NyiError("key of a file");
+    return KeyOfName(context, value->symbol());
+  }
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (value.is_dict()) return value.keys();
+  if (value.is_vector()) return Value::Symbol(NameOf(value.type()));
+  if (value.is_atom() && IndexOf(value).has_value()) {
+    Term number = value;
+    return Apply(context, *FindBuiltin("til"), std::span(&number, 1));
+  }
+  return TypeError("key of a {}", NameOf(value.type()));
+}
+
+bool IsNameTerm(const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  return value != nullptr && value->is_atom_of(Type::kSymbol);
+}
+
+// Keys and values to a dictionary; n!t gives a table its first n columns as keys.
+Result MakeDict(Context& context, Args args) {
+  if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
+  if (args.size() == 3) return RankError("3 arguments for !");
+  if (const auto* n = std::get_if<Value>(&args[0]); n != nullptr && n->is_atom()) {
+    const std::optional<int64_t> number = IndexOf(*n);
+    const bool internal = number.has_value() && (*number < 0 || *number == kNullLong);
+    if (internal) return ApplyInternal(context, *n, args.subspan(1));
+  }
+  if (const auto* n = std::get_if<Value>(&args[0]);
+      n != nullptr && (IsTableTerm(args[1]) || IsNameTerm(args[1]))) {
+    if (n->is_atom_of(Type::kLong)) return Enkey(context, n->as<int64_t>(), std::move(args[1]));
+    if (n->is_atom_of(Type::kInt)) return Enkey(context, n->as<int32_t>(), std::move(args[1]));
+  }
+  TS_ASSIGN_OR_RETURN(Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  if (x.is_table() && y.is_table()) {
+    TS_RETURN_IF_ERROR(CheckTable(x));
+    TS_RETURN_IF_ERROR(CheckTable(y));
+    if (x.count() != y.count()) return LengthError("{} keys for {} rows", x.count(), y.count());
+    return Value::KeyedTable(std::move(x), std::move(y));
+  }
+  for (const Value* side : {&x, &y}) {
+    // With an atom on the left it is a function of the system, or keys a table in place.
+    if (!side->is_vector() && !side->is_list() && !side->is_table()) return NyiError("!");
+  }
+  if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
+  return Value::Dict(std::move(x), std::move(y));
+}
 
 // Those of the process in the root, and those of the request; in another namespace only these.
 Result Tables(Context& context, Args args) {
@@ -180,23 +272,88 @@ Result Xgroup(Context& context, Args args) {
   return nested;
 }
 
+// What the argument is about: a table, or the name of a variable that has one.
+struct Target {
+  std::optional<std::string> variable;
+  TableView table;
+};
+
+absl::StatusOr<Target> TargetOf(Context& context, Term term) {
+  Target target;
+  TS_ASSIGN_OR_RETURN(target.variable, VariableNamed(context, term));
+  TS_ASSIGN_OR_RETURN(target.table, ToView(context, std::move(term)));
+  return target;
+}
+
+Result UpsertTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Value rows, Take(context, args[1]));
+  if (IsNothing(args[0])) return rows;
+  if (IsDictTerm(args[0])) {
+    TS_ASSIGN_OR_RETURN(const Value dict, Take(context, args[0]));
+    return FromValue(JoinDicts(dict, rows, context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(const Target target, TargetOf(context, std::move(args[0])));
+  TS_ASSIGN_OR_RETURN(TableView changed, Upsert(target.table, std::move(rows), context.budget));
+  if (!target.variable.has_value()) return changed;
+  TS_RETURN_IF_ERROR(AssignName(context, *target.variable, std::move(changed)));
+  return Value::Symbol(*target.variable);
+}
+
+// The row numbers that the new rows have.
+Result InsertTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(Value rows, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Target target, TargetOf(context, std::move(args[0])));
+  if (!target.variable.has_value()) return TypeError("insert into what is no name of a table");
+  TS_ASSIGN_OR_RETURN(TableView changed, InsertRows(target.table, std::move(rows), context.budget));
+  const size_t before = target.table.count(), n = changed.count() - before;
+  TS_RETURN_IF_ERROR(AssignName(context, *target.variable, std::move(changed)));
+  TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(int64_t)));
+  VectorWriter<int64_t> numbers(Type::kLong, n);
+  for (size_t i = 0; i < n; ++i) numbers.data()[i] = static_cast<int64_t>(before + i);
+  return std::move(numbers).Finish();
+}
+
+// 1b of a partitioned table, 0b of a splayed one, 0 of anything else.
+Result IsPartitioned(Context&, Args args) {
+  const auto* const view = std::get_if<TableView>(&args[0]);
+  if (view == nullptr || view->stored == nullptr) return Value::Long(0);
+  return Value::Boolean(view->stored->table().is_partitioned());
+}
+
+// The rows of each partition.
+Result CountsByPartition(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+  if (view.stored == nullptr || !view.stored->table().is_partitioned()) {
+    return TypeError(".Q.cn of what is no partitioned table");
+  }
+  std::vector<int64_t> counts(view.stored->table().partitions());
+  for (const StoredPart& part : view.stored->parts()) {
+    counts[part.partition] = static_cast<int64_t>(part.rows);
+  }
+  return Value::Vector(Type::kLong, std::span<const int64_t>(counts));
+}
+
 constexpr std::array kTableTable = {
-    Builtin{"tables", 1, 1, false, Tables},
+    Builtin{"!", 2, 4, true, MakeDict},
+    Builtin{"key", 1, 1, false, Key},
     Builtin{"cols", 1, 1, false, Cols},
     Builtin{"keys", 1, 1, false, Keys},
     Builtin{"meta", 1, 1, false, Meta},
+    Builtin{"tables", 1, 1, false, Tables},
     Builtin{"xkey", 2, 2, true, Xkey},
     Builtin{"xcol", 2, 2, true, Xcol},
     Builtin{"xcols", 2, 2, true, Xcols},
     Builtin{"flip", 1, 1, false, FlipTerm},
     Builtin{"ungroup", 1, 1, false, UngroupTerm},
     Builtin{"xgroup", 2, 2, true, Xgroup},
+    Builtin{"upsert", 2, 2, true, UpsertTerm},
+    Builtin{"insert", 2, 2, true, InsertTerm},
     Builtin{"nbbo", 2, 2, false, NbboOf},
+    Builtin{".Q.qp", 1, 1, false, IsPartitioned},
+    Builtin{".Q.cn", 1, 1, false, CountsByPartition},
 };
 
 }  // namespace
-
-std::span<const Builtin> Tables() { return kTableTable; }
 
 std::string_view LetterOfAttribute(Attribute attribute) {
   constexpr std::array<std::string_view, 5> kLetters = {"", "s", "u", "p", "g"};
@@ -228,5 +385,7 @@ Result Enkey(Context& context, int64_t keys, Term table) {
     return WithKeys(view, static_cast<size_t>(keys));
   });
 }
+
+std::span<const Builtin> TableFunctions() { return kTableTable; }
 
 }  // namespace tickstack::query::builtins

@@ -1,16 +1,20 @@
-// Functions of text: string, upper and lower case, trimming, searching, cutting and joining.
+// Text: as text, upper and lower case, trimming, patterns, hashes, base 64 and JSON.
 
 #include <array>
+#include <boost/uuid/detail/md5.hpp>
+#include <boost/uuid/detail/sha1.hpp>
+#include <string>
 #include <string_view>
 #include <vector>
 
-#include "query/kernels/digits.h"
-#include "query/kernels/splits.h"
+#include "absl/strings/escaping.h"
+#include "query/kernels/search.h"
 #include "query/kernels/text_patterns.h"
 #include "query/kernels/texts.h"
 #include "query/language/builtins.h"
 #include "query/language/function_value.h"
 #include "query/language/functions.h"
+#include "query/language/json_values.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
@@ -95,69 +99,6 @@ Result TextOfTerm(Context& context, Args args) {
   return Value::String(FunctionText(x));
 }
 
-bool IsNullSymbol(const Value& value) {
-  return value.is_atom_of(Type::kSymbol) && value.symbol().empty();
-}
-
-// Bytes where others stand between them, as a text by its separator.
-Result SplitBytes(const Value& separator, const Value& bytes, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(Value parts,
-                      SplitText(AsText(separator.elements()), AsText(bytes.elements()), budget));
-  TS_RETURN_IF_ERROR(budget.Charge(bytes.count()));
-  std::vector<Value> items;
-  for (const Value& part : parts.items()) {
-    items.push_back(Value::Vector(Type::kByte, ByteBuffer(part.elements())));
-  }
-  return Value::List(std::move(items));
-}
-
-Result JoinBytes(const Value& separator, const Value& parts, Budget& budget) {
-  TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(parts)));
-  std::vector<Value> texts;
-  for (const Value& part : parts.items()) {
-    if (!part.is(Type::kByte)) return TypeError("a {} among bytes", NameOf(part.type()));
-    texts.push_back(Value::String(AsText(part.elements())));
-  }
-  TS_ASSIGN_OR_RETURN(const Value joined, JoinTexts(AsText(separator.elements()),
-                                                    Value::List(std::move(texts)), budget));
-  return Value::Vector(Type::kByte, ByteBuffer(joined.elements()));
-}
-
-// By what is on the left: a text, the null symbol, 0x0, 0b or numbers.
-Result VectorFromScalar(Context& context, Args args) {
-  Budget& budget = context.budget;
-  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  if (x.type() == Type::kChar) {
-    if (y.is(Type::kByte)) return FromValue(SplitText(x.text(), AsText(y.elements()), budget));
-    if (y.type() != Type::kChar) return TypeError("vs of a {}", NameOf(y.type()));
-    return FromValue(SplitText(x.text(), y.text(), budget));
-  }
-  if (IsNullSymbol(x)) {
-    if (y.type() == Type::kChar) return FromValue(SplitLines(y.text(), budget));
-    if (y.is_atom_of(Type::kSymbol)) return FromValue(SplitName(y.symbol(), budget));
-    return TypeError("` vs a {}", NameOf(y.type()));
-  }
-  if (x.type() == Type::kByte && y.is(Type::kByte)) return SplitBytes(x, y, budget);
-  if (x.is_atom_of(Type::kByte)) return FromValue(BytesOfAtom(y));
-  if (x.is_atom_of(Type::kBoolean)) return FromValue(BitsOfAtom(y));
-  return FromValue(DigitsOf(x, y, budget));
-}
-
-Result ScalarFromVector(Context& context, Args args) {
-  Budget& budget = context.budget;
-  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
-  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  if (x.type() == Type::kChar) return FromValue(JoinTexts(x.text(), y, budget));
-  if (IsNullSymbol(x)) {
-    return FromValue(y.is(Type::kSymbol) ? JoinNames(y, budget) : JoinLines(y, budget));
-  }
-  if (x.type() == Type::kByte && y.is_list()) return JoinBytes(x, y, budget);
-  if (x.is_atom_of(Type::kByte)) return FromValue(AtomOfBytes(y));
-  if (x.is_atom_of(Type::kBoolean)) return FromValue(AtomOfBits(y));
-  return FromValue(NumberOfDigits(x, y, budget));
-}
-
 // As a console of the size that `\c` says shows it.
 Result Display(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
@@ -166,6 +107,69 @@ Result Display(Context& context, Args args) {
                              {.lines = static_cast<size_t>(console.lines),
                               .columns = static_cast<size_t>(console.columns)},
                              context.budget));
+}
+
+template <typename Digest>
+Value BytesOfDigest(const Digest& words) {
+  ByteBuffer bytes;
+  for (const unsigned int word : words) {
+    for (int shift = 24; shift >= 0; shift -= 8) {
+      bytes.AppendLittle(static_cast<uint8_t>(word >> shift));
+    }
+  }
+  return Value::Vector(Type::kByte, std::move(bytes));
+}
+
+template <typename Hash>
+Result HashOf(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
+  if (text.type() != Type::kChar) return TypeError("a hash of a {}", NameOf(text.type()));
+  Hash hash;
+  // An empty text may have no address, which the library must not be given.
+  if (!text.text().empty()) hash.process_bytes(text.text().data(), text.text().size());
+  typename Hash::digest_type digest;
+  hash.get_digest(digest);
+  return BytesOfDigest(digest);
+}
+
+Result Md5(Context& context, Args args) { return HashOf<boost::uuids::detail::md5>(context, args); }
+Result Sha1(Context& context, Args args) {
+  return HashOf<boost::uuids::detail::sha1>(context, args);
+}
+
+absl::StatusOr<Value> TextArgument(Context& context, std::string_view function, Term& term) {
+  TS_ASSIGN_OR_RETURN(Value text, Take(context, term));
+  if (text.type() != Type::kChar && text.type() != Type::kByte) {
+    return TypeError("{} of a {}", function, NameOf(text.type()));
+  }
+  return text;
+}
+
+Result Base64Of(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".Q.btoa", args[0]));
+  const std::string_view bytes = AsText(text.elements());
+  TS_RETURN_IF_ERROR(context.budget.Charge(2 * bytes.size()));
+  return Value::String(absl::Base64Escape(absl::string_view(bytes.data(), bytes.size())));
+}
+
+Result TextOfBase64(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".Q.atob", args[0]));
+  const std::string_view bytes = AsText(text.elements());
+  TS_RETURN_IF_ERROR(context.budget.Charge(bytes.size()));
+  std::string plain;
+  if (!absl::Base64Unescape(absl::string_view(bytes.data(), bytes.size()), &plain))
+    return DomainError("no base 64");
+  return Value::String(plain);
+}
+
+Result JsonText(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return FromValue(JsonOf(x, context.budget));
+}
+
+Result JsonValue(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, TextArgument(context, ".j.k", args[0]));
+  return FromValue(ValueOfJson(AsText(text.elements()), context.budget));
 }
 
 constexpr std::array kTextTable = {
@@ -177,14 +181,19 @@ constexpr std::array kTextTable = {
     Builtin{"rtrim", 1, 1, false, OfValue<TrimRight>},
     Builtin{"ss", 2, 2, true, Search},
     Builtin{"ssr", 3, 3, false, Replace},
-    Builtin{"vs", 2, 2, true, VectorFromScalar},
-    Builtin{"sv", 2, 2, true, ScalarFromVector},
+    Builtin{"like", 2, 2, true, OfValues<Like>},
+    Builtin{"md5", 1, 1, false, Md5},
+    Builtin{".Q.sha1", 1, 1, false, Sha1},
+    Builtin{".Q.btoa", 1, 1, false, Base64Of},
+    Builtin{".Q.atob", 1, 1, false, TextOfBase64},
+    Builtin{".j.j", 1, 1, false, JsonText},
+    Builtin{".j.k", 1, 1, false, JsonValue},
     Builtin{".Q.s", 1, 1, false, Display},
     Builtin{".Q.s1", 1, 1, false, TextOfTerm<LineOf>},
 };
 
 }  // namespace
 
-std::span<const Builtin> Texts() { return kTextTable; }
+std::span<const Builtin> TextFunctions() { return kTextTable; }
 
 }  // namespace tickstack::query::builtins

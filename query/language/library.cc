@@ -6,7 +6,7 @@ namespace tickstack::query {
 namespace {
 
 // Each is written from what the public reference says of it (code.kx.com/q/ref/dotq, doth, dotj).
-// What needs more than q is among the built-ins (builtins_internal.cc).
+// What needs more than q is among the built-ins (builtins_*.cc).
 constexpr LibraryEntry kLibrary[] = {
     // Alphabets, and the letters of types by their numbers.
     {".Q.A", R"("ABCDEFGHIJKLMNOPQRSTUVWXYZ")"},

@@ -1,19 +1,15 @@
-// Functions that apply functions: @ and . with their traps and amends, the iterators as words,
-// value.
+// Apply and iterate: `@` and `.` with their traps and amends, compositions, the iterators as words.
 
 #include <array>
+#include <iterator>
 #include <optional>
 #include <vector>
 
 #include "query/language/amend.h"
 #include "query/language/asker.h"
 #include "query/language/builtins.h"
-#include "query/language/evaluator.h"
-#include "query/language/function_parts.h"
 #include "query/language/functions.h"
 #include "query/language/iterators.h"
-#include "query/language/parser.h"
-#include "query/language/process_values.h"
 #include "query/language/variables.h"
 
 namespace tickstack::query::builtins {
@@ -39,28 +35,6 @@ bool IsAssignment(const Term& f) {
   const auto* function = std::get_if<Function>(&f);
   const auto* builtin = function == nullptr ? nullptr : std::get_if<const Builtin*>(function);
   return builtin != nullptr && (*builtin)->name == ":";
-}
-
-// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
-absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items,
-                                               Budget& budget) {
-  if (list.is_table()) {  // A list of dictionaries with the same names is one.
-    if (list.count() > max_items) return RankError("{} arguments", list.count());
-    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(list));
-    std::vector<Value> rows;
-    for (size_t i = 0; i < list.count(); ++i) {
-      TS_ASSIGN_OR_RETURN(rows.emplace_back(), RowAt(view, static_cast<uint32_t>(i)));
-    }
-    return rows;
-  }
-  if (!list.is_vector() && !list.is_list()) {
-    return TypeError("a {} where a list of arguments is expected", NameOf(list.type()));
-  }
-  if (list.count() > max_items) return RankError("{} arguments", list.count());
-  TS_RETURN_IF_ERROR(budget.ChargeItems(list.count()));
-  std::vector<Value> items;
-  for (size_t i = 0; i < list.count(); ++i) items.push_back(ItemAt(list, i));
-  return items;
 }
 
 absl::StatusOr<std::vector<Term>> ArgumentsOf(const Value& list, Budget& budget) {
@@ -149,50 +123,29 @@ Result Iterated(Context& context, Args args) {
   return ApplyFunction(context, derived, args.subspan(1));
 }
 
-// A text, evaluated as one that a client sent, with the request's variables but no lambda's.
-Result ValueOfText(Context& context, std::string_view text) {
-  const Budget::Level level(context.budget);
-  TS_RETURN_IF_ERROR(level.Check());
-  Result result = KeepingResult(context.budget, [&]() -> Result {
-    Variables variables(context.variables.request());
-    if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
-    TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
-                        ParseInside(text, context.budget, variables.space()));
-    Context inner{context.environment, context.budget, variables};
-    return EvaluateStatements(inner, statements);
-  });
-  if (!result.ok()) context.variables.request().AddToTrace(text);
-  return result;
+// `.Q.trp[f;x;g]`: f of x; if that is an error, g of its text and of where it came from.
+Result TrapWithTrace(Context& context, Args args) {
+  const Term f = args[0];
+  absl::StatusOr<Term> result =
+      KeepingResult(context.budget, [&] { return ApplyTerm(context, f, args.subspan(1, 1)); });
+  if (result.ok() || QErrorText(result.status()) == "stop") return result;
+  TS_ASSIGN_OR_RETURN(Value trace, context.variables.request().TakeTrace(".Q.trp", context.budget));
+  Term handed[] = {Value::String(QErrorText(result.status())), std::move(trace)};
+  return ApplyTerm(context, std::move(args[2]), handed);
 }
 
-// What something stands for: a text its value, a name what it names, a list its first item applied
-// to the others, a dictionary its values.
-Result ValueOfTerm(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
-  if (value.is_dict()) return value.values();
-  if (value.is_null()) return Value::Long(0);  // The first of the primitives.
-  if (IsFileName(value)) return NyiError(value.symbol());
-  if (value.type() == Type::kChar) return ValueOfText(context, value.text());
-  if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
-  if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
-    TS_ASSIGN_OR_RETURN(std::vector<Value> items,
-                        ItemsOfList(value, kMaxParameters + 1, context.budget));
-    Term f = std::move(items[0]);
-    if (std::get<Value>(f).type() == Type::kChar) {
-      TS_ASSIGN_OR_RETURN(f, ValueOfText(context, std::get<Value>(f).text()));
-    }
-    items.erase(items.begin());
-    if (items.empty()) items.emplace_back();
-    std::vector<Term> arguments(std::make_move_iterator(items.begin()),
-                                std::make_move_iterator(items.end()));
-    return ApplyTerm(context, std::move(f), arguments);
-  }
-  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(value, context.budget));
-  if (function.has_value()) return FromValue(PartsOfFunction(*function, context.budget));
-  return NyiError("value");
+Result TrapListWithTrace(Context& context, Args args) {
+  Term given[] = {std::move(args[0]), std::move(args[1])};
+  absl::StatusOr<Term> result =
+      KeepingResult(context.budget, [&] { return Apply(context, *FindBuiltin("."), given); });
+  if (result.ok() || QErrorText(result.status()) == "stop") return result;
+  TS_ASSIGN_OR_RETURN(Value trace,
+                      context.variables.request().TakeTrace(".Q.trpd", context.budget));
+  Term handed[] = {Value::String(QErrorText(result.status())), std::move(trace)};
+  return ApplyTerm(context, std::move(args[2]), handed);
 }
 
-constexpr std::array kApplyTable = {
+constexpr std::array kIterateTable = {
     Builtin{"@", 2, 4, true, At},
     Builtin{".", 2, 4, true, Dot},
     Builtin{":", 2, 2, true, Right},
@@ -202,11 +155,34 @@ constexpr std::array kApplyTable = {
     Builtin{"over", 2, 2, true, Iterated<Iterator::kOver>, true},
     Builtin{"scan", 2, 2, true, Iterated<Iterator::kScan>, true},
     Builtin{"prior", 2, 2, true, Iterated<Iterator::kPrior>, true},
-    Builtin{"value", 1, 1, false, ValueOfTerm},
+    Builtin{".Q.trp", 3, 3, false, TrapWithTrace},
+    Builtin{".Q.trpd", 3, 3, false, TrapListWithTrace},
 };
 
 }  // namespace
 
-std::span<const Builtin> Applies() { return kApplyTable; }
+// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
+absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items,
+                                               Budget& budget) {
+  if (list.is_table()) {  // A list of dictionaries with the same names is one.
+    if (list.count() > max_items) return RankError("{} arguments", list.count());
+    TS_ASSIGN_OR_RETURN(const TableView view, ViewOf(list));
+    std::vector<Value> rows;
+    for (size_t i = 0; i < list.count(); ++i) {
+      TS_ASSIGN_OR_RETURN(rows.emplace_back(), RowAt(view, static_cast<uint32_t>(i)));
+    }
+    return rows;
+  }
+  if (!list.is_vector() && !list.is_list()) {
+    return TypeError("a {} where a list of arguments is expected", NameOf(list.type()));
+  }
+  if (list.count() > max_items) return RankError("{} arguments", list.count());
+  TS_RETURN_IF_ERROR(budget.ChargeItems(list.count()));
+  std::vector<Value> items;
+  for (size_t i = 0; i < list.count(); ++i) items.push_back(ItemAt(list, i));
+  return items;
+}
+
+std::span<const Builtin> IterateFunctions() { return kIterateTable; }
 
 }  // namespace tickstack::query::builtins

@@ -1,20 +1,18 @@
-// Functions that answer an item for each item, out of those around it.
+// Uniform functions: an item of the result for each item, made of that and its neighbours. Running
+// and moving aggregates, differences, neighbours.
 
 #include <array>
+#include <memory>
 
 #include "query/columns/gather.h"
 #include "query/kernels/atomic.h"
 #include "query/kernels/moving.h"
-#include "query/kernels/ranks.h"
 #include "query/kernels/running.h"
-#include "query/kernels/sort.h"
 #include "query/language/builtins.h"
 #include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
 namespace {
-
-using OverSlice = absl::FunctionRef<absl::StatusOr<Value>(const Slice&)>;
 
 // f of each column of a table but its keys, which stay.
 Result AlongColumns(Context& context, const TableView& view, OverSlice f) {
@@ -29,22 +27,6 @@ Result AlongColumns(Context& context, const TableView& view, OverSlice f) {
     mapped.columns.emplace_back(std::move(items));
   }
   return mapped;
-}
-
-// f of a list or column, of a dictionary's values, of a table's columns.
-Result Along(Context& context, std::string_view name, Term& term, OverSlice f) {
-  if (const std::optional<Slice> slice = SliceOf(term)) return FromValue(f(*slice));
-  if (const Value* entries = AsEntries(term)) {
-    TS_ASSIGN_OR_RETURN(Value items, f(Slice::Of(entries->values())));
-    return Value::Dict(entries->keys(), std::move(items));
-  }
-  if (IsTableTerm(term)) {
-    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
-    return AlongColumns(context, view, f);
-  }
-  const auto* value = std::get_if<Value>(&term);
-  if (value == nullptr) return NyiError(fmt::format("{} of a function", name));
-  return TypeError("{} of a {}", name, NameOf(value->type()));
 }
 
 // What becomes of an atom.
@@ -106,41 +88,7 @@ Result DifferTerm(Context& context, Args args) {
   return *std::move(flags);
 }
 
-bool IsAtomTerm(const Term& term) {
-  const auto* value = std::get_if<Value>(&term);
-  return value != nullptr && value->is_atom();
-}
-
-// As `iasc iasc x` has it, so that of a dictionary it is about its keys.
-Result Rank(Context& context, Args args) {
-  if (IsAtomTerm(args[0])) return RankError("rank of an atom");
-  if (IsTableTerm(args[0])) return NyiError("rank of a table");
-  Budget& budget = context.budget;
-  if (const Value* entries = AsEntries(args[0])) {
-    const Slice values = Slice::Of(entries->values());
-    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
-                        Grade(std::span(&values, 1), Direction::kAscending, budget));
-    TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(entries->keys())));
-    const Slice keys = Slice::Of(TakeItems(entries->keys(), order));
-    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> of_keys,
-                        Grade(std::span(&keys, 1), Direction::kAscending, budget));
-    TS_RETURN_IF_ERROR(budget.Charge(of_keys.size(), sizeof(int64_t)));
-    VectorWriter<int64_t> out(Type::kLong, of_keys.size());
-    std::ranges::copy(of_keys, out.data());
-    return std::move(out).Finish();
-  }
-  return Along(context, "rank", args[0], [&](const Slice& slice) { return Ranks(slice, budget); });
-}
-
-Result XRank(Context& context, Args args) {
-  TS_ASSIGN_OR_RETURN(const int64_t buckets, WholeArgument(context, "xrank", args[0]));
-  if (IsAtomTerm(args[1])) return RankError("xrank of an atom");
-  if (IsTableTerm(args[1])) return NyiError("xrank of a table");
-  return Along(context, "xrank", args[1],
-               [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
-}
-
-constexpr std::array kAlongTable = {
+constexpr std::array kUniformTable = {
     Builtin{"sums", 1, 1, false, Uniform<Sums, OfAtom::kItself>},
     Builtin{"prds", 1, 1, false, Uniform<Products, OfAtom::kItself>},
     Builtin{"maxs", 1, 1, false, Uniform<RunningMax, OfAtom::kItself>},
@@ -153,8 +101,6 @@ constexpr std::array kAlongTable = {
     Builtin{"next", 1, 1, false, Uniform<Next, OfAtom::kError>},
     Builtin{"xprev", 2, 2, true, XPrev, true},
     Builtin{"differ", 1, 1, false, DifferTerm},
-    Builtin{"rank", 1, 1, false, Rank},
-    Builtin{"xrank", 2, 2, true, XRank, true},
     Builtin{"mavg", 2, 2, true, Moving<MovingAverage>, true},
     Builtin{"msum", 2, 2, true, Moving<MovingSum>, true},
     Builtin{"mcount", 2, 2, true, Moving<MovingCount>, true},
@@ -166,6 +112,22 @@ constexpr std::array kAlongTable = {
 
 }  // namespace
 
-std::span<const Builtin> Alongs() { return kAlongTable; }
+// f of a list or column, of a dictionary's values, of a table's columns.
+Result Along(Context& context, std::string_view name, Term& term, OverSlice f) {
+  if (const std::optional<Slice> slice = SliceOf(term)) return FromValue(f(*slice));
+  if (const Value* entries = AsEntries(term)) {
+    TS_ASSIGN_OR_RETURN(Value items, f(Slice::Of(entries->values())));
+    return Value::Dict(entries->keys(), std::move(items));
+  }
+  if (IsTableTerm(term)) {
+    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
+    return AlongColumns(context, view, f);
+  }
+  const auto* value = std::get_if<Value>(&term);
+  if (value == nullptr) return NyiError(fmt::format("{} of a function", name));
+  return TypeError("{} of a {}", name, NameOf(value->type()));
+}
+
+std::span<const Builtin> UniformFunctions() { return kUniformTable; }
 
 }  // namespace tickstack::query::builtins

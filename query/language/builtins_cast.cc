@@ -1,0 +1,103 @@
+// Casts: `$`, and vectors to scalars and back (`sv`, `vs`).
+
+#include <array>
+#include <string_view>
+#include <vector>
+
+#include "query/kernels/casts.h"
+#include "query/kernels/digits.h"
+#include "query/kernels/splits.h"
+#include "query/kernels/texts.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+// A long on the left pads texts.
+Result CastTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (x.is_atom_of(Type::kLong)) {
+    TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+    return FromValue(Pad(x.as<int64_t>(), y, context.budget));
+  }
+  if (const auto* slice = std::get_if<Slice>(&args[1])) {
+    return FromValue(Cast(x, *slice, context.budget));
+  }
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  return FromValue(Cast(x, y, context.budget));
+}
+
+bool IsNullSymbol(const Value& value) {
+  return value.is_atom_of(Type::kSymbol) && value.symbol().empty();
+}
+
+// Bytes where others stand between them, as a text by its separator.
+Result SplitBytes(const Value& separator, const Value& bytes, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(Value parts,
+                      SplitText(AsText(separator.elements()), AsText(bytes.elements()), budget));
+  TS_RETURN_IF_ERROR(budget.Charge(bytes.count()));
+  std::vector<Value> items;
+  for (const Value& part : parts.items()) {
+    items.push_back(Value::Vector(Type::kByte, ByteBuffer(part.elements())));
+  }
+  return Value::List(std::move(items));
+}
+
+Result JoinBytes(const Value& separator, const Value& parts, Budget& budget) {
+  TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(parts)));
+  std::vector<Value> texts;
+  for (const Value& part : parts.items()) {
+    if (!part.is(Type::kByte)) return TypeError("a {} among bytes", NameOf(part.type()));
+    texts.push_back(Value::String(AsText(part.elements())));
+  }
+  TS_ASSIGN_OR_RETURN(const Value joined, JoinTexts(AsText(separator.elements()),
+                                                    Value::List(std::move(texts)), budget));
+  return Value::Vector(Type::kByte, ByteBuffer(joined.elements()));
+}
+
+// By what is on the left: a text, the null symbol, 0x0, 0b or numbers.
+Result VectorFromScalar(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (x.type() == Type::kChar) {
+    if (y.is(Type::kByte)) return FromValue(SplitText(x.text(), AsText(y.elements()), budget));
+    if (y.type() != Type::kChar) return TypeError("vs of a {}", NameOf(y.type()));
+    return FromValue(SplitText(x.text(), y.text(), budget));
+  }
+  if (IsNullSymbol(x)) {
+    if (y.type() == Type::kChar) return FromValue(SplitLines(y.text(), budget));
+    if (y.is_atom_of(Type::kSymbol)) return FromValue(SplitName(y.symbol(), budget));
+    return TypeError("` vs a {}", NameOf(y.type()));
+  }
+  if (x.type() == Type::kByte && y.is(Type::kByte)) return SplitBytes(x, y, budget);
+  if (x.is_atom_of(Type::kByte)) return FromValue(BytesOfAtom(y));
+  if (x.is_atom_of(Type::kBoolean)) return FromValue(BitsOfAtom(y));
+  return FromValue(DigitsOf(x, y, budget));
+}
+
+Result ScalarFromVector(Context& context, Args args) {
+  Budget& budget = context.budget;
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  if (x.type() == Type::kChar) return FromValue(JoinTexts(x.text(), y, budget));
+  if (IsNullSymbol(x)) {
+    return FromValue(y.is(Type::kSymbol) ? JoinNames(y, budget) : JoinLines(y, budget));
+  }
+  if (x.type() == Type::kByte && y.is_list()) return JoinBytes(x, y, budget);
+  if (x.is_atom_of(Type::kByte)) return FromValue(AtomOfBytes(y));
+  if (x.is_atom_of(Type::kBoolean)) return FromValue(AtomOfBits(y));
+  return FromValue(NumberOfDigits(x, y, budget));
+}
+
+constexpr std::array kCastTable = {
+    Builtin{"$", 2, 2, true, CastTerm, true},
+    Builtin{"vs", 2, 2, true, VectorFromScalar},
+    Builtin{"sv", 2, 2, true, ScalarFromVector},
+};
+
+}  // namespace
+
+std::span<const Builtin> CastFunctions() { return kCastTable; }
+
+}  // namespace tickstack::query::builtins

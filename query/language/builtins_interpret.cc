@@ -1,0 +1,112 @@
+// Interpret: texts, parse trees and names to values.
+
+#include <array>
+#include <iterator>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "query/language/builtins.h"
+#include "query/language/evaluator.h"
+#include "query/language/function_parts.h"
+#include "query/language/functions.h"
+#include "query/language/parse_tree.h"
+#include "query/language/parser.h"
+#include "query/language/process_values.h"
+#include "query/language/tree_of_node.h"
+#include "query/language/variables.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+// A text, evaluated as one that a client sent, with the request's variables but no lambda's.
+Result ValueOfText(Context& context, std::string_view text) {
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  Result result = KeepingResult(context.budget, [&]() -> Result {
+    Variables variables(context.variables.request());
+    if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
+    TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
+                        ParseInside(text, context.budget, variables.space()));
+    Context inner{context.environment, context.budget, variables};
+    return EvaluateStatements(inner, statements);
+  });
+  if (!result.ok()) context.variables.request().AddToTrace(text);
+  return result;
+}
+
+// What something stands for: a text its value, a name what it names, a list its first item applied
+// to the others, a dictionary its values.
+Result ValueOfTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
+  if (value.is_dict()) return value.values();
+  if (value.is_null()) return Value::Long(0);  // The first of the primitives.
+  if (IsFileName(value)) return NyiError(value.symbol());
+  if (value.type() == Type::kChar) return ValueOfText(context, value.text());
+  if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
+  if ((value.is_list() || value.is(Type::kSymbol)) && value.count() > 0) {
+    TS_ASSIGN_OR_RETURN(std::vector<Value> items,
+                        ItemsOfList(value, kMaxParameters + 1, context.budget));
+    Term f = std::move(items[0]);
+    if (std::get<Value>(f).type() == Type::kChar) {
+      TS_ASSIGN_OR_RETURN(f, ValueOfText(context, std::get<Value>(f).text()));
+    }
+    items.erase(items.begin());
+    if (items.empty()) items.emplace_back();
+    std::vector<Term> arguments(std::make_move_iterator(items.begin()),
+                                std::make_move_iterator(items.end()));
+    return ApplyTerm(context, std::move(f), arguments);
+  }
+  TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(value, context.budget));
+  if (function.has_value()) return FromValue(PartsOfFunction(*function, context.budget));
+  return NyiError("value");
+}
+
+Result ParseTerm(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
+  if (text.type() != Type::kChar) return TypeError("parse of a {}", NameOf(text.type()));
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements,
+                      ParseInside(text.text(), context.budget));
+  return FromValue(TreeOfStatements(statements, context.budget));
+}
+
+Result Eval(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[0]));
+  TS_ASSIGN_OR_RETURN(const NodePtr node, NodeOfTree(tree, context.budget));
+  Context outside = context.Outside();
+  return EvaluateNode(outside, *node);
+}
+
+// Everything is evaluated as if by reval.
+Result Reval(Context& context, Args args) { return Apply(context, *FindBuiltin("eval"), args); }
+
+// What a name stands for. `nyi` for a file's.
+Result Get(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
+  if (IsFileName(name)) return NyiError("get");
+  Term term = name;
+  return Apply(context, *FindBuiltin("value"), std::span(&term, 1));
+}
+
+// `.o.ex`, which drivers of JDBC and ODBC call with the text of a statement: q behind `q)`, else
+// SQL.
+Result Statement(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
+  if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
+  constexpr std::string_view kLanguage = "q)";
+  if (!text.text().starts_with(kLanguage)) return NyiError("SQL");
+  Term statement = Value::String(text.text().substr(kLanguage.size()));
+  return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));
+}
+
+constexpr std::array kInterpretTable = {
+    Builtin{"value", 1, 1, false, ValueOfTerm}, Builtin{"parse", 1, 1, false, ParseTerm},
+    Builtin{"eval", 1, 1, false, Eval},         Builtin{"reval", 1, 1, false, Reval},
+    Builtin{"get", 1, 1, false, Get},           Builtin{".o.ex", 1, 1, false, Statement},
+};
+
+}  // namespace
+
+std::span<const Builtin> InterpretFunctions() { return kInterpretTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,39 @@
+// Comparison and logic, item by item; nulls.
+
+#include <array>
+
+#include "query/kernels/atomic.h"
+#include "query/kernels/unary.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+Result MatchTerms(Context& context, Args args) {
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
+  return Value::Boolean(Match(x, y));
+}
+
+constexpr std::array kLogicTable = {
+    Builtin{"=", 2, 2, true, Atomic<AtomicOp::kEqual>},
+    Builtin{"<>", 2, 2, true, Atomic<AtomicOp::kNotEqual>},
+    Builtin{"<", 2, 2, true, Atomic<AtomicOp::kLess>},
+    Builtin{">", 2, 2, true, Atomic<AtomicOp::kGreaterThan>},
+    Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>},
+    Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>},
+    Builtin{"~", 2, 2, true, MatchTerms},
+    Builtin{"&", 2, 2, true, Atomic<AtomicOp::kLesser>},
+    Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>},
+    Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>},
+    Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>},
+    Builtin{"not", 1, 1, false, OfValue<NotFlags>},
+    Builtin{"null", 1, 1, false, OfValue<NullFlags>},
+    Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true},
+};
+
+}  // namespace
+
+std::span<const Builtin> LogicFunctions() { return kLogicTable; }
+
+}  // namespace tickstack::query::builtins

@@ -1,0 +1,44 @@
+// Math: arithmetic, rounding, powers and trigonometry, item by item.
+
+#include <array>
+
+#include "query/kernels/atomic.h"
+#include "query/kernels/numbers.h"
+#include "query/kernels/unary.h"
+#include "query/language/builtins.h"
+
+namespace tickstack::query::builtins {
+namespace {
+
+constexpr std::array kMathTable = {
+    Builtin{"+", 2, 2, true, Atomic<AtomicOp::kAdd>},
+    Builtin{"-", 2, 2, true, Atomic<AtomicOp::kSubtract>},
+    Builtin{"*", 2, 2, true, Atomic<AtomicOp::kMultiply>},
+    Builtin{"%", 2, 2, true, Atomic<AtomicOp::kDivide>},
+    Builtin{"div", 2, 2, true, Atomic<AtomicOp::kFloorDivide>},
+    Builtin{"mod", 2, 2, true, Atomic<AtomicOp::kModulo>},
+    Builtin{"xbar", 2, 2, true, Atomic<AtomicOp::kRoundDown>, true},
+    Builtin{"xexp", 2, 2, true, Atomic<AtomicOp::kPower>},
+    Builtin{"xlog", 2, 2, true, Atomic<AtomicOp::kLogarithm>},
+    Builtin{"neg", 1, 1, false, OfValue<Negate>},
+    Builtin{"abs", 1, 1, false, OfValue<Absolute>},
+    Builtin{"signum", 1, 1, false, OfValue<Signum>},
+    Builtin{"floor", 1, 1, false, OfValue<Floor>},
+    Builtin{"ceiling", 1, 1, false, OfValue<Ceiling>},
+    Builtin{"sqrt", 1, 1, false, OfValue<SquareRoot>},
+    Builtin{"exp", 1, 1, false, OfValue<Exponential>},
+    Builtin{"log", 1, 1, false, OfValue<NaturalLogarithm>},
+    Builtin{"reciprocal", 1, 1, false, OfValue<Reciprocal>},
+    Builtin{"sin", 1, 1, false, OfValue<Sine>},
+    Builtin{"cos", 1, 1, false, OfValue<Cosine>},
+    Builtin{"tan", 1, 1, false, OfValue<Tangent>},
+    Builtin{"asin", 1, 1, false, OfValue<ArcSine>},
+    Builtin{"acos", 1, 1, false, OfValue<ArcCosine>},
+    Builtin{"atan", 1, 1, false, OfValue<ArcTangent>},
+};
+
+}  // namespace
+
+std::span<const Builtin> MathFunctions() { return kMathTable; }
+
+}  // namespace tickstack::query::builtins
