@@ -136,7 +136,7 @@ absl::StatusOr<bool> LiveStack::AllLive() {
 absl::StatusOr<bool> LiveStack::IsTouched() {
   if (touch_bytes_ == 0) return true;
   std::map<std::string, TierResult> tiers;
-  for (const std::string& rdb : toml_.rdbs) TS_RETURN_IF_ERROR(LookAtTiers(rdb, tiers));
+  for (const std::string& rdb : toml_.rdbs) TS_RETURN_IF_ERROR(ReadTiers(rdb, tiers));
   uint64_t resident = 0;
   for (const auto& [name, tier] : tiers) resident += tier.resident.value_or(0);
   for (const std::string& name : run_->ProcessesOf("aggengine")) {
@@ -193,10 +193,10 @@ bool LiveStack::all_captured() const {
 
 double LiveStack::seconds() const { return done_ns_ > 0 ? SecondsOf(done_ns_ - begin_ns_) : 0; }
 
-absl::Status LiveStack::LookAt(bool whole) {
+absl::Status LiveStack::Poll(bool whole) {
   if (captured_ns_ > 0) return run_->CheckAlive();
   TS_RETURN_IF_ERROR(run_->CheckAlive());
-  TS_RETURN_IF_ERROR(LookAtFeed());
+  TS_RETURN_IF_ERROR(PollFeed());
   if (!whole && !feed_done_) return absl::OkStatus();
   for (const std::string& rdb : toml_.rdbs) {
     for (const char* table : kTables) {
@@ -213,7 +213,7 @@ absl::Status LiveStack::LookAt(bool whole) {
   return DescribeProgress();
 }
 
-absl::Status LiveStack::LookAtFeed() {
+absl::Status LiveStack::PollFeed() {
   if (feed_done_) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask("feed", ".feed.stats[]"));
   const Value* const state = EntryOf(stats, "state");
@@ -306,18 +306,18 @@ absl::StatusOr<bool> LiveStack::AreClientsIdle() {
   return true;
 }
 
-absl::Status LiveStack::LookAtAll() {
+absl::Status LiveStack::PollAll() {
   TakeUsage();
   TS_RETURN_IF_ERROR(TakeShares());
   for (const std::string& rdb : toml_.rdbs) {
-    TS_RETURN_IF_ERROR(LookAtTiers(rdb, result_.tiers));
-    if (!context_.is_probe) TS_RETURN_IF_ERROR(LookAtRows(rdb));
+    TS_RETURN_IF_ERROR(ReadTiers(rdb, result_.tiers));
+    if (!context_.is_probe) TS_RETURN_IF_ERROR(ReadRows(rdb));
   }
   return absl::OkStatus();
 }
 
-absl::Status LiveStack::LookAtTiers(const std::string& rdb,
-                                    std::map<std::string, TierResult>& tiers) const {
+absl::Status LiveStack::ReadTiers(const std::string& rdb,
+                                  std::map<std::string, TierResult>& tiers) const {
   TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(rdb, ".tier.stats[]"));
   const Value* const names = ColumnOf(stats, "tier");
   if (names == nullptr || !names->is(Type::kSymbol)) return absl::OkStatus();
@@ -351,7 +351,7 @@ absl::Status LiveStack::LookAtTiers(const std::string& rdb,
   return absl::OkStatus();
 }
 
-absl::Status LiveStack::LookAtRows(const std::string& rdb) {
+absl::Status LiveStack::ReadRows(const std::string& rdb) {
   for (const char* table : kTables) {
     TableResult& result = result_.tables[table];
     const int64_t prestress = PrestressOf(table);

@@ -42,12 +42,12 @@ class LiveStack {
   absl::Status StartFeeds(int64_t begin_ns);  // Times are counted from `begin_ns` (monotonic).
   // Asks how far the feed is. Once the feed is done, or with `whole` (once a second), asks how far
   // the rdbs are, too.
-  absl::Status LookAt(bool whole);
+  absl::Status Poll(bool whole);
   // Stops the clients' questions: what follows is no longer the load that they are to measure.
   absl::Status EndClients();
   absl::StatusOr<bool> AreClientsIdle();  // True if all their questions are answered.
   // Collects what only a running stack can report: tier statistics and checksums.
-  absl::Status LookAtAll();
+  absl::Status PollAll();
   void Stop();          // Requests an orderly shutdown.
   absl::Status Wait();  // Waits for its end, keeps the logs and removes all other files.
   // Collects the measurements of its monitors and their clients, also for a failed stack. kDataLoss
@@ -81,13 +81,13 @@ class LiveStack {
     ProcessUsage usage;
   };
 
-  absl::Status LookAtFeed();
+  absl::Status PollFeed();
   void PlanTouching(StackSettings& settings);
   absl::StatusOr<bool> AllLive();
   absl::StatusOr<bool> IsTouched();
   // Adds the tier statistics of an rdb to `tiers`.
-  absl::Status LookAtTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
-  absl::Status LookAtRows(const std::string& rdb);
+  absl::Status ReadTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;
+  absl::Status ReadRows(const std::string& rdb);
   absl::Status DescribeProgress();
   absl::Status DescribeClients();
   void TakeUsage();

@@ -185,9 +185,8 @@ class LoadTest {
   }
 
   absl::Status PlanTest(TestSpec& test) {
-    TS_ASSIGN_OR_RETURN(
-        PlanInput input,
-        LookAtMachine(test.profile, test.stacks, options_.work.empty() ? out_ : options_.work));
+    TS_ASSIGN_OR_RETURN(PlanInput input, ReadMachine(test.profile, test.stacks,
+                                                     options_.work.empty() ? out_ : options_.work));
     input.quotes = options_.prestress_quotes;
     input.trades = options_.prestress_trades;
     // If only one is given, the other one follows from the paper's ratio.

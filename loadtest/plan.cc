@@ -174,9 +174,8 @@ absl::StatusOr<Plan> PlanPrestress(const PlanInput& input) {
   return plan;
 }
 
-absl::StatusOr<PlanInput> LookAtMachine(const Profile& profile,
-                                        const std::vector<StackSpec>& stacks,
-                                        const std::string& work) {
+absl::StatusOr<PlanInput> ReadMachine(const Profile& profile, const std::vector<StackSpec>& stacks,
+                                      const std::string& work) {
   PlanInput input;
   input.profile = profile;
   input.free.bytes["memory"] = ThisMachine().available_bytes;

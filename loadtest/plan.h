@@ -71,8 +71,7 @@ absl::StatusOr<Plan> PlanPrestress(const PlanInput& input);
 
 // Returns what this machine offers these stacks. Logs are put below `work`. kNotFound if a path
 // does not exist.
-absl::StatusOr<PlanInput> LookAtMachine(const Profile& profile,
-                                        const std::vector<StackSpec>& stacks,
-                                        const std::string& work);
+absl::StatusOr<PlanInput> ReadMachine(const Profile& profile, const std::vector<StackSpec>& stacks,
+                                      const std::string& work);
 
 }  // namespace tickstack::loadtest

@@ -87,14 +87,14 @@ TEST(Plan, RefusesARunThatDoesNotFitAtAll) {
 TEST(Plan, LooksAtThisMachine) {
   const std::vector<StackSpec> stacks =
       NameStacks({*ParsePlacement("dram:2"), *ParsePlacement("filesystem:/tmp")});
-  const absl::StatusOr<PlanInput> input = LookAtMachine(Profile(), stacks, "/tmp");
+  const absl::StatusOr<PlanInput> input = ReadMachine(Profile(), stacks, "/tmp");
   ASSERT_TRUE(input.ok()) << input.status();
   EXPECT_GT(input->free.bytes.at("memory"), 0u);
   EXPECT_EQ(input->stacks[0].rdbs, 2);
   ASSERT_FALSE(input->logs.empty());
   EXPECT_EQ(input->logs, input->stacks[1].rows) << "one file system, one place";
   EXPECT_FALSE(
-      LookAtMachine(Profile(), NameStacks({*ParsePlacement("filesystem:/nowhere")}), "/tmp").ok());
+      ReadMachine(Profile(), NameStacks({*ParsePlacement("filesystem:/nowhere")}), "/tmp").ok());
 }
 
 }  // namespace

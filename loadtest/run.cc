@@ -43,7 +43,7 @@ class TestRun {
     if (relay_ != nullptr) result.relay = relay_->Stop();
     relay_.reset();
     if (status.ok()) status = EndClients();
-    if (status.ok()) status = LookAtAll();
+    if (status.ok()) status = PollAll();
     const absl::Status stopped = Stop();
     if (status.ok()) status = stopped;
     if (begin_wall_ns_ > 0) CollectMonitors(status);
@@ -141,7 +141,7 @@ class TestRun {
       const bool near_end = Seconds(now_ns - begin_ns_) > spec_.profile.seconds - 0.2;
       if (look) look_ns = now_ns + kLookNs;
       if (look || near_end) {
-        TS_RETURN_IF_ERROR(EachStack([&](LiveStack& stack) { return stack.LookAt(look); }));
+        TS_RETURN_IF_ERROR(EachStack([&](LiveStack& stack) { return stack.Poll(look); }));
       }
       if (look) Show();
       if (interrupted()) return absl::CancelledError("interrupted");
@@ -187,8 +187,8 @@ class TestRun {
     return absl::OkStatus();
   }
 
-  absl::Status LookAtAll() {
-    return EachStack([](LiveStack& stack) { return stack.LookAtAll(); });
+  absl::Status PollAll() {
+    return EachStack([](LiveStack& stack) { return stack.PollAll(); });
   }
 
   absl::Status Stop() {

@@ -75,20 +75,20 @@ absl::StatusOr<Term> EvaluateAnyRequest(const Value& request, Context& context,
 // returned.
 template <typename F>
 absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNames* names,
-                          Asker* asker, F evaluate) {
+                          ClientHandle* client, F evaluate) {
   std::vector<KeptNames::Change> changes;
   absl::StatusOr<Value> value = RunInScratch(limits.scratch, [&]() -> absl::StatusOr<Value> {
     Budget budget(limits);
     Frame frame(budget, nullptr);
     if (names != nullptr) TS_RETURN_IF_ERROR(names->Load(frame));
-    frame.set_asker(asker);
+    frame.set_client(client);
     Variables variables(frame);
     Context context{environment, budget, variables};
     absl::StatusOr<Term> result = evaluate(context);
     if (names != nullptr) changes = names->ChangesOf(frame, budget);
     absl::StatusOr<Value> answer =
         result.ok() ? ToValue(*std::move(result), budget) : absl::StatusOr<Value>(result.status());
-    return asker == nullptr ? std::move(answer) : asker->Settle(std::move(answer));
+    return client == nullptr ? std::move(answer) : client->Settle(std::move(answer));
   });
   if (names == nullptr) return value;
   names->Keep(std::move(changes));
@@ -130,19 +130,20 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 }
 
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
-                                      const Limits& limits, KeptNames* names, Asker* asker) {
-  return Run(environment, limits, names, asker,
+                                      const Limits& limits, KeptNames* names,
+                                      ClientHandle* client) {
+  return Run(environment, limits, names, client,
              [&](Context& context) { return EvaluateAnyRequest(request, context, limits); });
 }
 
 absl::StatusOr<Value> EvaluateMessage(std::span<const std::byte> body, Environment& environment,
-                                      const Limits& limits, Asker* asker) {
+                                      const Limits& limits, ClientHandle* client) {
   const absl::StatusOr<Value> request = DecodeWithin(body, limits.max_result_bytes);
   if (absl::IsResourceExhausted(request.status())) {
     return LimitError("the request: {}", Message(request.status()));
   }
   TS_RETURN_IF_ERROR(request.status());
-  return EvaluateRequest(*request, environment, limits, nullptr, asker);
+  return EvaluateRequest(*request, environment, limits, nullptr, client);
 }
 
 }  // namespace tickstack::query

@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "query/columns/limits.h"
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 #include "query/language/environment.h"
 #include "query/language/kept_names.h"
 #include "table/value.h"
@@ -47,15 +47,15 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 //   anything else            itself
 // With `names`, those that the client assigned before are there, and those that this request
 // assigns are kept, also if it ends with an error; not if it was too large for its memory.
-// With `asker`, the request knows its client; when this returns, also with an error, the asker has
+// With `client`, the request knows its client; when this returns, also with an error, the client has
 // the messages for that client, which leave before the answer.
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
                                       const Limits& limits = {}, KeptNames* names = nullptr,
-                                      Asker* asker = nullptr);
+                                      ClientHandle* client = nullptr);
 
 // Decodes the body of a message and evaluates it as a request. For LoopLimits: a request that has
 // more than `limits.max_result_bytes`, on the wire or in memory, is `limit` before it is built.
 absl::StatusOr<Value> EvaluateMessage(std::span<const std::byte> body, Environment& environment,
-                                      const Limits& limits, Asker* asker = nullptr);
+                                      const Limits& limits, ClientHandle* client = nullptr);
 
 }  // namespace tickstack::query

@@ -169,7 +169,7 @@ int64_t EndOfDay::DoWhatIsDue() {
       continue;
     }
     if (hdb_is_behind_ && MonotonicNs() >= next_hdb_ns_) {
-      if (const absl::Status told = TellHdb(); !told.ok()) {
+      if (const absl::Status told = NotifyHdb(); !told.ok()) {
         CountError("hdb does not have the day yet, trying again",
                    written_.empty() ? kNullInt : written_.back().date, told);
         next_hdb_ns_ = MonotonicNs() + options_.retry_ns;
@@ -429,7 +429,7 @@ absl::Status EndOfDay::WritePastLogs() {
   // An earlier process may have written a day and died before it notified the hdb. An hdb that is
   // not running loads the day when it starts.
   if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {
-    if (const absl::Status told = TellHdb(); !told.ok()) {
+    if (const absl::Status told = NotifyHdb(); !told.ok()) {
       LogInfo("hdb not told of days that were written before error=\"{}\"", Message(told));
     }
   }
@@ -438,7 +438,7 @@ absl::Status EndOfDay::WritePastLogs() {
   return absl::OkStatus();
 }
 
-absl::Status EndOfDay::TellHdb() const {
+absl::Status EndOfDay::NotifyHdb() const {
   if (options_.hdb.empty()) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const wire::Address address, wire::ParseAddress(options_.hdb));
   wire::ClientOptions client;

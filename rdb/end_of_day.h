@@ -139,7 +139,7 @@ class EndOfDay final : public DayKeeper {
   bool IsBlocked(int32_t date) const;
   void PublishBlocked();
   void PublishDone();
-  absl::Status TellHdb() const;
+  absl::Status NotifyHdb() const;
   absl::Status VerifyPartition(const std::string& partition, const DayLog& log);
   void RemoveOldLogs();
   void CountError(std::string_view what, int32_t date, const absl::Status& why);

@@ -218,7 +218,7 @@ absl::Status Run(RdbMainOptions options) {
   }
   TierWatch tier_watch(Pointers(tiers));
   wire::Timer tier_looks(loop);
-  tier_looks.Every(kTierLooks, [&tier_watch] { tier_watch.Look(); });
+  tier_looks.Every(kTierLooks, [&tier_watch] { tier_watch.Poll(); });
   LogInfo("rdb up port={} tickerplant={} replay={} query_threads={}", service->port(),
           options.replay.empty() ? options.tickerplant : "none",
           options.replay.empty() ? "none" : options.replay, options.query_threads);

@@ -4,7 +4,7 @@
 
 namespace tickstack::rdb {
 
-const std::set<std::string>& TierWatch::Look() {
+const std::set<std::string>& TierWatch::Poll() {
   constexpr double kFilled = 0.80, kNotFilled = 0.75;
   for (const mem::Tier* tier : tiers_) {
     const mem::TierStats stats = tier->Stats();

@@ -20,7 +20,7 @@ class TierWatch {
 
   // Looks at every tier and logs a warning for those that have become filled. Returns the names of
   // all that are. Cost: Tier::Stats of each.
-  const std::set<std::string>& Look();
+  const std::set<std::string>& Poll();
 
  private:
   const std::vector<mem::Tier*> tiers_;

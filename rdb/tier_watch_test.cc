@@ -20,12 +20,12 @@ TEST(TierWatch, NamesATierFrom80PercentUntilItFallsBelow75) {
     for (; blocks.size() > count; blocks.pop_back()) tier->Free(blocks.back(), kBlock);
   };
   fill_to(7);
-  EXPECT_THAT(watch.Look(), testing::IsEmpty());
+  EXPECT_THAT(watch.Poll(), testing::IsEmpty());
   fill_to(8);
-  EXPECT_THAT(watch.Look(), testing::ElementsAre("small"));
-  EXPECT_THAT(watch.Look(), testing::ElementsAre("small"));
+  EXPECT_THAT(watch.Poll(), testing::ElementsAre("small"));
+  EXPECT_THAT(watch.Poll(), testing::ElementsAre("small"));
   fill_to(7);
-  EXPECT_THAT(watch.Look(), testing::IsEmpty());
+  EXPECT_THAT(watch.Poll(), testing::IsEmpty());
   fill_to(0);
 }
 

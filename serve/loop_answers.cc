@@ -29,10 +29,10 @@ absl::Status AnswerOnLoop(wire::Connection& connection, const wire::ReceivedMess
                           query::Environment& environment) {
   const bool sync = message.kind == wire::MessageKind::kSync;
   const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
-  query::Asker asker(FactsOf(connection), sync);
+  query::ClientHandle handle(FactsOf(connection), sync);
   const absl::StatusOr<Value> answer =
-      query::EvaluateMessage(message.body, environment, query::LoopLimits(), &asker);
-  for (const Value& sent : asker.TakeMessages()) connection.SendAsync(sent);
+      query::EvaluateMessage(message.body, environment, query::LoopLimits(), &handle);
+  for (const Value& sent : handle.TakeMessages()) connection.SendAsync(sent);
   if (sync && answer.ok()) connection.Reply(ticket, *answer);
   if (sync && !answer.ok()) connection.ReplyError(ticket, query::QErrorText(answer.status()));
   return answer.status();

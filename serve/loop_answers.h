@@ -4,8 +4,8 @@
 // client, within query::LoopLimits.
 
 #include "absl/status/status.h"
-#include "query/language/asker.h"
 #include "query/language/environment.h"
+#include "query/language/client_handle.h"
 #include "wire/connection.h"
 
 namespace tickstack::serve {

@@ -75,7 +75,7 @@ size_t Replies::bytes() const {
 }
 
 absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryRequest& request,
-                                            query::Asker& asker) {
+                                            query::ClientHandle& handle) {
   query::Limits limits = options_.limits;
   limits.cancelled = &request.client->gone;
   if (options_.timeout_ns > 0) {
@@ -83,7 +83,7 @@ absl::StatusOr<Value> QueryRunner::Evaluate(const Value& asked, const QueryReque
         std::chrono::steady_clock::now() + std::chrono::nanoseconds(options_.timeout_ns);
   }
   std::optional<query::KeptNames>& names = request.client->names;
-  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr, &asker);
+  return query::EvaluateRequest(asked, *environment_, limits, names ? &*names : nullptr, &handle);
 }
 
 void QueryRunner::Count(const absl::Status& status, const QueryRequest& request) {
@@ -115,15 +115,15 @@ Replies QueryRunner::Run(const QueryRequest& request) {
                                     ? wire::Decode(request.body)
                                     : absl::ResourceExhaustedError(request.refusal);
   const QueryClient& client = *request.client;
-  query::Asker asker(client.facts, request.ticket.has_value());
-  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request, asker) : asked.status();
+  query::ClientHandle handle(client.facts, request.ticket.has_value());
+  absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request, handle) : asked.status();
   const int64_t ended_ns = MonotonicNs();
   counters_->Record(ended_ns - request.arrived_ns);
   Count(value.status(), request);
   if (asked.ok()) LogIfSlow(*asked, request, began_ns, ended_ns);
   Replies replies;
   absl::StatusOr<std::vector<wire::Answer>> messages =
-      MessagesOf(asker.TakeMessages(), client.form, options_.free_on);
+      MessagesOf(handle.TakeMessages(), client.form, options_.free_on);
   if (messages.ok()) {
     replies.messages = *std::move(messages);
   } else if (value.ok()) {

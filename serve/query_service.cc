@@ -21,7 +21,7 @@ constexpr uint64_t kSkippedBytesMax = uint64_t{4} << 30;
 constexpr size_t kWaitingMax = 64;
 constexpr size_t kWaitingBytesMax = kRequestBytesMax;
 // How late at most it is seen that a client left while it is not read from, or does not read.
-constexpr auto kLookRound = 50ms;
+constexpr auto kCheckInterval = 50ms;
 
 size_t MaxResultBytes(const QueryServiceOptions& options) {
   if (options.max_result_bytes > 0) return options.max_result_bytes;
@@ -68,7 +68,7 @@ QueryService::QueryService(const QueryServiceOptions& options, query::Environmen
       runner_(RunnerOptions(options, max_result_bytes_, scratch_.has_value() ? &*scratch_ : nullptr,
                             &helpers_, &free_loop_),
               environment, &counters_),
-      look_round_(loop_) {}
+      check_clients_(loop_) {}
 
 absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
     const QueryServiceOptions& options, query::Environment* environment, QueryCounters* counters) {
@@ -78,7 +78,7 @@ absl::StatusOr<std::unique_ptr<QueryService>> QueryService::Start(
   server.connection.max_message_bytes = kRequestBytesMax;
   TS_ASSIGN_OR_RETURN(service->server_,
                       wire::Listen(service->loop_, options.listener, server, raw));
-  service->look_round_.Every(kLookRound, [raw] { raw->LookRound(); });
+  service->check_clients_.Every(kCheckInterval, [raw] { raw->CheckClients(); });
   service->socket_thread_ = std::thread([raw] { raw->loop_.Run(); });
   service->free_thread_ = std::thread([raw] {
     SetThreadNice(raw->options_.nice);
@@ -225,7 +225,7 @@ void QueryService::Forget(QueryClient& client, size_t bytes) {
   Subtract(counters_.unread_bytes, bytes);
 }
 
-void QueryService::LookRound() {
+void QueryService::CheckClients() {
   const int64_t now_ns = MonotonicNs();
   for (const auto& [id, client] : clients_) {
     wire::Connection& connection = *client->connection;

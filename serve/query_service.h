@@ -98,7 +98,7 @@ class QueryService : public wire::ServerHandler {
   void Deliver(const QueryRequest& request, Replies replies);
   void CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns);
   void Forget(QueryClient& client, size_t bytes);
-  void LookRound();
+  void CheckClients();
 
   const QueryServiceOptions options_;
   QueryCounters& counters_;
@@ -112,7 +112,7 @@ class QueryService : public wire::ServerHandler {
 
   wire::EventLoop loop_;
   std::unordered_map<uint64_t, std::shared_ptr<QueryClient>> clients_;  // The socket thread's.
-  wire::Timer look_round_;
+  wire::Timer check_clients_;
   std::unique_ptr<wire::Server> server_;
   std::thread free_thread_;
   std::thread socket_thread_;

@@ -5,21 +5,21 @@
 
 namespace tickstack::serve {
 
-using Turn = QueryClient::Turn;
+using State = QueryClient::State;
 
 namespace {
 
 // Relaxed, and under the mutex: OnRead takes it after the bytes have come down, so either it finds
-// kReads or we find few bytes.
+// kReading or we find few bytes.
 bool ReadsFirst(const QueryClient& client) {
   return client.unread_bytes.load(std::memory_order_relaxed) > RequestQueue::kUnreadBytesMax;
 }
 
 }  // namespace
 
-void RequestQueue::GiveTurn(const std::shared_ptr<QueryClient>& client) {
-  client->turn = client->requests.empty() ? Turn::kNothingToDo : Turn::kReady;
-  if (client->turn == Turn::kReady) turns_.push_back(client);
+void RequestQueue::Schedule(const std::shared_ptr<QueryClient>& client) {
+  client->state = client->requests.empty() ? State::kIdle : State::kReady;
+  if (client->state == State::kReady) turns_.push_back(client);
 }
 
 void RequestQueue::Push(QueryRequest request) {
@@ -27,8 +27,8 @@ void RequestQueue::Push(QueryRequest request) {
   {
     const std::lock_guard lock(mutex_);
     client->requests.push_back(std::move(request));
-    if (client->turn != Turn::kNothingToDo) return;
-    GiveTurn(client);
+    if (client->state != State::kIdle) return;
+    Schedule(client);
   }
   wake_.notify_one();
 }
@@ -39,7 +39,7 @@ std::optional<QueryRequest> RequestQueue::Take() {
   if (stopped_) return std::nullopt;
   const std::shared_ptr<QueryClient> client = std::move(turns_.front());
   turns_.pop_front();
-  client->turn = Turn::kRunning;
+  client->state = State::kRunning;
   QueryRequest request = std::move(client->requests.front());
   client->requests.pop_front();
   return request;
@@ -49,17 +49,17 @@ std::optional<QueryRequest> RequestQueue::Take() {
 void RequestQueue::Finish(const std::shared_ptr<QueryClient>& client) {
   const std::lock_guard lock(mutex_);
   if (ReadsFirst(*client)) {
-    client->turn = Turn::kReads;
+    client->state = State::kReading;
   } else {
-    GiveTurn(client);
+    Schedule(client);
   }
 }
 
 void RequestQueue::OnRead(const std::shared_ptr<QueryClient>& client) {
   {
     const std::lock_guard lock(mutex_);
-    if (client->turn != Turn::kReads || ReadsFirst(*client)) return;
-    GiveTurn(client);
+    if (client->state != State::kReading || ReadsFirst(*client)) return;
+    Schedule(client);
   }
   wake_.notify_one();
 }
@@ -67,7 +67,7 @@ void RequestQueue::OnRead(const std::shared_ptr<QueryClient>& client) {
 std::deque<QueryRequest> RequestQueue::Drop(QueryClient& client) {
   const std::lock_guard lock(mutex_);
   std::erase_if(turns_, [&](const auto& each) { return each.get() == &client; });
-  if (client.turn == Turn::kReady) client.turn = Turn::kNothingToDo;
+  if (client.state == State::kReady) client.state = State::kIdle;
   return std::exchange(client.requests, {});
 }
 

@@ -22,7 +22,7 @@
 #include <span>
 #include <string>
 
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 #include "query/language/kept_names.h"
 #include "serve/unread_answers.h"
 #include "wire/connection.h"
@@ -41,7 +41,7 @@ struct QueryRequest {
 };
 
 struct QueryClient {
-  enum class Turn : uint8_t { kNothingToDo, kReady, kRunning, kReads };
+  enum class State : uint8_t { kIdle, kReady, kRunning, kReading };
 
   // Fixed.
   std::string peer{};
@@ -65,7 +65,7 @@ struct QueryClient {
 
   // Owned by the queue, under its mutex.
   std::deque<QueryRequest> requests{};
-  Turn turn = Turn::kNothingToDo;
+  State state = State::kIdle;
 };
 
 // Threads: any.
@@ -86,7 +86,7 @@ class RequestQueue {
   void Stop();
 
  private:
-  void GiveTurn(const std::shared_ptr<QueryClient>& client);
+  void Schedule(const std::shared_ptr<QueryClient>& client);
 
   std::mutex mutex_;
   std::condition_variable wake_;

@@ -33,9 +33,9 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
 }
 
 // Columns of rows as the wire carries them.
-class Batch {
+class RowBatch {
  public:
-  explicit Batch(std::span<const Row> rows) {
+  explicit RowBatch(std::span<const Row> rows) {
     for (const Row& row : rows) {
       bytes_[0].AppendLittle(row.time);
       bytes_[1].Append(row.sym);
@@ -203,7 +203,7 @@ TEST_F(DurableTablesTest, GoesOnWhereTheLastProcessCommitted) {
     for (int batch = 0; batch < 20; ++batch) {
       Table& table = *process.tables[rng() % 2];
       const std::vector<Row> fresh = RandomRows(rng, 1 + rng() % 60, time);
-      ASSERT_TRUE(table.Append(Batch(fresh).view()).ok());
+      ASSERT_TRUE(table.Append(RowBatch(fresh).view()).ok());
       std::vector<Row>& all = rows[table.schema().table];
       all.insert(all.end(), fresh.begin(), fresh.end());
       const bool last = batch == 15;  // What comes after it is lost.
@@ -225,7 +225,7 @@ TEST_F(DurableTablesTest, GivesBackWhatATableThatIsGoneHeld) {
   for (int day = 0; day < 3; ++day) {
     Table& table = process.MakeTable("trade", table_options_);
     for (int batch = 0; batch < 30; ++batch) {
-      ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 100, time)).view()).ok());
+      ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 100, time)).view()).ok());
     }
     ASSERT_TRUE(process.Commit("day", DurableTables::Index::kWhole).ok());
     EXPECT_GT(process.tier->Stats().used_bytes, before + 100'000);
@@ -252,7 +252,7 @@ TEST_F(DurableTablesTest, TakesNoMoreMemoryWithEachProcess) {
     ExpectIndexOf(table, rows);
     if (life % 3 == 0) {
       const std::vector<Row> fresh = RandomRows(rng, 500, time);
-      ASSERT_TRUE(table.Append(Batch(fresh).view()).ok());
+      ASSERT_TRUE(table.Append(RowBatch(fresh).view()).ok());
       rows.insert(rows.end(), fresh.begin(), fresh.end());
     }
     const auto index = life == 9 ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue;
@@ -269,7 +269,7 @@ TEST_F(DurableTablesTest, SurvivesDamagedPages) {
     Process process = Start(options_);
     Table& table = process.MakeTable("trade", table_options_);
     int64_t time = 0;
-    ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 3000, time)).view()).ok());
+    ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 3000, time)).view()).ok());
     ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
   }
   const std::string good = path_ + "/good";
@@ -320,7 +320,7 @@ TEST_F(DurableTablesTest, CommitsOnAfterATierRefusedABatch) {
     absl::Status refused;
     while (refused.ok()) {
       const std::vector<Row> rows = RandomRows(rng, 2000, time);
-      refused = table.Append(Batch(rows).view());
+      refused = table.Append(RowBatch(rows).view());
       if (refused.ok()) kept.insert(kept.end(), rows.begin(), rows.end());
     }
     EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
@@ -374,7 +374,7 @@ TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
     Process process = Start(options_);
     Table& table = process.MakeTable("trade", table_options_);
     int64_t time = 0;
-    ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 500, time)).view()).ok());
+    ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 500, time)).view()).ok());
     ASSERT_TRUE(process.Commit("mark", DurableTables::Index::kWhole).ok());
     root.assign(process.tier->root().begin(), process.tier->root().end());
   }
@@ -403,7 +403,7 @@ TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
     // And it goes on from nothing.
     Table& table = process.MakeTable("trade", table_options_);
     int64_t time = 0;
-    ASSERT_TRUE(table.Append(Batch(RandomRows(rng, 5, time)).view()).ok());
+    ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 5, time)).view()).ok());
     ASSERT_TRUE(process.Commit("anew").ok());
   }
   EXPECT_GT(errors, tried / 2);
@@ -441,7 +441,7 @@ TEST_F(DurableTablesTest, HasAWholeCommitWhereverThePowerGoes) {
         ExpectIndexOf(*table, rows);
         int64_t time = 1'000'000'000;
         const std::vector<Row> more = RandomRows(rng, 90, time);
-        ASSERT_TRUE(table->Append(Batch(more).view()).ok());
+        ASSERT_TRUE(table->Append(RowBatch(more).view()).ok());
         rows.insert(rows.end(), more.begin(), more.end());
         ExpectIndexOf(*table, rows);
       }
@@ -461,7 +461,7 @@ TEST_F(DurableTablesTest, HasAWholeCommitWhereverThePowerGoes) {
     std::vector<Row>& all = states[1][table.schema().table];
     all.insert(all.end(), fresh.begin(), fresh.end());
     marks[1] = std::to_string(batch);
-    ASSERT_TRUE(table.Append(Batch(fresh).view()).ok());
+    ASSERT_TRUE(table.Append(RowBatch(fresh).view()).ok());
     const auto index =
         batch % 4 == 0 ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue;
     ASSERT_TRUE(process.Commit(marks[1], index).ok());

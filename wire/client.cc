@@ -35,7 +35,7 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
         pause(opts.first_pause) {}
 
   void Attempt();
-  void SayWhoWeAre();
+  void SendCredentials();
   void ReadCapability();
   void Established();
   void Failed(absl::Status why);
@@ -96,11 +96,11 @@ void Client::Impl::Attempt() {
         if (self == nullptr || self->stopped) return;
         if (failed)
           return self->Failed(Unavailable("{}: {}", self->address.ToString(), failed.message()));
-        self->SayWhoWeAre();
+        self->SendCredentials();
       });
 }
 
-void Client::Impl::SayWhoWeAre() {
+void Client::Impl::SendCredentials() {
   const int on = 1;
   ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   KeepAlive(socket.native_handle());

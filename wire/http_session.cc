@@ -56,7 +56,7 @@ class HttpSession final : public HttpClientSession {
 
   void Abort() override {
     stream_.close();
-    LeaveInside();  // A pending answer keeps this session alive, too.
+    DisconnectFromProcess();  // A pending answer keeps this session alive, too.
   }
 
   // Callbacks of the connection to the process, whose answers have callbacks of their own.
@@ -157,7 +157,7 @@ class HttpSession final : public HttpClientSession {
     WatchWhetherItLeaves();
     Credentials credentials = CredentialsOf(request_);
     if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
-    LeaveInside();
+    DisconnectFromProcess();
     inside_as_ = FormatCredentials(credentials);
     sessions_.Open(credentials, peer_, this,
                    [self = Self()](absl::StatusOr<std::shared_ptr<Connection>> opened) {
@@ -182,7 +182,7 @@ class HttpSession final : public HttpClientSession {
                                   if (error || !self->asking_) return;
                                   if (!self->HasLeft()) return;  // Its next request has arrived.
                                   self->left_ = true;
-                                  self->LeaveInside();
+                                  self->DisconnectFromProcess();
                                 });
   }
 

@@ -24,12 +24,12 @@ HttpClientSession::HttpClientSession(HttpSessions& sessions) : sessions_(session
 }
 
 HttpClientSession::~HttpClientSession() {
-  LeaveInside();
+  DisconnectFromProcess();
   sessions_.live_.erase(this);
   sessions_.RemoveNewcomer(this);
 }
 
-void HttpClientSession::LeaveInside() {
+void HttpClientSession::DisconnectFromProcess() {
   if (inside_ != nullptr) std::exchange(inside_, nullptr)->Detach();
 }
 

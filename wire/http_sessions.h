@@ -44,7 +44,7 @@ class HttpClientSession : public ConnectionHandler,
 
  protected:
   // Disconnects from the process, which then drops what it evaluates for this client.
-  void LeaveInside();
+  void DisconnectFromProcess();
 
   HttpSessions& sessions_;
   std::shared_ptr<Connection> inside_;  // nullptr: not connected to the process.

@@ -40,7 +40,7 @@ class Recovery {
     if (out_.state.open && out_.state.boot != options_.boot) TS_RETURN_IF_ERROR(CutLostTail());
     TS_RETURN_IF_ERROR(ReadIndex());
     TS_RETURN_IF_ERROR(CheckLastBlock());
-    if (torn_.has_value()) TS_RETURN_IF_ERROR(MendTornBlock());
+    if (torn_.has_value()) TS_RETURN_IF_ERROR(RepairTornBlock());
     TS_RETURN_IF_ERROR(CutIndex(settled_bytes_));
     TS_RETURN_IF_ERROR(IndexTheRest());
     if (changed_) {
@@ -58,7 +58,7 @@ class Recovery {
   absl::Status CutLostTail();
   absl::Status ReadIndex();
   absl::Status CheckLastBlock();
-  absl::Status MendTornBlock();
+  absl::Status RepairTornBlock();
   absl::Status IndexTheRest();
   absl::Status RefuseIfMore(uint64_t offset);
   absl::Status AppendBlock(const BlockCounter& counted, uint64_t offset);
@@ -248,7 +248,7 @@ absl::Status Recovery::CheckLastBlock() {
 }
 
 // Keeps the complete messages of a block that was being written when its writer died.
-absl::Status Recovery::MendTornBlock() {
+absl::Status Recovery::RepairTornBlock() {
   IndexBlock& block = torn_->block;
   BlockCounter counted;
   TplogScanner scanner(out_.log, block.offset);

@@ -64,8 +64,8 @@ absl::Status WriteWithoutDamage(const std::string& path, TplogRepairReport& repo
 
 // Repairs a log whose machine lost power while it was written, as the next writer would. False if
 // there is other damage.
-absl::StatusOr<bool> MendPowerCut(const std::string& path, const std::string& boot,
-                                  TplogRepairReport& report) {
+absl::StatusOr<bool> RepairPowerCut(const std::string& path, const std::string& boot,
+                                    TplogRepairReport& report) {
   const absl::StatusOr<TplogState> state = ReadTplogState(path);
   if (state.ok() && (!state->open || state->boot == boot)) return false;
   RecoverOptions options;
@@ -90,7 +90,7 @@ absl::StatusOr<bool> MendPowerCut(const std::string& path, const std::string& bo
   return true;
 }
 
-absl::Status MendInPlace(const std::string& path, TplogRepairReport& report) {
+absl::Status RepairInPlace(const std::string& path, TplogRepairReport& report) {
   if (report.found.Has(Kind::kIndexDamaged)) {
     TS_RETURN_IF_ERROR(CutDamagedIndex(path, report));
   }
@@ -112,10 +112,10 @@ absl::StatusOr<TplogRepairReport> RepairTplog(const std::string& path,
   TplogRepairReport report;
   TS_ASSIGN_OR_RETURN(report.found, CheckTplog(path));
   if (report.found.live) return Unavailable("{}: another process is writing it", path);
-  TS_ASSIGN_OR_RETURN(const bool mended, MendPowerCut(path, options.boot, report));
+  TS_ASSIGN_OR_RETURN(const bool mended, RepairPowerCut(path, options.boot, report));
   if (mended) return report;
   if (report.found.damaged.empty()) {
-    TS_RETURN_IF_ERROR(MendInPlace(path, report));
+    TS_RETURN_IF_ERROR(RepairInPlace(path, report));
     return report;
   }
   if (options.skip_damaged) {

@@ -134,7 +134,7 @@ class WebSocketSession final : public HttpClientSession {
     socket_.set_option(timeout);  // Pings a silent client, and ends a session without a reply.
     socket_.read_message_max(sessions_.options.max_request_bytes);
     socket_.async_accept(request_, [self = Self()](const beast::error_code& error) {
-      if (error) return self->LeaveInside();
+      if (error) return self->DisconnectFromProcess();
       self->accepted_ = true;
       self->alive_ = self;
       self->WriteNext();
@@ -146,7 +146,7 @@ class WebSocketSession final : public HttpClientSession {
   void Finish() {
     ended_ = true;
     write_timer_.Cancel();
-    LeaveInside();
+    DisconnectFromProcess();
     alive_.reset();
   }
 
@@ -296,7 +296,7 @@ class WebSocketSession final : public HttpClientSession {
     closing_ = true;
     reason_ = websocket::close_reason(
         code, beast::string_view(why.data(), std::min<size_t>(why.size(), 100)));
-    LeaveInside();
+    DisconnectFromProcess();
     // Drops unread frames, except the one that is being written.
     while (frames_.size() > (writing_ ? 1u : 0u)) {
       Forget(frames_.back());

@@ -44,7 +44,7 @@ RowSet RowSet::Settled() && {
   return std::move(*this);
 }
 
-RowSet RowSet::OfRanges(std::span<const RowRange> ranges) {
+RowSet RowSet::FromRanges(std::span<const RowRange> ranges) {
   RowSet set;
   for (const RowRange& range : ranges) {
     set.AddRange(static_cast<size_t>(range.begin_row), static_cast<size_t>(range.end_row));
@@ -75,7 +75,7 @@ RowSet RowSet::Of(ScratchVector<uint32_t> ascending_rows) {
   return Borrow(*owner, owner);
 }
 
-RowSet RowSet::OfPostings(const Postings& postings) {
+RowSet RowSet::FromPostings(const Postings& postings) {
   RowSet set;
   for (const PostingRun& run : postings.runs) set.AddRun(run);
   if (postings.time_sorted && !set.runs_.empty()) set.times_ = postings.times;

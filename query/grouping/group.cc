@@ -23,7 +23,7 @@ class IndexedGroups final : public Groups {
 
   std::shared_ptr<const RowSet> RowsOf(size_t group) const override {
     return std::make_shared<const RowSet>(
-        RowSet::OfPostings(*key_.column.snapshot().RowsOf(ids_[group])));
+        RowSet::FromPostings(*key_.column.snapshot().RowsOf(ids_[group])));
   }
   const GroupEnds* ends() const override { return &ends_; }
   absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) override {

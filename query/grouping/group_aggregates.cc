@@ -257,9 +257,9 @@ struct MomentState {
   }
 };
 
-class Moments final : public States<MomentState> {
+class MomentStates final : public States<MomentState> {
  public:
-  Moments(AggregateKind kind, uint32_t slots) : States({}, slots), kind_(kind) {}
+  MomentStates(AggregateKind kind, uint32_t slots) : States({}, slots), kind_(kind) {}
 
   absl::Status AddRows(size_t, std::span<const uint32_t> numbers, const AggregateInput& input,
                        const Budget& budget) override {
@@ -275,7 +275,7 @@ class Moments final : public States<MomentState> {
   }
   void Join(uint32_t number, uint32_t later) override { states_[number].Merge(states_[later]); }
   void Merge(const GroupAccumulator& later) override {
-    const auto& others = static_cast<const Moments&>(later).states_;
+    const auto& others = static_cast<const MomentStates&>(later).states_;
     for (size_t i = 0; i < states_.size(); ++i) states_[i].Merge(others[i]);
   }
   Value Finish(std::span<const uint32_t> order) const override {
@@ -475,7 +475,7 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
     case AggregateKind::kSampleVariance:
     case AggregateKind::kSampleDeviation:
       if (!ReadsAsFloats(values)) return nullptr;
-      return std::make_unique<Moments>(kind, slots);
+      return std::make_unique<MomentStates>(kind, slots);
     case AggregateKind::kCovariance:
     case AggregateKind::kSampleCovariance:
     case AggregateKind::kCorrelation:

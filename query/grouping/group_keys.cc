@@ -15,7 +15,7 @@ namespace {
 class GroupMaker {
  public:
   GroupMaker(Context& context, std::span<const NamedNode> phrase, const TableView& view,
-             LeftRows left)
+             RemainingRows left)
       : context_(context), phrase_(phrase), view_(view), left_(left) {}
 
   absl::StatusOr<std::unique_ptr<Groups>> Make(std::vector<std::string>& names);
@@ -38,7 +38,7 @@ class GroupMaker {
   Context& context_;
   const std::span<const NamedNode> phrase_;
   const TableView& view_;
-  const LeftRows left_;
+  const RemainingRows left_;
 };
 
 // Groups of symbols whose rows a condition took out of the index: `left_.rows` are not needed.
@@ -169,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::Make(std::vector<std::string
 
 }  // namespace
 
-absl::Status LeftRows::Merge(Budget& budget) const {
+absl::Status RemainingRows::Merge(Budget& budget) const {
   if (!symbols.has_value()) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(RowSet merged, symbols->Merge(budget));
   rows = std::make_shared<const RowSet>(std::move(merged));
@@ -185,7 +185,7 @@ std::optional<size_t> ColumnNamed(const Node& node, const TableView& view) {
 
 absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(Context& context,
                                                    std::span<const NamedNode> phrase,
-                                                   const TableView& view, LeftRows left,
+                                                   const TableView& view, RemainingRows left,
                                                    std::vector<std::string>& names) {
   return GroupMaker(context, phrase, view, left).Make(names);
 }

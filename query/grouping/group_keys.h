@@ -19,7 +19,7 @@ namespace tickstack::query {
 
 // The rows that a query's conditions left: `rows`, or if there are `symbols`, theirs, and `rows` is
 // still all of the table.
-struct LeftRows {
+struct RemainingRows {
   std::shared_ptr<const RowSet>& rows;
   std::optional<SymbolRows>& symbols;
 
@@ -34,7 +34,7 @@ std::optional<size_t> ColumnNamed(const Node& node, const TableView& view);
 // symbols and of parts only their own rows count.
 absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(Context& context,
                                                    std::span<const NamedNode> phrase,
-                                                   const TableView& view, LeftRows left,
+                                                   const TableView& view, RemainingRows left,
                                                    std::vector<std::string>& names);
 
 }  // namespace tickstack::query

@@ -32,7 +32,7 @@ class PieceGroups final : public Groups {
         ends_(std::move(ends)) {}
 
   std::shared_ptr<const RowSet> RowsOf(size_t group) const override {
-    return std::make_shared<const RowSet>(RowSet::OfRanges(
+    return std::make_shared<const RowSet>(RowSet::FromRanges(
         std::span(pieces_).subspan(begins_[group], begins_[group + 1] - begins_[group])));
   }
   const GroupEnds* ends() const override { return &ends_; }

@@ -19,7 +19,7 @@ RowSet Common(const RowSet& of_symbol, const RowSet& of_view) {
     });
   };
   EachRangeOf(of_symbol, cut);
-  return RowSet::OfRanges(common);
+  return RowSet::FromRanges(common);
 }
 
 size_t PlaceOf(SymbolId id) { return id == kNullSymbol ? 0 : static_cast<size_t>(id) + 1; }
@@ -78,7 +78,7 @@ RowSet IndexedSide::RowsOf(SymbolId symbol) const {
   }
   if (only_.has_value()) return *only_ == symbol ? *rows_ : RowSet();
   std::optional<Postings> postings = key_.snapshot().RowsOf(symbol);
-  return postings.has_value() ? RowSet::OfPostings(*postings) : RowSet();
+  return postings.has_value() ? RowSet::FromPostings(*postings) : RowSet();
 }
 
 RowSet IndexedSide::RowsOf(std::string_view name) const {

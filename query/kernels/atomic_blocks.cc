@@ -63,7 +63,7 @@ int64_t Quotient(int64_t x, int64_t y) {
 class Divisor {
  public:
   // A block holds one divisor where that is an atom.
-  static std::optional<Divisor> OfAll(const int64_t* divisors, size_t n) {
+  static std::optional<Divisor> Common(const int64_t* divisors, size_t n) {
     const bool serves = n > 1 && divisors[0] >= (int64_t{1} << 12) &&
                         divisors[0] <= (int64_t{1} << 61) &&
                         std::memcmp(divisors, divisors + 1, (n - 1) * sizeof(int64_t)) == 0;
@@ -143,17 +143,17 @@ void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* o
     case AtomicOp::kMultiply:
       return with_nulls([](int64_t x, int64_t y) { return Wrapping(AtomicOp::kMultiply, x, y); });
     case AtomicOp::kFloorDivide:
-      if (const std::optional<Divisor> divisor = Divisor::OfAll(b, n)) {
+      if (const std::optional<Divisor> divisor = Divisor::Common(b, n)) {
         return with_nulls([&](int64_t x, int64_t) { return divisor->Quotient(x); });
       }
       return with_nulls([](int64_t x, int64_t y) { return y == 0 ? kNullLong : Quotient(x, y); });
     case AtomicOp::kModulo:
-      if (const std::optional<Divisor> divisor = Divisor::OfAll(b, n)) {
+      if (const std::optional<Divisor> divisor = Divisor::Common(b, n)) {
         return with_nulls([&](int64_t x, int64_t) { return divisor->Modulo(x); });
       }
       return with_nulls([](int64_t x, int64_t y) { return y == 0 ? kNullLong : Modulo(x, y); });
     case AtomicOp::kRoundDown:
-      if (const std::optional<Divisor> divisor = Divisor::OfAll(a, n)) {
+      if (const std::optional<Divisor> divisor = Divisor::Common(a, n)) {
         return with_nulls([&](int64_t, int64_t y) {
           return Wrapping(AtomicOp::kSubtract, y, divisor->Modulo(y));
         });

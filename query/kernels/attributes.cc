@@ -48,7 +48,7 @@ absl::StatusOr<bool> IsParted(const Value& vector, Budget& budget) {
   return parts == distinct.count();
 }
 
-absl::StatusOr<Value> OfSequence(Attribute attribute, Value x, Budget& budget) {
+absl::StatusOr<Value> SequenceWith(Attribute attribute, Value x, Budget& budget) {
   const bool typed = attribute == Attribute::kParted || attribute == Attribute::kGrouped;
   if (typed && !x.is_vector()) return CannotHave(attribute, x);
   if (attribute == Attribute::kSorted) TS_RETURN_IF_ERROR(CheckAscends(x, budget));
@@ -64,16 +64,16 @@ absl::StatusOr<Value> OfSequence(Attribute attribute, Value x, Budget& budget) {
   return x;
 }
 
-absl::StatusOr<Value> OfDict(Attribute attribute, Value x, Budget& budget) {
+absl::StatusOr<Value> DictWith(Attribute attribute, Value x, Budget& budget) {
   if (attribute != Attribute::kNone && attribute != Attribute::kSorted) {
     return CannotHave(attribute, x);
   }
-  TS_ASSIGN_OR_RETURN(Value keys, OfSequence(attribute, x.keys(), budget));
+  TS_ASSIGN_OR_RETURN(Value keys, SequenceWith(attribute, x.keys(), budget));
   const Type type = attribute == Attribute::kSorted ? Type::kSortedDict : Type::kDict;
   return Value::Pair(type, Attribute::kNone, std::move(keys), x.values());
 }
 
-absl::StatusOr<Value> OfTable(Attribute attribute, const Value& x, Budget& budget) {
+absl::StatusOr<Value> TableWith(Attribute attribute, const Value& x, Budget& budget) {
   if (attribute != Attribute::kNone && attribute != Attribute::kSorted) {
     return CannotHave(attribute, x);
   }
@@ -97,10 +97,10 @@ std::optional<Attribute> AttributeOfLetter(std::string_view letter) {
 }
 
 absl::StatusOr<Value> WithAttribute(Attribute attribute, Value x, Budget& budget) {
-  if (IsSequence(x)) return OfSequence(attribute, std::move(x), budget);
+  if (IsSequence(x)) return SequenceWith(attribute, std::move(x), budget);
   if (x.is_table()) {
     TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x)));
-    return OfTable(attribute, x, budget);
+    return TableWith(attribute, x, budget);
   }
   if (x.is_keyed_table()) {
     if (attribute != Attribute::kNone && attribute != Attribute::kSorted) {
@@ -111,7 +111,7 @@ absl::StatusOr<Value> WithAttribute(Attribute attribute, Value x, Budget& budget
   }
   if (IsPlainDict(x)) {
     TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(x)));
-    return OfDict(attribute, std::move(x), budget);
+    return DictWith(attribute, std::move(x), budget);
   }
   if (attribute == Attribute::kNone) return x;
   return CannotHave(attribute, x);

@@ -21,9 +21,9 @@ absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const Sym
     if (key.stored() != nullptr) {
       ranges.clear();
       TS_RETURN_IF_ERROR(key.stored()->RangesOf(id, ranges));
-      found.Add(id, RowSet::OfRanges(ranges));
+      found.Add(id, RowSet::FromRanges(ranges));
     } else if (const std::optional<Postings> postings = key.snapshot().RowsOf(id)) {
-      found.Add(id, RowSet::OfPostings(*postings));
+      found.Add(id, RowSet::FromPostings(*postings));
     }
   }
   return found;
@@ -46,7 +46,7 @@ absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, const RowSet& rows
   for (size_t i = 0; i < all.size(); ++i) {
     of_symbol.push_back(all[i].rows);
     if (i + 1 < all.size() && all[i + 1].id == all[i].id) continue;
-    found.Add(all[i].id, RowSet::OfRanges(of_symbol));
+    found.Add(all[i].id, RowSet::FromRanges(of_symbol));
     of_symbol.clear();
   }
   return found;
@@ -96,7 +96,7 @@ std::optional<RowSet> CutRanges(const Column& key, const Column& times, const Ro
     });
   });
   if (!known) return std::nullopt;
-  return RowSet::OfRanges(left);
+  return RowSet::FromRanges(left);
 }
 
 template <typename T>
@@ -176,7 +176,7 @@ absl::StatusOr<RowSet> SymbolRows::Merge(Budget& budget) const {
     }
     TS_RETURN_IF_ERROR(budget.Charge(ranges.size(), 2 * sizeof(RowRange)));
     std::ranges::sort(ranges, {}, &RowRange::begin_row);
-    return RowSet::OfRanges(ranges);
+    return RowSet::FromRanges(ranges);
   }
   size_t count = 0;
   for (const auto& rows : rows_) count += rows->count();

@@ -68,12 +68,12 @@ inline absl::StatusOr<Value> Take(Context& context, Term& term) {
 
 // A function of values as an entry's `apply`.
 template <absl::StatusOr<Value> (*f)(const Value&, Budget&)>
-Result OfValue(Context& context, Args args) {
+Result Unary(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   return FromValue(f(x, context.budget));
 }
 template <absl::StatusOr<Value> (*f)(const Value&, const Value&, Budget&)>
-Result OfValues(Context& context, Args args) {
+Result Binary(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   return FromValue(f(x, y, context.budget));
@@ -90,7 +90,7 @@ Result Atomic(Context& context, Args args) {
 using OverSlice = absl::FunctionRef<absl::StatusOr<Value>(const Slice&)>;
 
 // f of a list or column, of a dictionary's values, of a table's columns.
-Result Along(Context& context, std::string_view name, Term& term, OverSlice f);
+Result ApplyUniform(Context& context, std::string_view name, Term& term, OverSlice f);
 
 // The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
 absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items, Budget& budget);
@@ -118,7 +118,7 @@ Result ApplyInternal(Context& context, const Value& number, Args args);
 
 // A table, or the variable of that name: f(view) is the result, or becomes the variable's value.
 template <typename F>
-Result OfTableOrVariable(Context& context, Term term, F f) {
+Result ChangeTable(Context& context, Term term, F f) {
   TS_ASSIGN_OR_RETURN(const std::optional<std::string> variable, VariableNamed(context, term));
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
   TS_ASSIGN_OR_RETURN(TableView changed, f(view));

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "query/language/asker.h"
 #include "query/language/builtins.h"
+#include "query/language/client_handle.h"
 #include "query/language/indexing.h"
 #include "query/language/lexer.h"
 #include "query/language/variables.h"
@@ -150,17 +150,17 @@ Result EncodedLength(Context& context, Args args) {
 // `-30!(::)` defers the answer to the request, `-30!(handle;isError;value)` gives it.
 Result DeferredAnswer(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
-  Asker* const asker = context.variables.request().asker();
-  if (asker == nullptr) return DomainError("-30! of a request that no client sent");
+  ClientHandle* const client = context.variables.request().client();
+  if (client == nullptr) return DomainError("-30! of a request that no client sent");
   if (x.is_function() && x.is_null()) {
-    TS_RETURN_IF_ERROR(asker->Defer());
+    TS_RETURN_IF_ERROR(client->Defer());
     return Value();
   }
   const bool answers = x.is_list() && x.count() == 3 && x.items()[0].is_atom_of(Type::kInt) &&
                        x.items()[1].is_atom_of(Type::kBoolean);
   if (!answers) return TypeError("-30! of what is neither (::) nor (handle;isError;value)");
-  TS_RETURN_IF_ERROR(asker->Answer(x.items()[0].as<int32_t>(), x.items()[1].as<bool>(),
-                                   x.items()[2], context.budget));
+  TS_RETURN_IF_ERROR(client->Answer(x.items()[0].as<int32_t>(), x.items()[1].as<bool>(),
+                                    x.items()[2], context.budget));
   return Value();
 }
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "query/language/amend.h"
-#include "query/language/asker.h"
 #include "query/language/builtins.h"
+#include "query/language/client_handle.h"
 #include "query/language/functions.h"
 #include "query/language/iterators.h"
 #include "query/language/variables.h"

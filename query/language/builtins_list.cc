@@ -398,10 +398,10 @@ Result JoinToTable(Context& context, Args args) {
 
 Result JoinTerm(Context& context, Args args) {
   if (IsTableTerm(args[0]) || IsTableTerm(args[1])) return JoinToTable(context, args);
-  if (!IsDictTerm(args[0]) && !IsDictTerm(args[1])) return OfValues<Join>(context, args);
+  if (!IsDictTerm(args[0]) && !IsDictTerm(args[1])) return Binary<Join>(context, args);
   if (IsNothing(args[0])) return std::move(args[1]);
   if (IsNothing(args[1])) return std::move(args[0]);
-  return OfValues<JoinDicts>(context, args);
+  return Binary<JoinDicts>(context, args);
 }
 
 bool IsRowsOrEntries(const Value& value) { return value.is_table() || value.is_dict(); }

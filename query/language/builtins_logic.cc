@@ -27,8 +27,8 @@ constexpr std::array kLogicTable = {
     Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>},
     Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>},
     Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>},
-    Builtin{"not", 1, 1, false, OfValue<NotFlags>},
-    Builtin{"null", 1, 1, false, OfValue<NullFlags>},
+    Builtin{"not", 1, 1, false, Unary<NotFlags>},
+    Builtin{"null", 1, 1, false, Unary<NullFlags>},
     Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true},
 };
 

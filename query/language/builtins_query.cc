@@ -102,7 +102,7 @@ bool IsDraw(const Term& x) {
 Result Question(Context& context, Args args) {
   if (args.size() == 2 && IsDraw(args[0])) return NyiError("roll and deal");
   if (args.size() == 2 && IsTableTerm(args[0])) return FindInTable(context, args);
-  if (args.size() == 2) return OfValues<Find>(context, args);
+  if (args.size() == 2) return Binary<Find>(context, args);
   if (args.size() > 3) return FunctionalSelect(context, args);
   return IsTableOrName(args[0]) ? ExecOfRows(context, args) : Choose(context, args);
 }

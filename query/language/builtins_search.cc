@@ -24,7 +24,7 @@ namespace {
 Result InTerm(Context& context, Args args) {
   if (!IsTableTerm(args[1])) {
     auto* const dict = std::get_if<Value>(&args[0]);
-    if (dict == nullptr || !IsPlainDict(*dict)) return OfValues<In>(context, args);
+    if (dict == nullptr || !IsPlainDict(*dict)) return Binary<In>(context, args);
     TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
     TS_ASSIGN_OR_RETURN(Value flags, In(dict->values(), y, context.budget));
     if (!IsSequence(flags) || flags.count() != dict->keys().count()) {
@@ -52,7 +52,7 @@ Result InTerm(Context& context, Args args) {
 
 // A table's distinct rows stay where they are.
 Result DistinctTerm(Context& context, Args args) {
-  if (!IsTableTerm(args[0])) return OfValue<Distinct>(context, args);
+  if (!IsTableTerm(args[0])) return Unary<Distinct>(context, args);
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
   TS_ASSIGN_OR_RETURN(TableView rows, DistinctRows(view, context.budget));
   return rows;
@@ -117,9 +117,9 @@ Result Union(Context& context, Args args) {
 
 constexpr std::array kSearchTable = {
     Builtin{"in", 2, 2, true, InTerm},
-    Builtin{"within", 2, 2, true, OfValues<Within>},
-    Builtin{"bin", 2, 2, true, OfValues<LastAtMost>},
-    Builtin{"binr", 2, 2, true, OfValues<FirstAtLeast>},
+    Builtin{"within", 2, 2, true, Binary<Within>},
+    Builtin{"bin", 2, 2, true, Binary<LastAtMost>},
+    Builtin{"binr", 2, 2, true, Binary<FirstAtLeast>},
     Builtin{"where", 1, 1, false, Where},
     Builtin{"group", 1, 1, false, Group},
     Builtin{"distinct", 1, 1, false, DistinctTerm},

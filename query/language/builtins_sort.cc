@@ -120,7 +120,7 @@ Result SortByColumns(Context& context, Args args) {
     if (name->type() != Type::kSymbol) return NotSortable(kName, args[1]);
   }
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
-  return OfTableOrVariable(
+  return ChangeTable(
       context, std::move(args[1]), [&](const TableView& view) -> absl::StatusOr<TableView> {
         TS_ASSIGN_OR_RETURN(const std::vector<size_t> columns, ColumnsNamed(view, names));
         if (columns.empty()) return view;
@@ -156,15 +156,16 @@ Result Rank(Context& context, Args args) {
     std::ranges::copy(of_keys, out.data());
     return std::move(out).Finish();
   }
-  return Along(context, "rank", args[0], [&](const Slice& slice) { return Ranks(slice, budget); });
+  return ApplyUniform(context, "rank", args[0],
+                      [&](const Slice& slice) { return Ranks(slice, budget); });
 }
 
 Result XRank(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const int64_t buckets, WholeArgument(context, "xrank", args[0]));
   if (IsAtomTerm(args[1])) return RankError("xrank of an atom");
   if (IsTableTerm(args[1])) return NyiError("xrank of a table");
-  return Along(context, "xrank", args[1],
-               [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
+  return ApplyUniform(context, "xrank", args[1],
+                      [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
 }
 
 constexpr std::array kSortTable = {

@@ -207,7 +207,7 @@ TableView InOrder(const TableView& view, const std::vector<size_t>& first) {
 // x xkey t: the columns x become the keys and stand first.
 Result Xkey(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
-  return OfTableOrVariable(
+  return ChangeTable(
       context, std::move(args[1]), [&](const TableView& view) -> absl::StatusOr<TableView> {
         TS_ASSIGN_OR_RETURN(const std::vector<size_t> keys, ColumnsNamed(view, names));
         return WithKeys(InOrder(view, keys), keys.size());
@@ -381,7 +381,7 @@ absl::StatusOr<std::vector<size_t>> ColumnsNamed(const TableView& view, const Va
 
 Result Enkey(Context& context, int64_t keys, Term table) {
   if (keys < 0) return DomainError("{} key columns", keys);
-  return OfTableOrVariable(context, std::move(table), [&](const TableView& view) {
+  return ChangeTable(context, std::move(table), [&](const TableView& view) {
     return WithKeys(view, static_cast<size_t>(keys));
   });
 }

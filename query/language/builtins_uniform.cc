@@ -15,7 +15,7 @@ namespace tickstack::query::builtins {
 namespace {
 
 // f of each column of a table but its keys, which stay.
-Result AlongColumns(Context& context, const TableView& view, OverSlice f) {
+Result ApplyUniformToColumns(Context& context, const TableView& view, OverSlice f) {
   TableView mapped;
   mapped.names = view.names;
   mapped.key_columns = view.key_columns;
@@ -30,49 +30,49 @@ Result AlongColumns(Context& context, const TableView& view, OverSlice f) {
 }
 
 // What becomes of an atom.
-enum class OfAtom { kItself, kItsResult, kError };
+enum class AtomResult { kItself, kItsResult, kError };
 
-template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), OfAtom of_atom>
+template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), AtomResult atom_result>
 Result Uniform(Context& context, Args args) {
   const auto* value = std::get_if<Value>(&args[0]);
-  if (value != nullptr && value->is_atom() && of_atom != OfAtom::kError) {
+  if (value != nullptr && value->is_atom() && atom_result != AtomResult::kError) {
     // The errors of its type are the same.
     TS_ASSIGN_OR_RETURN(const Value one, f(Slice::Of(Enlist(*value)), context.budget));
-    if (of_atom == OfAtom::kItself) return std::move(args[0]);
+    if (atom_result == AtomResult::kItself) return std::move(args[0]);
     return ItemAt(one, 0);
   }
-  return Along(context, "function", args[0],
-               [&](const Slice& slice) { return f(slice, context.budget); });
+  return ApplyUniform(context, "function", args[0],
+                      [&](const Slice& slice) { return f(slice, context.budget); });
 }
 
 template <absl::StatusOr<Value> (*f)(size_t, const Slice&, Budget&)>
 Result Moving(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const int64_t width, WholeArgument(context, "a window", args[0]));
   if (width < 1) return DomainError("a window of {} items", width);
-  return Along(context, "a moving window", args[1], [&](const Slice& slice) {
+  return ApplyUniform(context, "a moving window", args[1], [&](const Slice& slice) {
     return f(static_cast<size_t>(width), slice, context.budget);
   });
 }
 
 Result Ema(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value weights, Take(context, args[0]));
-  return Along(context, "ema", args[1], [&](const Slice& slice) {
+  return ApplyUniform(context, "ema", args[1], [&](const Slice& slice) {
     return ExponentialAverage(weights, slice, context.budget);
   });
 }
 
 Result XPrev(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const int64_t back, WholeArgument(context, "xprev", args[0]));
-  return Along(context, "xprev", args[1],
-               [&](const Slice& slice) { return Shifted(slice, back, context.budget); });
+  return ApplyUniform(context, "xprev", args[1],
+                      [&](const Slice& slice) { return Shifted(slice, back, context.budget); });
 }
 
 // A row differs where one of its columns does.
 Result DifferTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   if (!IsTableTerm(args[0])) {
-    return Along(context, "differ", args[0],
-                 [&](const Slice& slice) { return Differ(slice, budget); });
+    return ApplyUniform(context, "differ", args[0],
+                        [&](const Slice& slice) { return Differ(slice, budget); });
   }
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
   std::optional<Value> flags;
@@ -89,16 +89,16 @@ Result DifferTerm(Context& context, Args args) {
 }
 
 constexpr std::array kUniformTable = {
-    Builtin{"sums", 1, 1, false, Uniform<Sums, OfAtom::kItself>},
-    Builtin{"prds", 1, 1, false, Uniform<Products, OfAtom::kItself>},
-    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, OfAtom::kItself>},
-    Builtin{"mins", 1, 1, false, Uniform<RunningMin, OfAtom::kItself>},
-    Builtin{"avgs", 1, 1, false, Uniform<RunningAverage, OfAtom::kItsResult>},
-    Builtin{"deltas", 1, 1, false, Uniform<Deltas, OfAtom::kItself>},
-    Builtin{"ratios", 1, 1, false, Uniform<Ratios, OfAtom::kItself>},
-    Builtin{"fills", 1, 1, false, Uniform<Fills, OfAtom::kItself>},
-    Builtin{"prev", 1, 1, false, Uniform<Previous, OfAtom::kError>},
-    Builtin{"next", 1, 1, false, Uniform<Next, OfAtom::kError>},
+    Builtin{"sums", 1, 1, false, Uniform<Sums, AtomResult::kItself>},
+    Builtin{"prds", 1, 1, false, Uniform<Products, AtomResult::kItself>},
+    Builtin{"maxs", 1, 1, false, Uniform<RunningMax, AtomResult::kItself>},
+    Builtin{"mins", 1, 1, false, Uniform<RunningMin, AtomResult::kItself>},
+    Builtin{"avgs", 1, 1, false, Uniform<RunningAverage, AtomResult::kItsResult>},
+    Builtin{"deltas", 1, 1, false, Uniform<Deltas, AtomResult::kItself>},
+    Builtin{"ratios", 1, 1, false, Uniform<Ratios, AtomResult::kItself>},
+    Builtin{"fills", 1, 1, false, Uniform<Fills, AtomResult::kItself>},
+    Builtin{"prev", 1, 1, false, Uniform<Previous, AtomResult::kError>},
+    Builtin{"next", 1, 1, false, Uniform<Next, AtomResult::kError>},
     Builtin{"xprev", 2, 2, true, XPrev, true},
     Builtin{"differ", 1, 1, false, DifferTerm},
     Builtin{"mavg", 2, 2, true, Moving<MovingAverage>, true},
@@ -113,7 +113,7 @@ constexpr std::array kUniformTable = {
 }  // namespace
 
 // f of a list or column, of a dictionary's values, of a table's columns.
-Result Along(Context& context, std::string_view name, Term& term, OverSlice f) {
+Result ApplyUniform(Context& context, std::string_view name, Term& term, OverSlice f) {
   if (const std::optional<Slice> slice = SliceOf(term)) return FromValue(f(*slice));
   if (const Value* entries = AsEntries(term)) {
     TS_ASSIGN_OR_RETURN(Value items, f(Slice::Of(entries->values())));
@@ -121,7 +121,7 @@ Result Along(Context& context, std::string_view name, Term& term, OverSlice f) {
   }
   if (IsTableTerm(term)) {
     TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
-    return AlongColumns(context, view, f);
+    return ApplyUniformToColumns(context, view, f);
   }
   const auto* value = std::get_if<Value>(&term);
   if (value == nullptr) return NyiError(fmt::format("{} of a function", name));

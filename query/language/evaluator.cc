@@ -126,7 +126,7 @@ absl::StatusOr<Term> EvaluateCond(Context& context, const Node& node) {
 }
 
 // The statements of a block or loop in turn; the last one's value.
-absl::StatusOr<Term> EvaluateInTurn(Context& context, std::span<const NodePtr> statements) {
+absl::StatusOr<Term> EvaluateEach(Context& context, std::span<const NodePtr> statements) {
   TS_RETURN_IF_ERROR(context.budget.CheckTime());
   for (const NodePtr& statement : statements) {
     if (statement == nullptr) continue;
@@ -142,7 +142,7 @@ absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
   const std::span<const NodePtr> statements = std::span(node.children).subspan(1);
   const auto run = [&]() -> absl::Status {
     const Budget::Temporaries temporaries(context.budget);
-    return EvaluateInTurn(context, statements).status();
+    return EvaluateEach(context, statements).status();
   };
   const Node& head = *node.children[0];
   if (node.kind == Node::Kind::kDo) {
@@ -280,7 +280,7 @@ absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
     case Node::Kind::kCond:
       return EvaluateCond(context, node);
     case Node::Kind::kBlock:
-      return EvaluateInTurn(context, node.children);
+      return EvaluateEach(context, node.children);
     case Node::Kind::kIf:
     case Node::Kind::kDo:
     case Node::Kind::kWhile:
@@ -300,7 +300,7 @@ absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
 }
 
 absl::StatusOr<Term> EvaluateStatements(Context& context, std::span<const NodePtr> statements) {
-  absl::StatusOr<Term> last = EvaluateInTurn(context, statements);
+  absl::StatusOr<Term> last = EvaluateEach(context, statements);
   std::optional<Term>& returned = context.variables.innermost().returned;
   if (last.ok() || !returned.has_value()) return last;
   return *std::exchange(returned, std::nullopt);

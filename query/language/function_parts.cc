@@ -16,9 +16,9 @@ namespace {
 
 // The names that a lambda uses and neither takes nor assigns, in the order of their first mention,
 // and its constants.
-class Mentions {
+class MentionedNames {
  public:
-  explicit Mentions(const Lambda& lambda) : lambda_(lambda) {
+  explicit MentionedNames(const Lambda& lambda) : lambda_(lambda) {
     for (const NodePtr& statement : lambda.statements) Add(statement.get());
   }
   const std::vector<std::string>& globals() const { return globals_; }
@@ -63,7 +63,7 @@ Value NamesOf(const std::vector<std::string>& names) {
 
 absl::StatusOr<Value> PartsOfLambda(const Lambda& lambda, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(lambda.source.size() + lambda.nodes * 64));
-  Mentions mentions(lambda);
+  MentionedNames mentions(lambda);
   std::vector<std::string> globals = {lambda.space == "." ? "" : lambda.space.substr(1)};
   globals.insert(globals.end(), mentions.globals().begin(), mentions.globals().end());
   std::vector<Value> parts = {Value::Vector(Type::kByte, ByteBuffer()), NamesOf(lambda.parameters),

@@ -6,8 +6,8 @@
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
-#include "query/language/asker.h"
 #include "query/language/ast.h"
+#include "query/language/client_handle.h"
 #include "query/language/evaluator.h"
 #include "query/language/function_value.h"
 #include "query/language/indexing.h"

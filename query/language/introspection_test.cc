@@ -6,7 +6,7 @@
 #include <string>
 
 #include "query/columns/errors.h"
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 #include "query/pair_testing.h"
 #include "query/query.h"
 
@@ -340,14 +340,15 @@ TEST(Introspection, ResultsInBlocksOfRows) {
   TestEnvironment environment;
   AddSampleTables(environment);
   const auto ask = [&](std::string_view statement, int64_t most, int64_t block) {
-    Asker asker({5, "ann", 0}, true);
+    ClientHandle client({5, "ann", 0}, true);
     const Value request = Value::List(
         {Value::String("{[most;block;f;x]$[not .Q.qt t:value[f]x;::;count t:select[most]from 0!t;"
                        "{neg[.z.w]@/:-1_x;last x}(0N;block)#t;t]}"),
          Value::Long(most), Value::Long(block), Value::String(".o.ex"), Value::String(statement)});
-    const absl::StatusOr<Value> answer = EvaluateRequest(request, environment, {}, nullptr, &asker);
+    const absl::StatusOr<Value> answer =
+        EvaluateRequest(request, environment, {}, nullptr, &client);
     std::string shown = answer.ok() ? Show(*answer) : "'" + QErrorText(answer.status());
-    for (const Value& block_of_rows : asker.TakeMessages()) shown += " " + Show(block_of_rows);
+    for (const Value& block_of_rows : client.TakeMessages()) shown += " " + Show(block_of_rows);
     return shown;
   };
   EXPECT_EQ(ask("q)select size from trade", 100, 2), "([]size:300 400i) ([]size:100 200i)");

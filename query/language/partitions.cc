@@ -16,12 +16,12 @@ namespace {
 std::string_view BeforeDot(std::string_view name) { return name.substr(0, name.find('.')); }
 
 // What a condition names of a table.
-struct Mentions {
+struct MentionedColumns {
   bool partition = false;  // The partition column.
   bool others = false;     // Columns, `i`, or what a nested query may mean.
 };
 
-void Look(const Node& node, const Schema& schema, Mentions& mentions) {
+void CollectMentioned(const Node& node, const Schema& schema, MentionedColumns& mentions) {
   if (node.kind == Node::Kind::kQuery) mentions.others = true;
   if (node.kind == Node::Kind::kName) {
     const std::string_view name = BeforeDot(node.name);
@@ -32,7 +32,7 @@ void Look(const Node& node, const Schema& schema, Mentions& mentions) {
     }
   }
   for (const NodePtr& child : node.children) {
-    if (child != nullptr) Look(*child, schema, mentions);
+    if (child != nullptr) CollectMentioned(*child, schema, mentions);
   }
 }
 
@@ -84,8 +84,8 @@ absl::StatusOr<PrunedParts> PruneParts(Context& context,
     const TableView partitions =
         ViewOf({table->schema().columns.front().name}, {table->PartitionValues()});
     for (const NodePtr& condition : conditions) {
-      Mentions mentions;
-      Look(*condition, table->schema(), mentions);
+      MentionedColumns mentions;
+      CollectMentioned(*condition, table->schema(), mentions);
       if (!mentions.partition || mentions.others) break;
       const Scope scope{&partitions, kept};
       Context inner = context.Inside(scope);

@@ -18,7 +18,7 @@
 #include "base/time.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 #include "query/language/function.h"
 #include "query/language/namespaces.h"
 #include "query/language/term.h"
@@ -93,8 +93,8 @@ Value Clock(int64_t now, char letter) {
 
 // Facts of the client that asks; without a client, zeros and an empty name.
 ClientFacts FactsOfClient(const Context& context) {
-  const Asker* const asker = context.variables.request().asker();
-  return asker == nullptr ? ClientFacts() : asker->facts();
+  const ClientHandle* const client = context.variables.request().client();
+  return client == nullptr ? ClientFacts() : client->facts();
 }
 
 struct ProcessValue {

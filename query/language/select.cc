@@ -50,7 +50,7 @@ class QueryEvaluator {
       }
       TS_RETURN_IF_ERROR(Apply(*conditions_[i]));
     }
-    const LeftRows left{rows_, symbols_};
+    const RemainingRows left{rows_, symbols_};
     if (query_.verb == Query::Verb::kUpdate) return UpdateTable(context_, query_, view_, left);
     if (query_.verb == Query::Verb::kDelete) return DeleteFromTable(context_, query_, view_, left);
     if (query_.grouped && query_.limit == nullptr && query_.order == nullptr) return Grouped();
@@ -75,7 +75,7 @@ class QueryEvaluator {
   absl::StatusOr<bool> ApplyConstant(size_t column, Condition condition, const Value& constant);
   absl::Status KeepFlagged(Term flags);
   absl::StatusOr<std::optional<Term>> AggregateFiltered(const Node& condition);
-  absl::Status MergeSymbols() { return LeftRows{rows_, symbols_}.Merge(context_.budget); }
+  absl::Status MergeSymbols() { return RemainingRows{rows_, symbols_}.Merge(context_.budget); }
   void KeepRows(RowSet rows) { rows_ = std::make_shared<const RowSet>(std::move(rows)); }
   struct Part {
     size_t skip, take;
@@ -454,8 +454,9 @@ absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
   std::vector<std::string> names;
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<Groups> groups,
-                      MakeGroups(context_, query_.groups, view_, LeftRows{rows_, symbols_}, names));
+  TS_ASSIGN_OR_RETURN(
+      const std::unique_ptr<Groups> groups,
+      MakeGroups(context_, query_.groups, view_, RemainingRows{rows_, symbols_}, names));
   if (query_.is_exec()) return GroupedExec(*groups, names);
   if (query_.distinct) return NyiError("select distinct by");
   if (query_.columns.empty()) return LastRows(*groups, std::move(names));

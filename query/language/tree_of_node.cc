@@ -42,7 +42,7 @@ class TreeWriter {
       case Node::Kind::kName:
         return Value::Symbol(node.name);
       case Node::Kind::kFunction:
-        return OfBuiltin(*node.function);
+        return BuiltinTree(*node.function);
       case Node::Kind::kClosure:
         return ValueOf(node.closure, budget_);
       case Node::Kind::kApply:
@@ -72,7 +72,7 @@ class TreeWriter {
       case Node::Kind::kSignal:
         return NyiError("parse of a signal");
       case Node::Kind::kQuery:
-        return OfQuery(*node.query);
+        return QueryTree(*node.query);
     }
     return NyiError("parse");
   }
@@ -87,9 +87,9 @@ class TreeWriter {
     items.push_back(std::move(head));
     return items;
   }
-  absl::StatusOr<Value> OfBuiltin(const Builtin& builtin) { return ValueOf(&builtin, budget_); }
+  absl::StatusOr<Value> BuiltinTree(const Builtin& builtin) { return ValueOf(&builtin, budget_); }
   absl::StatusOr<Value> BuiltinNamed(std::string_view name) {
-    return OfBuiltin(*FindBuiltin(name));
+    return BuiltinTree(*FindBuiltin(name));
   }
 
   absl::StatusOr<Value> Constant(const Value& value) {
@@ -191,7 +191,7 @@ class TreeWriter {
     return Quoted(Value::Symbols(std::move(names)));
   }
 
-  absl::StatusOr<Value> OfQuery(const Query& query) {
+  absl::StatusOr<Value> QueryTree(const Query& query) {
     const bool reads = query.verb == Query::Verb::kSelect || query.is_exec();
     std::vector<Value> items;
     TS_ASSIGN_OR_RETURN(items.emplace_back(), BuiltinNamed(reads ? "?" : "!"));

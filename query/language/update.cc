@@ -115,7 +115,7 @@ class ColumnChange {
 
 class TableUpdate {
  public:
-  TableUpdate(Context& context, const Query& query, const TableView& view, LeftRows left)
+  TableUpdate(Context& context, const Query& query, const TableView& view, RemainingRows left)
       : context_(context), query_(query), view_(view), left_(left) {}
 
   absl::StatusOr<Term> Run() {
@@ -282,19 +282,19 @@ class TableUpdate {
   Context& context_;
   const Query& query_;
   const TableView& view_;
-  const LeftRows left_;
+  const RemainingRows left_;
   const RowPositions* positions_ = nullptr;
 };
 
 }  // namespace
 
 absl::StatusOr<Term> UpdateTable(Context& context, const Query& query, const TableView& view,
-                                 LeftRows left) {
+                                 RemainingRows left) {
   return TableUpdate(context, query, view, left).Run();
 }
 
 absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const TableView& view,
-                                     LeftRows left) {
+                                     RemainingRows left) {
   TableView result = view;
   result.stored = nullptr;
   if (!query.columns.empty()) {

@@ -20,8 +20,8 @@ namespace tickstack::query {
 //
 // Cost: a copy of the columns that change.
 absl::StatusOr<Term> UpdateTable(Context& context, const Query& query, const TableView& view,
-                                 LeftRows left);
+                                 RemainingRows left);
 absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const TableView& view,
-                                     LeftRows left);
+                                     RemainingRows left);
 
 }  // namespace tickstack::query

@@ -17,7 +17,7 @@
 
 namespace tickstack::query {
 
-class Asker;
+class ClientHandle;
 
 // What it costs to have a term: the bytes of its values, its parsed statements. Captured and stored
 // columns are not the request's. Of columns that nobody has gathered yet, `as_gathered` says
@@ -104,8 +104,8 @@ class Frame {
   void set_console(Console console) { console_ = console; }
 
   // For a request: the client that sent it; nullptr: none.
-  Asker* asker() const { return asker_; }
-  void set_asker(Asker* asker) { asker_ = asker; }
+  ClientHandle* client() const { return client_; }
+  void set_client(ClientHandle* client) { client_ = client; }
 
   // For a request: defines a view, `name::x` outside of a lambda, which is evaluated whenever its
   // name is used. Errors: those of Assign.
@@ -155,7 +155,7 @@ class Frame {
   std::vector<std::string> trace_;
   bool has_views_ = false;
   Console console_;
-  Asker* asker_ = nullptr;
+  ClientHandle* client_ = nullptr;
 };
 
 // What names stand for at some point of an evaluation.

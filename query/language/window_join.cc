@@ -41,7 +41,7 @@ class RowsByKey {
 
   size_t keys() const { return left_->groups(); }
   // Positions of the left rows with this key; there may be none.
-  std::span<const uint32_t> LeftRows(uint32_t key) const { return left_->PositionsOf(key); }
+  std::span<const uint32_t> RemainingRows(uint32_t key) const { return left_->PositionsOf(key); }
 
   absl::StatusOr<TimedRows> RightRows(uint32_t key, Budget& budget) const {
     TimedRows timed;
@@ -51,7 +51,7 @@ class RowsByKey {
       for (uint32_t& row : timed.rows) row = right_rows_[row];
       return timed;
     }
-    const uint32_t first = LeftRows(key)[0];
+    const uint32_t first = RemainingRows(key)[0];
     TS_ASSIGN_OR_RETURN(const Value name, left_key_->column.At(left_key_->rows->At(first)));
     const auto rows = std::make_shared<const RowSet>(index_->RowsOf(name.symbol()));
     TS_RETURN_IF_ERROR(budget.Charge(rows->count(), TimedRows::kBytesPerRow));
@@ -280,7 +280,7 @@ absl::StatusOr<TableView> WindowJoin(Context& context, WindowStart start, const 
   std::vector<std::vector<Value>> parts(each.size());
   ScratchVector<ItemRange> ranges;
   for (uint32_t key = 0; key < rows.keys(); ++key) {
-    const std::span<const uint32_t> left_rows = rows.LeftRows(key);
+    const std::span<const uint32_t> left_rows = rows.RemainingRows(key);
     if (left_rows.empty()) continue;
     TS_RETURN_IF_ERROR(budget.CheckTime());
     std::vector<Value> results;

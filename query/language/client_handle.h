@@ -31,14 +31,14 @@ struct ClientFacts {
   int32_t address = 0;  // `.z.a`, an IPv4 address as a number; 0: unknown.
 };
 
-class Asker {
+class ClientHandle {
  public:
   static constexpr size_t kMaxMessages = 50'000;  // Messages of one request.
   // Bytes that a message takes in addition to its value until it is sent.
   static constexpr size_t kMessageBytes = 256;
 
   // `awaits_answer` is false for an async request.
-  Asker(ClientFacts facts, bool awaits_answer)
+  ClientHandle(ClientFacts facts, bool awaits_answer)
       : facts_(std::move(facts)), awaits_answer_(awaits_answer) {}
 
   const ClientFacts& facts() const { return facts_; }
@@ -72,7 +72,7 @@ class Asker {
 bool IsHandle(const Context& context, const Term& term);
 // Applies such a handle: a negative one sends the message, and answers null; null sends nothing,
 // since there is nothing to flush. Errors: `nyi: .z.w` for a positive one, which would wait for the
-// client's answer; those of Asker::Send.
+// client's answer; those of ClientHandle::Send.
 absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span<Term> args);
 
 }  // namespace tickstack::query

@@ -1,4 +1,4 @@
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
@@ -15,7 +15,7 @@ absl::Status HoldValue(const Value& value, Budget& budget) {
 
 }  // namespace
 
-absl::Status Asker::Send(Value message, Budget& budget) {
+absl::Status ClientHandle::Send(Value message, Budget& budget) {
   if (messages_.size() >= kMaxMessages) {
     return LimitError("more than {} messages to .z.w", kMaxMessages);
   }
@@ -25,13 +25,13 @@ absl::Status Asker::Send(Value message, Budget& budget) {
   return absl::OkStatus();
 }
 
-absl::Status Asker::Defer() {
+absl::Status ClientHandle::Defer() {
   if (!awaits_answer_) return DomainError("-30! of a request that awaits no answer");
   deferred_ = true;
   return absl::OkStatus();
 }
 
-absl::Status Asker::Answer(int32_t handle, bool is_error, Value value, Budget& budget) {
+absl::Status ClientHandle::Answer(int32_t handle, bool is_error, Value value, Budget& budget) {
   if (!deferred_ || handle != facts_.handle || answer_.has_value()) {
     return DomainError("-30!: handle {} awaits no deferred answer", handle);
   }
@@ -49,7 +49,7 @@ absl::Status Asker::Answer(int32_t handle, bool is_error, Value value, Budget& b
   return absl::OkStatus();
 }
 
-absl::StatusOr<Value> Asker::Settle(absl::StatusOr<Value> result) {
+absl::StatusOr<Value> ClientHandle::Settle(absl::StatusOr<Value> result) {
   if (answer_.has_value()) return *std::exchange(answer_, std::nullopt);
   if (!deferred_ || !result.ok()) return result;
   return QError(absl::StatusCode::kInvalidArgument, "deferred",
@@ -59,10 +59,10 @@ absl::StatusOr<Value> Asker::Settle(absl::StatusOr<Value> result) {
 bool IsHandle(const Context& context, const Term& term) {
   const auto* const value = std::get_if<Value>(&term);
   if (value == nullptr || !value->is_atom_of(Type::kInt)) return false;
-  const Asker* const asker = context.variables.request().asker();
-  if (asker == nullptr || asker->facts().handle == 0) return false;
+  const ClientHandle* const client = context.variables.request().client();
+  if (client == nullptr || client->facts().handle == 0) return false;
   const auto handle = value->as<int32_t>();
-  return handle == asker->facts().handle || handle == -asker->facts().handle;
+  return handle == client->facts().handle || handle == -client->facts().handle;
 }
 
 absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span<Term> args) {
@@ -71,7 +71,8 @@ absl::StatusOr<Term> ApplyHandle(Context& context, const Term& handle, std::span
   if (args.empty()) return Term(Value());
   TS_ASSIGN_OR_RETURN(Value message, ToValue(std::move(args[0]), context.budget));
   if (message.is_null() && message.is_function()) return Term(Value());
-  TS_RETURN_IF_ERROR(context.variables.request().asker()->Send(std::move(message), context.budget));
+  TS_RETURN_IF_ERROR(
+      context.variables.request().client()->Send(std::move(message), context.budget));
   return Term(Value());
 }
 

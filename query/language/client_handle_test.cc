@@ -1,6 +1,6 @@
 // What a request knows of its client and sends back to it.
 
-#include "query/language/asker.h"
+#include "query/language/client_handle.h"
 
 #include <gtest/gtest.h>
 
@@ -24,17 +24,17 @@ struct Outcome {
 Outcome Ask(std::string_view text, bool awaits_answer = true, const Limits& limits = {}) {
   TestEnvironment environment;
   AddSampleTables(environment);
-  Asker asker({kHandle, "ann", 0x7f000001}, awaits_answer);
+  ClientHandle client({kHandle, "ann", 0x7f000001}, awaits_answer);
   const absl::StatusOr<Value> value =
-      EvaluateRequest(Value::String(text), environment, limits, nullptr, &asker);
+      EvaluateRequest(Value::String(text), environment, limits, nullptr, &client);
   Outcome outcome{value.ok() ? Show(*value) : "'" + QErrorText(value.status()), {}};
-  for (const Value& message : asker.TakeMessages()) outcome.messages.push_back(Show(message));
+  for (const Value& message : client.TakeMessages()) outcome.messages.push_back(Show(message));
   return outcome;
 }
 
 using Messages = std::vector<std::string>;
 
-TEST(Asker, IsKnownToTheRequest) {
+TEST(ClientHandle, IsKnownToTheRequest) {
   EXPECT_EQ(Ask(".z.w").answer, "7i");
   EXPECT_EQ(Ask(".z.u").answer, "`ann");
   EXPECT_EQ(Ask(".z.a").answer, "2130706433i");
@@ -43,7 +43,7 @@ TEST(Asker, IsKnownToTheRequest) {
   EXPECT_EQ(environment.Ask("(.z.w;.z.u;.z.a)"), "(0i;`;0i)");
 }
 
-TEST(Asker, GetsTheMessagesInOrder) {
+TEST(ClientHandle, GetsTheMessagesInOrder) {
   struct Case {
     std::string_view text;
     std::string_view answer;
@@ -77,7 +77,7 @@ TEST(Asker, GetsTheMessagesInOrder) {
   }
 }
 
-TEST(Asker, TakesNoOtherHandle) {
+TEST(ClientHandle, TakesNoOtherHandle) {
   EXPECT_EQ(Ask(".z.w \"1+1\"").answer, "'nyi: .z.w");
   EXPECT_EQ(Ask("neg[.z.w][1;2]").answer, "'rank");
   TestEnvironment environment;
@@ -91,10 +91,10 @@ TEST(Asker, TakesNoOtherHandle) {
   EXPECT_EQ(environment.Ask("(neg .z.w) 1"), "'type");
 }
 
-TEST(Asker, BoundsTheMessages) {
+TEST(ClientHandle, BoundsTheMessages) {
   const Outcome many = Ask("(neg .z.w) each til 50001");
   EXPECT_EQ(many.answer, "'limit");
-  EXPECT_EQ(many.messages.size(), Asker::kMaxMessages);
+  EXPECT_EQ(many.messages.size(), ClientHandle::kMaxMessages);
   Limits limits;
   limits.max_result_bytes = size_t{1} << 20;
   const Outcome large = Ask("do[5;(neg .z.w) til 40000];0", true, limits);
@@ -102,7 +102,7 @@ TEST(Asker, BoundsTheMessages) {
   EXPECT_EQ(large.messages.size(), 3u);
 }
 
-TEST(Asker, AnswersADeferredRequest) {
+TEST(ClientHandle, AnswersADeferredRequest) {
   EXPECT_EQ(Ask("-30!(::);-30!(.z.w;0b;1 2 3);`ignored").answer, "1 2 3");
   EXPECT_EQ(Ask("-30!(::);-30!(.z.w;1b;\"no rows\")").answer, "'no rows");
   EXPECT_EQ(Ask("-30!(::);-30!(.z.w;1b;`busy)").answer, "'busy");
@@ -115,7 +115,7 @@ TEST(Asker, AnswersADeferredRequest) {
   EXPECT_EQ(both.messages, Messages{"`first"});
 }
 
-TEST(Asker, RefusesAnAnswerThatNobodyAwaits) {
+TEST(ClientHandle, RefusesAnAnswerThatNobodyAwaits) {
   EXPECT_EQ(Ask("-30!(.z.w;0b;1)").answer, "'domain");
   EXPECT_EQ(Ask("-30!(::);-30!(8i;0b;1)").answer, "'domain");
   EXPECT_EQ(Ask("-30!(::);-30!(.z.w;0b;1);@[-30!;(.z.w;0b;2);0N!]").answer, "1");
