@@ -5,6 +5,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 
 from bench.peers.day import LAYOUTS
@@ -13,6 +14,7 @@ from bench.peers.processes import ROOT
 DOCS = ROOT / "docs/benchmarks.md"
 BEGIN, END = "<!-- bench/peers/run writes from here -->", "<!-- to here -->"
 BY_HAND = "numpy"
+COLUMNS = 100
 
 
 def milliseconds(ns):
@@ -210,10 +212,18 @@ def write(comparison, full):
         put_into(DOCS, text)
 
 
+def wrapped(text):
+    """The text with lines of a page's width, except tables."""
+    return "\n".join(
+        line if line.startswith("|") else textwrap.fill(line, COLUMNS, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
 def put_into(path, text, begin=BEGIN, end=END):
-    """Replaces what stands between two marks of a file."""
+    """Replaces the text between two marks of a file."""
     page = path.read_text(encoding="utf-8")
     if page.count(begin) != 1 or page.count(end) != 1 or page.index(begin) > page.index(end):
         raise ValueError(f"{path}: expected `{begin}` and then `{end}`, once each")
     between = re.compile(re.escape(begin) + ".*" + re.escape(end), re.DOTALL)
-    path.write_text(between.sub(lambda _: f"{begin}\n{text}{end}", page), encoding="utf-8")
+    path.write_text(between.sub(lambda _: f"{begin}\n{wrapped(text)}{end}", page), encoding="utf-8")
