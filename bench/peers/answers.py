@@ -1,5 +1,5 @@
-"""Comparing answers. Systems return the rows of an answer in any order, and one answer here has 30
-million rows, so that what is compared is a summary that the order of rows does not change."""
+"""Compares answers. Systems return the rows of an answer in any order, and one answer here has 30 million
+rows, so summaries are compared that do not depend on the order of rows."""
 
 import dataclasses
 import pathlib
@@ -8,15 +8,15 @@ import numpy as np
 
 from bench.peers.lines import RELATIVE_TOLERANCE
 
-KEPT_ROWS_MAX = 4_000_000  # Answers up to here are kept, to say where two differ.
-PIECE_ROWS = 1 << 17  # Hashed at a time: what stays in the cache.
+KEPT_ROWS_MAX = 4_000_000  # Answers with at most this many rows are kept, to show where two differ.
+PIECE_ROWS = 1 << 17  # Rows that are hashed together: they fit into the cache.
 
 
 @dataclasses.dataclass
 class Summary:
     rows: int
-    digest: str  # Of the exact columns of all rows.
-    kept: str  # A file with the rows in the order of their hashes; empty: too many.
+    digest: str  # Hash of the exact columns of all rows.
+    kept: str  # A file with the rows in the order of their hashes; empty: too many rows.
 
     def as_json(self):
         return dataclasses.asdict(self)
@@ -33,7 +33,7 @@ def _mix(x):
 
 
 def _bits(values):
-    """64 bits per element that are equal where elements are: one kind of NaN, one kind of zero."""
+    """Returns 64 bits per element that are equal where elements are: one kind of NaN, one kind of zero."""
     if values.dtype.kind == "f":
         values = values.astype(np.float64) + 0.0
         values[np.isnan(values)] = np.nan
@@ -55,7 +55,7 @@ def row_hashes(columns):
 
 
 def summarise(line, answer, path):
-    """The summary of an answer. Its rows go to `path` if they are not too many."""
+    """Returns the summary of an answer. Writes its rows to `path` if they are not too many."""
     missing = [name for name in (*line.exact, *line.close) if name not in answer]
     if missing:
         raise ValueError(f"{line.name}: no column {missing[0]}, found {', '.join(answer)}")
@@ -63,7 +63,7 @@ def summarise(line, answer, path):
     if len(set(counts.values())) != 1:
         raise ValueError(f"{line.name}: columns of different lengths: {counts}")
     hashes = row_hashes([answer[name] for name in line.exact])
-    # A sum does not depend on the order of its terms; two of them leave no room for a coincidence.
+    # A sum does not depend on the order of its terms; two sums exclude a coincidence.
     digest = f"{int(hashes.sum(dtype=np.uint64)):016x}{int(_mix(hashes.copy()).sum(dtype=np.uint64)):016x}"
     kept = ""
     if len(hashes) <= KEPT_ROWS_MAX:
@@ -77,7 +77,7 @@ def summarise(line, answer, path):
 
 
 def difference(line, expected, found):
-    """What is wrong with `found`, or None."""
+    """Returns what is wrong with `found`, or None."""
     if found.rows != expected.rows:
         return f"{found.rows} rows, expected {expected.rows}"
     if found.digest != expected.digest:
@@ -115,7 +115,7 @@ def _first_row_that_differs(line, expected, found):
 
 
 def forget(*summaries):
-    """Removes what summaries keep on disk."""
+    """Removes the files of summaries."""
     for summary in summaries:
         if summary.kept:
             pathlib.Path(summary.kept).unlink(missing_ok=True)

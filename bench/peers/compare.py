@@ -1,8 +1,8 @@
-"""bench/peers/run: makes the day, has everybody answer the lines, compares the answers, then the times.
+"""bench/peers/run: creates the day, lets each system answer the lines, compares the answers, then the times.
 
-One system has its tables in memory at a time, beside tickstack's. Each answer is compared with DuckDB's
-before anything is timed. Then a system and tickstack are asked in turns, so that whatever else the
-machine does meanwhile slows both."""
+Only one system at a time has its tables in memory, beside tickstack's. Each answer is compared with DuckDB's
+before anything is timed. Then a system and tickstack are asked alternately, so that other load on the machine
+slows down both."""
 
 import argparse
 import os
@@ -20,11 +20,11 @@ from bench.peers.lines import questions
 from bench.peers.processes import ROOT, Failed, InProcess, OverIpc, System
 
 FULL_QUOTES = 30_000_000
-REFERENCE = "duckdb"  # Whose answers on tables as captured are what the others' are compared with.
-# A short answer is asked for more often: until all of its runs together took so long, or so often.
+REFERENCE = "duckdb"  # Its answers on tables as captured are the reference for the others.
+# A short line is repeated until its runs took LINE_NS_MIN together, or RUNS_MAX times.
 LINE_NS_MIN, RUNS_MAX = 300_000_000, 25
-# Who takes so many times as long as another system on the same line is not its best: one run, after the one
-# that was checked, says so.
+# A system that takes HOPELESS times as long as another one on the same line is not the best. It gets one run
+# after the checked one.
 HOPELESS, HOPELESS_NS = 1.5, 2_000_000_000
 
 
@@ -60,7 +60,7 @@ def arguments():
     for name in [name for name in found.peers if engines.missing(name)]:
         say(f"{name} is left out: {engines.missing(name)} here")
         found.peers.remove(name)
-    # Last to be timed: it is slow at what others are fast at, and then it is known.
+    # The reference is timed last: it is slow where others are fast, which is known by then.
     found.peers.sort(key=lambda name: name == REFERENCE)
     return found
 
@@ -70,7 +70,7 @@ def say(text):
 
 
 class Comparison:
-    """`samples[line][who]` are ns; `who` is (system, layout) or ("tickstack", how it was asked)."""
+    """`samples[line][who]` are ns; `who` is (system, layout) or ("tickstack", way of asking)."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -92,8 +92,8 @@ class Comparison:
         self.failures.append({"line": line.name, "who": list(who), "why": str(why)})
 
     def check(self, line, who, summarise):
-        """Whether the answer is the reference's; the first one becomes it."""
-        # The reference's system is asked again later, and then it is compared as any other.
+        """Returns whether the answer equals the reference's; the first answer becomes the reference."""
+        # The reference's system is asked again later, and then it is compared like any other.
         kind = "answer" if line.name in self.reference else "reference"
         path = self.folder / f"{kind}.{'.'.join(who).replace(' ', '_')}.{line.name}.npz"
         try:
@@ -118,7 +118,7 @@ class Comparison:
         return statistics.median(samples) if samples else None
 
     def measure(self, line, askers):
-        """Asks in turns; `askers` are functions by who."""
+        """Asks alternately; `askers` are functions by `who`."""
         spent, runs = 0, 0
         while runs < self.options.runs or (spent < LINE_NS_MIN and runs < RUNS_MAX):
             longest = 0
@@ -135,7 +135,7 @@ class Comparison:
                 return
 
     def _hopeless(self, line, who):
-        """Whether another system is so much faster on the same tables that `who` is not the best of them."""
+        """Returns whether another system is so much faster on the same tables that `who` is not the best."""
         if who[0] == "tickstack":
             return False
         others = [
@@ -148,7 +148,7 @@ class Comparison:
         return lambda line: self.ours.run(line, threads)
 
     def check_ours(self):
-        """The lines that tickstack answers right, by one thread and by all."""
+        """Returns the lines that tickstack answers correctly, on one thread and on all."""
         right = []
         for line in self.lines:
             checks = []
@@ -163,7 +163,7 @@ class Comparison:
         return right
 
     def refer(self):
-        """The answers that all others are compared with; ours are the first."""
+        """Returns the answers that all others are compared with; those of tickstack come first."""
         who = (REFERENCE, LAYOUTS[0])
         system = self.start(*who)
         try:
@@ -230,7 +230,7 @@ class Comparison:
             self.refer()
             for name in self.options.peers:
                 for layout in engines.layouts(name):
-                    # Its answers are known.
+                    # Its answers are known already.
                     if not (self.options.check and (name, layout) == (REFERENCE, LAYOUTS[0])):
                         self.peer(name, layout)
             say("tickstack over IPC")
@@ -243,7 +243,7 @@ class Comparison:
 
 def main():
     options = arguments()
-    # Ended from outside, it ends what it started and removes its files as well.
+    # When it is ended from outside, it still ends its processes and removes its files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options.folder.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="day-", dir=options.folder))

@@ -1,5 +1,5 @@
-"""The day's columns, as peers_day wrote them, in two layouts: `captured`, the order of arrival, and
-`sorted` by symbol and then time. Every system is given the same rows."""
+"""The day's columns, as peers_day wrote them, in two layouts: `captured`, in order of arrival, and `sorted` by
+symbol and then time. Every system gets the same rows."""
 
 import pathlib
 
@@ -16,12 +16,12 @@ LAYOUTS = ("captured", "sorted")
 
 
 class Day:
-    """Columns are arrays that are mapped, not read. `time` is ns since 1970, `sym` a number into `names`.
+    """Columns are mapped arrays. `time` is ns since 1970, `sym` an index into `names`.
 
-    Two columns are not in the capture. `row` is the number of a row in order of arrival. `order_ns` is
-    a time without ties, for systems whose asof join does not say which of equal times it takes: a
-    quote's time and, in its nanoseconds, its place among its symbol's quotes of that time; a trade's
-    time and more nanoseconds than any of them."""
+    Two columns are not in the capture. `row` is the number of a row in order of arrival. `order_ns` is a time
+    without ties, for systems whose asof join does not define which of several equal times it takes. For a quote
+    it is the time plus, in nanoseconds, its rank among its symbol's quotes at that time; for a trade it is the
+    time plus more nanoseconds than any of these."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -38,20 +38,20 @@ class Day:
         return len(self.column(table, "sym"))
 
     def by_activity(self):
-        """Numbers of the symbols, the one with the most quotes first."""
+        """Returns the numbers of the symbols, the one with the most quotes first."""
         counts = np.bincount(self.column("quote", "sym"), minlength=len(self.names))
         return np.argsort(-counts, kind="stable")
 
 
 def lay_out(directory):
-    """Makes the two layouts of a folder that peers_day has filled. Raw files that are not needed go."""
+    """Creates the two layouts in a folder that peers_day has filled. Removes raw files that are not needed."""
     directory = pathlib.Path(directory)
     for layout in LAYOUTS:
         (directory / layout).mkdir(exist_ok=True)
     for table, types in TYPES.items():
         captured = {name: np.fromfile(directory / f"{table}.{name}", kind) for name, kind in types.items()}
         captured["time"] += UNIX_NS_OF_KDB_EPOCH
-        # Of 16-bit numbers a stable sort is a radix sort; times ascend within a symbol already.
+        # For 16-bit numbers a stable sort is a radix sort; times within a symbol already ascend.
         by_symbol = np.argsort(captured["sym"].astype(np.uint16), kind="stable").astype(np.int32)
         captured["row"] = np.arange(len(by_symbol), dtype=np.int32)
         captured["order_ns"] = _times_without_ties(table, captured, by_symbol)

@@ -1,4 +1,4 @@
-"""Answers of tickstack from their bytes, as numpy arrays: what a client in Python makes of them."""
+"""Decodes answers of tickstack into numpy arrays, as a Python client would."""
 
 import struct
 
@@ -27,17 +27,17 @@ NUMBERS = {
     19: "<i4",
 }
 NAME_BYTES_MAX = 8
-PIECE_BYTES = 1 << 20  # Of names, decoded at a time: what stays in the cache.
+PIECE_BYTES = 1 << 20  # Bytes of names that are decoded together: they fit into the cache.
 
 
 def names(text, count, name_bytes_max=NAME_BYTES_MAX):
-    """The first `count` names of a text in which names end with NUL, as an array of byte strings, and how
-    many bytes they took."""
+    """Returns the first `count` names of a text of NUL-terminated names as an array of byte strings, and the
+    number of bytes that they take."""
     raw = np.frombuffer(text, np.uint8)
     out = np.zeros((count, name_bytes_max), np.uint8)
     done = at = 0
     while done < count:
-        # What follows the names in the body is full of zeros: no more is looked at than they can take.
+        # The data after the names is full of zeros: read no more than the names can take.
         piece = raw[at : at + min(PIECE_BYTES, (count - done) * (name_bytes_max + 1))]
         ends = np.flatnonzero(piece == 0)[: count - done]
         if not len(ends):
@@ -96,13 +96,13 @@ class _Reader:
 
 
 def decode(body, name_bytes_max=NAME_BYTES_MAX):
-    """The value of a message's body: an array for a vector or atom, a dictionary of columns for a table,
-    keyed or not. QError if it is an error."""
+    """Returns the value of a message's body: an array for a vector or atom, a dictionary of columns for a table,
+    keyed or not. Raises QError if it is an error."""
     return _Reader(body, name_bytes_max).value()
 
 
 def columns_of(answer, day):
-    """A decoded table as the other systems answer it: symbols as numbers, times since 1970."""
+    """Returns a decoded table in the form of the other systems: symbols as numbers, times since 1970."""
     out = dict(answer)
     if "sym" in out:
         known = np.array(day.names, f"S{NAME_BYTES_MAX}")

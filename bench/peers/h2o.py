@@ -1,5 +1,5 @@
-"""bench/peers/run h2o: the ten group-bys and five joins that db-benchmark defines, in q, beside DuckDB's SQL, on
-generated data of its shape: ids of 100 values and of a hundredth of the rows, small whole numbers, floats."""
+"""bench/peers/run h2o: the ten group-bys and five joins that db-benchmark defines, in q beside DuckDB's SQL, on
+generated data of the same shape: ids with 100 values and with a hundredth of the rows, small integers, floats."""
 
 import sys
 
@@ -101,14 +101,14 @@ def grouped(rows, rng):
 
 
 def joined(rows, rng):
-    """A left table and three right ones, of which nine keys in ten are on the other side as well."""
+    """Returns a left table and three right ones; nine in ten keys are also on the other side."""
     counts = {"id1": max(10, rows // 1_000_000), "id2": max(10, rows // 1_000), "id3": rows}
 
     def table(count, keys, left):
         columns = {}
         for key in keys:
             known = counts[key]
-            # The left side has the lower nine tenths of the numbers and the next tenth; the right one others.
+            # The left side has the lower nine tenths of the numbers and the next tenth; the right side has others.
             own = np.arange(known) + (0 if left else known // 10)
             numbers = np.resize(rng.permutation(own), count)
             columns[key] = rng.permutation(numbers) + 1

@@ -1,15 +1,16 @@
 """bench/peers/run history: past days in tickstack's database, and the same rows in DuckDB: in Parquet and in
-its own format.
+its native format.
 
-Makes a database of some days with `tickstack hdb generate`, gives its columns to DuckDB, compares every
-answer, and then times each question in turns: tickstack, and DuckDB on each of its formats. All files are in
+
+Generates a database of some days with `tickstack hdb generate`, gives its columns to DuckDB, compares every
+answer, and then times each question alternately: tickstack, and DuckDB on each of its formats. All files are in
 the page cache.
 
-How it is kept fair. DuckDB gets the rows sorted by date, symbol and time, as our partitions are, so that its
-row groups' bounds leave out what a question is not about; a Parquet file a day, which DuckDB finds by its
-folder's name; symbols as a dictionary (Parquet) and as an ENUM (its own). Parquet is written in several sizes
-of row groups and compressions, which are timed as formats of their own, and the fastest counts. A time is
-until the answer is complete in memory: an Arrow table there, a Value here."""
+For fairness, DuckDB gets the rows sorted by date, symbol and time, as our partitions are, so that the bounds of
+its row groups exclude irrelevant rows; one Parquet file per day, which DuckDB finds by its folder's name; and
+symbols as a dictionary (Parquet) or an ENUM (native). Parquet is written with several row group sizes and
+compressions, which are timed separately, and the fastest counts. A time ends when the answer is complete in
+memory: an Arrow table there, a Value here."""
 
 import argparse
 import json
@@ -38,9 +39,9 @@ BEGIN, END = "<!-- bench/peers/run history writes from here -->", "<!-- to here:
 COLUMNS = {"time": "<i8", "bid": "<f8", "ask": "<f8", "bsize": "<i8", "ex": "S1"}
 ENUM_HEADER_BYTES, VECTOR_HEADER_BYTES = 4096, 16
 NS_PER_DAY = 24 * NS_PER_HOUR
-# Compression and rows of a row group; DuckDB's own has 122,880.
+# Compression and rows per row group; DuckDB's own has 122,880.
 PARQUET = (("zstd", 122_880), ("none", 122_880), ("none", 16_384))
-FIRST_MS, LAST_MS = (15 * 60 + 30) * 60_000, (19 * 60 + 30) * 60_000 - 1  # Of the day, both inclusive.
+FIRST_MS, LAST_MS = (15 * 60 + 30) * 60_000, (19 * 60 + 30) * 60_000 - 1  # Time of day; both inclusive.
 FULL_QUOTES, FULL_DAYS = 2_000_000, 12
 
 
@@ -65,12 +66,12 @@ def say(text):
 
 
 class PastDays:
-    """The generated database, its columns read from its files."""
+    """The generated database, with columns read from its files."""
 
     def __init__(self, root):
         self.root = root
         self.dates = sorted(path.name for path in root.glob("????.??.??"))
-        # ff 01 0b, an attribute and a count, then names that end with NUL.
+        # ff 01 0b, an attribute and a count, then NUL-terminated names.
         self.names = (root / "sym").read_bytes()[8:].decode("ascii").split("\0")[:-1]
 
     def quotes(self, date):
@@ -83,7 +84,7 @@ class PastDays:
         return rows
 
     def basket(self):
-        """Numbers of every hundredth symbol by the number of its quotes, from the tenth on."""
+        """Returns every hundredth symbol in the order of quote counts, starting with the tenth, as numbers."""
         counts = sum(np.bincount(self.quotes(date)["sym"], minlength=len(self.names)) for date in self.dates)
         ranks = np.argsort(-counts, kind="stable")
         return [int(number) for number in ranks[min(9, len(ranks) - 1) :: 100]]
@@ -94,7 +95,7 @@ def iso(date):
 
 
 def arrow_of(rows, names):
-    """One day's rows as DuckDB gets them."""
+    """Returns one day's rows in the form that DuckDB gets."""
     times = rows["time"] + UNIX_NS_OF_KDB_EPOCH
     exchanges = np.array(sorted(EXCHANGES), "S1")
     return pa.table(
@@ -129,7 +130,7 @@ def questions(days):
     quoted = ",".join(f"'{days.names[number]}'" for number in basket)
     first, last, middle = days.dates[0], days.dates[-1], days.dates[len(days.dates) // 2]
     between = f"date between '{iso(first)}' and '{iso(last)}'"
-    # By time of day, and by a range of times for each day, which the bounds of row groups can be held against.
+    # By time of day, and by a range of times for each day, which can be compared with the bounds of row groups.
     hours = "time::time between time '15:30:00' and time '19:29:59.999'"
     windows = " or ".join(
         f"(time >= '{iso(date)} 15:30:00' and time < '{iso(date)} 19:29:59.999000001')" for date in days.dates
@@ -286,7 +287,7 @@ class Comparison:
         self.failures.append({"line": line.name, "who": who, "why": str(why)})
 
     def check(self, line, texts):
-        """The ways to ask DuckDB that answer as tickstack does: (format, text)."""
+        """Returns the ways to ask DuckDB that give tickstack's answer: (format, text)."""
         ours = answers.summarise(line, self.our_columns(line), self.folder / "ours.npz")
         right = []
         for name, duck in self.ducks.items():
@@ -314,7 +315,7 @@ class Comparison:
                 samples.setdefault((name, text), []).append(self.ducks[name].ask(text)[1])
 
     def median(self, line, name):
-        """Of the fastest text of a format."""
+        """Returns the fastest text of a format."""
         samples = self.samples.get(line.name, {})
         if name == "tickstack":
             return statistics.median(samples[name]) if name in samples else None

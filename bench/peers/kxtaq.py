@@ -1,10 +1,11 @@
-"""bench/peers/run kxtaq: the KX benchmark's queries on a generated day of NYSE TAQ's shape, here and in DuckDB
-and Polars.
+"""bench/peers/run kxtaq: the KX benchmark's queries on a generated day in the shape of NYSE TAQ, in tickstack,
+DuckDB and Polars.
 
 The queries are not part of this repository: `--queries` names a clone of KxSystems/NYSETAQBenchmarks, whose
-artifacts/queries/inmemory has each query in q, in SQL and for Polars. Every answer is compared with that of
-DuckDB's twin before it is timed. Polars' twins are timed only: some ask for another figure than the q, such as
-the deviation of a sample instead of the population's."""
+The queries are not part of this repository: `--queries` names a clone of KxSystems/NYSETAQBenchmarks, whose
+artifacts/queries/inmemory has each query in q, in SQL and for Polars. Every answer is compared with DuckDB's
+before it is timed. Polars' answers are only timed: some of its queries compute a different figure from the q,
+such as the deviation of a sample instead of the population's."""
 
 import argparse
 import csv
@@ -26,9 +27,9 @@ from bench.peers.processes import ROOT, Conversation, Failed
 
 PEERS = ("duckdb", "polars")
 REFERENCE = "duckdb"
-NAME_BYTES_MAX = 64  # Of a symbol or a column's name.
-SLOW_S = 2.0  # Who takes longer is asked once more and not as often as the others.
-TIMES_MAX = 2.0  # How much slower than the fastest peer a query may be.
+NAME_BYTES_MAX = 64  # Longest name of a symbol or column, in bytes.
+SLOW_S = 2.0  # A system that takes longer is asked once more, and less often than the others.
+TIMES_MAX = 2.0  # Limit on the ratio of a query's time to that of the fastest peer.
 
 
 def arguments():
@@ -53,7 +54,7 @@ def arguments():
 
 
 def numbers(text):
-    """The numbers that `1-9,24` names."""
+    """Returns the numbers that a text such as `1-9,24` names."""
     out = set()
     for part in text.split(","):
         first, _, last = part.partition("-")
@@ -65,7 +66,7 @@ def say(text):
     print(f"{time.strftime('%H:%M:%S')} {text}", file=sys.stderr, flush=True)
 
 
-# ---- What the user fetched.
+# ---- Files from the user's clone.
 
 
 class Queries:
@@ -83,8 +84,8 @@ class Queries:
 
 
 def read_queries(path):
-    """Number: (text, parameters) of a file whose lines are idx|tags|query|parameter; a query that begins with #
-    is left out, as the benchmark's runner does."""
+    """Returns number: (text, parameters) of a file whose lines are idx|tags|query|parameter. Skips queries that
+    begin with #, as the benchmark's runner does."""
     with open(path, encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="|", quoting=csv.QUOTE_NONE)
         texts = {int(row["idx"]): (row["query"].strip(), (row["parameter"] or "").strip()) for row in rows}
@@ -92,8 +93,8 @@ def read_queries(path):
 
 
 def statements(script):
-    """The statements of a q script: a line that begins with a blank continues the one before; a line that
-    begins with / is a comment."""
+    """Returns the statements of a q script: a line that begins with a blank continues the previous one; a line
+    that begins with / is a comment."""
     out = []
     for line in script.splitlines():
         if not line.strip() or re.match(r"\s*/", line):
@@ -106,18 +107,18 @@ def statements(script):
 
 
 def quoted(text):
-    """A q string."""
+    """Returns a q string."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{escaped}"'
 
 
 def defined_names(script):
-    """What a script assigns at its outermost level, in order."""
+    """Returns the names that a script assigns at its outermost level, in order."""
     found = (re.match(r"([A-Za-z]\w*)\s*:(?!:)", statement) for statement in statements(script))
     return [match.group(1) for match in found if match]
 
 
-# ---- Who answers.
+# ---- The systems.
 
 
 class Ours:
@@ -130,12 +131,12 @@ class Ours:
         if queries.pivot is not None:
             script = queries.pivot.read_text(encoding="utf-8")
             names = [f".pvt.{name}" for name in defined_names(script)]
-            # Statement by statement, as a script is loaded: `system "d .pvt"` is for those after it.
+            # Statement by statement, as a script is loaded: `system "d .pvt"` affects the statements after it.
             texts = ";".join(quoted(statement) for statement in statements(script))
             self.define(names, names, f"value each ({texts};::);")
 
     def define(self, names, values, before=""):
-        # With a null behind the items it is a list, and not an atom or a vector.
+        # With a final null it is always a list, never an atom or a vector.
         items = f"-1 _ ({';'.join(values)};::)"
         try:
             self.talk.ask({"define": names, "q": before + items})
@@ -157,7 +158,7 @@ class Ours:
 
 
 def definitions(parameters):
-    """The q of what the queries find by name."""
+    """Returns the q definitions of what the queries find by name."""
 
     def symbols(names):
         return "`$(" + ";".join(f'"{name}"' for name in names) + ")"
@@ -209,7 +210,7 @@ class Comparison:
         self.numbers = sorted(set(queries.texts["kdb"]) & (options.only or set(queries.texts["kdb"])))
 
     def check(self, number, systems):
-        """Whether our answer is the reference's."""
+        """Returns whether our answer equals the reference's."""
         answers = {}
         for name in ("tickstack", REFERENCE):
             if name not in systems:
@@ -227,7 +228,7 @@ class Comparison:
         return self.queries.texts["kdb" if system == "tickstack" else system].get(number, ("", ""))
 
     def measure(self, number, systems):
-        """Each is asked in turns, and once before the clock counts."""
+        """Asks each system alternately, and once before the timed runs."""
         failed = {name for query, name, _ in self.failures if query == number}
         asked = {name: system for name, system in systems.items() if name not in failed}
         for turn in range(self.options.runs + 1):
@@ -268,7 +269,7 @@ class Comparison:
         return statistics.median(samples) / 1e6 if samples else None
 
     def times(self, number):
-        """How many times as long as the fastest peer tickstack takes."""
+        """Returns the ratio of tickstack's time to that of the fastest peer."""
         ours = self.median_ms(number, "tickstack")
         peers = [ms for name in self.options.peers if (ms := self.median_ms(number, name)) is not None]
         return ours / min(peers) if ours and peers else None
@@ -323,7 +324,7 @@ def make_day(options, folder):
 
 def main():
     options = arguments()
-    # Ended from outside, it ends what it started and removes its files as well.
+    # When it is ended from outside, it still ends its processes and removes its files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         queries = Queries(options.queries)

@@ -1,4 +1,4 @@
-"""Answers of the KX benchmark's queries in one form, whoever gave them, and the comparison of two.
+"""Answers of the KX benchmark's queries in one form for all systems, and the comparison of two of them.
 
 An answer is a dictionary of columns: bytes for texts, int64 for whole numbers, flags and times (ns since
 midnight; column `minute` in minutes), float64 for all else. A null is NULL_INT, NaN or the empty text."""
@@ -8,12 +8,12 @@ import numpy as np
 NULL_INT = np.iinfo(np.int64).min
 NULLS = {"i2": np.iinfo(np.int16).min, "i4": np.iinfo(np.int32).min, "i8": NULL_INT}
 NS_PER_MINUTE = 60_000_000_000
-# Reals are sums and products of 24-bit numbers, and each system adds them up in an order of its own.
+# Reals are sums and products of 24-bit numbers, and each system adds them in an order of its own.
 RELATIVE_TOLERANCE, ABSOLUTE_TOLERANCE = 1e-5, 1e-6
 
 
 def of_bytes(answer):
-    """What tickstack answered, as decode.py returns it: a table, keyed or not."""
+    """Converts what tickstack answered, as decode.py returns it: a table, keyed or not."""
     return {name: _of_numpy(column) for name, column in answer.items()}
 
 
@@ -32,7 +32,7 @@ def _of_numpy(column):
 
 
 def of_arrow(table, day_ns=0):
-    """A table of Arrow's. Timestamps are those of one day, which began at `day_ns`."""
+    """Converts an Arrow table. Timestamps are those of one day, which began at `day_ns`."""
     import pyarrow as pa
 
     out = {}
@@ -73,7 +73,7 @@ def _texts_of_dictionary(column):
 
 
 def difference(expected, found):
-    """What is wrong with `found`, or None. Rows may come in another order; columns too."""
+    """Returns what is wrong with `found`, or None. Rows and columns may be in another order."""
     if set(expected) != set(found):
         lacks, has = sorted(set(expected) - set(found)), sorted(set(found) - set(expected))
         return f"columns: lacks {', '.join(lacks[:5])}; expected no {', '.join(has[:5])}"
@@ -89,7 +89,7 @@ def difference(expected, found):
 
 
 def _in_order(answer, names):
-    """Rows ordered by their exact columns, then by the rest, rounded."""
+    """Returns the rows ordered by their exact columns, then by the rounded others."""
     keys = [answer[name] for name in names if answer[name].dtype.kind != "f"]
     keys = [np.unique(key, return_inverse=True)[1] if key.dtype.kind == "S" else key for key in keys]
     keys += [np.round(answer[name], 4) for name in names if answer[name].dtype.kind == "f"]

@@ -2,9 +2,9 @@
 
     {"query": TEXT, "parameter": NAMES, "answer": FILE}  -> {"ns": ...}, or {"error": "..."}
 
-`answer` (optional) gets the columns in kxtaq_answers.py's form, after the clock has stopped. A time is until
-the answer is complete in memory: an Arrow table, a data frame. Tables have the types, the order (by time) and,
-in DuckDB, the index (on `sym`) that the benchmark's own runner gives them."""
+`answer` (optional) gets the columns in kxtaq_answers.py's form, after the clock has stopped. A time ends when
+the answer is complete in memory: an Arrow table or a data frame. Tables have the types, the order (by time) and,
+in DuckDB, the index (on `sym`) of the benchmark's own runner."""
 
 import datetime
 import json
@@ -57,13 +57,13 @@ class DuckDb:
     def ask(self, text, parameter):
         names = [name.strip() for name in parameter.split(",")] if parameter else []
         values = [self.parameters[name] for name in names]
-        if re.search(r"\bpivot\b", text, re.IGNORECASE):  # Is several statements to DuckDB, which take no parameters.
+        if re.search(r"\bpivot\b", text, re.IGNORECASE):  # DuckDB splits it into several statements, which take no parameters.
             text = re.sub(r"\$(\d)", lambda place: f"getvariable('{names[int(place[1]) - 1]}')", text)
             values = []
         begin = time.perf_counter_ns()
         answer = self.database.sql(text, params=values).to_arrow_table()
         ns = time.perf_counter_ns() - begin
-        # The name of a pivot's aggregate is part of its columns' names in some versions and not in others.
+        # Some versions put the name of a pivot's aggregate into the names of its columns, and others do not.
         aggregate = re.search(r"\busing\s+\w+\(\w+\)\s+as\s+(\w+)", text, re.IGNORECASE)
         if aggregate:
             answer = answer.rename_columns([name.removesuffix("_" + aggregate[1]) for name in answer.column_names])
@@ -100,7 +100,7 @@ class Polars:
 
     def ask(self, text, _):
         begin = time.perf_counter_ns()
-        answer = eval(text, dict(self.names))  # The query of a file that the user named.
+        answer = eval(text, dict(self.names))  # The query is from a file that the user named.
         return answer, time.perf_counter_ns() - begin
 
     @staticmethod
@@ -123,7 +123,7 @@ def main():
             if request.get("answer"):
                 np.savez(request["answer"], **engine.columns(answer))
             reply = {"ns": ns}
-        except Exception as error:  # Whatever a query raises is the answer to it.
+        except Exception as error:  # Any exception of a query is its answer.
             reply = {"error": f"{type(error).__name__}: {error}"[:300]}
         answer = None
         print(json.dumps(reply), file=replies, flush=True)

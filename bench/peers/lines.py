@@ -1,8 +1,8 @@
 """The lines of the comparison: what is asked, in q, and what an answer consists of.
 
-An answer is a dictionary of columns of equal length. `exact` columns are compared bit for bit and
-without regard to the order of rows; `close` ones within a relative 1e-9, for sums of floats depend on
-the order of their terms. Where there are close columns the exact ones are a key."""
+An answer is a dictionary of columns of equal length. `exact` columns are compared bit for bit, regardless of
+the order of rows; `close` ones within a relative 1e-9, because sums of floats depend on the order of their
+terms. If there are close columns, the exact ones are a key."""
 
 import dataclasses
 
@@ -18,13 +18,13 @@ class Line:
     q: str
     exact: tuple
     close: tuple = ()
-    goal: float = None  # Times as fast as the best of the others on tables as captured.
-    symbol: int = None  # asof of one symbol: its number.
+    goal: float = None  # Factor over the best of the other systems, on tables as captured.
+    symbol: int = None  # For the asof of one symbol: its number.
 
 
 @dataclasses.dataclass(frozen=True)
 class Questions:
-    """The lines about one day, and what they mention. Times are ns since 1970."""
+    """The lines about one day, and the values that they use. Times are ns since 1970."""
 
     lines: tuple
     basket: tuple  # Numbers of the symbols of `basket`, 1 % of all.

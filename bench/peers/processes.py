@@ -1,5 +1,5 @@
-"""Who answers: the other systems, tickstack in a process and tickstack over IPC. All have the same two
-functions, `run(line)` and `summarise(line, path)`; what cannot be done raises Failed."""
+"""The systems as processes: the others, tickstack in a process, and tickstack over IPC. All have the functions
+`run(line)` and `summarise(line, path)`; they raise Failed for a line that they cannot answer."""
 
 import json
 import os
@@ -16,15 +16,15 @@ from tests.support import kdb_ipc
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 STOP_S = 20
 REPLY_BUFFER_BYTES = 1 << 22
-QUERY_BYTES_MAX = "8GiB"  # The NBBO of 30 million quotes is more than the default allows.
+QUERY_BYTES_MAX = "8GiB"  # The NBBO of 30 million quotes needs more than the default.
 
 
 class Failed(Exception):
-    """A line could not be answered; args[0] says why."""
+    """A line could not be answered; args[0] has the reason."""
 
 
 class Conversation:
-    """A process that reads and writes JSON, an object a line. It ends with this object, at the latest."""
+    """A process that reads and writes JSON, one object per line. It ends with this object at the latest."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen(
@@ -54,7 +54,7 @@ class Conversation:
 
 
 def end(process):
-    """Ends a process that was started here, by closing its input or else by its pid."""
+    """Ends a process that was started here, by closing its input, or else by its pid."""
     if process.stdin:
         try:
             process.stdin.close()
@@ -81,7 +81,7 @@ class System:
             "OMP_NUM_THREADS": str(threads),
             "OPENBLAS_NUM_THREADS": str(threads),
         }
-        # A choice of old kernels for the machine's sake is none for a comparison.
+        # A comparison must not choose old kernels for the sake of this machine.
         for variable in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
             environment.pop(variable, None)
         self.talk = Conversation(
@@ -102,12 +102,12 @@ class System:
 
 
 class InProcess:
-    """tickstack's evaluation of the q, see peers_day.cc. Making it makes the day."""
+    """tickstack's evaluation of the q, see peers_day.cc. The constructor creates the day."""
 
     def __init__(self, program, directory, quotes, seed):
         self.talk = Conversation([str(program), "--dir", str(directory), "--quotes", str(quotes), "--seed", str(seed)])
         self.machine, self.log = self.talk.ready["machine"], self.talk.ready["log"]
-        self.day = None  # Once it is laid out: what answers are read with.
+        self.day = None  # Set once the layouts exist; answers are read with it.
 
     def run(self, line, threads):
         return self.talk.ask({"evaluate": line.q, "threads": threads})["ns"]
@@ -129,7 +129,7 @@ class InProcess:
 
 
 class OverIpc:
-    """An RDB that serves the same day's log, asked over loopback as any client asks it."""
+    """An RDB that serves the same day's log, asked over loopback like any other."""
 
     def __init__(self, program, log, day, folder, threads):
         self.day = day
@@ -155,11 +155,11 @@ class OverIpc:
                 stderr=output,
             )
         listener.close()
-        # It answers when the log is replayed; until then the kernel keeps the connection waiting.
+        # It answers once the log is replayed; until then the kernel keeps the connection waiting.
         self.connection = kdb_ipc.Connection(port, timeout=300)
 
     def _ask(self, line):
-        """The answer's body, and how long it took to arrive."""
+        """Returns the answer's body, and the time until it arrived."""
         request = kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(line.q.encode()))
         begin = time.perf_counter_ns()
         self.connection.socket.sendall(request)
@@ -184,7 +184,7 @@ class OverIpc:
         return body
 
     def run(self, line):
-        """(ns until the bytes are here, ns until they are arrays, bytes)."""
+        """Returns (ns until the bytes have arrived, ns until they are arrays, bytes)."""
         body, ns = self._ask(line)
         begin = time.perf_counter_ns()
         decode.decode(body)

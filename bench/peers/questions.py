@@ -1,9 +1,9 @@
-"""Questions in q and in SQL about generated tables, asked here and of DuckDB: what `bench/peers/run tsbs` and
-`bench/peers/run h2o` have in common.
+"""Questions in q and in SQL about generated tables, for tickstack and DuckDB: the common part of
+`bench/peers/run tsbs` and `bench/peers/run h2o`.
 
 A table is a dictionary of columns by name: numpy arrays, or Names for texts. Each answer is compared with
-DuckDB's before it is timed; then both are asked in turns, and medians are compared. A time is until the answer
-is complete in memory: an Arrow table there, a Value here."""
+DuckDB's before it is timed; then both are asked alternately, and medians are compared. A time ends when the
+answer is complete in memory: an Arrow table there, a Value here."""
 
 import argparse
 import dataclasses
@@ -30,7 +30,7 @@ NAME_BYTES_MAX = 64
 
 @dataclasses.dataclass
 class Names:
-    """A column of symbols: the number of each row's among `texts`."""
+    """A column of symbols: for each row the index of its text in `texts`."""
 
     numbers: np.ndarray
     texts: list
@@ -41,7 +41,7 @@ class Question:
     name: str
     q: str
     sql: str
-    place: str = "memory"  # Who answers it here: by the names of a run's systems.
+    place: str = "memory"  # Name of the tickstack system that answers it.
 
 
 def letter_of(column):
@@ -49,7 +49,7 @@ def letter_of(column):
 
 
 def write_tables(directory, tables):
-    """Files for peers_tables, see loaded_tables.h."""
+    """Writes files for peers_tables, see loaded_tables.h."""
     directory.mkdir(parents=True, exist_ok=True)
     lines = []
     for table, columns in tables.items():
@@ -125,18 +125,18 @@ def parser_of(name, description):
 
 
 def difference(duck, here, question):
-    """What is wrong with our answer, or None."""
+    """Returns what is wrong with our answer, or None."""
     try:
         found = here.answer(question.q)
     except (Failed, ValueError) as failure:
         return str(failure)
-    # As q has them, times are ns since 2000.
+    # As in q, times are ns since 2000.
     expected = kxtaq_answers.of_arrow(duck.ask(question.sql)[0], UNIX_NS_OF_KDB_EPOCH)
     return kxtaq_answers.difference(expected, found)
 
 
 def compare(options, questions, systems, duck):
-    """Prints a line for each question; how many failed."""
+    """Prints a line for each question; returns how many failed."""
     failures, samples = [], []
     if not options.check:
         print(f"Milliseconds: median (range) of {options.runs} runs, {options.threads} threads each.\n")
@@ -168,8 +168,8 @@ def compare(options, questions, systems, duck):
 
 
 def run(options, compare_in):
-    """Calls compare_in(folder) with a folder that is removed afterwards; the exit code."""
-    # Ended from outside, it ends what it started and removes its files as well.
+    """Calls compare_in(folder) with a temporary folder; returns the exit code."""
+    # When it is ended from outside, it still ends its processes and removes its files.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     options.folder.mkdir(parents=True, exist_ok=True)
     folder = pathlib.Path(tempfile.mkdtemp(prefix="questions-", dir=options.folder))

@@ -45,13 +45,13 @@ class Report:
         return f"{text} ({runs} runs)" if 0 < runs < self.options.runs else text
 
     def best(self, line, layout):
-        """(name, ns) of the fastest of the other systems; None if none has a time."""
+        """Returns (name, ns) of the fastest of the other systems; None if none has a time."""
         times = [(self.comparison.median(line, (name, layout)), name) for name in self.systems]
         times = [time for time in times if time[0] is not None]
         return min(times)[::-1] if times else None
 
     def factor(self, line, layout):
-        """How many times as long the best system takes as tickstack; None where one of them has no time."""
+        """Returns the ratio of the best system's time to tickstack's; None if one of them has no time."""
         best, ours = self.best(line, layout), self.comparison.median(line, self.ours)
         return best[1] / ours if best and ours else None
 
@@ -60,7 +60,7 @@ class Report:
         return "" if factor is None else f"{times(factor)} ({self.best(line, layout)[0]})"
 
     def goal_text(self, line):
-        """A line that failed has missed its goal."""
+        """Returns whether a line met its goal; one that failed missed it."""
         if line.goal is None:
             return ""
         factor = self.factor(line, LAYOUTS[0])
@@ -202,7 +202,7 @@ def commit():
 
 
 def write(comparison, full):
-    """Prints the tables; writes the JSON where it is wanted and, of a full day, the section of the docs."""
+    """Prints the tables; writes the JSON if requested and, for a full day, the section of the docs."""
     report = Report(comparison)
     text = report.markdown()
     print(text)

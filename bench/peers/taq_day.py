@@ -1,9 +1,9 @@
-"""A generated day of NYSE TAQ's trades and quotes: the columns and types that the KX benchmark's queries
-name, with made-up rows. Writes them where peers_tables and the other systems find them.
+"""Generates a day of trades and quotes in the shape of NYSE TAQ: the columns and types that the KX benchmark's
+queries name, with made-up rows. Writes them for peers_tables and the other systems.
 
-Times are nanoseconds since midnight and no two rows of a table have the same one, so that an as-of join has
-one answer; they are whole microseconds, which is what DuckDB's twins round them to. A quote has a bid, an ask
-or both, so that the sum of its sizes is never zero."""
+Times are nanoseconds since midnight, and all times of a table differ, so that an as-of join has one answer. They
+are whole microseconds, to which DuckDB's queries round them. A quote has a bid, an ask or both, so that the sum
+of its sizes is never zero."""
 
 import json
 import pathlib
@@ -69,7 +69,7 @@ EXCHANGES = dict(
         (f"Exchange {letter}" for letter in "ABCDHJKLMNPQSTUVXYZ"),
     )
 )
-# How much of a day each has; L and M are rare.
+# Share of the day's rows of each exchange; L and M are rare.
 EXCHANGE_WEIGHTS = [1, 2, 1, 12, 1, 3, 9, 0.02, 0.05, 12, 14, 18, 0.01, 1, 4, 5, 2, 4, 10.92]
 TIME_BUCKETS = {
     "closed": 0,
@@ -83,7 +83,7 @@ TIME_BUCKETS = {
 
 
 def symbol_names(count, rng):
-    """Names that begin with Z, as in the benchmark's smallest day."""
+    """Returns names that begin with Z, as in the benchmark's smallest day."""
     names = set()
     while len(names) < count:
         length = int(rng.integers(1, 4))
@@ -93,7 +93,7 @@ def symbol_names(count, rng):
 
 
 def _times(rows, rng):
-    """Ascending and all different: dense in the session, thin around it, densest at its ends."""
+    """Returns ascending, distinct times: dense in the session, sparse around it, densest at its ends."""
     early, late = int(rows * 0.02), int(rows * 0.03)
     session = rows - early - late
     opening, closing = session // 10, session // 5
@@ -110,7 +110,7 @@ def _times(rows, rng):
 
 
 def _walks(symbols, count, rng, steps):
-    """A price in cents for each row: a random walk of each symbol."""
+    """Returns a price in cents for each row: a random walk of each symbol."""
     order = np.argsort(symbols.astype(np.uint16), kind="stable")
     moves = rng.choice(np.array(steps, np.int32), len(symbols))
     total = np.cumsum(moves[order], dtype=np.int64)
@@ -119,7 +119,7 @@ def _walks(symbols, count, rng, steps):
     base = rng.integers(500, 30_000, count)
     walked = np.empty(len(symbols), np.int64)
     walked[order] = total - before[symbols[order]]
-    return base[symbols] + np.mod(walked + 400, 800) - 400  # Stays around where it began.
+    return base[symbols] + np.mod(walked + 400, 800) - 400  # Stays near the start.
 
 
 def _letters(text, weights, rows, rng):
@@ -168,7 +168,7 @@ def _quotes(rows, count, rng):
 def _trades(rows, count, rng):
     time = _times(rows, rng)
     ex = _letters("".join(EXCHANGES), EXCHANGE_WEIGHTS, rows, rng)
-    # Prices stay for some trades; some lots are a fraction of a share and a few are blocks.
+    # Prices stay for several trades; some lots are a fraction of a share, and a few are blocks.
     size = np.where(rng.random(rows) < 0.3, 100, rng.integers(1, 400, rows)).astype(np.float32)
     size = np.where(rng.random(rows) < 0.02, size + np.float32(0.5), size)
     size = np.where(rng.random(rows) < 0.0002, size * 5000, size).astype(np.float32)
@@ -214,11 +214,11 @@ def _parameters(names, quotes, rng):
 
 
 def write(directory, quotes, symbols, seed=1):
-    """Makes a day of so many quotes, a tenth as many trades, below `directory`."""
+    """Creates a day of `quotes` quotes and a tenth as many trades below `directory`."""
     directory = pathlib.Path(directory)
     rng = np.random.default_rng(seed)
     names = symbol_names(symbols, rng)
-    # The first of each is the null, as the sources leave these fields blank.
+    # The first value of each is the null, as the sources leave these fields blank.
     texts = {
         "sym": names,
         "cond": ["", "@", "@ I", "@F I", "@ T", "@6 X"],
@@ -241,7 +241,7 @@ def write(directory, quotes, symbols, seed=1):
 
 
 class TaqDay:
-    """A day that `write` made; its columns are mapped, not read."""
+    """A day that `write` created, with mapped columns."""
 
     def __init__(self, directory):
         self.directory = pathlib.Path(directory)
@@ -254,7 +254,7 @@ class TaqDay:
         return (self.directory / f"{table}.{name}.names").read_text(encoding="ascii").split("\n")[:-1]
 
     def arrow(self, table):
-        """The table with times as int64 and texts as dictionaries; a blank is an empty text, a null time null."""
+        """Returns the table with times as int64 and texts as dictionaries; blanks are empty texts, null times null."""
         import pyarrow as pa
 
         columns = {}

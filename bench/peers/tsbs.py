@@ -14,7 +14,7 @@ USAGES = tuple(f"usage_{name}" for name in READINGS)
 
 
 def readings(day, hosts, rng):
-    """One day: each host's reading every ten seconds, hosts in turn; a reading is a walk within 0 to 100."""
+    """Returns one day: a reading of each host every ten seconds, hosts in turn; readings walk within 0 to 100."""
     times = 86_400 // INTERVAL_S
     start = (FIRST_DAY + day).astype("M8[ns]")
     time = np.repeat(start + np.arange(times) * np.timedelta64(INTERVAL_S, "s"), hosts)
@@ -32,14 +32,14 @@ def readings(day, hosts, rng):
 
 
 def questions(days, hosts):
-    """For the last day in memory (`cpu` and `today`) and for all days on disk (`cpu`)."""
+    """Questions for the last day in memory (`cpu` and `today`) and for all days on disk (`cpu`)."""
     last = FIRST_DAY + days - 1
     begin, end = (last.astype("M8[s]") + np.timedelta64(hours, "h") for hours in (11, 12))
     eight = ",".join(f"'host_{number * 7 % hosts}'" for number in range(8))
     eight_q = "".join(f"`host_{number * 7 % hosts}" for number in range(8))
 
     def within(first, final):
-        """Conditions in q, for a table in memory and for partitions, and in SQL."""
+        """Returns conditions in q, for a table in memory and for partitions, and in SQL."""
         text = f"time within {q_time(first)} {q_time(final)}"
         dates = f"date within {q_date(first)} {q_date(final)}"
         return text, f"{dates},{text}", f"time between timestamp '{first}' and timestamp '{final}'"
@@ -47,7 +47,7 @@ def questions(days, hosts):
     hour, half = within(begin, end), within(begin - np.timedelta64(7, "h"), end)
 
     def both(name, period, q, sql):
-        """q and SQL with %w for the conditions on time and %t for SQL's table."""
+        """Returns q and SQL with %w for the conditions on time and %t for SQL's table."""
         return [
             Question(
                 f"{name}, memory", q.replace("%w", period[0]), sql.replace("%w", period[2]).replace("%t", "today")

@@ -1,5 +1,5 @@
-"""One system in a process of its own: makes its tables, then does what it is told on its standard input,
-one JSON object a line, and answers on its standard output.
+"""One system in a process of its own: it creates its tables, then reads requests from standard input, one JSON
+object per line, and answers on standard output.
 
     {"run": LINE}                    -> {"ns": ...}: one answer, complete in memory; freeing it is not timed
     {"summarise": LINE, "path": P}   -> an answers.Summary
@@ -20,7 +20,7 @@ from bench.peers.lines import questions
 
 
 def main(system, layout, directory, threads, folder):
-    # Libraries that print must not be taken for answers.
+    # Output of libraries must not be mistaken for answers.
     replies = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     warnings.simplefilter("ignore")
@@ -50,7 +50,7 @@ def main(system, layout, directory, threads, folder):
             # What a system cannot do is a line of the report, not the end of it.
             reply({"error": f"{type(error).__name__}: {error}"})
     engine.close()
-    # Not by the interpreter's end: some libraries complain at length on their way out.
+    # Exits without the interpreter's shutdown: some libraries print many complaints there.
     replies.flush()
     os._exit(0)
 

@@ -1,5 +1,5 @@
 """chDB, ClickHouse in a process: MergeTree tables in the run's folder, in the order of the layout; symbols as
-LowCardinality, answers in Arrow's format."""
+LowCardinality; answers in Arrow's format."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ KEYS = {"captured": "row", "sorted": "sym, time, row"}
 
 
 def write_parquet(day, table, layout, path):
-    """A table's rows as a file that many systems read."""
+    """Writes a table's rows to a file that many systems read."""
     columns = day.columns(table, layout)
     exchanges = sorted(EXCHANGES)
     arrays = {
@@ -60,7 +60,7 @@ class Engine:
                 f" settings max_insert_threads={threads}"
             )
             os.unlink(path)
-            # One part, as a table has that has been at rest for a while.
+            # One part, like a table that has not changed for a while.
             self.session.query(f"optimize table {table} final")
 
     def version(self):
@@ -76,7 +76,7 @@ class Engine:
     def lines(self):
         questions = self.questions
         symbols = ",".join(f"'{self.day.names[number]}'" for number in questions.basket)
-        # A join on equal times takes any of them here, so it is on times without ties.
+        # This join takes any of several equal times, so it uses times without ties.
         joined = (
             "select t.time as time, t.sym as sym, t.price as price, t.size as size, q.bid as bid, q.ask as ask "
             "from {} as t asof left join {} as q on t.sym = q.sym and t.order_ns >= q.order_ns"

@@ -15,8 +15,8 @@ class Engine:
         self.database = duckdb.connect()
         self.database.execute(f"set threads={threads}")
         self.database.execute(f"set temp_directory='{folder}/duckdb'")
-        # DuckDB takes the trades of one symbol for too few to sort anything for, and compares each of them
-        # with each quote: seconds instead of milliseconds.
+        # DuckDB considers the trades of one symbol too few to sort, and compares each of them with each
+        # quote: seconds instead of milliseconds.
         self.database.execute("set asof_loop_join_threshold=0")
         for table in ("trade", "quote"):
             columns = day.columns(table, layout)
@@ -43,7 +43,7 @@ class Engine:
     def lines(self):
         questions = self.questions
         symbols = ",".join(f"'{self.day.names[number]}'" for number in questions.basket)
-        # A join on equal times takes any of them here, so it is on times without ties.
+        # This join takes any of several equal times, so it uses times without ties.
         joined = "select t.time, t.sym, t.price, t.size, q.bid, q.ask from {} t asof left join {} q on {}"
         on = "t.sym = q.sym and t.order_ns >= q.order_ns"
         last = "last_value(case when ex = '{0}' then {1} end ignore nulls) over by_symbol"
@@ -60,7 +60,7 @@ class Engine:
                           where sym in ({symbols}) and time between '{np.datetime64(questions.begin_ns, "ns")}'
                             and '{np.datetime64(questions.end_ns, "ns")}'
                           group by sym""",
-            # `greatest` and `least` pass over nulls.
+            # `greatest` and `least` ignore nulls.
             "nbbo": f"""select time, sym, greatest({bids}) as bid, least({asks}) as ask from quote
                         window by_symbol as (partition by sym order by row)""",
             "max_time": "select max(time) as time from quote",

@@ -1,5 +1,5 @@
-"""By hand in numpy, on columns sorted by symbol and time, with the places where symbols begin known: what
-somebody writes who knows the layout. One thread; answers are arrays."""
+"""By hand in numpy, on columns sorted by symbol and time, with the first row of each symbol known: the code of
+a programmer who knows the layout. One thread; answers are arrays."""
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class Engine:
         )
         for table in (self.trade, self.quote):
             table["begin"] = np.searchsorted(table["sym"], np.arange(self.symbols + 1))
-            # Symbol and time as one number that ascends: 13 bits and 46 of the ns since the day's first tick.
+            # Symbol and time as one ascending number: 13 bits, and 46 bits of ns since the day's first tick.
             first = min(self.trade["time"].min(), self.quote["time"].min())
             table["key"] = (table["sym"].astype(np.int64) << 46) + (table["time"] - first)
 

@@ -8,7 +8,7 @@ from bench.peers.lines import EXCHANGES
 
 
 def _enum(codes, names):
-    """Numbers into `names` as an Enum, without a look at each name."""
+    """Returns numbers into `names` as an Enum, without looking up each name."""
     values = pa.DictionaryArray.from_arrays(pa.array(np.asarray(codes, np.uint32)), pa.array(names))
     return pl.from_arrow(values).cast(pl.Enum(names))
 
@@ -30,7 +30,7 @@ class Engine:
             columns["sym"] = _enum(columns["sym"], day.names)
             columns["ex"] = _enum(np.searchsorted(np.array(exchanges, "S1"), columns["ex"]), exchanges)
             frame = pl.DataFrame(columns)
-            # Tells what is known: no query has to find out.
+            # Declares the order, so that queries need not detect it.
             self.frames[table] = frame.with_columns(pl.col("time" if layout == "captured" else "sym").set_sorted())
         self.trade, self.quote = self.frames["trade"].lazy(), self.frames["quote"].lazy()
 

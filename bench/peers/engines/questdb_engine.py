@@ -1,5 +1,5 @@
-"""QuestDB: its server from the Maven jar, on loopback, with tables by hour and symbols indexed, asked over the
-PostgreSQL protocol in binary. A time is until libpq has the last byte; nothing is made of the bytes."""
+"""QuestDB: its server from the Maven jar, on loopback, with tables by hour and indexed symbols, over the
+PostgreSQL protocol in binary. A time ends when libpq has the last byte; the bytes are not converted."""
 
 import ctypes
 import pathlib
@@ -20,9 +20,9 @@ VERSION = "9.3.4"
 ARTIFACT = f"org.questdb:questdb:{VERSION}"
 UNIX_US_OF_PG_EPOCH = 946_684_800_000_000
 START_S = 60
-NBBO_QUOTES_MAX = 5_000_000  # Of more of them, the answer takes minutes over this protocol.
+NBBO_QUOTES_MAX = 5_000_000  # With more quotes, the answer takes minutes over this protocol.
 PIECE_ROWS = 1 << 18
-KINDS = {701: ">f8", 20: ">i8", 23: ">i4", 1114: ">i8", 1184: ">i8"}  # PostgreSQL's numbers of types.
+KINDS = {701: ">f8", 20: ">i8", 23: ">i4", 1114: ">i8", 1184: ">i8"}  # PostgreSQL's type numbers.
 
 CONFIGURATION = """
 http.enabled=false
@@ -40,7 +40,7 @@ cairo.sql.copy.root={root}
 
 
 def _jar():
-    """The jar, from Maven's local repository; Maven puts it there if it is not."""
+    """Returns the jar from Maven's local repository, where Maven puts it if it is missing."""
     group, name, version = ARTIFACT.split(":")
     jar = pathlib.Path.home() / ".m2/repository" / group.replace(".", "/") / name / version / f"{name}-{version}.jar"
     if not jar.exists():
@@ -55,7 +55,7 @@ def _jar():
 
 
 def _die_with_parent():
-    """Between fork and exec of the server: it gets SIGTERM should this process be killed."""
+    """Runs between fork and exec of the server: it will get SIGTERM if this process is killed."""
     pr_set_pdeathsig = 1
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
 
@@ -125,7 +125,7 @@ class Engine:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def execute(self, sql):
-        """The result as libpq holds it, values in binary."""
+        """Returns the result as libpq holds it, with values in binary."""
         result = self.connection.pgconn.exec_params(sql.encode(), None, result_format=pq.Format.BINARY)
         if result.status not in (pq.ExecStatus.TUPLES_OK, pq.ExecStatus.COMMAND_OK):
             raise RuntimeError(result.error_message.decode(errors="replace").strip())
@@ -143,7 +143,7 @@ class Engine:
         best_bid = f"greatest({', '.join(f'b{ex}' for ex in EXCHANGES)})"
         best_ask = f"least({', '.join(f'a{ex}' for ex in EXCHANGES)})"
         texts = {
-            # Without the hint it looks for each trade by itself: a hundred times as long.
+            # Without the hint it searches separately for each trade, which takes a hundred times as long.
             "asof_all": "select /*+ asof_linear(t q) */ t.time, t.sym, t.price, t.size, q.bid, q.ask "
             "from trade t asof join quote q on (sym)",
             "bars": """select sym, time_floor minute, open, high, low, close, volume, value / volume vwap from (
@@ -173,7 +173,7 @@ class Engine:
         out = {}
         for column in range(answer.nfields):
             title = answer.fname(column).decode()
-            # In pieces: as objects of Python, all values at once would take 50 bytes each.
+            # In pieces, because all values at once would take 50 bytes each as Python objects.
             out[title] = np.concatenate(
                 [self._piece(answer, column, title, begin) for begin in range(0, max(1, answer.ntuples), PIECE_ROWS)]
             )
