@@ -6,7 +6,7 @@ FUZZ_SECONDS ?= 60
 DEMO_ARGS ?=
 # Arguments of `make bench-peers`, such as PEERS_ARGS="--peers duckdb,polars --no-docs".
 PEERS_ARGS ?=
-# `make lint` looks at what differs from this commit; `make lint ALL=1` at everything.
+# `make lint` checks what differs from this commit; `make lint ALL=1` checks everything.
 LINT_BASE ?= origin/main
 ALL ?=
 
@@ -44,7 +44,7 @@ deps-browser:
 	@command -v "$${TICKSTACK_CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null || \
 	  packaging/install_deps.sh debian-packages-browser.txt
 
-# A preset is configured once, for builds from nothing (tickstack_add.cmake has the option); afterwards ninja itself notices changes of the CMake files.
+# A preset is configured once, for builds from nothing (tickstack_add.cmake has the option). Later, ninja itself detects changes of CMake files.
 build/%/build.ninja: | deps
 	cmake --preset $* -DTICKSTACK_UNITY=ON --log-level=WARNING
 

@@ -1,4 +1,4 @@
-# Run at each build: writes OUTPUT, a source with what is built and how, if that has changed.
+# Runs at each build: writes OUTPUT, a source file with the facts of the build, if they have changed.
 execute_process(COMMAND git -C ${SOURCE_DIR} rev-parse --short=12 HEAD
                 OUTPUT_VARIABLE COMMIT OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 execute_process(COMMAND git -C ${SOURCE_DIR} status --porcelain --untracked-files=no

@@ -1,5 +1,5 @@
-# The one list of what tickstack builds with: package, oldest version, what for. All are required, since
-# an optional one is a second build that nobody runs. `make deps` installs the Debian packages of this list.
+# The only list of tickstack's dependencies: package, oldest version, purpose. All of them are required, since an
+# optional one would be a second build that nobody tests. `make deps` installs the Debian packages.
 
 find_package(Threads REQUIRED)
 find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers)  # Asio: sockets and timers
@@ -12,8 +12,8 @@ find_package(nlohmann_json 3.11 REQUIRED CONFIG)             # --json output and
 find_package(GTest 1.12 REQUIRED CONFIG)                     # tests
 find_package(benchmark 1.7 REQUIRED CONFIG)                  # benchmarks
 
-# libzip's own CMake files on Debian 12 insist on programs of packages that nothing here needs; this
-# defines the same target, libzip::zip.
+# libzip's own CMake files on Debian 12 require programs of packages that are not needed here; this defines the
+# same target, libzip::zip.
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(libzip REQUIRED IMPORTED_TARGET GLOBAL libzip>=1.7)  # the LEAN tick archives
 add_library(libzip::zip ALIAS PkgConfig::libzip)
@@ -21,7 +21,7 @@ add_library(libzip::zip ALIAS PkgConfig::libzip)
 pkg_check_modules(libedit REQUIRED IMPORTED_TARGET GLOBAL libedit>=3.1)  # the line that a shell reads
 add_library(libedit::libedit ALIAS PkgConfig::libedit)
 
-# The memory libraries come with pkg-config files only.
+# The memory libraries have only pkg-config files.
 pkg_check_modules(libmemkind REQUIRED IMPORTED_TARGET GLOBAL memkind>=1.14)  # memory of a file system
 add_library(memkind::memkind ALIAS PkgConfig::libmemkind)
 pkg_check_modules(libpmem REQUIRED IMPORTED_TARGET GLOBAL libpmem>=1.12)  # persistent memory
@@ -29,7 +29,7 @@ add_library(libpmem::libpmem ALIAS PkgConfig::libpmem)
 pkg_check_modules(numa REQUIRED IMPORTED_TARGET GLOBAL numa>=2.0)  # memory of a NUMA node
 add_library(numa::numa ALIAS PkgConfig::numa)
 
-# What compresses the files of a database.
+# Compression of a database's files.
 pkg_check_modules(zlib REQUIRED IMPORTED_TARGET GLOBAL zlib>=1.2.11)
 add_library(zlib::zlib ALIAS PkgConfig::zlib)
 pkg_check_modules(libzstd REQUIRED IMPORTED_TARGET GLOBAL libzstd>=1.4)

@@ -4,7 +4,7 @@
 #   library    tickstack_NAME, used as tickstack::NAME
 #   test       a GoogleTest program; joins ctest and the target `unit_tests`. SRCS defaults to NAME.cc.
 #              NAME may begin with the folder of its source, as in kernels/sort_test
-#              OPTIMISED: its own code runs long enough to be worth compiling so in debug builds
+#              OPTIMISED: optimises the test's own code in debug builds, too, because it runs for long
 #   benchmark  a google-benchmark program, built by the target `benchmarks` and not by default
 #   fuzzer     libFuzzer's entry point; with the preset `fuzz` a fuzzer, built by the target `fuzzers`;
 #              otherwise a program that replays fuzz/corpus/NAME and joins ctest and `unit_tests`.
@@ -13,31 +13,31 @@
 
 set(TICKSTACK_WARNINGS -Wall -Wextra -Wconversion -Wshadow -Wnon-virtual-dtor -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
-  # False alarms of GCC 12 in std::string and std::vector at -O2.
+  # GCC 12's false alarms about std::string and std::vector at -O2.
   list(APPEND TICKSTACK_WARNINGS -Wno-restrict -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
 endif()
 
 if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
-  # std::stable_sort of libstdc++ 12 calls what C++17 deprecates.
+  # libstdc++ 12's std::stable_sort calls functions that C++17 deprecates.
   list(APPEND TICKSTACK_WARNINGS -Wno-deprecated-declarations)
 endif()
 
-# Several sources of a library in one go: a third less to compile from nothing, a little more after
-# a change. Names in unnamed namespaces are then unique in a library, not only in their file.
+# Compiles several sources of a library together: a third faster from nothing, slightly slower after a change.
+# Names in unnamed namespaces must then be unique in a library, not only in their file.
 option(TICKSTACK_UNITY "Compile the libraries in units of several files" OFF)
 if(TICKSTACK_UNITY AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # It takes a source that a unit includes for a header, whose unnamed names several units would have.
+  # The compiler takes a source that a unit includes for a header, whose unnamed names several units would share.
   list(APPEND TICKSTACK_WARNINGS -Wno-subobject-linkage)
 endif()
 option(TICKSTACK_FUZZ "Build the fuzzers with libFuzzer" OFF)
 set(TICKSTACK_SANITIZE "" CACHE STRING "Sanitizers for everything that is built, such as address,undefined")
 
 if(TICKSTACK_SANITIZE AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  # False alarms about variants: the checks that a sanitizer puts in hide from GCC what was written.
+  # False alarms about variants: a sanitizer's checks hide from GCC what was initialised.
   list(APPEND TICKSTACK_WARNINGS -Wno-maybe-uninitialized)
   if(TICKSTACK_SANITIZE MATCHES "thread")
-    # Asio fences around handlers, which ThreadSanitizer does not model; what Asio shares between
-    # threads is under its mutexes as well.
+    # Asio fences around handlers, which ThreadSanitizer does not model; mutexes protect Asio's shared data as
+    # well.
     list(APPEND TICKSTACK_WARNINGS -Wno-tsan)
   endif()
 endif()
@@ -81,7 +81,7 @@ function(tickstack_add kind name)
   if(kind STREQUAL "test")
     target_link_libraries(${name} PRIVATE GTest::gmock GTest::gtest_main)
     if(CMAKE_BUILD_TYPE STREQUAL "Debug" AND NOT ARG_OPTIMISED)
-      # Compiling a test takes longer than running it; what it tests stays as it is.
+      # Compiling a test takes longer than running it. The libraries that it tests keep their flags.
       target_compile_options(${name} PRIVATE -O0)
     endif()
     add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})

@@ -1,7 +1,7 @@
 # tickstack_embed(OUTPUT HEADER NAMESPACE FILES...)
 #
-# Writes OUTPUT (a .cc) with the text of each file as a `const std::string_view`, whose declaration is
-# in HEADER: kPageCss for page.css, kUPlotMinCss for uPlot.min.css. When a file changes, it is written anew.
+# Writes OUTPUT (a .cc) with the text of each file as a `const std::string_view`, which HEADER declares: kPageCss for
+# page.css, kUPlotMinCss for uPlot.min.css. Runs again when a file changes.
 
 set(TICKSTACK_EMBED_SCRIPT ${CMAKE_CURRENT_LIST_FILE})
 

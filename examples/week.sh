@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A week in a minute: four past days are generated, today is captured while its bars are made, the day is ended, and
-# queries go across all of it. After `make build`:
+# A week in a minute: generates four past days, captures today with its bars, ends the day, and queries all of it.
+# After `make build`:
 #
 #   examples/week.sh [FOLDER]
 #
-# FOLDER (default: a temporary one, removed at the end) gets the data; it has to be new. TICKSTACK names the program,
-# WEEK_QUOTES how many quotes a past day has, WEEK_SECONDS how long today is.
+# FOLDER (default: a temporary one, removed at the end) receives the data; it must not exist yet. TICKSTACK names the
+# program, WEEK_QUOTES the quotes of a past day, WEEK_SECONDS the length of today.
 set -euo pipefail
 repository=$(realpath "$(dirname "$0")/..")
 seconds=${WEEK_SECONDS:-10}
@@ -32,7 +32,7 @@ ask() {
   printf '%s\n' "$("$tickstack" query ":$(port "$1")" "$2")"
 }
 
-# The fourth weekday before today, in UTC as the tickerplant's days are.
+# The fourth weekday before today, in UTC like the tickerplant's days.
 first=$(date -u +%s)
 for ((weekdays = 0; weekdays < 4;)); do
   first=$((first - 86400))

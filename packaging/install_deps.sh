@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# install_deps.sh [LIST]: installs the Debian packages of LIST (debian-packages.txt) that are missing, and
-# says which. Does nothing where all are there. On another system it says what is needed and goes on if
-# the tools are found.
+# install_deps.sh [LIST]: installs the missing Debian packages of LIST (debian-packages.txt) and prints their names.
+# Does nothing if none is missing. On other systems it prints what is needed, and continues if the tools are
+# found.
 set -euo pipefail
 cd "$(dirname "$0")"
 list=${1:-debian-packages.txt}
@@ -42,7 +42,7 @@ if ((EUID != 0)); then
   as_root=(sudo)
 fi
 echo "deps: installing ${missing[*]}" >&2
-# Without the update a machine that was set up long ago asks for versions that are gone.
+# Without an update, a machine that was set up long ago would request versions that no longer exist.
 "${as_root[@]}" apt-get update -qq >&2
 "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
   apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2

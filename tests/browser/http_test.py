@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""An RDB's pages in a real browser: the table that curl and a kdb+ client get, asked for in the address, by a link and in the
-form; an error; nothing complained about, on a phone and in the dark. `make test-browser` runs it.
+"""An RDB's pages in a real browser: a table, requested by address, by link and by form, equals what curl and a kdb+
+client get; an error; no console messages, on a phone and in dark mode. `make test-browser` runs it.
 
     http_test.py --program build/release/cli/tickstack [--pictures DIR]
 """
@@ -80,7 +80,7 @@ class PagesTest(stack.StackTest):
             self.assertEqual([], self.complaints(page))
 
     def complaints(self, page):
-        """But for the pages themselves."""
+        """Returns console messages, except about the pages themselves."""
         return [text for text in page.complaints() if not text.startswith("asked for " + self.address)]
 
     def picture(self, page, name):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A load test's report in a real browser: charts drawn, nothing complained about, nothing fetched, no sideways scrolling
-on a phone; light, dark, printed and without scripts. `make test-browser` runs it.
+"""A load test's report in a real browser: charts are drawn, nothing is fetched, the console is empty, and nothing
+scrolls sideways on a phone; light, dark, printed and without scripts. `make test-browser` runs it.
 
     report_test.py --program build/release/cli/tickstack
 """
@@ -19,7 +19,7 @@ from tests.support.chromium import Browser  # noqa: E402
 PROGRAM = None
 EVIL = "</script><img src=x onerror=fail()>"
 
-# Of a canvas: how many of its pixels are opaque, and the brightness, from 0 to 1, of the darkest and the lightest of them.
+# For a canvas: the number of opaque pixels, and the brightness (0 to 1) of the darkest and the lightest one.
 CANVAS = """(() => {
   const canvas = document.querySelector('figure.chart canvas');
   const copy = document.createElement('canvas');
@@ -39,7 +39,7 @@ CANVAS = """(() => {
   return {drawn, darkest, lightest};
 })()"""
 
-# Boxes that reach beyond the page's right edge, but for those that scroll in a box of their own.
+# Boxes that reach beyond the page's right edge, except those in a scrolling box.
 TOO_WIDE = """[...document.querySelectorAll('main *')]
   .filter(e => e.getBoundingClientRect().right > document.documentElement.clientWidth + 1)
   .filter(e => !e.closest('.scroll') && e.getClientRects().length)
@@ -135,7 +135,7 @@ class ReportTest(unittest.TestCase):
         self.assert_charts_drawn(page, 8)
 
     def test_text_has_contrast(self):
-        """4.5 to 1 between text and what it stands on, as WCAG AA wants."""
+        """Requires a contrast of 4.5 to 1 between text and background, as WCAG AA does."""
         contrast = """(() => {
           const style = getComputedStyle(document.documentElement);
           const light = (name) => {

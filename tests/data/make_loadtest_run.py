@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes a small load test's run, with invented but plausible figures, into a directory: what the report's tests read.
+"""Writes the directory of a small load test's run, with invented but plausible figures, for the report's tests.
 The same seed gives the same bytes.
 
     make_loadtest_run.py DIR [--seed N] [--slower FACTOR] [--failed] [--simulated] [--seconds S] [--rdbs] [--clients]
@@ -26,7 +26,7 @@ class StackModel:
 
     def sample(self):
         rng = self.rng
-        self.mood = 0.9 * self.mood + rng.gauss(0, 0.05)  # What neighbours do to it, slowly.
+        self.mood = 0.9 * self.mood + rng.gauss(0, 0.05)  # Slow influence of neighbours.
         stall = rng.expovariate(1 / 6) if rng.random() < 0.01 else 0
         work = 1.1 * self.factor * math.exp(rng.gauss(0, 0.12) + self.mood)
         asof = 0.4 * self.factor * math.exp(rng.gauss(0, 0.2) + self.mood)
@@ -113,7 +113,7 @@ CLIENTS = {"analysts": ({"mode": "closed", "connections": 2, "think_ms": 100, "c
 
 
 def add_clients(rng, slices, test, stack, factor):
-    """What clients asked of a stack, and rows of queries.csv."""
+    """Returns what clients asked of a stack, and the rows of queries.csv."""
     stack["clients"] = {name: spec for name, (spec, _) in CLIENTS.items()}
     stack["queries"] = {}
     for client, (_, queries) in CLIENTS.items():

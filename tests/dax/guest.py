@@ -1,5 +1,5 @@
-"""A small Linux that runs in QEMU's emulator for the length of one test: Debian's cloud kernel, unpacked
-and not installed, and a file system in memory with the programs that the test needs.
+"""A small Linux that runs in QEMU's emulator for the length of one test: Debian's cloud kernel, unpacked but not
+installed, and a file system in memory with the programs that the test needs.
 
 Nothing here needs root, KVM or a network inside the guest.
 """
@@ -18,11 +18,11 @@ META_PACKAGE = "linux-image-cloud-amd64"
 
 
 class GuestError(Exception):
-    """The guest could not be made or gave no result: not a verdict about what it was to test."""
+    """The guest could not be created or returned no result: no verdict about the test."""
 
 
 def find_tool(name):
-    """Its path; mkfs and its kin are outside a user's PATH."""
+    """Returns the path of a program; mkfs and similar ones are outside a user's PATH."""
     path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
     if path is None:
         raise GuestError(f"{name} is not installed; packaging/debian-packages-dax.txt lists what is needed")
@@ -45,8 +45,8 @@ class Kernel:
         return found[0]
 
     def module_files(self, names):
-        """The files of these modules in the order to load them, each behind what it depends on."""
-        # A module may be crc32c_generic by name and crc32c-generic.ko on disk.
+        """Returns the files of these modules in load order, each after its dependencies."""
+        # A module may be called crc32c_generic, and its file crc32c-generic.ko.
         files = {path.stem.replace("-", "_"): path for path in self.modules.rglob("*.ko")}
         builtin = {pathlib.PurePath(line).stem.replace("-", "_") for line in
                    (self.modules / "modules.builtin").read_text(encoding="utf-8").split()}
@@ -68,7 +68,7 @@ class Kernel:
 
 
 def fetch_kernel(cache):
-    """Debian's cloud kernel from the package archive, kept below `cache`. GuestError if it cannot be had."""
+    """Returns Debian's cloud kernel from the package archive, cached below `cache`. Raises GuestError if unavailable."""
     if platform.machine() != "x86_64":
         raise GuestError(f"this is a {platform.machine()} machine; the guests are made for x86_64")
     unpacked = cache / "kernel"
@@ -78,7 +78,7 @@ def fetch_kernel(cache):
             package = _download_kernel(pathlib.Path(work))
             whole = pathlib.Path(work) / "kernel"
             _run(["dpkg-deb", "-x", str(package), str(whole)], "unpack the kernel")
-            whole.rename(unpacked)  # All or nothing: an interrupted fetch leaves no half a kernel.
+            whole.rename(unpacked)  # All or nothing: an interrupted fetch leaves no partial kernel.
     return Kernel(unpacked)
 
 
@@ -91,8 +91,8 @@ def _run(command, purpose, **options):
 
 
 def _download_kernel(work):
-    # Package lists of our own: those of the machine may be absent or so old that they name versions which
-    # the archive has replaced, and to update them takes root.
+    # Own package lists: those of the machine may be absent, or so old that they name versions which the archive
+    # has replaced, and updating them takes root.
     for folder in ("lists/partial", "archives/partial"):
         (work / folder).mkdir(parents=True)
     apt = [f"-oDir::State::Lists={work}/lists", f"-oDir::Cache={work}", "-oAPT::Sandbox::User=",
@@ -113,7 +113,7 @@ def _download_kernel(work):
 
 
 class Image:
-    """What the guest's memory holds when it starts: an archive in the format `newc` of cpio."""
+    """What the guest's memory contains at start: an archive in the format `newc` of cpio."""
 
     def __init__(self):
         self._entries = {}  # path -> (mode, content)
@@ -133,13 +133,13 @@ class Image:
         self._entries[str(path)] = (stat.S_IFLNK | 0o777, target.encode())
 
     def add_program(self, source, path):
-        """A program without its debugging sections, and the libraries that it is linked with."""
+        """Adds a program without its debugging sections, and the libraries that it is linked with."""
         with tempfile.TemporaryDirectory() as work:
             stripped = pathlib.Path(work) / "stripped"
             _run([find_tool("strip"), "--strip-debug", "-o", str(stripped), str(source)], f"strip {source}")
             self.add(path, stripped.read_bytes(), 0o755)
         listed = subprocess.run(["ldd", str(source)], stdin=subprocess.DEVNULL, capture_output=True, text=True,
-                                check=False).stdout  # It fails for a static program, which needs nothing.
+                                check=False).stdout  # It fails for a static program, which needs no libraries.
         for missing in re.findall(r"(\S+) => not found", listed):
             raise GuestError(f"{source}: library {missing} is not found")
         for library in re.findall(r"(/\S+) \(0x", listed):
@@ -166,14 +166,14 @@ class Image:
 
 
 def boot(kernel, image, machine, command_line, prefix, timeout_s):
-    """Boots, prints the console's lines behind `prefix`, returns what the guest wrote to its second serial
-    line: its verdict. GuestError if there is none within the time."""
+    """Boots, prints the console's lines after `prefix`, and returns what the guest wrote to its second serial line:
+    its verdict. Raises GuestError if there is none in time."""
     with tempfile.TemporaryDirectory(prefix="tickstack-guest-") as folder:
         work = pathlib.Path(folder)
         image.write(work / "image.cpio")
         command = [
             find_tool("qemu-system-x86_64"),
-            # Emulation always: a KVM inside another hypervisor may accept a guest and never run it.
+            # Always emulates: KVM inside another hypervisor may accept a guest and never run it.
             "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", *machine,
             "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-monitor", "none",
             "-serial", "stdio", "-serial", f"file:{work}/verdict",

@@ -1,8 +1,8 @@
 #!/bin/sh
-# The guest's first process: brings up what `dax_guest` on the kernel's command line names, shows what
-# the kernel says about it, runs the tests, and writes one word, passed or failed, to the second serial line.
+# The guest's first process: sets up what `dax_guest` on the kernel's command line names, prints what the kernel
+# reports about it, runs the tests, and writes one word, passed or failed, to the second serial line.
 #
-# Tools that busybox has of its own, such as mke2fs, are called by their path: its shell prefers its own.
+# Tools that busybox has itself, such as mke2fs, are called by path, because its shell prefers its own.
 export PATH=/sbin:/bin HOME=/tmp
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
@@ -14,15 +14,15 @@ ip link set lo up
 
 finish() {
   echo "$1" > /dev/ttyS1
-  reboot -f  # QEMU ends instead.
+  reboot -f  # Ends QEMU.
 }
-# Something that the test needs could not be had.
+# Ends the test because a prerequisite is missing.
 give_up() {
   echo "FAILED: $1"
   dmesg | tail -n 30
   finish failed
 }
-# Device nodes come a moment after what makes them.
+# Device nodes appear a moment after their cause.
 wait_for() {
   tries=0
   until [ -e "$1" ]; do

@@ -1,5 +1,5 @@
-# Sourced by init.sh. An NVDIMM given to the kernel as ordinary memory, far from every CPU: NUMA node 1.
-# The memory of a CXL expander looks the same.
+# Sourced by init.sh. Makes an NVDIMM ordinary memory far from every CPU: NUMA node 1. A CXL memory expander looks
+# the same.
 
 set_up() {
   wait_for /sys/bus/nd/devices/namespace0.0

@@ -1,6 +1,6 @@
-# Sourced by the guests that have a DAX mount. Goal: an RDB whose rows are in a persistent tier is
-# killed twice, in the middle of the day and after it; each time it comes back with the rows that it
-# had committed, takes only the rest from the log, and in the end has every row once.
+# Sourced by the guests that have a DAX mount. Goal: an RDB with rows in a persistent tier survives two kills, one
+# in the middle of the day and one after it. Each time it restores the rows that it had committed, reads only the
+# rest from the log, and in the end has every row once.
 
 TICKSTACK=${TICKSTACK:-/dax/tickstack}
 ROWS=60000
@@ -8,7 +8,7 @@ ROWS=60000
 ask() {
   "$TICKSTACK" query :5011 "$1" 2>/dev/null
 }
-# The rows of both tables, 0 while the rdb does not answer.
+# Prints the number of rows of both tables, 0 while the rdb does not answer.
 rows() {
   ask '(count trade)+count quote' | grep '^[0-9][0-9]*$' || echo 0
 }
@@ -36,7 +36,7 @@ wait_for_rows() {
     usleep 50000
   done
 }
-# Of the rows that the rdb has now, those it found again and those it read from the log.
+# Checks how many of the rdb's rows were restored, and how many were read from the log.
 check_reopened() {
   reopened=$(stat_of rows_reopened)
   echo "$1: reopened $reopened rows in $(stat_of reopen_us) us, replayed $(stat_of rows_replayed); has $(rows)"
@@ -86,7 +86,7 @@ run_kills() {
   start_rdb
   wait_for_rows $ROWS || return 1
   check_reopened "killed in the middle" 5000 || return 1
-  sleep 1  # Twice what an idle rdb takes to commit the last rows.
+  sleep 1  # Twice the time in which an idle rdb commits its last rows.
   kill_rdb
   start_rdb
   wait_for_rows $ROWS || return 1

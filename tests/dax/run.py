@@ -17,20 +17,20 @@ import guest
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# Three of them within the three minutes that `make test-dax` may take, each with room for a busy machine.
+# Three guests must fit into the three minutes of `make test-dax`, each with some reserve for a busy machine.
 GUEST_TIMEOUT_S = 120
 RAM_MIB = 640
 
 
 @dataclasses.dataclass
 class Guest:
-    """One machine. `name` is also the file of its set-up: NAME.sh, run by init.sh."""
+    """One virtual machine. `name` also gives its set-up script: NAME.sh, run by init.sh."""
     name: str
     what: str
     modules: list
     tools: list
     ram_mib: int = RAM_MIB
-    region_mib: int = 0  # A range of RAM that the kernel takes for persistent memory.
+    region_mib: int = 0  # A range of RAM that the kernel treats as persistent memory.
     nvdimm_mib: int = 0
     nvdimm_node: int = 0
 
@@ -42,7 +42,7 @@ class Guest:
 
     def machine(self):
         if self.region_mib:
-            # The firmware's tables are at the end of RAM, behind the region.
+            # The firmware's tables are at the end of RAM, after the region.
             return ["-machine", "q35", "-m", f"{self.ram_mib + self.region_mib + 32}M"]
         arguments = ["-machine", "q35,nvdimm=on",
                      "-m", f"{self.ram_mib}M,slots=2,maxmem={self.ram_mib + self.nvdimm_mib + 1024}M",
@@ -59,7 +59,7 @@ class Guest:
 GUESTS = [
     Guest("ext4", "fsdax, ext4 on a memmap= region", region_mib=512,
           modules=["nd_e820", "nd_pmem", "ext4", "crc32c_generic"], tools=["mke2fs"]),
-    # 1 GiB: a stripe unit of 2 MiB, which makes extents of whole huge pages, wants allocation groups of its size.
+    # 1 GiB: a stripe unit of 2 MiB, which gives extents of whole huge pages, needs allocation groups of that size.
     Guest("xfs", "fsdax, xfs on an emulated NVDIMM", nvdimm_mib=1040,
           modules=["nfit", "nd_pmem", "xfs", "crc32c_generic"], tools=["ndctl", "mkfs.xfs"]),
     Guest("node", "an emulated NVDIMM as NUMA node 1 without CPUs", nvdimm_mib=1024, nvdimm_node=1,
@@ -106,7 +106,7 @@ def main():
     wanted = arguments.only.split(",") if arguments.only else [machine.name for machine in GUESTS]
     if unknown := set(wanted) - {machine.name for machine in GUESTS}:
         parser.error(f"no guest {', '.join(sorted(unknown))}; there are {', '.join(m.name for m in GUESTS)}")
-    # So that a stop from outside leaves no QEMU and no temporary folder behind.
+    # When it is ended from outside, no QEMU and no temporary folder is left.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(2))
     try:
         kernel = guest.fetch_kernel(arguments.cache)

@@ -1,4 +1,4 @@
-# Sourced by init.sh. An NVDIMM, made an fsdax namespace as on a server, with xfs.
+# Sourced by init.sh. Configures an NVDIMM as an fsdax namespace, as on a server, with xfs.
 
 set_up() {
   wait_for /sys/bus/nd/devices/namespace0.0

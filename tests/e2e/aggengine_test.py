@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Bars: real ticks through a whole stack against a slow pass over the archives, whatever is killed; and the end of
-a day, before which the engine has the last word."""
+"""Bars: real ticks through a whole stack, compared with a slow pass over the archives, with processes killed on the
+way; and the end of a day, before which the engine publishes its final rows."""
 
 import math
 import pathlib
@@ -89,12 +89,12 @@ class RealTicksTest(stack.StackTest):
             return False
 
     def wait_for_spreads(self, running, expected):
-        """The last quote also ends the spread of the minute before: a row of its own."""
+        """Waits for the last spreads: a minute's last quote also ends the spread of the previous minute, in a separate row."""
         stack.wait_until(lambda: not self.stats_of(running)["rows_waiting"]
                          and not self.stats_of(running)["messages_unanswered"], 60, "everything published")
         rows = len(expected["quote_minute"])
         stack.wait_until(lambda: running.ask("rdb", "count quote_minute") == rows, 20, f"{rows} bars")
-        running.ask("tickerplant", ".u.i")  # Publishes what it has.
+        running.ask("tickerplant", ".u.i")  # Publishes the pending rows.
 
     def stats_of(self, running):
         return running.ask("aggengine", ".agg.stats[]")
@@ -117,7 +117,7 @@ class RealTicksTest(stack.StackTest):
 
 class EndOfDayTest(stack.StackTest):
     def test_the_last_rows_are_published_before_the_day_ends(self):
-        # The timer alone would publish nothing today.
+        # The timer would not publish anything during the test.
         running = self.start_stack(BY_HAND.format(publish_ms=3_600_000))
         stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["live"] == 1, 30, "a live engine")
         now_ns = lean_archives.day_start_ns("2020.03.09")
@@ -144,7 +144,7 @@ class EndOfDayTest(stack.StackTest):
         day = now_ns // DAY
         self.assertEqual({("IBM", day): (100.0, 199.0, 1000, 100), ("AIG", day): (50.0, 50.0, 4950, 100)},
                          seen["trade_daily"])
-        # The next day begins without any.
+        # The next day begins without any rows.
         stack.wait_until(lambda: running.ask("aggengine", ".agg.stats[]")["days_ended"] == 1, 20, "the next day")
         self.assertEqual(0, running.ask("aggengine", ".agg.stats[]")["bars"])
         self.assertEqual(0, running.ask("rdb", "count trade_5s"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The command line: exit codes, help, errors, output forms, and a stack that leaves nothing behind."""
+"""The command line: exit codes, help, errors, output formats, and a stack that leaves nothing behind."""
 
 import csv
 import io
@@ -144,7 +144,7 @@ class UpTest(stack.StackTest):
                 ended = [line.rpartition("name=")[2] for line in running.log_text().splitlines()
                          if " ended name=" in line]
                 self.assertEqual(["feed", "monitor", "tickerplant", "rdb"], ended)
-                # Whose tickerplant stopped before it did has lost nothing.
+                # A process whose tickerplant stopped first has lost nothing, and must not warn.
                 after = running.log_text().partition(" ended name=feed")[2]
                 self.assertNotRegex(after, r"(?m)^\S+ [WE] (rdb|tickerplant) ", after)
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A stack lives through three days of real ticks; then what its hdb answers about them, ticks and bars, against
-DuckDB, which has the archives only. Run by run_duckdb_test.sh, which installs it."""
+"""A stack captures three days of real ticks; then its hdb's answers about them, ticks and bars, are compared with
+DuckDB's, which has only the archives. Run by run_duckdb_test.sh, which installs DuckDB."""
 
 import json
 import pathlib
@@ -32,7 +32,7 @@ select sym, {begin} as bar, {midnight} + max(ms) * 1000000 as time, arg_min(pric
 from (select *, ms * {rows_max} + row as place from (select * exclude (place) from trade)) group by sym, ms // {width}
 order by sym, bar
 """
-# A quote's spread holds until the symbol's next quote: in its own bar, and in that of the next one.
+# A quote's spread is valid until the symbol's next quote: in its own bar, and in the next one's.
 QUOTE_BARS = """
 with step as (
   select *, ask - bid as spread, ms // {width} as number,
@@ -62,7 +62,7 @@ class ThreeDaysTest(stack.StackTest):
         self.addCleanup(self.archives.close)
 
     def capture(self, running, date):
-        """A feed of that day's archives, its end, and the partition."""
+        """Runs a feed of that day's archives, then ends the day and waits for the partition."""
         published = self.run_program(
             "feed", "--source", "lean", "--path", str(self.path), "--symbols", "aig,bac,ibm", "--date", date,
             "--tickerplant", f"127.0.0.1:{running.port('tickerplant')}", "--start", "--exit-when-done",
@@ -129,12 +129,12 @@ class ThreeDaysTest(stack.StackTest):
                     f"select from quote_{name} where date={date}",
                     QUOTE_BARS.format(**sql),
                     ("sym", "bar", "time", "bid", "ask", "high_bid", "low_ask", "quotes"),
-                    # DuckDB subtracts prices and adds the differences as they are rounded.
+                    # DuckDB subtracts prices and adds the rounded differences.
                     ("spread",), 1e-9,
                 )
 
     def test_what_the_hdb_says_of_three_days_is_in_the_archives(self):
-        for date in DATES:  # In the same folder: each start finds the logs and partitions of the days before.
+        for date in DATES:  # In one folder: each start finds the logs and partitions of the previous days.
             running = self.start_stack(CONFIG, "--date", date)
             self.capture(running, date)
             if date != DATES[-1]:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Queries against DuckDB, which knows nothing of this project: real ticks that went through a whole stack,
-and the small version of bench/peers' day. Run by run_duckdb_test.sh, which installs it."""
+"""Queries against DuckDB, which is independent of this project: real ticks that passed through a whole stack, and
+the small version of bench/peers' day. Run by run_duckdb_test.sh, which installs DuckDB."""
 
 import os
 import pathlib
@@ -92,7 +92,7 @@ class RealTicksTest(RealDayTest):
 
 
 class AnswersTest(stack.StackTest):
-    """What the comparison of the generated day takes for equal, and what not."""
+    """What the comparison of the generated day considers equal."""
 
     LINE = Line("line", "a line", "", exact=("sym", "bid"), close=("vwap",))
     ANSWER = {"sym": np.arange(1000) % 7, "bid": np.arange(1000) / 8, "vwap": np.arange(1000) / 3}

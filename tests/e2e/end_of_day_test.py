@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A day ends: its partition, read by a decoder that shares nothing with the writer, has what was published,
+"""The end of a day: its partition, read by a decoder that shares no code with the writer, has what was published,
 whatever was killed meanwhile."""
 
 import collections
@@ -69,7 +69,7 @@ class EndOfDayTest(stack.StackTest):
                 key = (f"s{batch % 7}", OPEN + batch % 11)
                 self.bars[key] = float(batch)
                 feed.send([b".u.upd", "bars", [[key[0]], Typed("p", [key[1]]), [self.bars[key]]]])
-            feed.call("1")  # Everything before it has been taken.
+            feed.call("1")  # Everything before it has been accepted.
 
     def wait_for_rows(self, running, rdb="rdb"):
         stack.wait_until(lambda: running.count("trade", rdb) == len(self.trades)
@@ -115,7 +115,7 @@ class EndOfDayTest(stack.StackTest):
         stats = running.ask("rdb", ".rdb.stats[]")
         self.assertEqual((1, 1, 0, 0), tuple(stats[key] for key in ("days_ended", "days_written", "days_kept",
                                                                     "day_errors")))
-        # It ended: it is not ended again.
+        # A day cannot be ended twice.
         self.assertNotEqual(0, self.end_day(running).returncode)
         self.assertEqual(0, running.stop(), running.log_text())
 
@@ -154,7 +154,7 @@ class EndOfDayTest(stack.StackTest):
         self.assertFalse((running.data / "hdb" / DATE).exists())
         self.assertEqual(0, running.stop(), running.log_text())
 
-        # Written by hand while the tickerplant is down; then the day goes on after all.
+        # Written by request while the tickerplant is down; then the day continues after all.
         part = self.eod_of_the_log(running)
         self.assertEqual(0, part.returncode, part.stderr)
         self.check_partition(running)
@@ -172,8 +172,8 @@ class EndOfDayTest(stack.StackTest):
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
-    # Goal: a day that has ended stays ended, also where the date is pinned. Method: the tickerplant is
-    # killed after the end of the day and started anew with the same date.
+    # Goal: a day that has ended stays ended, also with a fixed date. Method: the tickerplant is killed after the
+    # end of the day and restarted with the same date.
     def test_a_pinned_date_does_not_go_back(self):
         running = self.start()
         self.publish(running, 5)
@@ -197,8 +197,8 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual(ended, log.read_bytes())
         self.assertEqual(0, running.stop(), running.log_text())
 
-    # Goal: half a day is never written for a whole one. Method: one bit of the log is flipped while
-    # the stack is down; the day is ended after the next start.
+    # Goal: half a day is never written as a whole one. Method: one bit of the log is flipped while the stack is
+    # down; the day is ended after the next start.
     def test_a_day_with_a_damaged_log_is_not_written(self):
         running = self.start()
         self.publish(running, 40)
@@ -222,14 +222,14 @@ class EndOfDayTest(stack.StackTest):
         stats = running.ask("rdb", ".rdb.stats[]")
         self.assertEqual((1, 20200309, 0), (stats["days_kept"], stats["day_blocked"], live))
 
-        # The log from a copy: the day is written from it.
+        # With an undamaged copy of the log, the day is written.
         log.write_bytes(whole)
         stack.wait_until(lambda: running.ask("rdb", ".rdb.stats[]")["days_kept"] == 0, 30, "the day handed over")
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
 
-    # Goal: whichever bit of a log flips, no row is missing from a partition in silence. TICKSTACK_FLIPS
-    # says how many are tried.
+    # Goal: whichever bit of a log flips, no row is silently missing from a partition. TICKSTACK_FLIPS is the number
+    # of tries.
     def test_a_flipped_bit_loses_no_row_in_silence(self):
         flips = int(os.environ.get("TICKSTACK_FLIPS", "5"))
         running = self.start()
@@ -253,7 +253,7 @@ class EndOfDayTest(stack.StackTest):
                 try:
                     running = self.start()
                 except AssertionError as failed:
-                    # It did not start, and says which file is damaged.
+                    # It did not start, and names the damaged file.
                     self.assertIn(str(log), str(failed))
                     outcomes["not started"] += 1
                     continue

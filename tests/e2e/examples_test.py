@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Examples that are programs do what they say, and leave nothing behind."""
+"""The example programs do what they say, and leave nothing behind."""
 
 import os
 import pathlib

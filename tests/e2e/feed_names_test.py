@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Two feeds under one name, against a real tickerplant: no row of the one that has the name is lost or logged twice,
-the other one is refused by name, and a take-over is asked for."""
+"""Two feeds under one name, against a real tickerplant: no row of the name's owner is lost or logged twice, the other
+feed is refused by name, and a take-over needs a request."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from tests.support.kdb_ipc import Typed  # noqa: E402
 DATE = "2020.03.09"
 UPDATES = 300_000
 INTRUDER = "INTRUDER"
-NAME = "feed@sim.march2020.8000.1"  # Under which the feed's rows are numbered.
+NAME = "feed@sim.march2020.8000.1"  # The feed's rows are numbered under it.
 
 
 class FeedNamesTest(stack.StackTest):
@@ -28,7 +28,7 @@ class FeedNamesTest(stack.StackTest):
         self.addCleanup(self.asker.close)
 
     def start_feed(self, *flags, updates=UPDATES, rate=60_000):
-        """A feed of the simulated market; the same rows under the same name each time."""
+        """Starts a feed of the simulated market: the same rows under the same name each time."""
         port, process = self.start_process(
             "feed", "--tickerplant", f"127.0.0.1:{self.port}", "--rows", str(updates), "--rate", str(rate),
             "--batch-rows", "20", "--start", *flags)
@@ -36,7 +36,7 @@ class FeedNamesTest(stack.StackTest):
         return process
 
     def stats(self, process):
-        """What a feed says of itself; nothing while it is starting."""
+        """Returns a feed's statistics; nothing while it is starting."""
         try:
             with kdb_ipc.Connection(process.port) as connection:
                 return connection.call(".feed.stats[]")
@@ -50,7 +50,7 @@ class FeedNamesTest(stack.StackTest):
         stack.wait_until(there, 60, f"a feed that is {' or '.join(states)}")
 
     def wait_for_end(self, process):
-        """Its exit code."""
+        """Waits for the feed's end and returns its exit code."""
         stack.wait_until(lambda: process.poll() is not None, 120, "the end of a feed")
         return process.returncode
 
@@ -61,7 +61,7 @@ class FeedNamesTest(stack.StackTest):
         return sum(self.asker.call([b".u.feed", name]).values())
 
     def check_the_log(self, updates=UPDATES):
-        """Every row of the market is in the log once, and none of anybody else."""
+        """Checks that every row of the market is in the log once, and no other row."""
         self.tickerplant.send_signal(signal.SIGTERM)
         self.assertEqual(0, self.tickerplant.wait(60))
         log = self.data / "tplog" / f"sym{DATE}"
@@ -107,7 +107,7 @@ class FeedNamesTest(stack.StackTest):
         self.assertGreater(refusals, 20)
 
     def test_a_second_feed_waits_for_the_name_and_a_take_over_ends_the_first(self):
-        # Slow, so that it is not done when it loses its name. That ends it, though nothing else would.
+        # A slow feed, so that it is not done when it loses its name, which is what must end it.
         first = self.start_feed(rate=5_000)
         self.wait_for_state(first, "publishing")
         second = self.start_feed("--exit-when-done")
@@ -122,7 +122,7 @@ class FeedNamesTest(stack.StackTest):
         self.assertEqual(1, self.wait_for_end(first), self.log_of(first))
         self.assertIn(f"taken: feed {NAME} was taken over by 127.0.0.1:", self.log_of(first))
         self.assertIsNone(second.poll())
-        # The third does the rest; then the name is free, and for the second nothing is left.
+        # The third feed sends the rest; then the name is free, and nothing is left for the second one.
         self.assertEqual(0, self.wait_for_end(third), self.log_of(third))
         self.assertEqual(0, self.wait_for_end(second), self.log_of(second))
         self.assertIn("nothing published", self.log_of(second))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Logs replay into an rdb, message by message and row by row: those that real kdb+ tickerplants wrote, and ours."""
+"""Logs of real kdb+ tickerplants, and our own, replay into an rdb, message by message and row by row."""
 
 import collections
 import json
@@ -10,7 +10,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_ipc, stack  # noqa: E402
 
-# Each log's messages per table, as the fixtures' README has them.
+# Each log's messages per table, from the fixtures' README.
 LOGS = {
     "DataIntellectTech-TorQ/tests/merge/tplogreplay/testlogs/stp1_quote20220616122504": {"quote": 308},
     "DataIntellectTech-TorQ/tests/merge/tplogreplay/testlogs/stp1_trade20220616122504": {"trade": 306},
@@ -31,7 +31,7 @@ LOGS = {
 
 
 def rows_of(x):
-    """Rows of an upd's third item: a table, a list of columns, of atoms, or of rows."""
+    """Returns the rows of an upd's third item: a table, or a list of columns, atoms or rows."""
     if isinstance(x, kdb_ipc.Table):
         return len(next(iter(x.values())))
     first = x[0]
@@ -41,8 +41,8 @@ def rows_of(x):
 
 
 def read_log(path):
-    """Number of messages, and messages and rows per table, read with nothing but a decoder of the
-    protocol. A message that names no table (one log has a damaged one) is in the number only."""
+    """Returns the number of messages, and messages and rows per table, read with a protocol decoder only. A message
+    without a table (one log has a damaged one) counts only in the number of messages."""
     data = path.read_bytes()
     reader = kdb_ipc._Reader(data)
     reader.at = 8
@@ -96,7 +96,7 @@ class FixtureLogsTest(stack.StackTest):
         self.assertEqual(0, running.stop(), running.log_text())
         logs = [path for path in (running.data / "tplog").iterdir() if path.suffix != ".idx" and path.is_file()]
         log = min(logs, key=lambda path: len(path.name))
-        other = self.folder / "other.toml"  # `b` does not fit, and `a` is not known.
+        other = self.folder / "other.toml"  # `b` does not fit, and `a` is unknown.
         other.write_text("[tables]\nb = 'time p, n j'\n[tickerplant]\n[[rdb]]\n")
         for config, columns in ((running.folder / "stack.toml", "a:time,sym,n b:time,sym,x"),
                                 (other, "a:x,x1,x2 b:x,x1,x2")):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A database is checked from the command line: one that is written here byte by byte, and damaged; and those that
-kdb+ wrote, whose verdicts are compared with what another reader makes of them."""
+"""Checks of databases from the command line: one that is written here byte by byte and damaged, and databases that
+kdb+ wrote, for which the verdicts are compared with another reader's."""
 
 import json
 import pathlib
@@ -67,7 +67,7 @@ class HdbCheckTest(stack.StackTest):
                        "what": "row 1 has position 7, domain sym has 2 names"}, verdict["findings"])
 
     def add_day(self, day, table="trade"):
-        """A partition beside the first one, with the same rows."""
+        """Writes a partition beside the first one, with the same rows."""
         directory = self.database / day / table
         directory.mkdir(parents=True)
         for file in self.table.iterdir():
@@ -108,7 +108,7 @@ class HdbCheckTest(stack.StackTest):
         with kdb_ipc.connect_within(port) as hdb:
             problems = b"\n".join(hdb.call(".hdb.problems[]")).decode()
             self.assertEqual(len(expected) - 1, hdb.call(".hdb.stats[][`problems]"))
-        for text in expected[1:]:  # A .d that leaves out a column is not asked for its other ones.
+        for text in expected[1:]:  # Columns that a .d file leaves out are not checked.
             self.assertIn(text, problems)
         process.terminate()
         self.assertEqual(0, process.wait(30), process.log_path.read_text())

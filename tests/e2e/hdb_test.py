@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Past days: a database is generated, served by a stack's hdb, extended and reloaded while it answers, damaged,
-and spread over its segments."""
+"""Past days: a database is generated, served by a stack's hdb, extended and reloaded while it answers, damaged, and
+distributed over its segments."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What no client should send, on every port of a stack: an error or a closed connection, bounded
-memory, and everyone else unaffected. Seeds are printed: they are all that one needs to repeat it."""
+"""Bytes that no client should send, on every port of a stack, result in an error or a closed connection; memory stays
+bounded, and other clients are not affected. The printed seed suffices to repeat a run."""
 
 import pathlib
 import random
@@ -27,7 +27,7 @@ query_ms = 100
 progress_s = 0
 """
 NAMES = ("tickerplant", "rdb", "feed", "monitor")
-MOST_BYTES = 600 << 20  # Resident, sanitizer's shadow included, far below what the messages declare.
+MOST_BYTES = 600 << 20  # Resident, including a sanitizer's shadow; far below what the messages declare.
 
 
 def header(kind, length, endian=1, compressed=0, high=0):
@@ -39,13 +39,13 @@ def vector_of(code, count, data=b""):
 
 
 def bomb(total):
-    """A compressed message that declares `total` bytes, made of matches that copy as much as they can."""
+    """Returns a compressed message that declares `total` bytes and consists of matches of maximum length."""
     body = struct.pack("<I", total) + b"\x00" + bytes(8) + (b"\xff" + b"\x00\xff" * 8) * 20_000
     return header(SYNC, 8 + len(body), compressed=1) + body
 
 
 def hostile_messages():
-    """(what it is, the bytes behind the handshake)."""
+    """Yields (description, bytes after the handshake)."""
     yield "a length below the header's", header(SYNC, 0)
     yield "a length of 7", header(SYNC, 7)
     yield "4 GB declared, little sent", header(SYNC, 0xFFFFFFFF) + b"\x00" * 100
@@ -97,7 +97,7 @@ class HostileBytesTest(stack.StackTest):
         self.first_pids = {name: self.stack.pid(name) for name in NAMES}
 
     def throw(self, name, data, handshake=b"x:y\x03\x00"):
-        """Sends, waits a moment for an answer, hangs up."""
+        """Sends, waits briefly for an answer, and disconnects."""
         with socket.create_connection(("127.0.0.1", self.stack.port(name)), 10) as connection:
             connection.settimeout(0.05)
             try:
@@ -105,7 +105,7 @@ class HostileBytesTest(stack.StackTest):
                 while connection.recv(65536):
                     pass
             except OSError:
-                pass  # Nothing more came, or it hung up: both are answers.
+                pass  # No more bytes, or a closed connection: both are fine.
 
     def check_all_well(self, what):
         for name, pid in self.first_pids.items():
@@ -115,7 +115,7 @@ class HostileBytesTest(stack.StackTest):
                 self.assertEqual(2, connection.call("1+1"), f"{name} after {what}")
 
     def check_flow(self):
-        """Rows still go through the stack."""
+        """Checks that rows still pass through the stack."""
         before = self.stack.count("quote")
         stack.wait_until(lambda: self.stack.count("quote") > before, 20, "a new quote")
 

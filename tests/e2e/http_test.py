@@ -40,7 +40,7 @@ class HttpTest(stack.StackTest):
 
     def setUp(self):
         super().setUp()
-        # As many machines have it: a soft limit that browsers and notebooks reach, a hard one far beyond.
+        # As on many machines: a soft limit that browsers and notebooks reach, and a much higher hard limit.
         limits = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(256, limits[0]), limits[1]))
         try:
@@ -93,7 +93,7 @@ class HttpTest(stack.StackTest):
         self.assertEqual((200, "[0,1,2]\n"), self.ask("/.json", "POST", "til 3")[::2])
 
     def test_pages_lead_to_what_is_there(self):
-        # The rdb answers before it has subscribed, and has its tables from then on.
+        # The rdb answers before it has subscribed, and has its tables only from then on.
         stack.wait_until(lambda: self.running.count("trade") > 0, 20, "trades")
         status, _, text = self.ask("/")
         self.assertEqual(200, status)
@@ -174,7 +174,7 @@ class HttpTest(stack.StackTest):
                 received = client.recv(4096)
                 self.assertTrue(received.startswith((b"HTTP/1.1 400", b"HTTP/1.0 400", b"HTTP/1.1 413")), (sent, received))
         with socket.create_connection(("127.0.0.1", self.port), 30) as client:
-            client.sendall(b"GET /?1 HT")  # And leaves in the middle.
+            client.sendall(b"GET /?1 HT")  # Disconnects in the middle.
         self.assertEqual(200, self.query(".txt", "1+1")[0])
 
     def test_a_client_that_leaves_does_not_keep_its_query(self):
@@ -188,7 +188,7 @@ class HttpTest(stack.StackTest):
     def test_frames_are_messages_and_texts_are_expressions(self):
         with WebSocket(self.port) as client:
             self.assertEqual(101, client.status)
-            for kind in (ASYNC, SYNC):  # c.js serialises the former, and waits for an answer.
+            for kind in (ASYNC, SYNC):  # c.js sends the former, and expects an answer.
                 client.send(BINARY, message(kind, encode(b"til 3")))
                 frame_kind, frame = client.receive()
                 self.assertEqual((BINARY, [0, 1, 2]), (frame_kind, kdb_ipc.decode(frame[8:])))
