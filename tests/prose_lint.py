@@ -31,7 +31,7 @@ COMMENT = {".h": r"//+ ?(.*)$", ".cc": r"//+ ?(.*)$", ".py": r"# ?(.*)$", ".sh":
 
 
 def findings(name, line):
-    """What is wrong with a line of the file `name`."""
+    """Returns what is wrong with a line of the file `name`."""
     pattern = COMMENT.get(pathlib.PurePath(name).suffix)
     match = pattern and "prose: ok" not in line and re.search(pattern, line)
     if not match:
@@ -43,7 +43,7 @@ def findings(name, line):
 
 
 def changed_lines(base):
-    """(file, line number, line) of each line that was added since `base`."""
+    """Returns (file, line number, line) of each line that was added since `base`."""
     diff = subprocess.run(["git", "diff", "-U0", base], capture_output=True, text=True, check=True).stdout
     name, number = "", 0
     for line in diff.splitlines():

@@ -198,7 +198,7 @@ class HttpTest(stack.StackTest):
             self.assertEqual((TEXT, b'[{"a":1},{"a":2}]'), client.receive())
             client.send(TEXT, b"1+`a")
             self.assertEqual((TEXT, b'{"error":"type"}'), client.receive())
-            # Several under way are answered in order.
+            # Several pending questions are answered in order.
             for i in range(200):
                 client.send(TEXT if i % 2 else BINARY, b"%d" % i if i % 2 else message(ASYNC, encode(b"%d" % i)))
             for i in range(200):
@@ -232,7 +232,7 @@ class HttpTest(stack.StackTest):
         with socket.create_connection(("127.0.0.1", port), 1.0) as client:
             client.sendall(b"GET / HTTP/1.1\r\n\r\n")
             with self.assertRaises(TimeoutError):
-                client.recv(1)  # It waits for the end of a handshake.
+                client.recv(1)  # Waits for the end of a handshake.
 
     def test_a_stack_that_stops_does_not_wait_for_browsers(self):
         idle = socket.create_connection(("127.0.0.1", self.port), 30)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A table with a key: a client publishes upserts through the tickerplant, and the rdb has each key's last
-row, whatever was killed meanwhile."""
+"""A keyed table: a client publishes upserts through the tickerplant, and the rdb has the last row of each key,
+whatever was killed meanwhile."""
 
 import pathlib
 import random
@@ -27,7 +27,7 @@ def columns(rows):
 
 
 def upd(rows, form):
-    """The rows of an upd in one of the forms that feeds send."""
+    """Returns the rows of an upd in one of the forms that feeds send."""
     if form == "row":
         sym, minute, high, trades = rows[0]
         return [sym, Typed("p", minute), high, trades]
@@ -43,7 +43,7 @@ class KeyedTest(stack.StackTest):
     def setUp(self):
         super().setUp()
         self.random = random.Random(4)
-        self.bars = {}  # By key, in the order in which keys came.
+        self.bars = {}  # By key, in order of arrival.
         self.stack = self.start_stack(CONFIG, "--date", "2020.03.09")
 
     def publish(self, feed, batches):
@@ -57,7 +57,7 @@ class KeyedTest(stack.StackTest):
             feed.send([b".u.upd", "bars", upd(rows, form)])
 
     def rows_of(self, name="rdb"):
-        """None while the rdb is starting."""
+        """Returns the rows; None while the rdb is starting."""
         try:
             table = self.stack.ask(name, "select from bars")
         except (OSError, kdb_ipc.Closed, kdb_ipc.QError):

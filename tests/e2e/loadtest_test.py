@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Load tests: equal rows everywhere, what is left when a stack dies or somebody says Ctrl-C, what is wrong usage."""
+"""Load tests: equal rows everywhere; what remains when a stack dies or at Ctrl-C; wrong usage."""
 
 import csv
 import json
@@ -27,7 +27,7 @@ class LoadTest(stack.StackTest):
         return done, json.loads((out or self.out).joinpath("summary.json").read_text())
 
     def start_load(self, *arguments):
-        """A run, when its stacks are under load; the pids of their processes."""
+        """Starts a run and returns it with the pids of its processes once its stacks are under load."""
         running = subprocess.Popen([stack.PROGRAM, "loadtest", *SMALL, "--rate", "5500", "--out", str(self.out), *arguments],
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(running.kill)
@@ -68,7 +68,7 @@ class LoadTest(stack.StackTest):
                 self.assertGreater(of_stack["metrics"][metric]["whole"]["count"], 5, metric)
             rdb = of_stack["processes"]["rdb-1"]
             self.assertGreater(rdb["rss_max"], 1_000_000)
-            # Sums of pages are rounded to KiB, each of its own.
+            # Sums of pages are rounded to KiB, each separately.
             self.assertAlmostEqual(rdb["pss_max"], rdb["pss_anonymous"] + rdb["pss_file"] + rdb["pss_shared"], delta=8192)
         self.assertEqual(stacks[0]["rows"], stacks[1]["rows"])
         self.assertEqual(0, stacks[1]["tiers"]["dram"]["used"])
@@ -122,7 +122,7 @@ class LoadTest(stack.StackTest):
             self.assertGreater(of_stack["metrics"][metric]["whole"]["count"], 5, metric)
         self.assertEqual("open", of_stack["clients"]["screens"]["mode"])
         last, top = of_stack["queries"]["screens"]["last"], of_stack["queries"]["report"]["top"]
-        # 200 were due, give or take what chance does, and more until every row was captured.
+        # 200 were due, within random variation, and more until every row was captured.
         self.assertGreater(last["whole"]["count"], 140)
         self.assertGreater(top["whole"]["count"], 20)
         for found in (last, top):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An rdb that cannot open the log's file has it over a connection, whatever ends meanwhile."""
+"""An rdb that cannot open the log's file gets the log over a connection, whatever ends meanwhile."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ batch_ms = 50
 [[rdb]]
 read_log_file = false
 """
-# Nor can it have from a file what it lacks when the day ends.
+# It cannot read rows that it lacks at the end of the day from a file either.
 EOD = """
 [eod]
 log_folder = "/nonexistent"
@@ -39,7 +39,7 @@ class LogStreamTest(stack.StackTest):
         return running
 
     def kill_rdb(self, running):
-        """kill -9; returns when its successor has asked for the log, or is about to."""
+        """Kills the rdb with kill -9; returns when its successor has asked for the log, or is about to."""
         came = running.log_text().count(" rdb connected ")
         os.kill(running.pid("rdb"), signal.SIGKILL)
         stack.wait_until(lambda: running.log_text().count(" rdb connected ") > came, 30, "a new rdb")
@@ -63,7 +63,7 @@ class LogStreamTest(stack.StackTest):
             os.kill(running.pid("rdb"), signal.SIGKILL)
             stack.wait_until(lambda: running.log_text().count(" subscriber came ") > came, 30, "a new rdb")
             other.call(".u.end[]")
-            for upd in range(2 * UPDS):  # The next day's log is longer soon.
+            for upd in range(2 * UPDS):  # The next day's log soon exceeds it.
                 other.call([".u.upd", "a", [["N"], [upd], [b"y"]]])
         stack.wait_until(lambda: " day written " in running.log_text(), 60, "the day's partition")
         self.assertIn(f" rows={UPDS * ROWS} ", running.log_text())

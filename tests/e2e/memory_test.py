@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Memory that large queries and slow subscribers took is given back: within 512 MiB of what it was."""
+"""Memory that large queries and slow subscribers used is freed: usage returns to within 512 MiB of the start."""
 
 import pathlib
 import sys
@@ -13,10 +13,10 @@ from tests.support.kdb_ipc import ASYNC, SYNC, Typed, encode, message  # noqa: E
 MIB = 1 << 20
 QUERIES = "[tickerplant]\n[[rdb]]\n[hdb]\n"
 SLOW = '[tickerplant]\nmax_queue_bytes = "1300MiB"\n'
-# A list of short strings: 560 MB in blocks that no query reuses as they are.
+# A list of short strings: 560 MB in blocks that no query can reuse unchanged.
 HEAVY = b"count string til 6000000"
 CLIENTS = 4
-ROWS = 1_000  # Of an upd: several share a block of the tickerplant's, as those of feeds do.
+ROWS = 1_000  # Rows of an upd: several share a block of the tickerplant, as those of feeds do.
 
 
 def status_bytes(pid, what):
@@ -26,7 +26,7 @@ def status_bytes(pid, what):
 
 class MemoryTest(stack.StackTest):
     def comes_back(self, name, pid, before):
-        """Waits until the process has given back what it took, and says how long that was."""
+        """Waits until the process has freed the memory, and returns how long that took."""
         peak, after = status_bytes(pid, "VmHWM"), status_bytes(pid, "VmRSS")
         begun = time.monotonic()
         self.assertGreater(peak, before + 1024 * MIB, "it did not grow: the test shows nothing")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""node-q, the client of editors: it evaluates texts through a lambda that traps errors with their trace, and asks which tables,
-functions and variables each namespace has. Run by run_clients_test.sh, which installs it; NODE_PATH says where."""
+"""node-q, the client of editors: it evaluates texts through a lambda that traps errors with their trace, and asks
+for each namespace's tables, functions and variables. Run by run_clients_test.sh, which installs it; NODE_PATH is
+its path."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`tickstack query --parquet`: what DuckDB and Arrow read in its files is what --json says of the same answer. Run by
-run_duckdb_test.sh, which installs both."""
+"""`tickstack query --parquet`: DuckDB and Arrow read the same from its files as --json gives for the same answer.
+Run by run_duckdb_test.sh, which installs both."""
 
 import datetime
 import json

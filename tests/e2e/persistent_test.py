@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""An rdb whose rows are in a persistent tier: killed, restarted, put in front of another log."""
+"""An rdb with rows in a persistent tier: killed, restarted, and given another log."""
 
 import pathlib
 import shutil
@@ -30,7 +30,7 @@ seed = {seed}
 start = true
 exit_when_done = true
 """
-# What two rdbs with the same rows in the same order answer alike.
+# Queries that two rdbs with the same rows in the same order answer equally.
 QUESTIONS = (
     "(count trade;count quote)",
     "exec sum price from trade",
@@ -55,7 +55,7 @@ class PersistentTest(stack.StackTest):
                          f"{rows} rows in {rdb}")
 
     def wait_for_durable_rows(self, running, rows):
-        # Rows can be asked for before they are durable, on a slow disk long before.
+        # Rows can be queried before they are durable, on a slow disk long before.
         return stack.wait_until(
             lambda: (stats := running.ask("rdb", ".rdb.stats[]"))["rows_durable"] >= rows and stats["rows_durable"], 120,
             f"{rows} durable rows")
@@ -79,7 +79,7 @@ class PersistentTest(stack.StackTest):
         self.assertEqual(rows, stats["rows_reopened"] + stats["rows_replayed"] + stats["rows"])
         self.assertEqual(0, stats["starts_over"])
         self.assertEqual(0, stats["commits_refused"])
-        # Killed with nothing to do, it has everything without the log.
+        # After a kill while it is idle, it restores everything without the log.
         self.wait_for_durable_rows(running, rows)
         running.kill("rdb")
         self.wait_for_rows(running, rows)
@@ -125,7 +125,7 @@ class PersistentTest(stack.StackTest):
         running = self.start_stack(self.config(folder, 30_000), "--date", "2013.10.07", name="days")
         self.wait_for_rows(running, 30_000)
         self.assertEqual(0, running.stop(), running.log_text())
-        # Of the same day and path, and longer than what the tables stand at.
+        # A log of the same day and path, longer than the position of the tables.
         shutil.rmtree(running.data)
         running = self.start_stack(self.config(folder, 50_000, seed=2), "--date", "2013.10.07", name="days")
         for rdb in ("rdb", "dram"):
@@ -139,7 +139,7 @@ class PersistentTest(stack.StackTest):
         folder = self.tier_folder("/dev/shm")
         running = self.start_stack(self.config(folder, 900_000, size="48MiB"), "--date", "2013.10.07", name="full")
         self.wait_for_rows(running, 900_000, "dram")
-        # Until all rows came and what it refused is committed, a kill is one of before that.
+        # Before all rows have arrived and the refused ones are committed, a kill would test an earlier state.
         seen = []
 
         def is_at_rest():
@@ -149,7 +149,7 @@ class PersistentTest(stack.StackTest):
             return come == 900_000 and len(seen) > 25 and len(set(seen[-25:])) == 1
 
         stack.wait_until(is_at_rest, 60, "a commit of what was refused")
-        # A restart tries again from the log, and says again what does not fit.
+        # A restart tries again from the log, and reports again what does not fit.
         running.kill("rdb")
         stack.wait_until(lambda: running.count("quote") > 100_000
                          and running.ask("rdb", ".rdb.stats[]")["incomplete"] == 1, 120, "a full tier again")

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""The power of a tickerplant's machine is cut: it starts by itself, keeps what its policy promises, and every row is in
-the log and in an RDB that ran on once.
+"""The power of a tickerplant's machine is cut: the tickerplant starts without help, keeps what its policy promises, and
+every row is in the log and in an RDB that kept running, once.
 
-A cut is played on the files of a tickerplant that was killed: what had not been synced ends anywhere, and any of its
-pages is zeros. The boot in LOG.state is made another one, as after a start of the machine. TICKSTACK_POWER_CUTS says how
-many cuts are tried for each policy."""
+A cut is simulated on the files of a killed tickerplant: the part that was not synced ends anywhere, and any of its
+pages is zeros. The boot in LOG.state is changed, as after a reboot. TICKSTACK_POWER_CUTS is the number of cuts for each
+policy."""
 
 import collections
 import os
@@ -20,7 +20,7 @@ from tests.support.kdb_ipc import Typed  # noqa: E402
 CUTS = int(os.environ.get("TICKSTACK_POWER_CUTS", "6"))
 DATE = "2020.03.09"
 PAGE = 4096
-HEADER = {"": 8, ".idx": 16}  # Synced when the log is made.
+HEADER = {"": 8, ".idx": 16}  # Synced when the log is created.
 
 
 class PowerCutTest(stack.StackTest):
@@ -37,7 +37,7 @@ class PowerCutTest(stack.StackTest):
                                   "--batch-ms", "1", port=port)
 
     def restart(self, process, policy, port):
-        """Ends the tickerplant in order, which syncs its log, and starts it; the process and what is synced."""
+        """Stops the tickerplant in order, which syncs its log, and starts it; returns the process and what is synced."""
         process.terminate()
         self.assertEqual(0, process.wait(60))
         synced = self.sizes()
@@ -48,7 +48,7 @@ class PowerCutTest(stack.StackTest):
         return tickerplant.call([b".u.feed", "pages"])["trade"]
 
     def send(self, tickerplant, messages):
-        """Numbered rows of trade whose size is their number; returns when they are logged."""
+        """Sends numbered rows of trade, whose size is their number; returns when they are logged."""
         for _ in range(messages):
             rows = self.random.randrange(1, 400)
             numbers = list(range(self.rows_sent, self.rows_sent + rows))
@@ -79,7 +79,7 @@ class PowerCutTest(stack.StackTest):
         state.write_text("\n".join(another) + "\n", encoding="utf-8")
 
     def rows_of_rdb(self, port):
-        """The numbers of its rows; none while it has no table yet."""
+        """Returns the numbers of the rdb's rows; none while it has no table yet."""
         try:
             with kdb_ipc.Connection(port) as rdb:
                 if rdb.call(".rdb.stats[]")["live"] != 1:
@@ -99,7 +99,7 @@ class PowerCutTest(stack.StackTest):
             if policy == "batch":
                 synced, promised = self.sizes(), self.rows_sent
             elif policy == "interval":
-                # An orderly end syncs, which is all that is known of an interval from outside.
+                # An orderly shutdown syncs, which is all that can be known about an interval from outside.
                 process, synced = self.restart(process, policy, port)
                 promised = self.rows_sent
                 with kdb_ipc.connect_within(port) as tickerplant:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/protocol.md is true: its worked example byte by byte, and each message of its tables from its bytes."""
+"""docs/protocol.md is correct: its worked example byte by byte, and each message of its tables from its bytes."""
 
 import pathlib
 import re
@@ -25,7 +25,7 @@ BATCHED = CONFIG.replace("batch_ms = 0", "batch_ms = 60000\nbatch_bytes = \"1MiB
 
 
 def worked_example():
-    """(who, bytes) of each message of the page's block."""
+    """Returns (sender, bytes) of each message in the page's block."""
     messages = []
     for line in re.search(r"```hex\n(.*?)```", PAGE, re.S)[1].splitlines():
         who, data = line[:7].strip(), bytes.fromhex(line[7:])
@@ -139,7 +139,7 @@ class ProtocolTest(stack.StackTest):
             feed.send([b".u.endofday"])
             name, date = closer.next_async()
             self.assertEqual(".u.closing", name)
-            # A login of the closer's name is not the closer: its rows wait for the next day.
+            # A login with the closer's name is not the closer: its rows wait for the next day.
             feed.send([".u.upd", "trade", row(9.0)])
             self.assertEqual([".u.closing", date], second.next_async())
             second.call([".u.upd", "trade", row(1.0)])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Any client of kdb+'s protocol can take the place of a feed or a subscriber."""
+"""Any client of kdb+'s protocol can be a feed or a subscriber."""
 
 import pathlib
 import sys
@@ -19,7 +19,7 @@ batch_ms = 10
 
 
 def trades(*symbols, price=1.5):
-    """Columns of the classic trade table."""
+    """Returns columns of the classic trade table."""
     n = len(symbols)
     return [Typed("p", [T + i for i in range(n)]), list(symbols), [price] * n, Typed("i", [100] * n),
             Typed("b", [False] * n), b"@" * n, b"N" * n]

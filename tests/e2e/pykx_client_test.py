@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""PyKX without a licence, as a client: it reads tables, finds namespaces as contexts, and gets errors as such. Run by
+"""PyKX without a licence as a client: it reads tables, sees namespaces as contexts, and gets errors. Run by
 run_clients_test.sh, which installs it."""
 
 import pathlib

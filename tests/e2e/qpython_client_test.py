@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""qPython, a client that many already have: it subscribes, publishes and queries as with kdb+. Run by
-run_qpython_test.sh, which installs it."""
+"""qPython, a widely used client: it subscribes, publishes and queries as with kdb+. Run by run_qpython_test.sh, which
+installs it."""
 
 import pathlib
 import re
@@ -21,7 +21,7 @@ TIME = numpy.datetime64("2020-03-09T14:30:00.123456789", "ns")
 
 
 def trade_columns(symbols):
-    """Two rows and more: qPython sends a string of one character as an atom."""
+    """Returns columns of at least two rows: qPython sends a string of one character as an atom."""
     n = len(symbols)
     return [qlist(numpy.array([TIME] * n, "M8[ns]"), qtype=QTIMESTAMP_LIST),
             qlist(numpy.array(symbols, "S"), qtype=QSYMBOL_LIST),
@@ -92,8 +92,8 @@ class QPythonTest(QPythonCase):
 
 
 def readme_examples():
-    """(expression, the lines that the README shows below it) of every q expression that the README sends to an
-    rdb; of the commands and of q clients' calls no result is shown."""
+    """Returns (expression, the lines that the README shows below it) of every q expression that the README sends to an
+    rdb; it shows no results of commands and of q clients' calls."""
     text = (stack.ROOT / "README.md").read_text(encoding="utf-8")
     for block in re.findall(r"^```q\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
         for example in re.split(r"^q\)", block, flags=re.MULTILINE)[1:]:
@@ -104,7 +104,7 @@ def readme_examples():
 
 
 def cells(value):
-    """What a client has of an answer, by row: keys first, as in the README."""
+    """Returns a client's answer by row: keys first, as in the README."""
     if isinstance(value, QKeyedTable):
         return [[*key, *row] for key, row in zip(value.keys, value.values)]
     if isinstance(value, QTable):
@@ -113,19 +113,19 @@ def cells(value):
 
 
 def shown_cells(lines):
-    """The same of what is shown: without a table's head, and the rule under it."""
+    """Returns the cells of what is shown, without a table's head and the rule below it."""
     rules = [number for number, line in enumerate(lines) if set(line) <= set("-| ") and "-" in line]
     return [line.replace("|", " ").split() for line in lines[rules[0] + 1 if rules else 0:]]
 
 
 class ReadmeTest(QPythonCase):
-    """The README's first queries, to the stack that it starts; taken from it, so that it stays true. What it shows
-    are the first rows of a day that is the same for everybody."""
+    """The README's first queries, to the stack that it starts; read from it, so that it stays correct. It shows the first
+    rows of a day that is the same for everyone."""
     CONFIG = (stack.ROOT / "examples/stack.toml").read_text(encoding="utf-8")
-    TRADES = 1_000  # Examples with a result look at no more of them.
+    TRADES = 1_000  # Examples with a result use no more of them.
 
     def test_the_examples_of_the_readme_give_what_it_shows(self):
-        # Published ten quotes to a trade, in windows: a second one is under way when these are there.
+        # Published ten quotes to a trade, in windows: when these have arrived, a second window is pending.
         stack.wait_until(lambda: self.stack.count("trade") > 2 * self.TRADES, 60, "some trades")
         rdb = self.open("rdb")
         examples = list(readme_examples())

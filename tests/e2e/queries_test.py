@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who asks an RDB while it takes rows: long queries, clients that leave or do not read, bounds of the configuration."""
+"""Clients that query an RDB while it takes rows: long queries, clients that leave or do not read, configured bounds."""
 
 import os
 import pathlib
@@ -24,15 +24,15 @@ query_unread_timeout_s = 1
 rate = 2000
 start = true
 """
-# A minute of work in steps of a ms; what it builds adds up to 480 GB.
+# A minute of work in steps of one ms; what it builds adds up to 480 GB.
 LONG_QUERY = b"sum til 1000000;" * 60_000
-# Far below what is left of it, far above what a sanitizer makes of one step and a tick of the kernel's accounting.
+# Far below the rest of that work, and far above one step with a sanitizer plus a tick of the kernel's accounting.
 CANCELLED_CPU_S = 5
 TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 def threads(pid):
-    """(niceness, CPU seconds) of each thread, the first one first."""
+    """Returns (nice value, CPU seconds) of each thread, starting with the first."""
     found = []
     for task in sorted(os.listdir(f"/proc/{pid}/task"), key=int):
         with open(f"/proc/{pid}/task/{task}/stat", encoding="ascii", errors="replace") as file:
@@ -42,12 +42,12 @@ def threads(pid):
 
 
 def query_cpu_s(pid):
-    """CPU seconds of the threads that evaluate: they alone have the niceness of the configuration."""
+    """Returns the CPU seconds of the threads that evaluate: only they have the configured nice value."""
     return sum(cpu for nice, cpu in threads(pid) if nice == 7)
 
 
 def request(connection, text):
-    """Asks without waiting for the answer."""
+    """Sends a request without waiting for the answer."""
     connection.socket.sendall(message(SYNC, encode(text)))
 
 
@@ -71,7 +71,7 @@ class QueriesTest(stack.StackTest):
         rows = self.stats()["rows"]
         client = self.running.connect("rdb")
         request(client, LONG_QUERY)
-        # The other thread answers meanwhile, and rows come in.
+        # The other thread answers meanwhile, and rows arrive.
         self.wait_for("the query", lambda stats: stats["queries_running"] == 2)
         self.wait_for("rows", lambda stats: stats["rows"] > rows + 500)
         begin = query_cpu_s(pid)
@@ -86,7 +86,7 @@ class QueriesTest(stack.StackTest):
 
     def test_threads_of_queries_stand_back_for_the_one_that_takes_rows(self):
         pid = self.running.pid("rdb")
-        # Two that evaluate, one that helps, one that frees: each sets it when it first runs.
+        # Two threads that evaluate, one that helps, one that frees memory: each sets its value when it first runs.
         own = os.nice(0)
         stack.wait_until(lambda: sum(nice == 7 for nice, _ in threads(pid)) == 4, 20, "niceness")
         self.assertEqual(own, threads(pid)[0][0])

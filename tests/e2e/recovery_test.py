@@ -13,7 +13,7 @@ from tests.support import lean_archives, stack  # noqa: E402
 DATE = "2013.10.07"
 ROWS = {"quote": 109_067, "trade": 24_293}  # IBM's day.
 
-# 16 hours of ticks in some 12 s, in small messages, so that a kill lands in the middle of things.
+# 16 hours of ticks in some 12 s, in small messages, so that a kill always interrupts some work.
 CONFIG = """
 [tickerplant]
 batch_ms = 5

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Requests that send messages back to the handle that asked, and answers that are deferred."""
+"""Requests that send messages to the client that asked, and answers that are deferred."""
 
 import pathlib
 import sys
@@ -24,7 +24,7 @@ PROCESSES = ("rdb", "tickerplant", "feed", "aggengine")
 
 
 def encode_call(text, *arguments):
-    """A list of a lambda and its arguments, as a q client sends `(neg h)({...};x)`."""
+    """Encodes a list of a lambda and its arguments, as a q client sends `(neg h)({...};x)`."""
     function = b"\x64\0" + encode(text.encode())
     return b"\0\0" + (1 + len(arguments)).to_bytes(4, "little") + function + b"".join(map(encode, arguments))
 
@@ -61,7 +61,7 @@ class RepliesTest(stack.StackTest):
 
     def test_messages_leave_in_order_before_the_answer(self):
         for client in self.each_process():
-            # Three requests at once: the messages of each stand before its own answer.
+            # Three requests at once: the messages of each one come before its own answer.
             for i in range(3):
                 text = f"(neg .z.w) each {10 * i}+til 3;{i}".encode()
                 client.socket.sendall(message(SYNC, encode(text)))

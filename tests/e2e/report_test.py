@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`tickstack report` and `tickstack compare` from the command line, on runs that are made here. What the page looks like in
-a browser is tested by tests/browser/report_test.py."""
+"""`tickstack report` and `tickstack compare` from the command line, on runs that are generated here.
+tests/browser/report_test.py tests the page's appearance in a browser."""
 
 import json
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""One table with a column of every type and nulls in it: qPython, curl in each of its forms, `tickstack query` and a browser
-get the same. Run by run_qpython_test.sh, which installs qPython; the browser is left out, by name, where no Chromium is."""
+"""One table with a column of every type, including nulls: qPython, curl in each of its forms, `tickstack query` and a
+browser get the same. Run by run_qpython_test.sh, which installs qPython; the browser's part is skipped without Chromium."""
 
 import csv
 import html.parser
@@ -21,7 +21,7 @@ from tests.support import chromium, stack  # noqa: E402
 CONFIG = "[tickerplant]\n[[rdb]]\n"
 GUID = "ddb87915-b672-2c32-a6cf-296061671e9d"
 CELLS = "[...document.querySelectorAll('tr')].map(row => [...row.cells].map(cell => cell.textContent))"
-# A column's three items: in q, as JSON has them, and as a person sees them if not as JSON's texts.
+# A column's three items: in q, in JSON, and as a person sees them if that differs from JSON's texts.
 COLUMNS = {
     "flag": ("101b", [True, False, True], ["1", "0", "1"]),
     "guid": (f'"G"$("{GUID}";"";"{GUID}")', [GUID, None, GUID], None),
@@ -67,7 +67,7 @@ def csv_cell(item):
 
 
 def clock(length, unit):
-    """A time of day or timespan of so many of its units, as ISO or q writes it."""
+    """Returns a time of day or timespan, given in its type's units, as ISO or q writes it."""
     per_s = {"m": 0, "s": 1, "ms": 1000, "ns": 1_000_000_000}[unit]
     sign, count = ("-" if length < 0 else ""), abs(length)
     if unit == "m":
@@ -81,7 +81,7 @@ def clock(length, unit):
 
 
 def plain(code, item):
-    """An item as qPython gives it, of a column of that q type, as JSON has it."""
+    """Returns an item of a column of that q type, as qPython gives it, in JSON's form."""
     if isinstance(item, (numpy.datetime64, numpy.timedelta64)):
         if numpy.isnat(item):
             return None
@@ -104,7 +104,7 @@ def plain(code, item):
 
 
 class Cells(html.parser.HTMLParser):
-    """The cells of a page's table, row by row."""
+    """Collects the cells of a page's table, row by row."""
 
     def __init__(self, page):
         super().__init__()

@@ -39,7 +39,7 @@ class Terminal:
         os.write(self.terminal, text.encode())
 
     def expect(self, pattern, seconds=30):
-        """Reads until the pattern has come, and forgets what came until its end."""
+        """Reads until the pattern matches, and drops everything up to its end."""
         end = time.monotonic() + seconds
         while (found := re.search(pattern, self.seen)) is None:
             if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
@@ -52,7 +52,7 @@ class Terminal:
         return found
 
     def wait(self, keys, seconds=30):
-        """The exit code. The keys are typed until it ends: one that comes before the editor has set the terminal is lost."""
+        """Returns the exit code. Repeats the keys until it ends: a key typed before the editor has set the terminal is lost."""
         end = time.monotonic() + seconds
         for turn in range(10**9):
             if time.monotonic() > end:
@@ -102,13 +102,13 @@ class ShellTest(stack.StackTest):
         shell = self.shell()
         shell.type("cols tra\t\r")
         shell.expect(r"\r\n`time`sym`price`size`stop`cond`ex\r\n")
-        shell.type("1+1\x01" + "10*\r")  # Ctrl-A goes to the begin.
+        shell.type("1+1\x01" + "10*\r")  # Ctrl-A moves to the start.
         shell.expect(r"\r\n20\r\n")
-        shell.type("meta s\t\t")  # Several words: the second one lists them.
+        shell.type("meta s\t\t")  # Several words match: the second Tab lists them.
         shell.expect(r"select  (\w+  )*size  (\w+  )*stop  (\w+  )*sum")
-        shell.type("\x03")  # Ctrl-C drops the line,
+        shell.type("\x03")  # Ctrl-C drops the line.
         shell.expect(r"q\)")
-        shell.type("(1;\r2)\r")  # and an open bracket makes it go on.
+        shell.type("(1;\r2)\r")  # An open bracket continues the line.
         shell.expect(r"\r\n1 2\r\n")
         shell.type("1+`a\r")
         shell.expect(r"\r\n'type\r\n")
@@ -120,7 +120,7 @@ class ShellTest(stack.StackTest):
         shell.expect(r'\r\n\["quote","trade"\]\r\n')
         shell.type("\\m\r")
         shell.expect(r'\r\n\["quote","trade"\]\r\n')
-        self.assertEqual(0, shell.wait("\x03\x04"))  # Ctrl-D, on a line without what was typed too soon.
+        self.assertEqual(0, shell.wait("\x03\x04"))  # Ctrl-D, on an empty line.
         again = self.shell()
         again.type("\x1b[A\x1b[A\r")  # Up, twice.
         again.expect(r"\r\n`quote`trade\r\n")
@@ -142,7 +142,7 @@ class ShellTest(stack.StackTest):
         shell.type("1+1\r")
         shell.expect(r"\r\n2\r\n")
         self.running.kill("other")
-        self.running.port("other")  # It is started again there, and the shell finds it.
+        self.running.port("other")  # The process is restarted on its port, and the shell reconnects.
         shell.type("1+2\r")
         shell.expect(r"q\)")
         shell.type("\\c " + self.address + "\r3+3\r")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Where an rdb's columns live: what `tickstack tiers` says and what a running rdb does, a tier that fills
-up, and the same answers whatever the memory."""
+"""Where an rdb's columns are: what `tickstack tiers` predicts and what a running rdb does, a tier that fills up, and
+equal answers whatever the memory."""
 
 import csv
 import json
@@ -17,7 +17,7 @@ QUOTES, TRADES = 1_665_857, 137_816
 
 
 def raw_answer(connection, query):
-    """The bytes of an answer's body."""
+    """Returns the bytes of an answer's body."""
     connection.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(query.encode())))
     kind, body = connection.receive()
     assert kind == kdb_ipc.RESPONSE
@@ -25,7 +25,7 @@ def raw_answer(connection, query):
 
 
 def rows_of(table):
-    """A q table as a list of dictionaries."""
+    """Returns a q table as a list of dictionaries."""
     return [dict(zip(table, row)) for row in zip(*table.values())]
 
 
@@ -64,7 +64,7 @@ class PlacementTest(stack.StackTest):
         index_bytes = {}
         for part, want in zip(parts, expected["quote"] + expected["trade"]):
             with self.subTest(table=part["table"], column=part["column"]):
-                if part["column"] == "index":  # Which symbols the rows have decides.
+                if part["column"] == "index":  # Depends on the symbols of the rows.
                     index_bytes[part["table"]] = part["bytes"]
                     self.assertLess(abs(part["bytes"] - want["bytes"]), 0.25 * want["bytes"])
                 else:
@@ -169,7 +169,7 @@ progress_s = 0
         self.assertRegex(running.log_text(), r"E rdb upd refused table=\w+ rows=\d+ error=.*tier small")
         self.assertEqual(pid, running.pid("rdb"))
         self.assertTrue(stack.is_alive(pid))
-        # Asked once a second: the last sample knows.
+        # Polled once a second: the last sample has the final state.
         samples = running.data / "monitor" / "monitor.csv"
         stack.wait_until(lambda: self.last_sample(samples)["stats.rows_refused"] == str(stats["rows_refused"]),
                          30, "a sample that has all refused rows")
@@ -203,7 +203,7 @@ class Questions:
         self.random = random.Random(seed)
 
     def window(self, minutes):
-        """A condition on time: some minutes of the day."""
+        """Returns a condition on time: some minutes of the day."""
         begin = self.random.randrange(9 * 60 + 30, 16 * 60 - minutes)
         end = begin + minutes
         return f"time within {begin // 60:02}:{begin % 60:02} {end // 60:02}:{end % 60:02}"

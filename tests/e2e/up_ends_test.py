@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tickstack up` says why it ends, on the last line of stderr; and a port or a log that is taken names who has it."""
+"""`tickstack up` ends with its reason on the last line of stderr; for a port or a log in use that names the process."""
 
 import os
 import pathlib
@@ -15,7 +15,7 @@ CONFIG = "[tickerplant]\nport = {port}\n[[rdb]]\nport = 0\n"
 
 class UpEndsTest(stack.StackTest):
     def up(self, data, *flags, config=None, code=1, **options):
-        """Runs a stack that fails; the last line that it wrote."""
+        """Runs a stack that fails; returns the last line that it wrote."""
         path = self.folder / "stack.toml"
         path.write_text(config or CONFIG.format(port=0), encoding="utf-8")
         done = self.run_program("up", str(path), "--data", str(data), *flags, **options)
@@ -36,7 +36,7 @@ class UpEndsTest(stack.StackTest):
         data = self.folder / "data"
         data.mkdir(mode=0o500)
         if os.geteuid() == 0:
-            data = pathlib.Path("/sys/data")  # Root makes directories everywhere but here.
+            data = pathlib.Path("/sys/data")  # Root can create directories everywhere but here.
         self.assertRegex(self.up(data), rf"{data}/logs: mkdir: (Permission denied|Operation not permitted|Read-only)")
 
     def test_a_missing_parent_is_made(self):
@@ -73,7 +73,7 @@ class UpEndsTest(stack.StackTest):
             done = self.run_program(role, "--port", str(port), "--data", str(self.folder / "other"))
             self.assertEqual(1, done.returncode, done.stderr)
             self.assertIn(f"port {port} is in use by tickstack {role} (pid {pid})", done.stderr)
-        # The same log: the lock's owner is named.
+        # The same log: the error names the process that has the lock.
         done = self.run_program("tickerplant", "--port", "0", "--data", str(running.data))
         self.assertEqual(1, done.returncode, done.stderr)
         self.assertIn(f"tickstack tickerplant (pid {running.pid('tickerplant')}) is writing it", done.stderr)

@@ -11,7 +11,7 @@ TRADE = ("time", "open", "high", "low", "close", "volume", "vwap", "trades")
 QUOTE = ("time", "bid", "ask", "high_bid", "low_ask", "spread", "quotes")
 
 
-UNIT = 2 ** 80  # Every price of the archives is a multiple of 1 / UNIT, as a float.
+UNIT = 2 ** 80  # Every price in the archives is, as a float, a multiple of 1 / UNIT.
 
 
 def _units(number):
@@ -20,13 +20,13 @@ def _units(number):
 
 def _by_bar(rows, width_ns):
     bars = collections.OrderedDict()
-    for row in sorted(rows, key=lambda row: row[0]):  # Stable: rows of one time as they came.
+    for row in sorted(rows, key=lambda row: row[0]):  # Stable: rows of one time keep their order.
         bars.setdefault(row[0] // width_ns, []).append(row)
     return bars
 
 
 def trade_bars(path, symbol, date, width_ns):
-    """Bar number -> row in the order of TRADE."""
+    """Returns bar number -> row in the order of TRADE."""
     bars = {}
     for number, rows in _by_bar(lean_archives.trades(path, symbol, date), width_ns).items():
         prices = [price for _, price, _ in rows]
@@ -38,7 +38,7 @@ def trade_bars(path, symbol, date, width_ns):
 
 
 def _mean_spread(steps, begin_ns, end_ns, last):
-    """Of (time, spread in units or None) in the order of time, each of which holds until the next."""
+    """Returns the mean of (time, spread in units or None) in order of time, each valid until the next one."""
     integral = over_ns = 0
     for (time_ns, spread), (next_ns, _) in zip(steps, steps[1:]):
         held_ns = min(next_ns, end_ns) - max(time_ns, begin_ns)
@@ -49,14 +49,14 @@ def _mean_spread(steps, begin_ns, end_ns, last):
 
 
 def quote_bars(path, symbol, date, width_ns):
-    """Bar number -> row in the order of QUOTE."""
+    """Returns bar number -> row in the order of QUOTE."""
     quotes = [(time_ns, bid, ask, None if bid is None or ask is None else ask - bid)
               for time_ns, _, bid, _, ask, _ in lean_archives.quotes(path, symbol, date)]
     by_bar = _by_bar(quotes, width_ns)
     numbers = list(by_bar)
     bars = {}
     for at, (number, rows) in enumerate(by_bar.items()):
-        # What holds at the begin comes from the bar before, what ends the last one from the bar behind.
+        # The initial spread is that of the previous bar; the last spread ends with the next bar.
         around = [by_bar[numbers[at - 1]][-1]] if at > 0 else []
         around += rows
         around += [by_bar[numbers[at + 1]][0]] if at + 1 < len(numbers) else []

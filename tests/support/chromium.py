@@ -22,13 +22,13 @@ DESCRIPTOR_MIN = 20
 
 
 def program():
-    """The browser's path; None if there is none. TICKSTACK_CHROMIUM wins."""
+    """Returns the browser's path; None if there is none. TICKSTACK_CHROMIUM overrides it."""
     asked = os.environ.get("TICKSTACK_CHROMIUM")
     return asked or next(filter(None, map(shutil.which, PROGRAMS)), None)
 
 
 def _pipe():
-    """A pipe whose descriptors are none that the browser's shell moves things to."""
+    """Returns a pipe with descriptors that the browser's shell does not reuse."""
     low = os.pipe()
     high = tuple(fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, DESCRIPTOR_MIN) for fd in low)
     for fd in low:
@@ -71,7 +71,7 @@ class Browser:
         os.close(self._write)
         try:
             self._profile.cleanup()
-        except OSError:  # A child of the browser that still writes: once more when it is gone.
+        except OSError:  # A child of the browser still writes: try once more when it is gone.
             time.sleep(1)
             shutil.rmtree(self._profile.name, ignore_errors=True)
 
@@ -88,7 +88,7 @@ class Browser:
         return json.loads(message)
 
     def call(self, method, session=None, **params):
-        """Sends one command and returns its result. What happens meanwhile is kept for `events`."""
+        """Sends one command and returns its result. Keeps events that arrive meanwhile in `events`."""
         self._next += 1
         command = {"id": self._next, "method": method, "params": params}
         if session:
@@ -118,7 +118,7 @@ class Browser:
 
 
 class Page:
-    """A page that has loaded. `dark` and `printed` are what its style sheet is told; `scripts` whether they run."""
+    """A page that has loaded. Its style sheet sees `dark` and `printed`; `scripts` is False to disable scripts."""
 
     def __init__(self, browser, url, width=1200, height=900, dark=False, printed=False, scripts=True, scale=1):
         self._browser = browser
@@ -143,7 +143,7 @@ class Page:
                   features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
 
     def settle(self):
-        """Until what the page does on its own has been painted."""
+        """Waits until the page's own work has been painted."""
         self.evaluate("new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
 
     def evaluate(self, expression):
@@ -153,7 +153,7 @@ class Page:
         return result["result"].get("value")
 
     def complaints(self):
-        """Errors and warnings of the console, exceptions, and requests that left the page."""
+        """Returns errors and warnings of the console, exceptions, and requests that left the page."""
         found = []
         for event in self._browser.events(self._session):
             method, params = event["method"], event["params"]
@@ -168,7 +168,7 @@ class Page:
         return found
 
     def screenshot(self, path, whole=False, top=0, height=None, form="png", quality=80):
-        """`whole`: all of the page; otherwise its `height` from `top` on."""
+        """Takes a picture. `whole`: of all of the page; otherwise of `height` lines from `top` on."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]
         options = {"format": form, "captureBeyondViewport": True}
         if form != "png":

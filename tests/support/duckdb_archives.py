@@ -1,4 +1,4 @@
-"""LEAN tick archives in DuckDB, which reads them by itself: what a stack captured is compared with it."""
+"""LEAN tick archives in DuckDB, which reads them without our code: a stack's capture is compared with it."""
 
 import zipfile
 
@@ -8,7 +8,7 @@ from bench.peers import decode
 from tests.support import kdb_ipc
 
 NS_PER_MS = 1_000_000
-# A time and a row's number as one number: the last of equal times is then the greatest.
+# A time and a row's number as one number, so that the last of equal times is the greatest.
 ROWS_MAX = 10_000_000
 
 RAW = {
@@ -17,7 +17,7 @@ RAW = {
     "suspicious int",
 }
 
-# An archive's row updates one side of its exchange's quote; the other side is 0,0 there and stays as it was.
+# An archive's row updates one side of its exchange's quote; the other side is 0,0 there and keeps its value.
 QUOTES = f"""
 create or replace table quote as
 select sym, row, ms, ex, ms * {ROWS_MAX} + row as place,
@@ -32,12 +32,12 @@ create or replace table trade as
 select sym, row, ms, ex, ms * {ROWS_MAX} + {ROWS_MAX - 1} as place, price / 10000 as price, size from raw_trade
 """
 
-# Letters of sale conditions by the bit that says so, the first that is set counts: those of the CTA and UTP plans for
-# QuantConnect.Data.Auxiliary.TradeConditionFlags.
+# Letters of sale conditions by the bit of QuantConnect.Data.Auxiliary.TradeConditionFlags; the first bit that is set
+# counts. The letters are those of the CTA and UTP plans.
 SALE_CONDITIONS = (
     "Q26 M24 O6 67 58 Z14 L11 P25 49 W20 V18 112 C1 N2 R3 S15 A16 B17 D19 X21 H22 K23 T13 T10 I31 F5 Y4 E28 @0".split()
 )
-# The day as people have it in a database: rows numbered as they came, those of the same millisecond by symbol.
+# The day as in a database: rows numbered by arrival, those of the same millisecond by symbol.
 TICKS = """
 create schema ticks;
 create table ticks.trade as
@@ -53,8 +53,8 @@ use ticks;
 
 
 def load(database, path, date, symbols, folder):
-    """Tables trade and quote of that day: sym, row (from 1, in the archive's order), ms since midnight, ex, and
-    prices, sizes. `folder` is for the files that it unpacks."""
+    """Creates tables trade and quote of that day: sym, row (from 1, in the archive's order), ms since midnight, ex, and
+    prices, sizes. Unpacks files into `folder`."""
     for table, names in RAW.items():
         database.execute(f"create or replace table raw_{table} (sym varchar, row bigint, {names})")
         for symbol in symbols:
@@ -70,23 +70,23 @@ def load(database, path, date, symbols, folder):
 
 
 def use_ticks(database, date):
-    """Makes tables trade, quote and prevailing of what load() loaded, and has names without a schema mean those: with
-    times, sale conditions and rows in the order of the whole day. `prevailing` has the last quote of a symbol and
-    exchange at each of its times."""
+    """Creates tables trade, quote and prevailing from what load() loaded, and makes them the default schema: with times,
+    sale conditions and rows in the order of the whole day. `prevailing` has the last quote of a symbol and exchange at
+    each of its times."""
     conditions = " ".join(f"when flags & (1::ubigint << {known[1:]}) <> 0 then '{known[0]}'" for known in SALE_CONDITIONS)
     time = f"timestamp '{date.replace('.', '-')}' + ms * interval '1 millisecond'"
     database.execute(TICKS.format(time=time, conditions=conditions))
 
 
 def ask(connection, q):
-    """The answer as numpy arrays by name."""
+    """Returns the answer as numpy arrays by name."""
     connection.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(q.encode())))
     _, body = connection.receive()
     return decode.decode(body)
 
 
 def compare(case, connection, q, database, sql, exact, close=(), rtol=1e-12):
-    """Both answers row by row; those of `close`, whose terms are added in another order, within `rtol`."""
+    """Compares both answers row by row; columns in `close`, whose terms are added in another order, within `rtol`."""
     found, expected = ask(connection, q), database.execute(sql).fetchnumpy()
     for name in (*exact, *close):
         have, want = found[name], expected[name]

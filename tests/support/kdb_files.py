@@ -33,7 +33,7 @@ def need(condition, what):
 
 
 def _expand_q(block, size):
-    """q's own: a whole compressed message around a stream of groups of eight items."""
+    """Expands q's own compression: a whole compressed message around a stream of groups of eight items."""
     need(block[:4] == b"\1\0\1\0", "not a compressed message")
     stored, declared = struct.unpack_from("<II", block, 4)
     need(stored == len(block) and declared == size + 8, "lengths of a compressed message")
@@ -133,8 +133,8 @@ EXPAND = {0: lambda block, size: block, 1: _expand_q, 2: lambda block, size: zli
 
 
 class CompressedFile:
-    """The parts of a kxzipped file. `image` is the file it stands for; `blocks` are (algorithm, stored
-    bytes). zstd (5) is not in the standard library: `image` is None then."""
+    """The parts of a kxzipped file. `image` is the uncompressed file; `blocks` are (algorithm, stored bytes). zstd (5) is
+    not in the standard library: then `image` is None."""
 
     def __init__(self, raw):
         need(raw[:8] == b"kxzipped", "no kxzipped")
@@ -162,7 +162,7 @@ class CompressedFile:
 
 
 def read_image(path):
-    """The bytes of a file, uncompressed."""
+    """Returns the bytes of a file, uncompressed."""
     with open(path, "rb") as file:
         raw = file.read()
     if raw[:8] != b"kxzipped":
@@ -186,7 +186,7 @@ def names_of(image):
 
 
 class Domains:
-    """The domains of a database, read when they are first asked for."""
+    """The domains of a database, read when they are first needed."""
 
     def __init__(self, root):
         self.root, self.known = root, {}
@@ -208,7 +208,7 @@ class Domains:
 
 
 class PartedIndex:
-    """keys in order of their rows, starts (one more than keys, the last is the count), and the hash
+    """The index: keys in the order of their rows, starts (one more than keys, the last one is the count), and the hash
     table: numbers of keys, -1 for empty."""
 
     def __init__(self, keys, slots, starts):
@@ -230,7 +230,7 @@ def _bucket(size):
 
 
 def groups_of(positions):
-    """(keys, starts) of parted positions; Damaged if one comes in two places."""
+    """Returns (keys, starts) of parted positions; raises Damaged if a key occurs in two places."""
     keys, starts = [], []
     for row, position in enumerate(positions):
         if not keys or keys[-1] != position:
@@ -251,8 +251,8 @@ def hash_slots(keys, capacity):
 
 
 def parted_index(positions, wide=True):
-    """The bytes that follow parted positions (None is the null symbol), built from them alone, with
-    zeros where kdb+ has junk."""
+    """Returns the bytes that follow parted positions (None is the null symbol), built only from these, with zeros where
+    kdb+ has undefined bytes."""
     null = NULL64 if wide else NULL32
     keys, starts = groups_of([null if position is None else position for position in positions])
     capacity = max(_power_of_two(len(keys)), 1 if wide else 2)
@@ -312,7 +312,7 @@ def _elements(kind, data):
 
 
 class _Anymap:
-    """The items of `path`, `path#` and `path##`."""
+    """Reads the items of `path`, `path#` and `path##`."""
 
     def __init__(self, path, domains):
         payload = read_image(path + "#")
@@ -376,7 +376,7 @@ class Column:
 
     @property
     def values(self):
-        """An enum's are looked up here: Damaged if a position is outside of its domain."""
+        """Returns the values. An enum's are looked up here; raises Damaged if a position is outside of its domain."""
         if self._values is None:
             self._values = [self.domains.symbol(self.domain, p) for p in self.positions]
         return self._values
@@ -387,7 +387,7 @@ class Column:
 
 
 def _count(image, attribute, header, data, width):
-    """The rule: the file's length says it, unless an index follows."""
+    """Returns the count by the rule: it follows from the file's length, unless an index follows the data."""
     need(attribute <= 4, f"attribute {attribute}")
     room = (len(image) - data) // width
     need(0 <= header <= room, f"{header} rows in the header, room for {room}")
@@ -453,7 +453,7 @@ def read_column(path, domains=None):
 
 
 def read_value(path, domains=None):
-    """What a flat file holds."""
+    """Returns the value in a flat file."""
     image = read_image(path)
     if image[:2] == b"\xff\x01" and image[2] not in (0, 11):
         reader = _Stored(image, 2, domains)
@@ -482,7 +482,7 @@ def read_table(directory, domains=None):
 
 
 def partitions(root):
-    """(name, directory) of every partition in every segment, by name."""
+    """Yields (name, directory) of every partition in every segment, by name."""
     segments = [root]
     if os.path.exists(os.path.join(root, "par.txt")):
         with open(os.path.join(root, "par.txt"), encoding="utf-8") as file:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The reader that other tests trust, against files that kdb+ wrote: all of the fixtures decode, and the
-index of every parted column comes out again from its positions alone."""
+"""Tests the reader that other tests trust, on files that kdb+ wrote: all fixtures decode, and the index of every
+parted column follows from its positions alone."""
 
 import os
 import pathlib
@@ -18,7 +18,7 @@ FIXTURES = pathlib.Path(os.environ.get("TICKSTACK_FIXTURES", ROOT / "../shared/f
 
 
 def domains_above(path):
-    """The domain in the nearest directory above; a column may be called sym as well."""
+    """Returns the domain in the nearest directory above; a column may be called sym as well."""
     for folder in path.parents:
         if folder == FIXTURES:
             return None
@@ -76,12 +76,12 @@ class FixturesTest(unittest.TestCase):
                 self.assertEqual(kdb_files.hash_slots(keys, len(column.index.slots) // 2), column.index.slots)
         self.assertGreater(files, 400)
         self.assertGreaterEqual(parted, 30)
-        self.assertGreaterEqual(equal, 10)  # The others have junk where nothing is said.
+        self.assertGreaterEqual(equal, 10)  # The others have undefined bytes.
 
 
 class DecompressionTest(unittest.TestCase):
     def test_blocks_of_other_algorithms_by_hand(self):
-        """Examples written after the descriptions of the two formats: a literal, then a copy over itself."""
+        """Examples from the descriptions of the two formats: a literal, then a copy over itself."""
         self.assertEqual(kdb_files.EXPAND[4](b"\x1fa\x01\x00\x05\x00", 25), b"a" * 25)
         self.assertEqual(kdb_files.EXPAND[3](b"\x0a\x00a\x15\x01", 10), b"a" * 10)
         with self.assertRaises(kdb_files.Damaged):

@@ -56,7 +56,7 @@ class Dict(dict):
 
 
 def encode(value):
-    """The bytes of a value, as they stand in a message's body."""
+    """Returns the bytes of a value as in a message's body."""
     if value is None:
         return b"\x65\x00"
     if isinstance(value, Typed):
@@ -169,12 +169,12 @@ class _Reader:
 
 
 def decode(body):
-    """The value of a message's body. QError if it is an error."""
+    """Returns the value of a message's body. Raises QError if it is an error."""
     return _Reader(body).value()
 
 
 def message(kind, body):
-    """A whole message around a body: header and all."""
+    """Returns a whole message with this body, including the header."""
     return struct.pack("<BBBBI", 1, kind, 0, 0, 8 + len(body)) + body
 
 
@@ -190,7 +190,7 @@ class Connection:
             self.socket.close()
             raise Closed("refused in the handshake")
         self.capability = answer[0]
-        self.pending = []  # Async messages that came while a response was awaited.
+        self.pending = []  # Async messages that arrived before an awaited response.
 
     def close(self):
         self.socket.close()
@@ -211,18 +211,18 @@ class Connection:
         return bytes(data)
 
     def receive(self):
-        """(kind, body) of the next message on the wire."""
+        """Returns (kind, body) of the next message."""
         endian, kind, compressed, _, length = struct.unpack("<BBBBI", self._exactly(8))
         if endian != 1 or compressed:
             raise ValueError("the tests expect little-endian, uncompressed messages on loopback")
         return kind, self._exactly(length - 8)
 
     def send(self, value):
-        """Without an answer."""
+        """Sends an async message."""
         self.socket.sendall(message(ASYNC, encode(value)))
 
     def call(self, value):
-        """The answer to a request: a q expression as bytes or str, or a list that calls a function."""
+        """Returns the answer to a request: a q expression as bytes or str, or a list that calls a function."""
         if isinstance(value, str):
             value = value.encode()
         self.socket.sendall(message(SYNC, encode(value)))
@@ -233,7 +233,7 @@ class Connection:
             self.pending.append(body)
 
     def next_async(self, timeout=30.0):
-        """The value of the next message that came by itself."""
+        """Returns the value of the next async message."""
         if self.pending:
             return decode(self.pending.pop(0))
         self.socket.settimeout(timeout)
@@ -244,7 +244,7 @@ class Connection:
 
 
 def connect_within(port, seconds=30.0, **options):
-    """A connection to a process that may still be starting."""
+    """Returns a connection to a process that may still be starting."""
     give_up = time.monotonic() + seconds
     while True:
         try:

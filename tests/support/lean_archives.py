@@ -1,4 +1,4 @@
-"""An independent reading of QuantConnect LEAN tick archives, with Python's zipfile only."""
+"""Reads QuantConnect LEAN tick archives independently of the feed, with Python's zipfile only."""
 
 import collections
 import datetime
@@ -22,7 +22,7 @@ progress_s = 0
 
 
 def day_start_ns(date):
-    """Midnight of `2013.10.07` in ns since 2000-01-01, as kdb+ counts."""
+    """Returns midnight of a date such as `2013.10.07` in ns since 2000-01-01, as in kdb+."""
     year, month, day = (int(part) for part in date.split("."))
     return (datetime.date(year, month, day) - datetime.date(2000, 1, 1)).days * NS_PER_DAY
 
@@ -58,7 +58,7 @@ def quote_summary(folder, symbol, date):
 
 
 def trades(folder, symbol, date):
-    """(time, price, size) per row."""
+    """Yields (time, price, size) of each row."""
     midnight = day_start_ns(date)
     for line in _lines(folder, symbol, date, "trade"):
         ms, price, size, *_ = line.split(",")
@@ -66,8 +66,8 @@ def trades(folder, symbol, date):
 
 
 def quotes(folder, symbol, date):
-    """(time, exchange, bid, bid size, ask, ask size) per row: that exchange's two-sided quote after it,
-    None for a side that has not been seen yet."""
+    """Yields (time, exchange, bid, bid size, ask, ask size) of each row: that exchange's two-sided quote after the row,
+    None for a side that has not occurred yet."""
     midnight = day_start_ns(date)
     sides = collections.defaultdict(lambda: [None, None, None, None])
     for line in _lines(folder, symbol, date, "quote"):

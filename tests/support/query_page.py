@@ -23,19 +23,19 @@ COLUMNS = 100
 
 
 def source():
-    """What docs/queries.toml says."""
+    """Returns the contents of docs/queries.toml."""
     return tomllib.loads(SOURCE.read_text())
 
 
 def ask(rdb, q):
-    """The names of the answer's columns and the columns, as typed_answer.decode() has them."""
+    """Returns the names of the answer's columns and the columns, as from typed_answer.decode()."""
     rdb.socket.sendall(kdb_ipc.message(kdb_ipc.SYNC, kdb_ipc.encode(q.encode())))
     _, body = rdb.receive()
     return typed_answer.decode(body)
 
 
 def _plain(column):
-    """A column of DuckDB's: what is missing is NaN, NaT or an empty name; times of day are lengths."""
+    """Converts a DuckDB column: missing values are NaN, NaT or an empty name; times of day are durations."""
     missing = np.ma.getmaskarray(column) if isinstance(column, np.ma.MaskedArray) else np.zeros(len(column), "?")
     values = np.asarray(column)
     if values.dtype.kind == "O":
@@ -55,8 +55,8 @@ def _plain(column):
 
 
 def compare(query, found, database):
-    """AssertionError where the answers differ. Floats are compared within the query's or the page's relative
-    tolerance, all else exactly; rows are in the order that both ask for."""
+    """Raises AssertionError if the answers differ. Floats are compared within the query's or the page's relative
+    tolerance, everything else exactly; rows are in the order that both request."""
     names, columns = found
     expected = database.execute(query["sql"]).fetchnumpy()
     assert names is None or names == list(expected), f"columns {names}, expected {list(expected)}"
@@ -73,7 +73,7 @@ def compare(query, found, database):
 
 
 def _seven_digits(match):
-    """What is the same on every machine, in as many places."""
+    """Rounds floats to digits that are the same on every machine."""
     value = float(match[0])
     if len(match[0]) <= 8 or not 1e-4 <= abs(value) < 1e15:
         return f"{value:.7g}".ljust(len(match[0]))
@@ -82,7 +82,7 @@ def _seven_digits(match):
 
 
 def shown(port, q):
-    """The first rows of the answer, as an RDB shows them in `.txt`."""
+    """Returns the first rows of the answer as an RDB shows them in `.txt`."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     try:
         connection.request("POST", "/.txt", body=q)
@@ -96,7 +96,7 @@ def shown(port, q):
 
 
 def best_ms(ask_once):
-    """The shortest of a few runs, in ms."""
+    """Returns the shortest of several runs, in ms."""
     def once():
         begin = time.perf_counter()
         ask_once()
@@ -105,12 +105,12 @@ def best_ms(ask_once):
 
 
 def wrapped(text):
-    """The text in lines of the page's width."""
+    """Wraps the text to the page's width."""
     return textwrap.fill(text, COLUMNS, break_long_words=False, break_on_hyphens=False)
 
 
 def page(answers):
-    """The page without its times; `answers` maps a title to the lines that are shown of its answer."""
+    """Returns the page without its times; `answers` maps a title to the shown lines of its answer."""
     asked = source()
     lines = [asked["introduction"].strip(), ""]
     for section in asked["section"]:

@@ -1,5 +1,5 @@
-"""7 October 2013, AIG, BAC and IBM on all exchanges: from the archives through feed, tickerplant and RDB on one side, from
-the archives into DuckDB on the other. The base of tests that ask both; for the environment of run_duckdb_test.sh."""
+"""7 October 2013, AIG, BAC and IBM on all exchanges: the archives go through feed, tickerplant and RDB on one side, and
+into DuckDB on the other. The base of tests that query both, in the environment of run_duckdb_test.sh."""
 
 import duckdb
 

@@ -43,7 +43,7 @@ FIXTURES = pathlib.Path(os.environ.get("TICKSTACK_FIXTURES", ROOT / "../shared/f
 
 
 def wait_until(condition, seconds=60.0, what="the condition"):
-    """The first true value that `condition` returns; AssertionError after so many seconds."""
+    """Returns the first true value of `condition`; raises AssertionError after `seconds`."""
     give_up = time.monotonic() + seconds
     while True:
         value = condition()
@@ -114,14 +114,14 @@ class Stack:
             return connection.call(query)
 
     def count(self, table, rdb="rdb"):
-        """Rows of a table; 0 while the rdb is starting and does not have it, or is not there."""
+        """Returns the rows of a table; 0 while the rdb is starting and lacks the table, or does not answer."""
         try:
             return self.ask(rdb, f"count {table}")
         except (OSError, kdb_ipc.Closed, kdb_ipc.QError):
             return 0
 
     def kill(self, name):
-        """kill -9, then waits until its successor answers."""
+        """Kills a process with kill -9, and waits until its successor answers."""
         old = self.pid(name)
         os.kill(old, signal.SIGKILL)
         wait_until(lambda: self.pid(name) != old, what=f"a new {name}")
@@ -129,7 +129,7 @@ class Stack:
             pass
 
     def stop(self, with_signal=signal.SIGTERM, seconds=90.0):
-        """The exit code."""
+        """Stops the stack and returns the exit code."""
         if self.process.poll() is None:
             if self.ready_file.exists():
                 self.processes()
@@ -151,7 +151,7 @@ class Stack:
 
 
 class StackTest(unittest.TestCase):
-    """Has a temporary folder, and stops what its tests started."""
+    """A test with a temporary folder; stops what its tests started."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tickstack-test-"))
@@ -165,8 +165,8 @@ class StackTest(unittest.TestCase):
         return stack.wait_until_ready()
 
     def start_process(self, *arguments, program=PROGRAM, port=0):
-        """A single process; its port, which is a free one unless it is given, and the subprocess. It inherits a socket
-        that listens."""
+        """Starts a single process, which inherits a listening socket; returns its port, a free one by default, and the
+        subprocess."""
         listener = socket.create_server(("127.0.0.1", port))
         self.addCleanup(listener.close)
         log_path = self.folder / f"{arguments[0]}.{listener.getsockname()[1]}.log"
@@ -191,7 +191,7 @@ class StackTest(unittest.TestCase):
                               text=True, check=False, **options)
 
     def fixture(self, name):
-        """The path of a fixture; skips the test if it is not there, or fails if it has to be."""
+        """Returns the path of a fixture; if it is missing, skips the test, or fails if fixtures are required."""
         path = FIXTURES / name
         if path.exists():
             return path

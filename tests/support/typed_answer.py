@@ -1,5 +1,5 @@
-"""An answer of a process as columns of numpy arrays that keep what q's types say of times: datetime64 for instants,
-timedelta64 for times of day and timespans, NaT for their nulls, NaN in floats for a null integer."""
+"""An answer of a process as columns of numpy arrays that keep q's types of times: datetime64 for instants, timedelta64
+for times of day and timespans, NaT for their nulls, and NaN in floats for a null integer."""
 
 import struct
 
@@ -8,7 +8,7 @@ import numpy as np
 from tests.support.kdb_ipc import QError
 
 KDB_EPOCH = np.datetime64("2000-01-01")
-# Type code: numpy's type of the bytes, and the unit if they count since 2000 or since midnight.
+# Type code: numpy's type of the bytes, and the unit of times that count since 2000 or since midnight.
 NUMBERS = {
     1: ("?", None), 4: ("u1", None), 5: ("<i2", None), 6: ("<i4", None), 7: ("<i8", None), 8: ("<f4", None),
     9: ("<f8", None), 10: ("S1", None), 12: ("<i8", "ns"), 13: ("<i4", "M"), 14: ("<i4", "D"), 16: ("<i8", "ns"),
@@ -19,7 +19,7 @@ INTEGERS = (5, 6, 7)
 
 
 def _typed(code, raw):
-    """The numbers of a vector as what they mean."""
+    """Converts the numbers of a vector to what they mean."""
     unit = NUMBERS[code][1]
     if unit is None and code not in INTEGERS:
         return raw.astype("U1") if code == 10 else raw
@@ -51,12 +51,12 @@ class _Reader:
         return _typed(code, raw)
 
     def value(self):
-        """(names, columns): names are None but for a table; an atom is a column of one item."""
+        """Returns (names, columns): names are None unless it is a table; an atom is a column of one item."""
         (code,) = self.take("b")
         if code == -128:
             raise QError(self.text())
         if code == 98:
-            self.take("Bb")  # Its attribute, and the type of the dictionary that it is.
+            self.take("Bb")  # Its attribute, and the type of its dictionary.
             (_, (names,)), (_, columns) = self.value(), self.value()
             return list(names), columns
         if code in (99, 127):
@@ -73,6 +73,6 @@ class _Reader:
 
 
 def decode(body):
-    """A message's body as the names of its columns, None if it is no table, and the columns: of a keyed table the key
-    first, of a dictionary keys and values, of a list its items. QError if it is an error."""
+    """Returns the names of the columns in a message's body, None if it is no table, and the columns: for a keyed table the
+    key first, for a dictionary keys and values, for a list its items. Raises QError if it is an error."""
     return _Reader(body).value()

@@ -1,4 +1,4 @@
-"""A WebSocket client as far as tests need one: RFC 6455 without extensions or fragments of its own."""
+"""A WebSocket client for tests: RFC 6455 without extensions, and without sending fragments."""
 
 import base64
 import os
@@ -51,7 +51,7 @@ class WebSocket:
         return data
 
     def receive(self):
-        """(kind, payload) of the next message that is no ping, its fragments joined."""
+        """Returns (kind, payload) of the next message that is no ping, with its fragments joined."""
         kind, payload = None, b""
         while True:
             first, second = self._exactly(2)
