@@ -31,9 +31,9 @@ Limits LoopLimits();
 // generic null for an empty text.
 //
 // Errors:  a Status whose QErrorText() (columns/errors.h) is what q would signal and whose message
-// says more. Codes:
-//          kInvalidArgument, kNotFound (a name without a value), kUnimplemented (nyi),
-//          kResourceExhausted (a limit). An error of Environment::Call is passed on unchanged.
+//          says more. Codes: kInvalidArgument, kNotFound (a name without a value), kUnimplemented
+//          (nyi), kResourceExhausted (a limit). An error of Environment::Call is passed on
+//          unchanged.
 // Threads: reentrant; keeps no state between calls.
 absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
                                const Limits& limits = {});

@@ -1,7 +1,7 @@
 #pragma once
 
-// The groups of a query's `by`, ascending by key as q orders its result: what they are, and the
-// ways to their rows. grouped.h evaluates expressions over them.
+// The groups of a query's `by`, ascending by key as in q's result: their keys, and ways to their
+// rows. grouped.h evaluates expressions over them.
 //
 //   out of an index     by a captured symbol column, over all rows of its table or those of some
 //                       symbols: each group's rows are at hand, no row is read to find them
@@ -22,7 +22,7 @@
 
 namespace tickstack::query {
 
-// By group: the row numbers of its first and last row, and how many it has.
+// By group: the row numbers of its first and last row, and its number of rows.
 struct GroupEnds {
   ScratchVector<uint32_t> first_rows, last_rows;
   ScratchVector<int64_t> rows;
@@ -35,16 +35,18 @@ class Groups {
   Groups& operator=(const Groups&) = delete;
 
   size_t count() const { return count_; }
-  const std::vector<Value>& keys() const { return keys_; }  // A vector a column, an item a group.
+  // One vector per column, with an item per group.
+  const std::vector<Value>& keys() const { return keys_; }
 
-  // The rows of a group; after PrepareRows. Made when they are asked for, since there may be as
-  // many groups as rows.
+  // Returns the rows of a group; call PrepareRows first. They are made on demand, because there may
+  // be as many groups as rows.
   virtual absl::Status PrepareRows(Budget&) { return absl::OkStatus(); }
   virtual std::shared_ptr<const RowSet> RowsOf(size_t group) const = 0;
 
-  // The ends of all groups, if they are known without a pass over the rows; nullptr otherwise.
+  // Returns the ends of all groups if they are known without a pass over the rows; nullptr
+  // otherwise.
   virtual const GroupEnds* ends() const { return nullptr; }
-  // The number of each row's group; nullptr if going through the groups' row sets is less work.
+  // Returns the number of each row's group; nullptr if visiting the groups' row sets is less work.
   // The numbers are kept and charged.
   virtual absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) = 0;
 
@@ -56,18 +58,18 @@ class Groups {
   const size_t count_;
 };
 
-// The groups of one captured symbol column out of its index, without reading the column; for all
-// rows of a table. nullptr: there is no such index.
-// Cost: about 100 ns a symbol of the stack.
+// Returns the groups of one captured symbol column from its index, without reading the column, for
+// all rows of a table. nullptr if there is no such index.
+// Cost: about 100 ns per symbol of the stack.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget& budget);
 
-// The same for rows that a condition took out of the index symbol by symbol. `rows_around` are
-// those of the scope, which theirs are among: the ones that Numbers() numbers.
+// The same for rows that a condition selected from the index symbol by symbol. `rows_around` are
+// the rows of the scope, which contain them: Numbers() numbers these.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbols,
                                                         const RowSet& rows_around, Budget& budget);
 
-// Groups rows by the values of key columns, which are of these rows. Cost and
-// errors: as NumberGroups.
+// Groups rows by the values of key columns, which have these rows. Cost and errors: those of
+// NumberGroups.
 absl::StatusOr<std::unique_ptr<Groups>> GroupByValues(std::span<const KeyColumn> keys,
                                                       std::shared_ptr<const RowSet> rows,
                                                       Budget& budget);

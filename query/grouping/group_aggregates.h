@@ -1,19 +1,19 @@
 #pragma once
 
-// Aggregates of many groups in one pass over the rows: an accumulator for each group, and a step
-// for each row with the number of its group.
+// Aggregates many groups in one pass over the rows: an accumulator per group, and a step per row
+// with its group's number.
 //
-//   rows       number  3 1 1 0 3 ...   ->   state[3], state[1], state[1], ...   ->   a vector
-//              item    x y z u v                                                     over the
-//              groups
+//   rows    number  3 1 1 0 3 ...   ->   state[3], state[1], state[1], ...   ->   a vector over the
+//           groups item    x y z u v
 //
-// What bounds it: a row costs 4 bytes for its number, its items, and a visit of its state. States
-// that do not fit into the cache are no misses as long as rows that are close together are of
-// groups that are (group_numbers.h); then it is 1 to 2 ns a row and aggregate.
+// Bound: a row costs 4 bytes for its number, its items, and an access to its state. States that do
+// not fit into the cache are no misses as long as neighbouring rows belong to neighbouring groups
+// (group_numbers.h); then it takes 1 to 2 ns per row and aggregate.
 //
-// Results are those of the aggregates of one column (aggregate.h) but for the order in which floats
-// are added: here it is that of the rows, or of parts of them, there it goes by lanes. So sums,
-// averages, variances and covariances of floats agree within rounding; all else agrees bit for bit.
+// Results equal those of aggregates of one column (aggregate.h), except for the order in which
+// floats are added: here in the order of the rows, or of parts of them, there by lanes. So sums,
+// averages, variances and covariances of floats agree within rounding; everything else agrees bit
+// for bit.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ namespace tickstack::query {
 
 enum class AggregateKind {
   kCount,
-  kFirst,  // Of kFirst and kLast the result is a row's position, a long; -1 for a group of none.
+  kFirst,  // For kFirst and kLast the result is a row's position as a long; -1 without rows.
   kLast,
   kSum,
   kAvg,
@@ -45,46 +45,47 @@ enum class AggregateKind {
   kCorrelation,
 };
 
-// Whether it is of two columns, `weights` and `values`.
+// True for aggregates of two columns, `weights` and `values`.
 constexpr bool IsOfTwoColumns(AggregateKind kind) {
   return kind == AggregateKind::kWeightedAvg || kind == AggregateKind::kWeightedSum ||
          kind >= AggregateKind::kCovariance;
 }
 
-// The columns that an aggregate reads: none for a count and the ends, `values`, or both. Of
-// covariances and correlations `weights` is the left one.
+// The columns that an aggregate reads: none for a count and the ends, `values`, or both. For
+// covariances and correlations, `weights` is the left one.
 struct AggregateInput {
   std::optional<Slice> weights;
   std::optional<Slice> values;
 };
 
-// Threads: one at a time calls AddRows, Join and Merge; AddGroup as well, but for different groups
-// at the same time.
+// Threads: one thread at a time calls AddRows, Join and Merge. AddGroup may run concurrently for
+// different groups.
 class GroupAccumulator {
  public:
   virtual ~GroupAccumulator() = default;
 
-  // Rows at positions from `position` on: `numbers` are those of their groups, and the slices of
-  // `input` have an item for each. Charges nothing: a task may call it.
+  // Adds rows at positions from `position` on: `numbers` are those of their groups, and the slices
+  // of `input` have an item for each. Charges nothing, so a task may call it.
   virtual absl::Status AddRows(size_t position, std::span<const uint32_t> numbers,
                                const AggregateInput& input, const Budget& budget) = 0;
-  // All rows of one group.
+  // Adds all rows of one group.
   virtual absl::Status AddGroup(uint32_t number, const AggregateInput& input,
                                 const Budget& budget) = 0;
-  // Adds the rows of group `later`, which come after those of group `number`, to these.
+  // Adds the rows of group `later`, which follow those of group `number`, to group `number`.
   virtual void Join(uint32_t number, uint32_t later) = 0;
-  // Takes in what another one of the same kind has of rows after these.
+  // Adds the state of another accumulator of the same kind, for rows after these.
   virtual void Merge(const GroupAccumulator& later) = 0;
-  // The results of groups: a vector with an item for each number of `order`.
+  // Returns the results of groups: a vector with an item for each number of `order`.
   virtual Value Finish(std::span<const uint32_t> order) const = 0;
 };
 
-// An accumulator for groups 0 to slots - 1, over columns of these types (any type for a column that
-// the aggregate does not read). nullptr: columns of these types are not accumulated here.
+// Returns an accumulator for groups 0 to slots - 1, over columns of these types (any type for a
+// column that the aggregate does not read). nullptr: columns of these types cannot be accumulated
+// here.
 std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weights, Type values,
                                                   uint32_t slots);
 
-// Bytes of an accumulator's state for one group and its result, at most: what to charge.
+// Bytes to charge: an upper bound of an accumulator's state for one group and its result.
 inline constexpr size_t kAccumulatorBytes = 56;
 
 }  // namespace tickstack::query

@@ -26,12 +26,11 @@ enum class AsofTime {
 // those with the greatest time at or before the left time.
 //
 // Cost:    if the key is the indexed column of a captured table, whole or restricted to one symbol,
-// that
-//          side comes from its index: no row is hashed, and times are read only where the index
-//          leaves the order open (symbol_index.h). If both sides do, 4 bytes per right row and 8
-//          per left row are read, and 4 per left row written. Otherwise one pass over the key and
-//          time columns, and a hash per row. The columns of the result have a cost when they are
-//          gathered.
+//          that side comes from its index: no row is hashed, and times are read only where the
+//          index leaves the order open (symbol_index.h). If both sides do, 4 bytes per right row
+//          and 8 per left row are read, and 4 per left row written. Otherwise one pass over the key
+//          and time columns, and a hash per row. The columns of the result have a cost when they
+//          are gathered.
 // Threads: symbols, and parts of large ones, are joined by all threads of the budget.
 // Errors:  `type`, `length`, `domain`, and the name of a column that is missing.
 absl::StatusOr<TableView> AsofJoin(const Value& columns, const TableView& left,

@@ -4,13 +4,11 @@
 // floats are compared exactly. The left table's rows keep their order.
 //
 // Cost:   a hash per row and key column of either side (keys.h); of the result's columns, only
-// those that
-//         are named (joined_columns.h).
+//         those that are named (joined_columns.h).
 // Errors: `type` for a right table without keys, for keys of different types, or for a column that
-// both
-//         have with different types if some row has no match; the name of a key column that the
-//         left table lacks; `limit` for a result with too many rows.
-//         table lacks; `limit` for a result that has no row numbers.
+//         both have with different types if some row has no match; the name of a key column that
+//         the left table lacks; `limit` for a result with too many rows. table lacks; `limit` for a
+//         result that has no row numbers.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"

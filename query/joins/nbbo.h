@@ -29,12 +29,11 @@ namespace tickstack::query {
 //          (best_quotes.h); a hash per row for a venue of more than a byte, or for symbols that are
 //          not captured. Memory: the result, and 16 to 32 bytes for each pair of symbol and venue.
 // Threads: the rows are cut into as many parts as there are threads. Each part first finds the last
-// row of
-//          each symbol and venue in it, which is cheap. Then the quotes at the start of every part
-//          are known, and all parts run concurrently, in the table's order. (Cutting by symbol
-//          instead would make all threads write the same cache lines of the result.) In a stored
-//          table that is parted by symbol, the rows of a symbol are adjacent: there each thread
-//          takes whole symbols, and the current book stays in the first-level cache.
+//          row of each symbol and venue in it, which is cheap. Then the quotes at the start of
+//          every part are known, and all parts run concurrently, in the table's order. (Cutting by
+//          symbol instead would make all threads write the same cache lines of the result.) In a
+//          stored table that is parted by symbol, the rows of a symbol are adjacent: there each
+//          thread takes whole symbols, and the current book stays in the first-level cache.
 // Errors:  `type`, `length`, and the name of a column that is missing.
 absl::StatusOr<TableView> Nbbo(const Value& columns, const TableView& table, Budget& budget);
 

@@ -1,8 +1,7 @@
 #pragma once
 
-// The operators over blocks of items in their domain, int64 or double: loops over contiguous memory
-// that the compiler turns into vector code. `a`, `b` and `out` hold n items each; `out` overlaps
-// neither.
+// The operators on blocks of items in their domain, int64 or double: loops over contiguous memory
+// that the compiler vectorizes. `a`, `b` and `out` have n items each; `out` overlaps neither input.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +10,8 @@
 
 namespace tickstack::query {
 
-// Integers wrap; what a null goes into is null, except that the lesser and greater compare it as
-// the smallest number. Divided by zero an integer is null, a float infinite.
+// Integers wrap. A null operand gives null, except that lesser and greater treat it as the smallest
+// number. Division by zero gives null for integers, and infinity for floats.
 void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* out, size_t n);
 void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out, size_t n);
 

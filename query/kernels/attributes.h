@@ -1,6 +1,6 @@
 #pragma once
 
-// `s#x and its like: attributes that are set and taken off (code.kx.com/q/ref: set attribute).
+// Sets and removes attributes, such as `s#x (code.kx.com/q/ref: set attribute).
 
 #include <optional>
 #include <string_view>
@@ -11,21 +11,21 @@
 
 namespace tickstack::query {
 
-// The attribute of a letter, none for no letter; nullopt for any other text.
+// Returns the attribute of a letter, none for an empty text; nullopt for any other text.
 std::optional<Attribute> AttributeOfLetter(std::string_view letter);
 
-// The value with that attribute, or without any.
+// Returns the value with that attribute, or without any.
 //
-//   sorted   a vector or list whose items ascend; a dictionary whose keys do, which is then a step
-//            dictionary: an item stands for all keys from its own up to the next one; a table whose
-//            first column ascends, which then is parted
+//   sorted   a vector or list whose items ascend; a dictionary whose keys ascend, which becomes a
+//            step dictionary: an item is valid for all keys from its own to the next; a table whose
+//            first column ascends, which becomes parted
 //   unique   a vector or list without repetition
 //   parted   a vector whose equal items are adjacent
 //   grouped  a vector
 //
-// Cost:   a comparison or a hash an item; the value is not copied.
-// Errors: `s-fail` for what does not ascend; `u-fail` for repetitions, or parts that are not
-//         adjacent; `type` for a value that cannot have the attribute; `nyi` for a sorted keyed
+// Cost:   a comparison or a hash per item; the value is not copied.
+// Errors: `s-fail` for items that do not ascend; `u-fail` for repetitions, or equal items that are
+//         not adjacent; `type` for a value that cannot have the attribute; `nyi` for a sorted keyed
 //         table, which would be a step function.
 absl::StatusOr<Value> WithAttribute(Attribute attribute, Value x, Budget& budget);
 

@@ -6,13 +6,14 @@
 
 namespace tickstack::query {
 
-// Binary searches: `bin`, where in an ascending vector x the last item is that is at most y, -1 for
-// none; `binr`, where the first is that is at least y, count x for none. Nulls are the smallest,
-// floats are compared exactly. y goes down into lists and dictionaries; y has the type of x.
+// Binary searches in an ascending vector x. `bin` returns the position of the last item that is at
+// most y, -1 for none; `binr` that of the first item that is at least y, count x for none. Nulls
+// are the smallest, and floats are compared exactly. Descends into lists and dictionaries in y,
+// which has the type of x.
 //
-// An x that does not ascend has some position for an answer.
-// Errors: `type` for an x that is no vector or of another type.
-// Cost:   log2(count x) comparisons an item of y.
+// If x does not ascend, the result is some position.
+// Errors: `type` for an x that is no vector, or of another type.
+// Cost:   log2(count x) comparisons per item of y.
 absl::StatusOr<Value> LastAtMost(const Value& x, const Value& y, Budget& budget);
 absl::StatusOr<Value> FirstAtLeast(const Value& x, const Value& y, Budget& budget);
 

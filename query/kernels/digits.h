@@ -1,6 +1,6 @@
 #pragma once
 
-// `vs` and `sv` of numbers: their digits to bases, their bytes and bits.
+// `vs` and `sv` for numbers: digits in given bases, bytes and bits.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"
@@ -15,16 +15,16 @@ namespace tickstack::query {
 //         list of lists.
 absl::StatusOr<Value> DigitsOf(const Value& bases, const Value& numbers, Budget& budget);
 
-// The number that digits spell: each times the bases behind it. For one base, or one a digit:
-// `length`. The types are those of * and +.
+// Returns the number that digits spell: the sum of each digit times the product of the later bases.
+// One base, or one per digit: `length` otherwise. The types are those of * and +.
 absl::StatusOr<Value> NumberOfDigits(const Value& bases, const Value& digits, Budget& budget);
 
-// The bytes of an atom, the most significant first; its bits.
+// Return the bytes of an atom, the most significant first, and its bits.
 absl::StatusOr<Value> BytesOfAtom(const Value& atom);
 absl::StatusOr<Value> BitsOfAtom(const Value& atom);
 
-// The number of 2, 4 or 8 bytes; the guid of 16. The byte of 8 bits, and so on. `length` for
-// others.
+// Returns the number of 2, 4 or 8 bytes, the guid of 16 bytes, the byte of 8 bits, and so on.
+// `length` for other counts.
 absl::StatusOr<Value> AtomOfBytes(const Value& bytes);
 absl::StatusOr<Value> AtomOfBits(const Value& bits);
 

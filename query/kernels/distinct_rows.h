@@ -6,10 +6,10 @@
 
 namespace tickstack::query {
 
-// The view at the first of each set of equal rows, in their order; no column is copied. Floats are
-// compared exactly.
+// Returns the view at the first of each set of equal rows, in order; no column is copied. Floats
+// are compared exactly.
 //
-// Cost:   a hash a row and column.
+// Cost:   a hash per row and column.
 // Errors: `nyi` for keyed tables and columns of lists.
 absl::StatusOr<TableView> DistinctRows(const TableView& view, Budget& budget);
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// Columns of numbers block by block in one of two domains, int64 or double, and vectors of a type
-// out of such blocks: so a function of columns is written for two types of element, not for 17.
+// Reads columns of numbers block by block in one of two domains, int64 or double, and makes vectors
+// of a type from such blocks. So a function of columns is written for two element types, not for
+// 17.
 
 #include <cmath>
 #include <cstddef>
@@ -23,8 +24,7 @@ namespace tickstack::query {
 inline bool IsNullInDomain(int64_t value) { return value == kNullLong; }
 inline bool IsNullInDomain(double value) { return std::isnan(value); }
 
-// What is below all items of a type, in its domain, and what is above them: where a maximum, a
-// minimum begins.
+// The values below and above all items of a type, in its domain: where a maximum or minimum starts.
 template <typename D>
 D MinusInfinity(Type type) {
   if constexpr (std::is_same_v<D, double>) {
@@ -48,8 +48,8 @@ D PlusInfinity(Type type) {
   return -MinusInfinity<D>(type);
 }
 
-// Stores a domain's values in a type: nulls as its null, integers cut to its width, floats rounded
-// to integers.
+// Stores a domain's values as a type: nulls as its null, integers truncated to its width, floats
+// rounded to integers.
 template <typename T, typename D>
 void StoreBlock(Type type, const D* from, T* to, size_t n) {
   for (size_t i = 0; i < n; ++i) {
@@ -64,15 +64,14 @@ void StoreBlock(Type type, const D* from, T* to, size_t n) {
 }
 
 // Calls f with blocks of the slice's items in order; f may change the block. D is int64_t or
-// double. Booleans, bytes and chars are never null here. Nothing is called for what is not of fixed
-// width, or a guid.
-// Cost: a call a block of 1,024 items. f is a reference, since inlined into the loops of every pair
-// of types, each function of columns took the compiler seconds.
+// double. Booleans, bytes and chars are never null here. Does nothing for guids and types without a
+// fixed width. Cost: a call per block of 1,024 items. f is a reference, because inlining every
+// function of columns into the loops of every pair of types took the compiler seconds.
 template <typename D>
 absl::Status ForEachDomainBlock(const Slice& slice, Budget& budget,
                                 absl::FunctionRef<void(std::span<D>)> f);
 
-// A column mapped through f, which changes blocks in place, into a vector of `type`.
+// Maps a column through f, which changes blocks in place, into a vector of `type`.
 template <typename D>
 absl::StatusOr<Value> MapInDomain(const Slice& slice, Type type, Budget& budget,
                                   absl::FunctionRef<void(std::span<D>)> f);

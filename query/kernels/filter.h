@@ -1,7 +1,7 @@
 #pragma once
 
-// Conditions of a query as kernels over column chunks: `column op constant` becomes an interval
-// test, or a set test for symbols, that appends the numbers of the rows that pass.
+// Evaluates a query's conditions as kernels over column chunks: `column op constant` becomes an
+// interval test, or a set test for symbols, that appends the numbers of the rows that pass.
 
 #include <functional>
 #include <memory>
@@ -20,59 +20,61 @@
 
 namespace tickstack::query {
 
-// What may stand between a column and a constant.
+// What can be between a column and a constant.
 struct Condition {
   enum class Kind { kCompare, kIn, kWithin, kLike };
   Kind kind = Kind::kCompare;
-  AtomicOp op = AtomicOp::kEqual;  // Of kCompare.
+  AtomicOp op = AtomicOp::kEqual;  // For kCompare.
 };
 
-// The rows of `rows` where `column condition constant` holds. Columns that the constant does not
-// meet in their own unit go block by block through the general operators, so that a condition never
-// copies more than a block of a column.
+// Returns the rows of `rows` for which `column condition constant` is true. Columns with another
+// unit than the constant are read block by block through the general operators, so that a condition
+// never copies more than a block of a column.
 //
-//   sym = , sym in    on the indexed column of a whole table: the index's row numbers, nothing read
-//   time within, <... on rows of one symbol out of the index: binary search
-//   time within, <... on a range of rows: by the bounds of each chunk; a search where it ascends
+//   sym = , sym in    on the indexed column of a whole table: the index's row numbers, without
+//   reading time within, <... on rows of one symbol from the index: binary search
+//   time within, <... on a range of rows: the bounds of each chunk; a search if the chunk ascends
 //   anything else     one pass over the rows: about 1 ns each for a range, 3 for scattered ones
 //
-// nullopt: this condition has no kernel (`in` a list, a pattern on strings...); evaluate it.
+// nullopt: there is no kernel for it (`in` a list, a pattern on strings...); evaluate the
+// condition.
 absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
                                              const RowSet& rows, Condition condition,
                                              const Value& constant, Budget& budget);
 
-// The same for a condition on names, as far as the index answers it: `column` is the indexed one,
-// and `rows` are all of its table's. nullopt: it does not.
+// The same for a condition on names, if the index can answer it: `column` must be the indexed one,
+// and `rows` all rows of its table. nullopt if it cannot.
 absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
                                                           const std::shared_ptr<const RowSet>& rows,
                                                           Condition condition,
                                                           const Value& constant,
                                                           const Budget& budget);
 
-// The same for a condition on time that cuts each symbol's rows by binary search. nullopt: it does
-// not, or their times do not ascend.
+// The same for a condition on time that restricts each symbol's rows by binary search. nullopt if
+// it does not, or if their times do not ascend.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget);
 
 // The same for a condition on the time of day of a column of timestamps: `time.minute within ...`,
-// where `part` is the type that such a part has.
+// where `part` is the type of such a part.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& rows,
                                                            const TableView& view, size_t column,
                                                            Type part, Condition condition,
                                                            const Value& constant, Budget& budget);
 
 // A condition on numbers as a kernel over ranges of rows, for callers that do not need all passing
-// rows at once. Cheap to copy; any thread.
+// rows at the same time. Cheap to copy; any thread.
 class RangeFilter {
  public:
-  // `rows` is a range of the column. nullopt if the condition does not have this form, if elements
-  // are not in memory, or if the bounds of times exclude most rows without reading them (Filter).
+  // `rows` is a range of the column. nullopt if the condition does not have this form, if the
+  // elements are not in memory, or if the bounds of times exclude most rows without reading them
+  // (Filter).
   static std::optional<RangeFilter> Make(const Column& column, const RowSet& rows,
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);
-  // The numbers of the rows of [row, row + n) that pass: how many there are, written to `passed`,
-  // which has room for n + kSelectSlack. Nothing is written if all n do.
+  // Returns how many rows of [row, row + n) pass, and writes their numbers to `passed`, which has
+  // room for n + kSelectSlack. Writes nothing if all n pass.
   size_t Select(size_t row, size_t n, std::span<uint32_t> passed) const {
     return select_(row, n, passed.data());
   }
@@ -84,8 +86,8 @@ class RangeFilter {
   Kernel select_;
 };
 
-// The rows whose flag is set. `flags` is a boolean vector with one item a row, or an atom for all
-// of them: `type`, `length`.
+// Returns the rows whose flag is set. `flags` is a boolean vector with one item per row, or an atom
+// for all of them: `type`, `length`.
 absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags);
 
 namespace internal {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Two columns of numbers, read side by side as floats: what weighted aggregates are made of.
+// Reads two columns of numbers side by side as floats, for weighted aggregates.
 
 #include <algorithm>
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace tickstack::query {
 
-// boolean, byte, short, int, long, real, float.
+// True for boolean, byte, short, int, long, real and float.
 bool ReadsAsFloats(Type type);
 
-// Items [begin, begin + out.size()) of a slice of such a type; nulls as NaN.
+// Reads items [begin, begin + out.size()) of a slice of such a type; nulls as NaN.
 absl::Status ReadFloats(const Slice& slice, size_t begin, std::span<double> out,
                         const Budget& budget);
 
-// Calls f(first item, weights, values) for items [begin, end) of both, which are of such types: in
+// Calls f(first item, weights, values) for items [begin, end) of both, which have such types: in
 // blocks that stay in the first-level cache. A task of a parallel step may call it.
 template <typename F>
 absl::Status ForEachFloatPairBlock(const Slice& weights, const Slice& values, size_t begin,
@@ -36,7 +36,7 @@ absl::Status ForEachFloatPairBlock(const Slice& weights, const Slice& values, si
   return absl::OkStatus();
 }
 
-// The same pair by pair: f(i, weight, value).
+// The same pair by pair: calls f(i, weight, value).
 template <typename F>
 absl::Status ForEachFloatPair(const Slice& weights, const Slice& values, size_t begin, size_t end,
                               const Budget& budget, F f) {

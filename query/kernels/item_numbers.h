@@ -1,7 +1,7 @@
 #pragma once
 
-// The items of a column as numbers 0, 1, 2... of its distinct values, for kernels that keep
-// something for each value.
+// Numbers the items of a column 0, 1, 2... by their distinct values, for kernels with a state per
+// value.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,16 +16,16 @@ namespace tickstack::query {
 
 // Reentrant once it is made.
 //
-// Captured symbols and items of one byte, at a range of rows, are read where they lie, through a
-// table of at most as many numbers as there are symbols; everything else is hashed once, and its
-// numbers take 4 bytes a row.
+// Captured symbols and items of one byte, at a range of rows, are read in place, through a table of
+// at most as many numbers as there are symbols. Everything else is hashed once, and its numbers
+// take 4 bytes per row.
 class ItemNumbers {
  public:
-  // `type` and `nyi` as KeyNumbers.
+  // Errors: `type` and `nyi` as for KeyNumbers.
   static absl::StatusOr<ItemNumbers> Of(const Slice& slice, Budget& budget);
 
   size_t distinct() const { return distinct_; }
-  // The numbers of items [begin, begin + out.size()).
+  // Reads the numbers of items [begin, begin + out.size()).
   void Read(size_t begin, std::span<uint32_t> out) const;
 
  private:

@@ -1,12 +1,12 @@
 #pragma once
 
-// A hash table from keys to their numbers 0, 1, 2... in order of first appearance, in scratch
-// memory: what grouping, joining, `in` and `distinct` hash with.
+// A hash table from keys to numbers 0, 1, 2... in order of first appearance, in scratch memory:
+// used by grouping, joining, `in` and `distinct`.
 //
-// Open addressing with linear probing: a slot is a key and its number plus one, 0 being an empty
-// slot. At most two slots in three are taken. abseil's tables are not used, since they do not
-// survive an allocator that throws (their capacity changes before the allocation), and a full
-// scratch memory does (base/scratch.h).
+// Open addressing with linear probing: a slot is a key and its number plus one, and 0 marks an
+// empty slot. At most two thirds of the slots are taken. abseil's tables are not used, because they
+// do not survive an allocator that throws (their capacity changes before the allocation), and a
+// full scratch memory throws (base/scratch.h).
 
 #include <array>
 #include <bit>
@@ -25,7 +25,7 @@ namespace tickstack::query {
 
 using GuidKey = std::array<uint64_t, 2>;
 
-// An element as bits that are equal exactly where the elements are; all NaNs are one null.
+// Returns an element as bits that are equal exactly if the elements are; all NaNs are one null.
 template <typename T>
 auto KeyOf(const T& element) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -38,13 +38,13 @@ auto KeyOf(const T& element) {
   }
 }
 
-// Key: uint64_t, GuidKey, or a string_view, whose text the caller keeps as long as the table.
+// Key: uint64_t, GuidKey, or a string_view, whose text must live as long as the table.
 template <typename Key>
 class KeyTable {
  public:
   uint32_t size() const { return size_; }
 
-  // The key's number; the next one, which is size(), for a key that is new.
+  // Returns the key's number; for a new key the next number, which is size().
   uint32_t NumberOf(const Key& key) {
     if (size_t{size_} * 3 >= slots_.size() * 2) Grow();
     Slot& slot = slots_[Find(slots_, key)];
@@ -62,7 +62,7 @@ class KeyTable {
   };
   using Slots = ScratchVector<Slot>;
 
-  // The slot of the key, or the empty one where it belongs.
+  // Returns the slot of the key, or the empty slot where it belongs.
   static size_t Find(const Slots& slots, const Key& key) {
     const size_t mask = slots.size() - 1;
     size_t at = absl::HashOf(key) & mask;
@@ -77,7 +77,7 @@ class KeyTable {
     slots_ = std::move(larger);
   }
 
-  Slots slots_;  // A power of two, or none.
+  Slots slots_;  // A power of two, or empty.
   uint32_t size_ = 0;
 };
 

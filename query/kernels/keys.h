@@ -13,17 +13,17 @@
 
 namespace tickstack::query {
 
-// Numbers the distinct tuples of some columns 0, 1, 2... in order of first appearance: what
-// grouping and joining hash once, so that they can count and index afterwards. Several calls share
-// the numbers, for the two sides of a join.
+// Numbers the distinct tuples of some columns 0, 1, 2... in order of first appearance. Grouping and
+// joining hash once, and then count and index by number. Several calls share the numbers, for the
+// two sides of a join.
 //
 // Cost: a hash per row and column; for a captured symbol column an array lookup.
 class KeyNumbers {
  public:
   explicit KeyNumbers(size_t columns) : columns_(columns) {}
 
-  // One number a row. The columns have equal counts and, over all calls, equal types: `type` if
-  // not. Their names are borrowed: the columns live as long as this.
+  // Returns one number per row. The columns have equal counts and, over all calls, equal types:
+  // `type` if not. Their names are borrowed: the columns must live as long as this object.
   absl::StatusOr<ScratchVector<uint32_t>> Number(std::span<const Slice> columns, Budget& budget);
   uint32_t size() const { return next_; }  // Numbers given so far.
 
@@ -45,7 +45,7 @@ class KeyNumbers {
   uint32_t next_ = 0;
 };
 
-// The rows of each group, from a group number a row: `rows_of(g)` ascends.
+// The rows of each group, from a group number per row: `rows_of(g)` ascends.
 class Grouping {
  public:
   Grouping(std::span<const uint32_t> numbers, uint32_t groups);
@@ -54,7 +54,7 @@ class Grouping {
     const auto [begin, end] = RangeOf(group);
     return positions().subspan(begin, end - begin);
   }
-  // The rows of all groups, one group after the other, and where those of one are among them.
+  // Return the rows of all groups, group after group, and where each group starts among them.
   std::span<const uint32_t> positions() const { return positions_; }
   std::pair<size_t, size_t> RangeOf(uint32_t group) const {
     return {group == 0 ? 0 : ends_[group - 1], ends_[group]};

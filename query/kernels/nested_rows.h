@@ -1,7 +1,7 @@
 #pragma once
 
-// Tables whose columns hold lists: one row for each group of rows, and back
-// (code.kx.com/q/ref: xgroup, ungroup, group).
+// Converts between tables with lists in columns, which have one row per group of rows, and plain
+// tables (code.kx.com/q/ref: xgroup, ungroup, group).
 
 #include <span>
 
@@ -12,23 +12,23 @@
 
 namespace tickstack::query {
 
-// A row for each item of the lists in a row's nested columns, which have one count; what is not
-// nested is repeated, without being copied before somebody names it. A row of empty lists has no
-// rows, one without lists is one row. The result has no keys.
+// Returns a row for each item of the lists in a row's nested columns, which have equal counts.
+// Other columns are repeated, and not copied until they are named. A row with empty lists has no
+// rows, and one without lists is one row. The result has no keys.
 // Errors: `length` for lists of different counts in a row, `limit`.
 absl::StatusOr<TableView> Ungroup(const TableView& view, Budget& budget);
 
-// Keyed by `keys`, which are numbers of columns: a row for each of their tuples in order of first
-// appearance, with the items of its rows as lists in the other columns. Errors: `length` if all
-// columns are keys, `nyi` for nested ones.
+// Returns a table keyed by `keys`, which are column numbers: a row for each of their tuples in
+// order of first appearance, with the items of its rows as lists in the other columns. Errors:
+// `length` if all columns are keys, `nyi` for nested keys.
 absl::StatusOr<TableView> NestBy(const TableView& view, std::span<const size_t> keys,
                                  Budget& budget);
 
-// The rows of a table (without keys), each once, and their row numbers: a dictionary.
+// Returns a dictionary from the distinct rows of a table without keys to their row numbers.
 absl::StatusOr<Value> GroupTable(const TableView& view, Budget& budget);
 
-// The values of a dictionary, each once, and the keys that have it. Errors: `nyi` for values that
-// are no vector.
+// Returns a dictionary from the distinct values of a dictionary to the keys that have them. Errors:
+// `nyi` for values that are no vector.
 absl::StatusOr<Value> GroupDict(const Value& dict, Budget& budget);
 
 }  // namespace tickstack::query

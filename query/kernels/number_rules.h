@@ -1,6 +1,6 @@
 #pragma once
 
-// What aggregates take for null and for infinite, by C++ type.
+// Null and infinity of aggregates, by C++ type.
 
 #include <limits>
 #include <type_traits>
@@ -15,7 +15,7 @@ constexpr T PlusInfinity() {
     return std::numeric_limits<T>::max();
 }
 
-// One above the null for integers: their null is the smallest number.
+// For integers, one above the null, which is the smallest number.
 template <typename T>
 constexpr T MinusInfinity() {
   if constexpr (std::is_floating_point_v<T>)

@@ -6,15 +6,16 @@
 
 namespace tickstack::query {
 
-// Functions of one number, item by item, down into lists, dictionaries' values and tables' columns.
+// Functions of one number, item by item, at any depth of lists, in dictionaries' values and tables'
+// columns.
 //
-//   Floor, Ceiling   longs of floats and reals; integers stay as they are; null of null
+//   Floor, Ceiling   longs from floats and reals; integers do not change; a null stays null
 //   Signum           -1, 0 or 1 as an int; a null is below zero
-//   the others       floats: null of what has no result (the root of -1, the logarithm of -2),
-//   minus
-//                    infinity for the logarithm of 0
+//   the others       floats: null if there is no result (the root of -1, the logarithm of -2),
+//                    minus infinity for the logarithm of 0
 //
-// Errors: `type` for symbols, guids and what the reference has no result for (code.kx.com/q/ref:
+//
+// Errors: `type` for symbols, guids and types that the reference excludes (code.kx.com/q/ref:
 //         floor, sqrt, signum), `nyi` for the floor of text and functions of datetimes.
 // Cost:   one pass in blocks.
 absl::StatusOr<Value> Floor(const Value& x, Budget& budget);

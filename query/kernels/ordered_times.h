@@ -19,8 +19,8 @@
 
 namespace tickstack::query {
 
-// Nulls are kNullLong, so they come first. Integers and what counts units stays the same number;
-// a floating-point number is its bits, those of negative ones turned round.
+// Nulls are kNullLong, so they come first. Integers, and times that count units, keep their number;
+// a floating-point number becomes its bits, with those of negative numbers reversed.
 template <typename T>
 int64_t OrderedTime(T time) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -34,27 +34,27 @@ int64_t OrderedTime(T time) {
   }
 }
 
-// The floating-point number that OrderedTime made `ordered` of; not of a null.
+// Returns the floating-point number of a result of OrderedTime, which must not be a null.
 inline double FloatOfOrdered(int64_t ordered) {
   return ordered < 0 ? -std::bit_cast<double>(-ordered) : std::bit_cast<double>(ordered);
 }
 
-// `type` if there is no order of such a column: symbols, lists, guids.
+// `type` if such a column has no order: symbols, lists, guids.
 absl::Status CheckTimeType(Type type);
 
-// The times of a slice whose type CheckTimeType accepts. Memory is the caller's to charge: 8 bytes
-// a row.
+// Returns the times of a slice whose type CheckTimeType accepts. The caller charges the memory: 8
+// bytes per row.
 absl::StatusOr<ScratchVector<int64_t>> OrderedTimes(const Slice& slice, const Budget& budget);
 
-// Rows of one key with their times, ascending by time; of equal times in row order.
+// Rows of one key with their times, ascending by time; rows with equal times in row order.
 struct TimedRows {
   ScratchVector<uint32_t> rows;
   ScratchVector<int64_t> times;
 
-  // What a row takes while it is sorted.
+  // Bytes that a row needs while it is sorted.
   static constexpr size_t kBytesPerRow = 2 * (sizeof(uint32_t) + sizeof(int64_t)) + 8;
 
-  // The rows at `positions`, which ascend, with their times.
+  // Returns the rows at `positions`, which ascend, with their times.
   static TimedRows Pick(std::span<const uint32_t> positions, std::span<const int64_t> times);
   void Sort();
 };

@@ -1,13 +1,12 @@
 #pragma once
 
-// One aggregate of many ranges of a vector's items, which may overlap: what window joins are made
-// of.
+// Computes one aggregate for many ranges of a vector's items, which may overlap, for window joins.
 //
-// Short ranges are folded where they lie. Where they are long together, a tree over the items has
-// the fold of each aligned block of 2, 4, 8... of them, and a range is put together out of at most
-// two blocks of each size: O(log n) a range, however long. Sums of floats are then added in the
-// order of the tree, whose rounding errors grow with log n and not with n, and do not leak from one
-// range into another, as they would with differences of running sums.
+// Short ranges are folded in place. If ranges are long in total, a tree over the items has the fold
+// of each aligned block of 2, 4, 8... items, and a range is combined from at most two blocks of
+// each size: O(log n) per range, however long. Sums of floats are then added in the order of the
+// tree. Their rounding errors grow with log n instead of n, and do not spread from one range to
+// another, as they would with differences of running sums.
 //
 //   blocks  |       8       |
 //           |   4   |   4   |
@@ -32,11 +31,12 @@ struct ItemRange {
 
 enum class RangeKind { kCount, kFirst, kLast, kMax, kMin, kSum, kAvg };
 
-// The kind that a function is, if ranges of vectors of that type have a kernel here.
+// Returns the kind of a function, if ranges of vectors of that type have a kernel here.
 std::optional<RangeKind> RangeKindOf(std::string_view function, Type type);
 
-// A vector of the aggregate of each range; `items` is a vector for which RangeKindOf gave the kind.
-// The results are those of the function itself, sums and averages of floats within rounding.
+// Returns a vector with the aggregate of each range; `items` is a vector for which RangeKindOf
+// returned the kind. Results equal those of the function itself; sums and averages of floats,
+// within rounding.
 absl::StatusOr<Value> AggregateRanges(RangeKind kind, const Value& items,
                                       std::span<const ItemRange> ranges, Budget& budget);
 

@@ -9,12 +9,12 @@
 
 namespace tickstack::query {
 
-// Where each item of a list stands among them when they are sorted, stably: 0 the smallest one, the
-// null.
-// Cost and errors: as Grade() (sort.h).
+// Returns the rank of each item of a list in stable sorted order; the smallest item, such as a
+// null, has rank 0. Cost and errors: as Grade() (sort.h).
 absl::StatusOr<Value> Ranks(const Slice& slice, Budget& budget);
 
-// The same in `buckets` of counts that differ by one at most: bucket 0 has the smallest items.
+// Divides the ranks into `buckets` whose sizes differ by at most one: bucket 0 has the smallest
+// items.
 absl::StatusOr<Value> Buckets(int64_t buckets, const Slice& slice, Budget& budget);
 
 }  // namespace tickstack::query

@@ -7,20 +7,21 @@
 
 namespace tickstack::query {
 
-// Functions that answer an item for each item, from it and those before it.
+// Functions whose result for each item depends on it and the items before it.
 //
-//   sums, prds   nulls count as 0, as 1; the type is that of the sum (ints from bytes and shorts)
-//   maxs, mins   nulls are left out: minus or plus infinity before the first item that is none
-//   deltas       the first item, and of each other one its difference to the one before;
-//   differences
-//                of instants are lengths: timespans, ints of months and days
-//   ratios       the first item, and each other one divided by the one before, as floats
+//   sums, prds   nulls count as 0 and 1; the type is that of the sum (ints for bytes and shorts)
+//   maxs, mins   nulls are left out: minus or plus infinity before the first item that is not null
+//   deltas       the first item, and the difference of each other item from the previous one;
+//                differences of instants are durations: timespans, or ints of months and days
+//   ratios       the first item, and each other one divided by the previous one, as floats
 //   avgs         the average of the items so far that are not null, as a float
-//   fills        a null is the item before that is none
-//   differ       whether it is another item than the one before, as `~` has it; the first one is
-//   prev, next   the item before, behind; null where there is none; Shifted: `back` items before
+//   fills        a null becomes the previous item that is not null
+//   differ       whether it differs from the previous item, by `~`; true for the first one
+//   prev, next   the previous and the next item; null if there is none. Shifted: `back` items
+//   before
 //
-// A list that is no vector is folded item by item with the operator, where nulls are not left out.
+// A list that is no vector is folded item by item with the operator, which does not leave out
+// nulls.
 //
 // Cost:   one pass; the column is not copied first. prev and next gather.
 // Errors: `type` for symbols, guids, and for chars where the result would be a number.

@@ -1,8 +1,8 @@
 #pragma once
 
-// The rows of a slice whose element passes a test: parts of the slice on all threads, in each part
-// first a flag for each element, which is a loop of vector instructions, then the numbers of those
-// flagged; for an interval of contiguous elements both at once.
+// Returns the rows of a slice whose element passes a test, in parts on all threads. Each part first
+// computes a flag per element, in a vectorized loop, and then the numbers of the flagged rows; for
+// an interval of contiguous elements, one kernel does both.
 
 #include <algorithm>
 #include <array>
@@ -23,7 +23,7 @@ namespace internal {
 
 inline constexpr size_t kSelectPart = 4096;
 
-// Writes the numbers of the rows that are flagged and returns how many. Without a branch: every
+// Writes the numbers of the flagged rows and returns how many there are. Without a branch: every
 // number is written, and kept by advancing.
 template <typename T>
 size_t Compact(const Block<T>& block, size_t begin, std::span<const uint8_t> flags,
@@ -57,7 +57,7 @@ void SelectFrom(const Block<T>& block, const Passes& passes, RowSetBuilder& kept
   }
 }
 
-// Contiguous elements and an interval: the row numbers by a kernel of their own.
+// Contiguous elements and an interval: one kernel finds the row numbers.
 template <typename T>
 void SelectFrom(const Block<T>& block, const Interval<T>& interval, RowSetBuilder& kept) {
   std::array<uint32_t, kSelectPart + kSelectSlack> rows;
@@ -76,8 +76,8 @@ void SelectFrom(const Block<T>& block, const Interval<T>& interval, RowSetBuilde
 
 }  // namespace internal
 
-// `passes` is an Interval<T>, or a function of an element that is called on several threads at
-// once.
+// `passes` is an Interval<T>, or a function of an element that is called concurrently on several
+// threads.
 template <typename T, typename Passes>
 absl::StatusOr<RowSet> SelectRows(const Slice& slice, Budget& budget, Passes passes) {
   constexpr size_t kRowsPerTask = size_t{1} << 18;

@@ -16,25 +16,25 @@ namespace tickstack::query {
 
 enum class Direction { kAscending, kDescending };
 
-// The positions of the columns' rows in order: by the first column, equal ones by the second, and
-// so on; equal rows keep their order in either direction. Order of items: sort_keys.h. With
-// `wanted` only that many of the first positions are answered.
+// Returns the positions of the columns' rows in order: by the first column, equal ones by the
+// second, and so on; equal rows keep their order in either direction. sort_keys.h defines the order
+// of items. With `wanted`, returns only that many of the first positions.
 //
-// Cost: 24 bytes a row while it runs. A radix sort on the bits in which keys differ, columns packed
-//       into 64 bits as far as they fit: a pass over the rows for every 10 bits; what is sorted
-//       already takes one pass. A few wanted of many rows take a selection.
+// Cost: 24 bytes per row while it runs. A radix sort on the bits in which keys differ, with columns
+//       packed into 64 bits as far as they fit: one pass over the rows for every 10 bits. Sorted
+//       input takes a single pass. A few wanted of many rows take a selection.
 // Errors: `length` if the columns' counts differ, and those of SortKeys().
 absl::StatusOr<ScratchVector<uint32_t>> Grade(std::span<const Slice> columns, Direction direction,
                                               Budget& budget, size_t wanted = SIZE_MAX);
 
-// The items of a vector or list in order, with the attribute sorted if they ascend.
+// Returns the items of a vector or list in order, with the attribute sorted if they ascend.
 absl::StatusOr<Value> Sorted(const Slice& slice, Direction direction, Budget& budget);
 
 // Returns the view's rows at these positions. Columns are deferred: gathered when they are needed.
 absl::StatusOr<TableView> RowsInOrder(const TableView& view, ScratchVector<uint32_t> positions,
                                       Budget& budget);
 
-// The row numbers of the set at positions in it.
+// Returns the row numbers at these positions of the set.
 absl::StatusOr<ScratchVector<uint32_t>> RowsAt(const RowSet& rows,
                                                ScratchVector<uint32_t> positions, Budget& budget);
 

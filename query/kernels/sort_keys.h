@@ -10,16 +10,16 @@
 
 namespace tickstack::query {
 
-// The items of a column as unsigned numbers in the order in which q sorts them: nulls first,
-// symbols by their bytes, floats exactly (no comparison tolerance) with both zeros equal, booleans
-// before bytes before shorts... where a list holds several types. Equal items have equal numbers.
+// Returns the items of a column as unsigned numbers in q's sort order: nulls first, symbols by
+// their bytes, floats exactly (no comparison tolerance) with both zeros equal; in lists of several
+// types, booleans before bytes before shorts... Equal items have equal numbers.
 //
-// Cost:   one pass and 8 bytes an item; symbols, guids and lists sort their distinct names or items
-//         on top.
+// Cost:   one pass and 8 bytes per item; symbols, guids and lists also sort their distinct names or
+//         items.
 // Errors: `nyi` for a list that holds tables or dictionaries.
 absl::StatusOr<ScratchVector<uint64_t>> SortKeys(const Slice& slice, Budget& budget);
 
-// -1, 0, 1: the order of two items of a list, each an atom, a vector or a list of these.
+// Compares two items of a list, each an atom, a vector or a list of these: -1, 0, 1.
 int CompareValues(const Value& a, const Value& b);
 
 }  // namespace tickstack::query

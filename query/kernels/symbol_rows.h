@@ -1,9 +1,10 @@
 #pragma once
 
-// The rows of some symbols as a table's index has them, symbol by symbol: what a condition on the
-// indexed column leaves, as long as nobody needs all rows in one ascending order. A condition on
-// time then cuts each symbol's rows by binary search, and groups by symbol are there already. Of a
-// stored table the index is that of attribute parted, and a symbol's rows are ranges, one a part.
+// The rows of some symbols from a table's index, symbol by symbol: the result of a condition on the
+// indexed column, as long as all rows are not needed in one ascending order. A condition on time
+// then restricts each symbol's rows by binary search, and groups by symbol are available. For a
+// stored table, the index is that of attribute parted, and a symbol's rows are ranges, one per
+// part.
 
 #include <cstddef>
 #include <memory>
@@ -29,34 +30,34 @@ class SymbolRows {
   // are needed, has a position that its domain lacks.
   static absl::StatusOr<SymbolRows> All(const Column& key, const RowSet& rows, Budget& budget);
 
-  size_t count() const { return rows_.size(); }  // Symbols.
+  size_t count() const { return rows_.size(); }  // Number of symbols.
   SymbolId IdOf(size_t i) const { return ids_[i]; }
   std::string_view NameOf(size_t i) const { return key_.symbols().NameOf(ids_[i]); }
   const std::shared_ptr<const RowSet>& RowsOf(size_t i) const { return rows_[i]; }
-  // The column, in the table that the rows are of.
+  // The column in the table that has the rows.
   const Column& key() const { return key_; }
 
-  // The rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not ascend.
+  // Returns the rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not
+  // ascend.
   std::optional<SymbolRows> WithTimes(int64_t first_ns, int64_t last_ns) const;
-  // The same for a stored table, whose times are a direct column of int32_t or int64_t; all threads
-  // help. Cost: the first time a read of the symbols' times in all parts, since nothing but their
-  // sight says that they ascend; it is remembered as long as the file is open, and afterwards two
-  // searches a symbol and part.
+  // The same for a stored table whose times are a direct column of int32_t or int64_t; all threads
+  // help. Cost: the first call reads the symbols' times in all parts, to see whether they ascend,
+  // which is remembered while the file is open; later calls make two searches per symbol and part.
   template <typename T>
   absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const Column& times, T first, T last,
                                                         Budget& budget) const;
-  // The same by the time of day of timestamps: those whose time since midnight is in
-  // [first_ns, last_ns]. nullopt also if some symbol's rows of a part are not all of one day.
+  // The same by the time of day of timestamps: rows whose time since midnight is in [first_ns,
+  // last_ns]. nullopt also if some symbol's rows of a part are not all of one day.
   absl::StatusOr<std::optional<SymbolRows>> WithTimesOfDay(const Column& times, int64_t first_ns,
                                                            int64_t last_ns, Budget& budget) const;
 
-  // All rows, ascending. Cost: nothing for one symbol; of a captured table a sort if the rows are
-  // few, else a bit for each row of the table; of a stored one a sort of the ranges.
+  // Returns all rows, ascending. Cost: nothing for one symbol; for a captured table a sort if the
+  // rows are few, else a bit for each row of the table; for a stored one a sort of the ranges.
   absl::StatusOr<RowSet> Merge(Budget& budget) const;
 
  private:
   explicit SymbolRows(Column key) : key_(std::move(key)) {}
-  // `cut` makes the rows that are left out of one symbol's; it is called on several threads.
+  // `cut` returns the remaining rows of one symbol; it is called on several threads.
   absl::StatusOr<std::optional<SymbolRows>> CutEach(
       Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const;
   void Add(SymbolId id, RowSet rows);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Temporal values in one unit: nanoseconds, since 2000.01.01 for instants. Nulls stay null, what
-// does not fit becomes an infinity.
+// Temporal values in one unit: nanoseconds, for instants since 2000.01.01. Nulls stay null, and
+// values out of range become an infinity.
 
 #include <cmath>
 #include <cstdint>
@@ -18,7 +18,7 @@ inline int64_t SaturatingMultiply(int64_t value, int64_t factor) {
   return value < 0 ? -kInfinityLong : kInfinityLong;
 }
 
-// The nearest integer; NaN is the null.
+// Returns the nearest integer; the null for NaN.
 inline int64_t LongOf(double value) {
   if (std::isnan(value)) return kNullLong;
   if (value >= 0x1p63) return kInfinityLong;
@@ -36,10 +36,10 @@ inline int64_t TimeOfDayNs(int64_t ns) {
   return of_day < 0 ? of_day + kNsPerDay : of_day;
 }
 
-// The first nanosecond of a month that is counted from 2000.01.
+// Returns the first nanosecond of a month, which is counted from 2000.01.
 int64_t NsOfMonth(int64_t month);
 
-// A value of a temporal type other than datetime.
+// Converts a value of a temporal type other than datetime.
 inline int64_t ToNs(Type type, int64_t value) {
   if (value == kNullLong) return value;
   if (type == Type::kMonth) return NsOfMonth(value);

@@ -1,8 +1,7 @@
 #pragma once
 
-// Patterns of `like`, `ss` and `ssr`: ? is any character, [a-z] and [^x] are sets of them, and for
-// `like`
-// * is any number of them.
+// Patterns of `like`, `ss` and `ssr`: ? is any character, [a-z] and [^x] are sets of characters
+// and, for `like` only, * is any number of characters.
 
 #include <cstddef>
 #include <string_view>
@@ -13,10 +12,10 @@
 
 namespace tickstack::query {
 
-// Tells whether a pattern takes all of a text, for any number of texts. The pattern and the budget
-// outlive it.
-// Cost: O(text * pattern) a text, no recursion, whatever the pattern. It looks at the time after
-//       65,536 characters of the pattern at most, over all texts.
+// Tells whether a pattern matches a whole text, for any number of texts. The pattern and the budget
+// must outlive it.
+// Cost: O(text * pattern) per text, without recursion, whatever the pattern. It checks the time
+//       after at most 65,536 characters of the pattern, counted over all texts.
 class PatternMatcher {
  public:
   PatternMatcher(std::string_view pattern, const Budget& budget)
@@ -28,10 +27,10 @@ class PatternMatcher {
  private:
   const std::string_view pattern_;
   const Budget& budget_;
-  size_t steps_ = 0;  // Characters of the pattern that were looked at since the last look at time.
+  size_t steps_ = 0;  // Characters of the pattern examined since the last check of the time.
 };
 
-// The non-overlapping matches of a pattern without * in a text, from the left.
+// The non-overlapping matches in a text of a pattern without *, from the left.
 struct Matches {
   size_t length = 0;  // Length of each match.
   ScratchVector<size_t> begins;

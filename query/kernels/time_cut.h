@@ -8,11 +8,11 @@
 
 namespace tickstack::query {
 
-// Rows outside of which no time is in an interval.
+// A range of rows; no time outside of it is in the interval.
 struct TimeCut {
   size_t begin_row = 0;
   size_t end_row = 0;
-  bool exact = true;  // All of them are inside.
+  bool exact = true;  // True if the times of all its rows are in the interval.
 };
 
 // Returns the rows of [begin_row, end_row) that may have a time in [first_ns, last_ns], by the

@@ -10,14 +10,14 @@
 
 namespace tickstack::query {
 
-// Parts of a time as q names them: `year`, `mm` (month), `dd`, `hh`, `uu` (minute), `ss` are ints,
+// Parts of a time by q's names: `year`, `mm` (month), `dd`, `hh`, `uu` (minute) and `ss` are ints,
 // `week` is the date of its Monday.
 enum class TimePart { kYear, kMonth, kDay, kWeek, kHour, kMinute, kSecond };
 
 std::optional<TimePart> FindTimePart(std::string_view name);
 
-// The part of each item. `type` where a type has no such part: a date no hour, a time of day no
-// year. Hours of a timespan go on beyond 24.
+// Returns the part of each item. `type` if the type has no such part: a date has no hour, a time of
+// day no year. Hours of a timespan can exceed 24.
 absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget);
 
 }  // namespace tickstack::query

@@ -1,8 +1,8 @@
 #pragma once
 
-// Which types go together, and what comes out: the "range and domains" tables of the public
-// reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, div, mod,
-// xbar, sum), as data.
+// Which types can be combined, and the type of the result: the "range and domains" tables of the
+// public reference (code.kx.com/q/ref: add, subtract, multiply, divide, less-than, lesser, div,
+// mod, xbar, sum), as data.
 
 #include <cstdint>
 #include <optional>
@@ -18,9 +18,9 @@ enum class AtomicOp {
   kDivide,
   kFloorDivide,  // div
   kModulo,       // mod
-  kRoundDown,    // xbar: y down to a multiple of x
+  kRoundDown,    // xbar: y rounded down to a multiple of x
   kPower,        // xexp
-  kLogarithm,    // xlog: of y to base x
+  kLogarithm,    // xlog: logarithm of y to base x
   kLesser,
   kGreater,
   kFill,  // y, or x where y is null
@@ -37,17 +37,18 @@ constexpr bool IsWholeDivision(AtomicOp op) {
   return op == AtomicOp::kFloorDivide || op == AtomicOp::kModulo || op == AtomicOp::kRoundDown;
 }
 
-// The type of `x op y` for elements of vector types x and y; nullopt is q's `type`.
+// Returns the type of `x op y` for elements of vector types x and y; nullopt means q's error
+// `type`.
 std::optional<Type> ResultType(AtomicOp op, Type x, Type y);
 
-// The type of `sum` over elements of a type.
+// Returns the type of `sum` over elements of a type.
 std::optional<Type> SumType(Type type);
 
-// The type of `deltas` over elements of a type.
+// Returns the type of `deltas` over elements of a type.
 std::optional<Type> DeltasType(Type type);
 
-// Instants (timestamp, month, date, datetime), and lengths or times of day (timespan, minute,
-// second, time). Neither: plain numbers and text.
+// True for instants (timestamp, month, date, datetime), and for durations or times of day
+// (timespan, minute, second, time). Plain numbers and text are neither.
 constexpr bool IsInstant(Type type) {
   return type == Type::kTimestamp || type == Type::kMonth || type == Type::kDate ||
          type == Type::kDatetime;
@@ -58,8 +59,8 @@ constexpr bool IsTimeOfDay(Type type) {
 }
 constexpr bool IsTemporal(Type type) { return IsInstant(type) || IsTimeOfDay(type); }
 
-// Nanoseconds in one unit of a temporal type that counts a fixed unit; 0 for months, datetimes and
-// what is not temporal.
+// Returns the unit, in nanoseconds, of a temporal type that counts a fixed unit; 0 for months,
+// datetimes and types that are not temporal.
 int64_t UnitNs(Type type);
 
 }  // namespace tickstack::query

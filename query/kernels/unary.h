@@ -13,15 +13,15 @@
 
 namespace tickstack::query {
 
-// Is it null, is it zero.
+// Return for each item whether it is null, and whether it is zero.
 absl::StatusOr<Value> NullFlags(const Value& x, Budget& budget);
 absl::StatusOr<Value> NotFlags(const Value& x, Budget& budget);
-// Minus it; its absolute value.
+// Return minus x, and its absolute value.
 absl::StatusOr<Value> Negate(const Value& x, Budget& budget);
 absl::StatusOr<Value> Absolute(const Value& x, Budget& budget);
 
-// Calls f(vector) for a vector or atom (as a vector of one), and goes down into lists, the values
-// of dictionaries and the columns of tables.
+// Calls f(vector) for a vector or atom (as a vector of one item), and descends into lists,
+// dictionaries' values and tables' columns.
 template <typename F>
 absl::StatusOr<Value> MapSimple(const Value& x, Budget& budget, F f, int depth = 0) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);

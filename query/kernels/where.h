@@ -7,8 +7,8 @@
 
 namespace tickstack::query {
 
-// The positions where flags are set; of numbers each position as often as its number says, not at
-// all for one below 1. Errors: `type` for items that are none of these, `limit`.
+// Returns the positions where flags are set. For numbers, each position is repeated as often as its
+// number says, and omitted for a number below 1. Errors: `type` for other items, `limit`.
 absl::StatusOr<Value> PositionsWhere(const Slice& slice, Budget& budget);
 
 }  // namespace tickstack::query
