@@ -1,7 +1,8 @@
 #pragma once
 
-// Tests that are pairs of an expression and its result, as Show() writes it; a result `'x` is the
-// error x. They are asked over the sample tables, where the process has `.u` as a tickerplant.
+// Tests that are pairs of an expression and its result as Show() writes it; a result `'x` is the
+// error x. They are evaluated over the sample tables, in a process that has `.u` like a
+// tickerplant.
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
 #pragma once
 
-// The q that clients may send: a string or a list arrives, a Value or an error goes back. docs/q.md
-// lists the subset; what lies outside it is the error `nyi` with the token at fault, never a wrong
-// result.
+// Evaluates the q that clients may send: it takes a string or a list, and returns a Value or an
+// error. docs/q.md lists the subset. Whatever is outside of it gives the error `nyi` with the token
+// at fault, never a wrong result.
 //
-// Source of the meaning of every expression: the public reference, code.kx.com/q/ref.
+// The public reference, code.kx.com/q/ref, defines the meaning of every expression.
 
 #include <cstddef>
 #include <span>
@@ -19,12 +19,12 @@
 
 namespace tickstack::query {
 
-// For a process that answers on the thread that does its work: enough for what subscribers and
-// operators ask, too little to be felt. 50 levels, 16 KiB of text, 4 MiB, 20 ms of a processor and
-// 220 ms of the clock.
+// Limits for a process that answers on the thread that does its work: enough for the questions of
+// subscribers and operators, and too little to disturb the work. 50 levels, 16 KiB of text, 4 MiB,
+// 20 ms of processor time and 220 ms of wall-clock time.
 //
-// The bound on memory is what bounds time: between two looks at the clock an evaluation passes over
-// what it holds a few times at most, and 4 MiB are copied, cleared and freed in 1 to 5 ms.
+// The bound on memory also bounds time: between two checks of the clock, an evaluation passes over
+// its data a few times at most, and 4 MiB are copied, cleared and freed in 1 to 5 ms.
 Limits LoopLimits();
 
 // Evaluates the expressions of a text, `;` between them, and returns the last one's value; the
@@ -46,9 +46,9 @@ absl::StatusOr<Value> Evaluate(std::string_view text, Environment& environment,
 //   `name                    the value of that name
 //   anything else            itself
 // With `names`, those that the client assigned before are there, and those that this request
-// assigns are kept, also if it ends with an error; not if it was too large for its memory.
-// With `client`, the request knows its client; when this returns, also with an error, the client has
-// the messages for that client, which leave before the answer.
+// assigns are kept, also if it ends with an error; not if it was too large for its memory. With
+// `client`, the request knows its client; when this returns, also with an error, the client has the
+// messages for that client, which leave before the answer.
 absl::StatusOr<Value> EvaluateRequest(const Value& request, Environment& environment,
                                       const Limits& limits = {}, KeptNames* names = nullptr,
                                       ClientHandle* client = nullptr);

@@ -1,6 +1,6 @@
 #pragma once
 
-// For the tests of this folder: values as text, and an environment of captured tables.
+// Helpers for the tests of this folder: values as text, and an environment of captured tables.
 
 #include <cstdint>
 #include <map>
@@ -21,11 +21,11 @@
 
 namespace tickstack::query {
 
-// A value as a q literal that says its type: `1 2h`, `` `a`b!1 2 ``, `([k:`a`b]v:1 2)`, `` `long$()
-// ``. A vector of one item is written `,1`. Attributes are left out.
+// Returns a value as a q literal that shows its type: `1 2h`, `` `a`b!1 2 ``, `([k:`a`b]v:1 2)`, ``
+// `long$() ``. A vector of one item is written `,1`. Attributes are omitted.
 std::string Show(const Value& value);
 
-// Makes a captured table, keyed or not, from a table value: `sym` is indexed.
+// Captures a table, keyed or not, from a table value: `sym` is indexed.
 std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
                                mem::Tier& tier, size_t rows_per_chunk);
 
@@ -36,13 +36,13 @@ class TestEnvironment : public Environment {
   // Captures tables into this tier.
   explicit TestEnvironment(std::unique_ptr<mem::Tier> tier) : tier_(std::move(tier)) {}
 
-  // The table that `expression` evaluates to, captured; `schema_name`, if not empty, is what its
-  // schema calls it.
+  // Captures the table that `expression` evaluates to. Its schema has the name `schema_name`, if
+  // that is not empty.
   void CaptureTable(std::string_view name, std::string_view expression, size_t rows_per_chunk = 64,
                     std::string_view schema_name = "");
-  // Captured tables as one, one behind the other.
+  // Combines captured tables into one, row after row.
   void JoinTables(std::string_view name, std::vector<std::string> parts);
-  // A table of a database on disk.
+  // Adds a table of a database on disk.
   void AddStored(std::string_view name, std::shared_ptr<const StoredTable> table);
   void SetValue(std::string_view name, Value value);
 
@@ -70,8 +70,8 @@ class TestEnvironment : public Environment {
   std::map<std::string, Value, std::less<>> values_;
 };
 
-// trade and quote of two symbols over four minutes, captured as `trade` and `quote`, and the same
-// rows as values named `vtrade` and `vquote`.
+// Adds trade and quote of two symbols over four minutes, captured as `trade` and `quote`, and the
+// same rows as values named `vtrade` and `vquote`.
 void AddSampleTables(TestEnvironment& environment);
 
 }  // namespace tickstack::query

@@ -6,8 +6,7 @@
 // - Its memory is charged before it begins, on the evaluation's thread. A task sees the budget as
 //   const: it can check the time, but it cannot charge.
 // - Each task allocates from the evaluation's scratch memory. If that is full, the task fails, and
-// so
-//   do the step and the query; the other threads leave nothing half done.
+//   so do the step and the query; the other threads leave nothing half done.
 // - A task neither uses the Environment, which knows one thread, nor writes what another task
 // reads.
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs the aggregates that expressions over groups need, side by side on the workers; what
-// grouped.h is made of.
+// Runs the aggregates that expressions over groups need, concurrently on the workers; used by
+// grouped.h.
 
 #include <memory>
 #include <optional>
@@ -19,7 +19,7 @@
 
 namespace tickstack::query {
 
-// One evaluation, one thread. `scope`, `groups` and `calls` outlive it.
+// One evaluation, one thread. `scope`, `groups` and `calls` must outlive it.
 class AggregateRunner {
  public:
   AggregateRunner(Context& context, const Scope& scope, Groups& groups,
@@ -33,10 +33,10 @@ class AggregateRunner {
         results_(calls.size()) {}
 
   absl::Status Run();
-  // The same for all rows that a filter leaves of the scope's, which are a range: one group. false:
-  // it leaves none, or an aggregate needs more than to see them once.
+  // The same for all rows of the scope, which are a range, that pass a filter, as one group.
+  // Returns false if no row passes, or if an aggregate needs to see rows more than once.
   absl::StatusOr<bool> RunFiltered(const RangeFilter& filter);
-  // By call; nullopt: its columns are of types that have no accumulator.
+  // By call; nullopt if its columns have types without an accumulator.
   std::vector<std::optional<Value>> Finish() && { return std::move(results_); }
 
  private:
@@ -59,11 +59,11 @@ class AggregateRunner {
   const Scope& scope_;
   Groups& groups_;
   const std::span<const AggregateCall> calls_;
-  std::vector<AggregateInput> inputs_;  // Of plain calls: whole columns.
+  std::vector<AggregateInput> inputs_;  // For plain calls: whole columns.
   std::vector<std::optional<Value>> results_;
 };
 
-// The row numbers of the rows at some positions, a vector of longs, among `rows`.
+// Returns the numbers of the rows at some positions, a vector of longs, among `rows`.
 ScratchVector<uint32_t> RowsAtPositions(const RowSet& rows, const Value& positions);
 
 }  // namespace tickstack::query

@@ -1,6 +1,6 @@
 #pragma once
 
-// The groups of a query: its phrase `by` evaluated, by whichever way is the least work.
+// Evaluates the phrase `by` of a query to its groups, in the way that is least work.
 
 #include <memory>
 #include <optional>
@@ -17,21 +17,21 @@
 
 namespace tickstack::query {
 
-// The rows that a query's conditions left: `rows`, or if there are `symbols`, theirs, and `rows` is
-// still all of the table.
+// The rows that a query's conditions left: `rows`; or, if `symbols` is set, the rows of those
+// symbols, and `rows` is still the whole table.
 struct RemainingRows {
   std::shared_ptr<const RowSet>& rows;
   std::optional<SymbolRows>& symbols;
 
-  // Makes `rows` of `symbols`, if there are any.
+  // Converts `symbols`, if set, to `rows`.
   absl::Status Merge(Budget& budget) const;
 };
 
-// The column that a node is nothing but the name of.
+// Returns the column if a node is just its name.
 std::optional<size_t> ColumnNamed(const Node& node, const TableView& view);
 
-// `names` gets those of the key columns. Afterwards `left` is as the groups need it: of groups of
-// symbols and of parts only their own rows count.
+// `names` receives the names of the key columns. Changes `left` as the groups need it: for groups
+// of symbols and of parts only their own rows count.
 absl::StatusOr<std::unique_ptr<Groups>> MakeGroups(Context& context,
                                                    std::span<const NamedNode> phrase,
                                                    const TableView& view, RemainingRows left,

@@ -1,7 +1,7 @@
 #pragma once
 
-// An expression over groups, as far as it can be evaluated for all of them at once: aggregates of
-// expressions that go item by item, constants, and functions of those that go item by item.
+// An expression over groups, as far as it can be evaluated for all groups together: aggregates of
+// itemwise expressions, constants, and itemwise functions of these.
 
 #include <optional>
 #include <vector>
@@ -12,10 +12,10 @@
 
 namespace tickstack::query {
 
-// One aggregate that some expression needs.
+// An aggregate that some expression needs.
 struct AggregateCall {
   AggregateKind kind;
-  const Node* weights = nullptr;  // The left column of an aggregate of two.
+  const Node* weights = nullptr;  // The left column of an aggregate of two columns.
   const Node* values = nullptr;
 };
 
@@ -23,17 +23,17 @@ struct GroupedExpression {
   enum class Kind { kConstant, kAggregate, kApply };
   Kind kind = Kind::kConstant;
   const Value* constant = nullptr;
-  size_t call = 0;  // Which of the calls.
+  size_t call = 0;  // Index of the call.
   const Builtin* function = nullptr;
   std::vector<GroupedExpression> args;
 };
 
-// Adds the aggregates that `node` needs to `calls`. nullopt: it is of another form, and `calls` is
-// as before. `view` has the columns that names stand for.
+// Adds the aggregates that `node` needs to `calls`. nullopt if it has another form; `calls` is
+// unchanged then. `view` has the columns that names mean.
 std::optional<GroupedExpression> CompileOverGroups(const Node& node, const TableView& view,
                                                    std::vector<AggregateCall>& calls);
 
-// The node is nothing but the name of a column.
+// True if the node is just the name of a column.
 bool IsPlainColumn(const Node& node, const TableView& view);
 
 }  // namespace tickstack::query

@@ -1,7 +1,7 @@
 #pragma once
 
-// Groups of a stored table by its partition column, its parted one, or both: the parts and their
-// indexes have them, and no column is read. A group's rows are ranges.
+// Groups a stored table by its partition column, its parted column, or both: the parts and their
+// indexes give the groups, and no column is read. A group's rows are ranges.
 
 #include <memory>
 #include <optional>
@@ -22,17 +22,17 @@ namespace tickstack::query {
 
 enum class StoredKey { kPartition, kSymbol };
 
-// What a phrase `by` goes by.
+// The keys of a `by` phrase.
 struct StoredKeys {
   std::vector<StoredKey> kinds;
-  std::optional<Column> symbol = std::nullopt;  // The parted column, if it is among them.
+  std::optional<Column> symbol = std::nullopt;  // The parted column, if it is among the keys.
 };
-// nullopt: it goes by something else, or by one of them twice.
+// Returns nullopt if the phrase has another key, or one of them twice.
 absl::StatusOr<std::optional<StoredKeys>> StoredKeysOf(std::span<const NamedNode> phrase,
                                                        const TableView& view, Budget& budget);
 
-// `keys` are the columns of `by` in their order, one or two of different kinds. `rows` are the rows
-// of the groups, unless there are `symbols`, whose rows are. nullptr: rows are scattered, or the
+// `keys` are the columns of `by` in order, one or two of different kinds. `rows` are the rows of
+// the groups; with `symbols`, theirs are used instead. nullptr if the rows are scattered, or the
 // groups so small that numbering rows is less work.
 // Cost: a sort of the groups.
 absl::StatusOr<std::unique_ptr<Groups>> GroupsOfParts(const StoredParts& parts,

@@ -14,7 +14,6 @@ namespace tickstack::query {
 //   the others       floats: null if there is no result (the root of -1, the logarithm of -2),
 //                    minus infinity for the logarithm of 0
 //
-//
 // Errors: `type` for symbols, guids and types that the reference excludes (code.kx.com/q/ref:
 //         floor, sqrt, signum), `nyi` for the floor of text and functions of datetimes.
 // Cost:   one pass in blocks.

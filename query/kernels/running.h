@@ -17,8 +17,8 @@ namespace tickstack::query {
 //   avgs         the average of the items so far that are not null, as a float
 //   fills        a null becomes the previous item that is not null
 //   differ       whether it differs from the previous item, by `~`; true for the first one
-//   prev, next   the previous and the next item; null if there is none. Shifted: `back` items
-//   before
+//   prev, next   the previous and the next item; null if there is none; Shifted: the
+//                one `back` items before
 //
 // A list that is no vector is folded item by item with the operator, which does not leave out
 // nulls.

@@ -1,12 +1,13 @@
 #pragma once
 
-// x,:y, which is not x:x,y: what a variable holds keeps its type (code.kx.com/q/ref: join, append).
+// x,:y, which differs from x:x,y: the variable's value keeps its type (code.kx.com/q/ref: join,
+// append).
 //
-//   x               y                                     it then is
+//   x               y                                     result
 //   vector          an atom or vector of its type         longer
-//   list            anything; what is one level less      longer by y's items, or by y as one item:
-//                   deep than its first item is one item  of a list of texts, ,:"ab" is a text more
-//   dictionary      a dictionary, whose keys and values   with those entries
+//   list            anything; a value that is one level   longer by y's items, or by y as one item:
+//                   less deep than x is one item          ,:"ab" adds a text to a list of texts
+//   dictionary      a dictionary whose keys and values    with those entries
 //                   have its types
 //   table           rows as `upsert` takes them, which    with those rows
 //                   may lack columns

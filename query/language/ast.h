@@ -12,7 +12,7 @@ namespace tickstack::query {
 
 struct Query;
 
-// A parsed expression. Depth is bounded when it is built, so whoever walks it may recurse.
+// A parsed expression. Its depth is bounded when it is built, so code that walks it may recurse.
 struct Node {
   enum class Kind {
     kConstant,  // `value`
@@ -67,7 +67,7 @@ struct Query {
   bool is_exec() const { return verb == Verb::kExec; }
   bool distinct = false;
   NodePtr limit;
-  NodePtr order;  // With `descending`: of select[>order].
+  NodePtr order;  // With `descending`: the order of select[>order].
   bool descending = false;
   std::vector<NamedNode> columns;
   std::vector<NamedNode> groups;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a condition of a query is, by its form: which of them a kernel may know.
+// Recognises forms of conditions that have a kernel.
 
 #include <cstddef>
 #include <optional>
@@ -12,13 +12,13 @@
 
 namespace tickstack::query {
 
-// The condition that a function makes between a column and a constant; nullopt: none.
+// Returns the condition that a function makes of a column and a constant; nullopt if none.
 std::optional<Condition> ConditionOf(const Node& function);
 
-// Names no column, so that it is the same whichever rows are in scope.
+// True if the expression names no column, so that it is the same for all rows in scope.
 bool IsOfNoRows(const Node& node, const TableView& view);
 
-// `time.minute op right`: a condition on the time of day of a column. `right` is of no rows.
+// `time.minute op right`: a condition on the time of day of a column. `right` names no column.
 struct TimeOfDayCondition {
   size_t column;
   Type part;  // Such as kMinute.

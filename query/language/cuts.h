@@ -6,9 +6,10 @@
 
 namespace tickstack::query {
 
-// A list or table in pieces, a list of them: each begins at a number of `begins`, which do not go
-// down, and ends where the next one begins.
-// Errors: `type` for begins that are no whole numbers, `domain` if they go down or beyond the end.
+// Cuts a list or table into pieces and returns a list of them: each starts at a number of `begins`,
+// which do not decrease, and ends where the next one starts.
+// Errors: `type` for begins that are no whole numbers, `domain` if they decrease or exceed the
+// count.
 // Cost:   that of copying the pieces; those of a table are charged as the table is.
 absl::StatusOr<Term> CutAt(Context& context, const Value& begins, Term term);
 

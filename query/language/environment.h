@@ -16,20 +16,20 @@ namespace tickstack::query {
 
 class StoredTable;
 
-// What `.z` and the system commands that only report say of the process that is asked.
+// Facts about the process for `.z` and the reporting system commands.
 struct ProcessFacts {
-  int port = 0;                        // That it listens on; 0: none.
+  int port = 0;                        // Listening port; 0: none.
   std::string program;                 // `.z.f`
   std::vector<std::string> arguments;  // `.z.x`
-  int threads = 0;                     // That help an evaluation, `\s`.
-  int64_t timeout_s = 0;               // That a query may take, `\T`; 0: no bound.
+  int threads = 0;                     // Threads that help an evaluation, `\s`.
+  int64_t timeout_s = 0;               // Limit on a query's time, `\T`; 0: none.
 };
 
-// Program and arguments as the system knows them.
+// Returns program and arguments from the system.
 ProcessFacts FactsOfThisProcess();
 
-// What an expression can reach. Nothing else is reachable: no files, no processes, no network.
-// Names that it assigns are the request's own. Each process that answers queries implements it.
+// Everything that an expression can access: no files, no processes, no network. Names that it
+// assigns belong to the request. Each process that answers queries implements this interface.
 //
 // Threads: one evaluation calls it from one thread; an implementation that is shared between
 // threads does its own locking.
@@ -37,11 +37,12 @@ class Environment {
  public:
   virtual ~Environment() = default;
 
-  // A captured table as it is now. An evaluation asks once per name and mention, so two mentions of
-  // a table in one expression may see different row counts, each a prefix of whole batches.
+  // Returns the current state of a captured table. An evaluation asks once per mention, so two
+  // mentions of a table in one expression may see different row counts, each a prefix of whole
+  // batches.
   virtual std::optional<Snapshot> FindTable(std::string_view name) = 0;
-  // A stored table; nullptr: there is none of that name. A captured one of the same name goes
-  // first.
+  // Returns a stored table; nullptr if there is none. A captured table of the same name takes
+  // precedence.
   virtual std::shared_ptr<const StoredTable> FindStored(std::string_view name);
   virtual std::vector<std::string> TableNames() = 0;  // Sorted: the answer to `tables[]`.
   virtual int64_t NowNs() = 0;                        // `.z.p`, ns since 2000-01-01 UTC.

@@ -14,11 +14,11 @@ namespace tickstack::query {
 // Budget::Level, so that no text ends the thread's stack. Errors: `stack` for the latter.
 absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node);
 
-// The same, copied out.
+// The same, copied to a value.
 absl::StatusOr<Value> EvaluateToValue(Context& context, const Node& node);
 
-// One after the other: the last one's value, or what one of them returned with `:x`. What a
-// statement charged is given back when the next one begins.
+// Evaluates the statements in order and returns the last value, or what one of them returned with
+// `:x`. What a statement charged is given back when the next one begins.
 absl::StatusOr<Term> EvaluateStatements(Context& context, std::span<const NodePtr> statements);
 
 }  // namespace tickstack::query

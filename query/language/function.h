@@ -4,11 +4,11 @@
 // with some of its arguments), a derived function (an iterator on something that can be applied), a
 // composition.
 //
-// They are immutable and shared: to copy one is to count a reference. A lambda owns its parsed
-// statements, so that a function outlives the request text that it came from.
+// They are immutable and shared: copying one increments a reference count. A lambda owns its parsed
+// statements, so a function outlives the text of its request.
 //
-// Functions hold functions and values, so a loop could build a chain of them that is longer than a
-// stack on which it is destroyed. Whoever makes one states its depth, at most kMaxFunctionDepth.
+// Functions hold functions and values, so a loop could build a chain of them whose destruction
+// overflows the stack. Code that makes a function states its depth, at most kMaxFunctionDepth.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Derived;
 struct Node;
 struct Projection;
 
-// A function that the process has, such as `.u.sub`, by its name.
+// A function of the process, such as `.u.sub`, by its name.
 struct ProcessFunction {
   std::string name;
 };
@@ -43,11 +43,11 @@ struct Lambda {
   Lambda& operator=(const Lambda&) = delete;
 
   std::string source;                   // From { to }.
-  std::string space = ".";              // The namespace of the names that it does not assign.
+  std::string space = ".";              // Namespace of the names that it does not assign.
   std::vector<std::string> parameters;  // At most kMaxParameters; x, y, z if they are implicit.
   std::vector<std::string> locals;      // Other names that it assigns.
   std::vector<std::unique_ptr<Node>> statements;  // nullptr: an empty one.
-  size_t nodes = 0;                               // About how many, for what holding it costs.
+  size_t nodes = 0;                               // Approximate number, for the cost of holding it.
 };
 
 inline constexpr size_t kMaxParameters = 8;
@@ -70,7 +70,7 @@ using Function =
                  std::shared_ptr<const Derived>, std::shared_ptr<const Composition>,
                  std::shared_ptr<const ProcessFunction>>;
 
-// How many arguments complete it: fewer make a projection of it.
+// Returns the number of arguments that complete it: fewer make a projection.
 size_t RankOf(const Function& function);
 
 }  // namespace tickstack::query

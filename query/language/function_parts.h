@@ -1,6 +1,6 @@
 #pragma once
 
-// What a function is made of, as `value` tells it.
+// Returns the parts of a function, for `value`.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// Functions inside of values: as the bytes that stand for them on the wire, so that a function may
-// be an item of a list, be the result of a query, and come back in a request.
+// Functions within values: the bytes that represent them on the wire. So a function can be an item
+// of a list, be the result of a query, and return in a request.
 //
 //   64  lambda       NUL-terminated namespace, char vector of source. A built-in that has no number
 //                    of its own travels as a lambda whose source is its name.
@@ -16,8 +16,8 @@
 //   69  composition  count, functions: the last one first
 //   6a..6f derived   by ' / \ ': /: \: of the value that follows
 //
-// The numbers are not in the vendor's documentation; they are in the order in which public decoders
-// have them, which agree up to `2::`, a number that one of them leaves out.
+// The vendor's documentation does not have the numbers; they are in the order of public decoders,
+// which agree up to `2::`, a number that one of them omits.
 
 #include <optional>
 #include <string>
@@ -31,32 +31,31 @@
 
 namespace tickstack::query {
 
-// Errors: `limit`, and those of copying out what a projection holds.
+// Errors: `limit`, and those of copying the contents of a projection.
 absl::StatusOr<Value> ValueOf(const Function& function, Budget& budget);
 
-// `value` is a function (100 to 111) but the generic null. A lambda's source is parsed, and
-// charged. Errors: `nyi` for a primitive that the subset has not, `type` for what is no function,
-// and those
-//         of the parser.
+// `value` is a function (100 to 111), but not the generic null. A lambda's source is parsed, and
+// charged. Errors: `nyi` for a primitive outside of the subset, `type` for a value that is no
+// function, and those of the parser.
 absl::StatusOr<Function> FunctionOf(const Value& value, Budget& budget);
 
-// A lambda, or a built-in or function of the process by its name.
+// Returns a lambda, or a built-in or function of the process by its name.
 absl::StatusOr<Function> FunctionFromSource(std::string_view source, Budget& budget,
                                             std::string_view space = ".");
 
-// What stands for an argument that is missing, and for an iterator that has no function.
+// Returns the value of a missing argument, and of an iterator without a function.
 Value MissingArgument();
 bool IsMissingArgument(const Value& value);
 Value IteratorValue(Iterator iterator);
 std::optional<Iterator> IteratorOf(const Value& value);
 
-// The primitive of one argument that an operator with a colon is, #: for #; nullopt: there is none.
-// In a parse tree with two arguments it assigns through the operator, a#:1.
+// Returns the primitive of one argument that is an operator with a colon, #: for #; nullopt if
+// there is none. In a parse tree with two arguments it assigns through the operator, a#:1.
 std::optional<Value> UnaryFormOf(std::string_view op);
-// The operator of such a primitive; nullptr: it is none.
+// Returns the operator of such a primitive; nullptr if it is none.
 const Builtin* OperatorOfUnaryForm(const Value& value);
 
-// The namespace of a lambda off the wire: `.`, `.rdb`.
+// Returns the namespace of a lambda from the wire: `.`, `.rdb`.
 std::string SpaceOf(const Value& lambda);
 
 }  // namespace tickstack::query

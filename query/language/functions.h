@@ -1,7 +1,7 @@
 #pragma once
 
-// What functions are made of, for those who apply and take them apart; who only passes them on
-// needs function.h.
+// The parts of functions, for code that applies them or takes them apart. Code that only passes
+// them on needs function.h.
 
 #include <memory>
 #include <optional>
@@ -14,7 +14,7 @@
 
 namespace tickstack::query {
 
-// f[1;]: the arguments, nullopt where one is missing.
+// f[1;]: the arguments, nullopt for a missing one.
 struct Projection {
   Function function;
   std::vector<std::optional<Term>> args;
@@ -28,29 +28,30 @@ struct Derived {
   int depth = 1;
 };
 
-// '[f;g]: f of what g makes of all arguments.
+// '[f;g]: f applied to the result of g on all arguments.
 struct Composition {
   Term outer;
   Function inner;
   int depth = 1;
 };
 
-// `stack` if it were more than kMaxFunctionDepth deep.
+// `stack` if it would be more than kMaxFunctionDepth deep.
 absl::StatusOr<Function> MakeProjection(Function function, std::vector<std::optional<Term>> args);
 absl::StatusOr<Function> MakeDerived(Iterator iterator, Term inner);
 absl::StatusOr<Function> MakeComposition(Term outer, Function inner);
 
-// Applies it to the arguments, or is a projection if there are too few.
+// Applies it to the arguments, or returns a projection if there are too few.
 absl::StatusOr<Term> ApplyFunction(Context& context, const Function& function,
                                    std::span<Term> args);
 
-// What a term stands for as a function, whatever may be applied: nullopt for data that is indexed.
+// Returns the function that a term represents, or anything else that can be applied; nullopt for
+// data, which is indexed.
 absl::StatusOr<std::optional<Function>> AsFunction(const Term& term, Budget& budget);
 
-// How many arguments a term takes: of data one.
+// Returns the number of arguments that a term takes: one for data.
 size_t RankOfTerm(const Term& term);
 
-// f[x;y] with arguments left out. Data that is indexed takes all of a level instead.
+// f[x;y] with missing arguments. For data, a missing argument selects all of a level.
 absl::StatusOr<Term> Project(Context& context, Term x, std::vector<std::optional<Term>> args);
 
 }  // namespace tickstack::query

@@ -10,21 +10,22 @@
 
 namespace tickstack::query {
 
-// A whole number as an index; a null of any width is that of longs. nullopt: it is no such number.
+// Returns a whole number as an index; a null of any width becomes that of longs. nullopt for
+// anything else.
 std::optional<int64_t> IndexOf(const Value& atom);
 
-// Whether a condition holds. Errors: `type` for what is no number or boolean.
+// Returns whether a condition is true. Errors: `type` for anything but a number or boolean.
 absl::StatusOr<bool> IsTrue(const Value& flag);
 
-// x[index]: items of a vector or list, entries of a dictionary, rows or columns of a table. What
-// lies outside gives the null of the type.
+// x[index]: items of a vector or list, entries of a dictionary, rows or columns of a table. An
+// index outside gives the null of the type.
 //
-// Cost:   that of the items taken; an atom out of a column does not copy the column.
-// Errors: `type` for what is no index of x, the name of a column that is not there.
+// Cost:   that of the items taken; taking an atom from a column does not copy the column.
+// Errors: `type` for an invalid index of x, the name of a missing column.
 absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& index);
 
-// x[i;j...]: what i takes, and of each item of that what j takes. The generic null takes all of its
-// level. No index is x itself.
+// x[i;j...]: applies j to each item that i selects. The generic null selects all of its level.
+// Without an index, returns x.
 absl::StatusOr<Term> IndexDeep(Context& context, Term x, std::span<const Value> indices);
 
 }  // namespace tickstack::query

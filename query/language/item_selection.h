@@ -1,6 +1,6 @@
 #pragma once
 
-// Items of lists, entries of dictionaries and rows of tables alike, by their positions.
+// Selects items of lists, entries of dictionaries and rows of tables, by position.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,16 +14,16 @@
 
 namespace tickstack::query {
 
-// A vector, list or column; nullopt: something else.
+// Returns a vector, list or column as a slice; nullopt for anything else.
 std::optional<Slice> SliceOf(const Term& term);
 
-// A dictionary of as many items as keys, both of them lists, and no keyed table; nullptr: something
-// else.
+// Returns a dictionary with as many items as keys, both of them lists, that is no keyed table;
+// nullptr for anything else.
 const Value* AsEntries(const Term& term);
 
 bool IsTableTerm(const Term& term);
 
-// How many items, entries or rows there are; nullopt: it is an atom or function.
+// Returns the number of items, entries or rows; nullopt for an atom or function.
 absl::StatusOr<std::optional<size_t>> CountOfItems(Context& context, const Term& term);
 
 // Returns the items at the positions, in their order. Columns of a table are not copied; items of a

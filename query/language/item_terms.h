@@ -1,6 +1,6 @@
 #pragma once
 
-// The items of anything that an iterator goes through, as terms, without copying what they hold.
+// The items of anything that an iterator visits, as terms, without copying their contents.
 
 #include <cstddef>
 #include <memory>
@@ -15,13 +15,13 @@ namespace tickstack::query {
 
 class ItemTerms {
  public:
-  // The items of a vector, list, column, table (its rows), or a dictionary's values. Anything else
-  // is one item that is combined with all others.
+  // Returns the items of a vector, list, column, table (its rows), or a dictionary's values.
+  // Anything else is a single item that is combined with all others.
   static absl::StatusOr<ItemTerms> Of(Term term, Budget& budget);
 
   bool is_atom() const { return kind_ == Kind::kAtom; }
   size_t count() const { return count_; }
-  // Item i; the one item of an atom. An item that is a vector or list is shared.
+  // Returns item i; for an atom always its single item. An item that is a vector or list is shared.
   absl::StatusOr<Term> At(size_t i) const;
   // The keys of a dictionary, for the result.
   const std::optional<Value>& keys() const { return keys_; }
@@ -38,7 +38,7 @@ class ItemTerms {
   std::optional<Value> keys_;
 };
 
-// What comes of the items' results: atoms of one type are a vector, dictionaries with the same
+// Combines the items' results: atoms of one type become a vector, and dictionaries with the same
 // names a table.
 absl::StatusOr<Value> CollectItems(std::vector<Value> items, Budget& budget);
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// The names that a client keeps from one request to the next, as long as it is connected. Nobody
-// else sees them.
+// The names that a client keeps from one request to the next, while it is connected. Other clients
+// do not see them.
 //
-//   request 1:  f:{x*2}        a variable of the request; when it ends, kept
+//   request 1:  f:{x*2}        a variable of the request, kept when it ends
 //   request 2:  f 21           a variable of this request from the start
 //
 // Values are kept as copies in DRAM, so they hold neither old rows of a captured table nor scratch
@@ -28,21 +28,22 @@ class KeptNames {
  public:
   static constexpr size_t kMaxBytes = size_t{16} << 20;  // Sum over all names of a client.
 
-  // Makes the names variables of a request. Cost: a few ns a name; nothing is copied.
+  // Makes the names variables of a request. Cost: a few ns per name; nothing is copied.
   absl::Status Load(Frame& request) const;
 
-  // What a request changed, in a form that outlives its memory. Within the request's evaluation.
+  // A request's changes, in a form that outlives its memory. Made within the request's evaluation.
   struct Change {
     std::string name;
     bool is_view = false;
-    std::string encoded;  // Empty: it is too large to be kept.
+    std::string encoded;  // Empty if the value is too large to be kept.
     size_t bytes = 0;
   };
   std::vector<Change> ChangesOf(const Frame& request, Budget& budget) const;
-  // Behind the evaluation.
+  // Keeps the changes after the evaluation.
   void Keep(std::vector<Change> changes);
 
-  // An error that a name is not there becomes `limit` if it was too large to be kept.
+  // Converts an error about an unknown name to `limit` if the name's value was too large to be
+  // kept.
   absl::Status Explain(absl::Status why) const;
 
  private:

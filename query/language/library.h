@@ -1,6 +1,6 @@
 #pragma once
 
-// What q has in its own namespaces, `.Q`, `.h` and `.j`, and what is written in q itself here.
+// Definitions in q's own namespaces, `.Q`, `.h` and `.j`, that are written in q.
 
 #include <optional>
 #include <span>
@@ -10,7 +10,7 @@ namespace tickstack::query {
 
 struct LibraryEntry {
   std::string_view name;    // `.Q.qt`
-  std::string_view source;  // An expression, mostly a lambda.
+  std::string_view source;  // An expression, usually a lambda.
 };
 
 std::span<const LibraryEntry> Library();

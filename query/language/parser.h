@@ -10,21 +10,21 @@
 
 namespace tickstack::query {
 
-// Parses the expressions of a text, separated by `;`. A null pointer stands for an empty one.
+// Parses the expressions of a text, separated by `;`. A null pointer is an empty expression.
 //
-// The grammar is q's: no precedence, everything to the right of a function is its argument; two
-// terms side by side apply the left one to the right one. What q has and the subset has not is
-// nyi with its token; what q has not either is q's parse error (the token, or the open bracket).
-// `stack` beyond max_depth levels, of brackets or of operators in a row.
-// The lambdas in it are of the namespace `space`.
+// The grammar is q's: there is no precedence, everything to the right of a function is its
+// argument, and of two adjacent terms the left one is applied to the right one. What q has and the
+// subset lacks is nyi with its token; what q lacks as well is q's parse error (the token, or the
+// open bracket). `stack` beyond max_depth levels of brackets, or of successive operators. Lambdas
+// in the text belong to the namespace `space`.
 absl::StatusOr<std::vector<NodePtr>> Parse(std::string_view text, int max_depth,
                                            std::string_view space = ".");
 
-// The same of a text that an evaluation came upon, or made: within its limits, and charged.
+// The same for a text that an evaluation read or made: within its limits, and charged.
 absl::StatusOr<std::vector<NodePtr>> ParseInside(std::string_view text, Budget& budget,
                                                  std::string_view space = ".");
 
-// The name of a column that an expression without one gives it.
+// Returns the column name that an expression without a name gets.
 std::string NameOfColumn(const Node& node);
 
 }  // namespace tickstack::query

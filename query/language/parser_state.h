@@ -1,8 +1,7 @@
 #pragma once
 
-// The parser's state, and which of its files has what: parser.cc expressions, parser_terms.cc what
-// they are made of, parser_query.cc the phrases of queries and table literals. For those files
-// alone.
+// The parser's state, for the parser's own files: parser.cc parses expressions, parser_terms.cc
+// their terms, parser_query.cc the phrases of queries and table literals.
 
 #include <algorithm>
 #include <optional>
@@ -20,7 +19,7 @@ namespace tickstack::query {
 // The lambda that is being parsed.
 struct LambdaScope {
   std::vector<std::string> parameters;
-  bool named_parameters = false;  // [a;b], not x, y and z.
+  bool named_parameters = false;  // True for [a;b], false for x, y and z.
   std::vector<std::string> locals;
 };
 
@@ -50,8 +49,8 @@ class Parser {
   NodePtr FunctionNode(const Builtin& builtin);
   Result MakeApply(NodePtr function, std::vector<NodePtr> args);
 
-  // A term or an expression, and whether it stands between its arguments: an operator, a keyword
-  // such as `in`, an iterator on something, or an expression that ends with one of them.
+  // A term or an expression, and whether it is written between its arguments: an operator, a
+  // keyword such as `in`, an iterator on something, or an expression that ends with one of them.
   struct Parsed {
     NodePtr node;
     bool verb = false;
@@ -102,14 +101,15 @@ class Parser {
   int max_depth_;
   int depth_ = 0;
   size_t nodes_ = 0;
-  LambdaScope* lambda_ = nullptr;  // nullptr: not in one.
+  LambdaScope* lambda_ = nullptr;  // nullptr outside of lambdas.
   bool where_ends_ =
       false;           // Behind `from`: it begins the conditions. Elsewhere it is the function.
-  bool in_k_ = false;  // The text is k.
-  bool comma_ends_ = false;  // Inside a phrase of a query: a comma separates, it does not join.
+  bool in_k_ = false;  // True if the text is k.
+  // True inside a query's phrase, where a comma separates and does not join.
+  bool comma_ends_ = false;
 };
 
-// Keeps a value of the parser for the length of a bracket or phrase.
+// Restores a value of the parser at the end of a bracket or phrase.
 template <typename T>
 class Saved {
  public:

@@ -1,11 +1,10 @@
 #pragma once
 
-// Which partitions of a stored table a query looks at, and where its rows are in them.
+// Determines the partitions of a stored table that a query covers, and where its rows are in them.
 //
-// The first conditions of a query, as far as they name no other column than the partition's, are
-// asked of the list of partitions, as kdb+ does it: `date=last date` is the newest partition, and
-// no file of another one is opened. Where a condition on the partition column comes behind others
-// it is one on rows.
+// The leading conditions of a query that name only the partition column are evaluated on the list
+// of partitions, as in kdb+: `date=last date` selects the newest partition, and files of the others
+// are not opened. A condition on the partition column that follows others is evaluated on rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +20,7 @@
 
 namespace tickstack::query {
 
-// The stored table that a query's source is nothing but a name of; nullptr: it is something else.
+// Returns the stored table if a query's source is just its name; nullptr otherwise.
 std::shared_ptr<const StoredTable> StoredSource(Context& context, const Node& source);
 
 struct PrunedParts {
@@ -34,10 +33,10 @@ absl::StatusOr<PrunedParts> PruneParts(Context& context,
 absl::StatusOr<std::shared_ptr<const StoredParts>> AllParts(
     const std::shared_ptr<const StoredTable>& table, const Budget& budget);
 
-// Row numbers that count anew in each part: `i`.
+// Row numbers that restart in each part: `i`.
 ScratchVector<int64_t> RowsInParts(const StoredParts& parts, const RowSet& rows);
 
-// Runs of rows of one part each: where each ends among the rows, and its first row.
+// Runs of rows, each within one part: where each run ends among the rows, and its first row.
 struct PartRuns {
   ScratchVector<uint32_t> ends;
   ScratchVector<uint32_t> first_rows;

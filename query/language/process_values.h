@@ -1,8 +1,8 @@
 #pragma once
 
-// What a query can ask of the process that evaluates it: `.z`, and the system commands that only
-// report, `\p`, `\a` and their like. Nothing here changes the process, reads a file that is not
-// about it, or reaches the host.
+// What a query can ask about the process that evaluates it: `.z`, and the system commands that only
+// report, such as `\p` and `\a`. Nothing here changes the process, reads unrelated files, or
+// affects the host.
 
 #include <optional>
 #include <string_view>
@@ -12,13 +12,13 @@
 
 namespace tickstack::query {
 
-// `.z.p`, `.z.K`, `.z.w` ...; nullopt: not one of them.
+// Returns the value of `.z.p`, `.z.K`, `.z.w` ...; nullopt if it is not one of them.
 std::optional<Value> FindProcessValue(Context& context, std::string_view name);
 std::vector<std::string> ProcessValueNames();
 
-// `system x`, which is `\x`: of the console, the commands that say something about tables, names
-// and the process. `\d`, `\c` and `\P` hold until the request ends. A command that the process has
-// as a function (`l .` of an HDB) is its.
+// `system x`, which is `\x`: the console's commands that report on tables, names and the process.
+// `\d`, `\c` and `\P` are valid until the request ends. A command that the process defines as a
+// function (`l .` of an HDB) is passed to it.
 //
 // Errors: `nyi` with the command for all others.
 absl::StatusOr<Term> RunSystemCommand(Context& context, std::string_view command);

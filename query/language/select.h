@@ -6,15 +6,15 @@
 
 namespace tickstack::query {
 
-// Evaluates `select`, `exec`, `update` and `delete` in q's order: source, conditions from the left,
-// each on the rows that the ones before left over, groups, columns.
+// Evaluates `select`, `exec`, `update` and `delete` in q's order: source; conditions from the left,
+// each on the rows that the previous ones left; groups; columns.
 //
 // A select of plain columns copies nothing: it is the source at fewer rows. Aggregates and
-// conditions read columns where they lie. Groups by the indexed column of a whole table come out of
-// the index; others take a hash a row.
+// conditions read columns in place. Groups by the indexed column of a whole table come from the
+// index; others take a hash per row.
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query);
 
-// The same over a table that is there already; the query's own source is not looked at.
+// The same over a given table; the query's own source is ignored.
 absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, TableView source);
 
 }  // namespace tickstack::query

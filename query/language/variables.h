@@ -1,7 +1,7 @@
 #pragma once
 
-// The names that a request assigns. They are its client's (kept_names.h): nothing that the process
-// has can be changed by one.
+// The names that a request assigns. They belong to its client (kept_names.h): they cannot change
+// anything that the process has.
 
 #include <cstddef>
 #include <memory>
@@ -19,21 +19,21 @@ namespace tickstack::query {
 
 class ClientHandle;
 
-// What it costs to have a term: the bytes of its values, its parsed statements. Captured and stored
-// columns are not the request's. Of columns that nobody has gathered yet, `as_gathered` says
-// whether they count as if somebody had: who keeps them while temporaries are given back asks so.
+// Returns what holding a term costs: the bytes of its values, and its parsed statements. Captured
+// and stored columns do not count. `as_gathered` decides whether columns that are still deferred
+// count as if they were gathered; it is set when they are kept while temporaries are given back.
 //
-// Errors: `stack` for lists in lists more than kMaxListDepth deep: whoever keeps a value for a
-// later step asks, so that no loop builds one that is too deep to be walked. Cost:   a step for
-// each item of a list.
+// Errors: `stack` for lists nested more than kMaxListDepth deep. A caller that keeps a value for a
+// later step checks this, so that no loop builds a value that is too deep to be walked. Cost: a
+// step per item of a list.
 absl::StatusOr<Budget::Amount> CheckedBytes(const Term& term, bool as_gathered = false);
 
 // Converts a term for repeated use: large values are shared, so that copies of the term are cheap,
 // and terms that stand for functions become functions.
 absl::StatusOr<Term> Shared(Term term, Budget& budget);
 
-// Calls f(), gives back what it charged, and charges its result alone: for a step whose temporaries
-// are gone when it ends.
+// Calls f(), gives back everything that it charged, and charges only its result: for a step whose
+// temporaries are freed when it ends.
 template <typename F>
 absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
   absl::StatusOr<Term> result = [&] {
@@ -46,7 +46,7 @@ absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
   return result;
 }
 
-// A term that a loop replaces again and again, charged as long as it is kept.
+// A term that a loop replaces repeatedly, charged while it is held.
 class HeldTerm {
  public:
   explicit HeldTerm(Budget& budget) : budget_(budget) {}
@@ -75,13 +75,14 @@ class Frame {
   Frame& operator=(const Frame&) = delete;
 
   const std::shared_ptr<const Lambda>* lambda() const { return lambda_; }
-  bool IsLocal(std::string_view name) const;  // A parameter, or assigned somewhere in the lambda.
-  const Term* Find(std::string_view name) const;  // nullptr: not assigned yet.
-  // Keeps the term, charged as long as it is kept. Errors: `limit`, and of CheckedBytes.
+  // True for a parameter, or a name assigned in the lambda.
+  bool IsLocal(std::string_view name) const;
+  const Term* Find(std::string_view name) const;  // nullptr if it is not assigned yet.
+  // Keeps the term, which is charged while it is kept. Errors: `limit`, and those of CheckedBytes.
   absl::Status Assign(std::string_view name, Term term);
   // Binds a parameter to its argument, which the caller has charged.
   absl::Status Bind(std::string_view name, Term term);
-  // Takes a variable out to change it; its place stays, without a value.
+  // Takes a variable out to change it; the variable stays, without a value.
   std::optional<Term> Take(std::string_view name);
 
   // Calls visit(name) for each variable that has a value.
@@ -110,7 +111,7 @@ class Frame {
   // For a request: defines a view, `name::x` outside of a lambda, which is evaluated whenever its
   // name is used. Errors: those of Assign.
   absl::Status AssignView(std::string_view name, const std::shared_ptr<const Lambda>& expression);
-  // nullptr: it is none.
+  // Returns nullptr if the name is not that of a view.
   std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
   std::vector<std::string> Views() const;  // Sorted.
   bool HasViews() const { return has_views_; }
@@ -119,12 +120,12 @@ class Frame {
   // source text, the innermost first; a trap takes all of them.
   void AddToTrace(std::string_view source);
   void ForgetTrace() { trace_.clear(); }
-  // As `.Q.trp` hands it on: a list of (list of the function; (name; file; line; source); place in
-  // it; number) of each, the innermost first, `trap` the last.
+  // Returns the trace as `.Q.trp` passes it on: for each function, the innermost first and `trap`
+  // last, a list of (list of the function; (name; file; line; source); place in it; number).
   absl::StatusOr<Value> TakeTrace(std::string_view trap, Budget& budget);
 
-  // A variable as a client kept it, and those that a request changed since: visit(name, term,
-  // is_view).
+  // Assigns a variable that the client kept. EachChanged calls visit(name, term, is_view) for the
+  // variables that changed since.
   absl::Status AssignKept(std::string_view name, Term term, bool is_view);
   template <typename F>
   void EachChanged(F visit) const {
@@ -135,7 +136,7 @@ class Frame {
     }
   }
 
-  // What `:x` returned on its way out of the lambda.
+  // The value of `:x`, on its way out of the lambda.
   std::optional<Term> returned;
 
  private:
@@ -158,33 +159,33 @@ class Frame {
   ClientHandle* client_ = nullptr;
 };
 
-// What names stand for at some point of an evaluation.
+// The meaning of names at some point of an evaluation.
 class Variables {
  public:
-  // Those of a text of the request: its names are of the namespace that the request is in now.
+  // For a text of the request: its names belong to the request's current namespace.
   explicit Variables(Frame& request) : request_(request), space_(request.space()) {}
-  // Those inside of a lambda's call.
+  // For the body of a lambda's call.
   Variables(const Variables& outer, Frame& locals)
       : request_(outer.request_), locals_(&locals), space_((*locals.lambda())->space) {}
 
   Frame& request() const { return request_; }
-  Frame* locals() const { return locals_; }  // nullptr: not in a lambda.
+  Frame* locals() const { return locals_; }  // nullptr outside of lambdas.
   Frame& innermost() const { return locals_ != nullptr ? *locals_ : request_; }
-  // The namespace of names without a dot: of the lambda that is called, else of the text.
+  // The namespace of names without a dot: that of the called lambda, else of the text.
   const std::string& space() const { return space_; }
   template <typename F>
   void EachOfTheRequest(F visit) const {
     request_.Each(visit);
   }
-  // A name that is no local's, with its namespace.
+  // Returns a name that is not local, with its namespace.
   std::string Whole(std::string_view name) const;
-  // The expression of a view of the request; nullptr: the name is none's.
+  // Returns the expression of a view of the request; nullptr if the name is not that of a view.
   std::shared_ptr<const Lambda> ViewOfName(std::string_view name) const;
   bool Has(std::string_view name) const;
-  // Where a variable is that there is.
+  // Returns the frame of a variable, which must exist.
   Frame& FrameOf(std::string_view name) const;
-  // A copy: cheap for vectors, lists and tables, which are shared; a dictionary is copied and
-  // charged. nullopt: there is no such variable.
+  // Returns a copy: cheap for vectors, lists and tables, which are shared; a dictionary is copied
+  // and charged. nullopt if there is no such variable.
   absl::StatusOr<std::optional<Term>> Find(std::string_view name, Budget& budget) const;
 
  private:
@@ -193,16 +194,16 @@ class Variables {
   std::string space_;
 };
 
-// Assigns to a local if the lambda has one of that name, else to a variable of the request.
-// Errors: `assign: NAME` for what the process has or q reserves, also for other names in a
-// namespace of theirs; `nyi` for a dot within a name, and those of Frame::Assign.
+// Assigns to a local if the lambda has one with that name, else to a variable of the request.
+// Errors: `assign: NAME` for names of the process or reserved by q, and for other names in their
+// namespaces; `nyi` for a dot within a name; those of Frame::Assign.
 absl::Status AssignName(Context& context, std::string_view name, Term term);
 absl::Status CannotAssign(std::string_view name);
-// Whether a name may become a variable of the request.
+// Checks that a name may become a variable of the request.
 absl::Status CheckAssignable(Context& context, std::string_view name);
 
-// The variable that a symbol names, which may be changed then; nullopt: the term is no symbol.
-// Errors: `assign: NAME` for what the process has, and the name of what there is not.
+// Returns the variable that a symbol names, for changing it; nullopt if the term is no symbol.
+// Errors: `assign: NAME` for names of the process, and the name itself if it does not exist.
 absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const Term& term);
 
 }  // namespace tickstack::query
