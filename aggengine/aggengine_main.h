@@ -1,5 +1,7 @@
 #pragma once
 
+// The process of the aggregation engine: its options, and the function that the command line calls.
+
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -24,8 +26,8 @@ struct AggEngineMainOptions {
   bool busy_poll = false;                        // Polls instead of sleeping: occupies a core.
 };
 
-// Runs until SIGTERM or SIGINT: 0. 1 if the tier does not open, or it could not listen. Blocks;
-// uses the calling thread only, but for what touches a tier's memory ahead.
+// Runs until SIGTERM or SIGINT and returns 0; 1 if the tier does not open, or it could not listen.
+// Blocks. Uses the calling thread, and one that touches a tier's memory in advance.
 int RunAggEngine(const AggEngineMainOptions& options);
 
 }  // namespace tickstack::aggengine

@@ -1,12 +1,12 @@
 #pragma once
 
-// The engine's connections: one to the tickerplant that is subscribed (and not read during a
-// replay), one that publishes, and those of clients that query; and the publication timer.
+// The engine's connections: one that subscribes to the tickerplant (and is not read during a
+// replay), one that publishes, and those of clients that query. Also the publication timer.
 //
-// Rows are published in sync upds, since their answers say that they are logged. While answers are
-// out, changes gather in the bars: a slow tickerplant gets fewer and newer rows, not a longer
-// queue. They gather too when batches follow each other faster than `gap_ns`: the bars of a busy
-// symbol change with each batch, and one row for five of them says as much as five rows.
+// Rows are published in sync upds, since the answers confirm that they are logged. While answers
+// are pending, changes accumulate in the bars: a slow tickerplant gets fewer and newer rows, not a
+// longer queue. They also accumulate if batches follow each other faster than `gap_ns`: the bars of
+// a busy symbol change with each batch, and one row for five batches says as much as five rows.
 //
 // From a tickerplant that publishes in batches, the engine gets rows as soon as they are logged. It
 // publishes twice per batch interval, between two batches:
@@ -14,10 +14,10 @@
 //   tickerplant    |rows            |rows            |rows     to the rdbs
 //   engine         .....|bars..|bars....|bars..|bars....|      makes bars all the time
 //
-// So bars are fresher than rows are, and neither the work for them nor they themselves come when
-// every subscriber is busy with a batch. Twice, since that costs little where most symbols have no
-// second row in half an interval; the gap bounds it. Where batches are large, and leave before
-// their time, bars follow them as they come.
+// So bars are fresher than rows, and neither their computation nor their publication coincides with
+// a batch, when every subscriber is busy. Two publications per interval cost little if most symbols
+// have no second row in half an interval; the gap is a bound. If batches are large and published
+// before their time, bars are published as rows arrive.
 //
 // Threads: everything runs on the loop's thread.
 
@@ -37,23 +37,22 @@
 namespace tickstack::aggengine {
 
 struct ServiceOptions {
-  wire::SubscriberOptions subscriber;  // `tables` are the engine's.
-  int64_t publish_ns = 0;              // 0: twice in its interval; of one that has no batches,
-                                       // with each read that brought rows,
-  int64_t gap_ns = 0;                  // but not sooner than this after the last time; up to twice
-                                       // that where publishing takes a tenth of the time.
+  wire::SubscriberOptions subscriber;  // Its `tables` are set by the engine.
+  int64_t publish_ns = 0;  // 0: twice per batch interval, or with each read if there are none.
+  int64_t gap_ns = 0;  // Least time between publications; doubled if they take a tenth of the time.
 };
 
 // Answers `.agg.stats[]`, and what any process answers.
 class AggEngineService {
  public:
-  // Connects at once, and again whenever a connection is lost. The engine outlives the service.
+  // Connects immediately, and again whenever a connection is lost. The engine must outlive the
+  // service.
   AggEngineService(wire::EventLoop& loop, const ServiceOptions& options, Engine* engine);
   ~AggEngineService();
 
-  // Takes no more rows, and sends what changed so far.
+  // Takes no more rows, and publishes the changes so far.
   void StopTaking();
-  bool has_unpublished() const;  // And a connection that could take it.
+  bool has_unpublished() const;  // Also true only if a connection could take it.
 
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }
@@ -69,12 +68,12 @@ class AggEngineService {
   void RegisterAsCloser(wire::Connection* connection);  // nullptr: does nothing.
 
   Engine* const engine_;
-  const std::string name_;  // Of both connections' user.
+  const std::string name_;  // User name of both connections.
   const int64_t publish_ns_, gap_ns_;
-  bool on_timer_ = false;                 // Else as rows come.
-  int64_t wait_ns_;                       // gap_ns_ or more, by what the last time took.
-  int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last time ended.
-  bool is_due_ = false;                   // due_timer_ is set.
+  bool on_timer_ = false;                 // True: publishes by the timer; false: as rows arrive.
+  int64_t wait_ns_;                       // gap_ns_, or more if the last publication took long.
+  int64_t published_ns_ = INT64_MIN / 2;  // Monotonic: when the last publication ended.
+  bool is_due_ = false;                   // True if due_timer_ is set.
   bool is_behind_ = false;                // Changes are pending until an answer arrives.
   wire::Timer timer_;      // Publishes in the tickerplant's interval, or every publish_ns.
   wire::Timer due_timer_;  // Ends a publish gap.

@@ -1,18 +1,18 @@
 #pragma once
 
-// What a bar is made of: a source table, a width, and named aggregates in the words of q.
+// Specifies bars: a source table, a width, and named aggregates in the words of q.
 //
 //   name = "trade_minute"   table = "trade"   width = "1m"
 //   open = "first price"    vwap = "size wavg price"    trades = "count"    spread = "twavg
 //   ask-bid"
 //
-// Rows count in the order of their time, rows of one time in the order in which they came: whatever
-// order they come in, a bar is what one pass over the finished day gives.
+// Rows count in the order of their time, and rows of one time in the order of arrival. So whatever
+// order rows arrive in, a bar is the result of one pass over the finished day.
 //
-//   first last          the value of the first, the last row, null or not
-//   min max             of what is not null; null if nothing is
-//   sum avg             nulls are left out; the sum of nothing is 0, the mean of nothing null
-//   count               rows
+//   first last          the value of the first and the last row, null or not
+//   min max             over values that are not null; null if there are none
+//   sum avg             nulls are left out; the sum of no values is 0, their mean null
+//   count               number of rows
 //   w wavg x            sum w*x over sum w, of rows that have both; null if sum w is 0
 //   twavg x             the mean of x over time, see step_history.h
 //
@@ -36,19 +36,19 @@ enum class Function : uint8_t { kFirst, kLast, kMin, kMax, kSum, kCount, kAvg, k
 // A column, or the difference of two.
 struct Operand {
   std::string column;
-  std::string minus;  // Empty: nothing is subtracted.
+  std::string minus;  // Empty if nothing is subtracted.
   friend bool operator==(const Operand&, const Operand&) = default;
 };
 
 struct Aggregate {
-  std::string name;  // The bar's column.
+  std::string name;  // Name of the bar's column.
   Function function = Function::kCount;
   Operand x;
-  Operand weight;  // Of kWavg.
+  Operand weight;  // For kWavg.
 };
 
 struct BarSpec {
-  std::string name;   // The table that is published.
+  std::string name;   // Name of the published table.
   std::string table;  // The source: has columns `time p`, or `time n` since midnight, and `sym s`.
   int64_t width_ns = 0;
   std::vector<Aggregate> aggregates;
@@ -60,21 +60,21 @@ inline constexpr int64_t kWidthMaxNs = 86'400'000'000'000;  // to a day.
 // kInvalidArgument, with what was found and expected, if `text` is no aggregate.
 absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view text);
 
-// The type of an operand over the columns of `source`: kInvalidArgument if it has no such column,
-// or the difference is not one of numbers.
+// Returns the type of an operand over the columns of `source`. kInvalidArgument if it has no such
+// column, or if the columns of a difference are not numbers.
 absl::StatusOr<Type> TypeOf(const Operand& operand, const Schema& source);
 
-// The keyed table that the bars are published as: `sym`, when the bar begins (`date` for a day,
-// `minute` for a minute, `start` for other widths), `time` of its newest row, the aggregates. Both
-// times are of the source's type; a source with times of day does not say which day it is, so there
-// a day is `start`, too. kInvalidArgument, by column, if the source does not have what they need.
+// Returns the keyed table as which the bars are published: `sym`; when the bar begins (`date` for a
+// day, `minute` for a minute, `start` for other widths); `time` of its newest row; the aggregates.
+// Both times have the source's type. A source with times of day does not tell which day it is, so
+// there a day is `start`, too. kInvalidArgument, by column, if the source lacks what they need.
 absl::StatusOr<Schema> SchemaOf(const BarSpec& spec, const Schema& source);
 
-// What bars of trade or of quote have unless they say otherwise; nothing for other tables.
+// Returns the default aggregates of bars of trade or quote; none for other tables.
 std::vector<Aggregate> DefaultAggregates(std::string_view table);
 
-// trade_minute and trade_daily, quote_minute and quote_daily, of those of trade and quote that are
-// there with the columns that they need. For each that lacks some, `left_out` (if it is there) gets
+// Returns trade_minute, trade_daily, quote_minute and quote_daily, if `tables` has trade and quote
+// with the columns that they need. For each one that lacks some, `left_out` (unless nullptr) gets
 // what was found and expected.
 std::vector<BarSpec> DefaultBars(std::span<const Schema> tables,
                                  std::vector<std::string>* left_out = nullptr);

@@ -1,21 +1,22 @@
 #pragma once
 
-// One table that bars are made of: its batches, symbol by symbol, into all of its bars and into the
-// histories that their means over time need.
+// One source table of bars: takes its batches, symbol by symbol, into all of its bars and into the
+// histories that their time-weighted means need.
 //
 //   rows of a symbol     t0 t1 t2 | t3 t4 | t1' | t5
 //   runs                 minute 0 | 1     | late| 1
 //
-// A run is in the order of time, none of it older than the symbol's newest row, and in one interval
-// of every bars; a late row is a run by itself. It costs a symbol's look-ups once: its record in
-// each bars, the end of its history. What its rows held from one to the next is added up once
-// (exact_run.h), and then into the record of each bars, since every one of them has all of it. In
-// the batches of a million rows a second a symbol has some five rows, the busiest have hundreds.
+// A run is in the order of time, none of its rows is older than the symbol's newest row, and it is
+// in one interval of all bars. A late row is a run of its own. The symbol is looked up once per
+// run: its record in each of the bars, and the end of its history. The integral between the rows of
+// a run is computed once (exact_run.h) and added to the record of each of the bars, since all of
+// them contain it. In batches at a million rows per second, a symbol has some five rows, and the
+// busiest have hundreds.
 //
-// Nearly all symbols have one run in a batch, which goes on in the intervals that they are in.
-// These are taken a block of symbols at a time, in several loops over it: what a symbol needs is in
-// memory that no other's is near, one found through the other. Short loops ask for it first, many
-// symbols' at once; the loops that work find it in the second-level cache.
+// Nearly all symbols have one run in a batch, within their current intervals. These are processed
+// in blocks of symbols, in several loops over a block. Each symbol's data is in separate memory,
+// found by following pointers. Short loops prefetch it for many symbols at once, so that the loops
+// that compute find it in the second-level cache.
 //
 // Threads: one owner.
 
@@ -44,38 +45,38 @@ class BarSource {
       : schema_(schema), batch_(schema_, symbols) {}
 
   const Schema& schema() const { return schema_; }
-  // Bars of a spec that SchemaOf accepts. A history that they need takes `history_bytes` at most,
-  // if none that they share has it already. The tier outlives this.
+  // Adds bars of a spec that SchemaOf accepts. A new history that they need takes at most
+  // `history_bytes`; bars share histories. The tier must outlive this.
   Bars* AddBars(const BarSpec& spec, mem::Tier* tier, size_t history_bytes);
   std::span<const std::unique_ptr<Bars>> bars() const { return bars_; }
 
   struct Taken {
-    size_t without_time = 0;        // In no bar.
+    size_t without_time = 0;        // Rows in no bar.
     size_t late = 0;                // Rows older than an earlier row of their symbol.
     size_t refused = 0;             // Rows missing in bars because the tier is full; once per bar.
     size_t forgotten = 0;           // Rows too late for a time-weighted mean (step_history.h).
     int64_t newest_ns = INT64_MIN;  // Latest time of rows that are not late.
   };
-  // Adds rows that CheckBatch accepts; they are taken later, together with others. On an error, one
-  // of TickBatch::Add, no row is added.
+  // Adds rows that CheckBatch accepts. They are taken later, together with others. On an error of
+  // TickBatch::Add, no row is added.
   absl::Status Add(const BatchView& rows) { return batch_.Add(rows); }
   size_t added() const { return batch_.added(); }
-  // Takes all that was added, at least a row.
+  // Takes all added rows. There must be at least one.
   Taken TakeAdded();
 
   // Also discards added rows.
   void Clear();
 
-  // Return the bytes used in the tier, those of histories among them, and the DRAM of the indexes.
+  // Return the bytes used in the tier, including histories, and the DRAM of the indexes.
   size_t bytes() const;
   size_t history_bytes() const;
   size_t index_bytes() const;
 
  private:
-  // A history of an operand that has a mean over time, and which bars read it.
+  // A time-weighted mean of an operand that has a history, for one of the bars.
   struct Reader {
     size_t bars;
-    size_t number;  // The operand's there.
+    size_t number;  // The operand's index in these bars.
   };
   struct TimedOperand {
     size_t operand;
@@ -103,7 +104,7 @@ class BarSource {
   std::vector<TickRun> runs_;
   std::vector<std::vector<BarRecord>> run_records_;
   std::vector<SymbolGroups::Group> others_;
-  std::vector<uint32_t> back_;  // By place: number of places before it that are older.
+  std::vector<uint32_t> back_;  // By place: number of earlier places that are older.
   HeldSums held_;
 };
 

@@ -1,12 +1,12 @@
 #pragma once
 
 // The running bars of one BarSpec: a record (bar_record.h) for each symbol and interval that has a
-// row, and which of them changed since they were published.
+// row, and which records have changed since they were published.
 //
 // Rows are taken in runs: rows of one symbol, in the order of time, in one interval (bar_source.h
-// cuts them). A run is one look-up of its record, nearly always that of the symbol's last interval,
-// and one pass over each operand, with what gathers in registers. A late row is a run of its own,
-// and finds its record among the symbol's by a binary search.
+// divides them). A run needs one look-up of its record, nearly always that of the symbol's last
+// interval, and one pass over each operand, which accumulates in registers. A late row is a run of
+// its own, whose record is found among the symbol's by a binary search.
 //
 // Threads: one owner.
 
@@ -58,43 +58,44 @@ class Bars {
   int64_t EndOf(const uint64_t* record) const {
     return static_cast<int64_t>(record[kBegin]) + width_ns_;
   }
-  // Takes a run of the record's rows, but for means over time.
+  // Takes a run of the record's rows, except for time-weighted means.
   void TakeRun(BarRecord record, TickBatch& batch, const TickRun& run);
-  // The same for many, each of a symbol of its own whose record has rows, none newer than the
-  // run's: aggregate by aggregate, so that a processor looks up several records at a time.
+  // The same for many runs, each of a different symbol whose record has rows, none newer than the
+  // run's. Works aggregate by aggregate, so that the processor accesses several records at a time.
   void TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
                 std::span<const TickRun> runs);
-  // Then what a row did to the history of time_operands()[number]; the record is the row's.
+  // Takes a row's change of the history of time_operands()[number]; the record is the row's.
   void TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
                   const StepHistory::Change& change);
-  // Or what a run of rows did that are the newest of their symbol and all in this record: values
-  // that held from one to the next.
+  // Takes the integral of a run of rows that are the newest of their symbol and all in this record.
   void TakeHeld(size_t number, BarRecord record, const HeldSum& held);
 
-  // Asks for the memory that a symbol's next run touches: first what finds its record, then that.
+  // Prefetch the memory that a symbol's next run touches: first what finds its record, then the
+  // record.
   void PrefetchFinder(uint32_t slot) const { __builtin_prefetch(&current_[slot]); }
   void PrefetchRecord(uint32_t slot) const {
     const uint64_t* const record = current_[slot];
     for (size_t word = 0; word < store_.words(); word += 8) __builtin_prefetch(record + word, 1);
   }
 
-  // Rows that differ, or may, from what was last published.
+  // True if rows differ, or may differ, from what was last published.
   bool has_changes() const { return next_changed_ < changed_.size(); }
   size_t changed_rows() const { return changed_.size() - next_changed_; }
-  // Appends up to `rows_max` changed rows as a list of columns, encoded, and their records; 0 if
-  // none really differs: then nothing is appended. What is returned counts as published.
+  // Appends up to `rows_max` changed rows as an encoded list of columns, and their records. Returns
+  // 0 and appends nothing if none really differs. The appended rows count as published.
   size_t TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBuffer& columns,
                          std::vector<BarRecord>& records);
-  // Rows that were handed out may not have arrived: they are to be published again.
+  // Marks rows that may not have arrived, to be published again.
   void PublishAgain(std::span<const BarRecord> records);
-  // Rows of these bars that are in the log: those that agree with it need not be published.
+  // Takes note of rows of these bars that are in the log: those that agree with it need not be
+  // published.
   void OnLogged(const BatchView& rows, std::span<const SymbolId> symbols);
 
-  // The next rows belong to another day's log.
+  // Removes all bars: the next rows belong to another day's log.
   void Clear();
 
   size_t records() const { return store_.records(); }
-  size_t bytes() const { return store_.bytes(); }  // In the tier.
+  size_t bytes() const { return store_.bytes(); }  // Bytes in the tier.
   size_t index_bytes() const;                      // In DRAM, for finding records.
 
  private:
@@ -119,9 +120,9 @@ class Bars {
   std::vector<size_t> time_operands_;
   std::vector<size_t> time_columns_;  // Columns of the layout, in the order of time_operands_.
   RecordStore store_;
-  std::vector<uint64_t> no_record_;  // Stands for a missing record: no time is in its interval.
+  std::vector<uint64_t> no_record_;  // Replaces a missing record: no time is in its interval.
 
-  std::vector<BarRecord> current_;                // By symbol slot: its last interval's.
+  std::vector<BarRecord> current_;  // By symbol slot: the record of its last interval.
   std::vector<std::vector<Interval>> intervals_;  // By symbol slot, in the order of time.
   std::vector<BarRecord> changed_;                // In the order of their first change.
   size_t next_changed_ = 0;                       // Those before it were taken.

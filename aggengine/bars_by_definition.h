@@ -1,8 +1,8 @@
 #pragma once
 
-// Bars as their definition has them (aggregate.h, step_history.h), slowly: all rows of the day are
-// there, are sorted, and each cell is computed from them by itself. For tests; shares no code with
-// what it judges.
+// Computes bars by their definition (aggregate.h, step_history.h), slowly: all rows of the day are
+// kept and sorted, and each cell is computed from them separately. For tests; it shares no code
+// with what it checks.
 
 #include <fmt/format.h>
 
@@ -107,7 +107,7 @@ class Definition {
   static bool IsLong(const Operand& operand) {
     return operand.column == "size" || operand.column == "bsize" || operand.column == "asize";
   }
-  // What the column is printed as: integers of these tests are small enough for a double.
+  // Formats a value of the column: integers of these tests are small enough for a double.
   static std::string Print(const Operand& operand, double value) {
     if (!IsLong(operand) || std::isnan(value)) return FloatCell(value);
     return LongCell(static_cast<int64_t>(value));
@@ -116,7 +116,7 @@ class Definition {
   static std::string Cell(const Aggregate& of, const std::vector<Tick>& bar,
                           const std::vector<Tick>& day, int64_t begin_ns, int64_t width_ns) {
     const double null = std::numeric_limits<double>::quiet_NaN();
-    std::vector<double> there;  // Not null.
+    std::vector<double> there;  // Values that are not null.
     __float128 sum = 0, product = 0, weights = 0;
     int64_t counted = 0;
     for (const Tick& tick : bar) {

@@ -1,17 +1,17 @@
 #pragma once
 
-// The aggregation engine: what upds, replays and ends of day do to the bars, and which rows of them
-// are to be published. No sockets, no timer of its own: wire/subscriber.h drives it from the wire
-// and the log, aggengine_service.h takes its messages.
+// The aggregation engine: applies upds, replays and ends of day to the bars, and decides which of
+// their rows are to be published. It has no sockets and no timer: wire/subscriber.h drives it from
+// the wire and the log, and aggengine_service.h sends its messages.
 //
 //   upd of a source -> BarSource: every Bars of it, its histories -> changed rows
 //                                                                      |
 //   log: rows of bars that were published -> need not be published again      v
 //   NextMessage: (`.u.upd; `trade_minute; columns), sync: its answer says that it is logged
 //
-// At any moment the bars are those of one pass over the rows that have come, in the order of their
-// times. What is published is idempotent: a bar's whole row, by its key. A row is published again
-// until it was answered, and after a restart only if it differs from the one in the log.
+// At any moment the bars are the result of one pass over the rows received so far, in the order of
+// their times. Publications are idempotent: the whole row of a bar, by its key. A row is published
+// again until it is answered, and after a restart only if it differs from the logged one.
 //
 // Threads: one owner.
 
@@ -44,24 +44,24 @@ namespace tickstack::aggengine {
 
 struct EngineOptions {
   std::vector<BarSpec> bars;
-  // What all histories together may take (step_history.h).
+  // Limit on the memory of all histories together (step_history.h).
   size_t history_bytes = SIZE_MAX;
 };
 
 struct EngineCounters {
-  uint64_t messages = 0;  // Upds that were published to us.
-  uint64_t rows_in = 0;   // Rows of sources that came, published or replayed; rows_late to
-                          // rows_forgotten are counted when they are taken.
+  uint64_t messages = 0;  // Upds received from the tickerplant.
+  // Received rows of sources; the next fields are counted when they are taken.
+  uint64_t rows_in = 0;
   uint64_t rows_replayed = 0;
-  uint64_t rows_late = 0;          // Of rows_in: an older time than a row of its symbol before it.
-  uint64_t rows_without_time = 0;  // In no bar.
-  uint64_t rows_refused = 0;       // A tier was full: missing in bars.
-  uint64_t rows_forgotten = 0;     // Too late for their mean over time (step_history.h).
-  uint64_t upds_refused = 0;       // Damaged, or not of their table's types.
-  uint64_t rows_out = 0;           // Rows of bars that were sent,
-  uint64_t rows_out_again = 0;     // of those, after a loss of the connection,
+  uint64_t rows_late = 0;          // Rows that are older than an earlier row of their symbol.
+  uint64_t rows_without_time = 0;  // Rows in no bar.
+  uint64_t rows_refused = 0;       // Rows missing in bars because a tier was full.
+  uint64_t rows_forgotten = 0;     // Rows too late for their time-weighted mean (step_history.h).
+  uint64_t upds_refused = 0;       // Damaged, or with types that do not fit.
+  uint64_t rows_out = 0;           // Sent rows of bars.
+  uint64_t rows_out_again = 0;     // Rows sent again after a lost connection, included in rows_out.
   uint64_t messages_out = 0;
-  uint64_t messages_out_refused = 0;  // Answered by an error: the tickerplant does not take them.
+  uint64_t messages_out_refused = 0;  // Answered by an error.
   uint64_t days_ended = 0;
 };
 
@@ -74,8 +74,8 @@ class Engine final : public wire::SubscribedState {
   static constexpr size_t kRowsTogether = 32768;
   static constexpr int64_t kGatherNs = 10'000'000;
 
-  // Tier and clock outlive the engine. Bars whose source the tickerplant does not have, or whose
-  // table it has otherwise, are an error line, and are not made.
+  // Tier and clock must outlive the engine. Bars are not made, and an error is logged, if the
+  // tickerplant lacks their source, or has their table with another schema.
   Engine(EngineOptions options, mem::Tier* tier, const Clock* clock);
   ~Engine() override;
 
@@ -104,37 +104,39 @@ class Engine final : public wire::SubscribedState {
 
   // ---- Publishing
 
-  // The day that the tickerplant would end, but for our last rows: to be published and answered.
+  // The day that the tickerplant will end once our final rows are published and answered.
   std::optional<int32_t> closing_date() const { return closing_date_; }
   void OnClosed() { closing_date_.reset(); }
-  // Called when rows were taken, and when live begins: the moment to publish.
+  // Sets a function that is called when rows were taken and when the subscription goes live: the
+  // moment to publish.
   void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
-  // Called when the tickerplant says that a batch left before its time.
+  // Sets a function that is called when the tickerplant publishes a batch early.
   void OnEarlyBatch(std::function<void()> left) { early_batch_ = std::move(left); }
-  // Called whenever live begins, before that.
+  // Sets a function that is called each time before the subscription goes live.
   void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
   bool has_changes() const;
-  // Takes the rows that wait for others.
+  // Takes the rows that were added and still wait.
   void TakeAdded();
-  // A whole sync message with changed rows; nullopt: nothing differs from what was published, or
-  // too much is unanswered.
+  // Returns a whole sync message with changed rows. nullopt if nothing differs from what was
+  // published, or if too many messages are unanswered.
   std::optional<ByteBuffer> NextMessage();
-  // The first message that had no answer yet got one.
+  // The oldest unanswered message was answered.
   void OnAnswer(const absl::Status& answer);
-  // What had no answer may not have arrived.
+  // The connection was lost: unanswered messages may not have arrived.
   void OnLinkLost();
   size_t unanswered() const { return unanswered_.size(); }
 
-  // The answer to `.agg.stats[]`: a dictionary of longs. Rows that wait count in `rows_in` only.
+  // Returns the answer to `.agg.stats[]`: a dictionary of longs. Waiting rows count only in
+  // `rows_in`.
   //   live, connected, seq     of the subscription
   //   every EngineCounters     by its name
-  //   bars                     records; history_rows and bytes likewise
+  //   bars                     number of records; also history_rows and bytes
   //   rows_waiting, messages_unanswered
-  //   state_bytes              of the tier, whose touched DRAM is state_resident_bytes;
-  //                            state_index_bytes: of DRAM, what finds them
-  //   lag_ns, lag_ns_max       from the time of the newest row to when its bars were sent, of the
-  //                            last and the slowest message; null for days that are replayed,
-  //                            and for times of day
+  //   state_bytes              bytes in the tier, whose touched DRAM is state_resident_bytes; the
+  //                            index in DRAM has state_index_bytes
+  //   lag_ns, lag_ns_max       from the time of the newest row until its bars were sent, for the
+  //                            last and the slowest message; null for replayed days and for times
+  //                            of day
   Value Stats() const;
   const EngineCounters& counters() const { return counters_; }
 
@@ -162,7 +164,7 @@ class Engine final : public wire::SubscribedState {
   StringMap<BarSource*> source_of_;  // By table.
   StringMap<Bars*> bars_of_;         // By table of bars.
   std::vector<Schema> known_;        // The schemas when sources and bars were made.
-  size_t next_bars_ = 0;             // The bars that publish next, in turn.
+  size_t next_bars_ = 0;             // The bars that publish next; they take turns.
 
   wire::Position position_;
   wire::LogIdentity log_;

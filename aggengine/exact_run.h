@@ -3,10 +3,10 @@
 // Adds up consecutive terms of one exact sum (exact_sum.h) in a register first. The result has the
 // same bits as if each term had been added separately, for a third of the cost.
 //
-// A term below 2^38 in value is below 2^118 in units of the sum, so 128 of them stay below 2^125:
-// one signed number of 128 bits holds them, and an addition to it needs no third word and no carry
-// that goes by the term's sign. Larger terms are rare (a price times a size of 270 billion) and go
-// into the sum directly.
+// A term below 2^38 is below 2^118 in units of the sum, so 128 terms stay below 2^125: they fit
+// into one signed number of 128 bits, and adding to it needs no third word and no branch on the
+// term's sign. Larger terms are rare (a price times a size of 270 billion) and are added directly
+// to the sum.
 //
 // Threads: one owner.
 
@@ -19,7 +19,7 @@ namespace tickstack::aggengine {
 
 class ExactRun {
  public:
-  // As AddExact, AddExactProduct and AddExactOverTime, with the conditions of those.
+  // Like AddExact, AddExactProduct and AddExactOverTime, with the same conditions.
   void Add(double term) {
     const internal::Parts x = internal::Split(term);
     if (!IsSmall(term)) return AddExact(term, large_);
@@ -54,7 +54,7 @@ class ExactRun {
   void AddScaled(unsigned __int128 magnitude, int exponent, bool negative) {
     const int shift = exponent + internal::kFractionBits;
     if (shift >= 0) [[likely]] {
-      // Zeros come with the smallest exponent: a shift to the left never is of one.
+      // Zeros have the smallest exponent, so they are never shifted to the left.
       magnitude <<= shift;
     } else {
       magnitude = shift > -128 ? magnitude >> -shift : 0;

@@ -1,7 +1,8 @@
 #pragma once
 
-// Sums of floats that do not depend on the order of their terms, and from which a term can be taken
-// out again: what makes bars the same whatever order ticks came in, and a late quote correctable.
+// Sums of floats that do not depend on the order of their terms, and from which a term can be
+// subtracted again. So bars are the same whatever order ticks arrive in, and a late quote can be
+// corrected.
 //
 //   word 2            word 1            word 0          192 bits, two's complement; the unit is
 //   [ 111 bits and sign ........ | 80 bits of fraction ]    2^-80, about 8e-25
@@ -13,7 +14,7 @@
 //
 // The words belong to the caller, in a record of any tier: three zeros are the empty sum.
 //
-// Cost: some 3 ns a term.
+// Cost: some 3 ns per term.
 
 #include <cmath>
 #include <cstdint>
@@ -53,7 +54,7 @@ inline void AddScaled(unsigned __int128 magnitude, int exponent, bool negative, 
   // Shifting a word by 64 is undefined: in two steps.
   uint64_t term[kExactWords] = {low << bits, high << bits | low >> 1 >> (63 - bits),
                                 high >> 1 >> (63 - bits)};
-  if (shift >= 64) {  // Never 128: what is in range has its lowest bit below 2^27.
+  if (shift >= 64) {  // Never 128: a value in range has its lowest bit below 2^27.
     term[2] = term[1];
     term[1] = term[0];
     term[0] = 0;
@@ -67,8 +68,8 @@ inline void AddScaled(unsigned __int128 magnitude, int exponent, bool negative, 
   }
 }
 
-// A value that is to be multiplied by ns. Cut before it is multiplied: what two parts of an
-// interval add is what the whole would.
+// Splits a value that is to be multiplied by ns. It is truncated before the multiplication, so that
+// two parts of an interval add up to the whole.
 inline Parts SplitOverTime(double value) {
   Parts x = Split(value);
   const int cut = -kFractionBits - x.exponent;
@@ -81,7 +82,8 @@ inline Parts SplitOverTime(double value) {
 
 }  // namespace internal
 
-// Whether a term is added: not null, and below 2^80. Of a value that is weighed by ns: below 2^60.
+// True if a term is added: not null, and below 2^80. InRangeByTime, for a value times ns: below
+// 2^60.
 inline bool InRange(double term) { return std::fabs(term) < 0x1p80; }
 inline bool InRangeByTime(double value) { return std::fabs(value) < 0x1p60; }
 
@@ -90,15 +92,15 @@ inline void AddExact(double term, uint64_t* sum) {
   internal::AddScaled(parts.mantissa, parts.exponent, parts.negative, sum);
 }
 
-// Adds a * b, unrounded. The caller has seen that the product is in range.
+// Adds a * b, unrounded. The caller has checked that the product is in range.
 inline void AddExactProduct(double a, double b, uint64_t* sum) {
   const internal::Parts x = internal::Split(a), y = internal::Split(b);
   internal::AddScaled(static_cast<unsigned __int128>(x.mantissa) * y.mantissa,
                       x.exponent + y.exponent, x.negative != y.negative, sum);
 }
 
-// Adds value * ns, or takes it out. `value` is InRangeByTime and ns below 2^47, about a day and a
-// half: the same value and ns always give the same term.
+// Adds value * ns, or subtracts it. `value` is InRangeByTime, and ns below 2^47, about a day and a
+// half. The same value and ns always give the same term.
 inline void AddExactOverTime(double value, int64_t ns, bool take_out, uint64_t* sum) {
   const internal::Parts x = internal::SplitOverTime(value);
   internal::AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns),
@@ -115,7 +117,7 @@ inline void AddSum(const uint64_t* from, uint64_t* sum) {
   }
 }
 
-// The sum as the nearest double.
+// Returns the nearest double.
 inline double ReadExact(const uint64_t* sum) {
   uint64_t words[kExactWords] = {sum[0], sum[1], sum[2]};
   const bool negative = words[2] >> 63 != 0;
@@ -137,8 +139,8 @@ inline double ReadExact(const uint64_t* sum) {
   uint64_t below = zeros > 0 ? next << zeros : next;
   if (top > 1) below |= words[0];
   if (below != 0) leading |= 1;
-  // A power of two from 2^-143 to 2^48, by its bits: ldexp is a call, and slower than all the
-  // rest.
+  // A power of two from 2^-143 to 2^48, made from its bits: ldexp is a call, and slower than
+  // everything else here.
   const int exponent = 64 * top - zeros - internal::kFractionBits;
   const uint64_t power_bits = static_cast<uint64_t>(1023 + exponent) << 52;
   double power = 0;

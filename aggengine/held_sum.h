@@ -1,7 +1,7 @@
 #pragma once
 
-// What values that held for some time add to a mean over time: their exact integral
-// (exact_sum.h), and how long that is over.
+// The contribution of values that are valid for some time to a time-weighted mean: their exact
+// integral (exact_sum.h), and its duration.
 
 #include <cmath>
 #include <cstddef>
@@ -17,7 +17,7 @@ struct HeldSum {
   uint64_t integral[kExactWords] = {};
   int64_t over_ns = 0;
 
-  // Adds a value that held for `ns`. Nulls, and values too large for a sum, are ignored.
+  // Adds a value that is valid for `ns`. Ignores nulls, and values too large for a sum.
   void Add(double value, int64_t ns) {
     if (ns == 0 || !InRangeByTime(value)) return;
     AddExactOverTime(value, ns, false, integral);
@@ -25,24 +25,24 @@ struct HeldSum {
   }
 };
 
-// The same of any stretch of a batch's rows, each row's value held until the next one's time, for
-// stretches of which most have few rows: what a loop over each would cost in mispredicted ends is
-// more than the sums.
+// The same for any range of a batch's rows, where each row's value is valid until the next row's
+// time. For ranges that mostly have few rows: loops over them would cost more in mispredicted ends
+// than the sums themselves.
 //
-//   units[i]   the terms of rows 1 to i added up, in 128 bits that may wrap: what a stretch adds is
-//              the difference of two, for integers lose nothing
+//   units[i]   the sum of the terms of rows 1 to i, in 128 bits that may wrap: the sum of a range
+//              is the difference of two, which is exact for integers
 //
-// A term below 2^38 in value is below 2^118 units, so that of 256 rows a difference is right.
-// Larger terms are rare (a value of a million for three days), and are added by themselves.
+// A term below 2^38 is below 2^118 units, so the difference over 256 rows is correct. Larger terms
+// are rare (a value of a million for three days), and are added separately.
 //
-// Cost: some 3 ns a row. Threads: one owner.
+// Cost: some 3 ns per row. Threads: one owner.
 class HeldSums {
  public:
-  // Rows in any order: of a pair of them that is not in the order of time nothing is kept, so no
-  // stretch may have it inside. The spans outlive the sums.
+  // Loads rows in any order. A pair of rows that is not in the order of time contributes nothing,
+  // so no range may contain one. The spans must outlive the sums.
   void Load(std::span<const int64_t> times, std::span<const double> values);
 
-  // Adds what rows [begin, end) held from one to the next.
+  // Adds the integral between rows [begin, end).
   void AddTo(size_t begin, size_t end, HeldSum& sum) const;
 
  private:
@@ -51,8 +51,8 @@ class HeldSums {
   std::span<const int64_t> times_;
   std::span<const double> values_;
   std::vector<unsigned __int128> units_;
-  std::vector<int64_t> over_ns_;  // Likewise,
-  std::vector<uint32_t> large_;   // and how many terms are not in units_.
+  std::vector<int64_t> over_ns_;  // Durations, summed like units_.
+  std::vector<uint32_t> large_;   // Number of terms that are not in units_, summed like units_.
 };
 
 }  // namespace tickstack::aggengine

@@ -1,8 +1,8 @@
 #pragma once
 
-// Records of one size, in memory of a tier: they stay where they are until all are given back.
-// A record that fills whole cache lines but for an eighth gets these for itself: 15 words lie in
-// three lines as often as in two.
+// Records of one size in the memory of a tier. They do not move, and are freed together. A record
+// that fills whole cache lines except for an eighth gets these lines for itself: without that, 15
+// words would span three lines as often as two.
 //
 // Threads: one owner.
 
@@ -16,14 +16,14 @@ namespace tickstack::aggengine {
 
 class RecordStore {
  public:
-  // Records of `words` 64-bit words. The tier outlives this.
+  // Records have `words` 64-bit words. The tier must outlive this.
   RecordStore(mem::Tier* tier, size_t words)
       : tier_(tier), words_(words), stride_(StrideOf(words)) {}
   ~RecordStore() { Clear(); }
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
-  // A record of any content; nullptr: the tier is full, or was so since TryAgain.
+  // Returns a record of any content; nullptr if the tier is full, or has been full since TryAgain.
   uint64_t* New() {
     if (left_ == 0 && (full_ || !Grow())) return nullptr;
     uint64_t* const record = next_;
@@ -32,7 +32,8 @@ class RecordStore {
     ++records_;
     return record;
   }
-  // To ask a full tier costs more than to take a row: it is asked once a batch.
+  // Lets a full tier be asked again: that costs more than taking a row, so it is done once per
+  // batch.
   void TryAgain() { full_ = false; }
   void Clear() {
     for (const Chunk& chunk : chunks_) tier_->Free(chunk.memory, chunk.bytes);
@@ -74,7 +75,7 @@ class RecordStore {
 
   mem::Tier* const tier_;
   const size_t words_;
-  const size_t stride_;  // Words from one record to the next.
+  const size_t stride_;  // Words between the starts of successive records.
   std::vector<Chunk> chunks_;
   uint64_t* next_ = nullptr;
   size_t left_ = 0;

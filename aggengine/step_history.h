@@ -1,28 +1,28 @@
 #pragma once
 
-// The day of a value as a step function of time, for each symbol: what a mean over time needs, so
-// that a late row can be put where it belongs.
+// A value over the day as a step function of time, for each symbol. Time-weighted means need it to
+// insert a late row where it belongs.
 //
-//   spread      .---------.            each row's value holds until the symbol's next row
+//   spread      .---------.            each row's value is valid until the symbol's next row
 //           .---'         '------------.
 //           |   |         |            |
-//           t0  t1        t2           t3      t3: the newest row. Nothing is known behind it
+//           t0  t1        t2           t3      t3: the newest row; nothing is known after it
 //
-// The mean of a bar is that of the part of the line within the bar: a value that holds across the
-// bar's begin or end counts on both sides, nothing counts before the symbol's first row of the day
-// or behind its newest, and stretches where the value is null are left out. If that leaves no time,
-// because the symbol has one row only, the mean is the value of the bar's last row. A null side of
-// a quote makes its spread null until the next quote.
+// The mean of a bar is the mean of the part of the line within the bar. A value that is valid
+// across the bar's begin or end counts on both sides; nothing counts before the symbol's first row
+// of the day or after its newest; and ranges where the value is null are left out. If no time
+// remains, because the symbol has only one row, the mean is the value of the bar's last row. A null
+// side of a quote makes its spread null until the next quote.
 //
-// A row that comes late changes the line from its time to the next row's: the bars that this is in
-// are corrected (bars.h), exactly, since their integrals are exact (exact_sum.h).
+// A late row changes the line from its time to the next row's. The bars of that range are corrected
+// (bars.h) exactly, since their integrals are exact (exact_sum.h).
 //
-// Memory: 16 bytes a row of the day, in blocks of the state's tier; rows of one symbol and time are
-// one. With `bytes_max` a symbol whose next block would go beyond it gives up its oldest one: rows
-// that come later than what is then left are counted, and do not change the mean.
+// Memory: 16 bytes per row of the day, in blocks of the state's tier; rows of one symbol and time
+// share a step. With `bytes_max`, a symbol whose next block would exceed it drops its oldest block.
+// Rows that arrive later than the remaining ones are counted, and do not change the mean.
 //
-// Cost: a row in order 16 bytes written in sequence; a late one a search and a block moved, 4 KiB
-// at most. Threads: one owner.
+// Cost: for a row in order, 16 bytes written sequentially; for a late row, a search and moving a
+// block of at most 4 KiB. Threads: one owner.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,27 +41,27 @@ struct Step {
 
 class StepHistory {
  public:
-  // The tier outlives this.
+  // The tier must outlive this.
   StepHistory(mem::Tier* tier, size_t bytes_max) : tier_(tier), bytes_max_(bytes_max) {}
   ~StepHistory() { Clear(); }
   StepHistory(const StepHistory&) = delete;
   StepHistory& operator=(const StepHistory&) = delete;
 
-  // What a new row did to the line.
+  // How a new row changed the line.
   struct Change {
     std::optional<Step> before;  // The last step before its time.
-    std::optional<Step> after;   // The first behind it.
-    std::optional<double> old;   // What held from its time on.
-    bool replaced = false;       // There was a step at its time.
-    bool forgotten = false;      // Its surroundings were given up: nothing is known.
+    std::optional<Step> after;   // The first step after its time.
+    std::optional<double> old;   // The value that was valid from its time on.
+    bool replaced = false;       // True if there was a step at its time.
+    bool forgotten = false;      // True if the steps around it were dropped, so nothing is known.
   };
-  // A row of the symbol in `slot`, which came after all that came before.
+  // Inserts a row of the symbol in `slot`, which arrived after all others.
   Change Insert(uint32_t slot, int64_t time_ns, double value);
-  // Rows of a symbol that has one, in the order of time, none older than its newest: as Insert for
-  // each of them. Returns the symbol's newest step before.
+  // Appends rows of a symbol that has one, in the order of time, none older than its newest, like
+  // an Insert for each. Returns the symbol's newest step before them.
   Step AppendRun(uint32_t slot, std::span<const int64_t> times, std::span<const double> values);
 
-  // Asks for the memory that a symbol's next row touches: first its line, then that one's end.
+  // Prefetch the memory that a symbol's next row touches: first its line, then the line's end.
   void PrefetchLine(uint32_t slot) const {
     if (slot < lines_.size()) __builtin_prefetch(&lines_[slot], 1);
   }
@@ -75,21 +75,22 @@ class StepHistory {
   size_t index_bytes() const;
 
  private:
-  static constexpr uint32_t kSmallBlock = 16, kLargeBlock = 256;  // Steps.
+  static constexpr uint32_t kSmallBlock = 16, kLargeBlock = 256;  // Steps per block.
   struct Block {
     Step* steps;
     uint32_t count;
     uint32_t capacity;
   };
-  // What a row in order touches, but for its step, is one cache line.
+  // Everything that a row in order touches, except its step, is in one cache line.
   struct alignas(64) Line {
     std::vector<Block> blocks;  // In the order of time; none is empty.
     Step newest{};
-    // Where the last block goes on, and ends; its `count` is only right after CloseEnd.
+    // Next place in the last block, and its end; `count` of that block is correct only after
+    // CloseEnd.
     Step* next = nullptr;
     Step* end = nullptr;
     bool any = false;
-    bool forgetful = false;  // Steps before the first block were given up.
+    bool forgetful = false;  // True if steps before the first block were dropped.
   };
 
   static void CloseEnd(Line& line);

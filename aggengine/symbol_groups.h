@@ -1,15 +1,15 @@
 #pragma once
 
-// The rows of a batch by symbol: what is looked up for a symbol, its records and its history, is
-// then looked up once for all of its rows, and these are one run to every loop.
+// Groups the rows of a batch by symbol. A symbol's records and history are then looked up once for
+// all of its rows, and these are one run for every loop.
 //
 //   row      0   1   2   3   4   5          order   0 2 5 | 1 3 | 4
 //   symbol   A   B   A   B   C   A          groups  A       B     C
 //
-// Groups come in the order in which their first rows did, rows of a group in their own: two
-// counting passes, no comparison.
+// Groups are in the order of their first rows, and rows within a group in theirs: two counting
+// passes, no comparison.
 //
-// Cost: some 3 ns a row; for 8,000 symbols 32 KiB, which stay in the first-level cache. Threads:
+// Cost: some 3 ns per row; for 8,000 symbols 32 KiB, which stay in the first-level cache. Threads:
 // one owner.
 
 #include <cstddef>
@@ -27,11 +27,11 @@ class SymbolGroups {
     uint32_t end;    // One past its last place.
   };
 
-  // `slots[i]`, of row i, is below `slots_end`; fewer than 2^32 rows.
+  // `slots[i]` is the slot of row i, below `slots_end`. Fewer than 2^32 rows.
   void Make(std::span<const uint32_t> slots, size_t slots_end);
 
   std::span<const Group> groups() const { return groups_; }
-  // The row at each place.
+  // Returns the row at each place.
   std::span<const uint32_t> order() const { return order_; }
 
  private:
