@@ -8,12 +8,12 @@
 
 namespace tickstack::rdb {
 
-// A number that two tables share if their rows from `first_row` on are the same, in the same order,
-// column `except` apart: of a simulated market every run has other times. Symbols count by name,
-// not by number, so the tables may be two processes'. Not cryptographic.
+// Returns a number that is equal for two tables if their rows from `first_row` on are equal, in the
+// same order, without the column `except`: each run of a simulated market has other times. Symbols
+// count by name, not by number, so the tables may belong to two processes. Not cryptographic.
 //
-// Cost: one pass, about 1 ns a value. Errors: kInvalidArgument for a table with a key, whose rows
-// are in no order that means anything, and for a `first_row` that the table does not reach.
+// Cost: one pass, about 1 ns per value. Errors: kInvalidArgument for a keyed table, whose rows have
+// no meaningful order, and for a `first_row` beyond the table.
 absl::StatusOr<uint64_t> Checksum(const Snapshot& snapshot, size_t first_row,
                                   std::string_view except);
 

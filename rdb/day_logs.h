@@ -1,6 +1,6 @@
 #pragma once
 
-// The logs of days that are over, beside the one that is being written: `NAMEyyyy.mm.dd`.
+// The logs of past days, beside the one that is being written: `NAMEyyyy.mm.dd`.
 
 #include <cstdint>
 #include <memory>
@@ -26,18 +26,18 @@ struct DayLog {
   std::string path;
 };
 
-// The log that this is the path of; nullopt if its name does not end with a date.
+// Parses the path of a log; nullopt if its name does not end with a date.
 std::optional<DayLog> ParseDayLog(std::string_view path);
-// All logs of that folder and name, in order of date. kNotFound if there is no such folder.
+// Returns all logs of that folder and name, in order of date. kNotFound if there is no such folder.
 absl::StatusOr<std::vector<DayLog>> FindDayLogs(const std::string& folder, std::string_view name);
 
-// The tables of a day as its log has them, in DRAM.
+// The tables of a day, replayed from its log into DRAM.
 class LoggedDay {
  public:
-  // Replays the whole log; asks `stop` several times a second, and gives up with kCancelled.
-  // kDataLoss: the log is damaged; kResourceExhausted: memory did not hold it; kInvalidArgument: it
-  // has rows of a table that `schemas` lack, or of other types than theirs, and a partition with a
-  // part of a day would keep the rest of it out. A torn tail, which nobody was told of, is its end.
+  // Replays the whole log. Asks `stop` several times per second, and returns kCancelled if it is
+  // true. kDataLoss: the log is damaged. kResourceExhausted: not enough memory. kInvalidArgument:
+  // it has rows of a table that `schemas` lack, or of other types; a partition with a part of a day
+  // would prevent writing the rest. A torn tail, which no subscriber has seen, is the end.
   static absl::StatusOr<std::unique_ptr<LoggedDay>> Replay(const std::string& log,
                                                            std::span<const Schema> schemas,
                                                            absl::FunctionRef<bool()> stop);
@@ -49,21 +49,21 @@ class LoggedDay {
   std::unique_ptr<Rdb> rdb_;
 };
 
-// What `tables` lack of the rows that the log has, as its index counts them: "; of 272728 rows of
-// quote 136278 are in memory". Empty if nothing can be said.
+// Returns which rows of the log `tables` lack, by the counts of its index: "; of 272728 rows of
+// quote 136278 are in memory". Empty if that is unknown.
 std::string RowsNotInMemory(const std::string& log, std::span<const Snapshot> tables);
 
-// A warning for each table of the partition that had rows of other dates (rows_of_date.h).
+// Logs a warning for each table of the partition that had rows of other dates (rows_of_date.h).
 void WarnOfOtherDates(int32_t date, const WrittenPartition& written);
 
-// OK if the partition has all rows that the log has of these tables: of a keyed table, which keeps
-// a row for each key, not more, and none only if its key has a date (rows_of_date.h). kDataLoss
-// with what differs. Cost: CountTplogRows.
+// Returns OK if the partition has all rows that the log has of these tables. A keyed table has one
+// row per key, so it must not have more rows, and may have none only if its key has a date
+// (rows_of_date.h). kDataLoss with the differences. Cost: CountTplogRows.
 absl::Status CompareRowsWithLog(const std::string& partition, const std::string& log,
                                 std::span<const Schema> schemas);
 
-// OK if besides the log is whole, and has rows of no other tables that the partition lacks. Cost:
-// reads the log once.
+// Returns OK if, in addition, the log is undamaged, and has no rows of tables that the partition
+// lacks. Cost: reads the log once.
 absl::Status VerifyAgainstLog(const std::string& partition, const std::string& log,
                               std::span<const Schema> schemas);
 

@@ -10,7 +10,7 @@
 // A process that dies between two commits leaves the rows of the last commit, which are exactly
 // those of the log up to its position. The rest is replayed from the log.
 //
-// Threads: one owner, the ingest thread; the counters are for any.
+// Threads: one owner, the ingest thread; any thread may read the counters.
 
 #include <atomic>
 #include <cstdint>
@@ -32,10 +32,10 @@ using wire::LogIdentity;
 using wire::Position;
 
 struct DurableCounters {
-  std::atomic<uint64_t> rows_reopened{0};    // Rows that were there when the process began.
-  std::atomic<uint64_t> reopen_us{0};        // What that took.
-  std::atomic<uint64_t> rows_durable{0};     // As of the last commit: what a restart has at once.
-  std::atomic<uint64_t> commits_refused{0};  // The tier had no room, or the device refused.
+  std::atomic<uint64_t> rows_reopened{0};    // Rows restored when the process started.
+  std::atomic<uint64_t> reopen_us{0};        // Duration of restoring them.
+  std::atomic<uint64_t> rows_durable{0};     // As of the last commit; a restart restores them.
+  std::atomic<uint64_t> commits_refused{0};  // The tier was full, or the device failed.
 };
 
 class DurableState {
@@ -49,8 +49,8 @@ class DurableState {
     Position position;
     LogIdentity log;
   };
-  // Nothing if there is nothing, or if it is damaged, or lacks rows that a full tier refused, which
-  // is logged: the log has them. `symbols` has no names yet.
+  // Restores the state. Returns nothing if there is none, if it is damaged, or if it lacks rows
+  // that a full tier refused, which is logged: the rows are in the log. `symbols` must be empty.
   Found Load(SymbolTable& symbols, const TableOptions& options);
 
   struct State {
@@ -58,11 +58,11 @@ class DurableState {
     std::span<Table* const> tables;
     const Position* position;
     const LogIdentity* log;
-    uint64_t rows_refused;  // By a full tier, since the tables began.
+    uint64_t rows_refused;  // By a full tier, since the tables were created.
   };
-  // What is refused is counted and logged, once a second; the last commit stands.
+  // A refused commit is counted, and logged at most once per second; the last commit stays valid.
   void Commit(const State& state, DurableTables::Index index = DurableTables::Index::kWhenDue);
-  // True: a commit is due by now. Cost: reads the clock.
+  // True if a commit is due. Cost: reads the clock.
   bool IsDue(int64_t at_least_ns = 0) const;
 
   const DurableCounters& counters() const { return counters_; }

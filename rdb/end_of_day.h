@@ -1,33 +1,33 @@
 #pragma once
 
-// Writes days that are over into a database, beside the capture of the next one:
+// Writes past days into a database while the next one is captured:
 //
 //   ingest thread   .u.end: tables frozen, new ones -------------------- capture goes on ----->
 //   this thread               | write the partition | tell the hdb | drop the day |
 //
-// The files on disk say what remains to be done. A day is complete when its partition exists, which
-// appears by one rename. A process that dies before the rename writes the day again at its next
-// start:
+// The files on disk tell what remains to be done. A day is complete when its partition exists,
+// which a rename creates. If the process dies before the rename, it writes the day again at its
+// next start:
 //
-//   died before       at the next start                              where the rows come from
-//   the rename        the day's log has no partition: written        the log
-//   the hdb knew      a partition is there: nothing, and an hdb
-//                     that starts later loads it anyway
+//   died before            at the next start                          source of the rows
+//   the rename             the log has no partition: it is written    the log
+//   the hdb was notified   there is a partition: nothing; an hdb that
+//                          starts later loads it anyway
 //
-// Days are written in order. A try that fails (a full disk) is repeated after a pause, and the day
-// stays in memory and visible until then. A day blocks, and no other day with it, where only a
-// person can help:
+// Days are written in order. An attempt that fails (on a full disk) is repeated after a pause, and
+// the day stays in memory and visible until then. A day is blocked, without blocking other days, if
+// only a person can help:
 //
-//   its partition is there with other rows (a part of the day was written before, from an open log)
-//   memory lacks rows of it, and its log is damaged or gone
+//   its partition exists with other rows (a part of the day was written earlier, from an open log)
+//   memory lacks some of its rows, and its log is damaged or missing
 //   its log has rows of a table that the tickerplant does not have, or of other types
 //
 // A blocked day waits in memory, or in its log. It is tried again when its partition, its log or
-// the schemas change. Nothing is written in place of a whole day: no half a day, and no day without
-// the rows that did not fit.
+// the schemas change. A day is never written incompletely: neither half of it, nor without the rows
+// that did not fit.
 //
-// The hdb is told by the message that kdb+'s own rdb sends, the text `\l .`, and asked again until
-// it has answered; only then the tables are dropped.
+// The hdb is notified by the message that kdb+'s own rdb sends, the text `\l .`, which is repeated
+// until it is answered. Only then are the tables dropped.
 //
 // Logs are removed when they are older than keep_logs_days, VerifyAgainstLog agrees, and every file
 // of the partition is sound (CheckPartition): a log is the only other copy of its day.
@@ -59,15 +59,15 @@ namespace tickstack::rdb {
 
 struct EndOfDayOptions {
   std::string database;
-  // Where the tickerplant's logs are; empty: where it says. Where they cannot be read, days in
-  // memory are written all the same.
+  // Folder of the tickerplant's logs; empty: as the tickerplant answers. Days in memory are written
+  // even if the logs cannot be read.
   std::string log_folder;
-  std::string hdb;  // host:port; empty: nobody is told.
+  std::string hdb;  // host:port; empty: no hdb is notified.
   CompressionRules compression;
-  int threads = 3;  // That write. One of three waits for the disk, as a rule.
+  int threads = 3;  // Writing threads; usually one of three waits for the disk.
   int nice = 10;
-  size_t memory_bytes = size_t{160} << 20;  // PartitionWriterOptions has it.
-  int keep_logs_days = -1;                  // -1: for ever.
+  size_t memory_bytes = size_t{160} << 20;  // See PartitionWriterOptions.
+  int keep_logs_days = -1;                  // -1: keep all.
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
   StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.
@@ -75,20 +75,20 @@ struct EndOfDayOptions {
 
 class EndOfDay final : public DayKeeper {
  public:
-  // `rdb` outlives this, and counts what happens here.
+  // `rdb` must outlive this; it counts what happens here.
   EndOfDay(EndOfDayOptions options, Rdb* rdb);
-  // Gives up what it is at; the next start finishes it.
+  // Cancels its work; the next start finishes it.
   ~EndOfDay() override;
 
   void OnDayEnded(EndedDay day) override;
   void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) override;
 
-  // Waits until everything that is known to be to do is done, or waits for a person, or the time is
-  // over: false.
+  // Waits until all known work is done or waits for a person. Returns false if the time is over
+  // first.
   bool WaitUntilIdle(int64_t at_most_ns);
 
  private:
-  // Lets no step of a write happen any more once this is stopping.
+  // Cancels all further steps of a write once this object is stopping.
   class Stopper final : public StorageObserver {
    public:
     explicit Stopper(EndOfDay* owner) : owner_(owner) {}
@@ -97,7 +97,7 @@ class EndOfDay final : public DayKeeper {
    private:
     EndOfDay* const owner_;
   };
-  // What the tickerplant's logs are called, which is being written, and what is in them.
+  // The logs' name, the one that is being written, and the tables in it.
   struct Logs {
     std::string folder;
     std::string name;
@@ -107,8 +107,8 @@ class EndOfDay final : public DayKeeper {
 
   struct Blocked {
     int32_t date;
-    std::optional<EndedDay> day;  // nullopt: only its log has it.
-    std::string stamp;            // StampOf when it was looked at; empty: look again.
+    std::optional<EndedDay> day;  // nullopt if only its log has it.
+    std::string stamp;            // StampOf at the last look; empty: look again.
     std::string why;
   };
 
@@ -155,14 +155,14 @@ class EndOfDay final : public DayKeeper {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<EndedDay> ended_;     // Guarded by mutex_; the first may be being written.
-  std::optional<Logs> came_live_;  // Guarded by mutex_: past logs are to be looked for.
-  bool idle_ = false;              // Guarded by mutex_: nothing is to be done.
+  std::optional<Logs> came_live_;  // Guarded by mutex_: look for past logs.
+  bool idle_ = false;              // Guarded by mutex_: there is nothing to do.
 
-  // The thread's own.
+  // Used by the thread only.
   std::optional<Logs> logs_;
   bool look_for_logs_ = false;
-  std::set<int32_t> unverified_;  // Logs that are not removed, which was said.
-  std::set<int32_t> compared_;    // Days whose partitions have what their logs have.
+  std::set<int32_t> unverified_;  // Logs that are kept, with a message that was logged.
+  std::set<int32_t> compared_;    // Days whose partitions agree with their logs.
   std::vector<Blocked> blocked_;
   int64_t next_blocked_ns_ = 0;
   std::vector<EndedDay> written_;  // Days in memory that the hdb must be notified of.

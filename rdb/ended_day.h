@@ -1,6 +1,6 @@
 #pragma once
 
-// What the ingest thread hands over when a day ends, and to whom.
+// What the ingest thread hands over at the end of a day, and the interface that receives it.
 
 #include <cstdint>
 #include <memory>
@@ -14,14 +14,14 @@
 
 namespace tickstack::rdb {
 
-// The tables of a day that is over, as they were at its end. Nobody writes to them any more.
+// The tables of a past day as of its end. They are no longer written.
 struct EndedDay {
   int32_t date = 0;  // Days since 2000-01-01.
   std::vector<std::shared_ptr<const Table>> tables;
-  // False: rows were refused or could not be had, and the day's log may have them.
+  // False if rows were refused or could not be read; the day's log may have them.
   bool complete = true;
 
-  // Whether it is the same one: a date may end twice.
+  // True if it is the same day: a date may end twice.
   bool Is(const EndedDay& other) const { return date == other.date && tables == other.tables; }
   uint64_t rows() const {
     uint64_t sum = 0;
@@ -30,13 +30,14 @@ struct EndedDay {
   }
 };
 
-// A day that is not written as it should be, and will not be until a person acts.
+// A day that cannot be written until a person acts.
 struct BlockedDay {
   int32_t date = 0;
   std::string why;
 };
 
-// 20200309: a date among counters, where larger is later, and 0 none.
+// Returns a date as a number such as 20200309, for counters: later dates are larger, and 0 means
+// none.
 inline uint64_t NumberOfDate(int32_t date) {
   uint64_t number = 0;
   for (const char c : FormatDate(date)) {
@@ -45,17 +46,17 @@ inline uint64_t NumberOfDate(int32_t date) {
   return number;
 }
 
-// Keeps days: EndOfDay (end_of_day.h) in an RDB that writes a database. Threads: both are called by
-// the ingest thread and must return at once.
+// Receives ended days: EndOfDay (end_of_day.h) in an RDB that writes a database. Threads: the
+// ingest thread calls both functions, which must return quickly.
 class DayKeeper {
  public:
   virtual ~DayKeeper() = default;
 
-  // Queries go on to see the day's rows before those of the next, until the keeper calls
+  // Queries still see the day's rows, before those of the next day, until the keeper calls
   // Rdb::DropDay.
   virtual void OnDayEnded(EndedDay day) = 0;
-  // The tables follow this log without a gap from now on; `schemas` are those of the log's tables.
-  // Every other log of that name is of a day that is over.
+  // From now on the tables follow this log without a gap; `schemas` are those of the log's tables.
+  // All other logs with that name are of past days.
   virtual void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) = 0;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which tier holds what of an RDB: `[rdb.placement]`, resolved for the tables that there are.
+// Which tier holds which part of an RDB: `[rdb.placement]`, resolved for the existing tables.
 //
 //   key           names the tier of                  for a column    for an index
 //   quote.time    a column                           first
@@ -8,9 +8,9 @@
 //   index         every index                                        then
 //   quote         a table: columns and index         then            then
 //   default       everything                         else            else
-//   query         what queries build meanwhile; it does not follow default: it is DRAM if absent
+//   query         scratch memory of queries; it does not follow default: it is DRAM if absent
 //
-// Rows never move: a placement holds from the first row of a table on.
+// Rows never move: a placement is valid from the first row of a table on.
 
 #include <map>
 #include <span>
@@ -25,12 +25,12 @@
 
 namespace tickstack::rdb {
 
-inline constexpr std::string_view kDramTier = "dram";  // Always there.
+inline constexpr std::string_view kDramTier = "dram";  // Always exists.
 
-// Keys and the names of their tiers, before there are tiers or tables. A value.
+// Keys and the names of their tiers, before tiers or tables exist. A value type.
 class PlacementRules {
  public:
-  // The last one of a key wins.
+  // The last value of a key wins.
   void Set(std::string_view key, std::string_view tier) {
     tiers_.insert_or_assign(std::string(key), tier);
   }
@@ -40,9 +40,9 @@ class PlacementRules {
   std::string_view TierOfQueries() const { return Tier("query", kDramTier); }
   std::string_view TierOfTheRest() const { return Tier("default", kDramTier); }
 
-  // Whether some key names it, or a key that is absent would.
+  // True if some key names the tier, or if the default of an absent key does.
   bool Uses(std::string_view tier) const;
-  // The same, but for query scratch: whether rows or index may come to live in it.
+  // The same without query scratch: true if rows or an index may be in it.
   bool HoldsRows(std::string_view tier) const;
 
   const std::map<std::string, std::string, std::less<>>& keys() const { return tiers_; }
@@ -53,27 +53,29 @@ class PlacementRules {
   std::map<std::string, std::string, std::less<>> tiers_;
 };
 
-// kInvalidArgument with what there is instead if a key names no table or column of `schemas`, or
-// may mean two things: `quote.index` where quote has a column of that name.
+// kInvalidArgument, with the alternatives, if a key names no table or column of `schemas`, or is
+// ambiguous, such as `quote.index` if quote has a column of that name.
 absl::Status CheckPlacementKey(std::string_view key, std::span<const Schema> schemas);
 
-// The table that a key names, `quote` of `quote.time`; empty for default, index and query.
+// Returns the table that a key names, `quote` for `quote.time`; empty for default, index and query.
 std::string_view TableOfPlacementKey(std::string_view key);
 
-// The tables that have a key of their own, such as `quote`, without columns and indexes.
+// Returns the tables that have a key of their own, such as `quote`, not counting keys of columns
+// and indexes.
 std::vector<std::string_view> TablesWithAKey(const PlacementRules& rules);
 
-// Rules and the open tiers that they name. Cheap to copy; the tiers outlive it. Threads: any.
+// Rules, and the open tiers that they name. Cheap to copy; the tiers must outlive it. Threads: any.
 class Placement {
  public:
   explicit Placement(mem::Tier* everything);
-  // Every tier that the rules use is among `tiers`.
+  // `tiers` must have every tier that the rules use.
   Placement(PlacementRules rules, std::vector<mem::Tier*> tiers);
 
   TablePlacement Of(const Schema& schema) const;
-  mem::Tier* rows() const { return Named(rules_.TierOfTheRest()); }  // What no other key names.
-  // Whether the table of this name outlives the process: its columns are in a persistent tier. A
-  // table is there as a whole or not at all; whoever reads a configuration checks that.
+  // For everything without another key.
+  mem::Tier* rows() const { return Named(rules_.TierOfTheRest()); }
+  // True if the table outlives the process: its columns are in a persistent tier. Either all or
+  // nothing of a table is; the configuration's reader checks that.
   bool IsDurable(std::string_view table) const;
   mem::Tier* queries() const { return Named(rules_.TierOfQueries()); }
   const PlacementRules& rules() const { return rules_; }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Rows that are in the tables before the first one comes: an rdb that is measured should hold what
-// one holds in the middle of a day. Nobody logged them, so they are there until the day ends or the
-// tables begin anew, and a replay does not bring them back.
+// Rows that are in the tables before the first upd: an rdb under test should hold as much as in the
+// middle of a day. They are not logged, so they are lost when the day ends or the tables start
+// over, and a replay does not restore them.
 
 #include <cstdint>
 #include <functional>
@@ -19,7 +19,7 @@ namespace tickstack::rdb {
 
 class Rdb;
 
-// Where they come from. Threads: one owner.
+// The source of these rows. Threads: one owner.
 class RowSource {
  public:
   // Rows of one table, valid until the next call.
@@ -33,12 +33,13 @@ class RowSource {
   virtual int64_t rows() const = 0;                        // Sum over all tables.
 };
 
-// Makes the tables of `schemas` and fills them; logs how far it is, once a second, as `prestress
-// rows=1000000 of=60000000`. Stops early when `stop` says so, which is asked every some ms. An rdb
-// that has tables, because they outlived their process, has these rows too: nothing is added.
+// Creates the tables of `schemas` and fills them. Logs its progress once per second, as `prestress
+// rows=1000000 of=60000000`. Ends early if `stop`, which is asked every few ms, returns true. If
+// the rdb has tables already, because they outlived their process, they have these rows too, and
+// nothing is added.
 //
-// Errors: of the source; kInvalidArgument if rows do not fit their table; kResourceExhausted if
-// memory is full. The calling thread is the one that ingests.
+// Errors: those of the source; kInvalidArgument if rows do not fit their table; kResourceExhausted
+// if memory is full. The calling thread must be the one that ingests.
 absl::Status Prestress(RowSource& source, std::span<const Schema> schemas,
                        const std::function<bool()>& stop, Rdb& rdb);
 

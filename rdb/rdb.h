@@ -1,11 +1,12 @@
 #pragma once
 
-// Today in memory: the tables, and what upds, replays and ends of day do to them. No sockets, no
-// clock of its own: wire/subscriber.h drives it from the wire, wire/log_replay.h from a log.
+// Today's rows in memory: the tables, and the effects of upds, replays and ends of day on them. It
+// has no sockets and no clock of its own: wire/subscriber.h drives it from the wire,
+// wire/log_replay.h from a log.
 //
-// Threads: one thread ingests and calls what is marked so; any other thread may look at the tables,
-// counters and latency meanwhile. They meet in published row counts, in atomics, and in two mutexes
-// that are held for the copy of a pointer or of a histogram: no query delays an upd.
+// Threads: the ingest thread calls the functions that are marked so; meanwhile any other thread may
+// read tables, counters and latency. They share published row counts, atomics, and two mutexes that
+// are held for copying a pointer or a histogram, so no query delays an upd.
 
 #include <atomic>
 #include <cstdint>
@@ -39,9 +40,9 @@ using wire::LiveOutcome;
 
 struct RdbOptions {
   TableOptions table;
-  // A table that nobody announced is made by the first upd that names it, as for a log without its
-  // tickerplant. It gets its schema of `known_schemas` if the upd fits that one. Otherwise columns
-  // are named as the upd names them, or x, x1, x2 ..., and have the upd's types.
+  // True: the first upd of an unannounced table creates it, as needed for a log without its
+  // tickerplant. The table gets its schema in `known_schemas` if the upd fits. Otherwise columns
+  // have the upd's names, or x, x1, x2 ..., and the upd's types.
   bool infer_schemas = false;
   std::vector<Schema> known_schemas = {};
   // With tables in a persistent tier, the minimum time between two commits; 0 commits after each
@@ -49,31 +50,31 @@ struct RdbOptions {
   int64_t commit_ns = 0;
 };
 
-// What `.rdb.stats[]` answers. Written by the ingest thread, read by any.
+// The values of `.rdb.stats[]`. Written by the ingest thread, read by any.
 struct RdbCounters : wire::SubscriptionCounters {
-  std::atomic<uint64_t> seq{0};       // Log messages that are here, as far as it is known.
-  std::atomic<uint64_t> messages{0};  // Upds that were published to us.
-  std::atomic<uint64_t> rows{0};      // Rows of those that were taken.
+  std::atomic<uint64_t> seq{0};       // Number of log messages that are applied, if known.
+  std::atomic<uint64_t> messages{0};  // Upds that the tickerplant published.
+  std::atomic<uint64_t> rows{0};      // Accepted rows of these.
   std::atomic<uint64_t> messages_replayed{0};
   std::atomic<uint64_t> rows_replayed{0};
   std::atomic<uint64_t> rows_prestressed{0};
-  std::atomic<uint64_t> rows_known{0};    // Rows of the log that were here already.
-  std::atomic<uint64_t> upds_refused{0};  // Damaged, or not of their table's types.
+  std::atomic<uint64_t> rows_known{0};    // Replayed rows that had been applied already.
+  std::atomic<uint64_t> upds_refused{0};  // Damaged, or with types that do not fit.
   std::atomic<uint64_t> rows_refused{0};  // A tier or a table was full.
-  // 1: the tables lack rows of their log, which they refused or which could not be replayed.
+  // 1 if the tables lack rows of their log that were refused or could not be replayed.
   std::atomic<uint64_t> incomplete{0};
-  std::atomic<uint64_t> upds_unknown{0};    // Of tables that nobody announced.
+  std::atomic<uint64_t> upds_unknown{0};    // Upds of unannounced tables.
   std::atomic<uint64_t> messages_other{0};  // Neither upd nor end of day.
   std::atomic<uint64_t> days_ended{0};
   std::atomic<uint64_t> days_written{0};  // Into the database, by the keeper of days.
-  std::atomic<uint64_t> day_errors{0};    // What it could not do, each try counted.
-  std::atomic<uint64_t> day_done{0};  // The newest that a database and its hdb have: NumberOfDate.
+  std::atomic<uint64_t> day_errors{0};    // Failed attempts of the keeper of days.
+  std::atomic<uint64_t> day_done{0};  // Newest day that a database and its hdb have: NumberOfDate.
 };
 
 class Rdb final : public wire::SubscribedState {
  public:
-  // The placement's tiers and `clock` outlive the Rdb, and it outlives every snapshot of its
-  // tables.
+  // The placement's tiers and `clock` must outlive the Rdb, and it must outlive every snapshot of
+  // its tables.
   Rdb(const RdbOptions& options, Placement placement, const Clock* clock);
 
   // Sets the keeper that gets each day when it ends; without one its rows are dropped. Call it
@@ -82,38 +83,38 @@ class Rdb final : public wire::SubscribedState {
 
   // ---- The ingest thread.
 
-  // Adds rows that nobody logged, before the first message: see rdb/prestress.h. `x` as in an upd,
-  // of a table that there is. They are no message, and late for nobody. Errors: kNotFound, and
-  // Table::Append's.
+  // Adds rows that are not logged, before the first message: see rdb/prestress.h. `x` as in an upd
+  // of an existing table. They do not count as messages or for latency.
+  // Errors: kNotFound, and those of Table::Append.
   absl::Status Prestress(std::string_view table, std::span<const std::byte> x);
-  // Of tables in a persistent tier: takes over what the last process committed. First of all. If
-  // other tables are placed elsewhere, position() is the log's beginning again, for those: what is
-  // here of the others is passed over until the log is where it was committed.
+  // Restores tables in a persistent tier as the last process committed them. Must be called first.
+  // If other tables are in volatile tiers, position() is the start of the log for their sake:
+  // messages of the restored tables are skipped until the log reaches their commit.
   void Reopen();
-  // Commits what is not durable yet, with the index: before the process ends.
+  // Commits everything, including the index, before the process ends.
   void MakeDurable();
-  // Commits if rows wait and it is time to: for when no message comes that would.
+  // Commits if rows are pending and a commit is due, for times without messages.
   void OnIdle();
 
-  // Makes the tables that are not there yet. If the schema of one changed, all begin anew, empty
-  // and at the log's beginning: the log may have rows for the new schema. A key of the placement
-  // that names nothing of these schemas is logged as an error, once: configurations are checked
-  // where they are read, but not against the tables of other people's tickerplants.
+  // Creates missing tables. If a schema changed, all tables start over, empty and at the start of
+  // the log, which may have rows for the new schema. A key of the placement that names nothing in
+  // these schemas is logged once as an error: configurations are checked when they are read, but
+  // cannot be checked against another stack's tables.
   void OnSchemas(std::span<const Schema> schemas) override;
-  // A message that the tickerplant published: (`upd; `table; x) with or without a number, or
-  // (`.u.end; date). What it is refused for is counted and logged, once a second.
+  // Receives a message that the tickerplant published: (`upd; `table; x) with or without a number,
+  // or (`.u.end; date). A refusal is counted, and logged at most once per second.
   LiveOutcome OnLive(std::span<const std::byte> body) override;
-  // Message position().seq() of the log. Any verb is an upd.
+  // Receives message position().seq() of the log. Any verb is an upd.
   void OnLogged(std::span<const std::byte> body) override;
-  // Empties the tables, but for rows that were there before the first message if nothing has come
-  // since, and forgets the position: another log follows. Snapshots stay valid.
+  // Empties the tables, because another log follows, and forgets the position. Rows that were added
+  // before the first message stay if nothing has arrived since. Snapshots stay valid.
   void StartOver() override;
   Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
   uint64_t LeastLogSeq() override { return refilling_ ? refilling_->seq() : position_.seq(); }
   uint64_t FurthestSeq() override { return (refilling_ ? *refilling_ : position_).FurthestSeq(); }
   bool OutlivesProcess() const override { return durable_ != nullptr; }
-  // The log that position() belongs to, as far as it is known.
+  // The log that position() belongs to, if it is known.
   const LogIdentity& log() const override { return log_; }
   void SetLog(LogIdentity log) override {
     log_ = std::move(log);
@@ -124,39 +125,38 @@ class Rdb final : public wire::SubscribedState {
 
   // ---- Any thread.
 
-  // The table's rows; before them those of days that ended and are still kept. A table with a key
-  // shows a kept day only if its keys name a time, so that no key is there twice.
+  // Returns the table's rows, after those of ended days that are still kept. A keyed table includes
+  // a kept day only if its keys contain a time, so that no key occurs twice.
   std::optional<Snapshot> FindTable(std::string_view name) const;
-  // The tables of a kept day are elsewhere now: queries that begin from here on do not see them.
+  // The tables of a kept day are in the database now: later queries do not see them here.
   void DropDay(const EndedDay& day);
-  // Since when each table lacks rows that it refused: MonotonicNs of the first of them.
+  // Returns for each table the MonotonicNs of the first refused row that it lacks.
   StringMap<int64_t> refused_since() const;
-  // What keeps the newest of the days that wait for a person from being written; nullopt: none
-  // does.
+  // Sets why the newest blocked day cannot be written; nullopt: no day is blocked.
   void SetBlockedDay(std::optional<BlockedDay> day);
   std::optional<BlockedDay> blocked_day() const;
   size_t days_kept() const;
   std::vector<std::string> TableNames() const;  // Sorted.
   RdbCounters& counters() { return counters_; }
   const RdbCounters& counters() const { return counters_; }
-  // Upds that were damaged or not of their table's types, since the tables began.
+  // Upds that were damaged or of other types, since the tables were created.
   struct RefusedUpds {
     uint64_t messages = 0;
     uint64_t rows = 0;                     // Rows of the readable messages.
     uint64_t first_seq = 0, last_seq = 0;  // Message numbers in the log.
     std::string why;                       // Error of the first message.
   };
-  // By table, of a bounded number of them. The ingest thread's.
+  // By table, for a bounded number of tables. For the ingest thread.
   const StringMap<RefusedUpds>& refused_upds() const { return refused_upds_; }
-  // Rows that came of tables that nobody announced, by table; of a bounded number of them.
+  // Rows of unannounced tables, by table, for a bounded number of tables.
   const StringMap<uint64_t>& unknown_rows() const { return unknown_rows_; }
   const SymbolTable& symbols() const { return symbols_; }
   const Placement& placement() const { return placement_; }
-  // nullptr: the tables end with the process.
+  // nullptr if the tables end with the process.
   const DurableState* durable() const { return durable_.get(); }
-  // From a row's time to when it was visible, over all rows of published upds whose table has a
-  // column `time` of timestamps and no key. Rows more than a day old are history that somebody
-  // publishes, not late, and are left out. With `reset`, counting begins anew.
+  // Returns the latency from a row's time until it was visible, over all rows of published upds
+  // whose table has a column `time` of timestamps and no key. Rows more than a day old are history,
+  // not late, and are left out. With `reset`, counting starts over.
   Histogram Latency(bool reset);
 
  private:
@@ -164,8 +164,8 @@ class Rdb final : public wire::SubscribedState {
     std::string name;
     std::shared_ptr<Table> table;
     int time_column = -1;
-    size_t prestressed = 0;  // Rows that were there before the first message.
-    bool durable = false;    // In a persistent tier.
+    size_t prestressed = 0;  // Rows added before the first message.
+    bool durable = false;    // True if it is in a persistent tier.
   };
   struct Taken {
     std::string_view table;
@@ -203,21 +203,20 @@ class Rdb final : public wire::SubscribedState {
   SymbolTable symbols_;
   RdbCounters counters_;
 
-  // The ingest thread's own.
+  // Used by the ingest thread only.
   StringMap<std::unique_ptr<Entry>> entries_;
   Position position_;
   LogIdentity log_;
   std::unique_ptr<DurableState> durable_;
-  // Where the reopened tables stand, while the log before it is replayed for tables that end with a
-  // process.
+  // Position of the restored tables, while earlier messages are replayed for volatile tables.
   std::optional<Position> refilling_;
-  bool reopened_ = false;        // Tables are from the last process, and none was announced yet.
-  bool uncommitted_ = false;     // Something was taken since the last commit.
-  uint64_t missing_before_ = 0;  // messages_missing when the tables began.
-  uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the tables that are.
+  bool reopened_ = false;             // The tables were restored, and no schema was announced yet.
+  bool uncommitted_ = false;          // Rows were taken since the last commit.
+  uint64_t missing_before_ = 0;       // messages_missing when the tables were created.
+  uint64_t tables_refused_rows_ = 0;  // Rows that a full tier kept out of the current tables.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
-  StringMap<uint64_t> unknown_rows_;  // Of tables that nobody announced, a bounded number of them.
+  StringMap<uint64_t> unknown_rows_;  // Rows of unannounced tables, for a bounded number of them.
   StringMap<RefusedUpds> refused_upds_;
   StringSet misplaced_;  // Keys of the placement that were reported.
   LogLimit refused_limit_;

@@ -10,13 +10,13 @@
 
 namespace tickstack::rdb {
 
-// What a query sees of an RDB: its tables, and
+// What queries of an RDB can access: its tables, and
 //   .rdb.stats[]            dictionary of longs: RdbCounters, symbols and bytes, QueryCounters
 //   .rdb.latency[]          dictionary of longs, ns: count min p50 p99 p999 max, see Rdb::Latency
-//   .rdb.latency[`reset]    the same, and counts anew
-//   .rdb.checksum[`quote;n] long, of the rows from number n (0 if absent) on, see rdb/checksum.h
-//   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is what it
-//                           occupies of DRAM
+//   .rdb.latency[`reset]    the same, and restarts counting
+//   .rdb.checksum[`quote;n] long, over the rows from number n (0 if absent) on, see rdb/checksum.h
+//   .tier.stats[]           table: a row per memory tier, see mem::TierStats; resident is the DRAM
+//                           that it occupies
 //   .tier.of[]              table: table, column, tier, bytes; a row per column, and one for
 //   `index` .tier.of[`quote]        dictionary: column to tier, and `index` if the table has one
 // Threads: any.
@@ -31,7 +31,7 @@ class RdbEnvironment : public query::Environment {
   std::vector<std::string> FunctionNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }
   serve::ProcessFacts& facts() { return facts_; }
-  // For whoever evaluates queries here.
+  // Counters for the code that evaluates queries here.
   serve::QueryCounters& queries() { return queries_; }
   int64_t NowNs() override { return clock_->NowNs(); }
   std::optional<absl::StatusOr<Value>> Call(std::string_view name,

@@ -1,5 +1,8 @@
 #pragma once
 
+// The process of the RDB: its options, the options of its tiers, and the function that the command
+// line calls.
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +28,7 @@ struct TierConfig {
 // Returns a DRAM tier that keeps 64 MiB pre-touched.
 TierConfig TierConfigOf(std::string_view name);
 
-// The file of an RDB's persistent tier, in the tier's directory.
+// Returns the file name of an RDB's persistent tier, in the tier's directory.
 std::string PersistentFileOf(std::string_view rdb);
 
 struct RdbMainOptions : serve::QuerySettings {
@@ -33,17 +36,17 @@ struct RdbMainOptions : serve::QuerySettings {
   wire::ListenerOptions listener;
   std::string tickerplant = "127.0.0.1:5010";
   std::string data = "data";  // The data directory.
-  // What writes days into a database; none: they are dropped when they end. An empty path of the
-  // database is `hdb` in the data directory.
+  // How days are written into a database; none: rows are dropped at the end of a day. An empty
+  // database path means `hdb` in the data directory.
   std::optional<EndOfDayOptions> end_of_day;
-  // Rows that are there before it answers, of tables of these schemas; none: there are none.
+  // Rows to load before it answers, of tables with these schemas; none by default.
   std::shared_ptr<RowSource> prestress;
   std::vector<Schema> prestress_schemas;
-  // Replays this log to its end and serves it, without a tickerplant. Its tables have their schemas
-  // of `replay_schemas` where its rows fit those, and inferred ones otherwise.
+  // Replays this log to its end and serves it, without a tickerplant. Tables get their schemas in
+  // `replay_schemas` if their rows fit, and inferred ones otherwise.
   std::string replay;
   std::vector<Schema> replay_schemas;
-  // Off: the log comes over the connection even where its file could be opened.
+  // False: the log comes over the connection even if its file could be opened.
   bool read_log_file = true;
   std::vector<TierConfig> tiers = {TierConfigOf(kDramTier)};  // DRAM first; each name once.
   PlacementRules placement;                                   // Names tiers of `tiers`.
@@ -52,8 +55,8 @@ struct RdbMainOptions : serve::QuerySettings {
   bool busy_poll = false;                        // The ingest thread polls instead of sleeping.
 };
 
-// Runs until SIGTERM or SIGINT: 0. 1 if a tier does not open, it could not listen, or the log to
-// replay is not readable or damaged. Blocks; the calling thread ingests.
+// Runs until SIGTERM or SIGINT and returns 0; 1 if a tier does not open, it could not listen, or
+// the log to replay cannot be read or is damaged. Blocks; the calling thread ingests.
 int RunRdb(const RdbMainOptions& options);
 
 }  // namespace tickstack::rdb
