@@ -1,14 +1,15 @@
 #pragma once
 
-// Large blocks of malloc's that were freed, kept for whoever next wants about as many bytes. Memory
-// that the system hands out anew is cleared page by page while it is first written: 0.13 ms a MiB
-// in huge pages, 0.6 without, which is more than most kernels take to fill it. What was just freed
-// is in place already.
+// Keeps freed large blocks of malloc for later requests of about the same size. The system clears
+// new memory page by page while it is first written: 0.13 ms per MiB in huge pages, 0.6 ms without,
+// which is more than most kernels need to fill it. Memory that was just freed has its pages
+// already.
 //
-//   Give(block) -> | oldest ... newest | -> Take(bytes)        above the bound the oldest go back
+//   Give(block) -> | oldest ... newest | -> Take(bytes)        above the limit, the oldest are
+//   freed
 //
-// A block fits if it has the bytes and not a quarter more. Under AddressSanitizer kept blocks are
-// poisoned, so that a use of one is still found.
+// A block fits if it has at least the requested bytes and at most a quarter more. Under
+// AddressSanitizer, kept blocks are poisoned, so that using one is still detected.
 //
 // Threads: any thread may call any member; a mutex is held for a search of at most bytes_max /
 // kSmallestBytes entries, about a microsecond, against the 30 us or more that a block's pages cost.
@@ -24,11 +25,11 @@ class BlockCache {
   static constexpr size_t kSmallestBytes = size_t{256} << 10;
 
   struct Block {
-    void* memory = nullptr;  // malloc's.
+    void* memory = nullptr;  // Allocated by malloc.
     size_t bytes = 0;
   };
 
-  // Keeps blocks of at most `bytes_max` bytes in all.
+  // Keeps blocks of at most `bytes_max` bytes in total.
   explicit BlockCache(size_t bytes_max);
   ~BlockCache();
   BlockCache(const BlockCache&) = delete;

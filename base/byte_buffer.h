@@ -13,13 +13,12 @@
 
 namespace tickstack {
 
-// A growable run of bytes that does not zero what it hands out: std::vector would write every byte
-// of a receive buffer or a column once before the real bytes arrive. Grows by doubling with
-// realloc, which the C library does by moving pages, without a copy, for large blocks. A large
-// buffer that is made or grows in a query lives in that query's scratch memory if it has one
-// (base/scratch.h); growing copies there, so who knows the size reserves it. Move-only unless
-// Clone() is called. Threads: one owner. Errors: running out of memory ends the process, as with
-// operator new.
+// A growable run of bytes that is not zeroed: std::vector would write every byte of a receive
+// buffer or a column once before the real bytes arrive. Grows by doubling with realloc, which the C
+// library does for large blocks by moving pages, without a copy. A large buffer that is created or
+// grows in a query is in that query's scratch memory, if it has one (base/scratch.h). There growing
+// copies, so reserve a known size. Move-only, except by Clone(). Threads: one owner. Errors:
+// running out of memory ends the process, as with operator new.
 class ByteBuffer {
  public:
   ByteBuffer() = default;
@@ -52,7 +51,7 @@ class ByteBuffer {
   bool empty() const { return size_ == 0; }
   std::span<std::byte> span() { return {data_, size_}; }
   std::span<const std::byte> span() const { return {data_, size_}; }
-  // Reads as the bytes it holds. NOLINTNEXTLINE(google-explicit-constructor)
+  // Converts to the bytes that it holds. NOLINTNEXTLINE(google-explicit-constructor)
   operator std::span<const std::byte>() const { return span(); }
 
   void clear() { size_ = 0; }

@@ -1,8 +1,8 @@
 #pragma once
 
-// TS_CHECK states an invariant of our own and is on in release too: wrong prices are worse than no
-// prices. Bytes from outside never reach one. TS_DCHECK is for per-row checks and is on in debug
-// builds only.
+// TS_CHECK states an invariant of our own code, in release builds too: wrong prices are worse than
+// no prices. Outside bytes must never reach one. TS_DCHECK is for checks per row, in debug builds
+// only.
 
 namespace tickstack::internal {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);

@@ -1,5 +1,7 @@
 #pragma once
 
+// Starts child processes, and ties their life to that of their parent.
+
 #include <sys/types.h>
 
 #include <string>
@@ -10,14 +12,14 @@
 
 namespace tickstack {
 
-// Both ends close on exec, so that only the children that are given one have it.
+// A pipe. Both ends close on exec, so that a child only has the ends that it is given.
 struct Pipe {
   OwnedFd read;
   OwnedFd write;
 };
 absl::StatusOr<Pipe> MakePipe();
 
-// The path of the program that runs.
+// Returns the path of the running program.
 absl::StatusOr<std::string> OwnProgram();
 
 struct ChildOptions {
@@ -26,14 +28,14 @@ struct ChildOptions {
   std::vector<int> inherited_fds;    // Kept open in the child, under the same numbers.
 };
 
-// Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only us,
-// with default signal handling and nothing blocked. kInternal with the command if it cannot be
-// started.
+// Starts a program in a process group of its own, so that Ctrl-C on the terminal reaches only the
+// parent, with default signal handling and no blocked signals. kInternal with the command if it
+// cannot be started.
 absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options);
 
-// Called by a child with the read end of a pipe whose write end only its parent holds: when the
-// parent is gone, for whatever reason, the process gets SIGTERM, and ten seconds later it ends.
-// Starts a thread.
+// Called by a child with the read end of a pipe whose write end only its parent holds. When the
+// parent ends for any reason, the process gets SIGTERM, and is ended ten seconds later. Starts a
+// thread.
 void DieWithParent(int parent_fd);
 
 }  // namespace tickstack

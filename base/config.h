@@ -26,20 +26,20 @@
 
 namespace tickstack {
 
-// A table of the file, or one that is not there: all of its keys are absent. Cheap to copy; keeps
-// the file's content alive. Threads: as Config.
+// A table of the file, or a missing one, whose keys are all absent. Cheap to copy; keeps the file's
+// content alive. Threads: as Config.
 class ConfigTable {
  public:
   bool Has(std::string_view key) const;
   // All keys, in the file's order.
   std::vector<std::string> Keys() const;
-  // `rdb`, `rdb[1].tier`; empty for the root.
+  // The path of the table, such as `rdb` or `rdb[1].tier`; empty for the root.
   const std::string& path() const { return path_; }
 
-  // Each reads one key into its target, and leaves the target alone if the key is absent.
+  // Each of these reads one key into its target, which does not change if the key is absent.
   absl::Status Read(std::string_view key, std::string* target) const;
   absl::Status Read(std::string_view key, bool* target) const;
-  absl::Status Read(std::string_view key, double* target) const;  // Takes integers as well.
+  absl::Status Read(std::string_view key, double* target) const;  // Also takes integers.
   absl::Status Read(std::string_view key, std::vector<std::string>* target) const;
   template <std::integral T>
   absl::Status Read(std::string_view key, T* target, T min = std::numeric_limits<T>::min(),
@@ -56,19 +56,19 @@ class ConfigTable {
     if (value.has_value()) *target = static_cast<T>(*value);
     return absl::OkStatus();
   }
-  // An array of integers from `min` to `max`.
+  // Reads an array of integers from `min` to `max`.
   absl::Status Read(std::string_view key, std::vector<int>* target, int min, int max) const;
-  // `"64GiB"` as ParseBytes takes it, or a number of bytes.
+  // Reads `"64GiB"`, as ParseBytes takes it, or a number of bytes.
   absl::Status ReadBytes(std::string_view key, size_t* target) const;
-  // `"50ms"` as ParseDuration takes it.
+  // Reads `"50ms"`, as ParseDuration takes it.
   absl::Status ReadDuration(std::string_view key, int64_t* target_ns) const;
 
-  // `[key]`; a table without keys if it is absent.
+  // Returns `[key]`; a table without keys if it is absent.
   absl::StatusOr<ConfigTable> Table(std::string_view key) const;
-  // `[[key]]`, or one `[key]`; empty if it is absent.
+  // Returns `[[key]]`, or one `[key]`; empty if it is absent.
   absl::StatusOr<std::vector<ConfigTable>> Tables(std::string_view key) const;
 
-  // kInvalidArgument at the key's place: for what only the reader of the file can judge.
+  // Returns kInvalidArgument with the key's place, for checks of the caller.
   absl::Status ErrorAt(std::string_view key, std::string_view what) const;
 
  private:
@@ -76,7 +76,8 @@ class ConfigTable {
   struct Document;
   ConfigTable(std::shared_ptr<Document> document, const void* table, std::string path)
       : document_(std::move(document)), table_(table), path_(std::move(path)) {}
-  const void* Find(std::string_view key) const;  // The node, nullptr if absent; notes the asking.
+  // The node; nullptr if absent. Records the key as read.
+  const void* Find(std::string_view key) const;
   std::string Place(std::string_view key) const;
   absl::Status Mismatch(std::string_view key, std::string_view expected) const;
   absl::Status ReadInteger(std::string_view key, int64_t min, int64_t max,
@@ -87,17 +88,17 @@ class ConfigTable {
   std::string path_;
 };
 
-// Threads: one at a time, since reading takes note of the keys that were asked for.
+// Threads: one at a time, since reading records which keys were read.
 class Config {
  public:
   static absl::StatusOr<Config> Load(const std::string& path);
-  // `name` stands for the file in errors.
+  // `name` names the file in errors.
   static absl::StatusOr<Config> Parse(std::string_view text, std::string_view name);
 
   const ConfigTable& root() const { return root_; }
 
-  // kInvalidArgument, a line for each, if the file has keys that nobody asked for:
-  // `stack.toml:7: rdb.prot: unknown key, did you mean port?`. Call it when all has been read.
+  // kInvalidArgument, with a line for each, if the file has keys that were not read: `stack.toml:7:
+  // rdb.prot: unknown key, did you mean port?`. Call it when everything has been read.
   absl::Status CheckUnusedKeys() const;
 
  private:
@@ -105,9 +106,10 @@ class Config {
   ConfigTable root_;
 };
 
-// `4096`, `512MiB`, `64GB`: B, KiB MiB GiB TiB (powers of 1024), KB MB GB TB (of 1000).
+// Parses `4096`, `512MiB`, `64GB`. Units: B; KiB MiB GiB TiB (powers of 1024); KB MB GB TB (powers
+// of 1000).
 std::optional<size_t> ParseBytes(std::string_view text);
-// `50ms`, `1.5s`: ns us ms s m h d. A number without a unit is nullopt, but for 0.
+// Parses `50ms`, `1.5s`. Units: ns us ms s m h d. A number without a unit is nullopt, except 0.
 std::optional<int64_t> ParseDuration(std::string_view text);
 
 }  // namespace tickstack

@@ -1,11 +1,11 @@
 #pragma once
 
-// Which vector instructions the machine has, for kernels that come in several versions.
+// Tells which vector instructions the machine has, for kernels that come in several versions.
 //
-// The program is built for x86-64-v2, which every machine of the last fifteen years runs. A kernel
-// that gains from wider vectors is compiled again with TS_TARGET_AVX2 and TS_TARGET_AVX512 in front
-// of it, and whoever calls it picks the version once, by BestVectors(). On other architectures
-// there is the plain version only.
+// The program is built for x86-64-v2, which every machine of the last fifteen years supports. A
+// kernel that benefits from wider vectors is also compiled with TS_TARGET_AVX2 and
+// TS_TARGET_AVX512, and its caller chooses the version once, by BestVectors(). Other architectures
+// only have the plain version.
 
 #include <cstdint>
 
@@ -20,7 +20,7 @@ enum class Vectors : uint8_t { kPlain, kAvx2, kAvx512 };
   __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi,bmi2,popcnt")))
 #endif
 
-// What this machine runs. Cost: a load.
+// Returns what this machine supports. Cost: a load.
 inline Vectors BestVectors() {
 #if defined(__x86_64__)
   static const Vectors best = [] {

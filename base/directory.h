@@ -1,5 +1,7 @@
 #pragma once
 
+// Lists the contents of a directory, and explains entries that cannot be read.
+
 #include <string>
 #include <vector>
 
@@ -10,18 +12,20 @@ namespace tickstack {
 
 struct DirectoryEntry {
   std::string name;
-  bool is_directory = false;  // Or a link to one.
-  bool is_file = false;  // A regular file, or a link to one. Neither: a pipe, a dangling link...
+  bool is_directory = false;  // True also for a link to one.
+  // A regular file, or a link to one. Pipes, dangling links and others are neither.
+  bool is_file = false;
 };
 
-// What is in a directory, without `.` and `..`, by name in ascending order of bytes. kNotFound if
-// there is none. Cost: one stat for each entry whose kind the file system does not tell.
+// Returns the entries of a directory, without `.` and `..`, sorted by the bytes of their names.
+// kNotFound if there is none. Cost: one stat for each entry whose kind the file system does not
+// report.
 absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& path);
 
 bool IsDirectory(const std::string& path);
 
-// Why an entry is neither a file nor a directory: a link whose target is not there (an unmounted
-// disk, say) or that leads to itself, a device or pipe. OK if it is one of them after all.
+// Returns why an entry is neither a file nor a directory: a link with a missing target (such as an
+// unmounted disk) or to itself, a device, or a pipe. OK if it is one of them after all.
 absl::Status CheckReachable(const std::string& path);
 
 }  // namespace tickstack

@@ -1,14 +1,14 @@
 #pragma once
 
-// Gives back to the system what queries leave behind. The C library keeps memory that was freed: an
-// arena for each thread returns its end only, so that an rdb with 28 MB of columns stayed at 7.3 GB
-// after large queries; and blocks of up to 512 MiB are kept for the next query (kept_blocks.h).
+// Returns memory that queries freed to the system. The C library keeps freed memory: each thread's
+// arena returns only its end, so an rdb with 28 MB of columns stayed at 7.3 GB after large queries;
+// and blocks of up to 512 MiB are kept for the next query (kept_blocks.h).
 //
-// A thread looks at the process's resident memory twice a second, which takes 10 us and no lock of
-// the heap. When it is 128 MiB above the lowest since the last trim, or as much more is free in the
-// heap (asked every 2 s), and no query of some size has run for half a second, the kept blocks are
-// freed and malloc_trim is called. Where there is always such a query it is done after 3 s, once in
-// 30 s.
+// A thread checks the process's resident memory twice per second, which takes 10 us and no lock of
+// the heap. If it is 128 MiB above the minimum since the last trim, or if as much more is free in
+// the heap (checked every 2 s), and no large query has run for half a second, the kept blocks are
+// freed and malloc_trim is called. If large queries run all the time, that happens after 3 s, and
+// then every 30 s.
 //
 // What that costs others: malloc_trim holds the lock of one arena after the other while it gives
 // back the arena's pages. A thread that captures allocates from the main arena and queries do not,
@@ -16,12 +16,12 @@
 // the longest allocation in the main arena took 8 to 10 ms (0.1 to 4 ms before), on two cores that
 // were busy with other work.
 //
-// What is free in the main arena itself does hold it up, once: 104 to 107 ms a GiB in blocks of 256
-// KiB (three runs). That is a tickerplant after it dropped a slow subscriber: 52 ms with the
-// default `max_queue_bytes`. To avoid it the pages would have to be given back in steps.
+// Free memory in the main arena itself does delay it, once: 104 to 107 ms per GiB in blocks of 256
+// KiB (three runs). A tickerplant that disconnected a slow subscriber is such a case: 52 ms with
+// the default `max_queue_bytes`. Avoiding it would require returning the pages in steps.
 //
 // The first 64 MiB at the end of the main arena stay as TouchHeap left them. The thread has the
-// process's own priority: with less it could be kept from running while it holds such a lock.
+// process's own priority: with a lower one, it could be preempted while it holds such a lock.
 
 #include <chrono>
 #include <condition_variable>
@@ -34,12 +34,12 @@ namespace tickstack {
 
 struct HeapTrimmerOptions {
   std::chrono::milliseconds period{500};
-  std::chrono::milliseconds patience{3'000};        // For queries that do not end.
-  std::chrono::milliseconds pause_if_busy{30'000};  // Then, between two trims.
-  size_t slack_bytes = size_t{128} << 20;           // What may stay.
+  std::chrono::milliseconds patience{3'000};        // Bound on waiting for queries to end.
+  std::chrono::milliseconds pause_if_busy{30'000};  // Pause between trims while large queries run.
+  size_t slack_bytes = size_t{128} << 20;           // Growth that is not trimmed.
 };
 
-// Without the GNU C library it does nothing.
+// Has no effect without the GNU C library.
 class HeapTrimmer {
  public:
   using Options = HeapTrimmerOptions;
@@ -58,13 +58,14 @@ class HeapTrimmer {
 
   const Options options_;
 
-  // The thread's.
+  // Used by the thread only.
   size_t low_bytes_;                                      // Lowest resident since the last trim.
   size_t last_bytes_;                                     // Resident at the last look.
   uint64_t last_heavy_blocks_;                            // HeavyBlocks() at the last look.
-  std::chrono::steady_clock::time_point above_since_;     // When it began to be above the slack.
-  std::chrono::steady_clock::time_point next_busy_trim_;  // Not before, while queries run.
-  size_t free_after_trim_ = 0;  // In the heap, of what was given back too.
+  std::chrono::steady_clock::time_point above_since_;     // When it began to exceed the slack.
+  std::chrono::steady_clock::time_point next_busy_trim_;  // Earliest trim while queries run.
+  // Free bytes in the heap after the last trim, including trimmed ones.
+  size_t free_after_trim_ = 0;
   std::chrono::steady_clock::time_point next_heap_look_;
   bool is_above_ = false;
 
@@ -74,7 +75,7 @@ class HeapTrimmer {
   std::thread thread_;
 };
 
-// Resident memory of this process; 0 where the system does not say.
+// Returns the resident memory of this process; 0 if the system does not report it.
 size_t ResidentBytes();
 
 }  // namespace tickstack

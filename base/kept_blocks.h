@@ -1,6 +1,6 @@
 #pragma once
 
-// The large blocks of malloc's that scratch.h keeps for the next query.
+// The large malloc blocks that scratch.h keeps for later queries.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace tickstack {
 
 inline constexpr size_t kHeavyBlockBytes = size_t{1} << 20;
 
-// Blocks of kHeavyBlockBytes and more that were allocated or grown since the process began: while
-// it does not change, no query of some size runs. Any thread.
+// Returns the number of blocks of at least kHeavyBlockBytes that were allocated or grown since the
+// start of the process. While it does not change, no large query runs. Any thread.
 uint64_t HeavyBlocks();
 
-// Bytes that are kept, and gives them all back. Any thread.
+// Return the number of kept bytes, and free all kept blocks. Any thread.
 size_t KeptBlockBytes();
 void FreeKeptBlocks();
 

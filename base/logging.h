@@ -1,12 +1,13 @@
 #pragma once
 
 // One logger per process, on stderr. A line has a time (UTC), a level, the process and the event
-// with its facts: `2020-03-09T14:30:00.123456 I rdb1 subscribed tickerplant=127.0.0.1:5010
+// with its values: `2020-03-09T14:30:00.123456 I rdb1 subscribed tickerplant=127.0.0.1:5010
 // seq=48211`.
 //
-// Info tells a life: started with which flags, log opened at which seq, subscriber came and went,
-// day ended. Warn is worth a look, error needs a person. Nothing per tick; what can repeat goes
-// through a LogLimit. Threads: any. Cost: a lock and a write(2).
+// Info covers the life of a process: its flags at start, the log opened at which seq, subscribers
+// that came and left, the end of a day. Warn is for things worth a look, and error needs a person.
+// Nothing is logged per tick, and what can repeat uses a LogLimit. Threads: any. Cost: a lock and a
+// write(2).
 
 #include <fmt/format.h>
 
@@ -25,13 +26,13 @@ enum class LogLevel : int { kDebug, kInfo, kWarn, kError, kOff };
 std::optional<LogLevel> ParseLogLevel(
     std::string_view text);  // `debug`, `info`, `warn`, `error`, `off`.
 
-// Names the process, and sets from which level on lines are written if `level` says so. Before it,
-// lines are named `tickstack`, from info on.
+// Sets the process's name in lines, and the lowest level that is written, if given. Before this
+// call, the name is `tickstack` and the level info.
 void InitLogging(std::string_view process, std::optional<LogLevel> level = std::nullopt);
 
 namespace internal {
 extern std::atomic<LogLevel> log_level;
-// One line: control characters, which may come from outside, are written as `\x0a`.
+// Writes one line. Control characters, which may come from outside, are written as `\x0a`.
 void WriteLog(LogLevel level, std::string_view text);
 }  // namespace internal
 
@@ -51,15 +52,16 @@ TS_LOG_FUNCTION(LogWarn, LogLevel::kWarn)
 TS_LOG_FUNCTION(LogError, LogLevel::kError)
 #undef TS_LOG_FUNCTION
 
-// Lets one line through per interval, for what outsiders can repeat at will:
+// Limits lines that outsiders can cause at will to one per interval:
 //   static LogLimit limit;
-//   if (const auto withheld = limit.Pass()) LogWarn("upd refused host={} withheld={}", host,
+//   if (const auto withheld = limit.Pass()) LogWarn("refused host={} withheld={}", host,
 //   *withheld);
 // Threads: any.
 class LogLimit {
  public:
   explicit LogLimit(int64_t interval_ns = kNsPerSecond) : interval_ns_(interval_ns) {}
-  // How many were withheld since the last that passed, or nullopt: withhold this one too.
+  // Returns how many lines were withheld since the last that passed; nullopt: withhold this one,
+  // too.
   std::optional<uint64_t> Pass(int64_t now_ns = MonotonicNs());
 
  private:

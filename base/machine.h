@@ -1,6 +1,6 @@
 #pragma once
 
-// What the machine is that a measurement was taken on, and what it lets this process have.
+// Describes the machine, for measurements, and what it allows this process.
 
 #include <cstdint>
 #include <string>
@@ -10,26 +10,26 @@ namespace tickstack {
 
 struct Machine {
   std::string cpu;  // "AMD EPYC 7763 64-Core Processor"
-  int cores = 0;    // That this process may use, hyperthreads counted.
+  int cores = 0;    // That this process may use, including hyperthreads.
   uint64_t memory_bytes = 0;
-  uint64_t available_bytes = 0;  // Without swapping, now: free, or in caches that can go.
+  // Available now without swapping: free, or in caches that can be dropped.
+  uint64_t available_bytes = 0;
   int numa_nodes = 0;
   std::string kernel;  // "Linux 6.1.0"
 };
 
-// Reads /proc and /sys, some 0.1 ms; what they do not tell stays empty.
+// Reads /proc and /sys, which takes some 0.1 ms; values that they lack stay empty.
 Machine ThisMachine();
 
-// Lets this process open as many files and sockets as it may: raises the soft limit of descriptors,
-// 1,024 by tradition for the sake of select(2), which nothing here calls, to the hard one. Children
-// inherit it. Returns the limit.
+// Raises the soft limit of file descriptors to the hard one, and returns it. The soft limit is
+// 1,024 by tradition for the sake of select(2), which is not used here. Children inherit the limit.
 uint64_t RaiseDescriptorLimit();
 
-// Which start of the machine this is, as the kernel names it: another text after each. "" where the
-// kernel does not tell.
+// Identifies the current boot of the machine by the kernel's text, which is different after each
+// boot. "" if the kernel does not provide it.
 std::string BootId();
 
-// What follows `key` and a colon in a file of such lines, as /proc has them; "" if no line does.
+// Returns what follows `key` and a colon in a file of such lines, as in /proc; "" if there is none.
 std::string ProcField(const std::string& path, std::string_view key);
 
 }  // namespace tickstack

@@ -1,14 +1,14 @@
 #pragma once
 
-// Memory by pages: a file's bytes, mapped for reading, or pages of our own.
+// Memory in pages: the bytes of a file, mapped for reading, or pages of our own.
 //
-// A mapped file must not be cut short while it is mapped: who then reads beyond its new end is
-// killed by SIGBUS. Files of a database are written once, renamed into their place and never
-// changed in it, so only a hand does that. Logs are cut on purpose: base/file.h reads those.
+// A mapped file must not be truncated: reading beyond its new end would kill the process with
+// SIGBUS. Files of a database are written once, renamed into place and never changed, so only a
+// person could truncate one. Logs are truncated on purpose: base/file.h reads those.
 //
-// The kernel lets a process have vm.max_map_count mappings, its stacks and large allocations among
-// them: who takes the last one ends whoever next begins a thread. So these here are counted and
-// leave some of them to others:
+// The kernel limits a process to vm.max_map_count mappings, including its stacks and large
+// allocations; without a free one, starting a thread ends the process. So the mappings here are
+// counted, and leave some for others:
 //
 //   0 ........................ 7/8 ........ 15/16 ........ vm.max_map_count
 //   any Mapping ..............| MappingReserve | the rest of the process
@@ -21,7 +21,7 @@
 
 namespace tickstack {
 
-// Owns its pages. Threads: any may read; who fills pages of our own does so alone.
+// Owns its pages. Threads: any may read; the pages of OfMemory have one writer.
 class Mapping {
  public:
   Mapping() = default;
@@ -36,14 +36,14 @@ class Mapping {
   Mapping& operator=(const Mapping&) = delete;
   ~Mapping();
 
-  // All bytes of a regular file, read-only; the descriptor is closed again. Never waits, as opening
-  // a pipe would. kNotFound if there is none, kInvalidArgument if it is no regular file,
-  // kResourceExhausted if there are Max() mappings and nobody lets go of one, or the kernel
-  // refuses. Cost: some system calls; pages are read when they are first touched.
+  // Maps all bytes of a regular file read-only; the descriptor is closed again. Never waits, as
+  // opening a pipe would. kNotFound if there is none, kInvalidArgument if it is no regular file,
+  // kResourceExhausted if there are Max() mappings and none can be freed, or the kernel refuses.
+  // Cost: some system calls; pages are read when they are first touched.
   static absl::StatusOr<Mapping> OfFile(const std::string& path);
 
-  // `bytes` zero bytes that are the caller's alone, neither malloc's nor a query's scratch memory.
-  // kResourceExhausted as for OfFile. Cost: pages come when they are first touched.
+  // Allocates `bytes` zero bytes outside of malloc and scratch memory. kResourceExhausted as for
+  // OfFile. Cost: pages are allocated when they are first touched.
   static absl::StatusOr<Mapping> OfMemory(size_t bytes);
 
   // Return the number of mappings of this process, and their limit. Threads: any.
@@ -70,8 +70,8 @@ class Mapping {
   size_t bytes_ = 0;
 };
 
-// While it lives, its thread may take mappings beyond Max(), from a reserve. For work that needs
-// few mappings and must not fail because queries hold all of them.
+// While it exists, its thread may use mappings beyond Max(), from a reserve. For work that needs
+// few mappings and must not fail because queries use all of them.
 class MappingReserve {
  public:
   MappingReserve();

@@ -5,8 +5,8 @@
 
 namespace tickstack {
 
-// A text of unknown bytes for a terminal or a log: what is not printable ASCII becomes `\xHH`, and
-// a backslash two. So nobody's file names clear a screen or forge a line.
+// Makes a text of unknown bytes safe for a terminal or a log: bytes other than printable ASCII
+// become `\xHH`, and a backslash two. So a file name cannot clear a screen or forge a line.
 std::string Printable(std::string_view text);
 
 }  // namespace tickstack

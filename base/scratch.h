@@ -1,23 +1,24 @@
 #pragma once
 
-// Scratch memory: where a computation's large blocks live. A query's results and temporaries are
-// ByteBuffers and vectors; while it runs inside InScratch(), those of kLargeBlockBytes and more
-// come from the memory that was passed, which may be slower and larger than DRAM. Smaller blocks,
-// and all blocks outside of InScratch(), are malloc's: a page of 2 MiB for an atom would be worse
-// than what it saves.
+// Scratch memory holds a computation's large blocks. A query's results and temporaries are
+// ByteBuffers and vectors. Within InScratch(), their blocks of kLargeBlockBytes and more come from
+// the given memory, which may be slower and larger than DRAM. Smaller blocks, and all blocks
+// outside of InScratch(), come from malloc: a page of 2 MiB for an atom would cost more than it
+// saves.
 //
 //   large block   | owner, bytes ... | the caller's bytes |      owner: nullptr is malloc
 //                 |<--- 64 bytes --->|
 //
-// A block knows its owner, so it may outlive the computation and be freed by any thread: a socket's
-// thread frees the answer that another one built. The memory outlives all its blocks.
+// A block knows its owner, so it may outlive the computation, and any thread may free it: a
+// socket's thread frees an answer that another thread built. The memory must outlive all its
+// blocks.
 //
-// malloc's large blocks are kept when they are freed, a bounded number of bytes, for the next that
-// asks (block_cache.h): 512 MiB, or a 32nd of the machine's memory if that is less.
+// malloc's large blocks are kept for later requests when they are freed (block_cache.h), up to 512
+// MiB, or a 32nd of the machine's memory if that is less.
 //
-// A full memory ends the computation, not the process: the allocation throws, InScratch() catches
-// and returns an error. Nothing else throws that exception and nothing lets it pass, since
-// a thread allocates from such a memory inside InScratch() only
+// A full memory ends the computation, not the process: the allocation throws, and InScratch()
+// catches the exception and returns an error. Nothing else throws that exception, and it cannot
+// escape, since a thread allocates from such a memory only inside InScratch()
 // (docs/decisions/0006-scratch-memory-throws.md).
 
 #include <cstddef>
@@ -36,13 +37,13 @@ namespace tickstack {
 class ScratchMemory {
  public:
   virtual ~ScratchMemory() = default;
-  // Memory of any content, aligned to 64 bytes. kResourceExhausted, with the memory's name, if it
-  // does not hold `bytes` more.
+  // Returns memory of any content, aligned to 64 bytes. kResourceExhausted, with the memory's name,
+  // if less than `bytes` is free.
   virtual absl::StatusOr<std::byte*> Allocate(size_t bytes) = 0;
-  // Gives back what Allocate(bytes) returned.
+  // Frees what Allocate(bytes) returned.
   virtual void Free(std::byte* memory, size_t bytes) = 0;
   virtual const std::string& name() const = 0;
-  virtual size_t capacity_bytes() const = 0;  // SIZE_MAX: bounded by the machine only.
+  virtual size_t capacity_bytes() const = 0;  // SIZE_MAX: limited only by the machine.
 };
 
 inline constexpr size_t kLargeBlockBytes = size_t{64} << 10;
@@ -55,7 +56,7 @@ struct ScratchExhausted {
   absl::Status status;
 };
 
-// The memory that this thread's large blocks come from; restores the last one when it ends.
+// Sets the memory of this thread's large blocks; the destructor restores the previous one.
 class ScratchScope {
  public:
   explicit ScratchScope(ScratchMemory* memory);
@@ -69,13 +70,13 @@ class ScratchScope {
 
 std::byte* AllocateLargeBlock(size_t bytes);
 void FreeLargeBlock(std::byte* block) noexcept;
-// Either size is a large one. Keeps the first `used_bytes`.
+// One of the two sizes is large. Keeps the first `used_bytes`.
 std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_bytes,
                                 size_t new_bytes);
 
 }  // namespace internal
 
-// A block of `bytes` > 0, aligned to 16. Errors: malloc's failure is std::bad_alloc.
+// Returns a block of `bytes` > 0, aligned to 16. Errors: if malloc fails, std::bad_alloc.
 inline std::byte* AllocateBlock(size_t bytes) {
   if (bytes >= kLargeBlockBytes) return internal::AllocateLargeBlock(bytes);
   void* const block = std::malloc(bytes);
@@ -83,14 +84,14 @@ inline std::byte* AllocateBlock(size_t bytes) {
   return static_cast<std::byte*>(block);
 }
 
-// `bytes` are those that it was allocated with; nullptr of 0 bytes is no block.
+// `bytes` must be the allocated size; nullptr with 0 bytes is allowed.
 inline void FreeBlock(std::byte* block, size_t bytes) noexcept {
   if (bytes >= kLargeBlockBytes) return internal::FreeLargeBlock(block);
   std::free(block);
 }
 
-// Makes a block larger and keeps its first `used_bytes`. Without a scratch memory the C library
-// moves the pages of a large block, without a copy.
+// Enlarges a block and keeps its first `used_bytes`. Without a scratch memory, the C library moves
+// the pages of a large block, without a copy.
 inline std::byte* ReallocateBlock(std::byte* block, size_t bytes, size_t used_bytes,
                                   size_t new_bytes) {
   if (bytes >= kLargeBlockBytes || new_bytes >= kLargeBlockBytes) {
@@ -101,10 +102,10 @@ inline std::byte* ReallocateBlock(std::byte* block, size_t bytes, size_t used_by
   return static_cast<std::byte*>(moved);
 }
 
-// Runs f() with its large blocks in `memory` (nullptr: in malloc's) and returns its result, which
-// is an absl::Status or StatusOr; on_full(status) with the memory's error if it was full. f's
-// locals are destroyed as by an early return. What outlives f must not be half changed when one of
-// f's allocations throws.
+// Runs f() with its large blocks in `memory` (nullptr: malloc) and returns its result, an
+// absl::Status or StatusOr; if the memory was full, returns on_full(status) with its error. f's
+// locals are destroyed as by an early return. Data that outlives f must not be left half changed
+// when one of f's allocations throws.
 template <typename F, typename OnFull>
 auto InScratch(ScratchMemory* memory, F f, OnFull on_full) -> decltype(f()) {
   const internal::ScratchScope scope(memory);
@@ -115,7 +116,7 @@ auto InScratch(ScratchMemory* memory, F f, OnFull on_full) -> decltype(f()) {
   }
 }
 
-// For the vectors of a computation whose sizes depend on its data.
+// For vectors of a computation whose sizes depend on its data.
 template <typename T>
 struct ScratchAllocator {
   using value_type = T;

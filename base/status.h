@@ -1,11 +1,11 @@
 #pragma once
 
-// Errors are values: absl::Status and absl::StatusOr, with the macros and the fmt-style makers that
-// the oldest abseil we support (20220623) lacks.
+// Errors are values: absl::Status and absl::StatusOr, with macros and fmt-style makers that the
+// oldest supported abseil (20220623) lacks.
 //
 // A message has place, found and expected: `sym2020.03.09: message at byte 4096: 3 columns, table
-// quote has 8`. Codes, each with one meaning: kInvalidArgument (the caller's values), kNotFound,
-// kDataLoss (a checksum or count disagrees), kResourceExhausted (a bound was reached), kUnavailable
+// quote has 8`. Each code has one meaning: kInvalidArgument (the caller's values), kNotFound,
+// kDataLoss (a checksum or count disagrees), kResourceExhausted (a limit was reached), kUnavailable
 // (a peer is away; retry), kUnimplemented (a q expression outside the subset), kInternal (the
 // system refused a call).
 
@@ -42,10 +42,10 @@ TS_STATUS_MAKER(Internal, absl::InternalError)
 TS_STATUS_MAKER(FailedPrecondition, absl::FailedPreconditionError)
 #undef TS_STATUS_MAKER
 
-// `call: strerror(error_number)`, with the code that fits the errno.
+// Returns `call: strerror(error_number)`, with the code for that errno.
 absl::Status ErrnoStatus(int error_number, std::string_view call);
 
-// The same status with `place: ` before its message. OK stays OK.
+// Returns the same status with `place: ` before its message. OK stays OK.
 absl::Status Annotate(const absl::Status& status, std::string_view place);
 
 }  // namespace tickstack

@@ -1,7 +1,7 @@
 #pragma once
 
-// Time as kdb+ counts it: nanoseconds, and days, since 2000-01-01 UTC. `_ns` without another word
-// means nanoseconds on that clock; `unix_ns` is the other one.
+// Time in kdb+'s units: nanoseconds, and days, since 2000-01-01 UTC. `_ns` alone means nanoseconds
+// on that clock; `unix_ns` is Unix time.
 
 #include <cstdint>
 #include <optional>
@@ -14,15 +14,14 @@ inline constexpr int64_t kUnixNsOfKdbEpoch = 946'684'800'000'000'000;
 inline constexpr int64_t kNsPerSecond = 1'000'000'000;
 inline constexpr int64_t kNsPerDay = 86'400 * kNsPerSecond;
 
-// Where "now" comes from, so that a test can stop time. Implementations are callable from any
-// thread.
+// The source of "now", so that a test can stop time. Implementations may be called from any thread.
 class Clock {
  public:
   virtual ~Clock() = default;
   virtual int64_t NowNs() const = 0;  // ns since 2000-01-01 UTC.
 };
 
-// CLOCK_REALTIME, about 20 ns a call.
+// CLOCK_REALTIME, about 20 ns per call.
 class SystemClock final : public Clock {
  public:
   int64_t NowNs() const override;
@@ -41,13 +40,13 @@ class ManualClock final : public Clock {
   int64_t now_ns_;
 };
 
-// CLOCK_MONOTONIC in ns: for intervals and pacing, never for stamps.
+// CLOCK_MONOTONIC in ns: for intervals and pacing, never for timestamps.
 int64_t MonotonicNs();
 
-// What the calling thread had of a processor, in ns. A system call, some 0.7 us.
+// Returns the processor time of the calling thread, in ns. A system call of some 0.7 us.
 int64_t ThreadProcessorNs();
 
-// Calendar: the proleptic Gregorian one, days since 2000-01-01.
+// The proleptic Gregorian calendar; days since 2000-01-01.
 int32_t DaysFromCivil(int year, int month, int day);
 struct Civil {
   int year;
@@ -56,14 +55,14 @@ struct Civil {
 };
 Civil CivilFromDays(int32_t days);
 
-// Floors, so that the instant before midnight of 2000-01-01 belongs to day -1.
+// Rounds down, so that the instant before midnight of 2000-01-01 belongs to day -1.
 int32_t DayOf(int64_t ns);
 
-// `2020.03.09`; parsing also takes `2020-03-09` and `20200309`.
+// Formats `2020.03.09`; parsing also takes `2020-03-09` and `20200309`.
 std::string FormatDate(int32_t days);
 std::optional<int32_t> ParseDate(std::string_view text);
 
-// `2020.03.09D15:30:00.123456789`.
+// Formats `2020.03.09D15:30:00.123456789`.
 std::string FormatTimestamp(int64_t ns);
 
 }  // namespace tickstack

@@ -1,14 +1,14 @@
 #pragma once
 
-// Threads that help. A caller has some tasks, does them itself, and whichever threads of the pool
-// are idle help it meanwhile:
+// A pool of helping threads. A caller has some tasks and works on them itself, and the idle threads
+// of the pool help it:
 //
 //   caller    | task 0 | task 2 | task 3 | task 6 |     waits for task 5, returns
 //   thread    idle .. | task 1 | task 4 | task 5 .......|
 //
 // So any number of callers share one pool: a caller never waits for a thread to become free, only
-// at its end for the tasks that somebody has begun. A pool that is busy, or has no threads, costs
-// nothing but its help.
+// at its end for tasks that have started. A pool that is busy, or has no threads, merely does not
+// help.
 
 #include <atomic>
 #include <condition_variable>
@@ -24,36 +24,36 @@
 
 namespace tickstack {
 
-// Threads: any thread may call ParallelFor, a task as well.
+// Threads: any thread may call ParallelFor, also within a task.
 class WorkerPool {
  public:
-  // Each thread calls `begin` first, if there is one: to set its priority.
+  // Each thread first calls `begin`, if given, for example to set its priority.
   explicit WorkerPool(size_t threads, const std::function<void()>& begin = nullptr);
-  // Nobody is in ParallelFor, and nobody will be.
+  // No ParallelFor may be running or follow.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   size_t threads() const { return threads_.size(); }
 
-  // Calls f(task) once for each task below `tasks`, in any order and on any of these threads and
-  // the caller's, and returns when no call runs any more. What the tasks wrote is then the
-  // caller's to read. The first error to happen is returned; tasks that nobody has begun by then
-  // are left out. f throws nothing.
-  // Cost: about 10 us if threads are to be woken, so a task should have 100 us of work or more.
+  // Calls f(task) once for each task below `tasks`, in any order, on the pool's threads and the
+  // caller's, and returns when all calls have returned. The caller may then read what the tasks
+  // wrote. Returns the first error; tasks that have not started by then are skipped. f must not
+  // throw.
+  // Cost: about 10 us if threads must be woken, so a task should have at least 100 us of work.
   absl::Status ParallelFor(size_t tasks, absl::FunctionRef<absl::Status(size_t)> f);
 
  private:
-  // One call of ParallelFor, on its caller's stack.
+  // A call of ParallelFor, on its caller's stack.
   struct Job;
 
   static void Run(Job& job);
   void Work();
 
   std::mutex mutex_;
-  std::condition_variable wake_;  // Of idle threads: there is a job, or the end.
-  std::condition_variable left_;  // Of callers: a thread left some job.
-  std::deque<Job*> jobs_;         // Guarded by mutex_: those that may want help.
+  std::condition_variable wake_;  // For idle threads: there is a job, or the end.
+  std::condition_variable left_;  // For callers: a thread has left some job.
+  std::deque<Job*> jobs_;         // Guarded by mutex_: jobs that may need help.
   bool stopping_ = false;         // Guarded by mutex_.
   std::vector<std::thread> threads_;
 };

@@ -61,12 +61,12 @@ class WriteBehind {
 
   File file_;
   const uint64_t keep_bytes_;
-  // The thread's. Bytes before `started_` are being written or written, those before `dropped_` are
-  // out of the cache.
+  // Used by the thread only. Bytes before `started_` are written or being written, and those before
+  // `dropped_` are out of the cache.
   uint64_t started_, dropped_;
 
   std::atomic<uint64_t> grown_;
-  uint64_t announced_;  // The owner's: the size at which it last woke the thread.
+  uint64_t announced_;  // Used by the owner: the size at which it last woke the thread.
   std::atomic<bool> failed_ = false;
   absl::Status status_;  // Written once, before failed_.
   std::mutex mutex_;     // For waiting on grown_ and stop_.

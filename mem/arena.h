@@ -1,8 +1,7 @@
 #pragma once
 
-// The memory behind a tier: pages of 2 MiB at addresses that never change while the arena lives.
-// Each kind of memory is one arena; which of its bytes are taken is the business of
-// PageAllocator.
+// The memory of a tier: pages of 2 MiB at addresses that do not change while the arena exists. Each
+// kind of memory has its own class. PageAllocator tracks which bytes are allocated.
 
 #include <cstddef>
 #include <memory>
@@ -16,14 +15,14 @@
 
 namespace tickstack::mem {
 
-// Threads: any; everything but Ready is constant after construction, and Ready is called under the
-// tier's lock.
+// Threads: any; everything except Ready is constant after construction, and Ready is called under
+// the tier's lock.
 class Arena {
  public:
   virtual ~Arena() = default;
 
-  // Pages in a row that are contiguous in memory. Page numbers of the next region go on after one
-  // that is barred, so that no run of pages crosses regions.
+  // Pages that are contiguous in memory. The page numbers of the next region follow after one
+  // excluded page, so that no run of pages crosses regions.
   struct Region {
     std::byte* base;
     size_t first_page;
@@ -36,19 +35,19 @@ class Arena {
 
   // Makes the pages below `end_page` usable. kResourceExhausted if the machine has no more.
   virtual absl::Status Ready(size_t /*end_page*/) { return absl::OkStatus(); }
-  // Touches pages for writing, so that no store into them faults. kResourceExhausted if the memory
-  // cannot be had; then no store may go there.
+  // Touches pages for writing, so that later stores do not fault. kResourceExhausted if the memory
+  // is not available; then nothing may be stored there.
   virtual absl::Status Touch(std::byte* memory, size_t bytes);
-  // DRAM that the pages occupy now; `touched_bytes` were ever touched.
+  // DRAM that the pages occupy now, of which `touched_bytes` were ever touched.
   virtual size_t ResidentBytes(size_t touched_bytes) const = 0;
-  // path, filesystem, dax, nodes.
+  // Sets path, filesystem, dax and nodes.
   virtual void Describe(TierStats& stats) const = 0;
 
  protected:
   std::vector<Region> regions_;
 };
 
-// One region that is a mapped file; whoever maps it unmaps it.
+// One region that is a mapped file; the creator of the mapping unmaps it.
 class MappedFileArena : public Arena {
  public:
   MappedFileArena(std::string path, std::string filesystem, bool dax, std::byte* base,
@@ -62,7 +61,7 @@ class MappedFileArena : public Arena {
   const bool dax_;
 };
 
-// Anonymous memory: dram and numa. kNotFound for a node that is not there.
+// Anonymous memory: dram and numa. kNotFound for a node that does not exist.
 absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& options);
 // An unlinked file of options.path with all of its blocks allocated.
 absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options);
@@ -72,14 +71,15 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeMemkindArena(const TierOptions& optio
 // kInvalidArgument if a file kind lacks its path or its size.
 absl::Status CheckFileOptions(const TierOptions& options);
 
-// "tmpfs", "ext4", "xfs"...: what the directory's file system is, and how many bytes it has free
-// for this user.
+// The directory's file system ("tmpfs", "ext4", "xfs"...), and the bytes that are free for this
+// user.
 struct FilesystemFacts {
   std::string type;
   size_t free_bytes = 0;
 };
 absl::StatusOr<FilesystemFacts> FactsOfFilesystem(const std::string& directory);
-// Whether a file of this directory can be mapped with MAP_SYNC: then the mapping is the memory.
+// Returns whether a file of this directory can be mapped with MAP_SYNC: then the mapping is the
+// memory.
 bool IsDax(const std::string& directory);
 
 // Page-cache bytes of a file mapping: one question to the kernel per GiB.

@@ -4,9 +4,9 @@
 
 namespace tickstack::mem {
 
-// Copies past the caches (non-temporal stores), with the widest instructions that the processor
-// has. These stores are weakly ordered: a release-store that is to publish them comes after
-// DrainStreaming. Threads: reentrant; the drain is for the calling thread's stores.
+// Copies past the caches (non-temporal stores), with the processor's widest instructions. These
+// stores are weakly ordered: call DrainStreaming before a release-store that publishes them.
+// Threads: reentrant; the drain applies to the calling thread's stores.
 void CopyStreaming(std::byte* to, const std::byte* from, size_t bytes);
 void DrainStreaming();
 

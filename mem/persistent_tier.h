@@ -1,29 +1,30 @@
 #pragma once
 
-// A tier whose memory is a file that outlives the process: what was committed is there again when
-// the file is opened, at the same offsets.
+// A tier whose memory is a file that outlives the process: after the file is opened again,
+// committed data is there, at the same offsets.
 //
 //   file  | superblock | slot 0 | slot 1 | to 2 MiB | page 0 | page 1 | ...
 //   slot  | header 64 B: sequence, checksums | root, 256 KiB at most | a word per page |
 //
 // The owner writes its data into allocated memory, calls Flush for all of it, then Commit with a
-// root: bytes from which it finds its data again. A commit goes to the slot that is not the newest:
+// root: bytes from which it finds its data again. A commit goes to the slot that does not have the
+// newest commit:
 //
 //   1  root and the changed page words are written and flushed
 //   2  fence: they, and all that the owner flushed before, are durable
 //   3  the header is written and flushed                        <- the commit happens here
 //   4  fence: the caller may rely on it
 //
-// A header carries checksums of itself, of the root and of the page words, so that one which was
-// torn, or reached the medium before its time, is not taken for a commit: the other slot, untouched
-// since the commit before, then is the newest. So whenever the power goes, opening the file finds
-// the last commit or the one that was being made, whole. Memory that is freed is given out again
-// only after the commit that no longer needs it.
+// A header has checksums of itself, of the root and of the page words. So a header that was torn,
+// or reached the medium too early, is not taken for a commit, and the other slot, unchanged since
+// the previous commit, is the newest. Whenever the power fails, opening the file finds either the
+// last commit or the one in progress, complete. Freed memory is allocated again only after the
+// commit that no longer needs it.
 //
-// Where the mapping is the memory (DAX), flushing is a cache-line write-back and a fence some 100
-// ns. Elsewhere a fence is an msync of the flushed pages: free on tmpfs, which keeps what it has
-// until the machine goes down; 0.1 ms and more a range on a disk. A killed process loses nothing in
-// either case: its stores are in the file's pages already.
+// If the mapping is the memory (DAX), flushing is a cache-line write-back, and a fence takes some
+// 100 ns. Otherwise a fence is an msync of the flushed pages: free on tmpfs, which keeps its
+// content until the machine is switched off; at least 0.1 ms per range on a disk. A killed process
+// loses nothing in either case, because its stores are already in the file's pages.
 //
 // Threads: Flush, Commit, Find and OffsetOf belong to one thread, the owner of the data; Allocate,
 // Free and the rest as Tier.
@@ -41,14 +42,14 @@
 
 namespace tickstack::mem {
 
-// How stores into a mapping become durable. A test has one that cuts the power.
+// How stores into a mapping become durable. Tests replace it to simulate power cuts.
 class Persistence {
  public:
   virtual ~Persistence() = default;
   virtual void OnMapped(std::span<std::byte> /*file*/) {}
   // The bytes are durable after the next Fence.
   virtual void Flush(const std::byte* memory, size_t bytes) = 0;
-  // kInternal: the device refused.
+  // kInternal if the device fails.
   virtual absl::Status Fence() = 0;
 };
 

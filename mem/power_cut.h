@@ -1,11 +1,11 @@
 #pragma once
 
-// A power cut, for tests: keeps what a medium would hold if the machine stopped at any flush or
-// fence of a PersistentTier.
+// Simulates a power cut for tests: keeps what a medium would hold if the machine stopped at any
+// flush or fence of a PersistentTier.
 //
-// What is durable for certain is what was flushed before the last fence. Of all else that was
-// stored since, any part may have reached the medium: caches write lines back when they like, and
-// a line arrives in pieces of 8 bytes.
+// Only what was flushed before the last fence is certainly durable. Any part of later stores may
+// have reached the medium: caches write lines back at any time, and a line arrives in pieces of 8
+// bytes.
 
 #include <cstddef>
 #include <cstring>
@@ -47,8 +47,8 @@ class PowerCut final : public Persistence {
     return absl::OkStatus();
   }
 
-  // What the medium holds if the power goes now: of the words that are not certain, each arrived
-  // with this probability.
+  // Returns what the medium holds if the power fails now: each word that is not certainly durable
+  // has arrived with this probability.
   std::vector<std::byte> Image(double arrived, std::mt19937_64& rng) const {
     std::vector<std::byte> image = durable_;
     if (arrived <= 0) return image;

@@ -5,9 +5,9 @@
 
 namespace tickstack::mem {
 
-// A tier as the scratch memory of queries. Blocks are at least kLargeBlockBytes; what they count
-// for is Tier::RoundedBytes, and blocks that were given back are the tier's to hand out again,
-// touched already. The tier outlives this, and this all blocks.
+// A tier as the scratch memory of queries. Blocks have at least kLargeBlockBytes and count as
+// Tier::RoundedBytes. Freed blocks return to the tier, with their pages touched. The tier must
+// outlive this, and this must outlive all blocks.
 class TierScratch final : public ScratchMemory {
  public:
   explicit TierScratch(Tier* tier);
