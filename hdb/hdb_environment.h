@@ -11,18 +11,18 @@
 
 namespace tickstack::hdb {
 
-// What a query sees of an HDB: its tables, and
-//   date                    the values of the partitions; of a database by month, year or number
-//                           that is the variable's name
-//   holidays                a table or another value in a file of its own in the root, by its name
-//   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables;
-//   .Q.PV .Q.pn             the values once more; counts of rows by table, of which none are kept
-//   \l . and .hdb.reload[]  load the database as it is on disk now; the answer comes when it is
-//                           there: what kdb+'s rdb sends at the end of a day
-//   .hdb.stats[]            dictionary of longs: what is loaded, reloads, the memory of
+// What queries of an HDB can access: its tables, and
+//   date                    the values of the partitions; in a database by month, year or number,
+//                           the variable has that name
+//   holidays                a table or another value in a file in the root, by its name
+//   .Q.pf .Q.pv .Q.pt       the partition column's name, its values, the partitioned tables
+//   .Q.PV .Q.pn             the values again; row counts by table, of which none are kept
+//   \l . and .hdb.reload[]  load the database as it is on disk now, and answer when it is loaded:
+//                           what kdb+'s rdb sends at the end of a day
+//   .hdb.stats[]            dictionary of longs: the loaded parts, reloads, the memory of
 //                           decompressed columns (disk/decompressed_image.h), mappings
 //                           (base/mapping.h), QueryCounters
-//   .hdb.problems[]         strings: what the last load left out, and why
+//   .hdb.problems[]         strings: what the last load omitted, and why
 // Threads: any.
 class HdbEnvironment : public query::Environment {
  public:
@@ -39,7 +39,7 @@ class HdbEnvironment : public query::Environment {
   std::vector<std::string> ValueNames() override;
   query::ProcessFacts Facts() override { return facts_.Get(); }
   serve::ProcessFacts& facts() { return facts_; }
-  // For whoever evaluates queries here.
+  // Counters for the code that evaluates queries here.
   serve::QueryCounters& queries() { return queries_; }
 
  private:

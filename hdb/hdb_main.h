@@ -1,5 +1,7 @@
 #pragma once
 
+// The process of the HDB: its options, and the function that the command line calls.
+
 #include <string>
 
 #include "serve/query_settings.h"
@@ -10,13 +12,13 @@ namespace tickstack::hdb {
 struct HdbMainOptions : serve::QuerySettings {
   std::string name = "hdb";
   wire::ListenerOptions listener;
-  size_t cache_bytes = 0;  // Of decompressed columns; 0: a quarter of the machine's memory.
-  std::string database;    // The directory; a stack's is DATA/hdb if it is not told another.
+  size_t cache_bytes = 0;  // For decompressed columns; 0: a quarter of the machine's memory.
+  std::string database;    // The directory; a stack's default is DATA/hdb.
 };
 
-// Runs until SIGTERM or SIGINT: 0. 1 if it could not listen. A database that is not there yet, or
-// does not load, is one without tables, which .hdb.problems[] and the log say: the first reload
-// after it came finds it. Blocks.
+// Runs until SIGTERM or SIGINT and returns 0; 1 if it could not listen. A database that does not
+// exist yet, or cannot be loaded, has no tables; .hdb.problems[] and the log say so, and a later
+// reload finds it. Blocks.
 int RunHdb(const HdbMainOptions& options);
 
 }  // namespace tickstack::hdb

@@ -1,17 +1,17 @@
 #pragma once
 
-// For processes that evaluate a request on the thread that does their work: what it sends to its
-// client, within query::LoopLimits.
+// Answers requests in processes that evaluate them on the thread that does their work, within
+// query::LoopLimits.
 
 #include "absl/status/status.h"
-#include "query/language/environment.h"
 #include "query/language/client_handle.h"
+#include "query/language/environment.h"
 #include "wire/connection.h"
 
 namespace tickstack::serve {
 
-// What a request can know of the connection that it came by. A connection of the HTTP gateway,
-// which several clients may share, has no handle.
+// Returns what a request can know about its connection. A connection of the HTTP gateway, which
+// several clients may share, has no handle.
 query::ClientFacts FactsOf(const wire::Connection& connection);
 
 // Evaluates a request and sends its messages to the asking client, then its answer if it is

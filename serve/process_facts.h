@@ -1,6 +1,6 @@
 #pragma once
 
-// What a process that answers queries says of itself, for its query::Environment.
+// What a process reports about itself to queries, for its query::Environment.
 
 #include <atomic>
 #include <cstdint>
@@ -10,11 +10,12 @@
 
 namespace tickstack::serve {
 
-// Threads: Get from any; SetPort from any, once the port is known: queries may be answered before.
+// Threads: any may call Get and SetPort. SetPort is called once the port is known; queries may be
+// answered earlier.
 class ProcessFacts {
  public:
   void SetPort(uint16_t port) { port_.store(port, std::memory_order_relaxed); }
-  // Before anybody asks.
+  // Call it before the first query.
   void SetLimits(const QuerySettings& settings) {
     facts_.threads = static_cast<int>(ServiceOptionsOf(settings, {}).helpers);
     facts_.timeout_s = static_cast<int64_t>(settings.query_timeout_s);

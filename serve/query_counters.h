@@ -11,20 +11,20 @@
 
 namespace tickstack::serve {
 
-// What a process answers about queries: `.rdb.stats[]`, `.hdb.stats[]`. Threads: any.
+// Statistics about queries, as in `.rdb.stats[]` and `.hdb.stats[]`. Threads: any.
 class QueryCounters {
  public:
-  std::atomic<uint64_t> queries{0};          // That came, the async ones among them.
-  std::atomic<uint64_t> failed{0};           // Answered with an error other than the next two.
-  std::atomic<uint64_t> stopped{0};          // By the time limit.
-  std::atomic<uint64_t> cancelled{0};        // Their client left, while they waited or ran.
-  std::atomic<uint64_t> waiting{0};          // Now.
-  std::atomic<uint64_t> running{0};          // Now.
-  std::atomic<uint64_t> clients{0};          // Now.
-  std::atomic<uint64_t> clients_cut_off{0};  // They did not read their answers.
-  std::atomic<uint64_t> unread_bytes{0};     // Of answers that are made and not sent to the end.
+  std::atomic<uint64_t> queries{0};          // Received queries, including async ones.
+  std::atomic<uint64_t> failed{0};           // Answered with an error, except the next two.
+  std::atomic<uint64_t> stopped{0};          // Ended by the time limit.
+  std::atomic<uint64_t> cancelled{0};        // Their client left while they waited or ran.
+  std::atomic<uint64_t> waiting{0};          // Waiting now.
+  std::atomic<uint64_t> running{0};          // Running now.
+  std::atomic<uint64_t> clients{0};          // Connected now.
+  std::atomic<uint64_t> clients_cut_off{0};  // Disconnected because they did not read answers.
+  std::atomic<uint64_t> unread_bytes{0};     // Bytes of answers that are not sent completely.
 
-  // From a query's arrival until its answer was there.
+  // Records the time from a query's arrival until its answer was ready.
   void Record(int64_t ns) {
     const std::lock_guard lock(mutex_);
     ns_.Record(ns);
@@ -39,7 +39,7 @@ class QueryCounters {
   Histogram ns_{int64_t{1} << 42, 2};  // Guarded by mutex_.
 };
 
-// The same by the names that statistics have them under.
+// Returns the counters with their names in the statistics.
 std::vector<std::pair<std::string_view, uint64_t>> NamedCounts(const QueryCounters& counters);
 
 }  // namespace tickstack::serve
