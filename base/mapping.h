@@ -12,6 +12,7 @@
 //
 //   0 ........................ 7/8 ........ 15/16 ........ vm.max_map_count
 //   any Mapping ..............| MappingReserve | the rest of the process
+
 #include <cstddef>
 #include <span>
 #include <string>

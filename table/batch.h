@@ -1,7 +1,7 @@
 #pragma once
 
-// A batch: rows of one table that travel together, by column, as spans over bytes that somebody
-// else owns (a receive buffer, a mapped log). Nothing is copied or decoded until a column takes its
+// A batch: rows of one table that are passed together, by column, as spans over bytes of another
+// owner (a receive buffer, a mapped log). Nothing is copied or decoded until a column stores its
 // bytes.
 
 #include <cstddef>
@@ -12,11 +12,11 @@
 
 namespace tickstack {
 
-// One column of a batch. `data` is what the wire carries, little-endian:
+// One column of a batch. `data` has the bytes of the wire, little-endian:
 //   fixed width   rows * WidthOf(type) raw elements, at any alignment
 //   kSymbol       rows NUL-terminated names, back to back
 //   kList         rows encoded values (type byte first), back to back; strings are kChar vectors
-// The bytes were checked by whoever made the view: exactly `rows` elements, and no more.
+// The creator of the view has checked the bytes: they are exactly `rows` elements.
 struct ColumnView {
   Type type = Type::kList;
   Attribute attribute = Attribute::kNone;

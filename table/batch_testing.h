@@ -1,7 +1,7 @@
 #pragma once
 
-// What tests of tables have in common: batches as they come from the wire, and the columns of a
-// snapshot as vectors.
+// Helpers for tests of tables: batches as they come from the wire, and a snapshot's columns as
+// vectors.
 
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +59,7 @@ class Batch {
   std::vector<ColumnView> views_;
 };
 
-// A column, T as Snapshot::Chunk.
+// Returns a column; T as in Snapshot::Chunk.
 template <typename T>
 std::vector<T> All(const Snapshot& snapshot, size_t column) {
   std::vector<T> all;
@@ -70,7 +70,7 @@ std::vector<T> All(const Snapshot& snapshot, size_t column) {
   return all;
 }
 
-// What the index says of a symbol.
+// Returns the row numbers of a symbol from the index.
 inline std::vector<uint32_t> RowNumbers(const Snapshot& snapshot, std::string_view name) {
   std::vector<uint32_t> rows;
   const std::optional<SymbolId> id = snapshot.table().symbols().Find(name);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of the codec share: bytes as hex, whole files, and random encoded values.
+// Helpers for tests of the codec: bytes as hex, whole files, and random encoded values.
 
 #include <bit>
 #include <charconv>
@@ -19,7 +19,7 @@
 
 namespace tickstack {
 
-// `01 00ff`: blanks and `|` are ignored.
+// Parses `01 00ff`; blanks and `|` are ignored.
 inline ByteBuffer FromHex(std::string_view hex) {
   std::string digits;
   for (char c : hex) {
@@ -54,8 +54,8 @@ inline ByteBuffer ReadWholeFile(const std::filesystem::path& path) {
   return ByteBuffer(AsBytes(text));
 }
 
-// Writes random values as the wire has them, in both byte orders at once and straight from the
-// format's description: it shares no code with the codec.
+// Writes random values in both byte orders at once, directly from the format's description: it
+// shares no code with the codec.
 class RandomEncoder {
  public:
   explicit RandomEncoder(uint64_t seed) : rng_(seed) {}

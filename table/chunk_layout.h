@@ -1,20 +1,20 @@
 #pragma once
 
-// Which rows of a column lie in which chunk. The chunks of a small table grow with it, so that 100
-// rows do not take megabytes a column; all later chunks have the same number of rows, so that a
-// chunk of a large table is a whole number of huge pages.
+// The chunk of each row of a column. The chunks of a small table grow with it, so that 100 rows do
+// not take megabytes per column. All later chunks have the same number of rows, so that a chunk of
+// a large table is a whole number of huge pages.
 //
 //   chunk     0        1        2        3         ...  8           9          10
 //   rows from 0        1,024    2,048    4,096     ...  131,072     262,144    524,288
 //   rows      1,024    1,024    2,048    4,096     ...  131,072     262,144    262,144
 //
-// A chunk before the first full one begins at a power of two and is as large as what is before it,
-// so the number of a row's chunk is the width in bits of row / 1,024: there is nothing to look up,
-// and no row ever moves. Together they have the bytes of one full chunk, so a large table takes
-// what it would take if all were full.
+// A chunk before the first full one begins at a power of two and has as many rows as there are
+// before it. So the number of a row's chunk is the bit width of row / 1,024, without a look-up, and
+// no row ever moves. Together these chunks have the bytes of one full chunk, so a large table takes
+// as much memory as with full chunks only.
 //
-// A table that consists of several others, one behind the other, has chunks of any sizes: where
-// each begins is looked up by binary search.
+// A table that consists of several others in succession has chunks of any sizes; a binary search
+// finds a row's chunk.
 
 #include <algorithm>
 #include <bit>
@@ -24,8 +24,8 @@
 
 namespace tickstack {
 
-// A value, cheap to copy; every column of a table has the same. A table of at most 1,024 rows per
-// chunk has chunks of one size only.
+// A value type, cheap to copy; all columns of a table have the same layout. A table of at most
+// 1,024 rows per chunk has chunks of one size only.
 class ChunkLayout {
  public:
   struct Chunk {
@@ -34,16 +34,17 @@ class ChunkLayout {
     size_t end_row;
   };
 
-  // `rows_per_chunk`, of a full chunk, is a power of two.
+  // `rows_per_chunk`, for a full chunk, is a power of two.
   explicit constexpr ChunkLayout(size_t rows_per_chunk)
       : ChunkLayout(std::min(Log2(rows_per_chunk), kFirstShift), Log2(rows_per_chunk)) {}
-  // Every row in chunk 0, for what is not in chunks at all.
+  // Returns a layout with every row in chunk 0, for data without chunks.
   static constexpr ChunkLayout OneChunk() { return {kLargestShift, kLargestShift}; }
-  // Chunks of any sizes. `begins` has the first row of each, which is 0 for the first one, and then
-  // the row behind the last; it ascends, has two items at least, and outlives the layout.
+  // Returns a layout with chunks of any sizes. `begins` has the first row of each chunk, starting
+  // with 0, and then the row after the last one. It ascends, has at least two items, and must
+  // outlive the layout.
   static constexpr ChunkLayout OfBegins(std::span<const size_t> begins) {
     ChunkLayout layout = OneChunk();
-    layout.growing_ = SIZE_MAX;  // So that chunks are looked up where those that grow are found.
+    layout.growing_ = SIZE_MAX;  // Makes all chunks use the look-up.
     layout.begins_ = begins.data();
     layout.begin_count_ = begins.size();
     return layout;
@@ -70,7 +71,7 @@ class ChunkLayout {
     const size_t number = NumberOf(row), begin_row = BeginRow(number);
     return {number, begin_row, begin_row + Rows(number)};
   }
-  // How many chunks hold the first `rows` rows.
+  // Returns the number of chunks that hold the first `rows` rows.
   constexpr size_t Chunks(size_t rows) const { return rows == 0 ? 0 : NumberOf(rows - 1) + 1; }
 
  private:
@@ -82,7 +83,7 @@ class ChunkLayout {
   static constexpr size_t Log2(size_t power) {
     return static_cast<size_t>(std::countr_zero(power));
   }
-  // Rows behind the last chunk are counted to it, as in a chunk that is not full yet.
+  // Rows after the last chunk belong to it, as in a chunk that is not full yet.
   constexpr size_t Search(size_t row) const {
     const size_t* const after = std::upper_bound(begins_ + 1, begins_ + begin_count_ - 1, row);
     return static_cast<size_t>(after - begins_) - 1;
@@ -90,12 +91,12 @@ class ChunkLayout {
 
   size_t first_shift_;
   size_t full_shift_;
-  size_t growing_;                  // Chunks from 1 on that double.
-  const size_t* begins_ = nullptr;  // Of chunks of any sizes.
+  size_t growing_;                  // Number of doubling chunks, from chunk 1 on.
+  const size_t* begins_ = nullptr;  // For chunks of any sizes.
   size_t begin_count_ = 0;
 };
 
-// Calls f(begin_row, end_row) for each piece of rows [begin_row, end_row) that lies in one chunk.
+// Calls f(begin_row, end_row) for the part of rows [begin_row, end_row) in each chunk.
 template <typename F>
 void EachPart(const ChunkLayout& layout, size_t begin_row, size_t end_row, F f) {
   while (begin_row < end_row) {

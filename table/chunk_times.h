@@ -1,7 +1,8 @@
 #pragma once
 
-// The smallest and largest time in each chunk of a table, and whether the times ascend. A feed's
-// times nearly do, so a condition on time reads only the few chunks that contain its bounds.
+// The smallest and largest time in each chunk of a table, and whether the times ascend. The times
+// of a feed nearly ascend, so a condition on time reads only the few chunks that contain its
+// bounds.
 //
 // The writer records a batch's times before it publishes the batch. A reader's values therefore
 // hold for the rows of its snapshot, and perhaps for later rows: `min` and `max` may be wider than
@@ -29,10 +30,11 @@ struct TimeBounds {
 
 class ChunkTimes {
  public:
-  // Nothing will be known of the first `chunks` chunks: their rows came without being noted.
+  // Excludes the first `chunks` chunks, whose rows were not recorded.
   void Skip(size_t chunks) { chunks_.Reserve(chunks); }
 
-  // Times of rows [row, row + times.size()), which lie in one chunk and follow those noted before.
+  // Records the times of rows [row, row + times.size()), which are in one chunk and follow the rows
+  // recorded before.
   void Note(const ChunkLayout& layout, size_t row, std::span<const int64_t> time_ns) {
     if (time_ns.empty()) return;
     const size_t number = layout.NumberOf(row);
@@ -57,7 +59,7 @@ class ChunkTimes {
     if (descends) chunk.descends.store(true, std::memory_order_relaxed);
   }
 
-  // Any time, in any order, if the chunk's first rows were not noted.
+  // Times in any order; fails if the chunk's first rows were not recorded.
   TimeBounds Of(size_t number) const {
     const Chunk& chunk = chunks_[number];
     if (!chunk.known.load(std::memory_order_relaxed)) return {INT64_MIN, INT64_MAX, false};
@@ -67,14 +69,14 @@ class ChunkTimes {
   }
 
  private:
-  // Relaxed all of them: the table's row count, stored with release after Note and loaded with
-  // acquire before Of, orders what a reader relies on.
+  // All accesses are relaxed: the table's row count, stored with release after Note and loaded with
+  // acquire before Of, orders them.
   struct Chunk {
     std::atomic<int64_t> min_ns = 0;
     std::atomic<int64_t> max_ns = 0;
     std::atomic<bool> known = false;
     std::atomic<bool> descends = false;
-    int64_t last_ns = 0;  // The writer's.
+    int64_t last_ns = 0;  // Used by the writer only.
   };
 
   static void Widen(Chunk& chunk, int64_t min, int64_t max) {

@@ -1,15 +1,15 @@
 #pragma once
 
-// One column of a table: rows in chunks that a tier hands out, sized as ChunkLayout says.
+// One column of a table: rows in chunks of a tier, with the sizes of ChunkLayout.
 //
 //   chunks    | 0 .. n | n .. 2n | ...        directory: a StableArray, readers take no lock
 //   element   fixed width: the kdb+ element; symbol: SymbolId; list: ItemRef into an arena
 //
-// A list column's values keep the bytes that the wire carried, back to back in arena blocks, and
-// each row says where its own are. An item never crosses a block.
+// The values of a list column keep the bytes of the wire, back to back in arena blocks, and each
+// row has the place of its value. A value never crosses a block.
 //
-// In a persistent tier a column keeps the offsets of its chunks and blocks there too, and finds
-// them again from a record of 40 bytes and its table's row count; see durable_tables.h.
+// In a persistent tier, a column also stores the offsets of its chunks and blocks, and is restored
+// from a record of 40 bytes and its table's row count; see durable_tables.h.
 //
 // Threads: one writer. Readers see rows below the row count that their table published.
 
@@ -41,38 +41,39 @@ class Column {
   Column& operator=(const Column&) = delete;
 
   Type type() const { return type_; }
-  size_t width() const { return width_; }  // Bytes of an element as it is stored here.
-  // What reading the column is charged to; nullptr: nothing is. The column charges its writes.
+  size_t width() const { return width_; }  // Bytes of an element in this column.
+  // Returns the medium that readers charge; nullptr for real memory. The column itself charges its
+  // writes.
   mem::Medium* medium() const { return tier_->medium(); }
 
-  // Makes room for every byte of `view` from row `begin_row` on. kInvalidArgument if its bytes are
-  // not what its type and rows say, kResourceExhausted if the tier is full. What was reserved
-  // before an error stays for the next batch.
+  // Makes room for the bytes of `view` from row `begin_row` on. kInvalidArgument if they do not
+  // match its type and rows, kResourceExhausted if the tier is full. Room that was made before an
+  // error stays for the next batch.
   absl::Status Reserve(const ColumnView& view, size_t begin_row);
-  // Writes the rows of a view that Reserve accepted. A symbol column takes WriteSymbols, which may
-  // still fail (kInvalidArgument: not that many names); all others take Write.
+  // Writes the rows of a view that Reserve accepted: WriteSymbols for a symbol column, which may
+  // still fail (kInvalidArgument: another number of names), and Write for all others.
   absl::Status WriteSymbols(const ColumnView& view, size_t begin_row, SymbolTable& symbols);
-  // With `may_stream` a tier that streams gets large parts past the caches; then this returns true,
-  // and the caller calls mem::DrainStreaming before it publishes the rows.
+  // With `may_stream`, large parts are written past the caches if the tier streams. Then this
+  // returns true, and the caller must call mem::DrainStreaming before it publishes the rows.
   bool Write(const ColumnView& view, size_t begin_row, bool may_stream);
 
-  // The elements [0, rows) of a chunk that exists.
+  // Returns the elements [0, rows) of an existing chunk.
   std::span<const std::byte> Elements(size_t chunk, size_t rows) const {
     return {chunks_[chunk], rows * width_};
   }
-  // The element of a row that was written.
+  // Returns the element of a written row.
   const std::byte* Element(size_t row) const { return Place(row); }
   std::span<const std::byte> Item(size_t row) const;
 
-  // Taken from the tier, rounded as tiers do. Any thread: a count that says nothing of what else
-  // was written, so relaxed is enough.
+  // Bytes allocated from the tier, as it rounds them. Any thread: a count implies nothing about
+  // other data, so relaxed is enough.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
-  // ---- In a persistent tier. Writer only.
+  // ---- In a persistent tier. For the writer only.
 
   // Flushes rows [begin_row, end_row); they are durable with the tier's next commit.
   void Flush(size_t begin_row, size_t end_row);
-  // Appends the state to a root, for Load.
+  // Appends the state to a root for Load.
   void Save(ByteBuffer& record) const;
   // Restores the first `rows` rows of the saved column into a column without rows. kDataLoss if the
   // tier does not have them.
@@ -90,7 +91,7 @@ class Column {
     size_t bytes;
   };
 
-  // Where the chunks and blocks are, for the next process.
+  // The places of chunks and blocks, for the next process.
   struct Durable {
     explicit Durable(mem::PersistentTier* of) : tier(of), chunks(of), blocks(of) {}
     mem::PersistentTier* const tier;
@@ -108,7 +109,7 @@ class Column {
   }
   absl::Status ReserveChunks(size_t rows);
   absl::Status ReserveItems(const ColumnView& view);
-  // Memory whose place is noted in `list` if the column is durable.
+  // Allocates memory, whose place is added to `list` if the column is durable.
   absl::StatusOr<std::byte*> Take(size_t bytes, DurableList Durable::* list);
   template <typename WritePart>
   void WriteParts(size_t begin_row, size_t rows, WritePart write_part);
@@ -125,7 +126,8 @@ class Column {
   StableArray<std::byte*> chunks_;
   size_t chunk_count_ = 0;
 
-  // List columns. Items go to block `block_`, from `block_used_` on; blocks behind it are reserved.
+  // For list columns. Values are written to block `block_` from `block_used_` on; later blocks are
+  // reserved.
   StableArray<ArenaBlock> blocks_;
   size_t block_count_ = 0;
   size_t block_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
-// One element of a fixed-width type, given as its little-endian bytes, as text: what the formats of
-// format_value.h share. Threads: any.
+// Formats an element of a fixed-width type, given as little-endian bytes: the common part of the
+// formats of format_value.h. Threads: any.
 
 #include <cstddef>
 #include <span>
@@ -14,7 +14,8 @@ namespace tickstack {
 
 enum class Finite { kFinite, kNull, kPlus, kMinus };
 
-// Whether it is its type's null or an infinity. Booleans, bytes and chars are always finite.
+// Returns whether it is its type's null or an infinity. Booleans, bytes and chars are always
+// finite.
 Finite FiniteOf(Type type, std::span<const std::byte> element);
 
 enum class TimeStyle {
@@ -22,16 +23,16 @@ enum class TimeStyle {
   kIso,  // 2013-10-07T09:30:00.123456789
 };
 
-// A finite element without type suffix or quotes.
+// Returns a finite element without type suffix or quotes.
 std::string ElementText(Type type, std::span<const std::byte> element, TimeStyle style);
 
-// Whether it is a vector or list that has an item `i`. A server may send a dictionary whose sides
-// differ in length, or a table with an atom for a column.
+// True for a vector or list with an item `i`. A server may send a dictionary whose sides differ in
+// length, or a table with an atom as a column.
 inline bool HasItem(const Value& value, size_t i) {
   return (value.is_vector() || value.is_list()) && i < value.count();
 }
 
-// Element `i` of a fixed-width vector.
+// Returns element `i` of a fixed-width vector.
 inline std::span<const std::byte> ElementAt(const Value& vector, size_t i) {
   const size_t width = WidthOf(vector.type());
   return vector.elements().subspan(i * width, width);

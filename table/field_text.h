@@ -1,7 +1,7 @@
 #pragma once
 
-// One field of the formats that write rows: CSV, XML and spreadsheets have the same texts and
-// differ in how they escape them. Threads: any.
+// Formats one field of a row: CSV, XML and spreadsheets have the same texts and differ only in
+// escaping. Threads: any.
 
 #include <cstddef>
 #include <string>

@@ -1,6 +1,6 @@
 #pragma once
 
-// q values as text, for people and for programs.
+// Formats q values as text, for people and for programs.
 //
 // Text is q's own display: atoms and vectors as q writes them (`` `a`b``, `1 2 3`, `0Np`), a table
 // as aligned columns under a rule, where a null cell is blank. Numbers are written with as few

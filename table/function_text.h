@@ -1,7 +1,6 @@
 #pragma once
 
-// Functions as they travel, in q's words: which primitives there are by number, and a function as q
-// writes it.
+// Functions from the wire in q's notation: the primitives by number, and whole functions.
 
 #include <array>
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace tickstack {
 
-// By number; what q calls them. The empty ones have no name in q.
+// q's names of the primitives by number; empty if q has no name.
 inline constexpr std::array<std::string_view, 45> kUnaryPrimitives = {
     "::",   "flip",  "neg",    "first",  "reciprocal", "where",  "reverse", "null", "group",
     "iasc", "idesc", "string", "",       "count",      "floor",  "not",     "key",  "distinct",
@@ -27,11 +26,11 @@ inline constexpr std::array<std::string_view, 37> kOperatorPrimitives = {
 inline constexpr std::array<std::string_view, 6> kIteratorPrimitives = {"'",  "/",  "\\",
                                                                         "':", "/:", "\\:"};
 
-// The source of a lambda, and the name of its namespace without the dot before it.
+// Return the source of a lambda, and the name of its namespace without the leading dot.
 std::string_view SourceOf(const Value& lambda);
 std::string_view SpaceNameOf(const Value& lambda);
 
-// A function as q writes it: {x+y}, +, +[1;], +/. What is in it and is no function is `..`.
+// Returns a function as q writes it: {x+y}, +, +[1;], +/. Parts that are no functions become `..`.
 std::string FunctionText(const Value& function);
 
 }  // namespace tickstack

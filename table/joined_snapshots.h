@@ -1,7 +1,7 @@
 #pragma once
 
-// Several tables, one behind the other, as a Snapshot shows them: the chunks of all of them in one
-// row of chunks, and the rows that their indexes have moved to where their table begins.
+// Several tables in succession, as a Snapshot shows them: the chunks of all of them in one
+// sequence, with the rows of their indexes renumbered.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tickstack {
 // Immutable; any thread.
 class JoinedSnapshots {
  public:
-  // As Snapshot::Join. Each part has rows.
+  // See Snapshot::Join. Each part must have rows.
   explicit JoinedSnapshots(std::vector<Snapshot> parts);
   JoinedSnapshots(const JoinedSnapshots&) = delete;
   JoinedSnapshots& operator=(const JoinedSnapshots&) = delete;
@@ -30,14 +30,14 @@ class JoinedSnapshots {
   std::span<const std::byte> ChunkBytes(size_t column, size_t chunk) const;
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
   std::span<const std::byte> Item(size_t column, size_t row) const;
-  // Of parts that have an index.
+  // For parts that have an index.
   Postings RowsOf(SymbolId symbol) const;
   PostingEnds EndsOf(SymbolId symbol) const;
 
  private:
   struct Place {
     uint32_t part;
-    uint32_t chunk;  // In that part.
+    uint32_t chunk;  // Index within that part.
   };
   size_t BeginOf(size_t part) const { return part_begins_[part]; }
 

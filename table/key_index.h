@@ -1,18 +1,18 @@
 #pragma once
 
-// Which row of a keyed table has a key: a hash table of row numbers. Keys stay in the table's
-// columns; a slot holds 32 bits of a key's hash, which tell nearly all others apart, and a row.
+// Finds the row of a key in a keyed table: a hash table of row numbers. Keys stay in the table's
+// columns; a slot holds 32 bits of a key's hash, which distinguish nearly all keys, and a row.
 //
 //   hash       | partition: 8 bits | ... | tag: 32 bits |
 //   partition  | tag, row | tag, row | ...     a power of two of slots of 8 bytes, probed linearly
 //
-// Growing a table of 3 million rows at once would stop the writer for 50 ms. So there are 256
-// partitions, each of which doubles on its own: 12,000 rows are put into new slots in some 0.1 ms.
-// And since hashes spread evenly, all would be full at the same time; so each has a limit of its
-// own, from 2/5 of its slots for the first one to 4/5 for the last, and the doublings come one by
-// one. On average a row takes 15 bytes.
+// Doubling a table of 3 million rows would stop the writer for 50 ms. So there are 256 partitions,
+// which double separately: moving 12,000 rows to new slots takes some 0.1 ms. Since hashes spread
+// evenly, all partitions would be full at the same time; so each has a limit of its own, from 2/5
+// of its slots for the first to 4/5 for the last, and they double one after the other. On average a
+// row takes 15 bytes.
 //
-// Threads: one owner, the writer of the table; bytes() is for any.
+// Threads: one owner, the writer of the table; any thread may call bytes().
 
 #include <array>
 #include <atomic>
@@ -29,19 +29,20 @@ class KeyIndex {
  public:
   static constexpr uint32_t kNoRow = UINT32_MAX;
 
-  // The tier outlives the index.
+  // The tier must outlive the index.
   explicit KeyIndex(mem::Tier* tier) : tier_(tier) {}
   ~KeyIndex();
   KeyIndex(const KeyIndex&) = delete;
   KeyIndex& operator=(const KeyIndex&) = delete;
 
-  // Begins to fetch what Find(hash) will look at: in a large table it is in no cache.
+  // Prefetches what Find(hash) will read: in a large table, it is in no cache.
   void Prefetch(uint64_t hash) const {
     const Partition& partition = partitions_[NumberOf(hash)];
     if (partition.slots != nullptr) __builtin_prefetch(&partition.slots[hash & partition.mask]);
   }
 
-  // The row with this hash for which is_key(row) holds, or kNoRow. Hashes have 64 good bits.
+  // Returns the row with this hash for which is_key(row) is true, or kNoRow. Hashes have 64
+  // well-mixed bits.
   template <typename IsKey>
   uint32_t Find(uint64_t hash, IsKey is_key) const {
     const Partition& partition = partitions_[NumberOf(hash)];
@@ -81,7 +82,7 @@ class KeyIndex {
   };
 
   static size_t NumberOf(uint64_t hash) { return hash >> (64 - kPartitionBits); }
-  // The most slots of a partition that are used before it doubles.
+  // Returns the number of used slots at which a partition doubles.
   static uint64_t LimitOf(size_t number, uint64_t slots) {
     return slots * 2 * (kPartitions + number) / (5 * kPartitions);
   }

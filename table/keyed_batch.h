@@ -1,12 +1,12 @@
 #pragma once
 
-// A batch for a keyed table, made ready to be looked up and written: its columns as the table
-// stores them, and a hash of each row's key.
+// A batch prepared for a keyed table: its columns in the form that the table stores, and a hash of
+// each row's key.
 //
-// Keys are equal where their bits are, after two changes that make bits agree with equality: in key
-// columns of floats -0 becomes 0, and every NaN the null.
+// Keys are equal if their bits are. To make that agree with equality of floats, -0 becomes 0 and
+// every NaN the null in key columns.
 //
-// Threads: one owner. Its buffers stay from batch to batch.
+// Threads: one owner. Its buffers are reused from batch to batch.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@
 
 namespace tickstack {
 
-// Bytes of an element as a keyed table stores it.
+// Returns the bytes of an element in a keyed table.
 size_t StoredWidth(Type type);
 
 inline bool SameElement(const std::byte* a, const std::byte* b, size_t width) {

@@ -1,20 +1,20 @@
 #pragma once
 
-// The rows of a keyed table: a batch is an upsert, as kdb+'s into a keyed table. A row whose key is
-// there replaces that row's values, and stays where it is; a new key's row is appended; of two rows
-// of a batch with one key the later one counts.
+// The rows of a keyed table: a batch is an upsert, as in kdb+. A row with an existing key replaces
+// that row's values in place; a new key's row is appended; of two rows of a batch with the same
+// key, the later one counts.
 //
 //   versioned_blocks.h   the columns, which readers see as one batch left them
-//   key_index.h          which row has a key
-//   keyed_batch.h        what came, as it is stored, with its keys' hashes
-//   symbol_index.h       the rows of a symbol, if `sym` is of the key: a key's symbol never
-//   changes,
-//                        so it serves here as in a plain table. It has no times: those may change
+//   key_index.h          the row of each key
+//   keyed_batch.h        the batch in stored form, with its keys' hashes
+//   symbol_index.h       the rows of each symbol, if `sym` is in the key. A key's symbol never
+//                        changes, so it works as in a plain table, but without times, which may
+//                        change
 //
-// Cost: some 50 to 100 ns a row in batches; for each block that changed a copy of its columns; a
-// row upserted on its own pays for a block (512 rows: 4 KiB a column of 8 bytes).
+// Cost: some 50 to 100 ns per row in batches, plus, for each changed block, a copy of its columns.
+// A single upserted row pays for a whole block (512 rows: 4 KiB per column of 8 bytes).
 //
-// Threads: one writer; what is marked so from any thread.
+// Threads: one writer; functions that are marked so may be called from any thread.
 
 #include <cstddef>
 #include <cstdint>
@@ -34,8 +34,8 @@
 
 namespace tickstack {
 
-// kInvalidArgument, by table and column, if a table of this schema cannot be captured: it is keyed
-// and has strings or other nested values, whose old bytes nothing would give back.
+// kInvalidArgument, by table and column, if a table of this schema cannot be captured: a keyed
+// table with strings or other nested values, whose old bytes could not be freed.
 absl::Status CheckKeyedSchema(const Schema& schema);
 
 class KeyedTable {
@@ -46,8 +46,8 @@ class KeyedTable {
   KeyedTable(const Schema& schema, SymbolTable* symbols, std::span<mem::Tier* const> tiers,
              mem::Tier* index_tier, int indexed_column, size_t rows_per_block, size_t rows_max);
 
-  // Upserts a batch that CheckBatch accepts and publishes it at once. Errors as Table::Append:
-  // after one the rows are as they were.
+  // Upserts a batch that CheckBatch accepts, and publishes it atomically. Errors as in
+  // Table::Append; after one, the rows are unchanged.
   absl::Status Upsert(const BatchView& batch);
   size_t rows() const { return rows_; }
 
@@ -81,17 +81,17 @@ class KeyedTable {
   VersionedBlocks blocks_;
   KeyIndex keys_;
   std::optional<SymbolIndex> symbol_index_;
-  size_t rows_ = 0;  // Published.
+  size_t rows_ = 0;  // Published rows.
 
   // The batch in progress.
   KeyedBatch batch_;
-  std::vector<uint32_t> targets_;         // By row of the batch: its row in the table.
-  std::vector<uint32_t> fresh_;           // The batch's rows that are the first of a new key,
-  std::vector<uint64_t> fresh_hashes_;    // their hashes,
-  std::vector<SymbolId> fresh_symbols_;   // and their symbols in the indexed column.
-  std::vector<uint32_t> fresh_slots_;     // Hashed by key: numbers in `fresh_` plus one; 0: empty.
-  std::vector<uint32_t> changed_blocks_;  // That hold published rows of `targets_`.
-  std::vector<uint32_t> block_change_;    // By block: the batch that changed it last.
+  std::vector<uint32_t> targets_;        // By row of the batch: its row in the table.
+  std::vector<uint32_t> fresh_;          // Rows of the batch that are the first with a new key.
+  std::vector<uint64_t> fresh_hashes_;   // Hashes of fresh_.
+  std::vector<SymbolId> fresh_symbols_;  // Symbols of fresh_ in the indexed column.
+  std::vector<uint32_t> fresh_slots_;    // Hashed by key: indices into `fresh_` plus one; 0: empty.
+  std::vector<uint32_t> changed_blocks_;  // Blocks with published rows among `targets_`.
+  std::vector<uint32_t> block_change_;    // By block: the last batch that changed it.
   uint32_t batch_number_ = 0;
 };
 

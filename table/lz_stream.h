@@ -1,7 +1,7 @@
 #pragma once
 
-// q's own compression, a byte-oriented LZ77 with a table of 256 positions: of messages on the wire
-// and of blocks in files (algorithm 1). Both count positions from the start of an uncompressed
+// q's own compression, a byte-oriented LZ77 with a table of 256 positions, for messages on the wire
+// and for blocks in files (algorithm 1). Both count positions from the start of an uncompressed
 // message, whose first eight bytes, a header, are not in the stream.
 //
 //   stream   groups: one flag byte, then eight items, lowest flag bit first
@@ -21,13 +21,13 @@ namespace tickstack {
 
 inline constexpr size_t kLzHeaderBytes = 8;
 
-// Appends the stream of a message of more than kLzHeaderBytes and less than 2 GiB, byte for byte
-// what kdb+ makes of it. False if out would get longer than `bytes_max`: then `out` has a part.
+// Appends the stream of a message of more than kLzHeaderBytes and less than 2 GiB, identical to
+// that of kdb+. False if `out` would exceed `bytes_max`: then it has a part.
 bool AppendLzStream(std::span<const std::byte> message, size_t bytes_max, ByteBuffer& out);
 
-// Appends to `out`, which has kLzHeaderBytes of header, what the stream yields, until it has
-// `total_bytes` (at most INT32_MAX). kInvalidArgument if the stream ends early, late or outside of
-// that. Memory: grows with what the stream really yields, at most some 250 times its bytes.
+// Appends the expanded stream to `out`, which has kLzHeaderBytes of header, until it has
+// `total_bytes` (at most INT32_MAX). kInvalidArgument if the stream does not end exactly there.
+// Memory: grows with what the stream yields, at most some 250 times its bytes.
 absl::Status ExpandLzStream(std::span<const std::byte> stream, size_t total_bytes, ByteBuffer& out);
 
 }  // namespace tickstack

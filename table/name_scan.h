@@ -1,7 +1,7 @@
 #pragma once
 
-// How far a run of NUL-terminated names reaches: the one place in a batch where every byte must be
-// looked at, since a symbol vector says how many names it has and not how many bytes.
+// Finds the end of a run of NUL-terminated names. It is the only part of a batch where every byte
+// must be read, since a symbol vector declares the number of names, not of bytes.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +11,16 @@ namespace tickstack {
 
 inline constexpr size_t kTooFewNames = SIZE_MAX;
 
-// Bytes of the first `names` names of `bytes`, their NULs included, or kTooFewNames if the bytes
-// end before. Reads nothing outside `bytes`.
+// Returns the bytes of the first `names` names, including their NULs, or kTooFewNames if the bytes
+// end earlier. Reads nothing outside `bytes`.
 //
-// Cost: 64 bytes a step (compare with zero, count the bits), a few cycles each: bound by memory
-// bandwidth as soon as the bytes are not in cache. AVX2 where the CPU has it, else SSE2, else
+// Cost: 64 bytes per step (compare with zero, count the bits), a few cycles each: bound by memory
+// bandwidth if the bytes are not in cache. Uses AVX2 if the CPU has it, else SSE2, else single
 // bytes.
 size_t BytesOfNames(std::span<const std::byte> bytes, size_t names);
 
 namespace internal {
-// The definition, and each way of computing it that this CPU has; for the test that compares them.
+// The definition, and each implementation that this CPU supports; for the test that compares them.
 size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names);
 using NameScan = size_t (*)(std::span<const std::byte>, size_t);
 std::span<const NameScan> NameScans();

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of what searches postings: a run of postings made of given times, and times that are
-// hard on coarse clocks.
+// Helpers for tests of searches in postings: a run of postings with given times, and times that are
+// hard for coarse clocks.
 
 #include <cstdint>
 #include <memory>
@@ -22,8 +22,8 @@ inline void WriteTimes(Column& column, std::span<const int64_t> time_ns, size_t 
   column.Write(view, begin_row, false);
 }
 
-// Up to `most` times: many to a coarse unit of a clock with base `base_ns`, or around its borders,
-// or anywhere, also where the clock ends, or null and infinite.
+// Returns up to `most` times: many within a coarse unit of a clock with base `base_ns`, around its
+// borders, or anywhere, including the end of the clock, nulls and infinities.
 inline std::vector<int64_t> TimesForTest(std::mt19937_64& rng, int64_t base_ns, size_t most) {
   std::vector<int64_t> times(rng() % (most + 1));
   const uint64_t kinds = 1 + rng() % 4;

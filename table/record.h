@@ -1,7 +1,7 @@
 #pragma once
 
-// Reading back what AppendLittle wrote into a ByteBuffer, byte by byte checked: the bytes come from
-// a file. Threads: one owner.
+// Reads back what AppendLittle wrote to a ByteBuffer, and checks bounds at each step, because the
+// bytes come from a file. Threads: one owner.
 
 #include <cstddef>
 #include <cstring>
@@ -46,7 +46,7 @@ class RecordReader {
   std::span<const std::byte> rest_;
 };
 
-// What ReadBytes and ReadText read.
+// Write what ReadBytes and ReadText read.
 inline void AppendBytes(std::span<const std::byte> bytes, ByteBuffer& to) {
   to.AppendLittle(static_cast<uint32_t>(bytes.size()));
   to.Append(bytes);

@@ -1,5 +1,7 @@
 #pragma once
 
+// The schemas of tables: names and types of columns, and which of them are the key.
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,19 +31,20 @@ struct Schema {
   friend bool operator==(const Schema&, const Schema&) = default;
 };
 
-// What a table or a column may be called: letters, digits and _, a letter first.
+// True for a valid name of a table or column: letters, digits and _, starting with a letter.
 bool IsSchemaName(std::string_view text);
 
-// `time p, sym s, price f`: one column a comma, name and type letter; `*` or `C` is a string or
-// other nested column. A name before `|` belongs to the key: `sym s, minute p | open f`.
+// Parses `time p, sym s, price f`: columns separated by commas, each a name and a type letter; `*`
+// or `C` is a string or other nested column. Columns before `|` are the key: `sym s, minute p |
+// open f`.
 absl::StatusOr<Schema> ParseSchema(std::string_view table, std::string_view columns);
 std::string FormatSchema(const Schema& schema);
 
-// The classic tick schema: trade and quote, as in the sample tree of kdb+tick.
+// Returns the classic tick schema: trade and quote, as in the sample of kdb+tick.
 std::vector<Schema> DefaultSchemas();
 
-// kInvalidArgument with table, column, found and expected if the batch does not fit the schema: the
-// count of columns, and the type of each. A kList column of the schema takes any type.
+// kInvalidArgument with table, column, found and expected unless the batch fits the schema in the
+// number of columns and the type of each. A kList column takes any type.
 absl::Status CheckBatch(const Schema& schema, const BatchView& batch);
 
 }  // namespace tickstack

@@ -7,9 +7,9 @@
 
 namespace tickstack {
 
-// An array that grows and never moves: segments of 64, 128, 256, ... elements, so that a reader
-// finds an element by its number without a lock while the writer adds more. Elements start
-// value-initialised, in ordinary memory: this is for directories and headers, not for rows.
+// An array that grows and never moves: it has segments of 64, 128, 256, ... elements, so that a
+// reader finds an element by its index without a lock while the writer adds more. Elements start
+// value-initialised, in ordinary memory: it is for directories and headers, not for rows.
 //
 // Threads: one writer calls Reserve. Any thread may use an element once it has learned by an
 // acquire load (of a row count, of an id) that the element is there: that load pairs with the
@@ -24,7 +24,7 @@ class StableArray {
     for (std::atomic<T*>& segment : segments_) delete[] segment.load(std::memory_order_relaxed);
   }
 
-  // Makes elements [0, count) usable. Sparse segments are made too: cost O(count) in all.
+  // Makes elements [0, count) usable. Allocates all segments up to there: O(count) in total.
   void Reserve(size_t count) {
     while (reserved_ < count) {
       const size_t segment = SegmentOf(reserved_);

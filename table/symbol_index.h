@@ -1,36 +1,36 @@
 #pragma once
 
-// The per-symbol index of a table, kdb+'s `g#`: for each symbol the numbers and times of its rows
-// in arrival order.
+// The per-symbol index of a table, kdb+'s `g#`: for each symbol, the numbers and times of its rows
+// in order of arrival.
 //
 // A symbol's postings are a chain of blocks, each a power of two of bytes: two of 512 B, two of
 // 1 KiB and so on up to 1 MiB.
 //
 //   | next block | coarse[n] | rows[n] |     n = (bytes - 8) / 8: 63, 63, 127, ... 131,071
 //
-// So a reader has long runs of contiguous memory, and what a day of 8,000 symbols with a Zipf
-// activity wastes is a fifth. Without times a posting has 4 bytes.
+// So a reader gets long runs of contiguous memory, and a day of 8,000 symbols with Zipf activity
+// wastes a fifth. Without times, a posting has 4 bytes.
 //
-// Coarse times. A posting repeats its row's time in 32 bits, in units of 2^15 ns from a base on,
+// Coarse times. A posting repeats its row's time in 32 bits, in units of 2^15 ns from a base,
 // saturating at both ends:
 //
 //   coarse(ns) = clamp((ns - base_ns) >> 15, 0, 2^32 - 1)      32.8 us a unit, 39 hours in all
 //
-// and still every search is exact, because coarse never decreases: if x <= y then coarse(x) <=
-// coarse(y). Turned round, coarse(x) < coarse(y) proves x < y. So two coarse times that differ
-// order their times for good, and postings in order of time are in order of coarse time. Only where
-// a posting's coarse time is that of the time asked for nothing is known, and there the exact time
-// is read from the time column by row number. That is one posting in a binary search, or none, as
-// long as a symbol has less than a row in 33 us. What is out of range (nulls, infinities, the third
-// day) has the first or the last coarse time with everything else there: its searches read exact
-// times at each step, and are as right as the others.
+// Still, every search is exact, because coarse is monotonic: if x <= y then coarse(x) <= coarse(y),
+// and therefore coarse(x) < coarse(y) implies x < y. So two different coarse times decide the order
+// of their times, and postings in order of time are in order of coarse time. Only if a posting's
+// coarse time equals that of the searched time is the order open, and the exact time is read from
+// the time column by row number. A binary search does that at most once, as long as a symbol has
+// less than one row in 33 us. Times out of range (nulls, infinities, the third day) share the first
+// or the last coarse time: searches for them read exact times at each step, and are as correct as
+// others.
 //
 // The base is the midnight before the first timestamp that is appended and not null; timespans have
 // base 0.
 //
 // The writer fills a posting, then stores the symbol's count with release. A reader loads the count
-// with acquire, follows that many postings, and drops those at rows that its snapshot does not
-// have: rows ascend, so what it drops is a tail.
+// with acquire, follows that many postings, and drops those at rows beyond its snapshot: rows
+// ascend, so these are at the end.
 
 #include <algorithm>
 #include <atomic>
@@ -61,11 +61,11 @@ struct PostingRun {
   mem::Medium* medium = nullptr;
 };
 
-// What orders postings by time: the clock of their coarse times, and the column of their exact
-// ones. Cheap to copy, reentrant, valid as long as the table.
+// Orders postings by time: the clock of their coarse times, and the column of their exact times.
+// Cheap to copy, reentrant, valid as long as the table.
 class PostingTimes {
  public:
-  // The base as long as there were none but null times: on this clock every time is 0.
+  // The base while there have been only null times: on this clock every time is 0.
   static constexpr int64_t kNoBase = INT64_MAX;
 
   PostingTimes(const Column* exact, int64_t base_ns) : exact_(exact), base_ns_(base_ns) {}
@@ -76,39 +76,40 @@ class PostingTimes {
         (static_cast<uint64_t>(ns) - static_cast<uint64_t>(base_ns_)) >> kUnitShift;
     return static_cast<uint32_t>(std::min<uint64_t>(units, UINT32_MAX));
   }
-  // The exact time of a row. Cost: a visit of the time column, which is a cache miss as a rule.
+  // Returns the exact time of a row. Cost: an access to the time column, usually a cache miss.
   int64_t ExactNs(uint32_t row) const {
     int64_t ns;
     std::memcpy(&ns, exact_->Element(row), sizeof(ns));
     return ns;
   }
   void Prefetch(uint32_t row) const { __builtin_prefetch(exact_->Element(row)); }
-  // What reading exact times is charged to.
+  // Returns the medium that is charged for reading exact times.
   mem::Medium* medium() const { return exact_->medium(); }
-  // Coarse times of both mean the same.
+  // True if coarse times of both have the same meaning.
   bool SameClock(const PostingTimes& other) const { return base_ns_ == other.base_ns_; }
-  // What the coarse times of two times say about how far they are apart.
+  // What two coarse times imply about the difference of the exact times.
   struct Apart {
     int64_t more_than_ns;
     int64_t less_than_ns;
   };
-  // `then` is at or before `now`. nullopt at the ends of the clock, where it says nothing.
+  // `then` is at or before `now`. nullopt at the ends of the clock, where coarse times imply
+  // nothing.
   static std::optional<Apart> ApartNs(uint32_t now, uint32_t then) {
     if (then == 0 || now == UINT32_MAX) return std::nullopt;
     const auto units = static_cast<int64_t>(now - then);
     return Apart{(units - 1) * (int64_t{1} << kUnitShift),
                  (units + 1) * (int64_t{1} << kUnitShift)};
   }
-  // Postings [begin, end) are of a run whose times ascend, and none has a coarse time beyond that
-  // of `ns`: up to where they are at `ns` or before.
+  // Postings [begin, end) belong to a run whose times ascend, and none has a later coarse time than
+  // `ns`. Returns the end of those at `ns` or before.
   size_t EndOfExact(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {
     if (begin == end || run.coarse[end - 1] < CoarseOf(ns)) [[likely]] {
       return end;
     }
     return EndOfTies(run, begin, end, ns);
   }
-  // How many postings of a run whose times ascend are before `ns`; at it or before. Binary
-  // searches.
+  // Return how many postings of a run whose times ascend are before `ns`, and how many are at or
+  // before it. Binary searches.
   size_t CountBefore(const PostingRun& run, int64_t ns) const;
   size_t CountAtOrBefore(const PostingRun& run, int64_t ns) const;
 
@@ -123,13 +124,14 @@ class PostingTimes {
 
 struct Postings {
   std::vector<PostingRun> runs;
-  std::optional<PostingTimes> times;  // If the table has times.
+  std::optional<PostingTimes> times;  // Set if the table has times.
   size_t rows = 0;                    // Sum over the runs.
-  bool time_sorted = true;  // Times never went down, over everything ever appended for this symbol.
-  std::shared_ptr<const void> owner = nullptr;  // Keeps runs that are not the table's own.
+  bool time_sorted = true;  // True if times never decreased among all rows of this symbol.
+  std::shared_ptr<const void> owner = nullptr;  // Keeps runs alive that are not in the table.
 };
 
-// The first and the last row of a symbol, and how many it has; 0: none of the others means a thing.
+// The first and the last row of a symbol, and its number of rows; if that is 0, the others have no
+// meaning.
 struct PostingEnds {
   uint32_t rows = 0;
   uint32_t first_row = 0;
@@ -139,40 +141,41 @@ struct PostingEnds {
 // Threads: one writer calls Reserve and Append; any thread calls Find.
 class SymbolIndex {
  public:
-  // `times`: the table's column of timestamps or timespans, which outlives the index; nullptr: the
-  // index has no times.
+  // `times` is the table's column of timestamps or timespans, which must outlive the index;
+  // nullptr: the index has no times.
   SymbolIndex(mem::Tier* tier, const Column* times);
   ~SymbolIndex();
   SymbolIndex(const SymbolIndex&) = delete;
   SymbolIndex& operator=(const SymbolIndex&) = delete;
 
-  // Makes room for one posting of each of `ids`, on top of what earlier calls since the last
-  // Append reserved. kResourceExhausted if the tier is full; Cancel then.
+  // Makes room for one posting for each of `ids`, in addition to earlier calls since the last
+  // Append. kResourceExhausted if the tier is full; call Cancel then.
   absl::Status Reserve(std::span<const SymbolId> ids);
-  // Forgets the reservations of these ids: the batch is refused. Blocks stay for the next one.
+  // Drops the reservations of these ids, because the batch is refused. Blocks stay for the next
+  // one.
   void Cancel(std::span<const SymbolId> ids);
-  // Adds rows first_row, first_row + 1, ... for ids that were reserved. `time_ns` has as many
-  // elements, or none if the index has no times.
+  // Adds rows first_row, first_row + 1, ... for reserved ids. `time_ns` has as many elements, or
+  // none if the index has no times.
   void Append(std::span<const SymbolId> ids, const int64_t* time_ns, uint32_t first_row);
 
-  // The postings of `symbol` at rows below `end_row`.
+  // Returns the postings of `symbol` at rows below `end_row`.
   Postings Find(SymbolId symbol, size_t end_row) const;
 
-  // The ends of those, without following the chain: one cache line, as long as the writer has not
-  // appended to the symbol since the snapshot.
+  // Returns their ends without following the chain: one cache line, unless the writer has appended
+  // to the symbol since the snapshot.
   PostingEnds EndsOf(SymbolId symbol, size_t end_row) const;
 
-  // Taken from the tier, rounded as tiers do. Any thread, as Column::bytes.
+  // Bytes allocated from the tier, as it rounds them. Any thread, as for Column::bytes.
   size_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
 
-  // ---- In a persistent tier; see symbol_index_save.cc. Writer only.
+  // ---- In a persistent tier; see symbol_index_save.cc. For the writer only.
 
-  // Appends the state of an index with the first `rows` rows of its table to a root, for Load.
-  // Makes the postings durable if enough were added since the last time, or if `whole`.
+  // Appends the state of an index with the first `rows` rows of its table to a root for Load. Makes
+  // the postings durable if enough were added since the last time, or if `whole` is set.
   void Save(ByteBuffer& root, size_t rows, bool whole);
-  // Restores the saved state into an index without rows, and returns for how many of the table's
-  // `end_row` rows it was saved. The time column must have its rows already. kDataLoss if the tier
-  // does not have the state.
+  // Restores the saved state into an empty index, and returns how many of the table's `end_row`
+  // rows it covers. The time column must have its rows already. kDataLoss if the tier lacks the
+  // state.
   absl::StatusOr<size_t> Load(RecordReader& root, size_t end_row);
 
  private:
@@ -184,12 +187,12 @@ class SymbolIndex {
     uint64_t next;  // See LinkOf.
     // coarse[n], rows[n] follow.
   };
-  // What the writer touches for a row is one cache line.
+  // What the writer accesses for a row is one cache line.
   struct alignas(64) List {
     std::atomic<uint32_t> count = 0;
     std::atomic<bool> unsorted = false;
-    uint8_t blocks = 0;       // Blocks made, as far as it matters for the size of the next.
-    uint8_t tail_number = 0;  // Which block the tail is, as far as it matters for its size.
+    uint8_t blocks = 0;       // Number of blocks, up to where it determines the next one's size.
+    uint8_t tail_number = 0;  // Number of the tail block, up to where it determines its size.
     uint32_t pending = 0;     // Reserved by the batch in progress.
     uint32_t room = 0;        // Postings that fit into the blocks made so far.
     uint32_t tail_used = 0;
@@ -199,7 +202,7 @@ class SymbolIndex {
     int64_t last_ns = INT64_MIN;
     Block* first = nullptr;
     Block* tail = nullptr;
-    Block* last = nullptr;  // The last one made: the tail or a reserved one.
+    Block* last = nullptr;  // The last block: the tail or a reserved one.
   };
 
   static size_t SlotOf(SymbolId id) { return id == kNullSymbol ? 0 : static_cast<size_t>(id) + 1; }
@@ -209,8 +212,8 @@ class SymbolIndex {
   uint32_t* RowsOf(Block* block, uint32_t capacity) const {
     return CoarseOf(block) + (times_ == nullptr ? 0 : capacity);
   }
-  // A block as another one names it: its address, or in a persistent tier, which is somewhere else
-  // in the next process, its distance from the tier's begin. 0: none.
+  // Returns how one block refers to another: by address or, in a persistent tier, whose address
+  // changes between processes, by offset. 0: none.
   uint64_t LinkOf(const Block* block) const {
     return reinterpret_cast<uintptr_t>(block) - link_base_;
   }
@@ -233,8 +236,8 @@ class SymbolIndex {
   absl::Status LoadList(size_t slot, uint32_t count, size_t end_row);
 
   static constexpr size_t kDoublings = 11;  // Block sizes up to 1 MiB.
-  // Blocks of each size before the next one. One would waste 1.44 in the mean of a Zipf day's 8,000
-  // symbols, two waste 1.2.
+  // Blocks of each size before the next size. For the 8,000 symbols of a Zipf day, one would use
+  // 1.44 times the bytes on average, two use 1.2.
   static constexpr size_t kBlocksPerSize = 2;
   static constexpr size_t kGrowingBlocks = kBlocksPerSize * kDoublings;
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// The table of symbols that all columns of a process share.
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,9 +12,9 @@
 namespace tickstack {
 
 using SymbolId = int32_t;
-inline constexpr SymbolId kNullSymbol = INT32_MIN;  // The empty name: 0N, not a number of its own.
+inline constexpr SymbolId kNullSymbol = INT32_MIN;  // The empty name: 0N, outside of the numbering.
 
-// Numbers names in order of first appearance: 0, 1, 2, ... as the `sym` file does. Append-only.
+// Numbers names in order of first appearance: 0, 1, 2, ..., as the `sym` file does. Append-only.
 //
 // Threads: one writer calls Intern; any thread may call Find, NameOf and size at the same time,
 // without a lock. A reader may ask for the name of every id that it read from a published row.
@@ -23,16 +25,16 @@ class SymbolTable {
   SymbolTable(const SymbolTable&) = delete;
   SymbolTable& operator=(const SymbolTable&) = delete;
 
-  // The name's number, a new one if it has none yet; kNullSymbol for "". A name ends at its first
-  // NUL. About 5 ns for a known name of up to 8 characters.
+  // Returns the name's number, a new one if it has none yet; kNullSymbol for "". A name ends at its
+  // first NUL. About 5 ns for a known name of up to 8 characters.
   SymbolId Intern(std::string_view name);
-  // Interns NUL-terminated names that lie back to back, as many as `ids` takes, and returns the
-  // bytes that they filled; nullopt if `text` ends before the last name does (then the names before
-  // that are interned all the same).
+  // Interns adjacent NUL-terminated names, as many as `ids` has room for, and returns their total
+  // bytes; nullopt if `text` ends before the last name does (the names before that are still
+  // interned).
   std::optional<size_t> InternAll(std::span<const std::byte> text, std::span<SymbolId> ids);
 
   std::optional<SymbolId> Find(std::string_view name) const;
-  // The text lives as long as the table. "" for kNullSymbol, and for a number that nothing has.
+  // The text is valid as long as the table. "" for kNullSymbol and for an unused number.
   std::string_view NameOf(SymbolId id) const;
   int32_t size() const;
 

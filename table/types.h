@@ -87,15 +87,15 @@ constexpr size_t WidthOf(Type type) {
 }
 
 constexpr bool IsFixedWidth(Type type) { return WidthOf(type) != 0; }
-// Types 1 to 19 (3 does not exist): what a vector can be made of.
+// True for types 1 to 19 (3 does not exist), which vectors can have.
 constexpr bool IsVectorType(Type type) { return IsFixedWidth(type) || type == Type::kSymbol; }
-// Stored as a floating-point number.
+// True if elements are floating-point numbers.
 constexpr bool IsFloating(Type type) {
   return type == Type::kReal || type == Type::kFloat || type == Type::kDatetime;
 }
 
-// `b g x h i j e f c s p m d z n u v t`; capitals and blank as q's meta: `C` strings, ' ' a general
-// list.
+// Returns a letter of `b g x h i j e f c s p m d z n u v t`; as in q's meta, capitals for lists:
+// `C` for strings, and ' ' for a general list.
 char LetterOf(Type type);
 std::optional<Type> TypeOfLetter(char letter);
 std::string_view NameOf(Type type);  // "timestamp"; "list"; "table"...

@@ -1,6 +1,6 @@
 #pragma once
 
-// Text for formats that take nothing but UTF-8: symbols and strings of q are any bytes.
+// Conversion to UTF-8, for formats that require it: symbols and strings of q are any bytes.
 
 #include <cstddef>
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace tickstack {
 
-// The bytes of the character that a text begins with, 1 to 4; 0 if they are not UTF-8: cut off, too
-// long, a surrogate, or beyond U+10FFFF.
+// Returns the bytes of the character at the start of a text, 1 to 4; 0 if it is not UTF-8:
+// incomplete, overlong, a surrogate, or beyond U+10FFFF.
 size_t Utf8Length(std::string_view text);
 
 inline constexpr std::string_view kReplacementCharacter = "\xef\xbf\xbd";  // U+FFFD.

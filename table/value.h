@@ -1,8 +1,8 @@
 #pragma once
 
-// A q value: what travels in a message, what a query returns. It keeps exactly what the wire
-// carries (type, attribute, raw little-endian elements, any NaN's bits), so that decoding and
-// encoding a message gives back the same bytes.
+// A q value, as in messages and query results. It keeps exactly what the wire carries (type,
+// attribute, raw little-endian elements, the bits of any NaN), so that decoding and encoding a
+// message gives the same bytes.
 //
 // Values are for control messages, queries and results. Ticks never become Values: an upd is
 // appended from spans over the receive buffer (table/batch.h).
@@ -25,12 +25,12 @@
 
 namespace tickstack {
 
-// A vector of names in one allocation: texts NUL-terminated back to back, as on the wire, and their
+// A vector of names in one allocation: NUL-terminated texts back to back, as on the wire, and their
 // ends.
 class SymbolVector {
  public:
   SymbolVector() = default;
-  // `text` holds as many NULs as there are `ends`, one at the byte before each.
+  // `text` has one NUL for each of `ends`, just before it.
   SymbolVector(ScratchString text, ScratchVector<size_t> ends)
       : text_(std::move(text)), ends_(std::move(ends)) {}
   SymbolVector(std::initializer_list<std::string_view> names) {
@@ -42,10 +42,10 @@ class SymbolVector {
     const size_t begin = i == 0 ? 0 : ends_[i - 1];
     return std::string_view(text_).substr(begin, ends_[i] - begin - 1);
   }
-  // `name` holds no NUL: what follows one would be another name on the wire, so the text ends
+  // `name` must not contain NUL: on the wire, the rest would be another name, so the text ends
   // there.
   void push_back(std::string_view name) { AppendName(name.substr(0, name.find('\0'))); }
-  // The same of a name that a symbol table has, which holds none.
+  // The same for a name from a symbol table, which contains no NUL.
   void AppendName(std::string_view name) {
     text_.append(name);
     text_.push_back('\0');
@@ -111,19 +111,19 @@ class Value {
   // Compound.
   static Value List(std::vector<Value> items, Attribute attribute = Attribute::kNone);
   static Value Dict(Value keys, Value values);
-  // `columns` is one vector or list per name, of equal count.
+  // `columns` has one vector or list per name, of equal counts.
   static Value Table(SymbolVector names, std::vector<Value> columns,
                      Attribute attribute = Attribute::kNone);
-  // keys and values are tables (kTable) of equal count.
+  // keys and values are tables (kTable) of equal counts.
   static Value KeyedTable(Value keys, Value values) {
     return Dict(std::move(keys), std::move(values));
   }
-  // A dict or table (98, 99, 127) from its two wire parts, unchecked beyond what the wire says.
+  // A dict or table (98, 99, 127) from its two parts on the wire; their contents are not checked.
   static Value Pair(Type type, Attribute attribute, Value keys, Value values);
   static Value Error(std::string_view text);
-  // A function (100 to 112) as the bytes that carry it, type byte first, little-endian.
+  // A function (100 to 112) as its bytes on the wire, type byte first, little-endian.
   static Value Function(ByteBuffer bytes);
-  // `space` is the name of its namespace without the dot before it.
+  // `space` is the name of its namespace without the leading dot.
   static Value Lambda(std::string_view source, std::string_view space = "");
 
   Value(const Value& other);
@@ -157,7 +157,7 @@ class Value {
   // else.
   size_t count() const;
 
-  // Typed access. The caller has checked the type: a mismatch is a TS_CHECK.
+  // Typed access. The caller must have checked the type: a mismatch is a TS_CHECK.
   template <typename T>
   T as() const {
     TS_CHECK(is_atom() && sizeof(T) == WidthOf(type()));

@@ -1,6 +1,6 @@
 #pragma once
 
-// How a value lies in a message. Encode(), EncodedBytes() and MessageStream all follow this, so
+// The layout of a value in a message. Encode(), EncodedBytes() and MessageStream all follow it, so
 // that they cannot disagree.
 //
 //   | head, at most six bytes | raw bytes that the value holds as they are | NUL? | children ... |
@@ -17,11 +17,11 @@ namespace tickstack {
 struct ValueParts {
   std::array<std::byte, 6> head;
   size_t head_bytes = 0;
-  std::span<const std::byte> raw;  // Lives as long as the value.
+  std::span<const std::byte> raw;  // Valid as long as the value.
   bool ends_with_nul = false;
   size_t children = 0;  // A list's items, or a pair's keys and values.
 
-  // Without the children's.
+  // Returns the bytes without the children.
   size_t bytes() const { return head_bytes + raw.size() + (ends_with_nul ? 1 : 0); }
   std::span<const std::byte> head_span() const { return std::span(head).first(head_bytes); }
 };

@@ -3,20 +3,19 @@
 // Rows that change in place while others read them: the columns of a keyed table, in blocks of
 // which a reader keeps the version that it saw.
 //
-//   view     rows | root: a pointer per leaf          one per published batch, as long as it is
-//   read leaf          | a piece per column of 32 blocks piece         the elements of one column
-//   in one block: 512 rows as a rule, from the column's
-//                 tier; a power of two of bytes, so nothing is lost to rounding
+//   view    rows | root: a pointer per leaf     one per published batch, while it is held
+//   leaf    a piece per column of 32 blocks     in ordinary memory
+//   piece   the elements of one column in one block: usually 512 rows, from the column's tier; a
+//           power of two of bytes, so nothing is lost to rounding
 //
 // A batch that changes rows writes them into copies of their blocks, one copy per block and batch,
 // and then publishes a view with these copies. Readers keep the old blocks, and see all of a batch
 // or nothing. New rows, and columns that never change (the key's), need no copy: they are written
 // beyond the row count of every view, as in a plain table.
 //
-// Reclamation: versions are numbers, and each batch makes the next one. A block that version m made
-// and version r replaced is in the views m to r - 1 only, so it can be freed as soon as none of
-// these is held. Readers therefore write one counter per view, and blocks have no counters:
-//
+// Reclamation: versions are numbered by batch. A block that version m created and version r
+// replaced is only in the views m to r - 1, so it can be freed when none of these is held. Readers
+// therefore write one counter per view, and blocks have no counters:
 //   word     | number of the current view: 16 bits | readers who took it: 48 bits |
 //
 //   reader   old = word.fetch_add(1, acquire)       (1)   takes the current view and is counted in
@@ -27,20 +26,19 @@
 //            the old view's taken = old & 48 bits         low bits; nobody takes it from here on
 //            later: returned.load(acquire) == taken (4)   all of them are done: it is not held
 //
-// (3) before (1): the acquire load of (1) reads what (3), or a fetch_add after it, stored; both are
-// of the release sequence that (3) heads, so a reader sees everything written before its view was
-// published. (2) before (4): the counter goes up by read-modify-writes only, so the load that finds
-// it equal to `taken` has all of their releases before it; what the writer then frees or fills anew
-// is read by nobody. A reader does two atomic additions and never waits, whatever the writer does;
-// the writer never waits for readers: what is held stays on a list that it looks at with the next
-// batch. Only the writer allocates and frees, so no reader ever meets a tier's lock.
+// (3) before (1): the acquire load of (1) reads what (3), or a fetch_add after it, stored; both
+// belong to the release sequence headed by (3), so a reader sees everything written before its view
+// was published. (2) before (4): the counter changes only by read-modify-writes, so the load that
+// finds it equal to `taken` follows all of their releases; what the writer then frees or refills
+// has no readers. A reader does two atomic additions and never waits, whatever the writer does. The
+// writer never waits for readers: held blocks stay on a list that it checks with each batch. Only
+// the writer allocates and frees, so no reader ever takes a tier's lock.
 //
-// Memory: the rows once, and for each view that is held the pieces that were replaced since. What a
-// finished query held comes back with the next batch. Roots and leaves (8 bytes a piece) are
-// ordinary memory and are not counted in bytes().
+// Memory: the rows once, and for each held view the pieces replaced since. What a finished query
+// held is freed with the next batch. Roots and leaves (8 bytes per piece) are in ordinary memory
+// and do not count in bytes().
 //
-// Threads: one writer; Pin and bytes from any thread, and what Pin returns may be used and dropped
-// on any.
+// Threads: one writer. Any thread may call Pin and bytes, and use and drop what Pin returns.
 
 #include <atomic>
 #include <cstddef>
@@ -63,7 +61,7 @@ class VersionedBlocks;
 class BlockView {
  public:
   size_t rows() const { return rows_; }
-  // The elements of one column in one block, cut at rows().
+  // Returns the elements of one column in one block, up to rows().
   std::span<const std::byte> Elements(size_t column, size_t block) const;
 
  private:
@@ -73,7 +71,7 @@ class BlockView {
   size_t rows_ = 0;
   uint64_t version_ = 0;
   std::unique_ptr<std::byte**[]> root_;
-  uint64_t taken_ = 0;  // The writer's: number of pins when the view was replaced.
+  uint64_t taken_ = 0;  // Used by the writer: number of pins when the view was replaced.
   mutable std::atomic<uint64_t> returned_ = 0;
 };
 
@@ -82,50 +80,52 @@ class VersionedBlocks {
   struct ColumnPlace {
     size_t width;  // Bytes of an element.
     mem::Tier* tier;
-    bool changes;  // False: an element that was published stays as it is.
+    bool changes;  // False: published elements never change.
   };
-  // Views at a time: the current one, and those that readers hold. The writer looks at each of them
-  // with each batch. At most 2^16.
+  // Maximum number of views: the current one, and those that readers hold. The writer checks each
+  // of them with each batch. At most 2^16.
   static constexpr size_t kViewsMax = size_t{1} << 13;
 
-  // Every block has `layout`'s rows; tiers outlive this.
+  // Every block has `layout`'s rows. The tiers must outlive this.
   VersionedBlocks(const ChunkLayout& layout, std::span<const ColumnPlace> columns);
-  // No view is held.
+  // No view may be held.
   ~VersionedBlocks();
   VersionedBlocks(const VersionedBlocks&) = delete;
   VersionedBlocks& operator=(const VersionedBlocks&) = delete;
 
   // ---- Any thread.
 
-  // The newest view; `owner` lives as long as it is held. Cost: one atomic addition, and one
+  // Returns the newest view, and keeps `owner` while it is held. Cost: one atomic addition, and one
   // allocation for the pointer.
   std::shared_ptr<const BlockView> Pin(std::shared_ptr<const void> owner) const;
   const ChunkLayout& layout() const { return layout_; }
-  // Taken from the tier for one column, rounded as tiers do, copies and what views hold included.
+  // Bytes allocated from the tier for one column, as it rounds them, including copies and what
+  // views hold.
   size_t bytes(size_t column) const {
     return columns_[column].bytes.load(std::memory_order_relaxed);
   }
-  // What reading a column's pieces is charged to; nullptr: nothing is. Copies charge themselves.
+  // Returns the medium that readers charge for a column's pieces; nullptr for real memory. Copies
+  // are charged here.
   mem::Medium* medium(size_t column) const { return columns_[column].place.tier->medium(); }
 
-  // ---- The writer. A batch is Reserve, Install, writes through Piece, Publish.
+  // ---- For the writer. A batch is Reserve, Install, writes through Piece, Publish.
 
-  // Room for rows below `end_row`, and copies of blocks that hold published rows which will change,
-  // each named once. kResourceExhausted: a tier is full, or kViewsMax views are held;
-  // there are no copies then, and room that was made stays.
+  // Makes room for rows below `end_row`, and copies the blocks whose published rows will change,
+  // each named once. kResourceExhausted: a tier is full, or kViewsMax views are held; there are no
+  // copies then, and room that was made stays.
   absl::Status Reserve(std::span<const uint32_t> changed_blocks, size_t end_row);
-  // Gives back the copies that Reserve made.
+  // Frees the copies that Reserve made.
   void Cancel();
-  // Puts the copies in the place of their blocks, as far as the writer is concerned.
+  // Replaces the blocks by their copies for the writer.
   void Install();
-  // The elements of a column in a block as the writer has them. Published ones may be written in
-  // changing columns of blocks that were installed, and unpublished ones anywhere.
+  // Returns the writer's elements of a column in a block. Published elements may be written in
+  // changing columns of installed blocks, and unpublished ones anywhere.
   std::byte* Piece(size_t column, size_t block) const {
     return draft_[block / kLeafBlocks][SlotOf(column, block)];
   }
-  // Makes what was written, and rows below `rows`, visible at once.
+  // Makes the writes, and rows below `rows`, visible at once.
   void Publish(size_t rows);
-  // Gives back what no view needs any more. Reserve and Publish do it as well.
+  // Frees what no view needs any more. Reserve and Publish also do that.
   void Reclaim();
 
  private:
@@ -141,7 +141,7 @@ class VersionedBlocks {
     size_t piece_bytes;
     std::atomic<size_t> bytes = 0;  // Only the writer stores.
   };
-  // A piece, or with kLeafOfNoColumn a leaf, that version `made` made and `replaced` replaced.
+  // A piece (or, with kLeafOfNoColumn, a leaf) that version `made` created and `replaced` replaced.
   struct Garbage {
     uint64_t made;
     uint64_t replaced;
@@ -157,7 +157,7 @@ class VersionedBlocks {
   void GivePiece(size_t column, std::byte* piece);
   void Free(const Garbage& garbage);
   bool IsHeld(const Garbage& garbage) const;
-  // Whether a view can be made for the next batch.
+  // True if a view is available for the next batch.
   bool HasViewToGive() const { return !free_views_.empty() || view_count_ < kViewsMax; }
   uint32_t MakeView(size_t rows);
 
@@ -166,21 +166,21 @@ class VersionedBlocks {
   mutable std::atomic<uint64_t> word_ = 0;
   StableArray<BlockView> views_;  // By number.
 
-  // The writer's own.
+  // Used by the writer only.
   uint64_t version_ = 0;  // Version of the current view.
-  size_t rows_ = 0;       // Published.
+  size_t rows_ = 0;       // Published rows.
   size_t block_count_ = 0;
-  std::vector<Leaf> draft_;  // The next view's.
+  std::vector<Leaf> draft_;  // Leaves of the next view.
   std::vector<uint64_t> leaf_made_;
   std::vector<uint64_t> block_made_;
-  std::vector<uint32_t> copied_blocks_;  // Reserved, not yet installed,
-  std::vector<std::byte*> copies_;       // and their pieces, changing columns only.
+  std::vector<uint32_t> copied_blocks_;  // Reserved, not yet installed.
+  std::vector<std::byte*> copies_;       // Pieces of copied_blocks_, for changing columns only.
   size_t view_count_ = 0;
   std::vector<uint32_t> free_views_;
   std::vector<uint32_t>
       held_views_;  // Replaced ones that were held when last looked at; ascending.
   std::vector<Garbage> garbage_;
-  size_t garbage_held_ = 0;  // The first ones: a held view had each when last looked at.
+  size_t garbage_held_ = 0;  // Leading entries that a held view had at the last look.
 };
 
 }  // namespace tickstack
