@@ -1,8 +1,8 @@
 #pragma once
 
-// What readers of a column found out about its order: whether the elements of some rows ascend.
-// Nothing in a file says so of the rows of one symbol, so the first who wants to search them by
-// halving reads them all, and those who come later need not.
+// Remembers for a column whether the elements of some ranges of rows ascend. No file records that
+// for the rows of one symbol, so the first reader that wants to bisect them reads them all, and
+// later readers need not.
 
 #include <cstdint>
 #include <mutex>
@@ -13,11 +13,10 @@
 
 namespace tickstack {
 
-// Threads: any. Memory: some 40 bytes a range; who asks for the ranges of an index has as many as
-// it has keys.
+// Threads: any. Memory: some 40 bytes per range; the ranges of an index are as many as its keys.
 class AscendingRanges {
  public:
-  // nullopt: nobody has looked yet.
+  // Returns nullopt if the range has not been examined yet.
   std::optional<bool> Find(RowRange rows) const;
   void Add(RowRange rows, bool ascends);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether a column file holds what it claims: for `tickstack hdb check`.
+// Checks that a column file holds what it claims, for `tickstack hdb check`.
 
 #include <cstdint>
 #include <memory>
@@ -14,23 +14,24 @@
 
 namespace tickstack {
 
-// Something that is not as it should be.
+// A problem that a check found.
 struct Finding {
   std::string path;
-  std::optional<uint64_t> byte;  // In the file, uncompressed if it is compressed.
-  std::string what;              // What was found, and what was expected.
+  // Position in the file; for a compressed one, in the uncompressed file.
+  std::optional<uint64_t> byte;
+  std::string what;  // What was found and what was expected.
 };
 
-// From an error of a reader, whose message may begin with the path and the byte.
+// Converts a reader's error, whose message may begin with the path and the byte.
 Finding FindingOf(const std::string& path, const absl::Status& status);
 
 struct ColumnCheck {
   std::vector<Finding> findings;  // At most kFindingsMax.
   uint64_t findings_left_off = 0;
-  // What was read; nullopt if not even the head was.
+  // Row count; nullopt if not even the header could be read.
   std::optional<uint64_t> rows;
   std::optional<Type> type;
-  uint64_t disk_bytes = 0;  // With its companions.
+  uint64_t disk_bytes = 0;  // Including companion files.
   // For a parted enum whose rows are in order: the first row of each symbol, then the row count.
   std::vector<uint64_t> group_starts;
 
@@ -38,17 +39,19 @@ struct ColumnCheck {
   void Add(Finding finding);
 };
 
-// Reads all of a column: every compressed block, every row. Checked are the count against the
-// length; positions against the domain; order where it is claimed (sorted, parted); the index of a
-// parted column, its hash table as well, against the rows; the ends or references of nested rows,
-// and that each can be built. Not checked: the indexes of `unique` and `grouped`, and of parted
-// columns that are no enums, which no description of the format covers.
-// Cost: one pass. Memory: a block, and 8 bytes a symbol; a nested compressed column is held whole.
+// Reads all of a column: every compressed block and every row. It checks the count against the
+// length; positions against the domain; the order if it is claimed (sorted, parted); a parted
+// column's index, including its hash table, against the rows; and the ends or references of nested
+// rows, and that each row can be built. It does not check the indexes of `unique` and `grouped`,
+// and of parted columns that are no enums, since no description of the format covers them.
+// Cost: one pass. Memory: a block, and 8 bytes per symbol; a nested compressed column is held
+// completely.
 ColumnCheck CheckColumn(const std::string& path, std::shared_ptr<const SymbolDomains> domains);
 
-// Where a column of times goes back within a group of rows (those of a symbol). As-of joins, q's as
-// well, expect them to ascend there. `starts` are the groups' first rows, and the count of rows at
-// the end. nullopt: nowhere, or the column is none of times, or cannot be read.
+// Finds where a column of times decreases within a group of rows (those of a symbol). As-of joins,
+// also those of q, require them to ascend there. `starts` has the groups' first rows, and finally
+// the row count. nullopt if they nowhere decrease, or if it is no column of times or cannot be
+// read.
 std::optional<Finding> FindTimeGoingBack(const std::string& path,
                                          const std::vector<uint64_t>& starts);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// The elements of a snapshot's column by row number, for whoever visits rows in any order.
+// Accesses the elements of a snapshot's column by row number, in any order.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,8 +21,8 @@ class ColumnElements {
   ColumnElements(const Snapshot& snapshot, size_t column)
       : layout_(snapshot.layout()), medium_(snapshot.MediumOf(column)) {
     for (size_t chunk = 0; chunk < snapshot.chunks(); ++chunk) {
-      // Where row 0 would be if all rows lay behind one another: an address and not a pointer,
-      // since nothing is there.
+      // The address that row 0 would have if all rows were contiguous. It is an integer and not a
+      // pointer, since nothing is there.
       origin_.push_back(reinterpret_cast<uintptr_t>(snapshot.Chunk<T>(column, chunk).data()) -
                         layout_.BeginRow(chunk) * sizeof(T));
     }
@@ -32,8 +32,8 @@ class ColumnElements {
     return reinterpret_cast<const T*>(origin_[layout_.NumberOf(row)] + row * sizeof(T));
   }
 
-  // The elements of these rows. The rows of a symbol are far apart, so each element is a cache miss
-  // unless it is asked for ahead of its turn.
+  // Copies the elements of these rows. Rows of a symbol are far apart, so each element would be a
+  // cache miss without prefetching.
   void Gather(std::span<const uint32_t> rows, T* out) const {
     constexpr size_t kAhead = 24;
     mem::MediumAccess access(medium_);

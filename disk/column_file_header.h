@@ -1,7 +1,7 @@
 #pragma once
 
 // The first bytes of a column file, as kdb+ 3.6 and later write them (docs/formats.md). The count
-// is the true one: later versions of kdb+ write 0 and look at the length, older ones want it.
+// is the true one: later versions of kdb+ write 0 and use the length, older ones need it.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace tickstack {
 
-// fe 20: a vector of a fixed-width type.
+// Returns the header fe 20: a vector of a fixed-width type.
 inline ByteBuffer VectorHeader(Type type, Attribute attribute, size_t rows) {
   ByteBuffer out;
   out.Append(kVectorTag);
@@ -24,7 +24,7 @@ inline ByteBuffer VectorHeader(Type type, Attribute attribute, size_t rows) {
   return out;
 }
 
-// fd 20: a page whose last 16 bytes are the header of what follows.
+// Returns the header fd 20: a page whose last 16 bytes are the header of what follows.
 inline ByteBuffer PageHeader(std::string_view domain, uint8_t second, uint8_t type,
                              Attribute attribute, size_t count) {
   ByteBuffer out;

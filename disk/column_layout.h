@@ -1,10 +1,10 @@
 #pragma once
 
-// What a column file's first bytes say, checked against how long the file is.
+// Parses a column file's header and checks it against the file's length.
 //
-// The count rule of kdb+: without an index behind the elements (attributes none and sorted) the
-// file's length is the count, since an append adds bytes and leaves the header alone, and since
-// 2021 headers say 0. With one, the header's count is exact.
+// The count rule of kdb+: without an index after the elements (attributes none and sorted), the
+// file's length determines the count, because an append adds bytes without changing the header, and
+// since 2021 headers have 0. With an index, the header's count is exact.
 
 #include <cstddef>
 #include <cstdint>
@@ -30,19 +30,19 @@ struct ColumnLayout {
   // column, kList for an anymap and, because the value is not read, for ff 01.
   Type type = Type::kList;
   Attribute attribute = Attribute::kNone;
-  size_t width = 0;  // Bytes a row takes; 0 for ff 01.
+  size_t width = 0;  // Bytes per row; 0 for ff 01.
   uint64_t data_offset = 0;
   uint64_t rows = 0;        // 0 for ff 01.
-  int64_t header_rows = 0;  // As the header says, which may be less than rows, or 0.
+  int64_t header_rows = 0;  // Count in the header, which may be less than rows, or 0.
   uint64_t header_rows_offset = 0;
   std::string domain;  // Domain of an enum.
 
   uint64_t data_bytes() const { return rows * width; }  // At most the file's length.
 };
 
-// `head` is the first kPageBytes of the (uncompressed) file, or all of a shorter one, which has
-// `file_bytes` bytes. kDataLoss, with the byte, if they are no column of kdb+'s or the file is
-// shorter than its rows; kUnimplemented for what nobody has described. The caller adds the path.
+// `head` is the first kPageBytes of the (uncompressed) file, or all of a shorter one; the file has
+// `file_bytes` bytes. kDataLoss, with the byte, if it is no column of kdb+ or the file is too short
+// for its rows; kUnimplemented for forms without a description. The caller adds the path.
 absl::StatusOr<ColumnLayout> ParseColumnLayout(std::span<const std::byte> head,
                                                uint64_t file_bytes);
 

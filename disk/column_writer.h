@@ -7,10 +7,10 @@
 //   symbol                  col              fd 20: 64-bit positions in the domain `sym`
 //   list (strings, any)     col, col#, col## anymap (anymap_writer.h)
 //
-// Column `sym` of a table that is in order of its symbols gets `p#` and its index, the time column
-// of a table that is in order of time `s#`.
+// Column `sym` of a table that is in order of its symbols gets `p#` and its index; the time column
+// of a table that is in order of time gets `s#`.
 //
-// Threads: reentrant; other columns may be written at the same time.
+// Threads: reentrant; other columns may be written concurrently.
 
 #include <cstdint>
 #include <span>
@@ -27,8 +27,8 @@
 
 namespace tickstack {
 
-// Where the names of a process are in the domain: positions[id + 1] for SymbolId id, and
-// positions[0] for the null symbol.
+// Where a process's names are in the domain: positions[id + 1] for SymbolId id, and positions[0]
+// for the null symbol.
 class SymbolPositions {
  public:
   explicit SymbolPositions(size_t ids) : positions_(ids + 1, kNullLong) {}
@@ -42,18 +42,18 @@ class SymbolPositions {
 
 struct ColumnWriterOptions {
   CompressionOptions compression;
-  WorkerPool* workers = nullptr;     // Help to compress.
-  const Storage* storage = nullptr;  // Not nullptr.
-  // Where a window of the column is put in order (row_gather.h), and how large that is: 64 KiB at
-  // least. Not nullptr, and with room for one.
+  WorkerPool* workers = nullptr;     // Threads that help to compress; may be nullptr.
+  const Storage* storage = nullptr;  // Must not be nullptr.
+  // Memory in which a window of the column is put in order (row_gather.h), and its size: at least
+  // 64 KiB. The tier must not be nullptr, and must have room for one window.
   mem::Tier* tier = nullptr;
   size_t window_bytes = size_t{64} << 10;
 };
 
-// Writes and syncs the column's files `path`, `path#` ..; the directory is not synced. Every symbol
-// of the column has its position. Returns the bytes of the files. Memory: a window, and as
-// FileImage, twice for lists; the index of `sym` takes some 50 bytes a symbol. kUnimplemented, with
-// the row: a list column holds a value that a file cannot.
+// Writes and syncs the column's files `path`, `path#` ..; does not sync the directory. Every symbol
+// of the column must have its position. Returns the bytes of the files. Memory: a window, and that
+// of FileImage, twice for lists; the index of `sym` takes some 50 bytes per symbol. kUnimplemented,
+// with the row, if a list column has a value that a file cannot hold.
 absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const SymbolPositions& positions, const std::string& path,
                                      const ColumnWriterOptions& options);

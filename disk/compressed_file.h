@@ -1,6 +1,6 @@
 #pragma once
 
-// Where the blocks of a compressed file are.
+// Parses where the blocks of a compressed file are.
 //
 //   kxzipped | block | block | ... | trailer | (u32 bytes, u32 algorithm) a block | i64 blocks
 //
@@ -44,7 +44,7 @@ struct CompressedLayout {
 // length bounds.
 absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file);
 
-// Opens what StoredFile::Open found to be compressed.
+// Opens a file that StoredFile::Open found to be compressed.
 absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path, Mapping mapping);
 
 }  // namespace tickstack

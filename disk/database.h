@@ -2,15 +2,14 @@
 
 // A kdb+ database on disk:
 //
-//   db/sym                   a domain of symbols; further ones beside it
-//   db/par.txt               segments: directories that hold the partitions in place of db/
-//   db/2024.01.29/trade/     a partition's part of the table trade, splayed
+//   db/sym                   a domain of symbols; others may be beside it
+//   db/par.txt               segments: directories that hold the partitions instead of db/
+//   db/2024.01.29/trade/     the part of table trade in a partition, splayed
 //   db/exchange/             a splayed table that is not partitioned
 //   db/holidays              a flat table: one value in one file
 //
-// As kdb+ does it, the newest partition says which partitioned tables there are and what columns
-// they have. Where an older one has no such table it has no rows of it; where its table has no such
-// column, nulls.
+// As in kdb+, the newest partition defines the partitioned tables and their columns. An older
+// partition without such a table has no rows of it; a missing column has nulls there.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,10 +28,10 @@
 
 namespace tickstack {
 
-// One directory of one partition. With segments a value may have several, one after the other.
+// One directory of a partition. With segments, a value may have several successive ones.
 struct Partition {
-  int64_t value = 0;      // As PartitionName's.
-  std::string directory;  // `db/2024.01.29`, or in a segment.
+  int64_t value = 0;      // As in PartitionName.
+  std::string directory;  // `db/2024.01.29`, or a path in a segment.
 };
 
 // A table with rows in every partition. Immutable. Threads: any.
@@ -43,15 +42,15 @@ class PartitionedTable {
   PartitionedTable(const PartitionedTable&) = delete;
   ~PartitionedTable();
 
-  // Without the column that the partitions are named for. Nested columns are kList, and so is one
-  // that no partition's file tells the type of.
+  // Without the column that the partitions are named for. Nested columns are kList, and so is a
+  // column whose type no partition's file reveals.
   const Schema& schema() const { return schema_; }
   const std::string& name() const { return schema_.table; }
 
-  // Its part in partition number `partition` of Database::partitions(), opened on the first call;
-  // nullptr if that partition has no such table; kDataLoss if its `.d` leaves out a column of the
-  // schema whose file is there. Lives as long as this. Columns are by the part's
-  // own `.d`, which may have fewer or others than the schema.
+  // Returns its part in partition number `partition` of Database::partitions(), which the first
+  // call opens; nullptr if that partition lacks the table; kDataLoss if its `.d` omits a column of
+  // the schema whose file exists. Valid as long as this. Columns are those of the part's own `.d`,
+  // which may differ from the schema.
   absl::StatusOr<const SplayedTable*> In(size_t partition) const;
 
  private:
@@ -66,25 +65,25 @@ class PartitionedTable {
   // acquire in In.
   struct Part;
   const std::unique_ptr<Part[]> parts_;
-  mutable std::mutex mutex_;  // Of threads that open a part.
+  mutable std::mutex mutex_;  // Held while a thread opens a part.
 };
 
-// Immutable: to see what was written since, open another one. Threads: any.
+// Immutable: open another one to see later changes. Threads: any.
 class Database {
  public:
   struct Options {
-    // A line of par.txt or the name of a partition that leads to no directory is an error, since
-    // without those partitions every answer would be wrong; so is a segment that par.txt has twice,
-    // whose rows would count twice. True: they are problems().
+    // False: a line of par.txt, or the name of a partition, that leads to no directory is an error,
+    // since without it every answer would be wrong; so is a segment that par.txt has twice, whose
+    // rows would count twice. True: they become problems().
     bool allow_missing_segments = false;
   };
 
-  // Lists directories and reads the domains, the newest partition's `.d` and the first page of its
+  // Lists directories, and reads the domains, the newest partition's `.d` and the first page of its
   // columns. kNotFound if there is no such directory, segment or partition; kInvalidArgument if a
-  // segment is there twice; kResourceExhausted if the process has no mappings left, even of the
-  // MappingReserve. What is damaged or foreign inside does not stop it: problems() names it. An
-  // empty directory is an empty database. Cost: one listing per segment and of the newest
-  // partition, about 50 ns a symbol.
+  // segment occurs twice; kResourceExhausted if the process has no mappings left, even in the
+  // MappingReserve. Damaged or foreign files do not stop it: problems() names them. An empty
+  // directory is an empty database. Cost: one listing per segment and of the newest partition,
+  // about 50 ns per symbol.
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root,
                                                               const Options& options);
   static absl::StatusOr<std::shared_ptr<const Database>> Open(const std::string& root) {
@@ -94,14 +93,14 @@ class Database {
   const std::string& root() const { return root_; }
   const std::shared_ptr<const SymbolDomains>& domains() const { return domains_; }
 
-  // The directories that hold partitions: the root, or the lines of par.txt in their order.
+  // The directories that hold partitions: the root, or the lines of par.txt in order.
   std::span<const std::string> segments() const { return segments_; }
   bool is_segmented() const { return is_segmented_; }
 
   // What the partitions are named for, and the name of the column that has it.
   PartitionKind partition_kind() const { return partition_kind_; }
   std::string_view partition_column() const { return NameOf(partition_kind_); }
-  // In ascending order of value; of equal ones in order of their segments.
+  // In ascending order of value; equal values in the order of their segments.
   std::span<const Partition> partitions() const { return partitions_; }
 
   std::span<const std::unique_ptr<PartitionedTable>> partitioned_tables() const {
@@ -117,8 +116,8 @@ class Database {
   std::span<const RootTable> splayed_tables() const { return splayed_; }
   const SplayedTable* FindSplayed(std::string_view name) const;  // nullptr: none.
 
-  // Files in the root that are neither a domain nor known not to be kdb+'s: values that are read
-  // when they are asked for, such as flat tables.
+  // Files in the root that are neither a domain nor known to be foreign: values that are read on
+  // request, such as flat tables.
   struct RootFile {
     std::string name;
     std::string path;
@@ -133,7 +132,7 @@ class Database {
   absl::Status ReadRoot(const Options& options);
   absl::Status ReadSegments(const Options& options);
   absl::Status ReadPartitions(const Options& options);
-  // An error that is one, or becomes a problem.
+  // Returns the error, or adds it to the problems, as `options` say.
   absl::Status Missing(absl::Status status, const Options& options);
   void ReadPartitionedTables();
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A verdict on all files of a database.
+// Checks all files of a database.
 
 #include <cstdint>
 #include <string>
@@ -15,38 +15,35 @@ namespace tickstack {
 
 struct DatabaseCheck {
   uint64_t partitions = 0;
-  uint64_t tables = 0;  // Splayed ones: one for each partition that has it.
+  uint64_t tables = 0;  // Splayed tables: one for each partition that has it.
   uint64_t columns = 0;
   uint64_t rows = 0;
   uint64_t disk_bytes = 0;        // Of columns.
   std::vector<Finding> findings;  // By path. At most kFindingsMax.
   uint64_t findings_left_off = 0;
-  // What kdb+ loads all the same, and somebody may want to know: by path. At most kFindingsMax.
+  // Things that kdb+ accepts but a person may want to know: by path. At most kFindingsMax.
   std::vector<Finding> warnings;
 
   static constexpr size_t kFindingsMax = 10'000;
   bool is_sound() const { return findings.empty(); }
 };
 
-// Checks every file that kdb+ would load from `root`: par.txt and its segments, leftovers of
-// interrupted moves there, and dangling links; domains (torn and repeated names); of every table of
-// every partition its `.d`, that each column is there and whole (CheckColumn) and has as many rows
-// as the others, that its columns are of the newest partition's types, and that the newest
-// partition has it; splayed tables in the root; flat files in the root. Tables and columns that
-// older partitions lack are no findings, since queries answer them as empty and null, unless the
-// column's file is there.
+// Checks every file that kdb+ would load from `root`: par.txt and its segments, with leftovers of
+// interrupted moves and dangling links; domains (torn and repeated names); for every table of every
+// partition its `.d`, that each column exists and is whole (CheckColumn) and has as many rows as
+// the others, that its columns have the newest partition's types, and that the newest partition has
+// it; splayed tables and flat files in the root. Tables and columns that older partitions lack are
+// no findings, since queries treat them as empty and null, unless the column's file exists.
 //
-// Warnings are of databases that kdb+ loads: times that do not ascend for a symbol where symbols
-// are parted, files beside a table that no `.d` names, a `.d` with an attribute or a count that is
-// not that of its names.
+// Warnings concern databases that kdb+ loads: times that do not ascend for a symbol where symbols
+// are parted, files beside a table that no `.d` names, a `.d` with an attribute or a wrong count.
 //
-// kNotFound if there is no such directory. Cost: reads
-// everything once. Memory: that of CheckColumn for each thread. Threads: the caller's and those of
-// `workers`.
+// kNotFound if there is no such directory. Cost: reads everything once. Memory: that of CheckColumn
+// for each thread. Threads: the caller's and those of `workers`.
 absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool& workers);
 
-// The same of one partition, by its directory, of the database in `root`. kCancelled once `stop`
-// says so, which any thread asks before each column.
+// The same for one partition, given by its directory, of the database in `root`. kCancelled once
+// `stop` returns true; any thread asks it before each column.
 absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
                                              WorkerPool& workers, absl::FunctionRef<bool()> stop);
 

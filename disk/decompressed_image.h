@@ -1,15 +1,14 @@
 #pragma once
 
-// What a compressed file becomes in memory, and how much of that the process keeps.
+// The content of a compressed file in memory, and how much of it the process keeps.
 //
-//   CompressedFile  - - -weak- - ->  DecompressedImage  <---- who reads it now (HeldBytes)
+//   CompressedFile  - - -weak- - ->  DecompressedImage  <---- current readers (HeldBytes)
 //                                           ^
-//   DecompressedCache  ---------------------'   as long as there is room
+//   DecompressedCache  ---------------------'   while there is room
 //
-// The cache lets go of images in the order of a clock: each that was used since the hand came by
-// stays for another round. An image that somebody reads lives until he is done, and whoever wants
-// it meanwhile shares it. So a query never loses what it reads, and what it took beyond the cache's
-// room is free when it ends.
+// The cache evicts images in clock order: each image that was used since the hand last passed stays
+// for another round. An image exists while it has readers, and further readers share it. So a query
+// never loses what it reads, and memory beyond the cache's limit is freed when it ends.
 
 #include <atomic>
 #include <condition_variable>
@@ -27,22 +26,23 @@
 
 namespace tickstack {
 
-// Filled once, by all threads that ask for it meanwhile: each takes the next block until there is
-// none left, and then waits for those that others still work at. Threads: any.
+// Filled once, by all threads that request it meanwhile: each takes the next block until none is
+// left, and then waits for the blocks of the other threads. Threads: any.
 class DecompressedImage {
  public:
-  // kResourceExhausted if DecompressedBytesMax() does not allow it, even without what only the
-  // cache holds.
+  // kResourceExhausted if DecompressedBytesMax() would be exceeded even after evicting everything
+  // that only the cache holds.
   static absl::StatusOr<std::shared_ptr<DecompressedImage>> Make(uint64_t bytes,
                                                                  uint64_t block_bytes,
                                                                  size_t blocks);
   DecompressedImage(const DecompressedImage&) = delete;
   ~DecompressedImage();
 
-  // Calls decompress(block, out) for each block that nobody has taken yet; returns when all are
-  // done. The first error is everybody's.
+  // Calls decompress(block, out) for each block that no thread has taken yet; returns when all are
+  // done. The first error is returned to all threads.
   absl::Status Fill(absl::FunctionRef<absl::Status(size_t, std::span<std::byte>)> decompress);
-  std::span<const std::byte> bytes() const { return memory_.bytes(); }  // Once Fill was ok.
+  // Valid after Fill returned OK.
+  std::span<const std::byte> bytes() const { return memory_.bytes(); }
 
  private:
   friend class DecompressedCache;
@@ -51,9 +51,9 @@ class DecompressedImage {
 
   const uint64_t block_bytes_;
   const size_t blocks_;
-  uint64_t claimed_ = 0;           // Of DecompressedBytesMax().
-  Mapping memory_;                 // Made before anybody else sees this.
-  std::span<std::byte> writable_;  // Of memory_; each block by the thread that took it.
+  uint64_t claimed_ = 0;           // Counted in DecompressedBytesMax().
+  Mapping memory_;                 // Created before other threads see this.
+  std::span<std::byte> writable_;  // In memory_; each block is written by the thread that took it.
   std::atomic<size_t> next_block_{0};
   std::atomic<bool> failed_{false};
   std::atomic<bool> whole_{false};  // One store with release, which pairs with the acquire in Fill.
@@ -64,17 +64,17 @@ class DecompressedImage {
   absl::Status status_;     // Guarded by mutex_: the first error.
 
   std::atomic<bool> cached_{false};  // Changed under the cache's mutex.
-  std::atomic<bool> used_{false};    // Since the hand came by.
+  std::atomic<bool> used_{false};    // Since the hand last passed.
 };
 
-// One a process. Threads: any.
+// One per process. Threads: any.
 class DecompressedCache {
  public:
   static DecompressedCache& Instance();
 
-  // Says that somebody uses an image: keeps it, and lets go of others if there is no room.
+  // Records that an image is used: keeps it, and evicts others if there is no room.
   void Use(const std::shared_ptr<DecompressedImage>& image);
-  // Its file is gone.
+  // Removes an image whose file was closed.
   void Remove(const DecompressedImage* image);
 
   uint64_t evictions() const { return evictions_.load(std::memory_order_relaxed); }
@@ -94,8 +94,8 @@ class DecompressedCache {
   bool Free(uint64_t bytes);
 
   std::mutex mutex_;
-  Images images_;       // Guarded by mutex_: in the order in which the hand comes by.
-  uint64_t bytes_ = 0;  // Guarded by mutex_: of images_.
+  Images images_;       // Guarded by mutex_: in clock order.
+  uint64_t bytes_ = 0;  // Guarded by mutex_: bytes of images_.
   std::atomic<uint64_t> max_bytes_;
   std::atomic<uint64_t> evictions_{0};
 };

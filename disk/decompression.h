@@ -1,6 +1,7 @@
 #pragma once
 
-// The blocks of kdb+'s compressed files, one at a time. docs/formats.md has the file around them.
+// Decompresses the blocks of kdb+'s compressed files. docs/formats.md describes the file around
+// them.
 
 #include <cstddef>
 #include <span>
@@ -10,10 +11,10 @@
 
 namespace tickstack {
 
-// Fills `out` with what the block is of. kDataLoss if it is damaged or of another length: then
-// `out` is partly filled. kUnimplemented for an algorithm that nobody has described. The caller
-// adds the place. Memory: q's algorithm takes as much as `out`, and zstd some 100 KiB; neither is a
-// query's scratch memory. Threads: any, also at once.
+// Fills `out` with the content of the block. kDataLoss if it is damaged or of another length: then
+// `out` is partly filled. kUnimplemented for an algorithm without a description. The caller adds
+// the place. Memory: q's algorithm takes as much as `out`, and zstd some 100 KiB, neither from a
+// query's scratch memory. Threads: any, concurrently.
 absl::Status DecompressBlock(Compression algorithm, std::span<const std::byte> block,
                              std::span<std::byte> out);
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// One file of a partition, written from front to back: as it is, or in kdb+'s compressed form, its
+// Writes one file of a partition from front to back: plain, or in kdb+'s compressed form, with
 // blocks compressed on several threads.
 //
-//   as it is     what is appended
+//   plain        the appended bytes
 //   compressed   kxzipped | block | block | .. | trailer with the length of each block
 //
-// Memory: that of FileStream; compressed 4 MiB more, and 8 bytes a block for the trailer.
+// Memory: that of FileStream; if compressed, 4 MiB more, and 8 bytes per block for the trailer.
 //
 // Threads: one owner, helped by the pool.
 
@@ -28,16 +28,16 @@ namespace tickstack {
 
 class FileImage {
  public:
-  // A new file. `workers` may be nullptr; it and the storage outlive the image, and so does
-  // `window`: memory as FileStream takes it, or empty. If the file is written as it is, that is
-  // what Room() is of, so that what is put in order there is written from there.
+  // Creates a file. `workers` may be nullptr. It, the storage and `window` must outlive the image;
+  // `window` is memory as for FileStream, or empty. If the file is written plain, Room() is in the
+  // window, so that data which is put in order there is written from there.
   static absl::StatusOr<FileImage> Create(const std::string& path,
                                           const CompressionOptions& compression,
                                           WorkerPool* workers, const Storage* storage,
                                           std::span<std::byte> window = {});
 
   absl::Status Append(std::span<const std::byte> bytes);
-  // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
+  // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.
   static constexpr size_t kRoomMin = FileStream::kRoomMin;
   std::span<std::byte> Room();
   absl::Status Filled(size_t bytes);
@@ -55,7 +55,7 @@ class FileImage {
 
   struct StoredBlock {
     uint32_t bytes;
-    uint32_t algorithm;  // 0: as it is.
+    uint32_t algorithm;  // 0: plain.
   };
 
   FileStream stream_;
@@ -63,8 +63,8 @@ class FileImage {
   WorkerPool* workers_;
   uint64_t image_bytes_ = 0;
 
-  // Compressed.
-  ByteBuffer pending_;  // Memory; the first used_ bytes of it wait to be compressed.
+  // For compressed files.
+  ByteBuffer pending_;  // The first used_ bytes wait to be compressed.
   size_t used_ = 0;
   std::vector<StoredBlock> blocks_;
 };

@@ -1,19 +1,18 @@
 #pragma once
 
-// A new file that is written from front to back, past the page cache where the file system can:
+// Writes a new file from front to back, past the page cache if the file system supports that:
 //
-//   | 2 MiB | 2 MiB | .. | whole pages | rest |        the rest, of less than a page, goes through
-//   it
+//   | 2 MiB | 2 MiB | .. | whole pages | rest |     the rest, less than a page, uses the page cache
 //
-// The day that an end of day writes is as large as memory and read by nobody right now. Through the
-// page cache it would push out what queries of past days have there, cost a copy and a page to find
-// for each 4 KiB, and once too much of it waits for the disk the kernel stops whoever writes next,
-// the tickerplant with its log as well.
+// The day that an end of day writes is about as large as memory, and is not read soon. In the page
+// cache, it would displace pages that queries of past days use, and cost a copy and a free page for
+// each 4 KiB. And once too much of it waited for the disk, the kernel would block every writer,
+// including the tickerplant and its log.
 //
-// A write returns when the disk has it, so who wants the disk and a core busy at once writes
-// several files at once.
+// A write returns when the disk has the data, so write several files concurrently to keep both the
+// disk and a core busy.
 //
-// Memory: 2 MiB, or what the caller has for it: then it is written when that is full. Threads: one
+// Memory: 2 MiB, or memory of the caller, which is then written when it is full. Threads: one
 // owner.
 
 #include <algorithm>
@@ -32,7 +31,7 @@
 
 namespace tickstack {
 
-// Append of whatever has Room() and Filled() as a FileStream has them.
+// Appends to anything that has Room() and Filled() like a FileStream.
 template <typename Sink>
 absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
@@ -47,13 +46,14 @@ absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
 
 class FileStream {
  public:
-  // The storage outlives the stream. `memory`, at a multiple of File::kDirectAlignment and of
-  // kMemoryMin bytes at least, is what Room() is of, and outlives it too; empty: the stream's own.
+  // The storage must outlive the stream. Room() is in `memory`, which is aligned to
+  // File::kDirectAlignment, has at least kMemoryMin bytes, and must outlive the stream, too; empty:
+  // the stream allocates its own.
   static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage,
                                            std::span<std::byte> memory = {});
 
   absl::Status Append(std::span<const std::byte> bytes);
-  // The same without a copy: room of 64 KiB at least, of which the caller fills the first `bytes`.
+  // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.
   static constexpr size_t kRoomMin = size_t{64} << 10;
   static constexpr size_t kMemoryMin = (size_t{2} << 20) + kRoomMin;
   std::span<std::byte> Room() { return memory_.subspan(used_); }
@@ -76,7 +76,7 @@ class FileStream {
   File file_;
   const Storage* storage_;
   std::unique_ptr<std::byte, Free> own_;
-  std::span<std::byte> memory_;  // The first used_ bytes of it wait to be written.
+  std::span<std::byte> memory_;  // The first used_ bytes wait to be written.
   size_t used_ = 0;
   uint64_t written_bytes_ = 0;
 };

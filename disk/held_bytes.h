@@ -7,8 +7,8 @@
 
 namespace tickstack {
 
-// Bytes of a file, and what keeps them where they are: they stay as long as this does. Cheap to
-// copy. Nothing is kept for a file that is mapped as it is, whose bytes live as long as it.
+// Bytes of a file that stay valid as long as this object. Cheap to copy. For a plainly mapped file
+// there is no owner, and the bytes are valid as long as the file.
 class HeldBytes {
  public:
   HeldBytes() = default;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Files of kdb+ for tests, built byte by byte after docs/formats.md, apart from the writers that
-// the program has.
+// Files of kdb+ for tests, built byte by byte according to docs/formats.md, independently of the
+// program's writers.
 
 #include <gtest/gtest.h>
 
@@ -33,14 +33,14 @@ inline std::string VectorHeader(int type, int attribute, int64_t count) {
   return header + std::string(4, '\0') + LittleBytes(count);
 }
 
-// fe 20. `type` has the width of T.
+// Returns a file fe 20. `type` must have the width of T.
 template <typename T>
 std::string VectorFile(int type, const std::vector<T>& elements, int attribute = 0) {
   return VectorHeader(type, attribute, static_cast<int64_t>(elements.size())) +
          ElementBytes(elements);
 }
 
-// The first 4096 bytes of an fd 20 file.
+// Returns the first 4096 bytes of an fd 20 file.
 inline std::string PageHeader(std::string_view name, int flag, int type, int attribute,
                               int64_t count) {
   std::string page(4096, '\0');
@@ -59,7 +59,7 @@ inline std::string Enum64File(std::string_view domain, const std::vector<int64_t
          ElementBytes(positions);
 }
 
-// fe + name, for a domain of up to 6 letters.
+// Returns a file fe + name, for a domain of up to 6 letters.
 inline std::string Enum32File(std::string_view domain, const std::vector<int32_t>& positions,
                               int attribute = 0) {
   std::string header = "\xfe" + std::string(domain);
@@ -76,7 +76,7 @@ inline std::string NamesFile(std::initializer_list<std::string_view> names, int3
   return file;
 }
 
-// A directory of its own for each test, gone at its end.
+// A temporary directory for each test.
 class KdbFiles {
  public:
   KdbFiles() {

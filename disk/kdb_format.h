@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers of kdb+'s files, which their readers and writers share. docs/formats.md draws them.
-// Everything is little-endian.
+// The constants of kdb+'s files, which their readers and writers share. docs/formats.md has
+// drawings. Everything is little-endian.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tickstack {
 
-// What a file begins with.
+// The first bytes of a file.
 inline constexpr std::string_view kVectorTag{"\xfe\x20", 2};     // A vector, 3.0 and later.
 inline constexpr std::string_view kOldVectorTag{"\xff\x20", 2};  // A vector, 2.x.
 inline constexpr std::string_view kPageTag{"\xfd\x20", 2};  // Enums and anymaps, 3.6 and later.
@@ -26,7 +26,8 @@ inline constexpr size_t kVectorHeaderBytes = 16;
 // ff 01: tag, type, attribute, i32 count, of a vector or list.
 inline constexpr size_t kSerialisedVectorBytes = 8;
 
-// fd 20: a page. The name of an enum's domain, and at its end what kVectorHeaderBytes hold.
+// fd 20: a page with the name of an enum's domain and, at its end, the fields of
+// kVectorHeaderBytes.
 inline constexpr size_t kPageBytes = 4096;
 inline constexpr size_t kPageNameOffset = 16;
 inline constexpr size_t kPageVectorOffset = kPageBytes - kVectorHeaderBytes;
@@ -54,7 +55,7 @@ enum class Compression : uint8_t {
   kZstd = 5
 };
 
-// The companions of a nested column lie beside it.
+// The companions of a nested column are beside it.
 inline constexpr char kCompanionSuffix = '#';
 
 }  // namespace tickstack

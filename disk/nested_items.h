@@ -21,25 +21,27 @@ namespace tickstack {
 class NestedItems {
  public:
   virtual ~NestedItems() = default;
-  // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes cannot be.
+  // `row` is below the column's rows. kDataLoss, with file and byte, if the row's bytes are
+  // invalid.
   virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
-  // Adds what rows are read from, the column's own file apart: as ColumnFile::Hold.
+  // Adds the bytes that rows are read from, except those of the column's own file; see
+  // ColumnFile::Hold.
   virtual absl::Status Hold(std::vector<HeldBytes>& held) const = 0;
 };
 
-// The form before 3.6: the column holds the number of elements up to the end of each row, and
-// `column#` the elements. Opens that file. The column outlives the items.
+// The form before 3.6: the column has the number of elements up to the end of each row, and
+// `column#` the elements. Opens that file. The column must outlive the items.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
                                                                  const ColumnLayout& layout);
 
-// The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if there is one. A row
-// takes at most kStoredValueBytesMax, else it is kResourceExhausted.
+// The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if it exists.
+// kResourceExhausted for a row of more than kStoredValueBytesMax.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
     const StoredFile& column, const ColumnLayout& layout,
     std::shared_ptr<const SymbolDomains> domains);
 
-// The form of small lists, and of all before 3.6: ff 01 and the encoded items. Sets `rows`, for
-// which it walks the file once.
+// The form of small lists, and of all lists before 3.6: ff 01 and the encoded items. Sets `rows`,
+// for which it reads the file once.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
     const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows);
 

@@ -1,10 +1,10 @@
 #pragma once
 
 // All stored tables of the process, for when it has no mappings left (base/mapping.h): then columns
-// that no query holds are let go, and mapped again by the next query that wants them.
+// that no query holds are closed, and mapped again when they are next needed.
 //
-// As the clock of decompressed_image.h does: a hand goes round the tables (of a partitioned one
-// each part is one), and a table of which something was used since the hand came by is passed once.
+// It works like the clock of decompressed_image.h: a hand goes round the tables (each part of a
+// partitioned one counts), and skips a table once if it was used since the hand last passed.
 
 #include <atomic>
 #include <cstdint>
@@ -15,12 +15,12 @@ namespace tickstack {
 
 class SplayedTable;
 
-// One a process. Threads: any.
+// One per process. Threads: any.
 class OpenTables {
  public:
   static OpenTables& Instance();
 
-  // A table's place among them, as long as both are there.
+  // A table's entry in the list, while both exist.
   class Entry {
    public:
     explicit Entry(const SplayedTable* table);
@@ -32,16 +32,16 @@ class OpenTables {
     std::list<const SplayedTable*>::iterator at_;
   };
 
-  // Lets go of the columns that nobody holds of the next table that has any; false: no table has.
-  // Cost: what it unmaps; no more than two rounds over all tables.
+  // Closes the columns without holders of the next table that has any. False if no table has. Cost:
+  // unmapping; at most two rounds over all tables.
   bool LetGo();
   uint64_t columns_let_go() const { return columns_let_go_.load(std::memory_order_relaxed); }
 
  private:
   OpenTables();
 
-  std::mutex mutex_;                       // Before any table's own.
-  std::list<const SplayedTable*> tables_;  // Guarded by mutex_: in the order of the hand.
+  std::mutex mutex_;                       // Locked before any table's own mutex.
+  std::list<const SplayedTable*> tables_;  // Guarded by mutex_: in clock order.
   std::atomic<uint64_t> columns_let_go_{0};
 };
 

@@ -1,10 +1,11 @@
 #pragma once
 
-// A table as an Apache Parquet file, for programs that read neither kdb+'s files nor its messages.
-// Source: the format's public description (parquet.thrift, Encodings.md, LogicalTypes.md).
+// Writes a table as an Apache Parquet file, for programs that read neither kdb+'s files nor its
+// messages. Source: the format's public description (parquet.thrift, Encodings.md,
+// LogicalTypes.md).
 //
-// Debian 12 has no library that writes Parquet, and this is the small part of the format that a
-// table of atoms and texts needs: one page a column and group of rows, names by a dictionary, zstd.
+// Debian 12 has no library that writes Parquet, and a table of atoms and texts needs only a small
+// part of the format: one page per column and group of rows, names by a dictionary, zstd.
 //
 //   boolean               BOOLEAN
 //   byte, short, int      INT32 as UINT_8, INT_16, INT_32
@@ -15,13 +16,12 @@
 //   timestamp, datetime   INT64 as TIMESTAMP, ns without a time zone
 //   month, date           INT32 as DATE; a month is its first day
 //   minute, second, time  INT32 as TIME in ms, and
-//   timespan              INT64 as TIME in ns, if each is a time of day (not negative, below 24
-//   hours);
-//                         else numbers in the type's unit
+//   timespan              INT64 as TIME in ns, if each value is a time of day (not negative, below
+//                         24 hours); otherwise numbers in the type's unit
 //
-// Nulls are null; a blank char and an empty string are texts. Infinities of floats stay; of whole
-// numbers they are numbers as any; of dates and timestamps null, as is what 64 bits of ns since
-// 1970 do not hold (from 2262-04-11), and a month of a year with five digits.
+// Nulls are null; a blank char and an empty string are texts. Infinities of floats are kept; those
+// of integers are ordinary numbers; those of dates and timestamps become null, and so do times
+// outside of 64 bits of ns since 1970 (from 2262-04-11), and a month of a year with five digits.
 
 #include <string>
 
@@ -30,12 +30,13 @@
 
 namespace tickstack {
 
-// The bytes of a file with the rows of a table; of a keyed one, key columns first.
+// Returns the bytes of a file with the rows of a table; for a keyed one, key columns first.
 //
-// Errors:  kInvalidArgument for what is no table, for a column that holds lists, and for a text of
+// Errors:  kInvalidArgument for a value that is no table, for a column of lists, and for a text of
 //          more than 256 MiB, by column and row.
-// Cost:    a pass over each column, and compression; memory is the file's, and one column of
-// 131,072 rows. Threads: any.
+// Cost:    a pass over each column, and compression. Memory: the file's, and one column of 131,072
+//          rows.
+// Threads: any.
 absl::StatusOr<std::string> FormatParquet(const Value& table);
 
 }  // namespace tickstack

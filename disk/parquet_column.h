@@ -13,7 +13,7 @@
 
 namespace tickstack::parquet {
 
-// The numbers of parquet.thrift.
+// Numbers from parquet.thrift.
 enum class Physical : int32_t {
   kBoolean = 0,
   kInt32 = 1,
@@ -28,7 +28,7 @@ enum class Codec : int32_t { kZstd = 6 };
 
 enum class Meaning { kNumber, kUnsignedByte, kShort, kText, kUuid, kTimestamp, kDate, kTimeOfDay };
 
-// Where pages of a column and a group of rows are, in the file.
+// Where the file has the pages of a column and group of rows.
 struct Chunk {
   int64_t begin = 0;
   int64_t data_page = 0;
@@ -39,12 +39,12 @@ struct Chunk {
   int64_t bytes_in_file = 0;
 };
 
-// Bits from the lowest of the first byte on, as Parquet packs them.
+// Sets a bit; bits are numbered from the lowest of the first byte, as Parquet packs them.
 inline void SetBit(std::string& bits, size_t i) {
   bits[i / 8] = static_cast<char>(bits[i / 8] | 1 << (i % 8));
 }
 
-// Which of some rows are not null.
+// Records which rows of a range are not null.
 class Validity {
  public:
   explicit Validity(size_t rows) : bits_((rows + 7) / 8, '\0'), rows_(rows), nulls_(rows) {}
@@ -69,8 +69,8 @@ class Validity {
 
 class ColumnWriter {
  public:
-  // `values` are a column of a table and outlive this.
-  // Errors: kInvalidArgument for one that holds lists, or a text of more than 256 MiB.
+  // `values` is a column of a table and must outlive this. Errors: kInvalidArgument for one that
+  // holds lists, or a text of more than 256 MiB.
   static absl::StatusOr<ColumnWriter> For(std::string_view name, const Value& values);
 
   const std::string& name() const { return name_; }  // UTF-8.
@@ -84,11 +84,13 @@ class ColumnWriter {
   ColumnWriter(std::string_view name, const Value& values);
 
   bool IsTimeOfDay() const;
-  // An item's text; `null` says whether it has none.
+  // Returns an item's text, and in `null` whether it is null.
   std::string_view TextAt(size_t row, bool& null) const;
-  // Values behind one another as PLAIN has them, without nulls, whose bits are not set in `valid`.
+  // Returns the values back to back in PLAIN encoding, without nulls, whose bits are not set in
+  // `valid`.
   std::string PlainNumbers(size_t begin, size_t end, Validity& valid) const;
-  // By a dictionary; false, and nothing written, if the names are too long for one.
+  // Writes names with a dictionary; returns false, and writes nothing, if the names are too long
+  // for one.
   bool WriteNames(size_t begin, size_t end, std::string& file, Chunk& chunk) const;
 
   std::string name_;

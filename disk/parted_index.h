@@ -1,7 +1,7 @@
 #pragma once
 
-// The index of a column with attribute parted: where each symbol's rows begin. kdb+ writes it
-// behind the positions of an enum; docs/formats.md draws it.
+// The index of a column with attribute parted: where each symbol's rows begin. kdb+ writes it after
+// the positions of an enum; docs/formats.md has a drawing.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,47 +20,46 @@ struct RowRange {
   friend bool operator==(const RowRange&, const RowRange&) = default;
 };
 
-// Where the parts of the index of a column of `rows` rows and `keys` symbols are, from the start of
-// the file.
+// Offsets in the file of the parts of the index, for a column of `rows` rows and `keys` symbols.
 struct PartedIndexPlaces {
   uint64_t keys_header = 0;
   uint64_t keys = 0;
-  uint64_t slots = 0;  // The hash table, 8 bytes a slot.
+  uint64_t slots = 0;  // The hash table, 8 bytes per slot.
   uint64_t slot_count = 0;
   uint64_t starts_header = 0;
   uint64_t starts = 0;
   uint64_t end = 0;
 };
 PartedIndexPlaces PlacesOfPartedIndex(const ColumnLayout& layout, uint64_t keys);
-// Where the count of keys is: all that must be known to compute the rest.
+// Returns the offset of the number of keys, from which the other offsets follow.
 uint64_t KeyCountOffset(const ColumnLayout& layout);
 
 // Threads: immutable, any.
 class PartedIndex {
  public:
-  // `file` is the whole uncompressed file. nullopt if there is no index, or one that cannot be
-  // true: bounds that do not ascend from 0 to the rows, a key twice, too few bytes. Whether the
-  // rows between two bounds hold the key is not looked at: that would read the column
-  // (ColumnFile::RowsOf looks where it is used).
-  // Cost: O(keys log keys), and 32 bytes of memory a key.
+  // `file` is the whole uncompressed file. nullopt if there is no index, or an impossible one:
+  // bounds that do not ascend from 0 to the row count, a key twice, too few bytes. It is not
+  // compared with the rows, since that would read the column (ColumnFile::RowsOf checks it where it
+  // is used).
+  // Cost: O(keys log keys), and 32 bytes of memory per key.
   static std::optional<PartedIndex> Parse(std::span<const std::byte> file,
                                           const ColumnLayout& layout);
 
   size_t keys() const { return keys_.size(); }
-  // In order of their rows.
+  // Keys in the order of their rows.
   int64_t key(size_t i) const { return keys_[i]; }
   RowRange rows(size_t i) const { return {starts_[i], starts_[i + 1]}; }
-  // The rows of a position; nullopt if it has none. Cost: a binary search.
+  // Returns the rows of a position; nullopt if it has none. Cost: a binary search.
   std::optional<RowRange> Find(int64_t key) const;
-  // A key that is neither null nor below `names`: its number; nullopt: none is. Cost: a binary
-  // search.
+  // Returns the number of a key that is neither null nor below `names`; nullopt if there is none.
+  // Cost: a binary search.
   std::optional<size_t> FindOutside(uint64_t names) const;
-  // Which key a row is of: a number below keys(). `row` is one of the column's. Cost: as Find.
+  // Returns the number of the key that has a row, below keys(). Cost: as Find.
   size_t KeyOfRow(uint64_t row) const;
 
  private:
   std::vector<int64_t> keys_;
-  std::vector<uint64_t> starts_;  // One more than keys.
+  std::vector<uint64_t> starts_;  // One more than there are keys.
   std::vector<uint32_t> by_key_;  // Numbers of keys, in ascending order of the keys.
 };
 

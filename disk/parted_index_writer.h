@@ -1,7 +1,7 @@
 #pragma once
 
-// The index that kdb+ keeps behind the rows of a parted (`p#`) enumerated column, 64-bit form; the
-// layout is in docs/formats.md.
+// Writes the index that kdb+ keeps after the rows of a parted (`p#`) enumerated column, in the
+// 64-bit form; docs/formats.md has the layout.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,15 @@
 
 namespace tickstack {
 
-// The bytes that follow the elements of a column of `rows` rows. `keys`: the distinct positions in
-// the order of their rows; `starts`: the first row of each. Both have the same size. Cost: some 50
-// bytes and a few cache misses a key.
+// Returns the bytes that follow the elements of a column of `rows` rows. `keys`: the distinct
+// positions in the order of their rows; `starts`: the first row of each. Both have the same size.
+// Cost: some 50 bytes and a few cache misses per key.
 ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64_t> starts,
                             int64_t rows);
 
-// The hash table in it: where each key is found. Open addressing over `slots` slots, a power of two
-// and at least twice the keys; a slot has the number of its key, or -1.
+// Returns the index's hash table, which has the place of each key. It uses open addressing over
+// `slots` slots, a power of two of at least twice the keys; a slot has the number of its key, or
+// -1.
 std::vector<int64_t> PartedHashTable(std::span<const int64_t> keys, size_t slots);
 
 }  // namespace tickstack

@@ -15,9 +15,10 @@ namespace tickstack {
 
 enum class PartitionKind : uint8_t { kDate, kMonth, kYear, kInt };
 
-// The name of the column that no file holds: "date", "month", "year", "int".
+// Returns the name of the column that no file holds: "date", "month", "year", "int".
 std::string_view NameOf(PartitionKind kind);
-// The type of its values: kDate, kMonth, kInt; of kInt kLong, since such numbers may be long.
+// Returns the type of its values: kDate, kMonth, kInt; for kInt kLong, since such numbers may be
+// long.
 Type TypeOf(PartitionKind kind);
 
 struct PartitionName {
@@ -27,10 +28,10 @@ struct PartitionName {
   friend bool operator==(const PartitionName&, const PartitionName&) = default;
 };
 
-// nullopt for any other name. Four digits are a year here; in a database whose other partitions are
-// numbers of other lengths they are one of those.
+// Returns nullopt for any other name. Four digits are a year here; in a database whose other
+// partitions are numbers of other lengths, they are a number as well.
 std::optional<PartitionName> ParsePartitionName(std::string_view name);
-// The directory's name. `value` is one that a name can have.
+// Returns the directory's name. `value` must be valid for a name.
 std::string FormatPartition(PartitionKind kind, int64_t value);
 
 }  // namespace tickstack

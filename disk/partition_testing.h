@@ -1,7 +1,7 @@
 #pragma once
 
 // Reads back what the writers of a database wrote, for their tests: files as bytes, and the columns
-// of a partition that is not compressed as vectors. Shares no code with the writers.
+// of an uncompressed partition as vectors. Shares no code with the writers.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 
 namespace tickstack {
 
-// A folder that goes with its test.
+// A temporary folder, removed with its test.
 class TemporaryFolder {
  public:
   TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
@@ -33,7 +33,8 @@ class TemporaryFolder {
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
-  // Where a sync costs nothing, for tests with thousands of them; else as any other.
+  // Returns a folder where a sync costs nothing, for tests with thousands of them; otherwise an
+  // ordinary one.
   static std::filesystem::path InMemory() {
     const std::filesystem::path memory = "/dev/shm";
     return std::filesystem::exists(memory) ? memory : std::filesystem::temp_directory_path();
@@ -66,7 +67,7 @@ std::vector<T> ElementsAt(std::string_view bytes, size_t offset, size_t count) {
   return elements;
 }
 
-// The elements of a column of a fixed width.
+// Returns the elements of a column of a fixed width.
 template <typename T>
 std::vector<T> FixedColumn(const std::string& path) {
   const std::string bytes = FileBytes(path);
@@ -76,7 +77,7 @@ std::vector<T> FixedColumn(const std::string& path) {
   return ElementsAt<T>(bytes, 16, static_cast<size_t>(count));
 }
 
-// The names of `sym` or of a `.d`.
+// Returns the names in `sym` or in a `.d`.
 inline std::vector<std::string> Names(const std::string& path) {
   const std::string bytes = FileBytes(path);
   EXPECT_EQ(bytes.substr(0, 4), std::string("\xff\x01\x0b\0", 4)) << path;
@@ -87,7 +88,7 @@ inline std::vector<std::string> Names(const std::string& path) {
   return names;
 }
 
-// The names in a column of symbols, "" for null; `sym` is the path of the domain.
+// Returns the names in a column of symbols, "" for null; `sym` is the path of the domain.
 inline std::vector<std::string> SymbolColumn(const std::string& path, const std::string& sym) {
   const std::string bytes = FileBytes(path);
   EXPECT_EQ(bytes.substr(0, 2), "\xfd\x20") << path;

@@ -4,19 +4,19 @@
 //
 //   database/sym                              names first, synced before anything uses them
 //   segment/writing.2024.01.29$/trade/...     then all columns, synced
-//   segment/2024.01.29/                       one rename: now the day is there, whole
+//   segment/2024.01.29/                       one rename: now the day exists, complete
 //
-// The segment is the database, or with a `par.txt` the line number (days since 2000-01-01 mod
-// lines) of it. A process that dies in between leaves a folder whose name ends in `$`, which kdb+
-// and the hdb ignore and the next write of a partition there removes, or unused names in `sym`.
+// The segment is the database itself or, with a `par.txt`, its line number (days since 2000-01-01
+// mod lines). A process that dies in between leaves a folder whose name ends in `$`, which kdb+ and
+// the hdb ignore and the next write of a partition there removes, or unused names in `sym`.
 //
-// Rows are in the order that row_order.h says. The column `sym` is the first one in `.d`, as kdb+'s
-// .Q.dpft has it; the others follow in the order of the schema. A keyed table is written as a plain
-// one. A column `date` is left out, and of a table with it in its key the rows of other dates:
+// row_order.h defines the order of rows. The column `sym` is the first one in `.d`, as with kdb+'s
+// .Q.dpft; the others are in the order of the schema. A keyed table is written as a plain one. A
+// column `date` is left out, and if it is in a table's key, so are the rows of other dates:
 // rows_of_date.h.
 //
-// Memory: memory_bytes for windows; a column takes as much as FileImage, threads + 1 of them at
-// once; row_order.h; 8 bytes a name.
+// Memory: memory_bytes for windows; for each of up to threads + 1 concurrent columns that of
+// FileImage; row_order.h; 8 bytes per name.
 
 #include <cstdint>
 #include <map>
@@ -35,8 +35,8 @@
 
 namespace tickstack {
 
-// How columns are compressed, by `default`, `column`, `table` or `table.column`: what is narrower
-// wins, a column over a table.
+// How columns are compressed, by `default`, `column`, `table` or `table.column`. The most specific
+// key wins; a column is more specific than a table.
 class CompressionRules {
  public:
   void Set(std::string_view key, const CompressionOptions& options) {
@@ -49,11 +49,11 @@ class CompressionRules {
 };
 
 struct PartitionWriterOptions {
-  std::string database;  // A folder; made if there is none.
+  std::string database;  // A folder; created if missing.
   CompressionRules compression;
-  WorkerPool* workers = nullptr;  // Columns are written, and blocks compressed, on these as well.
-  // Where columns are put in order, for all threads together: row_gather.h says what more of it is
-  // good for. No more is taken than the columns have.
+  WorkerPool* workers = nullptr;  // Threads that also write columns and compress blocks.
+  // Memory for putting columns in order, for all threads together: row_gather.h explains the
+  // effect. At most the size of the columns is used.
   size_t memory_bytes = size_t{160} << 20;
   StorageObserver* observer = nullptr;
 };
@@ -61,8 +61,7 @@ struct PartitionWriterOptions {
 struct WrittenTable {
   std::string table;
   uint64_t rows = 0;
-  // Rows that say that they are of other dates, and from when to when: in the partition, or left
-  // out of it.
+  // Rows with other dates, written or left out, and the range of these dates.
   uint64_t other_date_rows = 0;
   bool left_out = false;
   int32_t first_other_date = 0;
@@ -72,24 +71,24 @@ struct WrittenTable {
 struct WrittenPartition {
   std::string path;
   std::vector<WrittenTable> tables;
-  uint64_t bytes = 0;     // Of column files.
+  uint64_t bytes = 0;     // Size of column files.
   int64_t new_names = 0;  // In `sym`.
 };
 
-// The folder that holds the partition of a date, or would; kNotFound if it is a segment that is not
-// there: a disk that is not mounted, perhaps.
+// Returns the folder that holds, or would hold, the partition of a date; kNotFound if it is a
+// segment that does not exist, possibly on a disk that is not mounted.
 absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date);
 
-// The path of a date's partition, whichever segment it is in; "" if there is none. If it is being
-// moved between segments, or a move of it died, the directory that was taken away.
+// Returns the path of a date's partition in any segment; "" if there is none. If it is being moved
+// between segments, or a move of it died, returns the renamed directory.
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date);
 
-// Writes the partition of `date`, durably. Every table of the process belongs to `tables`, those
-// without rows too: kdb+ wants each table in each partition. All are of one SymbolTable. Errors:
-// kFailedPrecondition: the date has a partition; kUnavailable: another process writes into the
-// database; kResourceExhausted: the disk is full; kInvalidArgument: a table's or column's name is
-// none for a file. After an error there is no partition of the date, and what was written of it has
-// been removed, if the disk let us.
+// Writes the partition of `date` durably. `tables` must have every table of the process, also those
+// without rows: kdb+ requires each table in each partition. All share one SymbolTable. Errors:
+// kFailedPrecondition: the date has a partition; kUnavailable: another process writes to the
+// database; kResourceExhausted: the disk is full; kInvalidArgument: the name of a table or column
+// is invalid for a file. After an error there is no partition of the date, and what was written of
+// it has been removed, if possible.
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
 

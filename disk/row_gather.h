@@ -1,26 +1,26 @@
 #pragma once
 
-// Elements of a column in the order of a partition, out of memory where they lie in order of
-// arrival: kdb+ sorts the day for that, we have each symbol's row numbers and gather.
+// Reads elements of a column in the order of a partition, from memory where they are in order of
+// arrival. kdb+ sorts the day for that; here each symbol's row numbers are known, so elements are
+// gathered.
 //
-// Symbol after symbol, an element is a cache line from somewhere in the column: a line for 8 bytes,
-// and a page that no TLB has. So a window of the partition is filled at once, chunk of the column
-// after chunk:
+// Symbol by symbol, each element would be in a cache line somewhere in the column: a line for 8
+// bytes, and a page without a TLB entry. So a window of the partition is filled as a whole, with
+// one chunk of the column after the other:
 //
-//   column      | chunk 0         | chunk 1         | ...     each read once for the window, in
-//   order
-//                  |  |    |  |      |   |   |  |
-//   window      |A..  |B....  |C.  |D........  |              each symbol goes on where it was
+//   column   | chunk 0         | chunk 1         | ...     each is read once per window, in order
+//               |  |    |  |      |   |   |  |
+//   window   |A..  |B....  |C.  |D........  |              each symbol continues where it was
 //
-// A chunk of 2 MiB is in a cache when its elements are picked out of it, and what a symbol has of
-// them stands together in the window. The larger the window, the fewer the passes: with 8,000
-// symbols and 30 million elements of 8 bytes, one costs 7.2 ns symbol after symbol, 4.2 with
-// windows of 32 MiB, 3.3 with 64 and 3.0 with 96. A pass costs a quarter of a nanosecond for each
-// of the column's elements, so windows that are small beside the column are filled symbol by
-// symbol; so are those of symbols that have a row or two in a chunk. Where a symbol's rows had to
-// be sorted, each ascending stretch of them is filled separately, and short ones row by row.
+// A chunk of 2 MiB is in a cache while its elements are picked from it, and those of a symbol are
+// adjacent in the window. Larger windows need fewer passes: with 8,000 symbols and 30 million
+// elements of 8 bytes, an element costs 7.2 ns symbol by symbol, 4.2 with windows of 32 MiB, 3.3
+// with 64 and 3.0 with 96. A pass costs a quarter of a nanosecond for each of the column's
+// elements, so windows that are small compared with the column are filled symbol by symbol; so are
+// those of symbols with one or two rows per chunk. If a symbol's rows had to be sorted, each
+// ascending part of them is filled separately, and short parts row by row.
 //
-// Threads: immutable; each thread fills windows of its own. Valid as long as snapshot and order.
+// Threads: immutable; each thread fills its own windows. Valid as long as snapshot and order.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,13 +33,13 @@
 
 namespace tickstack {
 
-// Rows of some of a RowOrder's groups, as pieces of its runs.
+// The rows of some groups of a RowOrder, as pieces of its runs.
 struct OrderedWindow {
-  // A group's rows of the window, or a part of them.
+  // The rows of a group in the window, or a part of them.
   struct Strand {
     const std::span<const uint32_t>* piece;
     const std::span<const uint32_t>* end_piece;
-    size_t to;  // Where in the window they go.
+    size_t to;  // Their place in the window.
     bool ascends;
   };
 
@@ -61,10 +61,11 @@ template <typename T>
 class RowGather {
  public:
   // `order` is not in place.
+  // `order` must not be in place.
   RowGather(const Snapshot& snapshot, size_t column, const RowOrder& order)
       : snapshot_(snapshot), column_(column), order_(order), elements_(snapshot, column) {}
 
-  // The elements of the partition's rows from begin_row on, as many as `window` takes.
+  // Fills `window` with the elements of the partition's rows from begin_row on.
   void Fill(size_t begin_row, std::span<T> window) const;
 
  private:
@@ -86,7 +87,7 @@ class RowGather {
   const ColumnElements<T> elements_;
 };
 
-// 16 bytes that are moved and not looked at.
+// 16 bytes that are moved without being interpreted.
 struct GuidBytes {
   uint64_t words[2];
 };

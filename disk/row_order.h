@@ -1,19 +1,19 @@
 #pragma once
 
-// In which order a partition has the rows of a table:
+// The order in which a partition has the rows of a table:
 //
-//   with a column `sym`   its symbols by name, the null symbol first; of a symbol by time
+//   with a column `sym`   by symbol, by name with the null symbol first; rows of a symbol by time
 //   without               by time
-//   neither               as they came
+//   neither               in order of arrival
 //
-// Rows that a partition of its date leaves out (rows_of_date.h) are in none of these.
+// Rows that a partition of its date leaves out (rows_of_date.h) are excluded.
 //
-// `time`: a column of that name of timestamps or timespans; equal times stay in order of arrival,
-// and null times come first. Nothing is sorted that is in order already, which a feed's times are,
-// nearly: then a symbol's rows are those of its index, in place.
+// `time` is a column of that name of timestamps or timespans. Equal times keep the order of
+// arrival, and null times come first. Rows that are in order already are not sorted. A feed's times
+// nearly are: then a symbol's rows are those of its index, in place.
 //
-// Memory: 4 bytes for each row of a symbol that has to be sorted (of all rows if the table has no
-// index by `sym`), and 16 for each row of a symbol while that one is.
+// Memory: 4 bytes for each row of a symbol that must be sorted (of all rows if the table has no
+// index by `sym`), and 16 for each row of a symbol while it is sorted.
 //
 // Threads: immutable once made. Valid as long as its snapshot.
 
@@ -38,8 +38,8 @@ class RowOrder {
   struct Group {
     SymbolId symbol;
     size_t begin_row;
-    size_t first_run;  // In runs(), whose next ones are this group's until those of the next.
-    bool in_arrival;   // Row numbers ascend: nothing had to be sorted.
+    size_t first_run;  // Its first run in runs(); the next group's first run ends it.
+    bool in_arrival;   // True if row numbers ascend, so that nothing had to be sorted.
   };
 
   // Orders the rows of `of_date`, which must be of the same snapshot and outlive this. `workers`
@@ -49,11 +49,11 @@ class RowOrder {
   RowOrder& operator=(const RowOrder&) = delete;
 
   size_t rows() const { return of_date_.rows(); }
-  int sym_column() const { return sym_; }    // -1: the table has none; then there are no groups.
-  int time_column() const { return time_; }  // -1: none.
-  // The rows stay where they are: runs() is empty.
+  int sym_column() const { return sym_; }    // -1 if the table has none; then there are no groups.
+  int time_column() const { return time_; }  // -1 if there is none.
+  // True if the rows stay in their order: runs() is empty.
   bool in_place() const { return in_place_; }
-  // Times ascend over all rows: never with more than one group.
+  // True if times ascend over all rows, which requires a single group.
   bool times_ascend() const { return times_ascend_; }
   std::span<const Group> groups() const { return groups_; }
   // Row numbers of the snapshot, one run after the other.
@@ -65,12 +65,12 @@ class RowOrder {
   void ByTime();
   void BySymbol();
   void BySymbolWithoutIndex();
-  // A group to be.
+  // A group under construction.
   struct Draft {
     SymbolId symbol;
     Runs runs;
-    bool in_order;                             // Known to be in order of time.
-    std::optional<std::vector<uint32_t>> own;  // Rows that `runs` has, where the index has not.
+    bool in_order;                             // True if it is known to be in order of time.
+    std::optional<std::vector<uint32_t>> own;  // Rows of `runs` that the index does not have.
   };
 
   void PutInOrder(Draft& draft) const;
@@ -85,9 +85,9 @@ class RowOrder {
   bool in_place_ = false;
   bool times_ascend_ = false;
   std::vector<Group> groups_;
-  std::vector<Draft> drafts_;  // Only while this is made.
+  std::vector<Draft> drafts_;  // Used only during construction.
   Runs runs_;
-  std::deque<std::vector<uint32_t>> own_;  // Rows that runs_ has, where the index has not got them.
+  std::deque<std::vector<uint32_t>> own_;  // Rows of runs_ that the index does not have.
 };
 
 }  // namespace tickstack

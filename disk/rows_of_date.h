@@ -1,15 +1,15 @@
 #pragma once
 
-// Which rows of a table a partition of a date has, where the table says of each row what its date
-// is: in a column `date` of dates, which a partition has no room for, since it gives every row its
-// own.
+// Decides which rows of a table belong to a partition of a date, for tables with the date of each
+// row in a column `date`. A partition cannot store that column, since it gives every row its own
+// date.
 //
-//   `date` is in the key   rows are bars of days. What belongs to another date is left out: here it
-//                          would pass for a second bar of this one, and its own partition has what
-//                          that day's bar was when it ended.
+//   `date` is in the key   rows are bars of days. Those of another date are left out: here they
+//                          would be taken for a second bar of this date, and their own partition
+//                          has that day's bar as of its end.
 //   otherwise              all rows; their dates are lost
 //
-// Rows without a date take the partition's. Threads: immutable. Valid as long as its snapshot.
+// Rows without a date get the partition's. Threads: immutable. Valid as long as its snapshot.
 
 #include <cstddef>
 #include <cstdint>
@@ -25,17 +25,17 @@ class RowsOfDate {
   // Cost: a pass over the column, if there is one.
   RowsOfDate(const Snapshot& snapshot, int32_t date);
 
-  // Whether `date` is in the key.
+  // True if `date` is in the key.
   static bool ByKey(const Schema& schema);
 
   bool leaves_out() const { return in_key_ && other_rows_ > 0; }
   size_t rows() const { return snapshot_.rows() - (in_key_ ? other_rows_ : 0); }
-  // Of rows that have another date: how many there are, and from when to when.
+  // The number of rows with another date, and the range of these dates.
   size_t other_rows() const { return other_rows_; }
   int32_t first_date() const { return first_date_; }
   int32_t last_date() const { return last_date_; }
 
-  // Whether the partition has this row.
+  // True if the partition has this row.
   bool Has(size_t row) const { return !leaves_out() || IsOf(DateOf(row)); }
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// `par.txt`: the directories that hold a database's partitions, one a line.
+// `par.txt`: the directories that hold a database's partitions, one per line.
 
 #include <optional>
 #include <string>
@@ -12,15 +12,15 @@
 namespace tickstack {
 
 struct SegmentLine {
-  std::string path;  // Absolute, or in the database.
-  // kNotFound: it leads to no directory. kInvalidArgument: to the one of a line before it, so that
-  // its rows would count twice.
+  std::string path;  // Absolute, or relative to the database.
+  // kNotFound: it leads to no directory. kInvalidArgument: an earlier line leads to the same
+  // directory, so its rows would count twice.
   absl::Status status;
 };
 
-// The lines of a database's par.txt in their order, without their ends, trailing slashes and
-// blanks, empty ones left out; nullopt if it has none. kInvalidArgument if that is no file;
-// kResourceExhausted beyond 1 MiB. Cost: a system call a line.
+// Returns the lines of a database's par.txt in order, without line ends, trailing slashes and
+// blanks, and without empty lines; nullopt if there is no par.txt. kInvalidArgument if that is no
+// file; kResourceExhausted beyond 1 MiB. Cost: a system call per line.
 absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
     const std::string& database);
 

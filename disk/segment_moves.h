@@ -1,16 +1,16 @@
 #pragma once
 
-// How a database's partitions are spread over the segments of its par.txt, and moving whole ones
-// from a full segment to an emptier one:
+// Measures how a database's partitions are distributed over the segments of its par.txt, and moves
+// whole partitions from a full segment to an emptier one:
 //
 //   1  to/moving.2024.01.29$/...         copied, synced, read back and compared
 //   2  from/2024.01.29  ->  from/moved.2024.01.29$
 //   3  to/moving.2024.01.29$  ->  to/2024.01.29
 //   4  from/moved.2024.01.29$            removed
 //
-// A partition is never in two segments, where each of its rows would count twice. Between 2 and 3
-// it is in none, for the time of a rename; whoever dies there leaves that to FinishMoves. Names
-// that end in `$` are nobody's but ours.
+// A partition is never in two segments, where each of its rows would count twice. Between steps 2
+// and 3 it is in none, for the duration of a rename; if the process dies there, FinishMoves
+// completes the move. Names that end in `$` are reserved for us.
 
 #include <cstdint>
 #include <span>
@@ -49,26 +49,29 @@ struct PartitionMove {
   uint64_t bytes = 0;
 };
 
-// Moves, one after the other, each of which makes the fullest segment smaller without making
-// another one as full: from the fullest to the emptiest, the largest partition that fits. Moves
-// only what the emptiest does not have a part of already.
+// Returns successive moves, each of which makes the fullest segment smaller without making another
+// one as full: from the fullest to the emptiest, the largest partition that fits. Moves only
+// partitions of which the emptiest segment has no part yet.
 std::vector<PartitionMove> PlanMoves(std::vector<SegmentLoad> segments);
 
-// As above. An error leaves the partition where it was, or, if it is one of step 3 or 4, to
-// FinishMoves. kDataLoss if what was read back is not what was written. Threads: one mover at a
-// time, none while partitions are written; readers load the database again afterwards.
+// Moves a partition as above. After an error in step 1 or 2 the partition is where it was; after
+// one in step 3 or 4 FinishMoves completes the move. kDataLoss if the copy differs when it is read
+// back. Threads: one mover at a time, and none while partitions are written; readers must load the
+// database again afterwards.
 absl::Status MovePartition(const PartitionMove& move, const Storage& storage);
 
-// The name that the directory of a partition has in the segment that it leaves, once its copy waits
-// for its own name: then it is the partition's only whole directory.
+// Returns the name of a partition's directory in the segment that it leaves, while its copy waits
+// for the final name: then it is the partition's only complete directory.
 std::string NameOfTakenAway(std::string_view partition);
-// Whether an entry of a segment is of a move: one that runs now, or died and waits for FinishMoves.
+// True for an entry of a segment that belongs to a move, which is running, or died and waits for
+// FinishMoves.
 bool IsOfMove(std::string_view name);
-// Their paths.
+// Returns the paths of such entries.
 absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments);
 
-// Ends what died halfway: afterwards every partition is in one segment, whole. Returns how many
-// there were. kFailedPrecondition, with what to do, if the partition was written again meanwhile.
+// Completes interrupted moves: afterwards every partition is in one segment, complete. Returns how
+// many there were. kFailedPrecondition, with what to do, if the partition was written again
+// meanwhile.
 absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage);
 
 }  // namespace tickstack

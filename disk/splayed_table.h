@@ -21,9 +21,9 @@
 
 namespace tickstack {
 
-// Immutable; a column is opened when it is first asked for, and kept as long as the process has
-// mappings enough (open_tables.h). Threads: any. A file that `.d` does not name is no part of the
-// table. Errors name the file.
+// Immutable. A column is opened when it is first requested, and kept while the process has enough
+// mappings (open_tables.h). Threads: any. Files that `.d` does not name are not part of the table.
+// Errors name the file.
 class SplayedTable {
  public:
   // Reads `.d`. kNotFound if there is none. Cost: that file.
@@ -45,8 +45,8 @@ class SplayedTable {
   // every call. kResourceExhausted if the process has no mappings left.
   absl::StatusOr<std::shared_ptr<const ColumnFile>> Column(size_t i) const;
 
-  // Moves columns that nobody holds to `gone`; if one was asked for since the last call, only with
-  // `used_too`.
+  // Moves columns without holders to `gone`. If any column was requested since the last call, does
+  // so only with `used_too`.
   void LetGo(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
 
  private:
@@ -58,13 +58,13 @@ class SplayedTable {
   const std::string directory_;
   const std::vector<std::string> names_;
   const std::shared_ptr<const SymbolDomains> domains_;
-  mutable std::mutex opening_;  // Of threads that open a column: before mutex_.
-  mutable std::mutex mutex_;  // Of files_, for as long as one is copied: never while one is opened.
+  mutable std::mutex opening_;  // Held while a column is opened; locked before mutex_.
+  mutable std::mutex mutex_;    // Guards files_ while one is copied, never while one is opened.
   mutable std::vector<std::shared_ptr<const ColumnFile>> files_;
-  mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Ordered with nothing.
-  mutable std::atomic<bool> used_{false};             // Since LetGo came by. Ordered with nothing.
+  mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Needs no ordering.
+  mutable std::atomic<bool> used_{false};             // Since the last LetGo. Needs no ordering.
   static constexpr uint64_t kRowsUnknown = UINT64_MAX;
-  const OpenTables::Entry entry_;  // The last one: others may come by once it is there.
+  const OpenTables::Entry entry_;  // Last: other threads may use the table once it exists.
 };
 
 }  // namespace tickstack

@@ -1,10 +1,10 @@
 #pragma once
 
-// What the writers of a database do to a file system, one step after the other: files are created,
-// written, synced, renamed. A test gets to see each step before it is done, and may refuse it: that
-// is a full disk; and if it refuses all that follow, a process that was killed there.
+// The steps in which the writers of a database change a file system: files are created, written,
+// synced, renamed. A test sees each step before it happens, and may refuse it, which simulates a
+// full disk; or refuse all further steps, which simulates a process that was killed there.
 //
-// Threads: any, also at once.
+// Threads: any, concurrently.
 
 #include <cstddef>
 #include <cstdint>
@@ -32,7 +32,7 @@ enum class StorageStep : uint8_t {
 class StorageObserver {
  public:
   virtual ~StorageObserver() = default;
-  // An error is what the step fails with, and then nothing was done. `bytes`: of a kWrite.
+  // If it returns an error, the step fails with that and has no effect. `bytes`: for a kWrite.
   virtual absl::Status Before(StorageStep step, const std::string& path, size_t bytes) = 0;
 };
 
@@ -41,15 +41,15 @@ class Storage {
   Storage() = default;
   explicit Storage(StorageObserver* observer) : observer_(observer) {}
 
-  absl::Status MakeDirectory(const std::string& path) const;  // With those above it.
+  absl::Status MakeDirectory(const std::string& path) const;  // Also creates its parents.
   absl::StatusOr<File> Create(const std::string& path) const;
   absl::Status Write(File& file, uint64_t offset, std::span<const std::byte> bytes) const;
   absl::Status Truncate(File& file, uint64_t bytes) const;
   absl::Status Sync(File& file) const;
   absl::Status SyncDirectory(const std::string& path) const;
-  // Not synced: SyncDirectory of where it is must follow.
+  // Does not sync: call SyncDirectory of its directory afterwards.
   absl::Status Rename(const std::string& from, const std::string& to) const;
-  // What is not there is removed already.
+  // Succeeds if it does not exist.
   absl::Status Remove(const std::string& path) const;
 
  private:
@@ -60,7 +60,7 @@ class Storage {
   StorageObserver* observer_ = nullptr;
 };
 
-// A new file of exactly these bytes, synced; its directory is not.
+// Writes a new file of exactly these bytes and syncs it, but not its directory.
 absl::Status WriteNewFile(const Storage& storage, const std::string& path,
                           std::span<const std::byte> bytes);
 

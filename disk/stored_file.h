@@ -1,7 +1,7 @@
 #pragma once
 
-// A file of a kdb+ database as its readers see it: its bytes, whether it is compressed on the disk
-// or not.
+// A file of a kdb+ database as its readers see it: its bytes, whether or not it is compressed on
+// the disk.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace tickstack {
 
-// Immutable. Threads: any, at the same time. What Head() returns lives as long as the StoredFile,
-// and so does what HeldBytes of it hold nothing for. A file that is cut short while it is open ends
-// the process (base/mapping.h).
+// Immutable. Threads: any, concurrently. What Head() returns is valid as long as the StoredFile,
+// and so are HeldBytes of it without an owner. Truncating the file while it is open ends the
+// process (base/mapping.h).
 class StoredFile {
  public:
-  // Maps the file; of a compressed one also checks where its blocks are. Errors name the path.
+  // Maps the file; for a compressed one, also checks where its blocks are. Errors name the path.
   static absl::StatusOr<std::unique_ptr<const StoredFile>> Open(const std::string& path);
 
   virtual ~StoredFile() = default;
@@ -37,9 +37,9 @@ class StoredFile {
   // callers that read many rows should hold it. kDataLoss names path and byte; kResourceExhausted
   // if DecompressedBytesMax() does not allow it now.
   virtual absl::StatusOr<HeldBytes> All() const = 0;
-  // Hands all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
-  // size or are the only one, until it returns an error, which is then returned. Keeps nothing: the
-  // way through a file that is looked at once. Memory: one block of a compressed file.
+  // Passes all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
+  // size or are the only one, until it returns an error, which is then returned. Caches nothing:
+  // for files that are read once. Memory: one block of a compressed file.
   using Visitor = absl::FunctionRef<absl::Status(uint64_t offset, std::span<const std::byte>)>;
   virtual absl::Status Visit(Visitor visitor) const = 0;
   virtual bool is_compressed() const { return false; }

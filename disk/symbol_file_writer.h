@@ -1,15 +1,17 @@
 #pragma once
 
-// Writes the file `sym` of a database (symbol_file.h reads it): names, and by their order the
-// numbers that columns store. It only ever grows, since old partitions hold old numbers.
+// Writes the file `sym` of a database (symbol_file.h reads it): names, whose order gives the
+// numbers that columns store. It only ever grows, since old partitions have old numbers.
 //
-//   ff 01 0b 00 | i32 n | name \0 name \0 ...      n: names when it was made; nobody trusts it
+//   ff 01 0b 00 | i32 n | name \0 name \0 ...      n: count at creation; readers ignore it
 //
 // A name is appended and synced before any column uses its number. So a name that a crash tore has
-// never been used: it is cut off when the file is opened. A new file appears whole, by a rename.
+// never been used, and is cut off when the file is opened. A new file is created complete, by a
+// rename.
 //
-// One writer at a time, by a lock on a file beside it whose name ends in `$`, which kdb+ ignores
-// when it loads the folder. A q process that appends to the same file meanwhile is not seen.
+// There is one writer at a time, by a lock on a file beside it whose name ends in `$`, which kdb+
+// ignores when it loads the folder. A q process that appends to the same file meanwhile is not
+// detected.
 //
 // Threads: one owner.
 
@@ -39,13 +41,13 @@ class SymbolFileWriter {
   static absl::StatusOr<std::unique_ptr<SymbolFileWriter>> Open(const std::string& database,
                                                                 const Storage& storage);
 
-  // The number of each name; null for "". New names are appended and durable when this returns.
-  // After an error the numbers are what they were; Open once more before the next try.
+  // Returns the number of each name; null for "". New names are appended, and durable when this
+  // returns. After an error the numbers are unchanged; open the file again before the next attempt.
   absl::StatusOr<std::vector<int64_t>> Numbers(std::span<const std::string_view> names);
 
   int64_t size() const { return count_; }
   int64_t appended() const { return appended_; }       // Since it was opened.
-  uint64_t torn_bytes() const { return torn_bytes_; }  // That opening cut off.
+  uint64_t torn_bytes() const { return torn_bytes_; }  // Bytes that opening cut off.
 
  private:
   SymbolFileWriter(std::string path, const Storage& storage, File lock)
@@ -56,7 +58,7 @@ class SymbolFileWriter {
   const std::string path_;
   const Storage storage_;
   const File lock_;
-  bool exists_ = false;  // As a file that names can be appended to.
+  bool exists_ = false;  // True if it exists as a file that names can be appended to.
   uint64_t bytes_ = 0;   // Up to the end of the last whole name.
   int64_t count_ = 0;
   int64_t appended_ = 0;
@@ -64,7 +66,8 @@ class SymbolFileWriter {
   StringMap<int64_t> numbers_;
 };
 
-// The bytes of a list of names as kdb+ stores one: what `sym` begins as, and every `.d`.
+// Returns the bytes of a list of names as kdb+ stores one: the initial content of `sym`, and every
+// `.d`.
 ByteBuffer SymbolListFile(std::span<const std::string_view> names);
 
 }  // namespace tickstack

@@ -1,7 +1,7 @@
 #pragma once
 
-// Structures in Thrift's compact protocol, which Parquet's headers are written in. Source: the
-// public description of the protocol (thrift-compact-protocol) and of parquet.thrift's field
+// Writes structures in Thrift's compact protocol, in which Parquet's headers are written. Source:
+// the public description of the protocol (thrift-compact-protocol) and of parquet.thrift's field
 // numbers.
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace tickstack {
 
-// Seven bits a byte, the lowest first; the highest bit says that more follow.
+// Appends seven bits per byte, the lowest first; the highest bit of a byte means that more follow.
 inline void AppendVarint(std::string& out, uint64_t value) {
   for (; value >= 0x80; value >>= 7) out += static_cast<char>(value | 0x80);
   out += static_cast<char>(value);
@@ -44,12 +44,12 @@ class ThriftWriter {
     Field(field, 8);
     TextItem(value);
   }
-  // A structure within; until its End() fields are its own.
+  // Begins a nested structure; until its End(), fields belong to it.
   void Struct(int field) {
     Field(field, 12);
     last_.push_back(0);
   }
-  void Empty(int field) {  // A structure that has no fields, as unions say which they are.
+  void Empty(int field) {  // A structure without fields: unions select a member in this way.
     Struct(field);
     End();
   }
@@ -58,7 +58,7 @@ class ThriftWriter {
     last_.pop_back();
   }
 
-  // Lists: the head, and then as many items.
+  // Lists: the head, followed by `count` items.
   void I32List(int field, size_t count) { List(field, 5, count); }
   void TextList(int field, size_t count) { List(field, 8, count); }
   void StructList(int field, size_t count) { List(field, 12, count); }
@@ -95,7 +95,7 @@ class ThriftWriter {
   void Varint(uint64_t value) { AppendVarint(out_, value); }
 
   std::string& out_;
-  std::vector<int> last_;  // The number of the field before, of each structure that is open.
+  std::vector<int> last_;  // For each open structure, the number of its last field.
 };
 
 }  // namespace tickstack
