@@ -1,7 +1,7 @@
 #pragma once
 
-// The `x` of an upd, built column by column: a list of vectors as on the wire, or of atoms when
-// there is one row, which is how kdb+ feeds send one row and saves 5 bytes a column.
+// Builds the `x` of an upd column by column: a list of vectors as on the wire, or of atoms for a
+// single row, which is how kdb+ feeds send one row, and saves 5 bytes per column.
 
 #include <cstdint>
 #include <cstring>
@@ -18,8 +18,8 @@ inline constexpr size_t kListHeadBytes = 6;    // type, attribute, int32 count
 inline constexpr size_t kVectorHeadBytes = 6;  // the same
 inline constexpr size_t kAtomHeadBytes = 1;    // type
 
-// Writes the head of a list of `columns`, or of one column of `rows` values; returns what follows
-// it. The caller has made room.
+// Writes the head of a list of `columns`, or of one column of `rows` values; returns the position
+// after it. The caller has made room.
 inline std::byte* PutVectorHead(std::byte* at, Type type, int32_t count) {
   at[0] = static_cast<std::byte>(type);
   at[1] = std::byte{0};
@@ -32,8 +32,8 @@ inline std::byte* PutColumnHead(std::byte* at, Type type, int64_t rows) {
   return at + kAtomHeadBytes;
 }
 
-// Rows collected one value at a time, for sources that read rows. Reused: Clear() keeps the memory.
-// The caller appends to each column in turn, one value of the column's type a row.
+// Collects rows one value at a time, for sources that read rows. Reused: Clear() keeps the memory.
+// The caller appends one value of each column's type per row, column after column.
 class ColumnList {
  public:
   explicit ColumnList(std::span<const Type> types) : types_(types.begin(), types.end()) {

@@ -1,32 +1,29 @@
 #pragma once
 
-// The feed: takes rows from a source as they come due and hands them to the tickerplant, each
-// exactly once.
+// The feed: takes due rows from a source and sends them to the tickerplant, each exactly once.
 //
-//              Start()       connected           answer            source at its end
-//   waiting ----------> asking -------> rewind, publishing --------------------> confirming -->
-//   done
-//                          ^                    |                                    |
-//                          '---- disconnected --'------------------------------------'
+//             Start()        connected             answer             end of source
+//   waiting ----------> asking -------> rewind, publishing ----------> confirming
+//                          ^                    |                       |      |  all rows logged
+//                          '---- disconnected --'-----------------------'      '--------> done
 //
-// One sender: rows of two feeds under one name would be taken for each other's. So with its first
-// question of a connection the feed claims its name (`.u.feed[name;instance]`). While another feed
-// has it, the state is `held`: it asks again, kHeldNsMax apart, and publishes nothing. Once another
-// feed has taken the name over, this one fails; it does not take the name back.
+// One sender: the rows of two feeds under one name would be confused. So the first request on each
+// connection claims the feed's name (`.u.feed[name;instance]`). While another feed owns it, the
+// state is `held`: the feed repeats the claim at intervals of up to kHeldNsMax, and publishes
+// nothing. If another feed takes the name over, this one fails; it does not take the name back.
 //
-// Exactly once: every message carries a name (NumberedName) and the number of its first row
-// (`.u.updn[name;row;table;x]`); the tickerplant drops rows that it has. On every connection the
-// feed first asks `.u.feed[name]` how many rows of each table are logged, rewinds its source to
-// there and goes on. The same question, once a second and at the end, is the receipt. Rows that
-// were refused show in it as rows that never become logged, and a tickerplant of ours says so
-// besides
-// (`.u.err`). They are then counted, logged as an error, and sent again, kResendsMax times without
+// Exactly once: every message has a name (NumberedName) and the number of its first row
+// (`.u.updn[name;row;table;x]`), and the tickerplant drops rows that it has. On every connection
+// the feed first asks `.u.feed[name]` how many rows of each table are logged, rewinds its source to
+// there and continues. The same request, once per second and at the end, serves as acknowledgement.
+// Refused rows show in it as rows that are never logged; our tickerplant also reports them
+// (`.u.err`). They are counted, logged as an error, and sent again, up to kResendsMax times without
 // progress; after that the feed fails.
 //
-// A tickerplant that does not know `.u.feed` (plain kdb+tick) gets `.u.upd[table;x]`: whatever was
-// on its way when such a connection breaks is lost or not, and nobody can tell.
+// A tickerplant that does not know `.u.feed` (plain kdb+tick) gets `.u.upd[table;x]`: if such a
+// connection breaks, messages on their way may or may not be lost.
 //
-// This is the state machine: it has no socket and no clock of its own. Threads: one owner.
+// This is the state machine: it has no socket and no clock. Threads: one owner.
 
 #include <cstdint>
 #include <memory>
@@ -46,30 +43,33 @@ namespace tickstack::feed {
 enum class FeedState { kWaiting, kAsking, kHeld, kPublishing, kConfirming, kDone, kFailed };
 std::string_view NameOf(FeedState state);
 
-// What the feed needs of its connection to the tickerplant.
+// The interface of the feed's connection to the tickerplant.
 class Link {
  public:
   virtual ~Link() = default;
   virtual void Send(ByteBuffer messages) = 0;  // Whole messages, headers included.
   virtual void Ask(const Value& request) = 0;  // The answer goes to Feed::OnAnswer.
-  virtual size_t queued_bytes() const = 0;     // Sent by us and not yet taken by the system.
+  virtual size_t queued_bytes() const = 0;  // Sent by the feed and not yet accepted by the system.
 };
 
 struct FeedSettings {
-  std::string name = "feed";  // Under which its rows are numbered.
-  // Tells this process from others that use the name; drawn at random. Empty: claims no name.
+  std::string name = "feed";  // Its rows are numbered under this name.
+  // A random text that distinguishes this process from others with the same name. Empty: claims no
+  // name.
   std::string instance = {};
-  bool take_over = false;  // Claims the name the first time whoever has it.
-  int64_t batch_ns = 0;    // Rows leave at most this long after they were due; 0: at once.
+  bool take_over = false;  // True: the first claim of the name is a take-over.
+  int64_t batch_ns = 0;    // Longest delay of a due row; 0: none.
   size_t queue_bytes_max = size_t{8} << 20;
 };
 
 class Feed {
  public:
   static constexpr int kResendsMax = 3;
-  static constexpr int64_t kReceiptNs = 1'000'000'000;      // Between two receipts.
-  static constexpr int64_t kConfirmNs = 20'000'000;         // Between receipts after the last row.
-  static constexpr int64_t kRefusedNs = 2'000'000'000;      // Unlogged rows then count as refused.
+  static constexpr int64_t kReceiptNs = 1'000'000'000;  // Interval between acknowledgements.
+  // Interval between acknowledgements after the last row.
+  static constexpr int64_t kConfirmNs = 20'000'000;
+  // After this time, rows that are not logged count as refused.
+  static constexpr int64_t kRefusedNs = 2'000'000'000;
   static constexpr int64_t kHeldNsMin = 100'000'000;        // First pause before a retry.
   static constexpr int64_t kHeldNsMax = 1'000'000'000;      // Longest such pause; it doubles.
   static constexpr int64_t kQueueFullNs = 200'000;          // Pause when the queue is full.
@@ -77,8 +77,8 @@ class Feed {
 
   Feed(FeedSettings settings, std::unique_ptr<Source> source);
 
-  // Each takes the time of the call, ns since 2000; it never goes back.
-  void Start(int64_t now_ns);                    // Again: nothing happens.
+  // Each takes the time of the call, ns since 2000, which never decreases.
+  void Start(int64_t now_ns);                    // Repeated calls have no effect.
   void OnConnected(Link* link, int64_t now_ns);  // `link` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
@@ -91,25 +91,26 @@ class Feed {
   FeedState state() const { return state_; }
   bool finished() const { return state_ == FeedState::kDone || state_ == FeedState::kFailed; }
   const absl::Status& error() const { return error_; }  // Why it failed.
-  bool taken_over() const { return taken_over_; }       // It failed because it lost its name.
+  bool taken_over() const { return taken_over_; }  // True if it failed because it lost its name.
   const Source& source() const { return *source_; }
   const StringMap<int64_t>& rows_sent() const { return rows_sent_; }
   const StringMap<int64_t>& rows_logged() const { return rows_logged_; }
 
-  // The answer to `.feed.stats[]`: a dictionary.
-  //   state       symbol: waiting asking held publishing confirming done failed; held: another feed
-  //               has the name, `error` says which
-  //   connected   boolean
-  //   numbered    boolean: the tickerplant knows `.u.feed`
-  //   rows, logged   dictionaries, table -> long: published, and of these known to be logged
-  //   rows_per_s  float: over the last second and more
-  //   lag_ms      float: how long ago the next row to send was due; 0 when the feed is in time
-  //   lag_ms_max  float: the largest lag at which a message left
-  //   reconnects, refused, queue_full   longs: connections after the first; rows that had to be
-  //   sent
-  //               again; how often the queue was full
-  //   error       string: why it failed, or who holds its name
-  //   name, instance   symbols: what its rows are numbered under, and this process
+  // Returns the answer to `.feed.stats[]`: a dictionary.
+  //   state          symbol: waiting asking held publishing confirming done failed; if held,
+  //                  `error` says which feed has the name
+  //   connected      boolean
+  //   numbered       boolean: the tickerplant knows `.u.feed`
+  //   rows, logged   dictionaries, table -> long: published rows, and those known to be logged
+  //   rows_per_s     float: over at least the last second
+  //   lag_ms         float: how long the next row to send has been due; 0 if the feed is in time
+  //   lag_ms_max     float: the largest lag of a sent message
+  //   reconnects     long: connections after the first
+  //   refused        long: rows that had to be sent again
+  //   queue_full     long: how often the queue was full
+  //   error          string: why it failed, or which feed has its name
+  //   name           symbol: the name under which its rows are numbered
+  //   instance       symbol: identifies this process
   Value Stats(int64_t now_ns) const;
 
  private:
@@ -134,26 +135,26 @@ class Feed {
   absl::Status error_;
   absl::Status held_;          // Names the owner, in state kHeld.
   int64_t held_pause_ns_ = 0;  // Before the name is requested again.
-  bool take_over_;             // The next claim is a take-over.
+  bool take_over_;             // True: the next claim is a take-over.
   bool taken_over_ = false;
 
   Link* link_ = nullptr;
-  bool numbered_ = true;  // The tickerplant knows `.u.feed`.
+  bool numbered_ = true;  // True if the tickerplant knows `.u.feed`.
   bool clock_started_ = false;
   bool answer_pending_ = false;
-  int64_t ask_ns_ = 0;               // When to ask next.
+  int64_t ask_ns_ = 0;               // Time of the next request.
   int64_t flush_ns_ = 0;             // Rows wait until then (batch_ns).
-  std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: all is sent.
+  std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: everything is sent.
 
-  ByteBuffer pending_;              // Messages on their way to the link.
-  StringMap<int64_t> rows_sent_;    // Per table, of all connections: numbers of the rows to come.
-  StringMap<int64_t> rows_asked_;   // rows_sent_ when the pending question left.
-  StringMap<int64_t> rows_logged_;  // As last answered.
-  int64_t progress_ns_ = 0;         // When rows_logged_ last grew, or had all.
+  ByteBuffer pending_;              // Messages that the link has not got yet.
+  StringMap<int64_t> rows_sent_;    // By table, over all connections: the number of the next row.
+  StringMap<int64_t> rows_asked_;   // rows_sent_ when the pending request was sent.
+  StringMap<int64_t> rows_logged_;  // As of the last answer.
+  int64_t progress_ns_ = 0;         // When rows_logged_ last increased, or had all rows.
   int resends_ = 0;                 // Without progress in between.
-  std::string refusal_;             // What the tickerplant said since the last receipt.
+  std::string refusal_;             // What the tickerplant reported since the last acknowledgement.
 
-  int64_t rows_total_ = 0;  // Sent, again ones included.
+  int64_t rows_total_ = 0;  // Sent rows, including repeated ones.
   int64_t rate_rows_ = 0;   // rows_total_ at rate_ns_.
   int64_t rate_ns_ = 0;
   double rows_per_s_ = 0;

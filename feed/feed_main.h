@@ -1,5 +1,7 @@
 #pragma once
 
+// The process of a feed: its options, and the function that the command line calls.
+
 #include <cstddef>
 #include <string>
 
@@ -12,22 +14,22 @@ struct FeedOptions {
   std::string name = "feed";  // The tickerplant counts this feed's rows under it.
   SourceOptions source;
   std::string tickerplant = "127.0.0.1:5010";
-  wire::ListenerOptions listener;  // Where `.feed.start[]` and `.feed.stats[]` are answered.
-  // Takes the name over if another feed has it. Not in a configuration: feeds that are started
-  // again would take it from each other.
+  wire::ListenerOptions listener;  // For `.feed.start[]` and `.feed.stats[]`.
+  // True: takes the name over if another feed has it. Not available in a configuration: restarted
+  // feeds would take it from each other.
   bool take_over = false;
-  bool start = false;           // At once; otherwise at `.feed.start[]`.
-  bool exit_when_done = false;  // When every row of the source is logged.
+  bool start = false;           // True: starts immediately; false: at `.feed.start[]`.
+  bool exit_when_done = false;  // True: ends when every row of the source is logged.
   // Interval in ms at which due rows are sent; 0 sends each as soon as it is due, which at 48,000
   // updates/s takes a third of a core instead of a twentieth.
   double batch_ms = 1;
-  bool busy_poll = false;  // Spins instead of sleeping until a row is due: takes a whole core.
-  size_t queue_bytes = size_t{8} << 20;  // Stops generating above it, until the tickerplant reads.
+  bool busy_poll = false;                // True: spins until a row is due, which occupies a core.
+  size_t queue_bytes = size_t{8} << 20;  // With more unsent bytes, it stops generating.
 };
 
-// Runs until SIGTERM or SIGINT (exit code 0), or until done. 1: the source failed, rows were
-// refused, or another feed took the name over; that one ends the process in any case. Blocks; uses
-// the calling thread only.
+// Runs until SIGTERM or SIGINT, or until done, and returns 0; 1 if the source failed, rows were
+// refused, or another feed took the name over, which always ends the process. Blocks; uses only the
+// calling thread.
 int RunFeed(const FeedOptions& options);
 
 }  // namespace tickstack::feed

@@ -1,7 +1,7 @@
 #pragma once
 
-// The feed's connections: to the tickerplant, and from clients; and its timer.
-// Threads: everything runs on the loop's thread.
+// The feed's connections, to the tickerplant and from clients, and its timer. Threads: everything
+// runs on the loop's thread.
 
 #include <cstdint>
 #include <memory>
@@ -18,12 +18,12 @@ namespace tickstack::feed {
 // Answers `.feed.start[]` and `.feed.stats[]`, and what any process answers.
 class FeedService {
  public:
-  // Connects to the tickerplant at once, and again whenever that connection is lost.
+  // Connects to the tickerplant immediately, and again whenever that connection is lost.
   FeedService(wire::EventLoop& loop, wire::Address tickerplant, std::unique_ptr<Feed> feed);
   ~FeedService();
 
-  void Start();  // Publishes, as soon as the tickerplant is there.
-  // Publishes no more, and gives the tickerplant `at_most` to take what was queued.
+  void Start();  // Publishes once the tickerplant is connected.
+  // Stops publishing, and gives the tickerplant `at_most` to read what is queued.
   void StopPublishing(std::chrono::nanoseconds at_most);
   bool connected() const;
   const Feed& feed() const { return *feed_; }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The lines of the one CSV file inside a zip archive, inflated as they are read: memory does not
+// Reads the lines of the only CSV file in a zip archive, inflating on the way: memory does not
 // depend on the archive. libzip does the work and checks the CRC at the end.
 
 #include <cstdint>
@@ -22,17 +22,17 @@ class LeanArchive {
  public:
   static constexpr size_t kLineBytesMax = 4'096;
 
-  // kNotFound: no such file. kDataLoss: no zip archive, or one with another number of files than 1.
+  // kNotFound: no such file. kDataLoss: not a zip archive, or not exactly one file in it.
   static absl::StatusOr<std::unique_ptr<LeanArchive>> Open(const std::string& path);
   ~LeanArchive();
 
-  // The next line without its end (LF or CRLF), valid until the next call; nullopt at the end.
-  // Empty lines are passed over. kDataLoss: a damaged archive or a line of more than kLineBytesMax
+  // Returns the next line without its end (LF or CRLF), valid until the next call; nullopt at the
+  // end. Skips empty lines. kDataLoss: a damaged archive, or a line of more than kLineBytesMax
   // bytes, with the archive and the line's number.
   absl::StatusOr<std::optional<std::string_view>> Next();
 
   const std::string& path() const { return path_; }
-  int64_t line() const { return line_; }  // The number, from 1, of the line that Next gave out.
+  int64_t line() const { return line_; }  // Number, from 1, of the line that Next returned.
 
  private:
   struct CloseZip {
@@ -49,7 +49,7 @@ class LeanArchive {
   std::unique_ptr<zip, CloseZip> zip_;
   std::unique_ptr<zip_file, CloseFile> file_;  // Closed before zip_.
   std::vector<char> buffer_;
-  size_t begin_ = 0;  // What is read and not given out: [begin_, end_) of buffer_.
+  size_t begin_ = 0;  // [begin_, end_) of buffer_ was read, and not returned yet.
   size_t end_ = 0;
   bool at_end_ = false;
   int64_t line_ = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One line of a LEAN tick file, read strictly.
+// Parses a line of a LEAN tick file strictly.
 //
 //   trade  ms,price,size,exchange,condition,suspicious
 //   quote  ms,bid,bidsize,ask,asksize,exchange,condition,suspicious
@@ -25,7 +25,7 @@ struct LeanTrade {
   bool suspicious;
 };
 
-// A side that the line does not give has price 0 and size 0.
+// A side that the line lacks has price 0 and size 0.
 struct LeanQuote {
   int64_t of_day_ns;
   double bid;
@@ -36,18 +36,19 @@ struct LeanQuote {
   char mode;  // QuoteModeOf().
 };
 
-// kInvalidArgument with the field, found and expected: `ms '12x', expected ...`. An OK costs about
-// 60 ns.
+// kInvalidArgument with the field, found and expected: `ms '12x', expected ...`. A success takes
+// about 60 ns.
 absl::Status ParseLeanTrade(std::string_view line, LeanTrade* trade);
 absl::Status ParseLeanQuote(std::string_view line, LeanQuote* quote);
 
-// LEAN's condition flags say several things at once, a kdb+ column one: the letter of the
-// consolidated tape for the flag that says most about whether the price counts. Official prices and
-// auctions come first, then late and derived prices, then extended hours, odd lots and sweeps; '@'
-// is a regular sale, ' ' (the null char) none of the known.
+// LEAN's condition flags can state several things, a kdb+ column only one: the consolidated tape's
+// letter for the flag that says most about whether the price counts. Official prices and auctions
+// come first, then late and derived prices, then extended hours, odd lots and sweeps. '@' is a
+// regular sale, ' ' (the null char) none of the known flags.
 char SaleConditionOf(uint32_t flags);
 
-// Likewise: 'R' regular, 'O' opening, 'C' closing, ... A suspicious quote has the small letter.
+// Likewise: 'R' regular, 'O' opening, 'C' closing, ... A suspicious quote has the lower-case
+// letter.
 char QuoteModeOf(uint32_t flags, bool suspicious);
 
 }  // namespace tickstack::feed

@@ -2,21 +2,20 @@
 
 // QuantConnect LEAN tick archives as a source: real trades and quotes of US equities.
 //
-// PATH/aig/20131007_trade.zip and ..._quote.zip become rows of the default tables, for each symbol
-// that was asked for, published in capitals. A symbol may lack one of the two archives.
+// PATH/aig/20131007_trade.zip and ..._quote.zip become rows of the default tables for each
+// requested symbol, which is published in capitals. A symbol may lack one of the two archives.
 //
-//   order    by time; of equal times quotes before trades, so that the asof join of a trade sees
-//   the
-//            quotes of its own millisecond; then symbols as they were asked for; then as in the
-//            file.
-//   time     the date and New York wall clock as a timestamp, without conversion to UTC.
-//   quote    a line gives one side of one exchange's quote (the other side is 0,0). The row that is
-//            published is that exchange's quote as it then stands, both sides; a side that it has
-//            not given yet that day is null (0n, 0N). Every line gives one row.
-//   trade    stop is LEAN's mark for a suspicious trade.
-//   cond, mode   letters for LEAN's flags: feed/lean_rows.h.
+//   order        by time; quotes before trades of the same time, so that the asof join of a trade
+//                sees the quotes of its own millisecond; then symbols in the requested order; then
+//                as in the file
+//   time         the date and New York wall clock as a timestamp, without conversion to UTC
+//   quote        a line has one side of one exchange's quote (the other side is 0,0). The published
+//                row is that exchange's resulting quote with both sides; a side that has not
+//                occurred that day is null (0n, 0N). Every line gives one row.
+//   trade        stop is LEAN's mark for a suspicious trade
+//   cond, mode   letters for LEAN's flags: feed/lean_rows.h
 //
-// What is not in order inside an archive is an error: the merge depends on it.
+// Rows out of order within an archive are an error: the merge depends on the order.
 
 #include <array>
 
@@ -30,16 +29,16 @@ namespace tickstack::feed {
 
 class LeanSource final : public Source {
  public:
-  // kInvalidArgument for an option, kNotFound if a symbol has neither archive, kDataLoss if one
-  // cannot be opened.
+  // kInvalidArgument for an option, kNotFound if a symbol has neither archive, kDataLoss if an
+  // archive cannot be opened.
   static absl::StatusOr<std::unique_ptr<LeanSource>> Create(const SourceOptions& options);
 
   void Start(int64_t now_ns) override;
-  // Cost: about 250 ns a row. Errors: kDataLoss with archive, line, found and expected, after the
-  // rows before it were given out.
+  // Cost: about 250 ns per row. Errors: kDataLoss with archive, line, found and expected, after the
+  // rows before it were returned.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
-  // Reads the archives from their beginnings: O(rows done).
+  // Reads the archives from the start: O(rows done).
   absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
@@ -47,7 +46,7 @@ class LeanSource final : public Source {
  private:
   enum Table : size_t { kTrade, kQuote, kTables };
 
-  // One archive and the line of it that comes next.
+  // One archive and its next line.
   struct Stream {
     Table table;
     size_t symbol;
@@ -57,7 +56,7 @@ class LeanSource final : public Source {
     LeanTrade trade{};
     LeanQuote quote{};
   };
-  // An exchange's quote in one symbol as it stands; null what was not given yet.
+  // The current quote of an exchange in one symbol; null for sides that have not occurred.
   struct Standing {
     double bid, ask;
     int64_t bid_size, ask_size;
@@ -84,21 +83,22 @@ class LeanSource final : public Source {
   std::vector<std::string> tables_{"trade", "quote"};
   int64_t date_ns_ = 0;
   int64_t batch_rows_ = 0;
-  double speed_ = 0;      // 0: every row is due at once.
-  int64_t start_ns_ = 0;  // The row of start_of_day_ns_ was due then.
+  double speed_ = 0;      // 0: every row is due immediately.
+  int64_t start_ns_ = 0;  // When the row of start_of_day_ns_ was due.
   int64_t start_of_day_ns_ = 0;
   int64_t now_ns_ = 0;
   int64_t window_due_ns_ = 0;  // Due time of the first row in the lists.
 
   std::vector<Symbol> symbols_;
   std::vector<Stream> streams_;  // Quotes before trades, each in the order of the symbols.
-  std::vector<size_t> heap_;     // Streams that are not at their end; the next row's on top.
-  absl::Status error_;           // Error of the merge, reported after the rows before it.
+  // Streams that are not at their end; the one with the next row is on top.
+  std::vector<size_t> heap_;
+  absl::Status error_;  // Error of the merge, reported after the rows before it.
 
   std::array<ColumnList, kTables> lists_{MakeTradeList(), MakeQuoteList()};
   std::array<int64_t, kTables> due_ns_{};     // Due time of the last row in each list.
   std::array<int64_t, kTables> next_row_{};   // Number of the next row that the merge yields.
-  std::array<int64_t, kTables> rows_done_{};  // Rows below it are not handed out.
+  std::array<int64_t, kTables> rows_done_{};  // Rows below it are not returned.
   ByteBuffer data_;
   FeedBatch batch_;
 

@@ -1,12 +1,14 @@
 #pragma once
 
-// When a simulated update is due: a rate, or rates that follow one another and begin anew.
+// Computes when a simulated update is due: at a rate, or at rates that follow one another and
+// repeat.
 //
 //   phases  0.9 s at 40,000/s, 0.1 s at 160,000/s       a burst every second
 //   update  0 ... 35,999 | 36,000 ... 51,999 | 52,000 ...
 //   due     0 ...  0.9 s |   0.9 s ... 1.0 s | 1.0 s ...
 //
-// All of it is integers, so that when an update is due and which ones are due by then agree.
+// All of it uses integers, so that the due time of an update and the number of updates due by a
+// time agree.
 
 #include <cstdint>
 #include <vector>
@@ -23,22 +25,22 @@ struct PacePhase {
 // Threads: const after construction.
 class Pace {
  public:
-  // One rate for ever, 0.001 to 10^15 updates a second.
+  // One constant rate, 0.001 to 10^15 updates per second.
   explicit Pace(double rate);
-  // kInvalidArgument with what is allowed: 1 to 10,000 phases of 1 ms to 10^6 s, rates from 0 to
-  // 10^9, and an update in all of them.
+  // kInvalidArgument with the valid range: 1 to 10,000 phases of 1 ms to 10^6 s, rates from 0 to
+  // 10^9, and at least one update in total.
   static absl::StatusOr<Pace> Create(const std::vector<PacePhase>& phases);
 
-  // When update `number` is due, ns after update 0 was or would have been. Cost: two
-  // multiplications; with several phases also a division and a search.
+  // Returns when update `number` is due, in ns after update 0. Cost: two multiplications; with
+  // several phases also a division and a search.
   int64_t DueNs(int64_t number) const {
     return phases_.size() == 1 ? Scaled(number, phases_[0].step) : DueInPhasesNs(number);
   }
-  // How many updates are due by then: all n with DueNs(n) <= ns.
+  // Returns how many updates are due by then: all n with DueNs(n) <= ns.
   int64_t DueBy(int64_t ns) const;
 
  private:
-  // Phase i begins begin_ns after the cycle did, with update `first` of the cycle.
+  // Phase i begins begin_ns after the start of the cycle, with update `first` of the cycle.
   struct Phase {
     int64_t begin_ns;
     int64_t first;

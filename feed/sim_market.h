@@ -1,11 +1,11 @@
 #pragma once
 
-// The simulated market: what happens at update number `event` is a function of (seed, event) and of
-// nothing that came before it.
+// The simulated market: update number `event` is a function of (seed, event) only, independent of
+// earlier updates.
 //
-// A feed that resumes at row 50,000,000 must publish there exactly what it would have published
-// without the interruption. A sequential generator would have to replay its past to get there. Here
-// nothing has a past:
+// A feed that resumes at row 50,000,000 must publish exactly what it would have published without
+// the interruption. A sequential generator would have to replay everything before. Here, nothing
+// depends on earlier updates:
 //
 //   which symbol  Mix(seed + event * odd constant) is a counter-based random number (the splitmix64
 //                 finaliser): 64 good bits for two multiplications. It picks a slot of a Walker
@@ -19,7 +19,7 @@
 //   the rest      spread, sizes and exchange come from other bits of the same random number.
 //
 // So seeking costs nothing, and an update costs one random number and three table reads (400 KiB in
-// all: they stay in the second-level cache).
+// total, which stay in the second-level cache).
 
 #include <array>
 #include <cstddef>
@@ -38,8 +38,8 @@ inline uint64_t Mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// How often the symbol of this rank comes, where the busiest, of rank 0, comes once: Zipf's law
-// with exponent 1.
+// Returns the frequency of the symbol of this rank relative to the busiest one, of rank 0: Zipf's
+// law with exponent 1.
 inline double ActivityOf(size_t rank) { return 1 / static_cast<double>(rank + 1); }
 
 // Threads: const after construction. Cost of construction: about 1 ms for 8,000 symbols.
@@ -50,21 +50,21 @@ class SimMarket {
 
   struct Draw {
     uint16_t symbol;
-    uint16_t bits;  // Random, for the details of the update.
+    uint16_t bits;  // Random bits for the details of the update.
   };
   Draw At(uint64_t event) const {
     const uint64_t random = Mix(seed_ + event * 0x9e3779b97f4a7c15u);
     const uint32_t slot = static_cast<uint32_t>(((random & 0xffff'ffffu) * alias_.size()) >> 32);
     const AliasSlot& choice = alias_[slot];
-    // By a mask: which one it is cannot be guessed, and behind a wrong guess the next events'
-    // misses would wait.
+    // Selects with a mask: a branch would be mispredicted half the time, and delay the cache misses
+    // of the next events.
     const bool own = static_cast<uint16_t>(random >> 32) < choice.own_share;
     const uint32_t mask = -static_cast<uint32_t>(own);
     return {static_cast<uint16_t>((slot & mask) | (choice.other & ~mask)),
             static_cast<uint16_t>(random >> 48)};
   }
 
-  // The symbol's bid in cents; at least 100.
+  // Returns the symbol's bid in cents; at least 100.
   int32_t BidCents(uint32_t symbol, uint64_t event) const {
     const Symbol& s = symbols_[symbol];
     const int64_t walk = walk_[static_cast<uint16_t>((event >> 12) + s.walk_begin)];
@@ -76,7 +76,7 @@ class SimMarket {
   }
   size_t symbols() const { return symbols_.size(); }
 
-  // Writes the name and its NUL; 8 bytes are written, the length used is returned.
+  // Writes the name and its NUL. It writes 8 bytes and returns the length of the name.
   size_t PutName(uint32_t symbol, std::byte* at) const;
 
  private:
@@ -108,7 +108,7 @@ inline int32_t RoundLots(uint32_t bits) {
                                                       200, 300, 300, 400, 500, 800, 1000, 2000};
   return kShares[bits & 15];
 }
-// Ten of them.
+// One of ten exchanges.
 inline char Exchange(uint32_t bits) { return "NQPZKBYXJDNNQPZD"[bits & 15]; }
 inline char SaleCondition(uint32_t bits) { return "@@@@@FFT"[bits & 7]; }
 

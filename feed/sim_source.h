@@ -3,13 +3,12 @@
 // A simulated market (feed/sim_market.h) as a source: trades and quotes in the default schemas.
 //
 // Updates are numbered; with ten quotes to one trade, number e is a trade if e % 11 == 10, else a
-// quote. Update e is due e / rate seconds after the start (feed/pace.h), and its `time` column says
-// so: it is never
-// handed out early, and when the feed is late (no connection, a full queue, a busy machine) it
-// keeps the time at which it was due. A latency measured from it leaves nothing out. With rate 0 an
-// update is due when it is made.
+// quote. Update e is due e / rate seconds after the start (feed/pace.h), and its `time` column has
+// that time: it is never returned early, and if the feed is late (no connection, a full queue, a
+// busy machine) it keeps the time at which it was due. So a latency measured from it includes all
+// delays. With rate 0, an update is due when it is made.
 //
-// A batch holds the due rows of one table, its time ascending. The rows of both tables come in
+// A batch has the due rows of one table, with ascending times. The rows of both tables come in
 // windows: the quotes of some hundred or thousand updates, then the trades between them.
 
 #include <optional>
@@ -22,11 +21,11 @@ namespace tickstack::feed {
 
 class SimSource final : public Source {
  public:
-  // kInvalidArgument for an option outside its range, with what is allowed.
+  // kInvalidArgument for an option out of range, with the valid range.
   static absl::StatusOr<std::unique_ptr<SimSource>> Create(const SourceOptions& options);
 
   void Start(int64_t now_ns) override;
-  // Cost: about 30 ns a row, encoding included; allocates nothing after the first batch.
+  // Cost: about 30 ns per row, including the encoding; allocates nothing after the first batch.
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
   // O(1).
@@ -34,12 +33,12 @@ class SimSource final : public Source {
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
 
-  // Updates in all; kInfinityLong without end.
+  // Number of updates in total; kInfinityLong without end.
   int64_t events_end() const { return events_end_; }
 
  private:
   SimSource(const SourceOptions& options, std::optional<Pace> pace, int64_t events_end);
-  // Rows of each table before an event, and the event of a row.
+  // Return the rows of each table before an event, and the event of a row.
   int64_t TradesBefore(int64_t event) const { return event / (quotes_per_trade_ + 1); }
   int64_t QuotesBefore(int64_t event) const { return event - TradesBefore(event); }
   int64_t EventOfTrade(int64_t row) const {
@@ -56,8 +55,8 @@ class SimSource final : public Source {
   const FeedBatch* Emit(std::string_view table, int64_t& next_row, int64_t end_row,
                         const std::byte* end);
 
-  // An update as it was drawn: 16 bytes, so that a batch of 2,400 stays in the first-level cache
-  // while its columns are written one after the other.
+  // A drawn update: 16 bytes, so that a batch of 2,400 stays in the first-level cache while its
+  // columns are written one after the other.
   struct Row {
     int64_t event;
     int32_t bid_cents;
@@ -74,10 +73,10 @@ class SimSource final : public Source {
   int64_t start_ns_ = 0;             // When update start_event_ was due.
   int64_t start_event_ = 0;
 
-  int64_t next_event_ = 0;  // Where the next window begins.
-  int64_t next_quote_ = 0;  // The next row of each table to hand out.
+  int64_t next_event_ = 0;  // Start of the next window.
+  int64_t next_quote_ = 0;  // The next quote to return.
   int64_t next_trade_ = 0;
-  int64_t window_quote_end_ = 0;  // Rows of the open window that are still to be handed out.
+  int64_t window_quote_end_ = 0;  // End of the rows in the open window.
   int64_t window_trade_end_ = 0;
   int64_t window_ns_ = 0;  // When it was opened: the time of its rows if the rate is 0.
 

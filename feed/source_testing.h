@@ -1,6 +1,6 @@
 #pragma once
 
-// For tests of sources: what came out, as rows of text.
+// Helpers for tests of sources: their rows as text.
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 
 namespace tickstack::feed {
 
-// A cell as text: numbers in full, symbols and chars as they are.
+// Returns a cell as text: numbers in full, symbols and chars unchanged.
 inline std::string CellText(const Value& column, size_t row) {
   switch (column.type()) {
     case Type::kSymbol:
@@ -33,7 +33,7 @@ inline std::string CellText(const Value& column, size_t row) {
   }
 }
 
-// `t,s,1.5,...` per row of x, which must be a list of vectors or of atoms.
+// Returns `t,s,1.5,...` for each row of x, which must be a list of vectors or of atoms.
 inline std::vector<std::string> RowTexts(std::span<const std::byte> x) {
   const absl::StatusOr<Value> value = wire::Decode(x);
   EXPECT_TRUE(value.ok()) << value.status();
@@ -52,7 +52,7 @@ inline std::vector<std::string> RowTexts(std::span<const std::byte> x) {
 
 using RowsByTable = std::map<std::string, std::vector<std::string>, std::less<>>;
 
-// Takes batches that are due at `now_ns`, at most `batches`, onto the end of `rows`; checks that
+// Appends the rows of at most `batches` batches that are due at `now_ns` to `rows`; checks that
 // each batch continues its table.
 inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
                           int64_t batches = INT64_MAX) {
@@ -68,8 +68,8 @@ inline absl::Status Drain(Source& source, int64_t now_ns, RowsByTable& rows,
   return absl::OkStatus();
 }
 
-// Says where two runs differ, without printing all of them. Without `times` the first column, when
-// a row was due, is left out.
+// Reports where two runs differ, without printing all of them. Without `times`, ignores the first
+// column, when a row was due.
 inline void ExpectSameRows(const RowsByTable& found, const RowsByTable& expected,
                            bool times = true) {
   ASSERT_EQ(found.size(), expected.size());

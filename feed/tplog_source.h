@@ -18,15 +18,14 @@ namespace tickstack::feed {
 
 class TplogSource final : public Source {
  public:
-  // Reads the whole log once, to know its tables and that it can be read. kNotFound; kDataLoss;
-  // kInvalidArgument.
+  // Reads the whole log once, to learn its tables and check that it can be read. kNotFound;
+  // kDataLoss; kInvalidArgument.
   static absl::StatusOr<std::unique_ptr<TplogSource>> Create(const SourceOptions& options);
 
   void Start(int64_t now_ns) override;
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
   int64_t next_due_ns() const override;
-  // Reads the log from its beginning: O(rows done). A message of which a part is done is handed out
-  // whole.
+  // Reads the log from the start: O(rows done). A message that is partly done is returned whole.
   absl::Status Rewind(const StringMap<int64_t>& rows_done) override;
   const std::vector<std::string>& tables() const override { return tables_; }
   std::string Describe() const override;
@@ -37,22 +36,22 @@ class TplogSource final : public Source {
   int64_t DueNs(int64_t now_ns) const;
 
   const std::string path_;
-  const double speed_;  // 0: every message is due at once.
+  const double speed_;  // 0: every message is due immediately.
   std::unique_ptr<wire::TplogReader> reader_;
   wire::UpdDecoder decoder_;
   std::vector<std::string> tables_;
   int64_t messages_ = 0;
   int64_t messages_skipped_ = 0;
 
-  int64_t start_ns_ = 0;                  // The message of start_time_ns_ was due then.
-  std::optional<int64_t> start_time_ns_;  // nullopt: none had a time yet.
-  StringMap<int64_t> rows_read_;          // Per table, up to and with next_.
-  StringMap<int64_t> rows_done_;          // Messages below are not handed out.
+  int64_t start_ns_ = 0;                  // When the message of start_time_ns_ was due.
+  std::optional<int64_t> start_time_ns_;  // nullopt: no message had a time yet.
+  StringMap<int64_t> rows_read_;          // By table, up to and including next_.
+  StringMap<int64_t> rows_done_;          // Messages below it are not returned.
   std::optional<wire::UpdView> next_;     // nullopt: at the end.
-  std::optional<int64_t> next_time_ns_;   // Its first row's.
-  absl::Status error_;                    // Of reading on; reported when it is asked for.
-  std::string table_;                     // Of batch_.
-  ByteBuffer data_;                       // Of batch_.
+  std::optional<int64_t> next_time_ns_;   // Time of its first row.
+  absl::Status error_;                    // Error of reading ahead; reported when it is reached.
+  std::string table_;                     // Table of batch_.
+  ByteBuffer data_;                       // Data of batch_.
   FeedBatch batch_;
 };
 

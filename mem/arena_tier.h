@@ -1,6 +1,6 @@
 #pragma once
 
-// A tier over an arena: what every kind has in common.
+// The common part of all tiers: allocation, pre-touching and statistics over an arena.
 
 #include <condition_variable>
 #include <memory>
@@ -53,7 +53,7 @@ class ArenaTier : public Tier {
 
   bool stopping_ = false;
   bool exhausted_ = false;
-  bool touching_ = false;  // The toucher has reserved a page.
+  bool touching_ = false;  // True while the toucher has reserved a page.
   std::condition_variable wake_;
   std::condition_variable touched_;  // Signalled when the toucher returns a page.
   std::thread toucher_;

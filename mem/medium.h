@@ -4,7 +4,7 @@
 // `simulate` reports what it touched, and waits until the simulated medium would have been done.
 //
 //   mem::MediumAccess access(column.medium());   // nullptr for real memory: a branch
-//   ... a block of the column is read, as ever ...
+//   ... a block of the column is read as usual ...
 //   access.ReadInOrder(block, bytes);                   // waits
 //
 //   begin            end of the real access        end by the model
@@ -36,7 +36,7 @@
 
 namespace tickstack::mem {
 
-// The clock of a medium. Tests have their own.
+// The clock of a medium. Tests replace it.
 class MediumClock {
  public:
   virtual ~MediumClock() = default;

@@ -1,24 +1,26 @@
 #pragma once
 
-// A class of clients: some connections to the rdb, what they ask, and how long it takes.
+// A class of clients: its connections to the rdb, what they ask, and how long that takes.
 //
-// kdb+ IPC answers a connection's questions in their order, so a second question on a connection
-// waits for the first one's answer whatever the server does. Each connection has therefore one
-// question under way at most, and a class as many as connections.
+// kdb+ IPC answers the questions of a connection in order, so a second question on a connection
+// would wait for the first one's answer whatever the server does. Each connection therefore has at
+// most one pending question.
 //
-//   closed   each connection asks, waits for the answer, thinks, asks again. A slow server is asked
-//            less often, as it is by people who wait for it. Measured from when it was asked.
-//   open     questions are due by a plan (open_schedule.h), whatever became of those before. The
-//            next one goes to the first connection that is free; while none is, questions wait, and
-//            none is left out. Measured from when it was due, so what it waited for is in it.
+//   closed   each connection asks, waits for the answer, thinks, and asks again. A slow server is
+//            asked less often, as by people who wait for it. Measured from when the question was
+//            asked.
+//   open     questions are due by a schedule (open_schedule.h), whatever became of earlier ones.
+//            The next one goes to the first free connection; while there is none, questions wait,
+//            and none is skipped. Measured from when the question was due, so its waiting time is
+//            included.
 //
-// A question whose connection ends is asked again on the next one, and its time continues. An error
-// as an answer is counted as an error, with its time.
+// If a connection ends, its question is asked again on the next one, and its time continues. An
+// error as an answer counts as an error, with its time.
 //
-// After End no more questions become due; those that were due are still asked and measured.
+// After End no further questions become due; those that were due are still asked and measured.
 // Questions without an answer when the result is taken count as unanswered, with the time so far.
 //
-// This is the state machine: no socket, no clock of its own. Threads: one owner.
+// This is the state machine: it has no socket and no clock. Threads: one owner.
 
 #include <cstdint>
 #include <deque>
@@ -37,32 +39,32 @@
 
 namespace tickstack::monitor {
 
-// Some seconds of one query's answers, by when they came.
+// Some seconds of one query's answers, by arrival.
 struct QuerySlice {
   int64_t begin_ns = 0;
   uint64_t errors = 0;
   Distribution times;
 };
 
-// What one class found of one query.
+// The measurements of one class for one query.
 struct QueryResult {
   std::string query;
   bool errors_allowed = false;
-  uint64_t errors = 0;      // Answers that were errors, or empty although they should not be.
+  uint64_t errors = 0;      // Answers that were errors, or empty although they must not be.
   uint64_t unanswered = 0;  // Included in the times.
   std::string first_error;
-  Histogram whole, last_minute;  // ns.
+  Histogram whole, last_minute;  // In ns.
   std::vector<QuerySlice> slices;
 };
 struct ClientResult {
   ClientSpec spec;     // With every_ms of an open loop.
-  double seconds = 0;  // From the beginning to End.
+  double seconds = 0;  // From the start until End.
   uint64_t lost = 0;   // Connections that ended.
   uint64_t asked = 0;
   std::vector<QueryResult> queries;
 };
 
-// How a group reaches the rdb.
+// The interface of a group's connections to the rdb.
 class Asker {
  public:
   virtual ~Asker() = default;
@@ -75,12 +77,13 @@ class ClientGroup {
   static constexpr int64_t kSliceNs = 10'000'000'000;
   static constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
 
-  // `every_ns` is for an open loop that does not say how often. All but `every_ns` outlive this.
+  // `every_ns` is for an open loop without a rate of its own. The other arguments must outlive
+  // this.
   ClientGroup(const QuerySet& set, size_t client, const SymbolActivity& symbols, int64_t every_ns,
               Asker* asker);
 
   // Each takes the time of the call, ns since 2000.
-  // Discards all measurements and begins to ask. Answers to earlier questions do not count.
+  // Discards all measurements and starts to ask. Answers to earlier questions do not count.
   void Begin(int64_t now_ns);
   void End(int64_t now_ns);
   void OnConnected(size_t connection, int64_t now_ns);
@@ -94,13 +97,13 @@ class ClientGroup {
   bool is_idle() const;
   const ClientSpec& spec() const { return spec_; }
   uint64_t answers() const { return answers_; }
-  uint64_t errors() const { return errors_; }  // Those that are allowed are not among them.
+  uint64_t errors() const { return errors_; }  // Without allowed errors.
   ClientResult Result(int64_t now_ns) const;
 
  private:
   struct Connection {
     bool connected = false;
-    bool asking = false;   // Has an unanswered question, perhaps of an ended connection.
+    bool asking = false;   // Has an unanswered question, possibly of an ended connection.
     bool counts = false;   // The question belongs to the measured run.
     size_t place = 0;      // Index of its query.
     int64_t since_ns = 0;  // Start of its measured time.
@@ -129,7 +132,7 @@ class ClientGroup {
   QuestionTexts texts_;
   OpenSchedule schedule_;
   std::vector<Connection> connections_;
-  std::deque<size_t> free_;         // Open: connected, and not asking. The longest free first.
+  std::deque<size_t> free_;         // Open loop: connected and not asking; the longest free first.
   std::vector<Measured> measured_;  // By place.
   bool running_ = false;
   int64_t begin_ns_ = 0;

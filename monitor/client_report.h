@@ -1,7 +1,7 @@
 #pragma once
 
-// What clients found, as the monitor writes it down: part of its summary, and a file of its own
-// with a row for each query and some seconds, however many questions that were.
+// Writes what clients measured: part of the monitor's summary, and a file with a row for each query
+// and some seconds, however many questions those had.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -11,13 +11,14 @@
 
 namespace tickstack::monitor {
 
-// `clients` and `queries` of a summary; nothing without clients.
+// Adds `clients` and `queries` to a summary. Adds nothing without clients.
 void AddClients(const std::vector<ClientResult>& clients, nlohmann::ordered_json& summary);
 
-// A line for each query.
+// Returns a line for each query.
 std::string ClientsText(const std::vector<ClientResult>& clients);
 
-// `client,query,time,count,errors,p50_ms,p99_ms,p999_ms,max_ms`: `time` is when the seconds began.
+// Returns `client,query,time,count,errors,p50_ms,p99_ms,p999_ms,max_ms`: `time` is the start of the
+// slice.
 std::string SlicesCsv(const std::vector<ClientResult>& clients);
 
 }  // namespace tickstack::monitor

@@ -25,7 +25,7 @@ class Metric {
 
   explicit Metric(std::string name) : name_(std::move(name)) {}
 
-  // `now_ns` does not go back.
+  // `now_ns` must not decrease.
   void Record(int64_t now_ns, int64_t value_ns);
 
   const std::string& name() const { return name_; }

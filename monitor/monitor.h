@@ -1,33 +1,34 @@
 #pragma once
 
-// The monitor: asks an rdb the same questions over and over, as a user would, and measures.
+// The monitor: repeatedly asks an rdb the same questions, as a user would, and measures the
+// answers.
 //
 // A sample is a round of sync queries, one after the other:
 //
 //   exec last time from trade     its lag: from the newest row's time (when that tick was due)
-//   until
-//                                 the answer is here, so what a user would see, the query included
-//   count trade                   and the same for every other table; of bars, whose rows are
-//                                 replaced where they are, max time
+//                                 until the answer has arrived: what a user sees, including the
+//                                 query
+//   count trade                   and the same for every other table; max time for bars, whose rows
+//                                 are replaced in place
 //   count aj[`sym`time; ...]      the trades of one symbol with their prevailing quotes, timed
-//   .rdb.latency[] .rdb.stats[] .tier.stats[]      once a second
+//   .rdb.latency[] .rdb.stats[] .tier.stats[]      once per second
 //
-// Samples are due on a grid, each late by a share of `spread_ns` if there is one, so that they do
-// not always find the same moment of what has a timer too: rows that are published every 50 ms and
-// looked at every 300 would be as old each time. One that is due while another is still running, or
-// while there is no rdb, is not run, for it would only add to the load; but it counts, with the
-// time from when it was due until the running one ended: nobody who asked then would have had an
-// answer earlier. So a slow rdb cannot hide behind the questions that it kept from being asked
-// (coordinated omission).
+// Samples are due on a grid, each delayed by a random part of `spread_ns` if that is set, so that
+// they do not always coincide with the same moment of other timers: rows that are published every
+// 50 ms and sampled every 300 ms would always have the same age. A sample that is due while another
+// one is running, or without a connection to the rdb, is not run, because it would only add load.
+// But it counts, with the time from when it was due until the running one ended, since a user who
+// had asked then would not have had an answer earlier. So a slow rdb cannot hide behind questions
+// that it kept from being asked (coordinated omission).
 //
-// Rows that the rdb refuses, because a tier is full, are a warning line, at most one in ten
+// If the rdb refuses rows, because a tier is full, a warning is logged, at most once in ten
 // seconds.
 //
-// A lag counts once a newer row has come, because until then a late row cannot be told from the end
-// of the day. Rows from before the run and the quiet after it therefore do not count, and a stall
-// counts in full when it ends. The CSV has every lag.
+// A lag counts only once a newer row has come, because until then a late row cannot be
+// distinguished from the end of the day. So rows from before the run and the quiet after it do not
+// count, and a stall counts in full when it ends. The CSV has every lag.
 //
-// This is the state machine: no socket, no clock of its own. Threads: one owner.
+// This is the state machine: it has no socket and no clock. Threads: one owner.
 
 #include <cstdint>
 #include <functional>
@@ -48,37 +49,37 @@ namespace tickstack::monitor {
 
 inline constexpr int64_t kNothingDue = INT64_MAX;
 
-// What a round of questions found. nullopt: no answer, or an error, or an empty table.
+// The result of a round of questions. nullopt: no answer, an error, or an empty table.
 struct TableSample {
   std::optional<int64_t> newest_ns;
   std::optional<int64_t> lag_ns;  // nullopt also if over a day: such rows are replayed, not late.
   std::optional<int64_t> rows;
 };
 struct Sample {
-  int64_t due_ns = 0;    // When it was due,
-  int64_t begin_ns = 0;  // asked its first question,
-  int64_t end_ns = 0;    // and had its last answer.
-  int64_t missed = 0;    // Samples that were due and not run, before this one or while it ran.
+  int64_t due_ns = 0;               // When it was due.
+  int64_t begin_ns = 0;             // When its first question was asked.
+  int64_t end_ns = 0;               // When its last answer arrived.
+  int64_t missed = 0;               // Samples that were due and not run, before or during this one.
   std::vector<TableSample> tables;  // In the order of the settings.
   std::string asof_symbol;
   std::optional<int64_t> asof_rows;
   std::optional<int64_t> asof_ns;
-  // `latency.p99`, `stats.bytes`, `tier.dram.used`...: what the rdb last said of itself.
+  // `latency.p99`, `stats.bytes`, `tier.dram.used`...: the rdb's last statistics.
   std::map<std::string, double> rdb;
 };
 
 // A memory tier of the rdb, in bytes.
 struct TierMemory {
   std::string name;
-  double capacity = 0;  // 0: bounded by the machine only.
+  double capacity = 0;  // 0: limited only by the machine.
   double used = 0;
   double high_water = 0;
-  double resident = 0;  // Of DRAM.
-  double refused = 0;   // Allocations.
+  double resident = 0;  // Bytes of DRAM.
+  double refused = 0;   // Refused allocations.
 };
 std::vector<TierMemory> TiersOf(const Sample& sample);  // By name.
 
-// What the monitor needs of its connection to the rdb.
+// The interface of the monitor's connection to the rdb.
 class Rdb {
  public:
   virtual ~Rdb() = default;
@@ -92,25 +93,25 @@ struct MonitorSettings {
   // The tables among these that have bars. Rows of bars stay at the place of their keys, so the
   // newest row is the one with the latest `time`, not the last one.
   std::vector<std::string> bars = {};
-  std::string asof_symbol{};  // Empty: the symbol of the newest trade when the first one is there.
+  std::string asof_symbol{};  // Empty: the symbol of the newest trade once there is one.
 };
 
 class Monitor {
  public:
   static constexpr int64_t kRdbNs =
-      1'000'000'000;  // Between two looks at what the rdb says of itself.
+      1'000'000'000;  // Interval between requests for the rdb's statistics.
 
   using OnSample = std::function<void(const Sample&)>;
   Monitor(MonitorSettings settings, OnSample on_sample);
 
-  // Each takes the time of the call, ns since 2000. The grid begins with the first connection.
+  // Each takes the time of the call, ns since 2000. The grid starts with the first connection.
   void OnConnected(Rdb* rdb, int64_t now_ns);  // `rdb` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
-  // Discards all measurements and begins anew, keeping its knowledge of the rdb. For runs that
-  // prepare first, such as by filling the rdb. A sample in progress does not count.
+  // Discards all measurements and restarts, keeping what it knows about the rdb. For runs with a
+  // preparation, such as filling the rdb. A sample in progress does not count.
   void BeginAnew(int64_t now_ns);
-  // Begins a sample if one is due; returns when to call next, kNothingDue: after the next answer or
+  // Starts a sample if one is due. Returns when to call next; kNothingDue: after the next answer or
   // connection.
   int64_t Poll(int64_t now_ns);
 
@@ -118,10 +119,10 @@ class Monitor {
   int64_t begin_ns() const { return grid_ns_; }  // When the first sample was due.
   int64_t samples() const { return samples_; }
   int64_t missed() const { return missed_; }
-  int64_t errors() const { return errors_; }  // Questions that were answered by an error.
+  int64_t errors() const { return errors_; }  // Questions answered with an error.
   int64_t reconnects() const { return connects_ > 0 ? connects_ - 1 : 0; }
-  const Sample& last() const { return last_; }  // The newest whole sample.
-  // `trade_lag` and so on, `asof`, `query`: the answer to a whole sample from when it was due.
+  const Sample& last() const { return last_; }  // The newest complete sample.
+  // `trade_lag` and so on, `asof`, and `query`: the time of a whole sample from when it was due.
   const std::vector<Metric>& metrics() const { return metrics_; }
 
  private:
@@ -163,7 +164,7 @@ class Monitor {
   std::vector<Newest> newest_;  // By table.
   std::string asof_symbol_;
 
-  double refused_unsaid_ = 0;  // Refused rows that were not in a warning yet.
+  double refused_unsaid_ = 0;  // Refused rows that are not in a warning yet.
   LogLimit refused_limit_{10 * kNsPerSecond};
 
   int64_t samples_ = 0, missed_ = 0, errors_ = 0, connects_ = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+// The process of a monitor: its options, and the function that the command line calls.
+
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -9,8 +11,8 @@
 namespace tickstack::monitor {
 
 struct MonitorOptions {
-  std::string name =
-      "monitor";  // Names its files: DATA/monitor/NAME.csv, NAME.summary.{csv,json,txt}.
+  // Name of its files: DATA/monitor/NAME.csv, NAME.summary.{csv,json,txt}.
+  std::string name = "monitor";
   std::string data = "data";  // The data directory.
   std::string rdb = "127.0.0.1:5011";
   std::string feed;                 // Started once the rdb answers; empty: none to start.

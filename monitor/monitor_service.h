@@ -1,7 +1,7 @@
 #pragma once
 
-// The monitor's connections: to the rdb, to the feed, and from clients; and its timer.
-// Threads: everything runs on the loop's thread.
+// The monitor's connections, to the rdb, to the feed and from clients, and its timer. Threads:
+// everything runs on the loop's thread.
 
 #include <cstdint>
 #include <functional>
@@ -18,21 +18,21 @@
 
 namespace tickstack::monitor {
 
-// Answers `.monitor.stats[]`: a dictionary of longs, samples missed errors reconnects, and of
-// clients answers client_errors clients_idle; `.monitor.begin[]`: measuring begins anew, see
-// Monitor::BeginAnew, and clients begin to ask; `.monitor.end[]`: they ask no more.
+// Answers `.monitor.stats[]`, a dictionary of longs: samples missed errors reconnects, and for
+// clients answers client_errors clients_idle; `.monitor.begin[]`, which restarts the measurements
+// (Monitor::BeginAnew) and makes clients start to ask; and `.monitor.end[]`, which makes them stop.
 class MonitorService {
  public:
-  // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start, on
-  // every connection anew: a feed that was restarted goes on, one that has started does nothing.
-  // `clients`, if any, outlive this.
+  // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start,
+  // again on every new connection: a restarted feed continues, and a running one ignores it.
+  // `clients`, if any, must outlive this.
   MonitorService(wire::EventLoop& loop, wire::Address rdb, std::optional<wire::Address> feed,
                  MonitorSettings settings, Monitor::OnSample on_sample,
                  QueryClients* clients = nullptr);
   ~MonitorService();
 
   const Monitor& monitor() const { return monitor_; }
-  void Stop();  // No more questions.
+  void Stop();  // Asks no more questions.
 
   // The handler of the process's server.
   wire::ServerHandler* queries() { return &queries_; }

@@ -1,8 +1,8 @@
 #pragma once
 
-// When the questions of an open loop are due: a plan that is made without looking at the answers.
-// Whoever is late with a question measures it from its time here, so a server that stalls cannot
-// hide behind the questions that it kept from being asked.
+// The schedule of an open loop's questions, which does not depend on the answers. The time of a
+// late question is measured from its time in the schedule, so a server that stalls cannot hide
+// behind questions that it kept from being asked.
 
 #include <cstdint>
 #include <random>
@@ -12,14 +12,14 @@ namespace tickstack::monitor {
 // Threads: one owner.
 class OpenSchedule {
  public:
-  // `every_ns` above 0 is the mean between two; Poisson: independent of one another, as users are,
-  // else all as far apart. The same seed gives the same plan.
+  // `every_ns` above 0 is the mean interval. Poisson: intervals are independent of one another, as
+  // between users; else they are equal. The same seed gives the same schedule.
   OpenSchedule(double every_ns, bool poisson, uint64_t seed);
 
-  // The next one is the first of a plan that begins now.
+  // Starts the schedule now with its first question.
   void Begin(int64_t now_ns);
   int64_t due_ns() const { return begin_ns_ + static_cast<int64_t>(after_ns_); }
-  void Advance();  // To the one behind it.
+  void Advance();  // Moves to the next question.
 
  private:
   const double every_ns_;

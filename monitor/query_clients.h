@@ -1,11 +1,9 @@
 #pragma once
 
-// The clients of a query set on the wire: connections to the rdb, and the timers of those who ask
-// when it is due.
+// The clients of a query set on the wire: connections to the rdb, and timers for open loops.
 //
-// They have a thread and an event loop of their own, beside that of the monitor: a large answer
-// that is read here must not make the monitor late with a sample, which it would take for a late
-// row.
+// They have their own thread and event loop, separate from the monitor's: reading a large answer
+// here must not delay a sample of the monitor, which would look like a late row.
 //
 // Threads: as each function says.
 
@@ -24,15 +22,15 @@ namespace tickstack::monitor {
 struct QueryClientsOptions {
   QuerySet set;
   wire::Address rdb;
-  int64_t query_ns = 300'000'000;  // For open loops that do not say how often.
-  SymbolActivity symbols;          // Empty: the rdb is asked, if anybody asks for symbols.
-  bool wait = false;               // Nobody asks before Begin.
+  int64_t query_ns = 300'000'000;  // For open loops without a rate of their own.
+  SymbolActivity symbols;          // Empty: the rdb is asked for them, if any query needs symbols.
+  bool wait = false;               // True: clients start to ask at Begin.
 };
 
 class QueryClients {
  public:
-  // Connects, and starts the thread. Nobody asks before all have been connected, and the symbols
-  // are known if somebody asks for them.
+  // Connects, and starts the thread. Clients start to ask when all have connected, and when the
+  // symbols are known, if any query needs them.
   explicit QueryClients(QueryClientsOptions options);
   ~QueryClients();
   QueryClients(const QueryClients&) = delete;
@@ -40,22 +38,23 @@ class QueryClients {
 
   // ---- Any thread.
 
-  void Begin();  // Measuring begins (anew), as ClientGroup::Begin.
+  void Begin();  // (Re)starts the measurements, as ClientGroup::Begin.
   void End();    // As ClientGroup::End.
-  // After End: whatever was asked has its answer.
+  // After End: true if every question has been answered.
   bool is_idle() const { return idle_.load(std::memory_order_relaxed); }
   uint64_t answers() const { return answers_.load(std::memory_order_relaxed); }
   uint64_t errors() const { return errors_.load(std::memory_order_relaxed); }
 
   // ---- The owner's thread.
 
-  // Ends the connections and the thread; what was found, by client in the set's order. Once.
+  // Ends the connections and the thread, and returns the measurements by client in the set's order.
+  // Call it once.
   std::vector<ClientResult> Stop();
 
  private:
   class Impl;
 
-  // Since Begin; written by the clients' thread. Each is a number for whoever watches.
+  // Counted since Begin; written by the clients' thread, read by any.
   std::atomic<uint64_t> answers_{0}, errors_{0};
   std::atomic<bool> idle_{false};
   std::unique_ptr<Impl> impl_;

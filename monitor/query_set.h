@@ -1,34 +1,34 @@
 #pragma once
 
-// What clients ask, besides what the monitor itself asks: classes of clients, and the texts of
-// their questions. A file of it:
+// The queries of clients, in addition to those of the monitor itself: classes of clients, and the
+// texts of their questions. Its file:
 //
 //   seed = 1
 //
 //   [[client]]
 //   name = "dashboards"
 //   count = 8                      # connections
-//   mode = "open"                  # asks when it is due, whatever became of the questions before
-//   rate_per_s = 50                # or every_ms = 20; neither: as often as the monitor looks
+//   mode = "open"                  # by a schedule that ignores the answers
+//   rate_per_s = 50                # or every_ms = 20; neither: the monitor's interval
 //   arrivals = "poisson"           # or "even"
 //   queries = ["last_price"]
-//   weights = [1]                  # how often each is asked; absent: one after the other
+//   weights = [1]                  # relative frequency of each query; absent: in turn
 //
 //   [[client]]
 //   name = "analysts"
-//   mode = "closed"                # each connection asks when it has its answer, and has thought
+//   mode = "closed"                # each connection asks again after its answer and its think time
 //   think_ms = 100
 //   queries = ["top_trades"]
 //
 //   [[query]]
 //   name = "last_price"
 //   text = "exec last price from trade where sym=`{symbol},time within ({begin};{end})"
-//   symbols = "activity"           # drawn as often as they trade; "turn": one after the other
-//   window_s = 60                  # {end} is the time of asking, {begin} this many s before
+//   symbols = "activity"           # drawn as often as they trade; "turn": in turn
+//   window_s = 60                  # {end} is the time of the question, {begin} this many s before
 //   check = "not_empty"            # an empty result counts as an error
 //   allow_errors = true            # errors are counted, but the run is not failed for them
 //
-// Braces with anything else in them are left as they are: q has functions in braces.
+// Other texts in braces are not changed: q's functions have braces.
 
 #include <cstddef>
 #include <cstdint>
@@ -55,13 +55,13 @@ struct ClientSpec {
   enum class Mode { kClosed, kOpen };
   std::string name;
   Mode mode = Mode::kClosed;
-  int count = 1;        // Connections.
-  double think_ms = 0;  // Closed: from an answer to the next question of that connection.
-  double every_ms =
-      0;  // Open: the mean between two questions of the class; 0: the monitor's timer.
-  bool poisson = true;          // Open: else all are as far apart.
+  int count = 1;        // Number of connections.
+  double think_ms = 0;  // Closed loop: from an answer to the connection's next question.
+  // Open loop: mean interval of the class; 0: the monitor's.
+  double every_ms = 0;
+  bool poisson = true;          // Open loop: false: equal intervals.
   std::vector<size_t> queries;  // Indices into QuerySet::queries.
-  std::vector<int> weights;     // One for each of those; empty: in turn.
+  std::vector<int> weights;     // One for each of `queries`; empty: in turn.
 };
 
 struct QuerySet {
@@ -76,15 +76,14 @@ struct QuerySet {
 
 inline constexpr int kConnectionsMax = 4'096;  // Sum over the clients of a set.
 
-// A built-in one by its name, or the one of a TOML file:
+// Loads a built-in set by its name, or a TOML file:
 //
 //   monitor   no clients
 //   paper     the newest times of trades, quotes and bars, VWAP and as-of join, symbol by symbol
-//   heavy     analysts who read whole columns, sort and join, beside dashboards with short
-//   questions
+//   heavy     analysts who read whole columns, sort and join, besides dashboards with short queries
 //
-// kNotFound: neither a name nor a file, with the names that there are. kInvalidArgument with file,
-// line and key.
+// kNotFound if it is neither a built-in name nor a file; the message lists the names.
+// kInvalidArgument with file, line and key.
 absl::StatusOr<QuerySet> LoadQuerySet(const std::string& name_or_file);
 absl::StatusOr<QuerySet> ParseQuerySet(std::string_view text, std::string_view file_name);
 

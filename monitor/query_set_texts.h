@@ -1,7 +1,7 @@
 #pragma once
 
-// The built-in query sets, as their files would be. A run of the load test writes its set beside
-// its results, so that it can be changed and asked again.
+// The built-in query sets as the text of files. A run of the load test writes its set beside its
+// results, so that it can be changed and run again.
 
 #include <string_view>
 

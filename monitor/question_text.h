@@ -15,10 +15,10 @@
 
 namespace tickstack::monitor {
 
-// What may stand behind a backtick in a query: another text would be another query.
+// True for a symbol that can follow a backtick in a query without changing the query.
 bool IsPlainSymbol(std::string_view text);
 
-// The symbols that clients ask for, and how often each. Threads: const after construction.
+// The symbols that clients ask for, and how often. Threads: const after construction.
 class SymbolActivity {
  public:
   struct Entry {
@@ -26,34 +26,34 @@ class SymbolActivity {
     double weight;
   };
   SymbolActivity() = default;
-  // What is no plain symbol, or has no positive weight, is left out.
+  // Drops entries without a plain symbol or a positive weight.
   explicit SymbolActivity(std::vector<Entry> entries);
 
   bool empty() const { return symbols_.empty(); }
   size_t size() const { return symbols_.size(); }
   const std::string& InTurn(uint64_t number) const { return symbols_[number % symbols_.size()]; }
-  // `share`: 0 up to 1, of all activity. Cost: a binary search.
+  // `share`: from 0 up to 1, a share of the total activity. Cost: a binary search.
   const std::string& ByActivity(double share) const;
 
  private:
   std::vector<std::string> symbols_;  // The busiest first.
-  std::vector<double> up_to_;         // Sums of their weights.
+  std::vector<double> up_to_;         // Cumulative weights.
 };
 
-// A file with `SYMBOL,WEIGHT` in each line; without a weight: 1. kNotFound; kInvalidArgument with
-// the line; kResourceExhausted beyond 16 MiB.
+// Loads a file with a line `SYMBOL,WEIGHT` for each symbol; the default weight is 1. kNotFound;
+// kInvalidArgument with the line; kResourceExhausted beyond 16 MiB.
 absl::StatusOr<SymbolActivity> LoadSymbols(const std::string& path);
 absl::StatusOr<SymbolActivity> ParseSymbols(std::string_view text, std::string_view file_name);
 
-// The same of an rdb: what it answers to kSymbolsQuery; empty if that is something else.
+// Reads the same from an rdb's answer to kSymbolsQuery; empty if that has another form.
 inline constexpr std::string_view kSymbolsQuery = "select n:count i by sym from trade";
 SymbolActivity SymbolsOf(const Value& answer);
 
-// Which question is the next one of a class of clients, and its text. The same seed gives the same
-// questions in the same order, whoever asks them when. Threads: one owner.
+// Selects the next question of a class of clients, and makes its text. The same seed gives the same
+// questions in the same order, independent of time. Threads: one owner.
 class QuestionTexts {
  public:
-  // Both outlive this.
+  // Both must outlive this.
   QuestionTexts(const QuerySet& set, size_t client, const SymbolActivity& symbols);
 
   // Returns the index of the next question in the client's queries.
@@ -68,11 +68,11 @@ class QuestionTexts {
   const ClientSpec& client_;
   const SymbolActivity& symbols_;
   const uint64_t seed_;
-  std::vector<double> up_to_;  // Sums of the weights; empty: in turn.
-  // Which query, and which symbol: the first does not hang on what the second took.
+  std::vector<double> up_to_;  // Cumulative weights; empty: in turn.
+  // Separate generators for the query and the symbol, so that neither affects the other.
   std::mt19937_64 choices_, draws_;
   uint64_t number_ = 0;
-  std::vector<uint64_t> turns_;  // By place: which symbol is next.
+  std::vector<uint64_t> turns_;  // By place: index of the next symbol.
 };
 
 }  // namespace tickstack::monitor

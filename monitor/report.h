@@ -1,7 +1,7 @@
 #pragma once
 
-// What the monitor writes: a CSV row per sample, a line for whoever watches, and the summary in
-// three forms. Times in files are in ms with six decimals, which keeps the ns.
+// What the monitor writes: a CSV row per sample, a progress line, and the summary in three forms.
+// Times in files are in ms with six decimals, which keeps the ns.
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -14,8 +14,8 @@
 
 namespace tickstack::monitor {
 
-// The CSV's columns: those of the settings' tables, and of what the rdb said of itself in the first
-// sample. They stay: what the rdb says later under other names is left out.
+// The CSV's columns: those of the settings' tables, and of the rdb's statistics in the first
+// sample. They are fixed: statistics that appear later are left out.
 class SampleCsv {
  public:
   SampleCsv(const MonitorSettings& settings, const Sample& first);
@@ -46,7 +46,7 @@ struct Summary {
 std::string SummaryText(const Summary& summary);
 std::string SummaryCsv(const Summary& summary);  // A line per metric and span: whole, last_minute.
 std::string SummaryJson(const Summary& summary);
-// With its counters, so that who has several monitors can put their distributions together.
+// Returns a distribution with its counters, so that those of several monitors can be merged.
 nlohmann::ordered_json DistributionJson(const Histogram& histogram);
 
 }  // namespace tickstack::monitor

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers for people.
+// Formats numbers for people.
 
 #include <cstdint>
 #include <string>
