@@ -8,18 +8,13 @@
 #include "aggengine/exact_run.h"
 #include "aggengine/exact_sum.h"
 #include "base/time.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::aggengine {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kRecordsAhead = 6;  // Records, for memory that is asked for ahead.
-
-void AppendVectorHeader(Type type, size_t count, ByteBuffer& out) {
-  out.AppendLittle(static_cast<int8_t>(type));
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(static_cast<int32_t>(count));
-}
 
 template <typename T>
 void StoreLow(std::span<const uint64_t> words, size_t stride, size_t rows, std::byte* to) {
@@ -32,7 +27,7 @@ void StoreLow(std::span<const uint64_t> words, size_t stride, size_t rows, std::
 // The low bytes of a word of each row.
 void AppendWords(Type type, std::span<const uint64_t> words, size_t stride, size_t rows,
                  ByteBuffer& out) {
-  AppendVectorHeader(type, rows, out);
+  wire::UpdEncoder(out).Column(type, rows);
   std::byte* const to = out.Extend(rows * WidthOf(type));
   switch (WidthOf(type)) {
     case 1:
@@ -348,14 +343,15 @@ void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records) {
 
 void Bars::AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbols,
                       ByteBuffer& columns) const {
-  AppendVectorHeader(Type::kSymbol, rows.size(), columns);
+  wire::UpdEncoder x(columns);
+  x.Column(Type::kSymbol, rows.size());
   for (BarRecord const record : rows) {
     const auto slot = static_cast<uint32_t>(record[kSlot]);
     if (slot > 0) columns.Append(symbols.NameOf(static_cast<SymbolId>(slot - 1)));
     columns.AppendLittle(uint8_t{0});
   }
   const Type key = schema().columns[1].type;
-  AppendVectorHeader(key, rows.size(), columns);
+  x.Column(key, rows.size());
   for (BarRecord const record : rows) {
     const auto begin_ns = static_cast<int64_t>(record[kBegin]);
     if (key == Type::kDate) {
@@ -373,9 +369,7 @@ size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBu
   const std::span<const BarRecord> rows = std::span(records).subspan(first_record);
   if (rows.empty()) return 0;
   columns.reserve(columns.size() + rows.size() * 80);
-  columns.AppendLittle(static_cast<int8_t>(Type::kList));
-  columns.AppendLittle(uint8_t{0});
-  columns.AppendLittle(static_cast<int32_t>(schema().columns.size()));
+  wire::UpdEncoder(columns).Columns(schema().columns.size());
   AppendKeys(rows, symbols, columns);
   for (size_t i = 0; i < layout_.row_words(); ++i) {
     AppendWords(schema().columns[i + kBarKeyColumns].type, std::span(outgoing_).subspan(i),

@@ -6,31 +6,13 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "wire/codec.h"
-#include "wire/ipc.h"
 #include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::aggengine {
 
 namespace protocol = wire::protocol;
 namespace {
-
-void AppendSymbol(std::string_view name, ByteBuffer& out) {
-  out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
-  out.Append(name);
-  out.AppendLittle(uint8_t{0});
-}
-
-// The message up to the columns: header and (`.u.upd; `table; ...).
-ByteBuffer BeginMessage(std::string_view table) {
-  ByteBuffer message;
-  message.Extend(wire::kHeaderBytes);
-  message.AppendLittle(static_cast<int8_t>(Type::kList));
-  message.AppendLittle(uint8_t{0});
-  message.AppendLittle(int32_t{3});
-  AppendSymbol(protocol::kFeedUpd, message);
-  AppendSymbol(table, message);
-  return message;
-}
 
 const Schema* FindSchema(std::span<const Schema> schemas, std::string_view table) {
   const auto found = std::find_if(schemas.begin(), schemas.end(),
@@ -272,10 +254,13 @@ std::optional<ByteBuffer> Engine::NextMessage() {
     Bars* const bars = all[next_bars_++ % all.size()];
     while (bars->has_changes()) {
       Unanswered sent{bars, {}};
-      ByteBuffer message = BeginMessage(bars->schema().table);
+      ByteBuffer message;
+      wire::UpdEncoder upd(message);
+      upd.BeginFrame();
+      upd.Head(protocol::kFeedUpd, bars->schema().table);
       const size_t rows = bars->TakeChangedRows(kMessageRowsMax, symbols_, message, sent.records);
       if (rows == 0) continue;
-      wire::WriteHeader(message.data(), wire::MessageKind::kSync, message.size());
+      upd.EndFrame(wire::MessageKind::kSync);
       unanswered_.push_back(std::move(sent));
       counters_.rows_out += rows;
       if (again_) counters_.rows_out_again += rows;

@@ -31,6 +31,8 @@
 #include "base/time.h"
 #include "bench/day_batches.h"
 #include "mem/tier.h"
+#include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::bench {
 namespace {
@@ -42,26 +44,9 @@ constexpr int64_t kStepNs = 20'000;  // 50,000 rows/s.
 // Returns (`upd; `table; columns); the engine reads its bytes in place.
 ByteBuffer UpdOf(const Schema& schema, const BatchView& batch) {
   ByteBuffer body;
-  const auto symbol = [&](std::string_view name) {
-    body.AppendLittle(int8_t{-11});
-    body.Append(name);
-    body.AppendLittle(uint8_t{0});
-  };
-  const auto list = [&](int32_t count) {
-    body.AppendLittle(uint8_t{0});
-    body.AppendLittle(uint8_t{0});
-    body.AppendLittle(count);
-  };
-  list(3);
-  symbol("upd");
-  symbol(schema.table);
-  list(static_cast<int32_t>(batch.columns.size()));
-  for (const ColumnView& column : batch.columns) {
-    body.AppendLittle(static_cast<int8_t>(column.type));
-    body.AppendLittle(uint8_t{0});
-    body.AppendLittle(static_cast<int32_t>(column.rows));
-    body.Append(column.data);
-  }
+  wire::UpdEncoder upd(body);
+  upd.Head(wire::protocol::kUpd, schema.table);
+  upd.Batch(batch);
   return body;
 }
 

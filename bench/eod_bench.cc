@@ -37,6 +37,8 @@
 #include "rdb/rdb.h"
 #include "table/codec.h"
 #include "table/value.h"
+#include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack {
 namespace {
@@ -54,29 +56,12 @@ struct Options {
   std::string compression = "none";
 };
 
-void AppendName(std::string_view name, ByteBuffer& out) {
-  out.AppendLittle(int8_t{-static_cast<int8_t>(Type::kSymbol)});
-  out.Append(name);
-  out.AppendLittle(uint8_t{0});
-}
-
-void AppendListHeader(Type type, size_t count, ByteBuffer& out) {
-  out.AppendLittle(static_cast<int8_t>(type));
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(static_cast<int32_t>(count));
-}
-
 // (`upd; `table; columns)
 void EncodeUpd(std::string_view table, const BatchView& batch, ByteBuffer& out) {
   out.clear();
-  AppendListHeader(Type::kList, 3, out);
-  AppendName("upd", out);
-  AppendName(table, out);
-  AppendListHeader(Type::kList, batch.columns.size(), out);
-  for (const ColumnView& column : batch.columns) {
-    AppendListHeader(column.type, batch.rows, out);
-    out.Append(column.data);
-  }
+  wire::UpdEncoder upd(out);
+  upd.Head(wire::protocol::kUpd, table);
+  upd.Batch(batch);
 }
 
 // Publishes a day of two tables as messages, ten quotes to a trade.

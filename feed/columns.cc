@@ -1,5 +1,7 @@
 #include "feed/columns.h"
 
+#include "wire/upd_encoder.h"
+
 namespace tickstack::feed {
 
 void ColumnList::Clear() {
@@ -8,9 +10,10 @@ void ColumnList::Clear() {
 }
 
 void ColumnList::Encode(ByteBuffer& out) const {
-  PutVectorHead(out.Extend(kListHeadBytes), Type::kList, static_cast<int32_t>(types_.size()));
+  wire::UpdEncoder x(out);
+  x.Columns(types_.size());
   for (size_t i = 0; i < types_.size(); ++i) {
-    PutColumnHead(out.Extend(rows_ == 1 ? kAtomHeadBytes : kVectorHeadBytes), types_[i], rows_);
+    x.ColumnOrAtom(types_[i], static_cast<size_t>(rows_));
     out.Append(columns_[i].span());
   }
 }

@@ -4,7 +4,6 @@
 // single row, which is how kdb+ feeds send one row, and saves 5 bytes per column.
 
 #include <cstdint>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,24 +12,6 @@
 #include "table/types.h"
 
 namespace tickstack::feed {
-
-inline constexpr size_t kListHeadBytes = 6;    // type, attribute, int32 count
-inline constexpr size_t kVectorHeadBytes = 6;  // the same
-inline constexpr size_t kAtomHeadBytes = 1;    // type
-
-// Writes the head of a list of `columns`, or of one column of `rows` values; returns the position
-// after it. The caller has made room.
-inline std::byte* PutVectorHead(std::byte* at, Type type, int32_t count) {
-  at[0] = static_cast<std::byte>(type);
-  at[1] = std::byte{0};
-  std::memcpy(at + 2, &count, sizeof(count));
-  return at + kVectorHeadBytes;
-}
-inline std::byte* PutColumnHead(std::byte* at, Type type, int64_t rows) {
-  if (rows != 1) return PutVectorHead(at, type, static_cast<int32_t>(rows));
-  at[0] = static_cast<std::byte>(-static_cast<int>(type));
-  return at + kAtomHeadBytes;
-}
 
 // Collects rows one value at a time, for sources that read rows. Reused: Clear() keeps the memory.
 // The caller appends one value of each column's type per row, column after column.

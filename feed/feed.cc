@@ -7,8 +7,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "wire/ipc.h"
 #include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::feed {
 
@@ -18,12 +18,6 @@ namespace {
 // How the tickerplant's refusals begin: the name is another's, and it has become another's.
 constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
 constexpr size_t kChunkBytes = size_t{256} << 10;  // Handed to the link at once: fits the cache.
-
-void AppendSymbol(std::string_view name, ByteBuffer& out) {
-  out.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kSymbol)));
-  out.Append(name);
-  out.AppendLittle(uint8_t{0});
-}
 
 Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
   SymbolVector names;
@@ -345,22 +339,15 @@ void Feed::Publish(int64_t now_ns) {
 
 // (`.u.updn; name; first row; table; x), or (`.u.upd; table; x) where there are no numbers.
 void Feed::AppendMessage(const FeedBatch& batch) {
-  const size_t begin = pending_.size();
-  pending_.Extend(wire::kHeaderBytes);
-  pending_.AppendLittle(static_cast<int8_t>(Type::kList));
-  pending_.AppendLittle(uint8_t{0});
-  pending_.AppendLittle(int32_t{numbered_ ? 5 : 3});
+  wire::UpdEncoder upd(pending_);
+  upd.BeginFrame();
   if (numbered_) {
-    AppendSymbol(protocol::kNumberedUpd, pending_);
-    AppendSymbol(settings_.name, pending_);
-    pending_.AppendLittle(static_cast<int8_t>(-static_cast<int>(Type::kLong)));
-    pending_.AppendLittle(batch.first_row);
+    upd.NumberedHead(settings_.name, batch.first_row, batch.table);
   } else {
-    AppendSymbol(protocol::kFeedUpd, pending_);
+    upd.Head(protocol::kFeedUpd, batch.table);
   }
-  AppendSymbol(batch.table, pending_);
   pending_.Append(batch.data);
-  wire::WriteHeader(pending_.data() + begin, wire::MessageKind::kAsync, pending_.size() - begin);
+  upd.EndFrame(wire::MessageKind::kAsync);
   rows_sent_[batch.table] = batch.first_row + batch.rows;
   rows_total_ += batch.rows;
 }

@@ -7,8 +7,8 @@
 #include "base/check.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "feed/columns.h"
 #include "table/types.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::feed {
 namespace {
@@ -26,7 +26,7 @@ size_t BytesMax(const std::array<Type, kColumns>& types, size_t rows) {
   size_t row_bytes = 0;
   for (const Type type : types) row_bytes += type == Type::kSymbol ? 8 : WidthOf(type);
   // PutName writes 8 bytes for the last name too, past the 6 that the longest needs.
-  return kListHeadBytes + kColumns * kVectorHeadBytes + row_bytes * rows + 8;
+  return (1 + kColumns) * wire::kVectorHeadBytes + row_bytes * rows + 8;
 }
 
 template <typename T>
@@ -38,7 +38,7 @@ std::byte* Put(std::byte* at, T value) {
 // One fixed-width column: `value_of(row)` for each row.
 template <typename T, typename Rows, typename ValueOf>
 std::byte* PutColumn(std::byte* at, Type type, const Rows& rows, const ValueOf& value_of) {
-  at = PutColumnHead(at, type, static_cast<int64_t>(rows.size()));
+  at = wire::PutColumnHead(at, type, rows.size());
   for (const auto& row : rows) at = Put<T>(at, value_of(row));
   return at;
 }
@@ -175,7 +175,7 @@ void SimSource::AddRow(int64_t event) {
 std::byte* SimSource::PutTimesAndSymbols(std::byte* at) const {
   at = PutColumn<int64_t>(at, Type::kTimestamp, rows_,
                           [this](const Row& row) { return DueNs(row.event); });
-  at = PutColumnHead(at, Type::kSymbol, static_cast<int64_t>(rows_.size()));
+  at = wire::PutColumnHead(at, Type::kSymbol, rows_.size());
   for (const Row& row : rows_) at += market_.PutName(row.draw.symbol, at);
   return at;
 }
@@ -184,7 +184,7 @@ const FeedBatch* SimSource::EmitQuotes() {
   rows_.clear();
   for (int64_t row = next_quote_; row < window_quote_end_; ++row) AddRow(EventOfQuote(row));
   data_.resize(BytesMax(kQuoteTypes, rows_.size()));
-  std::byte* at = PutVectorHead(data_.data(), Type::kList, kQuoteTypes.size());
+  std::byte* at = wire::PutVectorHead(data_.data(), Type::kList, kQuoteTypes.size());
   at = PutTimesAndSymbols(at);
   at = PutColumn<double>(at, Type::kFloat, rows_,
                          [](const Row& row) { return Dollars(row.bid_cents); });
@@ -205,7 +205,7 @@ const FeedBatch* SimSource::EmitTrades() {
   rows_.clear();
   for (int64_t row = next_trade_; row < window_trade_end_; ++row) AddRow(EventOfTrade(row));
   data_.resize(BytesMax(kTradeTypes, rows_.size()));
-  std::byte* at = PutVectorHead(data_.data(), Type::kList, kTradeTypes.size());
+  std::byte* at = wire::PutVectorHead(data_.data(), Type::kList, kTradeTypes.size());
   at = PutTimesAndSymbols(at);
   at = PutColumn<double>(at, Type::kFloat, rows_, [](const Row& row) {
     const bool at_ask = (row.draw.bits >> 15u) != 0;

@@ -6,8 +6,8 @@
 
 #include "base/check.h"
 #include "wire/codec.h"
-#include "wire/ipc.h"
 #include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::tickerplant {
 
@@ -26,20 +26,6 @@ constexpr size_t kContiguousBytes = size_t{16} << 10;
 
 // Number of emptied batches to keep: those of a second at 100,000 rows/s.
 constexpr size_t kSpareBatches = 64;
-
-constexpr size_t kVectorHeaderBytes = 6;  // type, attribute, int32 count
-
-void AppendSymbolAtom(ByteBuffer& out, std::string_view name) {
-  out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kSymbol)));
-  out.Append(name);
-  out.AppendLittle(uint8_t{0});
-}
-
-void AppendVectorHeader(ByteBuffer& out, Type type, size_t count) {
-  out.AppendLittle(static_cast<int8_t>(type));
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(static_cast<int32_t>(count));
-}
 
 // A column of a pending batch: runs of bytes, each in `own` or in memory of another owner.
 struct PendingColumn {
@@ -95,30 +81,13 @@ struct Publisher::Batch {
 
 namespace {
 
-// Appends the message up to the columns, which occupy `columns_bytes` in total.
-void AppendPrefix(ByteBuffer& out, const Schema& schema, bool numbered, size_t columns_bytes) {
-  const size_t start = out.size();
-  out.Extend(wire::kHeaderBytes);
-  AppendVectorHeader(out, Type::kList, numbered ? 4 : 3);
-  AppendSymbolAtom(out, protocol::kUpd);
-  AppendSymbolAtom(out, schema.table);
-  out.AppendLittle(static_cast<int8_t>(Type::kTable));
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(static_cast<int8_t>(Type::kDict));
-  AppendVectorHeader(out, Type::kSymbol, schema.columns.size());
-  for (const ColumnSpec& column : schema.columns) {
-    out.Append(column.name);
-    out.AppendLittle(uint8_t{0});
-  }
-  AppendVectorHeader(out, Type::kList, schema.columns.size());
-  const size_t suffix = numbered ? 1 + sizeof(int64_t) : 0;
-  wire::WriteHeader(out.data() + start, wire::MessageKind::kAsync,
-                    out.size() - start + columns_bytes + suffix);
-}
-
-void AppendSuffix(ByteBuffer& out, int64_t seq) {
-  out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kLong)));
-  out.AppendLittle(seq);
+// The message up to its columns, whose heads and elements take `columns_bytes`.
+void AppendPrefix(wire::UpdEncoder& upd, const Schema& schema, bool numbered,
+                  size_t columns_bytes) {
+  upd.BeginFrame();
+  upd.Head(protocol::kUpd, schema.table, numbered);
+  upd.Table(schema);
+  upd.EndFrame(wire::MessageKind::kAsync, columns_bytes + (numbered ? wire::kSeqBytes : 0));
 }
 
 }  // namespace
@@ -322,7 +291,7 @@ void Publisher::Send(const Batch& batch, int64_t seq) {
   const std::vector<Subscription>& subscriptions = subscriptions_[batch.table];
   size_t columns_bytes = 0;
   for (const PendingColumn& column : batch.columns)
-    columns_bytes += kVectorHeaderBytes + column.size;
+    columns_bytes += wire::kVectorHeadBytes + column.size;
   ++published_messages_;
 
   for (const bool numbered : {false, true}) {
@@ -335,16 +304,17 @@ void Publisher::Send(const Batch& batch, int64_t seq) {
     auto small = std::make_shared<ByteBuffer>();
     const bool contiguous = columns_bytes <= kContiguousBytes;
     small->reserve(256 + 64 * schema.columns.size() + (contiguous ? columns_bytes : 0));
-    AppendPrefix(*small, schema, numbered, columns_bytes);
-    std::vector<size_t> cuts;  // Offset in `small` of each column's bytes.
+    wire::UpdEncoder upd(*small);
+    AppendPrefix(upd, schema, numbered, columns_bytes);
+    std::vector<size_t> cuts;  // Where, in `small`, each column's bytes belong.
     for (size_t i = 0; i < batch.columns.size(); ++i) {
-      AppendVectorHeader(*small, batch.types[i], batch.rows);
+      upd.Column(batch.types[i], batch.rows);
       cuts.push_back(small->size());
       if (!contiguous) continue;
       for (const PendingColumn::Part& part : batch.columns[i].parts)
         small->Append(batch.columns[i].BytesOf(part));
     }
-    if (numbered) AppendSuffix(*small, seq);
+    if (numbered) upd.Seq(seq);
 
     std::vector<Segment> segments;
     if (contiguous) {
@@ -388,14 +358,16 @@ void Publisher::SendFiltered(const Rows& rows, const Subscription& subscription,
   if (chosen.empty()) return;
 
   ByteBuffer columns;
+  wire::UpdEncoder x(columns);
   for (size_t i = 0; i < rows.columns.size(); ++i) {
-    AppendVectorHeader(columns, rows.types[i], chosen.size());
+    x.Column(rows.types[i], chosen.size());
     for (const size_t row : chosen) columns.Append(rows.Cell(i, row));
   }
   auto message = std::make_shared<ByteBuffer>();
-  AppendPrefix(*message, rows.schema, subscription.numbered, columns.size());
+  wire::UpdEncoder upd(*message);
+  AppendPrefix(upd, rows.schema, subscription.numbered, columns.size());
   message->Append(columns.span());
-  if (subscription.numbered) AppendSuffix(*message, seq);
+  if (subscription.numbered) upd.Seq(seq);
   const Segment segment{message->span(), message};
   subscription.outlet->Queue({&segment, 1});
 }

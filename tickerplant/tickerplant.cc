@@ -11,6 +11,7 @@
 #include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::tickerplant {
 
@@ -19,14 +20,7 @@ namespace {
 
 ByteBuffer LogPrefix(std::string_view table) {
   ByteBuffer out;
-  out.AppendLittle(int8_t{0});
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(int32_t{3});
-  for (const std::string_view name : {protocol::kUpd, table}) {
-    out.AppendLittle(static_cast<int8_t>(-static_cast<int8_t>(Type::kSymbol)));
-    out.Append(name);
-    out.AppendLittle(uint8_t{0});
-  }
+  wire::UpdEncoder(out).Head(protocol::kUpd, table);
   return out;
 }
 

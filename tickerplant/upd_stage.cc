@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "wire/codec.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::tickerplant {
 namespace {
@@ -25,12 +26,6 @@ std::span<const std::byte> Behind(const ColumnView& column, size_t skip) {
     }
   }
   return rest;
-}
-
-void AppendHeader(ByteBuffer& out, Type type, size_t count) {
-  out.AppendLittle(static_cast<int8_t>(type));
-  out.AppendLittle(uint8_t{0});
-  out.AppendLittle(static_cast<int32_t>(count));
 }
 
 }  // namespace
@@ -90,13 +85,14 @@ ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<con
   TS_CHECK(first_row <= batch.rows);
   const size_t rows = batch.rows - first_row;
   ByteBuffer out;
-  AppendHeader(out, Type::kList, order.size());
+  wire::UpdEncoder x(out);
+  x.Columns(order.size());
   for (const size_t source : order) {
     if (source == kStamp) {
-      AppendHeader(out, stamp_type, rows);
+      x.Column(stamp_type, rows);
       for (size_t row = 0; row < rows; ++row) out.Append(stamp);
     } else {
-      AppendHeader(out, batch.columns[source].type, rows);
+      x.Column(batch.columns[source].type, rows);
       out.Append(Behind(batch.columns[source], first_row));
     }
   }

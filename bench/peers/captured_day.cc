@@ -7,11 +7,11 @@
 #include "base/byte_buffer.h"
 #include "base/file.h"
 #include "base/status.h"
-#include "feed/columns.h"
 #include "table/schema.h"
 #include "wire/codec.h"
 #include "wire/tplog_writer.h"
 #include "wire/upd.h"
+#include "wire/upd_encoder.h"
 
 namespace tickstack::bench {
 namespace {
@@ -23,7 +23,7 @@ constexpr int64_t kBatchQuotes = 2'400;
 
 // Truncates the times of an upd's x: its first column.
 void CutTimes(ByteBuffer& x, int64_t rows) {
-  std::byte* at = x.data() + feed::kListHeadBytes + feed::kVectorHeadBytes;
+  std::byte* at = x.data() + 2 * wire::kVectorHeadBytes;
   for (int64_t i = 0; i < rows; ++i, at += sizeof(int64_t)) {
     int64_t time_ns;
     std::memcpy(&time_ns, at, sizeof(time_ns));
