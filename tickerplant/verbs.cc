@@ -62,21 +62,20 @@ absl::StatusOr<StringSet> SymbolSet(const Value& value) {
 
 // The verbs with rows come first: FindRows looks at no others.
 constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
-    // clang-format off
-    {protocol::kUpd, "[table;x]", 2, 2, Answer::kLogged, &TickerplantService::StagePlain, nullptr},
-    {protocol::kFeedUpd, "[table;x]", 2, 2, Answer::kLogged, &TickerplantService::StagePlain, nullptr},
-    {protocol::kNumberedUpd, "[feed;row;table;x]", 4, 4, Answer::kLoggedOrRefused, &TickerplantService::StageNumbered, nullptr},
-    {protocol::kSubscribe, "[table;symbols]", 2, 2, Answer::kResult, nullptr, &Verbs::SubscribePlain},
-    {protocol::kSubscribeNumbered, "[tables;symbols;how]", 2, 3, Answer::kResult, nullptr, &Verbs::SubscribeNumbered},
-    {protocol::kFeed, "[name;instance;how]", 1, 3, Answer::kResult, nullptr, &Verbs::Feed},
-    {protocol::kFeeds, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::Feeds},
-    {protocol::kLog, "[from;bytes;path]", 2, 3, Answer::kResult, nullptr, &Verbs::Log},
-    {protocol::kEnd, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::EndDay},
-    {protocol::kEndOfDay, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::EndDay},
-    {protocol::kCloser, "[name]", 1, 1, Answer::kResult, nullptr, &Verbs::AddCloser},
-    {protocol::kClosed, "[name;date]", 2, 2, Answer::kResult, nullptr, &Verbs::Closed},
-    {protocol::kStats, "[]", 0, 1, Answer::kResult, nullptr, &Verbs::Stats},
-    // clang-format on
+    {protocol::kUpd, "[table;x]", 2, 2, kLogged, &Service::StagePlain},
+    {protocol::kFeedUpd, "[table;x]", 2, 2, kLogged, &Service::StagePlain},
+    {protocol::kNumberedUpd, "[feed;row;table;x]", 4, 4, kLoggedOrRefused, &Service::StageNumbered},
+    {protocol::kSubscribe, "[table;symbols]", 2, 2, kResult, nullptr, &Verbs::SubscribePlain},
+    {protocol::kSubscribeNumbered, "[tables;symbols;how]", 2, 3, kResult, nullptr,
+     &Verbs::SubscribeNumbered},
+    {protocol::kFeed, "[name;instance;how]", 1, 3, kResult, nullptr, &Verbs::Feed},
+    {protocol::kFeeds, "[]", 0, 1, kResult, nullptr, &Verbs::Feeds},
+    {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, nullptr, &Verbs::Log},
+    {protocol::kEnd, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
+    {protocol::kEndOfDay, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
+    {protocol::kCloser, "[name]", 1, 1, kResult, nullptr, &Verbs::AddCloser},
+    {protocol::kClosed, "[name;date]", 2, 2, kResult, nullptr, &Verbs::Closed},
+    {protocol::kStats, "[]", 0, 1, kResult, nullptr, &Verbs::Stats},
 };
 
 const TickerplantService::Verb* TickerplantService::Verbs::FindRows(std::string_view name) {

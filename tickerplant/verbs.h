@@ -40,14 +40,15 @@ struct TickerplantService::Verb {
   absl::Status (TickerplantService::*stage)(wire::Connection& sender,
                                             std::span<const std::byte> body,
                                             const std::shared_ptr<const void>& owner);
-  absl::StatusOr<Value> (Verbs::*call)(std::span<const Value> args);
+  absl::StatusOr<Value> (Verbs::*call)(std::span<const Value> args) = nullptr;
 };
 
 // The environment of one request: the `.u` namespace, as its sender may use it.
 class TickerplantService::Verbs final : public query::Environment {
  public:
   using Args = std::span<const Value>;
-  using Answer = Verb::Answer;
+  using Service = TickerplantService;
+  using enum Verb::Answer;
 
   // Returns the verb with this name if it stages rows, else nullptr. Cost: a few comparisons.
   static const Verb* FindRows(std::string_view name);
