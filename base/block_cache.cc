@@ -37,7 +37,7 @@ void Free(const BlockCache::Block& block) {
 
 }  // namespace
 
-// There is never more room for blocks than this, so that keeping one allocates nothing.
+// Reserves room for as many blocks as there can be, so that keeping one allocates nothing.
 BlockCache::BlockCache(size_t bytes_max) : bytes_max_(bytes_max) {
   blocks_.reserve(bytes_max / kSmallestBytes);
 }
@@ -47,7 +47,7 @@ BlockCache::~BlockCache() { std::ranges::for_each(blocks_, Free); }
 BlockCache::Block BlockCache::Take(size_t bytes) {
   if (bytes < kSmallestBytes) return {};
   const std::lock_guard lock(mutex_);
-  // The newest first: its pages are the likeliest to be in a cache.
+  // Tries the newest first: its pages are most likely in a cache.
   const auto found = std::find_if(blocks_.rbegin(), blocks_.rend(), [&](const Block& block) {
     return block.bytes >= bytes && block.bytes - bytes <= bytes / 4;
   });
@@ -75,11 +75,11 @@ void BlockCache::Give(Block block) noexcept {
       blocks_.erase(blocks_.begin());
       bytes_ -= oldest.bytes;
     }
-    Free(oldest);  // Without the mutex: the system takes its time with the pages.
+    Free(oldest);  // Without the mutex, since the system takes time to free pages.
   }
 }
 
-// Without the mutex: the system takes its time with the pages. blocks_ keeps its room.
+// Frees without the mutex, since the system takes time to free pages. blocks_ keeps its capacity.
 void BlockCache::Clear() {
   std::vector<Block> blocks;
   {

@@ -60,8 +60,8 @@ TEST(BlockCache, KeepsNeitherSmallBlocksNorThoseAboveItsBound) {
   EXPECT_EQ(cache.bytes(), 0u);
 }
 
-// Goal: a block has one holder, whatever threads do. Method: each writes its own number over the
-// blocks that it took, and finds it there before it gives them back.
+// Goal: a block has one holder at a time, whatever the threads do. Method: each thread fills the
+// blocks that it took with its own number, and checks the number before it returns them.
 TEST(BlockCache, NeverHandsOneBlockToTwoThreads) {
   BlockCache cache(16 * kSmallest);
   std::vector<std::thread> threads;

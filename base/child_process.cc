@@ -34,7 +34,7 @@ absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options) {
   posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, options.output_fd, STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, options.output_fd, STDERR_FILENO);
-  // Duplicating a descriptor onto itself is how posix_spawn takes close-on-exec off it.
+  // Duplicating a descriptor onto itself makes posix_spawn clear its close-on-exec flag.
   for (const int fd : options.inherited_fds) posix_spawn_file_actions_adddup2(&actions, fd, fd);
 
   posix_spawnattr_t attributes;
@@ -66,7 +66,7 @@ absl::StatusOr<pid_t> SpawnChild(const ChildOptions& options) {
 }
 
 void DieWithParent(int parent_fd) {
-  // The thread takes no signals: those are for the threads that expect them.
+  // The thread blocks all signals, which are meant for other threads.
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);

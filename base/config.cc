@@ -32,7 +32,7 @@ std::string Dotted(std::string_view path, std::string_view key) {
   return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
 }
 
-// `string "x"`, `integer 5`, `table`: what the file has in the place of what was expected.
+// Returns what the file has instead of the expected value: `string "x"`, `integer 5`, `table`.
 std::string Found(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("string \"{}\"", text->get());
   if (const auto* number = node.as_integer()) return fmt::format("integer {}", number->get());
@@ -56,10 +56,11 @@ size_t EditDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-// The known name that `name` is most likely meant to be, or "" if none is close.
+// Returns the known name that `name` most likely means, or "" if none is close.
 std::string_view Nearest(std::string_view name, const std::set<std::string, std::less<>>& known) {
   std::string_view nearest;
-  size_t least = name.size() / 3 + 2;  // A transposition is 2; half of a short name is too much.
+  // A transposition counts 2; half of a short name is too much.
+  size_t least = name.size() / 3 + 2;
   for (const std::string& candidate : known) {
     const size_t distance = EditDistance(name, candidate);
     if (distance < least && distance < candidate.size()) {
@@ -75,7 +76,7 @@ struct Unit {
   double factor;
 };
 
-// A number from 0 on and its unit; nullopt if it is neither or does not fit 63 bits.
+// Parses a number from 0 on and its unit; nullopt if it is neither, or does not fit 63 bits.
 template <size_t N>
 std::optional<int64_t> ParseWithUnit(std::string_view text, const std::array<Unit, N>& units,
                                      bool unit_required) {

@@ -36,7 +36,7 @@ constexpr uint32_t Multiply(uint32_t a, uint32_t b) {
   return product;
 }
 
-// x^(8 * bytes): what `bytes` zero bytes multiply the register with.
+// Returns x^(8 * bytes): the factor by which `bytes` zero bytes multiply the register.
 constexpr uint32_t PowerOfZeros(size_t bytes) {
   uint32_t result = 0x80000000u;  // x^0.
   uint32_t square = 0x00800000u;  // x^8.
@@ -86,7 +86,8 @@ class ZerosShift {
   std::array<ByteTable, 4> tables_{};
 };
 
-// Long parts amortise the shift's eight look-ups; short ones serve blocks of a few hundred bytes.
+// Long parts amortise the shift's eight look-ups; short parts are for blocks of a few hundred
+// bytes.
 constexpr size_t kLongBytes = 4096;
 constexpr size_t kShortBytes = 256;
 constexpr ZerosShift kLongShift(kLongBytes);
@@ -112,7 +113,7 @@ inline uint64_t Load8(const std::byte* at) {
   return eight;
 }
 
-// Takes as many blocks of three parts as there are; moves `at`.
+// Processes as many blocks of three parts as there are, and advances `at`.
 template <size_t kPartBytes>
 TS_CRC_TARGET uint32_t ExtendByThree(uint32_t crc, const ZerosShift& shift, const std::byte*& at,
                                      const std::byte* end) {

@@ -25,7 +25,7 @@ TEST(Crc32c, GivesThePublishedCheckValues) {
 }
 
 // Goal: the instruction, the byte table and the definition agree. Method: every length around the
-// sizes where the fast path changes gear, at every alignment of the first byte, from any register.
+// sizes at which the fast path changes, at every alignment of the first byte, from any register.
 TEST(Crc32c, AgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 40; ++seed) {
     SCOPED_TRACE(seed);

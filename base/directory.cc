@@ -37,7 +37,7 @@ absl::StatusOr<std::vector<DirectoryEntry>> ListDirectory(const std::string& pat
   while (const dirent* found = ::readdir(directory)) {
     const std::string_view name = found->d_name;
     if (name != "." && name != "..") entries.push_back(EntryOf(path, *found));
-    errno = 0;  // readdir tells its end and its errors apart by errno alone.
+    errno = 0;  // readdir distinguishes its end from an error only by errno.
   }
   const int error_number = errno;
   ::closedir(directory);

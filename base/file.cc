@@ -22,7 +22,7 @@ namespace tickstack {
 namespace {
 
 absl::Status FileError(int error_number, std::string_view call, const std::string& path) {
-  // A full disk and a file at the process's size limit are one condition to whoever writes.
+  // To a writer, a file at the process's size limit is the same as a full disk.
   if (error_number == EFBIG) error_number = ENOSPC;
   return Annotate(ErrnoStatus(error_number, call), path);
 }
@@ -36,7 +36,7 @@ absl::StatusOr<int> OpenDescriptor(const std::string& path, int flags) {
   return fd;
 }
 
-// Drops the first `bytes` of a run of iovecs; returns how many iovecs are done.
+// Removes the first `bytes` of a run of iovecs; returns how many iovecs are done.
 size_t Consume(std::span<iovec> parts, size_t bytes) {
   size_t done = 0;
   while (done < parts.size() && bytes >= parts[done].iov_len) bytes -= parts[done++].iov_len;
@@ -66,7 +66,7 @@ File::~File() {
 }
 
 absl::StatusOr<File> File::OpenForReading(std::string path) {
-  // Opening a pipe would wait for somebody to write it; of a file the flag means nothing.
+  // Opening a pipe would wait for a writer; for a regular file the flag has no effect.
   TS_ASSIGN_OR_RETURN(const int fd, OpenDescriptor(path, O_RDONLY | O_NONBLOCK));
   File file(fd, std::move(path));
   struct stat status{};
@@ -115,7 +115,7 @@ absl::Status File::WriteAt(uint64_t offset, std::span<const std::span<const std:
     segments = segments.subspan(count);
 
     std::span<iovec> rest(parts.data(), count);
-    rest = rest.subspan(Consume(rest, 0));  // Empty segments at the front.
+    rest = rest.subspan(Consume(rest, 0));  // Skips empty segments at the front.
     while (!rest.empty()) {
       const ssize_t wrote =
           ::pwritev(fd_, rest.data(), static_cast<int>(rest.size()), static_cast<off_t>(offset));
@@ -151,7 +151,7 @@ absl::Status File::Truncate(uint64_t bytes) {
 }
 
 absl::Status File::SyncData() {
-  // Not repeated after an error: the kernel reports a failed write once and forgets the pages.
+  // Not repeated after an error: the kernel reports a failed write once, and then drops the pages.
   if (::fdatasync(fd_) != 0) return FileError(errno, "fdatasync", path_);
   return absl::OkStatus();
 }
@@ -161,8 +161,8 @@ void File::StartWriting(uint64_t offset, uint64_t bytes) {
                           SYNC_FILE_RANGE_WRITE);
 }
 
-// Locks of the open file description: of all the kinds there are, the only one that two descriptors
-// of one process do not share, and that can be asked for without being taken.
+// Uses a lock of the open file description: no other kind is separate for two descriptors of one
+// process, and can be tested without being taken.
 absl::Status File::TryLock() {
   struct flock lock{};
   lock.l_type = F_WRLCK;

@@ -32,7 +32,7 @@ class FileTest : public testing::Test {
 };
 
 TEST_F(FileTest, WritesSegmentsInOrderWhateverTheirNumber) {
-  // More than IOV_MAX, empty ones at both ends and between.
+  // More than IOV_MAX segments, with empty ones at both ends and between.
   std::vector<std::string> texts;
   std::string expected;
   for (int i = 0; i < 2500; ++i) {
@@ -59,8 +59,8 @@ TEST_F(FileTest, ReadsFewerBytesOnlyAtTheEnd) {
   EXPECT_EQ(file.ReadAt(80, out).value(), 0u);
 }
 
-// Not every file system can write past the page cache, and none at any offset: both are the file's
-// business, and the bytes are there either way.
+// Not every file system can write past the page cache, and none can at any offset. The file handles
+// both, and the bytes are there in any case.
 TEST_F(FileTest, WritesDirectlyWhatItCanAndTheRestTheUsualWay) {
   const auto deleter = [](char* memory) {
     ::operator delete(memory, std::align_val_t{File::kDirectAlignment});

@@ -23,7 +23,7 @@ int64_t FaultsOf(size_t bytes) {
   return faults() - before;
 }
 
-// Without it these are 1,536 pages, or three huge ones.
+// Without TouchHeap, there would be 1,536 page faults, or three for huge pages.
 TEST(TouchHeap, WhatIsTakenNextFaultsNoPageIn) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
   GTEST_SKIP() << "the heap is a sanitizer's, or not the GNU C library's";

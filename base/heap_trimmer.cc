@@ -16,14 +16,15 @@ namespace {
 
 using std::chrono::steady_clock;
 
-// More than this in a period, up or down, is a query that builds or frees.
+// A larger change in a period, up or down, means that a query builds or frees.
 constexpr size_t kBusyBytes = size_t{64} << 20;
-// A look at the heap takes a step for each free piece: it gets a hundredth of a processor at most.
+// A look at the heap takes a step for each free piece, so it gets at most a hundredth of a
+// processor.
 constexpr int kPausesPerLook = 100;
-// Stays at the end of the main arena: what KeepFreedMemory keeps and TouchHeap touched.
+// Kept at the end of the main arena: what KeepFreedMemory keeps and TouchHeap touched.
 [[maybe_unused]] constexpr size_t kPadBytes = size_t{64} << 20;
 
-// What is free in all arenas, given back already or not. Locks one after the other.
+// Returns the free bytes in all arenas, trimmed or not. Locks one arena after the other.
 size_t FreeHeapBytes() {
 #ifdef __GLIBC__
   return mallinfo2().fordblks;
@@ -88,7 +89,7 @@ bool HeapTrimmer::IsBusy(size_t resident_bytes) {
 bool HeapTrimmer::IsAbove(size_t resident_bytes, steady_clock::time_point now) {
   if (resident_bytes >= low_bytes_ + options_.slack_bytes) return true;
   if (KeptBlockBytes() >= options_.slack_bytes) return true;
-  // What a query held at the last trim and freed since was resident then and is now.
+  // Memory that a query held at the last trim, and freed since, was resident then and still is.
   return now >= next_heap_look_ && HeapFree() >= free_after_trim_ + options_.slack_bytes;
 }
 
@@ -115,7 +116,7 @@ void HeapTrimmer::Look() {
     if (now < above_since_ + options_.patience || now < next_busy_trim_) return;
     next_busy_trim_ = now + options_.pause_if_busy;
   }
-  // What grew may be columns, which are not the heap's.
+  // The growth may be columns, which are not in the heap.
   if (HeapFree() + KeptBlockBytes() >= options_.slack_bytes) Trim();
   free_after_trim_ = HeapFree();
   low_bytes_ = last_bytes_ = ResidentBytes();

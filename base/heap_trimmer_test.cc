@@ -16,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Fills the heap as a query does: on a thread of its own, with blocks that are no end of its arena.
+// Fills the heap as a query does: on a thread of its own, with blocks that are not at the end of
+// its arena.
 void FillAndFree(size_t bytes) {
   std::thread([bytes] {
     std::vector<void*> blocks;
@@ -24,14 +25,14 @@ void FillAndFree(size_t bytes) {
       blocks.push_back(std::malloc(4000));
       std::memset(blocks.back(), 1, 4000);
     }
-    void* const last = std::malloc(64);  // Keeps the arena's end where it is.
+    void* const last = std::malloc(64);  // Fixes the end of the arena.
     for (void* const block : blocks) std::free(block);
     static std::vector<void*> kept;
     kept.push_back(last);
   }).join();
 }
 
-// Until the resident memory is below this, at most 30 s.
+// Waits until the resident memory is below this, at most 30 s.
 bool ComesBelow(size_t bytes) {
   for (int i = 0; i < 3000 && ResidentBytes() > bytes; ++i) std::this_thread::sleep_for(10ms);
   return ResidentBytes() <= bytes;

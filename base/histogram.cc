@@ -42,7 +42,7 @@ void Histogram::Merge(const Histogram& other) {
       RecordMany(other.LowestOf(i), other.counts_[i]);
     }
   }
-  min_ = min;  // Exact, whatever the ends of the counters are.
+  min_ = min;  // Exact, whatever the bounds of the counters are.
   max_ = max;
 }
 
@@ -76,8 +76,8 @@ double Histogram::Mean() const {
 int64_t Histogram::ValueAtPercentile(double percentile) const {
   if (count_ == 0) return 0;
   const double share = std::clamp(percentile, 0.0, 100.0) / 100;
-  // The product of a share such as 0.999 and a count can land a hair above the whole number that is
-  // meant, and the ceiling would then ask for one value too many.
+  // The product of a share such as 0.999 and a count can be slightly above the whole number that is
+  // meant, and the ceiling would then be one too high.
   const double exact = share * static_cast<double>(count_);
   const auto wanted =
       std::max<uint64_t>(1, static_cast<uint64_t>(std::ceil(exact - exact * 1e-12)));

@@ -48,7 +48,7 @@ TEST(Histogram, KeepsSmallValuesExactly) {
 }
 
 // Goal: percentiles agree with sorted values. Method: 200 random sets of log-normal latencies; a
-// counter is at most 1/1024 of its value wide, and the answer is its upper end.
+// counter is at most 1/1024 of its value wide, and the result is its upper end.
 TEST(Histogram, AgreesWithTheSortedValuesToThreeDigits) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

@@ -27,13 +27,13 @@ constexpr std::array kLevels = {
 std::shared_ptr<spdlog::logger> MakeLogger(std::string_view process) {
   auto logger = std::make_shared<spdlog::logger>(std::string(process),
                                                  std::make_shared<spdlog::sinks::stderr_sink_mt>());
-  logger->set_level(spdlog::level::trace);  // log_level decides before it comes to this.
+  logger->set_level(spdlog::level::trace);  // log_level is checked before.
   logger->set_pattern("%Y-%m-%dT%H:%M:%S.%f %L %n %v", spdlog::pattern_time_type::utc);
   logger->flush_on(spdlog::level::trace);
   return logger;
 }
 
-// Never destroyed: a detached thread or a static destructor may still have a last line.
+// Never destroyed: a detached thread or a static destructor may still log.
 struct Holder {
   std::mutex mutex;
   std::shared_ptr<spdlog::logger> logger = MakeLogger("tickstack");  // Guarded by mutex.
@@ -71,7 +71,7 @@ void WriteLog(LogLevel level, std::string_view text) {
     const std::lock_guard lock(holder.mutex);
     logger = holder.logger;
   }
-  // spdlog's own formatting is not used: the text may hold braces from outside.
+  // Does not use spdlog's own formatting, since the text may contain braces from outside.
   logger->log(kLevels[static_cast<size_t>(level)].spdlog_level, "{}", OneLine(text));
 }
 

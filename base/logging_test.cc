@@ -7,7 +7,7 @@
 namespace tickstack {
 namespace {
 
-// What `write` puts on stderr.
+// Returns what `write` prints to stderr.
 template <typename Write>
 std::string Logged(Write write) {
   testing::internal::CaptureStderr();
@@ -26,7 +26,7 @@ TEST(Logging, WithholdsWhatIsBelowTheLevel) {
   InitLogging("rdb1", LogLevel::kWarn);
   EXPECT_EQ(Logged([] { LogInfo("quiet"); }), "");
   EXPECT_NE(Logged([] { LogWarn("loud"); }), "");
-  InitLogging("rdb2");  // Another name; the level stays.
+  InitLogging("rdb2");  // Another name with the same level.
   EXPECT_EQ(Logged([] { LogInfo("quiet"); }), "");
   InitLogging("rdb1", LogLevel::kOff);
   EXPECT_EQ(Logged([] { LogError("quiet"); }), "");

@@ -14,7 +14,7 @@
 namespace tickstack {
 namespace {
 
-// The counters order nothing but themselves.
+// The counters order no other data.
 std::atomic<size_t> live_mappings = 0;
 std::atomic<size_t> process_max_set = 0;
 std::atomic<Mapping::LetGo> let_go_of_some = nullptr;
@@ -22,7 +22,7 @@ thread_local MappingReserve* innermost_reserve = nullptr;
 
 size_t ProcessMax() {
   static const size_t of_kernel = [] {
-    size_t mappings = 65'530;  // The kernel's own default, should it not tell.
+    size_t mappings = 65'530;  // The kernel's default, if it does not report the limit.
     std::ifstream("/proc/sys/vm/max_map_count") >> mappings;
     return mappings;
   }();
@@ -34,7 +34,7 @@ size_t MaxOfThread() {
   return innermost_reserve != nullptr ? ProcessMax() - ProcessMax() / 16 : Mapping::Max();
 }
 
-// Takes one of the mappings that there may be.
+// Claims one of the available mappings.
 bool ClaimMapping() {
   const size_t max = MaxOfThread();
   size_t live = live_mappings.load(std::memory_order_relaxed);
@@ -78,7 +78,7 @@ absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int 
   bool claimed = ClaimMapping();
   for (bool some = let_go != nullptr; some && !claimed;) {
     some = let_go();
-    claimed = ClaimMapping();  // Another thread may have taken those that were freed.
+    claimed = ClaimMapping();  // Another thread may have taken the freed ones.
   }
   if (!claimed) {
     error = ResourceExhausted(
@@ -90,7 +90,7 @@ absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int 
     error = MapError(errno, name, bytes);
     live_mappings.fetch_sub(1, std::memory_order_relaxed);
   }
-  // Memory that was refused for its size is no matter of how many mappings there are.
+  // Memory that was refused for its size does not depend on the number of mappings.
   const bool is_scarce =
       !claimed || (fd >= 0 && error.code() == absl::StatusCode::kResourceExhausted);
   for (MappingReserve* each = innermost_reserve; each != nullptr && is_scarce;
@@ -122,7 +122,7 @@ absl::StatusOr<Mapping> Mapping::OfFile(const std::string& path) {
                            S_ISDIR(status.st_mode) ? "a directory" : "a device or pipe");
   }
   const auto bytes = static_cast<size_t>(status.st_size);
-  if (bytes == 0) {  // mmap refuses to map nothing.
+  if (bytes == 0) {  // mmap refuses to map 0 bytes.
     ::close(fd);
     return Mapping();
   }

@@ -25,7 +25,8 @@ TEST(Mapping, ShowsAFilesBytes) {
   ASSERT_TRUE(mapping.ok()) << mapping.status();
   EXPECT_EQ(AsText(mapping->bytes()), "some bytes");
   std::filesystem::remove(path);
-  EXPECT_EQ(AsText(mapping->bytes()), "some bytes");  // A removed file stays while it is mapped.
+  // A removed file stays valid while it is mapped.
+  EXPECT_EQ(AsText(mapping->bytes()), "some bytes");
 }
 
 // Some mappings are left to the rest of the process, and some of these to a MappingReserve.
@@ -60,7 +61,7 @@ TEST(Mapping, LeavesSomeOfTheProcesssMappingsToOthers) {
     const MappingReserve inner;
     EXPECT_TRUE(inner.refused().ok());
   }
-  EXPECT_FALSE(Mapping::OfFile(path).ok());  // The reserve is gone.
+  EXPECT_FALSE(Mapping::OfFile(path).ok());  // The reserve no longer exists.
   mappings.clear();
   EXPECT_EQ(Mapping::Live(), before);
   EXPECT_TRUE(Mapping::OfFile(path).ok());

@@ -22,9 +22,9 @@ namespace {
 
 constexpr std::string_view kUnknown = "another process";
 constexpr std::string_view kOurProgram = "tickstack";
-constexpr size_t kNameMax = 64;  // Bytes of a program's name in a message.
+constexpr size_t kNameMax = 64;  // Longest program name in a message, in bytes.
 
-// Files of /proc tell no size in advance.
+// Files of /proc do not report their size.
 std::string ReadProc(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return std::string(std::istreambuf_iterator<char>(file), {});
@@ -38,7 +38,7 @@ std::optional<T> ParseNumber(std::string_view text, int base = 10) {
   return number;
 }
 
-// Calls `visit` with each name in a directory; nothing happens if it cannot be read.
+// Calls `visit` with each name in a directory; does nothing if it cannot be read.
 void ForEachName(const std::string& directory, const std::function<void(std::string_view)>& visit) {
   const std::unique_ptr<DIR, int (*)(DIR*)> open(::opendir(directory.c_str()), &::closedir);
   if (open == nullptr) return;
@@ -57,13 +57,13 @@ std::vector<std::string> CommandOf(pid_t pid) {
   return words;
 }
 
-// What a process of ours was started as, such as `rdb`; empty for other programs.
+// Returns the subcommand of a tickstack process, such as `rdb`; empty for other programs.
 std::string RoleOf(const std::vector<std::string>& command) {
   if (command.size() < 2 || !BaseName(command[0]).starts_with(kOurProgram)) return "";
   return command[1].starts_with('-') ? "" : command[1];
 }
 
-// A supervisor holds the sockets of its processes too: the process itself is the better answer.
+// A supervisor also holds the sockets of its processes; the process itself is the better answer.
 std::string DescribeBest(const std::vector<pid_t>& holders) {
   if (holders.empty()) return std::string(kUnknown);
   for (const pid_t pid : holders) {
@@ -72,7 +72,8 @@ std::string DescribeBest(const std::vector<pid_t>& holders) {
   return DescribeProcess(holders.front());
 }
 
-// Processes one of whose descriptors passes: (pid, descriptor's name, what it is a link to).
+// Returns the processes with a descriptor that passes: (pid, descriptor's name, target of its
+// link).
 std::vector<pid_t> ProcessesWith(
     const std::function<bool(pid_t, std::string_view, std::string_view)>& is_it) {
   std::vector<pid_t> pids;
@@ -128,7 +129,7 @@ std::string DescribePortHolder(uint16_t port) {
   for (const char* const table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     std::istringstream lines(ReadProc(table));
     std::string line;
-    std::getline(lines, line);  // The names of the columns.
+    std::getline(lines, line);  // Skips the column names.
     while (std::getline(lines, line)) {
       std::istringstream fields(line);
       std::string number, local, remote, state, skipped, inode;
@@ -159,8 +160,8 @@ std::string DescribeUnixSocketHolder(std::string_view name) {
   return DescribeSocketHolder(inodes);
 }
 
-// Locks of an open file description tell no process in /proc/locks; the descriptor's own page
-// does list them: `lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 0 EOF`.
+// /proc/locks does not name the process of an open file description's lock; the descriptor's own
+// page lists it: `lock: 1: OFDLCK ADVISORY WRITE -1 fe:00:1234 0 EOF`.
 std::string DescribeLockHolder(const std::string& path, ino_t inode) {
   const std::string name(BaseName(path));
   const std::string ending = fmt::format(":{} ", inode);

@@ -69,7 +69,7 @@ TEST(ProcessLookup, SaysSoWhereNobodyIsFound) {
   EXPECT_EQ(DescribeLockHolder("/no/such/file", 1), "another process");
 }
 
-// Method: a child that inherits a locked file, which only its descriptor's page in /proc tells.
+// Method: a child inherits a locked file, which only its descriptor's page in /proc reveals.
 TEST(ProcessLookup, FindsWhoHoldsALockInAnotherProcess) {
   const std::string path = testing::TempDir() + fmt::format("process_lookup_test.{}", ::getpid());
   absl::StatusOr<Pipe> output = MakePipe();

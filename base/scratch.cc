@@ -15,14 +15,14 @@ namespace tickstack {
 namespace internal {
 namespace {
 
-// A counter only: nothing is ordered by it.
+// Only a counter: it orders no other data.
 std::atomic<uint64_t> heavy_blocks{0};
 
 void CountBlock(size_t bytes) {
   if (bytes >= kHeavyBlockBytes) heavy_blocks.fetch_add(1, std::memory_order_relaxed);
 }
 
-// What stands before the bytes of a large block.
+// The header before the bytes of a large block.
 struct BlockHeader {
   ScratchMemory* owner;
   size_t bytes;  // Bytes of the whole allocation, with the header.
@@ -41,9 +41,9 @@ std::byte* Begin(void* allocation, ScratchMemory* owner, size_t bytes) {
   return static_cast<std::byte*>(allocation) + kBlockHeaderBytes;
 }
 
-// Asks for huge pages where whole ones lie in a block of malloc's. Filling fresh memory page by
-// page costs 0.6 ms a MiB, in huge pages 0.13, which is more than most kernels take for it. It is
-// advice: where there are none, nothing is lost.
+// Requests huge pages for the whole ones in a malloc block. Filling new memory costs 0.6 ms per MiB
+// in small pages, and 0.13 ms in huge pages; the former is more than most kernels need for it. It
+// is advice, without harm where there are no huge pages.
 void* WithHugePages(void* allocation, size_t bytes) {
   constexpr uintptr_t kHugePageBytes = uintptr_t{2} << 20;
   const auto begin = reinterpret_cast<uintptr_t>(allocation);
@@ -55,14 +55,14 @@ void* WithHugePages(void* allocation, size_t bytes) {
   return allocation;
 }
 
-// Bytes that are kept for reuse: what a large join builds, at most 1/32 of the machine's memory.
+// Returns the limit of kept bytes: what a large join builds, at most 1/32 of the machine's memory.
 size_t KeptBytesMax() {
   const auto machine_bytes = static_cast<size_t>(std::max(sysconf(_SC_PHYS_PAGES), 0L)) *
                              static_cast<size_t>(sysconf(_SC_PAGESIZE));
   return std::min(size_t{512} << 20, machine_bytes / 32);
 }
 
-// Never destroyed: blocks are freed by threads and statics that may outlive it.
+// Never destroyed: threads and statics that free blocks may outlive it.
 BlockCache& Kept() {
   static auto& kept = *new BlockCache(KeptBytesMax());
   return kept;

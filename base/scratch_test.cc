@@ -14,7 +14,7 @@
 namespace tickstack {
 namespace {
 
-// Counts what it handed out, and refuses beyond its capacity.
+// Counts allocations, and refuses those beyond its capacity.
 class CountingMemory final : public ScratchMemory {
  public:
   explicit CountingMemory(size_t capacity_bytes = SIZE_MAX) : capacity_bytes_(capacity_bytes) {}
@@ -89,7 +89,7 @@ TEST(Scratch, TakesLargeBlocksOfItsScopeFromTheMemoryAndSmallOnesFromMalloc) {
   EXPECT_EQ(memory.used_bytes(), 0u);
 }
 
-// Every pair of sizes around the bound, each of them in the memory or out of it.
+// Every pair of sizes around the limit, each of them in the memory or outside.
 TEST(Scratch, KeepsTheBytesOfABufferThatGrowsAcrossEveryBoundary) {
   CountingMemory memory;
   const size_t sizes[] = {1, kLargeBlockBytes - 1, kLargeBlockBytes, 3 * kLargeBlockBytes};

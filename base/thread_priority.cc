@@ -10,14 +10,14 @@
 namespace tickstack {
 namespace {
 
-// As the kernel has it; the C library has no wrapper.
+// The kernel's structure; the C library has no wrapper.
 struct SchedulingAttributes {
   uint32_t size = sizeof(SchedulingAttributes);
   uint32_t policy = SCHED_OTHER;
   uint64_t flags = 0;
   int32_t nice = 0;
   uint32_t priority = 0;
-  uint64_t runtime_ns = 0;  // Of SCHED_OTHER: the slice.
+  uint64_t runtime_ns = 0;  // For SCHED_OTHER: the slice.
   uint64_t deadline_ns = 0;
   uint64_t period_ns = 0;
 };

@@ -75,7 +75,7 @@ void WriteBehind::Run() {
   }
 }
 
-// Step by step: who ends this waits for one at most.
+// Works in steps, so that Stop waits for at most one.
 absl::Status WriteBehind::Advance(uint64_t bytes) {
   for (; started_ < bytes && !stop_; started_ += kStepBytes) {
     TS_RETURN_IF_ERROR(StartWriting(started_));
@@ -105,7 +105,7 @@ absl::Status WriteBehind::Sync(uint64_t offset, unsigned flags) const {
     return absl::OkStatus();
   }
   const int error = errno;
-  // Where it cannot be asked for, the disk has not failed.
+  // If the file system does not support it, the disk has not failed.
   if (error == EINVAL || error == ENOSYS || error == ESPIPE || error == EPERM) {
     return absl::OkStatus();
   }

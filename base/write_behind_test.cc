@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-// A file on the disk that the tests run on: tmpfs has nowhere to drop a page to.
+// A file on the disk of the tests: tmpfs could not drop its pages.
 class WriteBehindTest : public testing::Test {
  protected:
   WriteBehindTest() : path_("write_behind_test." + std::to_string(getpid())) {}
@@ -43,7 +43,7 @@ class WriteBehindTest : public testing::Test {
     ASSERT_TRUE(file_.WriteAt(bytes_, ones).ok());
     bytes_ += bytes;
   }
-  // Of bytes [begin, end), in the page cache.
+  // Returns how many of the bytes [begin, end) are in the page cache.
   uint64_t Cached(uint64_t begin, uint64_t end) const {
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
     void* const at =
@@ -56,7 +56,7 @@ class WriteBehindTest : public testing::Test {
     for (const unsigned char each : in_cache) pages += each & 1;
     return pages * page;
   }
-  // Whether that many are left in time; other readers of the file have none.
+  // Returns whether only that many stay cached in time; nobody else reads the file.
   bool Drops(uint64_t begin, uint64_t end) const {
     for (int i = 0; i < 2000 && Cached(begin, end) > 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -90,7 +90,7 @@ TEST_F(WriteBehindTest, LeavesAloneWhatWasThereBefore) {
   behind->OnGrown(bytes_);
   EXPECT_TRUE(Drops(24 * kMiB, 40 * kMiB));
   EXPECT_EQ(Cached(0, 24 * kMiB), 24 * kMiB);
-  // The last step is on its way, and stays however little is to be kept.
+  // The last step is being written, and stays cached however little is to be kept.
   EXPECT_EQ(Cached(40 * kMiB, 48 * kMiB), 8 * kMiB);
 }
 

@@ -11,9 +11,9 @@
 //               vector  n elements          4d list   n references
 //               14 enum n i64 positions     62 table, 63 dictionary   two references
 //
-// References inside of items make this a graph, which a damaged or hostile file may bend into a
-// cycle, or into a tree that is far larger than the file. So a row is built with a bound on its
-// depth and on its bytes.
+// Because items contain references, they form a graph, which a damaged or hostile file may bend
+// into a cycle, or into a tree that is far larger than the file. So a row is built with a bound on
+// its depth and on its bytes.
 
 #include <algorithm>
 #include <optional>
@@ -37,11 +37,11 @@ constexpr uint8_t kFull = 0xfb;
 constexpr size_t kFullHeaderBytes = 16;
 constexpr uint8_t kTableType = 98;
 constexpr uint8_t kDictType = 99;
-// What a full enum is of: no file says it. Those that are known are of `sym`.
+// The domain of full enums, which no file names. All known ones are of `sym`.
 constexpr std::string_view kFullEnumDomain = "sym";
 
-// What a row may take besides kStoredValueBytesMax: its items may share what they refer to, but a
-// reference has 8 bytes, so a row of honest size is far below this.
+// What a row may take in addition to kStoredValueBytesMax: items may share what they refer to, but
+// a reference has 8 bytes, so a legitimate row is far below this.
 constexpr uint64_t kRowBytesMin = uint64_t{1} << 20;
 constexpr uint64_t kGrowthMax = 64;
 
@@ -53,7 +53,7 @@ struct Names {
 
   std::optional<std::string_view> At(int32_t number) const {
     if (number < 0 || static_cast<size_t>(number) >= starts.size()) return std::nullopt;
-    // Ends at the name's own NUL, which is there.
+    // The text ends at the name's own NUL, which exists.
     return reinterpret_cast<const char*>(text.data() + starts[static_cast<size_t>(number)]);
   }
 };
@@ -84,7 +84,7 @@ class Builder {
         domains_(domains),
         bytes_left_(std::min(kStoredValueBytesMax, kRowBytesMin + kGrowthMax * payload.size())) {}
 
-  // The item that a reference is to. Errors name the byte of col#.
+  // Returns the item of a reference. Errors name the byte of col#.
   absl::StatusOr<Value> At(uint64_t reference, int depth) {
     const uint64_t offset = reference & kOffsetMask;
     if (depth > kDepthMax) return Damage(offset, "nested deeper than 64 values");
@@ -119,7 +119,7 @@ class Builder {
                     kPageBytes + payload_.size());
   }
 
-  // `count` elements of `width` bytes.
+  // Returns `count` elements of `width` bytes.
   absl::StatusOr<std::span<const std::byte>> Elements(uint64_t offset, uint64_t count,
                                                       size_t width) {
     if (count > payload_.size() / width) {

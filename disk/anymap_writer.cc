@@ -19,13 +19,13 @@ namespace tickstack {
 namespace {
 
 constexpr std::string_view kEmptyList("\xff\x01\x00\x00\x00\x00\x00\x00", 8);
-constexpr uint64_t kBuilt = uint64_t{1} << 56;  // The flag of what is built when it is read.
+constexpr uint64_t kBuilt = uint64_t{1} << 56;  // Flag of items that are built when they are read.
 constexpr size_t kCompactBytesMax = 95;
 constexpr size_t kAlignment = 16;
 constexpr int kDepthMax = 100;
 constexpr int kCompactBase = 0x7f;
 
-// One item after the other, as the payload has them.
+// Writes one item after the other into the payload.
 class ItemWriter {
  public:
   explicit ItemWriter(uint64_t offset) : offset_(offset) {}
@@ -34,7 +34,7 @@ class ItemWriter {
   absl::StatusOr<uint64_t> Append(std::span<const std::byte> value, int depth = 0);
 
   ByteBuffer& bytes() { return bytes_; }
-  // The bytes so far have been written.
+  // Drops the bytes so far, which have been written.
   void Forget() {
     offset_ += bytes_.size();
     bytes_.clear();
@@ -57,7 +57,7 @@ class ItemWriter {
                                         int depth);
   absl::StatusOr<uint64_t> AppendList(std::span<const std::byte> value, int depth);
 
-  uint64_t offset_;  // Of bytes_ in the payload.
+  uint64_t offset_;  // Offset of bytes_ in the payload.
   ByteBuffer bytes_;
   StringMap<int32_t> numbers_;
   std::deque<std::string> names_;
@@ -116,7 +116,7 @@ absl::StatusOr<uint64_t> ItemWriter::AppendVector(int type, std::span<const std:
   return at | (compact ? kBuilt : 0);
 }
 
-// An object that refers to others: its references come first, then what they refer to.
+// Appends an object with references, which come first, before the referenced items.
 absl::StatusOr<uint64_t> ItemWriter::AppendObject(int type, uint64_t flag,
                                                   std::span<const std::span<const std::byte>> parts,
                                                   int depth) {

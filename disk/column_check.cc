@@ -17,8 +17,8 @@
 namespace tickstack {
 namespace {
 
-// Calls f(row, element) for the elements of a piece of a file, until f returns false. Elements lie
-// whole in pieces: their data begins at a multiple of their width, and so do pieces.
+// Calls f(row, element) for the elements in a piece of a file, until f returns false. No element
+// crosses a piece, since data and pieces begin at multiples of the width.
 template <typename F>
 void ForElements(const ColumnLayout& layout, uint64_t offset, std::span<const std::byte> piece,
                  const F& f) {
@@ -30,7 +30,7 @@ void ForElements(const ColumnLayout& layout, uint64_t offset, std::span<const st
   }
 }
 
-// An element as something that orders as q orders: null first.
+// Returns an element as an integer with q's order: null first.
 int64_t WholeAt(const std::byte* at, size_t width) {
   switch (width) {
     case 1:
@@ -54,12 +54,12 @@ int64_t CheckedPosition(const std::byte* at, size_t width) {
   return width == sizeof(int32_t) && position == kNullInt ? kNullPosition : position;
 }
 
-// Whether elements ascend, as they come.
+// Checks that successive elements ascend.
 class OrderWatch {
  public:
   explicit OrderWatch(const ColumnLayout& layout) : type_(layout.type), width_(layout.width) {}
 
-  // False at the first element that is less than the one before.
+  // Returns false at the first element that is less than the previous one.
   bool Next(const std::byte* element) {
     bool in_order = true;
     if (type_ == Type::kGuid) {
@@ -136,7 +136,7 @@ class ColumnChecker {
     }
   }
 
-  // Bytes behind the last row, which no whole row fills.
+  // Reports bytes after the last row that are no whole row.
   void CheckEnd() {
     if (layout_.width == 0 || layout_.attribute > Attribute::kSorted) return;
     const uint64_t end = layout_.data_offset + layout_.data_bytes();
@@ -152,7 +152,7 @@ class ColumnChecker {
     const bool claims_order = layout_.attribute == Attribute::kSorted;
     bool in_order = true;
     Visit([&](uint64_t offset, std::span<const std::byte> piece) {
-      if (!claims_order) return absl::OkStatus();  // A block that can be decompressed is right.
+      if (!claims_order) return absl::OkStatus();  // A block that can be decompressed is correct.
       ForElements(layout_, offset, piece, [&](uint64_t row, const std::byte* element) {
         if (watch.Next(element)) return true;
         if (in_order)
@@ -169,24 +169,25 @@ class ColumnChecker {
 
   void CheckItems() {
     if (layout_.form == ColumnForm::kOldNested) CheckOldNestedEnd();
-    const absl::StatusOr<std::vector<HeldBytes>> held = column_->Hold();  // An error is the rows'.
+    // An error is reported for the rows.
+    const absl::StatusOr<std::vector<HeldBytes>> held = column_->Hold();
     for (uint64_t row = 0; row < column_->rows(); ++row) {
       const absl::StatusOr<Value> item = column_->ItemAt(row);
       if (item.ok()) continue;
       result_.Add(FindingOf(path_, item.status()));
-      // What fails to decompress, or has no domain, fails every row alike.
+      // A failure to decompress, or a missing domain, affects every row alike.
       if (item.status().code() != absl::StatusCode::kDataLoss) return;
     }
   }
 
-  // The last row must end where `col#` does: ItemAt sees only that none ends behind.
+  // Checks that the last row ends where `col#` does: ItemAt only checks that no row ends beyond.
   void CheckOldNestedEnd() {
     const uint64_t rows = column_->rows();
     if (rows == 0) return;
     const absl::StatusOr<HeldBytes> ends = column_->file().All();
     const absl::StatusOr<std::unique_ptr<const StoredFile>> elements =
         StoredFile::Open(path_ + kCompanionSuffix);
-    if (!ends.ok() || !elements.ok()) return;  // Said by the rows.
+    if (!ends.ok() || !elements.ok()) return;  // Reported for the rows.
     const auto end = LoadLittle<uint64_t>(ends->data() + ByteOf(rows - 1));
     const size_t width = WidthOf(layout_.type);
     if ((*elements)->bytes() != end * width) {
@@ -205,8 +206,8 @@ class ColumnChecker {
     const bool parted = layout_.attribute == Attribute::kParted;
     std::vector<int64_t> keys;
     std::vector<int64_t> starts;
-    // Each position is one group, so more groups than there are names, or null, are a position
-    // that comes back; keeping them all would take as much memory as the rows.
+    // Each position is one group, so more groups than names (or null) mean a position that comes
+    // back; keeping them all would take as much memory as the rows.
     const uint64_t groups_max = (domain == nullptr ? layout_.rows : domain->ids().size()) + 1;
     bool too_many = false;
     int64_t before = 0;
@@ -235,7 +236,8 @@ class ColumnChecker {
     if (parted && !is_damaged_) CheckParted(std::move(keys), std::move(starts), too_many);
   }
 
-  // kdb+ sorts enums by name, programs also by position: one of them has to hold throughout.
+  // kdb+ sorts enums by name, other programs also by position: one of the two orders must apply
+  // throughout.
   void CheckOrder(uint64_t row, int64_t before, int64_t position, bool* by_position,
                   bool* by_name) {
     if (!*by_position && !*by_name) return;
@@ -389,7 +391,7 @@ std::optional<Finding> FindTimeGoingBack(const std::string& path,
         });
         return found ? absl::CancelledError() : absl::OkStatus();
       });
-  return found;  // A block that cannot be decompressed is the column's own finding.
+  return found;  // A block that cannot be decompressed is a finding of the column.
 }
 
 }  // namespace tickstack

@@ -19,8 +19,8 @@ int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t 
   return position == kNullInt ? kNullPosition : position;
 }
 
-// Copies positions that are ids. false: one is null or not below `names`, and `out` is of no use.
-// Without a jump, so that it becomes vector code.
+// Copies positions that are ids. Returns false if one is null or not below `names`; then `out` is
+// invalid. Without a jump, so that it can be vectorized.
 template <typename Position>
 bool CopyBelow(const std::byte* positions, uint64_t names, std::span<SymbolId> out) {
   using Unsigned = std::make_unsigned_t<Position>;
@@ -217,7 +217,7 @@ absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
     return Value::Symbol(domains_->symbols().NameOf(id));
   }
   TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
-  // Ends at the name's own NUL, which is there.
+  // Ends at the name's own NUL, which exists.
   return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
 }
 

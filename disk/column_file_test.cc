@@ -61,7 +61,7 @@ TEST_F(ColumnFileTest, ReadsAVectorOfEachWidth) {
   }
 }
 
-// Appends leave the header's count alone, and newer kdb+ writes none.
+// Appends do not change the header's count, and newer kdb+ writes none.
 TEST_F(ColumnFileTest, TakesTheCountFromTheLengthWhereNoIndexFollows) {
   for (const int64_t stated : {0, 1, 3}) {
     const auto column = Open(VectorHeader(7, 1, stated) + ElementBytes<int64_t>({5, 6, 7}));
@@ -200,7 +200,7 @@ TEST_F(ColumnFileTest, NamesWhatIsNoColumn) {
             absl::StatusCode::kNotFound);
 }
 
-// The worked example: keys 4 5 3 0 1 2, 16 slots.
+// Returns an index for the worked example: keys 4 5 3 0 1 2, 16 slots.
 std::string IndexOf(const std::vector<int64_t>& keys, const std::vector<int64_t>& starts) {
   std::string index(8, '\0');
   index += std::string("\x05\0\x14\x02\0\0\0\0", 8) + LittleBytes<int64_t>(6) + ElementBytes(keys);

@@ -12,8 +12,8 @@
 namespace tickstack {
 namespace {
 
-// The 16 bytes that describe a vector, in all forms but the oldest: two bytes of the form's own,
-// type, attribute, four zeros, count.
+// The 16 bytes that describe a vector in all forms but the oldest: two bytes of the form, type,
+// attribute, four zeros, count.
 struct HeaderFields {
   uint8_t type = 0;
   uint8_t attribute = 0;
@@ -30,8 +30,8 @@ HeaderFields HeaderAt(std::span<const std::byte> head, size_t at) {
   return header;
 }
 
-// Fills what follows from the header, whose first byte is at `at`; the layout has its width and the
-// offset of its data.
+// Computes the rest of the layout from the header, whose first byte is at `at`; width and data
+// offset are already set.
 absl::Status SetRows(const HeaderFields& header, size_t at, uint64_t file_bytes,
                      ColumnLayout& layout) {
   if (header.attribute > static_cast<uint8_t>(Attribute::kGrouped)) {
@@ -103,7 +103,7 @@ absl::StatusOr<ColumnLayout> OldVector(std::span<const std::byte> head, uint64_t
   return layout;
 }
 
-// The NUL-terminated text at `at`; nullopt if there is no NUL before `end`.
+// Returns the NUL-terminated text at `at`; nullopt if there is no NUL before `end`.
 std::optional<std::string_view> TextAt(std::span<const std::byte> head, size_t at, size_t end) {
   const std::string_view text = AsText(head.subspan(at, std::min(end, head.size()) - at));
   const size_t nul = text.find('\0');
@@ -138,9 +138,9 @@ absl::StatusOr<ColumnLayout> Page(std::span<const std::byte> head, uint64_t file
   return layout;
 }
 
-// fe | name NUL, zeros up to a multiple of 8 | two zeros, 0, attribute, four zeros, count. Files
-// are known with names of up to 6 letters, whose header is at byte 8. Where a longer one puts it
-// follows from nothing but the alignment, so there every byte that is known to be zero must be.
+// fe | name NUL, zeros up to a multiple of 8 | two zeros, 0, attribute, four zeros, count. Known
+// files have names of up to 6 letters, and their header is at byte 8. For a longer name its
+// position follows only from the alignment, so every byte that should be zero must be.
 absl::StatusOr<ColumnLayout> Enum32(std::span<const std::byte> head, uint64_t file_bytes) {
   const std::optional<std::string_view> name = TextAt(head, 1, kPageNameOffset + 1024);
   if (!name || name->empty()) return DataLoss("byte 1: no name of a domain");

@@ -41,17 +41,17 @@ class Window {
   size_t bytes_;
 };
 
-// A column on its way into its file.
+// A column that is being written to its file.
 struct Source {
   const Snapshot& snapshot;
   size_t column;
   const RowOrder& order;
-  std::span<std::byte> window;  // Where it is put in order, unless the order is in place.
-  bool in_image;                // The window is the image's room.
+  std::span<std::byte> window;  // Memory for putting it in order, unless it is in place.
+  bool in_image;                // True if the window is the image's room.
 };
 
-// Appends the column's elements in their new order; make(from, to) turns some of them as they are
-// here into those of the file.
+// Appends the column's elements in their new order; make(from, to) converts some of them to the
+// form of the file.
 template <typename From, typename To, typename Make>
 absl::Status AppendInOrder(const Source& source, Make make, FileImage& image) {
   const auto append = [&](std::span<const From> rest) -> absl::Status {
@@ -108,7 +108,7 @@ absl::Status AppendFixed(size_t width, const Source& source, FileImage& image) {
   }
 }
 
-// The column that the rows are grouped by: nothing of it is read.
+// Appends the column by which the rows are grouped: nothing of it must be read.
 absl::Status AppendParted(const RowOrder& order, const SymbolPositions& positions,
                           FileImage& image) {
   std::vector<int64_t> keys, starts;
@@ -151,7 +151,7 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
     TS_ASSIGN_OR_RETURN(Window taken, Window::Take(options.tier, options.window_bytes));
     window.emplace(std::move(taken));
     source.window = window->bytes();
-    // Elements of the file's form are put in order where they are written from.
+    // Elements that already have the file's form are put in order where they are written from.
     source.in_image = type != Type::kSymbol &&
                       options.compression.algorithm == Compression::kNone &&
                       source.window.size() >= FileStream::kMemoryMin;

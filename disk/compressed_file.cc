@@ -14,8 +14,8 @@
 namespace tickstack {
 namespace {
 
-constexpr uint32_t kVersionMin = 2;  // Of 2015.
-constexpr uint32_t kVersionMax = 3;  // Since.
+constexpr uint32_t kVersionMin = 2;  // From 2015.
+constexpr uint32_t kVersionMax = 3;  // Since then.
 
 class CompressedFile : public StoredFile {
  public:
@@ -77,7 +77,7 @@ class CompressedFile : public StoredFile {
     return absl::OkStatus();
   }
 
-  // The one that somebody has, or a new one.
+  // Returns the image that has readers, or a new one.
   absl::StatusOr<std::shared_ptr<DecompressedImage>> Image() const {
     const std::lock_guard lock(mutex_);
     if (std::shared_ptr<DecompressedImage> image = image_.lock()) return image;

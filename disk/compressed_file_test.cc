@@ -63,7 +63,7 @@ std::string Compressed(Compression algorithm, const std::string& block) {
 
 constexpr uint64_t kBlockBytes = 4096;
 
-// Every third block is stored as it is.
+// Returns a file in which every third block is uncompressed.
 std::string CompressedFileOf(Compression algorithm, const std::string& image) {
   std::string file = "kxzipped", entries;
   int64_t blocks = 0;
@@ -82,7 +82,7 @@ std::string CompressedFileOf(Compression algorithm, const std::string& image) {
   return file + entries + LittleBytes(blocks);
 }
 
-// A column of longs that every algorithm makes smaller, of some 10 blocks.
+// Returns a column of longs that every algorithm compresses, with some 10 blocks.
 std::vector<int64_t> SomeLongs() {
   std::vector<int64_t> longs(5000);
   for (size_t i = 0; i < longs.size(); ++i) longs[i] = static_cast<int64_t>(i / 7 % 100);
@@ -133,7 +133,7 @@ TEST_P(CompressedFileTest, NamesADamagedBlockAndReadsTheOthersHead) {
   const std::string whole = CompressedFileOf(GetParam(), image);
   const auto layout = ParseCompressedLayout(AsBytes(whole));
   ASSERT_TRUE(layout.ok()) << layout.status();
-  // Cutting the block's content short is seen by every algorithm; a flipped bit only by checksums.
+  // Every algorithm detects a truncated block; only checksums detect a flipped bit.
   const CompressedBlock& block = layout->blocks[4];
   std::string damaged = whole;
   damaged.replace(block.offset, block.bytes, std::string(block.bytes, '\xff'));
@@ -148,8 +148,8 @@ TEST_P(CompressedFileTest, NamesADamagedBlockAndReadsTheOthersHead) {
   }
 }
 
-// Goal: no byte that is not what it was reaches past what was allocated, and no cut is taken for a
-// whole file. Method: cut everywhere, flip random bits.
+// Goal: no wrong byte is written outside of the allocation, and no cut file passes for a whole one.
+// Method: cut everywhere, flip random bits.
 TEST_P(CompressedFileTest, SurvivesEveryCutAndAnyFlip) {
   const std::string image = VectorFile<int64_t>(7, SomeLongs());
   const std::string whole = CompressedFileOf(GetParam(), image);
@@ -179,7 +179,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, CompressedFileTest,
 
 class CompressedLayoutTest : public CompressedFileTest {
  protected:
-  // The error of a file whose bytes at `from_end` before its end are `bytes`.
+  // Returns the error of a file with `bytes` at `from_end` before its end.
   std::string ErrorWith(size_t from_end, const std::string& bytes) {
     std::string file = CompressedFileOf(Compression::kGzip, std::string(6000, 'x'));
     file.replace(file.size() - from_end, bytes.size(), bytes);
@@ -294,7 +294,7 @@ TEST_F(CacheTest, KeepsWhatItHasRoomFor) {
 
 TEST_F(CacheTest, WhatWasUsedStaysLongerThanWhatWasNot) {
   for (size_t i = 0; i < 3; ++i) Read(i);
-  Read(3);  // The hand goes once around, and takes the first.
+  Read(3);  // The hand goes round once, and evicts the first.
   const std::byte* const kept = Read(1).data();
   Read(4);
   EXPECT_EQ(Evictions(), 2u);
@@ -340,7 +340,7 @@ TEST_F(CacheTest, WithoutRoomEachReadIsANewOne) {
   EXPECT_EQ(Evictions(), 2u);
 }
 
-// Under ThreadSanitizer and AddressSanitizer this finds whoever frees what another one reads.
+// ThreadSanitizer and AddressSanitizer detect memory that is freed while another thread reads it.
 TEST_F(CacheTest, ThreadsReadMoreThanThereIsRoomFor) {
   std::vector<std::thread> threads;
   for (size_t thread = 0; thread < 4; ++thread) {

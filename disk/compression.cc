@@ -18,7 +18,7 @@ namespace {
 struct Named {
   std::string_view name;
   Compression algorithm;
-  int level;  // If none is said.
+  int level;  // Default level.
   int level_max;
 };
 constexpr std::array kNamed = {
@@ -44,7 +44,7 @@ size_t BytesMax(Compression algorithm, size_t bytes) {
   return 0;
 }
 
-// The bytes written, 0 if the library refused.
+// Returns the number of bytes written; 0 if the library refused.
 size_t CompressInto(const CompressionOptions& options, std::span<const std::byte> block,
                     std::span<std::byte> out) {
   const auto* const from = reinterpret_cast<const char*>(block.data());
@@ -77,8 +77,8 @@ size_t CompressInto(const CompressionOptions& options, std::span<const std::byte
   return 0;
 }
 
-// A whole compressed message, of which the block is what follows the header. Half of the message is
-// where kdb+ gives up, on the wire as well.
+// Compresses the block as a whole message without the header. As on the wire, kdb+ gives up at half
+// of the message.
 std::optional<ByteBuffer> CompressMessage(std::span<const std::byte> block) {
   constexpr uint32_t kMessageTag = 0x00010001;  // Little-endian, compressed.
   ByteBuffer message;

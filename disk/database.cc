@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kSegmentList = "par.txt";
 
-// kdb+ takes no notice of hidden entries, nor of names that end in $; programs keep theirs there.
+// kdb+ ignores hidden entries and names that end in $, so programs keep their files there.
 bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
 
 absl::Status CheckRoot(const std::string& root) {
@@ -79,8 +79,8 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
   absl::StatusOr<std::shared_ptr<const SplayedTable>> table =
       SplayedTable::Open(directory, domains_);
   if (!table.ok()) {
-    // Absent is what has no entry in a partition that is still there: a link to an unmounted disk
-    // has one, and a partition may have been moved since.
+    // A table is absent if it has no entry in a partition that still exists: a link to an unmounted
+    // disk is an entry, and a partition may have been moved since.
     struct stat status{};
     const bool has_entry = ::lstat(directory.c_str(), &status) == 0 || errno != ENOENT;
     if (has_entry) TS_RETURN_IF_ERROR(CheckReachable(directory));
@@ -98,8 +98,8 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
   return part.table.get();
 }
 
-// A column that the part's `.d` does not name is answered as nulls, since it is newer than the
-// part. One whose file is there is not: then the `.d` is damaged.
+// A column that the part's `.d` does not name is read as nulls, since it is newer than the part. If
+// its file exists, however, the `.d` is damaged.
 absl::Status PartitionedTable::CheckNames(const SplayedTable& part) const {
   for (const ColumnSpec& column : schema_.columns) {
     if (part.Find(column.name) >= 0) continue;
@@ -112,8 +112,9 @@ absl::Status PartitionedTable::CheckNames(const SplayedTable& part) const {
   return absl::OkStatus();
 }
 
-// The newest partition whose `.d` can be read names the columns; the newest one whose column can be
-// opened tells its type. So what is damaged in the newest costs the queries that read it there.
+// The newest partition with a readable `.d` defines the columns, and the newest one in which a
+// column can be opened defines its type. So damage in the newest partition affects only queries
+// that read it there.
 void PartitionedTable::ReadSchema() {
   std::vector<size_t> untyped;  // Numbers of columns.
   for (size_t p = partitions_.size(); p-- > 0;) {
@@ -140,7 +141,7 @@ void PartitionedTable::ReadSchema() {
 
 absl::StatusOr<std::shared_ptr<const Database>> Database::Open(const std::string& root,
                                                                const Options& options) {
-  // What cannot be mapped is not damaged: a database without it would be another one.
+  // A file that cannot be mapped is not damaged; without it the database would be a different one.
   const MappingReserve reserve;
   std::shared_ptr<Database> database(new Database());
   database->root_ = root;
@@ -169,7 +170,7 @@ absl::Status Database::ReadRoot(const Options& options) {
     }
     const std::string path = root_ + "/" + entry.name;
     if (!entry.is_file) {
-      // A partition's link is ReadPartitions' to judge.
+      // ReadPartitions checks a partition's link.
       const absl::Status reachable = CheckReachable(path);
       if (!reachable.ok() && !ParsePartitionName(entry.name)) {
         problems_.emplace_back(Message(reachable));
@@ -188,7 +189,7 @@ absl::Status Database::ReadRoot(const Options& options) {
     }
   }
 
-  // First `sym`, so that its positions are the numbers of its names.
+  // `sym` first, so that its positions are the numbers of its names.
   std::ranges::stable_partition(domain_paths,
                                 [this](const std::string& path) { return path == root_ + "/sym"; });
   for (const std::string& path : domain_paths) {
@@ -260,8 +261,8 @@ absl::Status Database::ReadPartitions(const Options& options) {
     }
   }
 
-  // Numbers of four digits are years unless there are numbers of other lengths. Of several kinds
-  // the most particular one is meant: nobody names a directory 2024.01.29 by chance.
+  // Four digits are a year unless there are numbers of other lengths. If several kinds match, the
+  // most specific one is meant: nobody names a directory 2024.01.29 by chance.
   const auto has = [&found](PartitionKind kind) {
     return std::ranges::any_of(found, [kind](const Found& f) { return f.name.kind == kind; });
   };

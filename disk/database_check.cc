@@ -45,7 +45,8 @@ void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
   for (Finding& warning : part.warnings) AddWarning(std::move(warning), whole);
 }
 
-// A name twice: rows may have either position, and a query by name finds those of one.
+// Reports repeated names: rows may have either position, and a query by name finds only those of
+// one.
 void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const std::string& path,
                  DatabaseCheck& check) {
   std::vector<SymbolId> sorted(domain.ids().begin(), domain.ids().end());
@@ -59,8 +60,8 @@ void CheckDomain(const SymbolDomains& domains, const SymbolDomain& domain, const
   }
 }
 
-// The directories of a partition's tables, whether the newest partition has such a table or not;
-// links that lead nowhere among them.
+// Returns the directories of a partition's tables, whether or not the newest partition has them,
+// including dangling links.
 absl::StatusOr<std::vector<std::string>> TableDirectories(const std::string& partition) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(partition));
   std::vector<std::string> directories;
@@ -79,13 +80,13 @@ struct TableToCheck {
   std::vector<std::string> unnamed;  // Found: files that may be columns, which `.d` does not name.
 };
 
-// Whether a file of a table's directory belongs to a column: its `column#` or `column##`.
+// Returns the column that a file of a table's directory belongs to, as its `column#` or `column##`.
 std::string_view ColumnOfFile(std::string_view name) {
   while (name.ends_with('#')) name.remove_suffix(1);
   return name;
 }
 
-// What a `.d` says besides its names, where kdb+ does not look.
+// Checks the parts of a `.d` that kdb+ ignores.
 void CheckColumnList(const std::string& path, size_t names, DatabaseCheck& check) {
   const absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path);
   if (!file.ok()) return;
@@ -138,7 +139,7 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
   table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };
-  // What they find is in `columns`.
+  // Results are in `columns`.
   TS_RETURN_IF_ERROR(workers.ParallelFor(columns.size(), [&](size_t i) -> absl::Status {
     if (stop()) return absl::CancelledError("stopped");
     columns[i] = CheckColumn(path_of(i), domains);
@@ -185,8 +186,8 @@ absl::Status CheckTables(std::span<TableToCheck> tables,
   });
 }
 
-// A query refuses a column of another type than the newest partition has. `tables` are in order of
-// their partitions.
+// Reports columns whose type differs from the newest partition's, which queries refuse. `tables`
+// are in the order of their partitions.
 void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   std::map<std::pair<std::string_view, std::string_view>, Type> newest;  // By table and column.
   for (size_t i = tables.size(); i-- > 0;) {
@@ -202,8 +203,8 @@ void CheckTypes(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   }
 }
 
-// A column that other parts of the table have, whose file is here and which this `.d` does not
-// name, would be answered as nulls. A file that no part has for a column is somebody's.
+// Reports columns that other parts of the table have, and whose file exists, but which this `.d`
+// does not name: they would be read as nulls. A file that is a column in no part is foreign.
 void CheckUnnamed(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   std::map<std::string_view, std::set<std::string_view>> columns;  // By table.
   for (const TableToCheck& table : tables) {
@@ -228,8 +229,9 @@ void CheckUnnamed(std::span<const TableToCheck> tables, DatabaseCheck& check) {
   }
 }
 
-// A table is in all partitions from its first one on, as `.Q.chk` sees to. Queries here and in kdb+
-// know those of the newest, and one that a partition lacks has no rows there.
+// Reports missing tables: a table should be in all partitions from its first one on, as `.Q.chk`
+// ensures. Queries here and in kdb+ know the tables of the newest partition; one that another
+// partition lacks has no rows there.
 void CheckTablesOfPartitions(const Database& database, std::span<const TableToCheck> tables,
                              DatabaseCheck& check) {
   std::map<std::string, std::set<std::string>> directories_of;  // Of partitions, by table.
@@ -291,7 +293,7 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
   DatabaseCheck check;
   check.partitions = database->partitions().size();
   for (const std::string& problem : database->problems()) {
-    // `path: what`; a path in it has no blank before its end in any database that kdb+ loads.
+    // `path: what`; in any database that kdb+ loads, such a path has no blank before its end.
     const std::string path = problem.substr(0, problem.find(": "));
     AddFinding(FindingOf(path, absl::DataLossError(problem)), check);
   }
@@ -310,7 +312,7 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
     }
     for (const std::string& directory : *directories) {
       std::string name = directory.substr(partition.directory.size() + 1);
-      if (database->FindPartitioned(name) == nullptr) name.clear();  // Nobody can ask for it.
+      if (database->FindPartitioned(name) == nullptr) name.clear();  // Queries cannot name it.
       tables.push_back({directory, std::move(name), true, {}, {}});
     }
   }

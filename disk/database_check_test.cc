@@ -55,7 +55,7 @@ class DatabaseCheckTest : public testing::Test {
     EXPECT_TRUE(check.ok()) << check.status();
     return *std::move(check);
   }
-  // `file@byte: what` of all findings; files below the table by their names.
+  // Returns `file@byte: what` for all findings; files in the table's folder by name.
   std::vector<std::string> Findings() {
     std::vector<std::string> texts;
     for (const Finding& finding : Check().findings) {
@@ -142,9 +142,9 @@ TEST_F(DatabaseCheckTest, NamesAPartedSymbolThatComesBack) {
                           "to be parted"));
 }
 
-// Goal: every byte of the index that means something is looked at. Method: change each, and say
-// which may be anything: the two junk words, the unused key, and bytes that kdb+ has its own way
-// with (size classes, marks, zeros).
+// Goal: every meaningful byte of the index is checked. Method: change each byte, and list those
+// that may have any value: the two undefined words, the unused key, and bytes with kdb+'s own
+// conventions (size classes, marks, zeros).
 TEST_F(DatabaseCheckTest, SeesEveryChangeOfTheIndex) {
   const std::string whole = Parted({0, 0, 2, 1});
   const size_t begin =
@@ -173,8 +173,8 @@ TEST_F(DatabaseCheckTest, NamesATimeThatGoesBackWithinASymbol) {
             "ascending times");
 }
 
-// Goal: no flipped bit of a `.d` passes. Method: each of them, where another partition tells what
-// the table's columns are.
+// Goal: every flipped bit of a `.d` is detected. Method: flip each of them, with another partition
+// that shows the table's columns.
 TEST_F(DatabaseCheckTest, SeesEveryChangedBitOfTheColumnList) {
   for (const std::string day : {"2024.01.01/", "2024.01.03/"}) {
     files_.Write(day + "trade/.d", NamesFile({"size", "time"}));
@@ -186,7 +186,7 @@ TEST_F(DatabaseCheckTest, SeesEveryChangedBitOfTheColumnList) {
     for (size_t bit = 0; bit < 8 * whole.size(); ++bit) {
       std::string flipped = whole;
       flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << bit % 8));
-      // Another count may be right as well: 0, which kdb+ writes since 2021, or that of the names.
+      // Two counts are valid: 0, which kdb+ writes since 2021, and the number of names.
       const auto count = LoadLittle<int32_t>(AsBytes(flipped).data() + 4);
       if (bit / 8 >= 4 && bit / 8 < 8 && (count == 0 || count == 2)) continue;
       files_.Write(day + "trade/.d", flipped);
@@ -310,7 +310,8 @@ TEST_F(DatabaseCheckTest, BoundsWhatItSaysOfOneColumn) {
   EXPECT_EQ(check.findings_left_off, 40u);
 }
 
-// What kdb+ wrote is sound; two of its tables have times as they came, late ones among them.
+// Files that kdb+ wrote have no findings; two of its tables have times in order of arrival, with
+// late ones.
 TEST_F(DatabaseCheckTest, FindsNothingWrongInWholeFixtures) {
   TS_REQUIRE_FIXTURE(root, "kdb");
   WorkerPool workers(2);

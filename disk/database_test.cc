@@ -24,7 +24,7 @@ using testing::IsEmpty;
 
 class DatabaseTest : public testing::Test {
  protected:
-  // A trade table of `sizes.size()` rows, with further columns that are as long.
+  // Writes a trade table of `sizes.size()` rows, with further columns of the same length.
   void WriteTrade(const std::string& partition, const std::vector<int64_t>& sizes,
                   const std::vector<std::string>& more = {}) {
     const std::string table = partition + "/trade/";
@@ -58,7 +58,7 @@ TEST_F(DatabaseTest, OfAnEmptyDirectoryIsEmpty) {
   EXPECT_EQ(Database::Open(files_.PathOf("nothing")).status().code(), absl::StatusCode::kNotFound);
 }
 
-// Goal: what nobody holds is let go when there are no mappings left; what somebody holds stays.
+// Goal: columns without holders are closed when there are no mappings left, and held columns stay.
 // Method: three days of two columns, and five mappings for them.
 TEST_F(DatabaseTest, ColumnsThatNobodyHoldsMakeRoomForOthers) {
   files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
@@ -90,15 +90,15 @@ TEST_F(DatabaseTest, ColumnsThatNobodyHoldsMakeRoomForOthers) {
     if (column.ok()) all.push_back(*std::move(column));
   }
   EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted) << refused;
-  EXPECT_EQ(*day(2)->Rows(), 2u);  // It is known without a look at a file.
+  EXPECT_EQ(*day(2)->Rows(), 2u);  // Known without reading a file.
   all.clear();
   EXPECT_TRUE(day(2)->Column(1).ok());
   Mapping::SetProcessMax(0);
 }
 
-// Goal: columns come and go under threads that read them, and under tables that come and go.
-// Method: each thread holds one column at a time; five mappings are enough for all of them and the
-// two that a load has at a time.
+// Goal: threads can read columns that are opened and closed, in tables that are opened and closed.
+// Method: each thread holds one column at a time; five mappings suffice for all of them and for the
+// two of a load.
 TEST_F(DatabaseTest, ThreadsShareFewMappings) {
   files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
   for (const char* day : {"2024.01.01", "2024.01.02", "2024.01.03"}) WriteTrade(day, {1, 2});
@@ -126,7 +126,8 @@ TEST_F(DatabaseTest, ThreadsShareFewMappings) {
   Mapping::SetProcessMax(0);
 }
 
-// What cannot be mapped is not damaged: without its newest day the database would be another one.
+// A file that cannot be mapped is not damaged: without its newest day the database would be a
+// different one.
 TEST_F(DatabaseTest, WantOfMappingsIsNoDamage) {
   files_.Write("sym", NamesFile({"AAPL", "MSFT"}));
   WriteTrade("2024.01.01", {1, 2});
@@ -135,7 +136,7 @@ TEST_F(DatabaseTest, WantOfMappingsIsNoDamage) {
   while (Mapping::Live() < Mapping::Max()) {
     others.push_back(*Mapping::OfFile(files_.PathOf("sym")));
   }
-  EXPECT_NE(Open()->FindPartitioned("trade"), nullptr);  // By its reserve.
+  EXPECT_NE(Open()->FindPartitioned("trade"), nullptr);  // It uses its reserve.
   const MappingReserve reserve;
   while (reserve.refused().ok()) {
     absl::StatusOr<Mapping> other = Mapping::OfFile(files_.PathOf("sym"));
@@ -396,7 +397,7 @@ TEST_F(DatabaseTest, NamesOfColumnsNeverLeaveTheirTable) {
   }
   files_.Write("t/.d", NamesFile({"a", "a"}));
   EXPECT_FALSE(SplayedTable::Open(files_.PathOf("t")).ok());
-  // Nor do the bytes of a damaged one reach a terminal as they are.
+  // Bytes of a damaged name do not reach a terminal unescaped either.
   for (const std::string name : {"/\x1b[2J\n\xc3\\", "\x1b[2J\n\xc3\\"}) {
     files_.Write("t/.d", NamesFile({name, name}));
     EXPECT_THAT(std::string(Message(SplayedTable::Open(files_.PathOf("t")).status())),

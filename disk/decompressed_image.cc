@@ -17,7 +17,7 @@ uint64_t PartOfMemory(uint64_t divisor) {
   return static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_bytes) / divisor;
 }
 
-// The counters order nothing but themselves.
+// The counters order no other data.
 std::atomic<uint64_t>& Used() {
   static std::atomic<uint64_t> used{0};
   return used;
@@ -64,7 +64,7 @@ absl::Status DecompressedImage::Fill(
   while (true) {
     const size_t i = next_block_.fetch_add(1, std::memory_order_relaxed);
     if (i >= blocks_) break;
-    // Behind the first damaged block nothing is worth the work.
+    // After the first damaged block, further work is useless.
     absl::Status status;
     if (!failed_.load(std::memory_order_relaxed)) {
       const uint64_t begin = i * block_bytes_;
@@ -85,13 +85,13 @@ absl::Status DecompressedImage::Fill(
 
 DecompressedCache::DecompressedCache() : max_bytes_(PartOfMemory(4)) {}
 
-// Never destroyed: files may outlive what is static.
+// Never destroyed: files may outlive static objects.
 DecompressedCache& DecompressedCache::Instance() {
   static auto* const cache = new DecompressedCache();
   return *cache;
 }
 
-// Images are freed when `gone` is, outside of the mutex: unmapping takes its time.
+// Images are freed with `gone`, outside of the mutex, because unmapping takes time.
 void DecompressedCache::LetGo(Images::iterator image, Images& gone) {
   bytes_ -= (*image)->claimed_;
   (*image)->cached_.store(false, std::memory_order_relaxed);

@@ -29,7 +29,7 @@ absl::Status ExpandMessage(std::span<const std::byte> block, std::span<std::byte
       LoadLittle<uint32_t>(block.data() + 8) != total_bytes) {
     return Damaged("q IPC", block.size(), out.size());
   }
-  // The stream is expanded with room to spare behind it, so it cannot go where `out` is.
+  // The expansion may write beyond the end of the data, so it cannot use `out`.
   const internal::ScratchScope outside_of_queries(nullptr);
   ByteBuffer message;
   message.reserve(total_bytes + (size_t{4} << 10));

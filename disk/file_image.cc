@@ -10,7 +10,7 @@
 namespace tickstack {
 namespace {
 
-constexpr size_t kBatchBytes = size_t{2} << 20;  // A multiple of every size of block.
+constexpr size_t kBatchBytes = size_t{2} << 20;  // A multiple of every block size.
 constexpr uint32_t kFormatVersion = 3;
 
 }  // namespace
@@ -32,7 +32,7 @@ absl::StatusOr<FileImage> FileImage::Create(const std::string& path,
   return image;
 }
 
-// The first `bytes` of what is pending.
+// Writes the first `bytes` of the pending data.
 absl::Status FileImage::WriteBlocks(size_t bytes) {
   const size_t block_bytes = compression_.block_bytes();
   const size_t count = (bytes + block_bytes - 1) / block_bytes;

@@ -36,7 +36,7 @@ absl::Status FileStream::WriteFirst(size_t bytes) {
   for (size_t at = 0; at < bytes; at += kPieceBytes) {
     const std::span<const std::byte> piece = memory_.subspan(at, std::min(kPieceBytes, bytes - at));
     TS_RETURN_IF_ERROR(storage_->Write(file_, written_bytes_, piece));
-    // The disk has it, or is to have it soon.
+    // The disk has the data, or should get it soon.
     if (!file_.is_direct()) file_.StartWriting(written_bytes_, piece.size());
     written_bytes_ += piece.size();
   }

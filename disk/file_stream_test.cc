@@ -24,8 +24,8 @@ std::string RandomBytes(size_t bytes) {
   return text;
 }
 
-// Goal: a file is what was appended, whatever its length and the file system. Method: lengths
-// around a page and around the pieces that are written; by Append and by Room; a disk and memory.
+// Goal: a file has what was appended, whatever its length and the file system. Method: lengths
+// around a page and around the written pieces; by Append and by Room; on a disk and in memory.
 TEST(FileStream, WritesWhatWasAppended) {
   for (const std::filesystem::path& where :
        {std::filesystem::temp_directory_path(), TemporaryFolder::InMemory()}) {

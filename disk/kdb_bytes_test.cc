@@ -1,4 +1,5 @@
-// The writers against files that kdb+ wrote: what is decoded and written again has the same bytes.
+// Compares the writers with files that kdb+ wrote: data that is decoded and written again has the
+// same bytes.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,9 +48,8 @@ TEST(PartedIndex, OfNoRowsIsThatOfAnEmptyColumn) {
   EXPECT_EQ(PartedIndexBytes({}, {}, 0).size(), 4176 - kPage);
 }
 
-// Goal: every parted column of the fixtures gets the index that kdb+ gave it. Method: from its rows
-// alone; what old builds left of their memory in unused slots counts as the zero that newer ones
-// write.
+// Goal: every parted column of the fixtures gets the same index as from kdb+. Method: from its rows
+// alone; undefined bytes that old builds left in unused slots count as the zeros of newer ones.
 TEST(PartedIndex, IsWhatKdbWroteBehindTheRowsOfEachFixture) {
   TS_REQUIRE_FIXTURE(root, "kdb");
   int columns = 0;
@@ -89,7 +89,7 @@ struct UnpackedFile {
   std::string image;
 };
 
-// What one block of a file that kdb+ compressed holds.
+// Returns the content of one block of a file that kdb+ compressed.
 std::string UnpackBlock(Compression algorithm, const std::string& block, size_t bytes_max) {
   if (algorithm == Compression::kNone) return block;
   if (algorithm == Compression::kIpc) {
@@ -111,7 +111,7 @@ size_t BlocksOf(const std::string& file) {
 }
 size_t TrailerOf(const std::string& file) { return file.size() - 8 - 8 * BlocksOf(file) - 32; }
 
-// What a file holds that kdb+ compressed with gzip or its own algorithm.
+// Returns the content of a file that kdb+ compressed with gzip or its own algorithm.
 UnpackedFile Unpack(const std::string& file) {
   const size_t blocks = BlocksOf(file);
   const size_t trailer = TrailerOf(file);
@@ -130,8 +130,8 @@ UnpackedFile Unpack(const std::string& file) {
   return unpacked;
 }
 
-// Goal: what kdb+ compressed comes out byte for byte when it is compressed again. Method: every
-// fixture of the two algorithms that are deterministic.
+// Goal: compressing again what kdb+ compressed gives the same bytes. Method: every fixture of the
+// two deterministic algorithms.
 TEST(FileImage, GivesTheBytesOfEachFixtureThatKdbCompressed) {
   TS_REQUIRE_FIXTURE(root, "kdb");
   std::map<Compression, int> files;
@@ -166,8 +166,8 @@ std::string Encoded(int type, std::string_view payload, size_t count) {
   return out.append(payload);
 }
 
-// An anymap's items as they come on the wire: those forms that the fixtures with a table of their
-// own have.
+// Returns an anymap's items in the form of the wire, for the forms in fixtures that have a table of
+// their own.
 std::string ItemAt(const std::string& payload, const std::vector<std::string>& names,
                    uint64_t reference) {
   const size_t at = kPage + (reference & ((uint64_t{1} << 56) - 1));
@@ -219,7 +219,7 @@ TEST(AnymapWriter, GivesTheBytesOfTheFixturesThatKdbWrote) {
                             folder / "x",
                             {.compression = {}, .workers = nullptr, .storage = &storage})
                     .ok());
-    // The counts in the headers are true ones here, and 0 or stale there.
+    // The counts in our headers are correct; in kdb+'s they are 0 or outdated.
     EXPECT_TRUE(FileBytes(folder / "x").substr(kPage) == references.substr(kPage));
     EXPECT_TRUE(FileBytes(folder / "x#") == payload);
     ASSERT_EQ(std::filesystem::exists(folder / "x##"), has_names);

@@ -1,5 +1,5 @@
-// Every file of the fixtures' list, which tells its kind, its count and its first values as another
-// decoder read them. What the list has and this test does not know fails it: nothing is skipped.
+// Reads every file in the fixtures' list, which has its kind, its count and its first values as
+// another decoder read them. An entry that this test does not know fails it: nothing is skipped.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ namespace fs = std::filesystem;
 struct Listed {
   fs::path path;
   uint64_t bytes = 0;
-  std::string kind;  // What is in the file, compressed or not.
+  std::string kind;  // Content of the file, compressed or not.
   bool compressed = false;
   std::string contents;
 };
@@ -69,7 +69,7 @@ std::vector<Listed> ReadList(const fs::path& root) {
   return all;
 }
 
-// The domains that an enum in `path` may be of: the names in the directories above it.
+// Returns the domains that an enum in `path` may use: those in the directories above it.
 std::shared_ptr<const SymbolDomains> DomainsAbove(const fs::path& path, const fs::path& root) {
   static std::map<fs::path, std::shared_ptr<const SymbolDomains>> known;
   for (fs::path folder = path.parent_path(); folder != root; folder = folder.parent_path()) {
@@ -77,7 +77,8 @@ std::shared_ptr<const SymbolDomains> DomainsAbove(const fs::path& path, const fs
     std::shared_ptr<const SymbolDomains>& found = known[folder];
     if (found == nullptr) {
       const auto domains = std::make_shared<SymbolDomains>();
-      if (!domains->Add((folder / "sym").string()).ok()) continue;  // The column of that name.
+      // A column called sym is no domain.
+      if (!domains->Add((folder / "sym").string()).ok()) continue;
       found = domains;
     }
     return found;
@@ -257,8 +258,8 @@ class Fixtures : public testing::Test {
       const absl::StatusOr<Value> item = column.ItemAt(row);
       if (item.status().code() == absl::StatusCode::kDataLoss &&
           column.kind() == ColumnKind::kEnum) {
-        // One of the databases has a domain that is older than its columns: the list has the
-        // position that is outside of it.
+        // One of the databases has a domain older than its columns: the list has the position that
+        // is outside of it.
         const std::string text(Message(item.status()));
         const size_t at = text.find("has position ") + 13;
         parts.push_back(text.substr(at, text.find(',', at) - at));
@@ -277,7 +278,7 @@ class Fixtures : public testing::Test {
     return fmt::format("{}", fmt::join(parts, " "));
   }
 
-  // The rows of each key, looked at one by one.
+  // Checks the rows of each key one by one.
   static void CheckIndex(const ColumnFile& column, const PartedIndex& index) {
     const HeldBytes held = *column.Elements();
     const std::span<const std::byte> positions = held.span();
@@ -316,7 +317,7 @@ class Fixtures : public testing::Test {
         ReadStoredValue(listed.path.string(), DomainsAbove(listed.path, root_));
     ASSERT_TRUE(value.ok()) << value.status();
     std::string expected = listed.contents;
-    // Enums come as the symbols that they stand for.
+    // Enums are read as symbols.
     if (const size_t at = expected.find("enum(type 21,dom sym)"); at != std::string::npos) {
       expected.replace(at, std::string_view("enum(type 21,dom sym)").size(), "symbol");
     }
@@ -351,7 +352,7 @@ class Fixtures : public testing::Test {
     } else if (kind.starts_with("fe20 nested")) {
       CheckOldNested(listed);
     } else if (kind == "fd20 anymap payload") {
-      // Read with its column. On its own it is refused, and its bytes are those behind the page.
+      // Read with its column. Alone it is refused, because its data follows the page.
       EXPECT_FALSE(ColumnFile::Open(listed.path.string()).ok());
       EXPECT_EQ(fmt::format("{} payload bytes", listed.bytes - kPageBytes), listed.contents);
     } else if (kind.starts_with("raw elements")) {
@@ -382,16 +383,16 @@ TEST_F(Fixtures, EveryListedFileHasItsCountAndFirstValues) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root)) {
     files += entry.is_regular_file() && entry.path().filename() != "README.md" ? 1 : 0;
   }
-  EXPECT_EQ(list.size(), files);  // Nothing is there that is not listed.
+  EXPECT_EQ(list.size(), files);  // Every file is in the list.
   for (const Listed& listed : list) {
     SCOPED_TRACE(fs::relative(listed.path, root).string() + ": " + listed.kind);
     Check(listed);
   }
 }
 
-// Goal: every database among the fixtures opens. Method: every directory that holds partitions or
-// tables is opened, and of every column of every table the last row is read. What cannot be read is
-// damaged in the fixtures themselves, and listed here.
+// Goal: every database among the fixtures opens. Method: open every directory with partitions or
+// tables, and read the last row of every column of every table. What cannot be read is damaged in
+// the fixtures themselves, and listed here.
 TEST_F(Fixtures, EveryDatabaseOpensAndItsColumnsCanBeRead) {
   TS_REQUIRE_FIXTURE(root, "kdb");
   const std::vector<std::string> damaged = {

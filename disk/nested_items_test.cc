@@ -34,7 +34,7 @@ class NestedItemsTest : public testing::Test {
     domains_ = std::make_shared<SymbolDomains>();
     EXPECT_TRUE(domains_->Add(files_.PathOf("sym")).ok());
   }
-  // A column of one row, whose item is at `offset` of `items`.
+  // Returns the row of a column with a single row, whose item is at `offset` of `items`.
   absl::StatusOr<Value> Item(const std::string& items, int64_t offset = 0) {
     files_.Write("col#", PageHeader("", 0, 4, 0, 0) + items);
     files_.Write("col##", NamesFile({"a", "b", "sym"}));

@@ -9,8 +9,9 @@
 namespace tickstack {
 namespace {
 
-// Of threads that let go, until what goes is unmapped: who waits for it finds room, or there is
-// none. Before OpenTables' own, which those that only come and go take.
+// Held by a thread that closes columns until they are unmapped: threads that wait for it then find
+// mappings, or there are none. Locked before OpenTables' own mutex, which adding and removing a
+// table also takes.
 std::mutex letting_go;
 
 }  // namespace
@@ -19,7 +20,7 @@ OpenTables::OpenTables() {
   Mapping::SetLetGo([] { return Instance().LetGo(); });
 }
 
-// Never destroyed: tables may outlive what is static.
+// Never destroyed: tables may outlive static objects.
 OpenTables& OpenTables::Instance() {
   static auto* const tables = new OpenTables();
   return *tables;

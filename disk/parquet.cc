@@ -17,7 +17,7 @@ constexpr size_t kRowsPerGroup = 1 << 17;
 
 struct RowGroup {
   size_t rows = 0;
-  std::vector<parquet::Chunk> chunks;  // One a column.
+  std::vector<parquet::Chunk> chunks;  // One per column.
 };
 
 void WriteChunk(const parquet::ColumnWriter& column, const parquet::Chunk& chunk,

@@ -22,10 +22,10 @@ namespace tickstack::parquet {
 namespace {
 
 constexpr int kZstdLevel = 3;
-// A page of texts ends at so many bytes, and with more names than that in bytes there is no
+// A page of texts ends at this many bytes; with more bytes of names than that, there is no
 // dictionary.
 constexpr size_t kPageBytesMax = size_t{16} << 20;
-// A page's length has 31 bits, and a byte that is not UTF-8 becomes three.
+// A page's length has 31 bits, and an invalid UTF-8 byte becomes three.
 constexpr size_t kTextBytesMax = size_t{256} << 20;
 constexpr int64_t kUnixNs = 946'684'800 * kNsPerSecond;  // 2000-01-01 since 1970.
 constexpr int32_t kUnixDays = 10'957;
@@ -44,7 +44,7 @@ void AppendText(std::string& out, std::string_view text) {
   std::memcpy(out.data() + at, &bytes, sizeof bytes);
 }
 
-// Numbers of `width` bits as one bit-packed run, or, if all are alike, as one run of that.
+// Encodes numbers of `width` bits as one bit-packed run or, if all are equal, as a repeated run.
 std::string HybridRun(std::span<const uint32_t> numbers, int width) {
   std::string out;
   if (std::ranges::all_of(numbers, [&](uint32_t n) { return n == numbers.front(); })) {
@@ -64,11 +64,11 @@ std::string HybridRun(std::span<const uint32_t> numbers, int width) {
     for (held += width; held >= 8; held -= 8, buffer >>= 8) out += static_cast<char>(buffer);
   }
   if (held > 0) out += static_cast<char>(buffer);
-  out.resize(end, '\0');  // The last group is a whole one.
+  out.resize(end, '\0');  // The last group is padded.
   return out;
 }
 
-// Which rows are not null, with their length before them.
+// Encodes which rows are not null, preceded by the length.
 std::string DefinitionLevels(const Validity& valid) {
   std::string run;
   if (valid.nulls() == 0 || valid.nulls() == valid.rows()) {
@@ -94,7 +94,7 @@ void WritePage(const Page& page, std::string& file, Chunk& chunk) {
   std::string packed(::ZSTD_compressBound(page.body.size()), '\0');
   const size_t bytes =
       ::ZSTD_compress(packed.data(), packed.size(), page.body.data(), page.body.size(), kZstdLevel);
-  TS_CHECK(::ZSTD_isError(bytes) == 0);  // With such a bound only memory can be missing.
+  TS_CHECK(::ZSTD_isError(bytes) == 0);  // With such a bound, only lack of memory can fail.
   packed.resize(bytes);
   std::string head;
   ThriftWriter out(head);
@@ -149,7 +149,7 @@ std::optional<int64_t> WholeAt(const Value& values, size_t row) {
   }
 }
 
-// ns since 2000 to ns since 1970, where 64 bits hold it.
+// Converts ns since 2000 to ns since 1970, if 64 bits can hold it.
 std::optional<int64_t> UnixNs(int64_t ns) {
   if (ns == kInfinityLong || ns == -kInfinityLong) return std::nullopt;
   if (ns > std::numeric_limits<int64_t>::max() - kUnixNs) return std::nullopt;
@@ -164,7 +164,7 @@ std::optional<int64_t> UnixNsAt(const Value& values, size_t row) {
   const double days = ElementOf<double>(values, row);
   const double ns = days * static_cast<double>(kNsPerDay);
   if (!(std::abs(ns) < 0x1p63)) return std::nullopt;
-  constexpr int64_t kNsPerMs = kNsPerSecond / 1000;  // What a datetime's digits are good for.
+  constexpr int64_t kNsPerMs = kNsPerSecond / 1000;  // The precision of a datetime's digits.
   return UnixNs(static_cast<int64_t>(std::round(ns / double{kNsPerMs})) * kNsPerMs);
 }
 
@@ -185,7 +185,7 @@ std::optional<int32_t> UnixDaysAt(const Value& values, size_t row) {
   return static_cast<int32_t>(unix);
 }
 
-// How many of a type's units a day has.
+// Returns the number of a type's units in a day.
 int64_t UnitsPerDay(Type type) {
   switch (type) {
     case Type::kMinute:
@@ -297,7 +297,7 @@ void ColumnWriter::WriteSchema(ThriftWriter& out) const {
   if (physical_ == Physical::kFixed) out.I32(2, 16);
   out.I32(3, 1);  // Optional.
   out.Text(4, name_);
-  // What readers from before logical types go by.
+  // For readers that do not know logical types.
   const bool is_short_time = meaning_ == Meaning::kTimeOfDay && physical_ == Physical::kInt32;
   const std::optional<int32_t> converted = meaning_ == Meaning::kText           ? std::optional(0)
                                            : meaning_ == Meaning::kDate         ? std::optional(6)

@@ -9,7 +9,7 @@
 
 #include "base/status.h"
 
-// What readers make of such files is in tests/e2e/parquet_test.py.
+// tests/e2e/parquet_test.py checks what readers make of such files.
 
 namespace tickstack {
 namespace {
@@ -45,7 +45,7 @@ TEST(ParquetTest, WhatItCannotHoldIsNamed) {
   EXPECT_THAT(message(Value::Long(1)), HasSubstr("the answer is none"));
   EXPECT_THAT(message(TableOf(Value::List({Value::String("x"), Value::Longs({1, 2})}))),
               HasSubstr("column a has lists, row 1"));
-  // As a server may send it.
+  // As a server might send it.
   const auto sent = [](Value first, Value second) {
     return Value::Pair(Type::kTable, Attribute::kNone, Value::Symbols({"a", "b"}),
                        Value::List({std::move(first), std::move(second)}));

@@ -10,8 +10,8 @@
 namespace tickstack {
 namespace {
 
-// Between the positions and the index, and behind its keys, a 64-bit enum has a word whose content
-// means nothing on disk; a 32-bit one has none, but begins its index at a multiple of 8.
+// Between the positions and the index, and after its keys, a 64-bit enum has a word with undefined
+// content; a 32-bit one has none, but its index begins at a multiple of 8.
 uint64_t KeysHeaderOffset(const ColumnLayout& layout) {
   const uint64_t end = layout.data_offset + layout.data_bytes();
   return layout.width == sizeof(int64_t) ? end + 8 : (end + 7) / 8 * 8;
@@ -49,7 +49,8 @@ std::optional<PartedIndex> PartedIndex::Parse(std::span<const std::byte> file,
   const uint64_t count_at = KeyCountOffset(layout);
   if (count_at + 8 > file.size()) return std::nullopt;
   const auto keys = LoadLittle<uint64_t>(file.data() + count_at);
-  if (keys > layout.rows || keys > UINT32_MAX) return std::nullopt;  // So the places do not wrap.
+  // Prevents overflow of the offsets.
+  if (keys > layout.rows || keys > UINT32_MAX) return std::nullopt;
   const PartedIndexPlaces places = PlacesOfPartedIndex(layout, keys);
   if (places.end > file.size()) return std::nullopt;
   if (LoadLittle<uint64_t>(file.data() + places.starts_header + 8) != keys + 1) {

@@ -12,8 +12,8 @@
 namespace tickstack {
 namespace {
 
-// The header of a vector as it lies in kdb+'s memory. Its first byte is the size class of the
-// object: the smallest m for which 16 * 2^m bytes hold header and data.
+// Appends the header of a vector as in kdb+'s memory. Its first byte is the object's size class:
+// the smallest m for which 16 * 2^m bytes hold header and data.
 void AppendVectorHeader(uint8_t type, Attribute attribute, size_t data_bytes, size_t count,
                         ByteBuffer& out) {
   const size_t bytes = kVectorHeaderBytes + data_bytes;

@@ -9,7 +9,7 @@
 namespace tickstack {
 namespace {
 
-// All of `text` as a number without a sign.
+// Parses all of `text` as a number without a sign.
 std::optional<int64_t> Number(std::string_view text) {
   int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kUnfinished = "writing.";
 
-// Names come from the network and become names of files.
+// Checks a name, which comes from the network and becomes a file name.
 absl::Status CheckName(std::string_view what, std::string_view name) {
   const bool plain = !name.empty() && name.front() != '.' && name.back() != '#' &&
                      name.back() != '$' && name.find('/') == std::string_view::npos &&
@@ -54,8 +54,8 @@ absl::Status CheckNames(std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// The directories of partitions; the database itself if it has no par.txt. One that is not there is
-// among them: days are of lines by their number.
+// Returns the directories of partitions; the database itself if it has no par.txt. Includes missing
+// ones, since days are assigned to lines by number.
 absl::StatusOr<std::vector<std::string>> Segments(const std::string& database) {
   TS_ASSIGN_OR_RETURN(const std::optional<std::vector<SegmentLine>> lines,
                       ReadSegmentList(database));
@@ -71,7 +71,7 @@ absl::StatusOr<std::vector<std::string>> Segments(const std::string& database) {
   return segments;
 }
 
-// Every name of the tables' symbol columns, by number.
+// Returns every symbol in the tables' symbol columns, by number.
 std::vector<SymbolId> UsedSymbols(std::span<const Snapshot> tables, size_t ids) {
   std::vector<uint8_t> used(ids, 0);
   for (const Snapshot& table : tables) {
@@ -114,8 +114,8 @@ absl::StatusOr<SymbolPositions> NumberSymbols(std::span<const Snapshot> tables,
 struct PartitionColumn {
   size_t table;
   size_t column;
-  bool parted;  // Nothing of it has to be read: the disk has work before the first window is full.
-  uint64_t bytes;  // About: those with most are begun first.
+  bool parted;     // Needs no reading, so it gives the disk work early.
+  uint64_t bytes;  // Approximate: the largest columns start first.
 };
 
 // The columns of a table as its partition has them, `sym` first.
@@ -139,7 +139,7 @@ class PartitionWriter {
       orders_.emplace_back(tables[i], rows[i], options.workers);
   }
 
-  // All files of the partition, synced, and their folders.
+  // Writes and syncs all files of the partition, and their folders.
   absl::StatusOr<uint64_t> Write(const SymbolPositions& positions) {
     TS_RETURN_IF_ERROR(storage_.MakeDirectory(folder_));
     std::vector<PartitionColumn> columns;
@@ -219,7 +219,7 @@ class PartitionWriter {
   std::atomic<uint64_t> bytes_ = 0;
 };
 
-// What writers that died left in the segment: nobody else writes while we have the lock.
+// Removes what writers that died left in the segment; the lock excludes other writers.
 absl::Status RemoveUnfinished(const std::string& segment, const Storage& storage) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
   for (const auto& [name, is_directory, is_file] : entries) {
@@ -249,8 +249,8 @@ absl::StatusOr<std::string> SegmentOf(const std::string& database, int32_t date)
 
 absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t date) {
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> segments, Segments(database));
-  // A day whose move died must not be written a second time. One that is moved now may get its name
-  // back between the first two.
+  // A day whose move died must not be written a second time. A day that is being moved may get its
+  // name back between the first two checks.
   const std::string name = FormatDate(date);
   for (const std::string& each : {name, NameOfTakenAway(name), name}) {
     for (const std::string& segment : segments) {
@@ -286,7 +286,7 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
     return storage.SyncDirectory(segment);
   }();
   if (!status.ok()) {
-    (void)storage.Remove(unfinished);  // A full disk is what it may be about.
+    (void)storage.Remove(unfinished);  // May fail, for example on a full disk.
     return status;
   }
   for (size_t i = 0; i < tables.size(); ++i) {

@@ -56,7 +56,7 @@ struct Process {
 
   SymbolTable symbols;
   std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("t");
-  std::vector<std::shared_ptr<Table>> tables;  // Go before their tier.
+  std::vector<std::shared_ptr<Table>> tables;  // Destroyed before their tier.
 };
 
 void AppendTicks(const std::vector<Tick>& ticks, Table& table) {
@@ -85,7 +85,7 @@ std::vector<Tick> RandomTicks(std::mt19937_64& rng, size_t count) {
   int64_t time = 1000;
   for (size_t i = 0; i < count; ++i) {
     time += static_cast<int64_t>(rng() % 3);
-    // One in ten is late, by a little or by a lot, and some have no time.
+    // One in ten is late, by a little or by a lot; some have no time.
     const bool late = rng() % 10 == 0;
     const int64_t stamp = rng() % 50 == 0 ? kNullLong
                           : late          ? time - static_cast<int64_t>(rng() % 100)
@@ -111,7 +111,7 @@ std::vector<Tick> ReadTicks(const TemporaryFolder& folder, const std::string& ta
 }
 
 // Goal: a partition is the stable sort of the table by symbol and time. Method: random tables with
-// late rows and null times and symbols, with and without an index, against std::stable_sort.
+// late rows and null times and symbols, with and without an index, compared with std::stable_sort.
 TEST(PartitionWriter, WritesEachRowOnceBySymbolThenTimeThenArrival) {
   WorkerPool workers(2);
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -136,7 +136,8 @@ TEST(PartitionWriter, WritesEachRowOnceBySymbolThenTimeThenArrival) {
     const std::vector<Tick> read = ReadTicks(folder, written->path + "/trade");
     ASSERT_EQ(read.size(), ticks.size());
     for (size_t i = 0; i < ticks.size(); ++i) {
-      // `size` is the row's number, unless batches repeat it: with the rest it names the row.
+      // `size` is the row's number, unless batches repeat it; together with the rest it identifies
+      // the row.
       ASSERT_EQ(std::tie(read[i].time, read[i].sym, read[i].size, read[i].venue),
                 std::tie(ticks[i].time, ticks[i].sym, ticks[i].size, ticks[i].venue))
           << "row " << i;
@@ -144,9 +145,9 @@ TEST(PartitionWriter, WritesEachRowOnceBySymbolThenTimeThenArrival) {
   }
 }
 
-// Goal: how much memory there is for windows changes nothing in the files. Method: columns of some
-// MiB through windows of 64 KiB, which are copied; of 4 MiB, two for a column, which are written
-// from where they are; and of as much as they take.
+// Goal: the amount of memory for windows does not change the files. Method: columns of some MiB
+// through windows of 64 KiB, which are copied; of 4 MiB, two for a column, which are written in
+// place; and of the size of the column.
 TEST(PartitionWriter, WritesTheSameFilesWithAnyMemory) {
   Process process;
   const std::shared_ptr<Table> table = process.Make("trade", kTicks, {});
@@ -156,7 +157,7 @@ TEST(PartitionWriter, WritesTheSameFilesWithAnyMemory) {
   const std::vector<Snapshot> snapshots = process.Snapshots();
   const TemporaryFolder folder;
   const auto bytes_of = [](const std::string& path) {
-    return *ReadWholeFile(path, size_t{64} << 20);  // FileBytes takes its time with MiBs.
+    return *ReadWholeFile(path, size_t{64} << 20);  // FileBytes is slow for MiBs.
   };
   std::vector<std::string> paths;
   for (const size_t memory_bytes : {size_t{1}, size_t{4} << 20, size_t{160} << 20}) {
@@ -188,7 +189,7 @@ TEST(PartitionWriter, PutsTheSymbolFirstAndLeavesADateToThePartition) {
   EXPECT_THAT(Names(written->path + "/daily/.d"), ElementsAre("sym", "open"));
 }
 
-// What says that it is another day's would pass for this one's.
+// A bar with another day's date would be taken for this day's.
 TEST(PartitionWriter, LeavesBarsOfOtherDatesOut) {
   Process process;
   const std::vector<std::string> syms = {"IBM", "IBM", "AIG", "AIG", "A"};
@@ -236,7 +237,7 @@ TEST(PartitionWriter, WritesWhatKdbWantsOfEmptyTables) {
   EXPECT_FALSE(FileExists(folder / "db/sym"));
 }
 
-// The rows of a table without `sym` are by time, and say so.
+// The rows of a table without `sym` are in order of time, and have its attribute.
 TEST(PartitionWriter, SortsByTimeWhereThereIsNoSymbol) {
   Process process;
   const std::shared_ptr<Table> table = process.Make("log", "time n, x j");
@@ -308,13 +309,13 @@ TEST(PartitionWriter, GivesEachSegmentOfParTxtItsDates) {
   ASSERT_TRUE(CreateDirectories(folder / "two").ok());
   EXPECT_EQ(process.Write(folder, kDate + 1)->path, folder / "two/2024.01.30");
   EXPECT_EQ(*FindPartition(folder / "db", kDate + 1), folder / "two/2024.01.30");
-  // A move of it that died: the day is not written a second time.
+  // A move of it that died: the day is not written again.
   std::filesystem::rename(folder / "two/2024.01.30", folder / "two/moved.2024.01.30$");
   EXPECT_EQ(*FindPartition(folder / "db", kDate + 1), folder / "two/moved.2024.01.30$");
-  // Wherever a day is, it is not written twice.
+  // Wherever a day is, it is not written again.
   std::filesystem::rename(folder / "two/moved.2024.01.30$", folder / "db/one/2024.01.30");
   EXPECT_TRUE(absl::IsFailedPrecondition(process.Write(folder, kDate + 1).status()));
-  // What no hdb would load is not added to.
+  // Nothing is added to a database that no hdb could load.
   std::filesystem::create_symlink("one", folder / "db/again");
   PutFile(folder / "db/par.txt", "one/\n" + (folder / "two") + "\nagain\n");
   const absl::Status twice = process.Write(folder, kDate + 2).status();
@@ -349,7 +350,7 @@ TEST(PartitionWriter, RefusesNamesThatWouldLeaveItsFolder) {
   }
 }
 
-// A compressed partition has the bytes of a plain one in it.
+// A compressed partition has the bytes of a plain one.
 TEST(PartitionWriter, CompressesByRuleAndStoresWhatDoesNotShrink) {
   Process process;
   const std::shared_ptr<Table> table = process.Make("trade", kTicks);

@@ -7,14 +7,14 @@
 namespace tickstack {
 namespace {
 
-// Passes over a column, from which on it is cheaper to go symbol by symbol.
+// From this many passes over a column on, gathering symbol by symbol is cheaper.
 constexpr size_t kPassesMax = 16;
-// Elements that a symbol has in a chunk, below which looking for them costs more than it saves.
+// With fewer elements of a symbol per chunk, searching for them costs more than it saves.
 constexpr size_t kElementsMin = 8;
-// Rows of a stretch that ascends, in the mean, to go by itself.
+// Least average length of an ascending range to be filled separately.
 constexpr size_t kStretchMin = 32;
 
-// Has the memory read from front to back ahead of those who pick from it.
+// Reads the memory from front to back, before elements are picked from it.
 void Touch(const std::byte* memory, size_t bytes) {
   constexpr size_t kLineBytes = 64, kAheadBytes = 512;
   uint8_t sum = 0;
@@ -22,7 +22,7 @@ void Touch(const std::byte* memory, size_t bytes) {
     __builtin_prefetch(memory + at + kAheadBytes);
     sum = static_cast<uint8_t>(sum + std::to_integer<uint8_t>(memory[at]));
   }
-  asm volatile("" : : "r"(sum));  // The sum is of no use, its loads are.
+  asm volatile("" : : "r"(sum));  // The loads matter, not the sum.
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ struct OrderedWindow::Part {
   bool ascends;
 };
 
-// Rows that were sorted: one part for each stretch that ascends, or a single one if those are
+// Splits rows that were sorted: one part for each ascending range, or a single part if these are
 // short.
 void OrderedWindow::Split(std::span<const uint32_t> rows, size_t to, std::vector<Part>& parts) {
   size_t stretches = 1;
@@ -70,7 +70,7 @@ OrderedWindow::OrderedWindow(const RowOrder& order, size_t begin_row, size_t end
     }
   };
   if (groups.empty()) take(0, runs.size(), 0, false);
-  // The first one that ends behind begin_row; the very first begins at 0.
+  // The first group that ends after begin_row; the first group begins at 0.
   const auto after = std::ranges::upper_bound(groups, begin_row, {}, &RowOrder::Group::begin_row);
   for (auto i = static_cast<size_t>(after - groups.begin()); i <= groups.size() && i > 0; ++i) {
     const RowOrder::Group& group = groups[i - 1];

@@ -24,7 +24,8 @@ struct Market {
   std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("t");
 };
 
-// Rows of symbols `a`, `b`, ... each less frequent than the one before; `late` in 1,000 are late.
+// Appends rows of symbols `a`, `b`, ..., each less frequent than the previous one; `late` in 1,000
+// are late.
 void AppendRows(size_t count, size_t symbols, uint64_t late, std::mt19937_64& rng, Table& table) {
   std::vector<int64_t> times(count), values(count);
   std::vector<std::string> names;
@@ -44,7 +45,7 @@ void AppendRows(size_t count, size_t symbols, uint64_t late, std::mt19937_64& rn
                   .ok());
 }
 
-// The order as row numbers, by its definition: one run after the other.
+// Returns the order as row numbers, by its definition: one run after the other.
 std::vector<uint64_t> RowsOf(const RowOrder& order) {
   std::vector<uint64_t> rows;
   for (const std::span<const uint32_t> run : order.runs()) {
@@ -53,9 +54,9 @@ std::vector<uint64_t> RowsOf(const RowOrder& order) {
   return rows;
 }
 
-// Goal: whatever the windows are, they hold the elements in the order's order. Method: tables of
-// few and of many symbols to a chunk, in order of time and not, with and without an index; windows
-// of random sizes from a row to all of them, so that both ways to fill them are taken.
+// Goal: windows of any size have the elements in order. Method: tables with few and with many
+// symbols per chunk, in order of time and not, with and without an index; random windows from one
+// row to all rows, so that both ways of filling are used.
 TEST(RowGather, FillsWindowsOfAnySizeInOrder) {
   for (uint64_t seed = 0; seed < 120; ++seed) {
     SCOPED_TRACE(seed);

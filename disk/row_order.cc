@@ -33,9 +33,10 @@ struct TimeOfRow {
   friend auto operator<=>(const TimeOfRow&, const TimeOfRow&) = default;
 };
 
-// The rows of `runs`, which ascend, by time; nullopt if they are by time already. Rows are part of
-// what is compared, so equal times stay as they were. Most rows are in order but for a few that are
-// late: those are sorted, and merged with the rest, so the cost is that of looking at each.
+// Returns the rows of `runs`, which ascend, in order of time; nullopt if they already are. Row
+// numbers take part in the comparison, so equal times keep their order. Most rows are in order
+// except for a few late ones: those are sorted and merged with the rest, so the cost is that of
+// reading each.
 std::optional<std::vector<uint32_t>> SortByTime(const ColumnElements<int64_t>& times,
                                                 std::span<const std::span<const uint32_t>> runs) {
   constexpr size_t kPart = 1024;
@@ -140,13 +141,13 @@ void RowOrder::PutInOrder(WorkerPool* workers) {
   if (workers == nullptr) {
     for (size_t i = 0; i < tasks; ++i) task(i).IgnoreError();
   } else {
-    workers->ParallelFor(tasks, task).IgnoreError();  // A task has none.
+    workers->ParallelFor(tasks, task).IgnoreError();  // No task returns an error.
   }
   size_t begin_row = 0;
   for (Draft& draft : drafts_) {
     const size_t rows = RowCount(draft.runs);
     if (rows == 0) continue;
-    // In order of time alone there are no symbols.
+    // In order of time alone, there are no symbols.
     if (sym_ >= 0) {
       groups_.push_back({draft.symbol, begin_row, runs_.size(), time_ < 0 || draft.in_order});
     }
@@ -177,7 +178,7 @@ void RowOrder::BySymbol() {
   }
 }
 
-// A counting sort: which rows a symbol has is what the index would have said.
+// Finds each symbol's rows by a counting sort if there is no index.
 void RowOrder::BySymbolWithoutIndex() {
   const SymbolTable& symbols = snapshot_.table().symbols();
   const auto slot_of = [](SymbolId id) {
@@ -201,7 +202,7 @@ void RowOrder::BySymbolWithoutIndex() {
       present.push_back(slot == 0 ? kNullSymbol : static_cast<SymbolId>(slot - 1));
   }
   std::sort(present.begin(), present.end(), [&](SymbolId a, SymbolId b) {
-    return symbols.NameOf(a) < symbols.NameOf(b);  // The null symbol's is empty.
+    return symbols.NameOf(a) < symbols.NameOf(b);  // The null symbol has an empty name.
   });
   size_t begin_row = 0;
   struct Part {

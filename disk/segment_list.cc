@@ -21,7 +21,7 @@ struct SeenLine {
   std::string text;
 };
 
-// Which directory a path leads to, whatever it is called; nullopt: none.
+// Identifies the directory that a path leads to, whatever its name; nullopt: none.
 using DirectoryId = std::pair<dev_t, ino_t>;
 std::optional<DirectoryId> IdOfDirectory(const std::string& path) {
   struct stat status{};

@@ -27,15 +27,15 @@ std::string Marked(const std::string& segment, std::string_view mark, std::strin
   return fmt::format("{}/{}{}$", segment, mark, name);
 }
 
-// The partition that a name of ours is about; empty: it is another name.
+// Returns the partition of one of our names; empty for other names.
 std::string_view Unmarked(std::string_view name, std::string_view mark) {
   if (!name.starts_with(mark) || !name.ends_with('$')) return {};
   name = name.substr(mark.size(), name.size() - mark.size() - 1);
   return ParsePartitionName(name).has_value() ? name : std::string_view();
 }
 
-// Calls f(path below `directory`, whether it is a directory) for everything in it, a directory
-// before what it has.
+// Calls f(path below `directory`, whether it is a directory) for everything in it; a directory
+// comes before its contents.
 template <typename F>
 absl::Status EachEntry(const std::string& directory, const std::string& below, F f) {
   TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(directory + below));
@@ -183,7 +183,7 @@ absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
   const std::string moved = Marked(move.from, kMoved, move.name);
   TS_RETURN_IF_ERROR(storage.Remove(moving));
   if (const absl::Status copied = CopyDirectory(from, moving, storage); !copied.ok()) {
-    (void)storage.Remove(moving);  // A full disk is what it may be about.
+    (void)storage.Remove(moving);  // May fail, for example on a full disk.
     return copied;
   }
   TS_RETURN_IF_ERROR(storage.SyncDirectory(move.to));
@@ -227,8 +227,8 @@ absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const 
     }
     return absl::OkStatus();
   };
-  // What was taken away had been copied whole before: as long as the copy waits for its name it is
-  // all that there is, whatever other segments have of the same partition.
+  // The renamed directory had been copied completely. While the copy waits for its name, it is the
+  // only complete one, whatever other segments have of the partition.
   const absl::Status ended =
       each_marked(kMoved, [&](const std::string& from, const std::string& name) -> absl::Status {
         const std::string moved = Marked(from, kMoved, name);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Lets so many steps happen and refuses all that follow, as a kill does.
+// Allows some steps and refuses all later ones, like a kill.
 class Killer : public StorageObserver {
  public:
   explicit Killer(size_t steps) : left_(steps) {}
@@ -54,7 +54,7 @@ class SegmentMovesTest : public testing::Test {
     std::ofstream(root_ + place + "/trade/.d") << "d of " << place;
     std::ofstream(root_ + place + "/trade/price") << std::string(bytes, place.back());
   }
-  // The partitions with the sizes of their prices, by where they are.
+  // Returns the partitions by place, with the sizes of their prices.
   std::map<std::string, uintmax_t> Partitions() {
     std::map<std::string, uintmax_t> found;
     for (const std::string& segment : segments_) {
@@ -106,7 +106,7 @@ TEST_F(SegmentMovesTest, APartOfTheSamePartitionIsNotMergedInto) {
 }
 
 // Goal: no partition is lost or doubled, whenever the mover dies. Method: the same move, ended
-// before its n-th step for every n; then what a next start does, and the move again.
+// before its n-th step for every n; then the recovery at the next start, and the move again.
 TEST_F(SegmentMovesTest, AMoveThatDiedIsEndedOrForgotten) {
   const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
   for (size_t steps = 0;; ++steps) {
@@ -149,7 +149,8 @@ TEST_F(SegmentMovesTest, PartsOfTheSamePartitionElsewhereAreNoCopies) {
   }
 }
 
-// Between the two renames the day is in no segment; who then writes it again makes it two.
+// Between the two renames the day is in no segment; a writer that writes it again then creates a
+// second one.
 TEST_F(SegmentMovesTest, APartitionThatWasWrittenAgainIsNotReplaced) {
   const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
   const std::string moved = root_ + "/a/" + NameOfTakenAway("2024.01.01");
@@ -174,7 +175,7 @@ TEST_F(SegmentMovesTest, APartitionThatWasWrittenAgainIsNotReplaced) {
   }
 }
 
-// The one who ends moves may die as well.
+// The process that completes moves may die as well.
 TEST_F(SegmentMovesTest, EndingMovesCanDieToo) {
   const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
   for (size_t steps = 0; steps < 25; ++steps) {

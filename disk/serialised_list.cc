@@ -8,7 +8,7 @@
 namespace tickstack {
 namespace {
 
-// Keeps where each item begins: 8 bytes for an item of 2 bytes or more.
+// Stores where each item begins: 8 bytes per item, which has at least 2 bytes.
 class SerialisedList : public NestedItems {
  public:
   SerialisedList(const StoredFile& column, std::vector<uint64_t> offsets,

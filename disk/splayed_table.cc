@@ -31,7 +31,7 @@ int SplayedTable::Find(std::string_view column) const {
 }
 
 std::shared_ptr<const ColumnFile> SplayedTable::FindOpen(size_t i) const {
-  // Nearly always it is set: then it stays in every core's cache.
+  // Usually it is set already: then its cache line stays shared among the cores.
   if (!used_.load(std::memory_order_relaxed)) used_.store(true, std::memory_order_relaxed);
   const std::lock_guard lock(mutex_);
   return files_[i];
@@ -41,7 +41,7 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t 
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
   const std::lock_guard opening(opening_);
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
-  // This may come back to LetGo, for want of mappings.
+  // This may call LetGo again, for lack of mappings.
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file,
                       ColumnFile::Open(directory_ + "/" + names_[i], domains_));
   const std::lock_guard lock(mutex_);
@@ -54,7 +54,7 @@ void SplayedTable::LetGo(bool used_too,
   if (used_.exchange(false, std::memory_order_relaxed) && !used_too) return;
   const std::lock_guard lock(mutex_);
   for (std::shared_ptr<const ColumnFile>& file : files_) {
-    // Copies are made under the mutex, so there is none.
+    // Copies are made under the mutex, so nobody can copy it now.
     if (file != nullptr && file.use_count() == 1) gone.push_back(std::move(file));
   }
 }
@@ -66,7 +66,7 @@ absl::StatusOr<uint64_t> SplayedTable::Rows() const {
   for (size_t i = 0; i < columns(); ++i) {
     const absl::StatusOr<std::shared_ptr<const ColumnFile>> column = OpenOnce(i);
     if (column.ok()) {
-      // What could not be had for now may be had later: then that one counts.
+      // A column that cannot be opened now may be opened later: then its row count is used.
       if (first_error.code() != absl::StatusCode::kResourceExhausted) {
         rows_.store((*column)->rows(), std::memory_order_relaxed);
       }

@@ -48,14 +48,14 @@ absl::Status NoValue(uint64_t place) {
   return DataLoss("byte {}: no value, or one that ends behind the end of the file", place);
 }
 
-// Copies one value, turning the enums in it into symbol vectors.
+// Copies one value and converts the enums in it to symbol vectors.
 class Resolver {
  public:
   Resolver(std::span<const std::byte> bytes, const SymbolDomains* domains, uint64_t place)
       : bytes_(bytes), domains_(domains), place_(place) {}
 
   absl::StatusOr<ByteBuffer> Run() {
-    uint64_t values = 1;  // Still to be copied, as in EncodedBytes.
+    uint64_t values = 1;  // Values still to be copied, as in EncodedBytes.
     while (values > 0) {
       --values;
       const std::span<const std::byte> rest = bytes_.subspan(at_);

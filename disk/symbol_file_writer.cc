@@ -42,7 +42,7 @@ absl::Status SymbolFileWriter::Read() {
   TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path_, kBytesMax));
   const absl::StatusOr<StoredNames> names = ParseStoredNames(bytes);
   if (!names.ok()) return Annotate(names.status(), path_);
-  // An empty list that is not known to be one of names: the first ones replace it.
+  // An empty list that is not marked as one of names: the first names replace it.
   if (!AsText(bytes).starts_with(kNames)) return absl::OkStatus();
   std::string_view rest = AsText(names->text);
   while (!rest.empty()) {
@@ -80,7 +80,8 @@ absl::Status SymbolFileWriter::Append(std::span<const std::string_view> fresh) {
   absl::Status appended = storage_.Write(file, bytes_, names);
   if (appended.ok()) appended = storage_.Sync(file);
   if (!appended.ok()) {
-    // A part of the names may be there. Whole ones do no harm; opening would cut a torn one.
+    // A part of the names may be in the file. Whole ones do no harm; the next opening cuts a torn
+    // one.
     (void)storage_.Truncate(file, bytes_);
     return appended;
   }

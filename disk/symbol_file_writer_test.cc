@@ -39,7 +39,7 @@ TEST(SymbolFileWriter, NumbersNamesInTheOrderThatTheyCame) {
   EXPECT_THAT(*NumbersIn(folder, {"b", "a", "", "b"}), ElementsAre(0, 1, kNullLong, 0));
   EXPECT_EQ(FileBytes(folder / "sym"), std::string("\xff\x01\x0b\0\x02\0\0\0b\0a\0", 12));
   EXPECT_THAT(*NumbersIn(folder, {"c", "a"}), ElementsAre(2, 1));
-  // The count says what was there when the file was made.
+  // The count is that of the file's creation.
   EXPECT_EQ(FileBytes(folder / "sym"), std::string("\xff\x01\x0b\0\x02\0\0\0b\0a\0c\0", 14));
 }
 

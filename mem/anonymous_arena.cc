@@ -1,13 +1,12 @@
 // Anonymous memory: DRAM, or the memory of chosen NUMA nodes.
 //
-// The address space of the whole capacity is reserved when the arena opens and becomes memory in
-// steps of 64 MiB, so that a tier without a bound costs what is used of it. Transparent huge pages
-// are asked for with MADV_HUGEPAGE; explicit ones are mapped, which reserves them in the kernel:
-// MAP_HUGETLB with MAP_NORESERVE would be a SIGBUS later.
+// The address space of the whole capacity is reserved when the arena opens, and becomes memory in
+// steps of 64 MiB, so that a tier without a limit costs only what is used of it. Transparent huge
+// pages are requested with MADV_HUGEPAGE. Explicit ones are mapped, which reserves them in the
+// kernel: MAP_HUGETLB with MAP_NORESERVE would cause SIGBUS later.
 //
-// Bound to nodes: MPOL_BIND has the kernel kill somebody when the nodes are full, so each step
-// first asks the nodes how much they have free, and all of a given capacity is asked for at the
-// start.
+// With MPOL_BIND, the kernel kills a process when the nodes are full. So each step first checks how
+// much memory the nodes have free, and all of a given capacity is checked at the start.
 
 #include <numa.h>
 #include <numaif.h>
@@ -26,7 +25,7 @@ namespace tickstack::mem {
 namespace {
 
 constexpr size_t kStepPages = 32;
-// What the kernel keeps for itself on a node.
+// Memory that is left to the kernel on a node.
 constexpr size_t kNodeReserveBytes = size_t{64} << 20;
 
 size_t MachineBytes() {
@@ -73,7 +72,7 @@ class AnonymousArena final : public Arena {
           MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_HUGETLB | (21 << MAP_HUGE_SHIFT), -1, 0);
       if (mapped == MAP_FAILED) {
         const int error = errno;
-        // What was there is gone: without this, somebody else's mapping could come to lie here.
+        // Replaces the failed mapping, so that no other mapping can take its addresses.
         mmap(begin, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1,
              0);
         return ResourceExhausted("{} pages of 2 MiB are not reserved (vm.nr_hugepages): {}",
@@ -85,7 +84,7 @@ class AnonymousArena final : public Arena {
         return ResourceExhausted("{} bytes more: {}", bytes,
                                  Message(ErrnoStatus(errno, "mprotect")));
       }
-      // Advice: without huge pages it is only slower.
+      // Advice: without huge pages it is merely slower.
       madvise(begin, bytes,
               huge_pages_ == HugePages::kTransparent ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);
     }
@@ -116,8 +115,8 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeAnonymousArena(const TierOptions& opt
   const size_t bytes =
       std::min(options.capacity_bytes, numa ? TotalBytesOf(options.nodes) : MachineBytes());
   const size_t capacity_pages = (bytes + Tier::kHugePageBytes - 1) / Tier::kHugePageBytes;
-  // Twice the capacity in addresses: small blocks take whole pages of theirs, and runs of pages
-  // leave gaps, which costs no memory here. Explicit pages are reserved by their addresses.
+  // Reserves twice the capacity in addresses: small blocks take whole pages, and runs of pages
+  // leave gaps, which cost no memory here. Explicit pages are reserved with their addresses.
   const size_t pages = is_explicit ? capacity_pages : capacity_pages * 2 + kStepPages;
   TS_ASSIGN_OR_RETURN(std::byte * base, ReserveAddresses(pages * Tier::kHugePageBytes));
   auto arena = std::make_unique<AnonymousArena>(options, base, pages);

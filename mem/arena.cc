@@ -89,7 +89,7 @@ MappedFileArena::MappedFileArena(std::string path, std::string filesystem, bool 
 size_t MappedFileArena::ResidentBytes(size_t) const {
   const size_t bytes = regions_[0].pages * Tier::kHugePageBytes;
   if (dax_) return 0;
-  // tmpfs allocated its memory with the file's blocks, and does not call it cached before a touch.
+  // tmpfs allocated its memory with the file's blocks, but reports it as cached only after a touch.
   return filesystem_ == "tmpfs" ? bytes : PageCacheBytes(regions_[0].base, bytes);
 }
 
@@ -122,7 +122,7 @@ size_t PageCacheBytes(const std::byte* memory, size_t bytes) {
 }
 
 absl::StatusOr<std::byte*> ReserveAddresses(size_t bytes) {
-  // One page more, so that an aligned part is in it; the rest goes back at once.
+  // One more page, so that it contains an aligned part; the rest is returned immediately.
   const size_t mapped = bytes + Tier::kHugePageBytes;
   void* const memory =
       mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

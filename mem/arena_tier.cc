@@ -1,12 +1,13 @@
 // Memory is touched before it is handed out, because a first touch in the middle of an append costs
-// 0.1 ms per 2 MiB at best and several ms where a hypervisor has to fetch the memory; with
-// touch_ahead_bytes a thread does that ahead of need, with touch_first_bytes before any. It stands
-// back a little, a third of the time of a thread that wants the same core: new chunks come when
-// rows do, and tiers that fetched a chunk's pages at once would take the cores from those who take
-// the rows. No further, since the kernel has it hold the process's map while it touches: on a core
-// that is busy with other things, who wants to map memory waits for it, 0.02 s at niceness 0, 0.06
-// at 5, 0.6 at 19. So it also maps what will be taken, ahead of itself. Pages that were used
-// stay touched: what a day used the next day uses again, and it is warm.
+// 0.1 ms per 2 MiB at best, and several ms if a hypervisor must fetch the memory. With
+// touch_ahead_bytes, a thread does that before the memory is needed; with touch_first_bytes, before
+// any rows come. The thread has a slightly higher nice value, so it gets a third of the time of a
+// thread that wants the same core: chunks are needed when rows come, and threads of tiers that
+// touched whole chunks at full priority would take the cores from the threads that ingest. The nice
+// value is not higher because the kernel holds the process's map while it touches: on a busy core,
+// other threads that map memory wait for it, 0.02 s at nice value 0, 0.06 at 5, 0.6 at 19. For the
+// same reason it maps memory ahead of itself. Pages that were used stay touched: the next day
+// reuses them.
 
 #include "mem/arena_tier.h"
 
@@ -23,8 +24,8 @@
 namespace tickstack::mem {
 namespace {
 
-// Whether copying past the caches is at least a fifth faster than through them, into memory that
-// is touched and not cached: batches of 16 KiB, as a tickerplant's are, over four pages.
+// Returns whether copying past the caches is at least a fifth faster than through them, into memory
+// that is touched and not cached: batches of 16 KiB, like a tickerplant's, over four pages.
 bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
   constexpr size_t kBatchBytes = size_t{16} << 10;
   const auto source = std::make_unique<std::byte[]>(kBatchBytes);
@@ -47,7 +48,7 @@ bool CopiesFasterStreaming(std::byte* memory, size_t bytes) {
 }
 
 constexpr int kToucherNice = 5;
-// What the toucher maps ahead of the page in its hands: more than a mapping step.
+// Bytes that the toucher maps ahead of its current page: more than a mapping step.
 constexpr size_t kReadyBytes = 64 * Tier::kHugePageBytes;
 
 size_t PagesOf(size_t bytes, size_t page_bytes) {
@@ -95,7 +96,7 @@ void ArenaTier::StopTouching() {
 }
 
 void ArenaTier::Start() {
-  // Below it the caches take the write anyway, and whoever asks for the newest row finds it there.
+  // Smaller writes go to the caches in any case, where a query for the newest row finds them.
   constexpr size_t kStreamedBytes = 4096;
   if (options_.streaming == Streaming::kOn ||
       (options_.streaming == Streaming::kAuto && StreamingPays())) {
@@ -132,12 +133,12 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
   bool touched = false, wakes = false;
   {
     std::unique_lock lock(mutex_);
-    // `rounded < bytes`: a size so large that rounding wrapped around.
+    // `rounded < bytes`: the size is so large that rounding wrapped around.
     if (rounded < bytes || rounded > options_.capacity_bytes - used_bytes_) {
       return Refuse(bytes, "its capacity is reached");
     }
     std::optional<PageAllocator::Grant> grant = allocator_.Take(rounded);
-    // What looks full may be waiting for a page that is being touched.
+    // If it seems full, the last page may be with the toucher.
     while (!grant && touching_) {
       touched_.wait(lock);
       grant = allocator_.Take(rounded);
@@ -154,9 +155,9 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     memory = arena_->At(offset);
     used_bytes_ += rounded;
     if (used_bytes_ > high_water_bytes_) high_water_bytes_ = used_bytes_;
-    // Thousands of small blocks a second must not each wake a thread that has nothing to do.
+    // Thousands of small blocks per second must not each wake a thread that has nothing to do.
     wakes = !touching_ && WantsPages();
-    // The first block of a page touches all of it, under the lock: the others count on it.
+    // The first block of a page touches all of it, under the lock: later blocks rely on that.
     if (!touched && rounded < page_bytes_) {
       touched = true;
       const absl::Status done =
@@ -168,7 +169,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
     }
   }
   if (wakes) wake_.notify_one();
-  // Outside the lock: a chunk's pages take as long as thousands of small allocations.
+  // Outside the lock: touching a chunk's pages takes as long as thousands of small allocations.
   if (!touched) {
     if (const absl::Status done = arena_->Touch(memory, rounded); !done.ok()) {
       const std::lock_guard lock(mutex_);
@@ -217,8 +218,8 @@ size_t ArenaTier::ResidentBytes() const {
   return arena_->ResidentBytes(touched);
 }
 
-// The toucher's duty cycle: take an untouched page out of the free ones, touch it without the lock,
-// put it back.
+// The toucher's duty cycle: reserves a free untouched page, touches it without the lock, and
+// returns it.
 void ArenaTier::TouchAhead() {
   SetThreadNice(kToucherNice);
   std::unique_lock lock(mutex_);
@@ -241,7 +242,7 @@ void ArenaTier::TouchAhead() {
       lock.lock();
       touching_ = false;
     }
-    // What could not be touched is handed out untouched, and that allocation says why.
+    // A page that could not be touched is handed out untouched, and that allocation reports why.
     if (done.ok()) {
       allocator_.GiveTouched(*page);
     } else {
@@ -252,7 +253,7 @@ void ArenaTier::TouchAhead() {
   }
 }
 
-// That so many free ones are touched, or all that are to be first.
+// Returns whether more free pages are to be touched.
 bool ArenaTier::WantsPages() const {
   if (exhausted_) return false;
   if (allocator_.touched_pages() < first_pages_) return true;

@@ -1,15 +1,15 @@
-// An unlinked file as memory: what a filesystem tier lives in.
+// The memory of a filesystem tier: an unlinked file.
 //
-//   file of the directory   | 2 MiB | 2 MiB | ... |      O_TMPFILE: nobody else can shorten it
-//   addresses               ^ 2 MiB aligned, so that page n of the file can be one page of 2 MiB
+//   file in the directory   | 2 MiB | 2 MiB | ... |      O_TMPFILE: no other process can truncate
+//   it addresses               ^ 2 MiB aligned, so that page n of the file can be one page of 2 MiB
 //
-// All blocks are allocated when the arena opens (fallocate), and no hole is ever punched: a store
-// into a mapped hole of a full file system is a SIGBUS, a store into an allocated block is not,
-// whoever else fills the file system meanwhile.
+// All blocks are allocated when the arena opens (fallocate), and holes are never punched: on a full
+// file system, a store into a mapped hole causes SIGBUS, but a store into an allocated block never
+// does, whoever fills the file system meanwhile.
 //
-// On a DAX mount (MAP_SYNC is accepted there and nowhere else) the mapping is the memory. On tmpfs
-// it is DRAM that the kernel counts as shared. On a disk it is the page cache, which is written
-// back for nothing, and stores stall while it is.
+// On a DAX mount (only there is MAP_SYNC accepted) the mapping is the memory. On tmpfs it is DRAM
+// that the kernel counts as shared. On a disk it is the page cache, which is written back
+// needlessly, and stores stall meanwhile.
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -25,7 +25,7 @@
 namespace tickstack::mem {
 namespace {
 
-// A file without a name; -1 and errno.
+// Opens a file without a name; -1 and errno on failure.
 int OpenUnnamed(const std::string& directory) {
   const int fd = open(directory.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
   if (fd >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return fd;
@@ -49,7 +49,7 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options)
   const size_t bytes = pages * Tier::kHugePageBytes;
   const int fd = OpenUnnamed(options.path);
   if (fd < 0) return Annotate(ErrnoStatus(errno, "open"), options.path);
-  // The mapping keeps the file; the descriptor goes in any case.
+  // The mapping keeps the file, so the descriptor is closed in any case.
   const auto fail = [fd](const absl::Status& status) {
     close(fd);
     return status;
@@ -60,7 +60,8 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options)
   } while (allocated != 0 && errno == EINTR);
   if (allocated != 0) {
     const int error = errno;
-    // ext4 keeps the blocks that it found: they go with the descriptor, since the file has no name.
+    // ext4 keeps the blocks that it could allocate; closing the descriptor frees them, since the
+    // file has no name.
     if (error == ENOSPC || error == EFBIG || error == EDQUOT) {
       return fail(ResourceExhausted("{} ({}) has {} bytes free, expected {} for the tier's size",
                                     options.path, facts.type, facts.free_bytes, bytes));
@@ -84,7 +85,7 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeFileArena(const TierOptions& options)
     return fail(Annotate(ErrnoStatus(error, "mmap"), options.path));
   }
   close(fd);
-  madvise(*base, bytes, MADV_HUGEPAGE);  // Advice, which tmpfs takes where the mount lets it.
+  madvise(*base, bytes, MADV_HUGEPAGE);  // Advice, which tmpfs follows if the mount allows it.
   madvise(*base, bytes, MADV_DONTFORK);
   madvise(*base, bytes, MADV_DONTDUMP);
   if (!dax && facts.type != "tmpfs") {

@@ -39,8 +39,8 @@ Medium::Medium(MediumModel model, std::unique_ptr<MediumTimeline> timeline, Medi
     : model_(std::move(model)),
       timeline_(std::move(timeline)),
       clock_(clock),
-      // Half a call before it says when the access begins, half of the one that ends the wait, and
-      // that comes half a call late in the mean.
+      // Half a call passes before it reports the start of the access, half of the call that ends
+      // the wait, and that comes half a call late on average.
       asking_ns_(clock.CallNs() * 3 / 2) {}
 
 MediumStats Medium::Stats() const {

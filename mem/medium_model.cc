@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kUnitBytesMax = 4096;
 
-// Of CXL expanders latencies are published, not what a thread gets in order. For DRAM of 100 ns
-// that is some 12 GB/s, so its prefetchers have 19 lines under way; we assume as many here.
+// For CXL expanders, latencies are published, but not the bandwidth of one thread. DRAM of 100 ns
+// gives some 12 GB/s, so its prefetchers have 19 lines in progress; the same is assumed here.
 MediumModel Cxl(std::string_view name, double read_ns) {
   constexpr double kLinesUnderWay = 19, kLineBytes = 64;
   const double thread_gb_per_s = kLinesUnderWay * kLineBytes / read_ns;
@@ -56,7 +56,7 @@ uint64_t UnitsOf(const MediumModel& model, const void* begin, size_t bytes) {
 TouchedUnits UnitsOfRows(const MediumModel& model, std::span<const uint32_t> rows, size_t width) {
   const int shift = std::countr_zero(model.unit_bytes);
   TouchedUnits touched;
-  uint64_t last = UINT64_MAX - 1;  // Neither a unit nor the one before one.
+  uint64_t last = UINT64_MAX - 1;  // Neither a unit nor the predecessor of one.
   for (const uint32_t row : rows) {
     if (row == UINT32_MAX) continue;
     const uint64_t unit = uint64_t{row} * width >> shift;
@@ -111,7 +111,7 @@ absl::Status CheckMediumModel(const MediumModel& model) {
       {"read_gb_per_s", model.read_gb_per_s},
       {"write_gb_per_s", model.write_gb_per_s}};
   for (const auto& [figure, value] : figures) {
-    // A millisecond a read, or a kilobyte a second, is no memory: a wait would not end.
+    // A millisecond per read, or a kilobyte per second, is not memory: waits would not end.
     if (value >= 1e-3 && value <= 1e6) continue;
     return InvalidArgument("model {}: {} {}, expected 0.001 to 1000000", model.name, figure, value);
   }

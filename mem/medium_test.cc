@@ -21,8 +21,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Round figures: a unit takes 100 ns, of which ten are under way at once; a thread gets 2 bytes a
-// ns in order, all of them together 4, and half as much where they write.
+// Round figures: a unit takes 100 ns, and ten can be in progress; a thread reads 2 bytes per ns in
+// order, all threads together 4, and writes are half as fast.
 MediumModel Round() {
   return {.name = "round",
           .unit_bytes = 256,
@@ -35,7 +35,7 @@ MediumModel Round() {
           .full_duplex = false};
 }
 
-// Time that passes only when somebody waits or the test says so.
+// Time that passes only by waiting, or when the test says so.
 class StoppedClock final : public MediumClock {
  public:
   int64_t NowNs() const override { return now_ns; }
@@ -88,7 +88,7 @@ TEST(MediumModel, CountsUnitsOnce) {
   EXPECT_EQ(UnitsOfSearch(model, 8), 1u);
   EXPECT_EQ(UnitsOfSearch(model, 8 * 256), 4u);
 
-  // 32 elements of 8 bytes a unit: rows 0 and 31 are in the first one, 32 begins the next.
+  // 32 elements of 8 bytes per unit: rows 0 and 31 are in the first unit, 32 begins the next.
   const std::vector<uint32_t> rows = {0, 1, 31, 32, 63, UINT32_MAX, 64, 640, 640, 641, 5, 36};
   const TouchedUnits touched = UnitsOfRows(model, rows, 8);
   EXPECT_EQ(touched.in_order, 3u);   // 32, 64, 36.
@@ -117,7 +117,7 @@ TEST_F(MediumTest, ChargesTheDifferenceToWhatAnAccessTook) {
   EXPECT_EQ(WaitOf(0, one), 100);
   EXPECT_EQ(WaitOf(30, one), 70);
   EXPECT_EQ(WaitOf(100, one), 0);
-  EXPECT_EQ(WaitOf(5000, one), 0);  // Slower than the medium: nothing, and nothing for later.
+  EXPECT_EQ(WaitOf(5000, one), 0);  // Slower than the medium: no wait, and no credit for later.
   EXPECT_EQ(WaitOf(30, one), 70);
   EXPECT_EQ(medium_.Stats().read_bytes, 5u * 256);
   EXPECT_EQ(medium_.Stats().waited_ns, 100 + 70 + 70);
@@ -136,7 +136,7 @@ TEST_F(MediumTest, AddsUpTheStepsOfAnAccess) {
 TEST_F(MediumTest, ChargesWritesByTheUnitsThatTheyTouch) {
   EXPECT_EQ(WaitOf(0, [](MediumAccess& access) { access.Wrote(At(0x1008), 8); }), 256);
   EXPECT_EQ(WaitOf(0, [](MediumAccess& access) { access.Wrote(At(0x10fc), 8); }), 512);
-  // A line of 64 bytes is a unit of its own where the ones beside it are written at other times.
+  // A line of 64 bytes is a unit of its own if its neighbours are written at other times.
   EXPECT_EQ(WaitOf(0, [](MediumAccess& access) { access.WroteScattered(65); }), 512);
   EXPECT_EQ(medium_.Stats().written_bytes, 5u * 256);
 }
@@ -149,8 +149,8 @@ TEST_F(MediumTest, CostsNothingWhereThereIsNone) {
   EXPECT_EQ(clock_.waited_ns, 0);
 }
 
-// Goal: accesses at one time share the medium's bandwidth. Method: all begin at the same
-// time, and each is told when it ends.
+// Goal: concurrent accesses share the medium's bandwidth. Method: all begin at the same time, and
+// each is told when it ends.
 TEST_F(MediumTest, SharesItsBandwidthAmongThoseWhoReadAtOnce) {
   const int64_t begin_ns = clock_.now_ns;
   // 4,096 units are 1 MiB: 262,144 ns of the medium, 524,260 of a thread.
@@ -160,9 +160,9 @@ TEST_F(MediumTest, SharesItsBandwidthAmongThoseWhoReadAtOnce) {
   EXPECT_EQ(medium_.Read(begin_ns, block), begin_ns + 2 * kMediumNs);  // Two threads fill it.
   EXPECT_EQ(medium_.Read(begin_ns, block), begin_ns + 3 * kMediumNs);
   EXPECT_EQ(medium_.Read(begin_ns, block), begin_ns + 4 * kMediumNs);
-  // Writes take from the same.
+  // Writes use the same bandwidth.
   EXPECT_EQ(medium_.Write(begin_ns, 4096), begin_ns + 6 * kMediumNs);
-  // What nobody wanted is gone.
+  // Unused bandwidth is lost.
   clock_.now_ns = begin_ns + 100 * kMediumNs;
   EXPECT_EQ(medium_.Read(clock_.now_ns, {.scattered = 10'240}), clock_.now_ns + 10'240 * 256 / 4);
 }
@@ -225,7 +225,7 @@ TEST_F(SharedTimeline, IsOneForAllWhoOpenIt) {
   EXPECT_FALSE(std::filesystem::exists(path_)) << "the last one removes it";
 }
 
-// Goal: a process that is killed leaves nothing that others wait for but what it had taken.
+// Goal: a killed process delays others only by what it had reserved.
 TEST_F(SharedTimeline, OutlivesAProcessThatIsKilled) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);

@@ -19,11 +19,11 @@ namespace {
 
 constexpr size_t kFileBytes = 4096;
 constexpr int64_t kStepsPerNs = 16;
-// A lane that is taken for longer than this holds what no process took: the time of another boot,
-// or bytes that somebody wrote. An access takes a ms or two.
+// A lane that is reserved for longer than this was not reserved by a process: it has the time of
+// another boot, or foreign bytes. An access takes a ms or two.
 constexpr int64_t kTakenNsMax = 10 * kNsPerSecond;
 
-// Waits for a lock, whoever interrupts.
+// Takes a lock; retries if it is interrupted.
 bool Lock(int fd, int operation) {
   int done = 0;
   do {
@@ -32,7 +32,7 @@ bool Lock(int fd, int operation) {
   return done == 0;
 }
 
-// Whether the file of this name is the one that is open: another process may have removed it since.
+// Returns whether the open file still has this name: another process may have removed it since.
 bool IsStill(int fd, const std::string& path) {
   struct stat open_one = {}, named = {};
   return fstat(fd, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
@@ -84,7 +84,7 @@ int64_t MediumTimeline::Take(Lane lane, int64_t from_ns, double ns) {
   const std::atomic_ref<int64_t> until(lanes_->lane[static_cast<size_t>(lane)].busy_until);
   const int64_t from = from_ns * kStepsPerNs;
   const auto steps = static_cast<int64_t>(std::ceil(ns * kStepsPerNs));
-  // Nothing is read on the strength of this number, so relaxed is enough.
+  // Nothing depends on the order of this number, so relaxed is enough.
   int64_t old = until.load(std::memory_order_relaxed);
   int64_t end = 0;
   do {

@@ -1,11 +1,11 @@
 // memkind's fs-backed kind as memory, for comparison with systems that use it: an unlinked file per
 // kind, from which jemalloc takes extents.
 //
-// memkind is asked for slabs of 64 MiB and more only, and all of them when the arena opens: small
-// requests come back unaligned and with gaps (a chunk of 2 MiB takes 2 MiB + 4 KiB of file, an
-// aligned one 4 MiB), and a kind that is not asked at the start reserves nothing. A slab is page
-// aligned, so up to 2 MiB of it go to the alignment of our pages; on DAX the file's blocks are then
-// not aligned as our addresses are, and faults map 4 KiB. The arena of our own has neither flaw.
+// memkind is only asked for slabs of at least 64 MiB, all of them when the arena opens: small
+// requests are returned unaligned and with gaps (a chunk of 2 MiB takes 2 MiB + 4 KiB of the file,
+// an aligned one 4 MiB), and a kind reserves nothing in advance. A slab is page aligned, so up to 2
+// MiB of it are lost to the alignment of our pages. On DAX, the file's blocks are then aligned
+// differently from our addresses, and faults map 4 KiB. Our own arena has neither problem.
 
 #include <memkind.h>
 
@@ -33,7 +33,7 @@ class MemkindArena final : public Arena {
       : path_(std::move(path)), facts_(std::move(facts)), dax_(IsDax(path_)), kind_(kind) {}
   ~MemkindArena() override { memkind_destroy_kind(kind_); }
 
-  // False: the file system has no more.
+  // Returns false if the file system has no more space.
   bool AddSlab(size_t bytes) {
     void* const slab = memkind_malloc(kind_, bytes);
     if (slab == nullptr) return false;
@@ -74,13 +74,14 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeMemkindArena(const TierOptions& optio
   TS_ASSIGN_OR_RETURN(FilesystemFacts facts, FactsOfFilesystem(options.path));
   const size_t free_bytes = facts.free_bytes;
   memkind_t kind = nullptr;
-  // 0: bounded by the file system only, since a bound would count extents and not our bytes.
+  // 0: limited only by the file system, since a limit would count extents and not our bytes.
   if (const int error = memkind_create_pmem(options.path.c_str(), 0, &kind); error != 0) {
     return Annotate(MemkindStatus(error, "memkind_create_pmem"), options.path);
   }
   const std::string type = facts.type;
   auto arena = std::make_unique<MemkindArena>(options.path, std::move(facts), kind);
-  // A power of two is a size class of memkind's: a slab between two would waste up to a fifth.
+  // A power of two is a size class of memkind: a slab between two classes would waste up to a
+  // fifth.
   const size_t slab_bytes = std::max(kSlabBytesMin, std::bit_floor(options.capacity_bytes / 16));
   for (size_t bytes = 0; bytes < options.capacity_bytes; bytes += slab_bytes) {
     if (!arena->AddSlab(slab_bytes)) {

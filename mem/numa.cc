@@ -15,7 +15,7 @@ bool HasNuma() { return numa_available() >= 0; }
 
 size_t MachinePages(int which) { return static_cast<size_t>(sysconf(which)); }
 
-// Total and free bytes of a node.
+// Returns the total and free bytes of a node.
 std::pair<size_t, size_t> BytesOf(int node) {
   if (!HasNuma()) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
@@ -67,7 +67,7 @@ std::string NodesText(const std::vector<int>& nodes) {
 
 absl::Status BindProcessToNode(int node) {
   TS_RETURN_IF_ERROR(CheckNodes({node}));
-  if (!HasNuma()) return absl::OkStatus();  // One node, and everything is on it.
+  if (!HasNuma()) return absl::OkStatus();  // One node, which has everything.
   if (numa_run_on_node(node) != 0) {
     return NotFound("NUMA node {}: no processors to run on: {}", node,
                     Message(ErrnoStatus(errno, "numa_run_on_node")));

@@ -54,7 +54,7 @@ std::optional<PageAllocator::Grant> PageAllocator::Take(size_t rounded) {
   return TakeBlock(ClassOf(rounded));
 }
 
-// The first run. A run of one page looks for a touched one first.
+// Returns the first free run. A run of one page prefers a touched one.
 std::optional<size_t> PageAllocator::FindRun(size_t pages) const {
   if (pages == 1) {
     for (const bool touched : {true, false}) {
@@ -66,8 +66,8 @@ std::optional<size_t> PageAllocator::FindRun(size_t pages) const {
     }
     return std::nullopt;
   }
-  // Runs begin at a multiple of their size, or of a huge page: of small pages only, since each of
-  // the others is a huge page.
+  // Runs of small pages begin at a multiple of their size, or of a huge page. Other pages are huge
+  // pages themselves.
   const size_t align = std::min(pages, kPageBytes / page_bytes_);
   size_t run = 0;
   for (size_t page = 0; page < page_count_; ++page) {
@@ -94,7 +94,7 @@ std::optional<PageAllocator::Grant> PageAllocator::TakePages(size_t pages) {
   for (size_t page = *first; page < *first + pages; ++page) {
     grant.touched = grant.touched && IsTouched(page);
     SetFree(page, false);
-    SetTouched(page);  // The taker touches what is not.
+    SetTouched(page);  // The caller touches it if necessary.
     Changed(page);
   }
   return grant;

@@ -53,7 +53,7 @@ TEST(PageAllocator, HandsPagesToTheTouchingThread) {
   EXPECT_FALSE(allocator.TakeUntouched().has_value());
 }
 
-// Goal: small pages serve every size, aligned, and a small arena is not used up by one page for
+// Goal: small pages provide every size, aligned, and a small arena is not used up by one page for
 // each of the 13 block sizes. Method: one block of each size, and then as many MiB as are free.
 TEST(PageAllocator, SharesASmallArenaInSmallPages) {
   constexpr size_t kArenaBytes = 16 * kMiB, kPage = PageAllocator::kSmallPageBytes;
@@ -79,9 +79,9 @@ TEST(PageAllocator, SharesASmallArenaInSmallPages) {
   EXPECT_EQ(allocator.free_pages(), allocator.pages());
 }
 
-// Goal: an allocator that is made again from its words grants what the first one had free, and
-// nothing else. Method: random takes and gives of all sizes, words copied page by page as the
-// change list names them, then everything that lives is compared.
+// Goal: an allocator that is restored from its words grants what the original had free, and nothing
+// else. Method: random allocations of all sizes, words copied page by page as the change list names
+// them, then all live allocations are compared.
 TEST(PageAllocator, ComesBackFromItsWords) {
   for (uint64_t seed = 0; seed < 30; ++seed) {
     SCOPED_TRACE(seed);
@@ -108,7 +108,7 @@ TEST(PageAllocator, ComesBackFromItsWords) {
     PageAllocator again(kPages);
     for (size_t page = 0; page < kPages; ++page) ASSERT_TRUE(again.Restore(page, words[page]));
     EXPECT_EQ(again.free_pages(), allocator.free_pages());
-    // What it grants from now on overlaps nothing that lives.
+    // New grants overlap no live allocation.
     for (int step = 0; step < 300; ++step) {
       const size_t rounded = step % 3 == 0 ? 2 * kMiB : size_t{256} << rng() % 13;
       const auto grant = again.Take(rounded);

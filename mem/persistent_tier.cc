@@ -71,7 +71,7 @@ Layout LayoutOf(size_t file_bytes) {
   return {file_bytes, (file_bytes - data_offset) / Tier::kHugePageBytes, slot_bytes, data_offset};
 }
 
-// A sum over pages of this is a checksum of all words that one changed word updates at once.
+// The sum of this over pages is a checksum of all words that can be updated when one word changes.
 uint64_t PageSum(size_t page, uint32_t word) {
   uint64_t x = (uint64_t{word} << 32 | page) + 0x9e3779b97f4a7c15;  // splitmix64.
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -88,7 +88,7 @@ class CacheLinePersistence final : public Persistence {
   }
 };
 
-// msync takes whole pages, so ranges are joined by page before it is called.
+// msync works on whole pages, so ranges are merged by page first.
 class MsyncPersistence final : public Persistence {
  public:
   void Flush(const std::byte* memory, size_t bytes) override {
@@ -107,7 +107,7 @@ class MsyncPersistence final : public Persistence {
         ranges_[joined++] = {begin, end};
       }
     }
-    // Each call waits for the device. With many ranges one call over all that lies between them is
+    // Each call waits for the device. With many ranges, one call over everything between them is
     // cheaper, whatever else is dirty there.
     if (joined > kRangesMax) {
       ranges_[0].second = ranges_[joined - 1].second;
@@ -186,7 +186,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
     }
   }
   if (const absl::Status mapped = file->Map(options); !mapped.ok()) {
-    // What was allocated of a new file goes back; one that holds something stays.
+    // The allocated blocks of a new file are freed; a file with content is kept.
     if (file->fresh) file->locked.Truncate(0).IgnoreError();
     return mapped;
   }
@@ -201,7 +201,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
 absl::Status PersistentTier::File::Map(const TierOptions& options) {
   size_t mapped_bytes = 0;
   int is_pmem = 0;
-  // With a length libpmem allocates all blocks first, so that no store finds a hole.
+  // Given a length, libpmem first allocates all blocks, so that no store finds a hole.
   void* const mapped = pmem_map_file(path.c_str(), layout.file_bytes, PMEM_FILE_CREATE, 0600,
                                      &mapped_bytes, &is_pmem);
   if (mapped == nullptr) {
@@ -233,7 +233,7 @@ bool PersistentTier::File::IsOurs() const {
          found.pages == layout.pages && found.crc == CrcOf(found);
 }
 
-// The superblock comes last: a file that dies before it is new again.
+// The superblock is written last: if the process dies before, the file is initialised again.
 absl::Status PersistentTier::File::Initialise(Persistence& persistence) {
   std::memset(base, 0, kSuperblockBytes);
   persistence.Flush(base, kSuperblockBytes);
@@ -313,7 +313,7 @@ absl::Status PersistentTier::Load() {
   return absl::OkStatus();
 }
 
-// Takes a slot's commit over if it is whole.
+// Loads a slot's commit if it is complete.
 bool PersistentTier::LoadSlot(int number) {
   SlotHeader header{};
   std::memcpy(&header, file_->Header(number), sizeof(header));
@@ -429,7 +429,7 @@ absl::Status PersistentTier::Commit(std::span<const std::byte> root) {
   const int64_t begin_ns = MonotonicNs();
   const std::lock_guard lock(mutex_);
   TS_RETURN_IF_ERROR(broken_);
-  // Under the lock nobody can be granted these pages before the commit without them is durable.
+  // Under the lock, these pages cannot be granted before the commit without them is durable.
   for (const Freed& freed : freed_) GiveBack(freed.offset, freed.rounded);
   freed_.clear();
   TakeChanges();

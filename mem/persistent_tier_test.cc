@@ -81,7 +81,7 @@ TEST_P(PersistentTierTest, FindsWhatWasCommittedAtItsOffset) {
   EXPECT_EQ(large[0], std::byte{7});
   EXPECT_EQ(large[2 * kMiB - 1], std::byte{7});
   EXPECT_EQ((*tier->Find(block, 512))[511], std::byte{9});
-  // The rest of the page goes on where it was, and new pages are others.
+  // The rest of the page continues at its old place, and new pages are different ones.
   EXPECT_EQ(tier->OffsetOf(*tier->Allocate(512)), block + 512);
   EXPECT_NE(tier->OffsetOf(*tier->Allocate(2 * kMiB)), chunk);
 }
@@ -212,10 +212,10 @@ TEST_P(PersistentTierTest, RefusesEverythingOnceTheDeviceDid) {
   EXPECT_EQ(Root(*Open()), "kept");
 }
 
-// Goal: wherever the power goes, opening finds the last commit or the one that was being made, with
-// all of its data, and grants nothing that it holds. Method: random allocations, frees and stores;
-// at every flush and fence three images of the medium are opened: nothing but what is certain
-// arrived, half of the rest, everything.
+// Goal: wherever the power fails, opening finds the last commit or the one in progress, with all of
+// its data, and grants nothing that it holds. Method: random allocations, frees and stores. At
+// every flush and fence, three images of the medium are opened: only what is certain arrived, half
+// of the rest, everything.
 TEST(PersistentTier, FindsAWholeCommitWhereverThePowerGoes) {
   std::string path = "/dev/shm/tickstack-powercut-test-XXXXXX";
   ASSERT_NE(mkdtemp(path.data()), nullptr);
@@ -228,7 +228,7 @@ TEST(PersistentTier, FindsAWholeCommitWhereverThePowerGoes) {
   TierOptions copy = options;
   copy.file = "copy";
 
-  // What a commit promises: `bytes` bytes of the value `stamp` at `offset`.
+  // What a commit guarantees: `bytes` bytes of the value `stamp` at `offset`.
   struct Block {
     uint64_t offset;
     uint32_t bytes;
@@ -240,7 +240,8 @@ TEST(PersistentTier, FindsAWholeCommitWhereverThePowerGoes) {
   int points = 0;
   const auto check = [&](PowerCut& cut) {
     ++points;
-    if (rng() % 5 != 0) return;  // Each takes some 20 ms: a draw of them, another with each seed.
+    // Each takes some 20 ms: a random sample, which depends on the seed.
+    if (rng() % 5 != 0) return;
     for (const double arrived : {0.0, 0.5, 1.0}) {
       const std::vector<std::byte> image = cut.Image(arrived, rng);
       std::ofstream(path + "/copy", std::ios::binary)

@@ -33,8 +33,8 @@ absl::StatusOr<std::unique_ptr<Arena>> MakeArena(const TierOptions& options) {
   return InvalidArgument("kind {}: not opened here", NameOf(options.kind));
 }
 
-// The medium of a simulated tier; nullptr for any other kind. Tiers of one directory are one
-// medium, whichever processes they belong to.
+// Returns the medium of a simulated tier; nullptr for any other kind. Tiers of one directory share
+// one medium, whichever processes they belong to.
 absl::StatusOr<std::unique_ptr<Medium>> MakeMedium(const TierOptions& options) {
   if (options.kind != TierKind::kSimulate) return nullptr;
   TS_RETURN_IF_ERROR(CheckMediumModel(options.model));
@@ -95,7 +95,7 @@ std::unique_ptr<Tier> MakeDramTier(std::string_view name, size_t capacity_bytes,
   options.capacity_bytes = capacity_bytes;
   options.touch_ahead_bytes = touch_ahead_bytes;
   absl::StatusOr<std::unique_ptr<Tier>> tier = OpenTier(options);
-  TS_CHECK(tier.ok());  // Addresses are all that it takes.
+  TS_CHECK(tier.ok());  // It needs only addresses.
   return *std::move(tier);
 }
 

@@ -27,7 +27,7 @@ bool AllOf(const std::byte* memory, size_t bytes, std::byte value) {
   return std::all_of(memory, memory + bytes, [value](std::byte b) { return b == value; });
 }
 
-// A directory that is gone when the test ends.
+// A temporary directory.
 class Directory {
  public:
   explicit Directory(const std::string& in) : path_(in + "/tickstack-tier-test-XXXXXX") {
@@ -48,7 +48,7 @@ struct Kind {
   FileAllocator allocator;
 };
 
-// Every kind, the file kinds on tmpfs and on a disk. Node 0 is there on any machine.
+// Every kind, the file kinds on tmpfs and on a disk. Node 0 exists on any machine.
 class AnyTier : public testing::TestWithParam<Kind> {
  protected:
   std::unique_ptr<Tier> Open(size_t capacity_bytes, size_t touch_ahead_bytes = 0) {
@@ -129,12 +129,12 @@ TEST(DramTier, TouchesFirstWhatItIsToldToWithinItsCapacity) {
       return tier->ResidentBytes() == bytes;
     };
     EXPECT_TRUE(touches(expected));
-    // What is taken of it is there already, and nothing takes its place,
+    // What is allocated of it is touched already, and is not replaced.
     std::byte* const memory = *tier->Allocate(4 * kMiB);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EXPECT_EQ(tier->ResidentBytes(), expected);
     if (capacity == SIZE_MAX) {
-      // until less is left of it than is to be ahead.
+      // Less is left of it than is to be pre-touched.
       std::byte* const more = *tier->Allocate(12 * kMiB);
       EXPECT_TRUE(touches(expected + 4 * kMiB));
       tier->Free(more, 12 * kMiB);
@@ -169,8 +169,8 @@ TEST(DramTier, RefusesASizeThatNoAddressSpaceHolds) {
   EXPECT_EQ(tier->Stats().used_bytes, 0u);
 }
 
-// Goal: live allocations never overlap, and the stats are the sum of what lives. Method: random
-// allocations and frees of mixed sizes, each block stamped with its number at both ends.
+// Goal: live allocations never overlap, and the stats are the sum of live allocations. Method:
+// random allocations and frees of mixed sizes, each block marked with its number at both ends.
 TEST_P(AnyTier, NeverHandsOutTheSameByteTwice) {
   struct Live {
     std::byte* memory;
@@ -187,7 +187,7 @@ TEST_P(AnyTier, NeverHandsOutTheSameByteTwice) {
         const size_t bytes = rng() % 8 == 0 ? 1 + rng() % (9 * kMiB) : 16 + rng() % 100'000;
         absl::StatusOr<std::byte*> memory = tier->Allocate(bytes);
         if (!memory.ok()) {
-          // Anonymous memory has addresses to spare. In a file, runs of pages leave gaps.
+          // Anonymous memory has spare addresses. In a file, runs of pages leave gaps.
           const bool exact = GetParam().directory == nullptr;
           ASSERT_GT(used + Tier::RoundedBytes(bytes), exact ? 256 * kMiB : 128 * kMiB);
           continue;
