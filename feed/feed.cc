@@ -15,9 +15,9 @@ namespace tickstack::feed {
 namespace protocol = wire::protocol;
 namespace {
 
-// How the tickerplant's refusals begin: the name is another's, and it has become another's.
+// The beginnings of the tickerplant's refusals: another feed has the name, or has taken it over.
 constexpr std::string_view kHeldWord = "held:", kTakenWord = "taken:";
-constexpr size_t kChunkBytes = size_t{256} << 10;  // Handed to the link at once: fits the cache.
+constexpr size_t kChunkBytes = size_t{256} << 10;  // Passed to the link at once: fits the cache.
 
 Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& tables) {
   SymbolVector names;
@@ -31,7 +31,7 @@ Value RowsDict(const StringMap<int64_t>& rows, const std::vector<std::string>& t
                      Value::Vector(Type::kLong, std::span<const int64_t>(counts)));
 }
 
-// The answer to `.u.feed`: symbols to longs. nullopt: it is something else.
+// Reads the answer to `.u.feed`: symbols to longs. nullopt for anything else.
 std::optional<StringMap<int64_t>> ReadRows(const Value& answer) {
   if (!answer.is_dict() || !answer.keys().is(Type::kSymbol) || !answer.values().is(Type::kLong) ||
       answer.keys().count() != answer.values().count()) {
@@ -110,8 +110,8 @@ void Feed::OnDisconnected(int64_t) {
   }
 }
 
-// Asks how many rows are logged; a tickerplant that cannot tell is asked anything: its answer says
-// that it has read what came before.
+// Asks how many rows are logged. A tickerplant that does not know that is asked something else: its
+// answer shows that it has read what came before.
 void Feed::AskRows(int64_t now_ns) {
   answer_pending_ = true;
   rows_asked_ = rows_sent_;
@@ -132,7 +132,7 @@ void Feed::AskRows(int64_t now_ns) {
 }
 
 void Feed::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
-  if (link_ == nullptr || !answer_pending_) return;  // From an earlier connection.
+  if (link_ == nullptr || !answer_pending_) return;  // It belongs to an earlier connection.
   answer_pending_ = false;
   if (!numbered_) {
     if (state_ == FeedState::kConfirming) {
@@ -174,7 +174,8 @@ void Feed::OnRefused(std::string_view why, int64_t now_ns) {
     taken_over_ = true;
     return Fail(FailedPrecondition("{}", why));
   }
-  // All that follows the first is refused for the gap that it left: the first says why.
+  // After the first refusal, all further messages are refused for the gap: only the first one has
+  // the reason.
   if (refusal_.empty()) refusal_ = why;
   if (state_ == FeedState::kPublishing) ask_ns_ = std::min(ask_ns_, now_ns);
 }
@@ -201,7 +202,7 @@ void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
     const auto found = logged.find(table);
     rows = found == logged.end() ? 0 : found->second;
   }
-  // Without numbers there is nothing to rewind to: the source is where it was.
+  // Without numbers the source cannot be rewound: it continues.
   if (numbered_ || !clock_started_) {
     if (absl::Status status = source_->Rewind(rows_sent_); !status.ok()) return Fail(status);
   }
@@ -219,8 +220,8 @@ void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
   LogInfo("publishing from{}", Format(rows_sent_, source_->tables()));
 }
 
-// Compares what is logged with what had been sent when the question left. The tickerplant reads a
-// connection in order, so what it has not logged by now it never will, but for a restart.
+// Compares the logged rows with those sent before the request. The tickerplant reads a connection
+// in order, so rows that it has not logged by now are refused, unless it restarted.
 void Feed::CheckReceipt(StringMap<int64_t> logged, int64_t now_ns) {
   int64_t behind = 0;
   bool progress = false;
@@ -337,7 +338,7 @@ void Feed::Publish(int64_t now_ns) {
   }
 }
 
-// (`.u.updn; name; first row; table; x), or (`.u.upd; table; x) where there are no numbers.
+// Appends (`.u.updn; name; first row; table; x), or (`.u.upd; table; x) without numbers.
 void Feed::AppendMessage(const FeedBatch& batch) {
   wire::UpdEncoder upd(pending_);
   upd.BeginFrame();

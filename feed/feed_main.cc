@@ -20,9 +20,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kSendAtMost = 5s;  // When stopping: for what was queued.
+constexpr auto kSendAtMost = 5s;  // When stopping: time to send the queue.
 
-// Tells this process from every other that uses its name. Not a secret.
+// Distinguishes this process from all others with its name. Not a secret.
 std::string DrawInstance() {
   std::random_device random;
   std::string text;

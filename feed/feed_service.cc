@@ -13,24 +13,24 @@ namespace tickstack::feed {
 namespace protocol = wire::protocol;
 namespace {
 
-// Rows that come due meanwhile leave together: a row on its own costs a message, a wake-up here and
-// one at the tickerplant, some 20 us of a processor. No row is late for it by more.
+// Rows that become due within this time are sent together: a separate row costs a message and a
+// wake-up in two processes, some 20 us of processor time. It delays no row by more than this.
 constexpr int64_t kGatherNs = 250'000;
 
 }  // namespace
 
-// The client side: tells the feed what happens to its connection.
+// The client side: reports the connection's events to the feed.
 class FeedService::TickerplantLink final : public wire::ClientHandler, public Link {
  public:
   TickerplantLink(FeedService& service, wire::Address address)
       : service_(service), client_(service.loop_, std::move(address), Options(), this) {}
 
-  // Link
+  // Link:
   void Send(ByteBuffer messages) override { connection_->Send(std::move(messages)); }
   void Ask(const Value& request) override {
     connection_->Call(request, [this, connects = *connects_, alive = std::weak_ptr(connects_)](
                                    const absl::StatusOr<Value>& answer) {
-      // Fails, from the loop, when the connection ends: then or later this link may be gone.
+      // Fails, from the loop, when the connection ends: by then this link may be destroyed.
       const auto now = alive.lock();
       if (now == nullptr || *now != connects || service_.stopped_) return;
       service_.feed_->OnAnswer(answer, service_.clock_.NowNs());
@@ -39,7 +39,7 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
   }
   size_t queued_bytes() const override { return connection_->queued_bytes(); }
 
-  // ClientHandler
+  // ClientHandler:
   void OnConnected(wire::Connection& connection) override {
     LogInfo("tickerplant connected address={}", client_.address().ToString());
     ++*connects_;

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kAtMost = 20s;
 
-// A tickerplant on a real socket that remembers rows, and breaks the connection when told to.
+// A tickerplant on a real socket that remembers rows, and breaks the connection on request.
 class SmallTickerplant final : public wire::ServerHandler {
  public:
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
@@ -59,7 +59,7 @@ class SmallTickerplant final : public wire::ServerHandler {
   int break_at = 0, refuse_at = 0;
 };
 
-// Asks the feed over its own port, on the same loop.
+// Queries the feed over its own port, on the same loop.
 class Asker final : public wire::ClientHandler {
  public:
   Asker(wire::EventLoop& loop, uint16_t port)
@@ -90,7 +90,7 @@ class FeedServiceTest : public testing::Test {
     tickerplant_server_ = *wire::Listen(loop_, {}, {}, &tickerplant_);
   }
 
-  // A feed of 11,000 updates in messages of at most 100 rows.
+  // Opens a feed of 11,000 updates in messages of at most 100 rows.
   void Open() {
     SourceOptions options;
     options.rows = 11'000;

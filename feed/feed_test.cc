@@ -20,17 +20,17 @@ using testing::HasSubstr;
 
 constexpr int64_t kMs = 1'000'000;
 
-// A tickerplant in a few lines, and the network to it: what the feed sends is delivered message by
-// message when the test says so, and what was not delivered is lost with the connection.
+// A tickerplant in a few lines, and the network to it: the test decides when each message is
+// delivered, and undelivered messages are lost with the connection.
 class ModelTickerplant : public Link {
  public:
   RowsByTable logged;
   bool numbers = true;      // Knows `.u.feed` and `.u.updn`.
-  int64_t refuse_row = -1;  // Of quote: refused as often as refuse_times says.
+  int64_t refuse_row = -1;  // Row of quote that is refused refuse_times times.
   int refuse_times = 0;
   int64_t gaps = 0;
-  size_t unsent_bytes = 0;  // What queued_bytes() says.
-  std::string owner;        // The instance that has the name; any claim is granted if empty.
+  size_t unsent_bytes = 0;  // Returned by queued_bytes().
+  std::string owner;        // The instance that has the name; if empty, any claim is granted.
   int takeovers = 0;
 
   void Send(ByteBuffer messages) override {
@@ -205,7 +205,7 @@ TEST_F(FeedTest, WaitsForItsNameWhileAnotherFeedHasIt) {
   EXPECT_LE(asked_next_ns, now_ns_ + Feed::kHeldNsMax);
   EXPECT_GT(asked_next_ns, now_ns_);
 
-  // A lost connection changes nothing, and then the other one is gone.
+  // A lost connection changes nothing; then the other feed is gone.
   feed->OnDisconnected(now_ns_);
   feed->OnConnected(&tickerplant_, now_ns_);
   Run(*feed, kNsPerSecond);
@@ -225,7 +225,7 @@ TEST_F(FeedTest, TakesItsNameOverOnce) {
   Run(*feed, 100 * kMs);
   EXPECT_EQ(feed->state(), FeedState::kPublishing);
   EXPECT_EQ(tickerplant_.takeovers, 1);
-  // Back after a broken connection, it asks like any other.
+  // After a broken connection, it asks like any other feed.
   tickerplant_.LoseAll();
   feed->OnDisconnected(now_ns_);
   feed->OnConnected(&tickerplant_, now_ns_);
@@ -245,7 +245,7 @@ TEST_F(FeedTest, FailsWhenAnotherFeedTookItsNameOver) {
   EXPECT_EQ(feed->state(), FeedState::kFailed);
   EXPECT_TRUE(feed->taken_over());
   EXPECT_THAT(std::string(Message(feed->error())), HasSubstr("taken over by 10.0.0.7:1"));
-  // It does not come back by itself.
+  // It does not reconnect.
   feed->OnDisconnected(now_ns_);
   feed->OnConnected(&tickerplant_, now_ns_);
   EXPECT_EQ(feed->Poll(now_ns_ + kNsPerSecond), kNeverDue);
@@ -280,7 +280,7 @@ TEST_F(FeedTest, WithABatchTimeRowsLeaveTogetherAndAtMostSoMuchLater) {
   EXPECT_EQ(tickerplant_.logged["quote"].size(), 1u);
   EXPECT_EQ(feed->Poll(7 * kMs), 20 * kMs);
   EXPECT_EQ(tickerplant_.on_the_way(), 0u);
-  EXPECT_EQ(feed->Poll(23 * kMs), 40 * kMs);  // Late once does not move the grid.
+  EXPECT_EQ(feed->Poll(23 * kMs), 40 * kMs);  // One late call does not move the grid.
   tickerplant_.Deliver(*feed, 23 * kMs);
   EXPECT_EQ(tickerplant_.logged["quote"].size() + tickerplant_.logged["trade"].size(), 24u);
 }
@@ -336,7 +336,7 @@ TEST_F(FeedTest, AfterAReconnectTheRowsKeepTheTimeAtWhichTheyWereDue) {
 
 TEST_F(FeedTest, ARestartedFeedGoesOnWhereTheOldOneStopped) {
   SourceOptions options = Options();
-  options.rate = 0;  // Times are when a row was made: the rest of the row must agree.
+  options.rate = 0;  // Times are when a row was made; the rest of the row must agree.
   {
     const std::unique_ptr<Feed> old = Make(options, {.queue_bytes_max = 20'000});
     old->Start(0);
@@ -355,9 +355,9 @@ TEST_F(FeedTest, ARestartedFeedGoesOnWhereTheOldOneStopped) {
   ExpectSameRows(tickerplant_.logged, Expected(), false);
 }
 
-// Goal: exactly once, whatever happens to connections and messages. Method: at random the network
-// delivers some messages, breaks (losing what was on its way), or the tickerplant refuses a
-// message; at the end the log must hold the rows of an undisturbed run.
+// Goal: exactly once, whatever happens to connections and messages. Method: at random, the network
+// delivers some messages or breaks (losing messages on their way), or the tickerplant refuses a
+// message. At the end the log must have the rows of an undisturbed run.
 TEST_F(FeedTest, EveryRowIsLoggedOnceWhateverTheNetworkDoes) {
   const RowsByTable expected = Expected();
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -420,7 +420,7 @@ TEST_F(FeedTest, FailsVisiblyWhenARowIsRefusedAgainAndAgain) {
   EXPECT_LE(tickerplant_.logged["quote"].size(), 500u);
 }
 
-// A tickerplant that says nothing about what it refuses: the receipts show it.
+// A tickerplant that does not report refusals: the acknowledgements show them.
 TEST_F(FeedTest, NoticesRowsThatSilentlyNeverArrive) {
   const std::unique_ptr<Feed> feed = Make();
   feed->Start(0);
@@ -517,7 +517,7 @@ TEST_F(FeedTest, ComesBackFromDoneWhenANewTickerplantHasLessRows) {
   ExpectSameRows(tickerplant_.logged, Expected());
 }
 
-// A source that breaks after three rows.
+// A source that fails after three rows.
 class BrokenSource final : public Source {
  public:
   void Start(int64_t) override {}
@@ -556,8 +556,8 @@ TEST_F(FeedTest, ABrokenSourceFailsAfterItsGoodRowsWereSent) {
   EXPECT_EQ(tickerplant_.logged["quote"].size(), 3u);
 }
 
-// Goal: a tickerplant that counted one source's rows never takes another's for them. Method: what
-// changes the rows changes the name, and what does not leaves it.
+// Goal: a tickerplant that counted one source's rows never takes another source's rows for them.
+// Method: options that change the rows change the name, and others do not.
 TEST(NumberedName, SaysWhichRowsTheseAre) {
   SourceOptions sim;
   EXPECT_EQ(NumberedName("feed", sim), "feed@sim.march2020.8000.1");

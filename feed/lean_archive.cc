@@ -55,7 +55,7 @@ absl::StatusOr<std::optional<std::string_view>> LeanArchive::Next() {
   }
 }
 
-// Moves the beginning of a line to the front and reads behind it.
+// Moves the start of a line to the front and reads more after it.
 absl::Status LeanArchive::Fill() {
   if (end_ - begin_ > kLineBytesMax) {
     return DataLoss("{}: line {}: over {} bytes without an end of line, expected at most that",

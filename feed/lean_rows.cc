@@ -12,7 +12,7 @@ namespace tickstack::feed {
 namespace {
 
 constexpr int64_t kNsPerMs = 1'000'000;
-constexpr double kPriceUnits = 10'000;  // To the dollar.
+constexpr double kPriceUnits = 10'000;  // Per dollar.
 
 struct Letter {
   uint32_t flag;
@@ -20,7 +20,7 @@ struct Letter {
 };
 
 // Bits: QuantConnect.Data.Auxiliary.TradeConditionFlags. Letters: sale conditions of the CTA and
-// UTP plans. The first that is set is the answer.
+// UTP plans. The first bit that is set counts.
 constexpr std::array kSaleConditions = {
     Letter{1u << 26, 'Q'},  // Official open
     Letter{1u << 24, 'M'},  // Official close
@@ -86,7 +86,7 @@ char FirstOf(const std::array<Letter, kCount>& letters, uint32_t flags) {
   return ' ';
 }
 
-// Cuts a line at its commas. false: another number of fields.
+// Splits a line at its commas. Returns false if it has another number of fields.
 template <size_t kFields>
 bool Split(std::string_view line, std::array<std::string_view, kFields>& fields) {
   for (size_t i = 0; i + 1 < kFields; ++i) {
@@ -105,7 +105,7 @@ size_t CountFields(std::string_view line) {
   return fields;
 }
 
-// Digits only: no sign, no blanks.
+// Parses digits only: no sign, no blanks.
 template <typename T>
 bool ParseNumber(std::string_view text, T max, T* value, int base = 10) {
   if (text.empty() || text[0] == '-') return false;
@@ -115,7 +115,7 @@ bool ParseNumber(std::string_view text, T max, T* value, int base = 10) {
   return error == std::errc() && stop == end && *value <= max;
 }
 
-// `34200000` or `34200000.1234`: up to six decimals count, as nanoseconds; more must not be there.
+// Parses `34200000` or `34200000.1234`: up to six decimals, as nanoseconds; more are an error.
 bool ParseMs(std::string_view text, int64_t* of_day_ns) {
   const size_t point = text.find('.');
   int64_t ms = 0;

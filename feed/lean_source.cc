@@ -18,7 +18,8 @@ std::string Capitals(std::string_view text) {
   return capitals;
 }
 
-// A folder name, and a symbol once in capitals: nothing that could lead out of the folder.
+// True for a folder name that is a valid symbol in capitals: nothing that could lead out of the
+// folder.
 bool IsSymbol(std::string_view text) {
   return !text.empty() && text.size() <= 32 && text[0] != '.' &&
          text.find_first_of(std::string_view("/\\\0", 3)) == std::string_view::npos;
@@ -140,8 +141,7 @@ absl::StatusOr<bool> LeanSource::Advance(Stream& stream) {
   return true;
 }
 
-// The order of the merge; streams_ is sorted so that equal times come in the order of their
-// streams.
+// The order of the merge. streams_ is sorted so that equal times are in the order of their streams.
 bool LeanSource::Later(size_t a, size_t b) const {
   return std::pair(streams_[a].of_day_ns, a) > std::pair(streams_[b].of_day_ns, b);
 }
@@ -175,7 +175,7 @@ absl::Status LeanSource::Rewind(const StringMap<int64_t>& rows_done) {
     symbol.exchanges.fill({NullFloat(), NullFloat(), kNullLong, kNullLong});
   }
   TS_RETURN_IF_ERROR(OpenStreams());
-  // Up to the first row that is wanted, so that Start() knows its time.
+  // Reads up to the first wanted row, so that Start() knows its time.
   while (!heap_.empty() && error_.ok()) {
     Stream& stream = streams_[heap_.front()];
     if (next_row_[stream.table] >= rows_done_[stream.table]) break;
@@ -184,7 +184,7 @@ absl::Status LeanSource::Rewind(const StringMap<int64_t>& rows_done) {
   return absl::OkStatus();
 }
 
-// Takes the row on top of the heap into its list, unless it is one of those done, and reads on.
+// Adds the row on top of the heap to its list, unless it is done already, and reads the next one.
 void LeanSource::TakeRow(Stream& stream) {
   Symbol& symbol = symbols_[stream.symbol];
   if (stream.table == kTrade) {
@@ -254,8 +254,7 @@ void LeanSource::Fill(int64_t now_ns) {
 }
 
 absl::StatusOr<const FeedBatch*> LeanSource::Next(int64_t now_ns) {
-  // The batch that was handed out last is the caller's until now: its list is cleared in Emit,
-  // which has encoded it.
+  // The caller uses the last batch until now: Emit, which has encoded it, clears its list.
   if (lists_[kQuote].rows() == 0 && lists_[kTrade].rows() == 0) Fill(now_ns);
   if (lists_[kQuote].rows() > 0) return Emit(kQuote);
   if (lists_[kTrade].rows() > 0) return Emit(kTrade);

@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
 
-// A folder of archives that goes away with the test.
+// A temporary folder of archives.
 class LeanSourceTest : public testing::Test {
  protected:
   LeanSourceTest()
@@ -60,7 +60,7 @@ class LeanSourceTest : public testing::Test {
     return options;
   }
 
-  // All rows, with times as milliseconds of the day; the error, if any, in error_.
+  // Returns all rows, with times as milliseconds of the day; an error is stored in error_.
   RowsByTable Read(const SourceOptions& options) {
     RowsByTable rows;
     absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
@@ -119,7 +119,7 @@ TEST_F(LeanSourceTest, TheQuotesOfTwoSymbolsDoNotMix) {
   EXPECT_EQ(rows.at("quote")[1], Row(1001, "BAC,13.8,-nan,100," + null + ",R,Q"));
 }
 
-// Of equal times: quotes before trades, then symbols as asked for, then as in the file.
+// For equal times: quotes before trades, then symbols in the requested order, then as in the file.
 TEST_F(LeanSourceTest, MergesInTheDocumentedOrder) {
   Archive("aig", "trade", "5,10000,1,N,1,0\n7,10000,2,N,1,0\n7,10000,3,N,1,0\n");
   Archive("aig", "quote", "7,10000,4,0,0,N,1,0\n");
@@ -240,8 +240,8 @@ TEST_F(LeanSourceTest, SaysWhatIsWrongWithAnArchive) {
   EXPECT_EQ((*source)->Rewind({}).code(), absl::StatusCode::kNotFound);
 }
 
-// Goal: damage never passes for data. Method: every byte of an archive in turn is flipped, and the
-// archive is cut at every length; each time the rows are the true ones or there is an error.
+// Goal: damage never passes for data. Method: flip every byte of an archive in turn, and cut it at
+// every length; each time the rows are correct or there is an error.
 TEST_F(LeanSourceTest, DamageIsAnErrorOrWithoutEffect) {
   std::string text;
   for (int i = 0; i < 40; ++i) text += fmt::format("{},{},{},N,1,0\n", i * 7, 10'000 + i * i, i);
@@ -290,8 +290,8 @@ TEST_F(LeanSourceTest, NamesTheOptionAtFault) {
   EXPECT_THAT(error_of([](SourceOptions& o) { o.speed = -1; }), HasSubstr("speed -1"));
 }
 
-// Goal: a rewind goes exactly to the rows that were asked for, with the quotes' other sides right.
-// Method: as in sim_source_test: batches count as lost at random, for each table independently.
+// Goal: a rewind continues exactly at the requested rows, with the quotes' other sides correct.
+// Method: as in sim_source_test, batches count as lost at random, for each table independently.
 TEST_F(LeanSourceTest, ResumesExactlyAfterTheRowsThatAreDone) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

@@ -35,14 +35,14 @@ std::string NumberedName(std::string_view feed, const SourceOptions& options) {
                        Short(fmt::format("{}", fmt::join(options.lean_symbols, ","))));
   }
   if (options.kind == "tplog") {
-    std::error_code unknown;  // Then the path as it was given says which log it is.
+    std::error_code unknown;  // Without it, the path as given identifies the log.
     const std::filesystem::path path = std::filesystem::absolute(options.path, unknown);
     return fmt::format("{}@tplog.{}", feed,
                        Short(unknown ? options.path : path.lexically_normal().string()));
   }
   const std::string name = fmt::format("{}@{}.{}.{}.{}", feed, options.kind, options.profile,
                                        options.symbols, options.seed);
-  // Ten is the profile's: its name stays what logs have.
+  // Ten is the profile's default: that name stays as it is in existing logs.
   return options.quotes_per_trade == 10 ? name
                                         : fmt::format("{}.q{}", name, options.quotes_per_trade);
 }

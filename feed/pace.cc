@@ -65,7 +65,7 @@ int64_t Pace::DueBy(int64_t ns) const {
       std::upper_bound(phases_.begin(), phases_.end(), within_ns,
                        [](int64_t at, const Phase& phase) { return at < phase.begin_ns; });
   const Phase& phase = *std::prev(after);
-  // Those with number * step < elapsed + 1 ns: a ceiling.
+  // Updates with number * step < elapsed + 1 ns: a ceiling.
   const auto elapsed = static_cast<__int128>(within_ns - phase.begin_ns + 1) << 32;
   const __int128 due = (elapsed - 1) / static_cast<__int128>(phase.step) + 1;
   const int64_t before = cycle == 0 ? 0 : cycle * cycle_updates_;

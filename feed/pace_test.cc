@@ -33,7 +33,7 @@ TEST(Pace, PhasesFollowOneAnotherAndBeginAnew) {
   EXPECT_EQ(pace->DueBy(1'500'000'000), 52'001);
 }
 
-// Goal: the two functions agree, whatever the phases. Method: random phases, random updates.
+// Goal: the two functions agree for any phases. Method: random phases, random updates.
 TEST(Pace, WhatIsDueWhenAndHowManyAreDueByThenAgree) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);

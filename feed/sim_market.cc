@@ -11,13 +11,13 @@
 namespace tickstack::feed {
 namespace {
 
-// The busiest come first; the rest are drawn.
+// The busiest symbols; the others get random names.
 constexpr std::array<std::string_view, 16> kKnownNames = {"SPY", "AAPL", "BAC", "MSFT", "GE",  "F",
                                                           "AMD", "QQQ",  "XOM", "AMZN", "IBM", "T",
                                                           "AAL", "UAL",  "C",   "TSLA"};
 
-// Real listings: few names of one or two letters, three thousand of three, the rest four, and a few
-// five.
+// As in real listings: few names of one or two letters, three thousand of three, most others of
+// four, and some of five.
 size_t NameBytes(size_t rank, uint64_t random) {
   if (random % 64 == 0) return 5;
   if (rank < 24 && random % 3 == 0) return 1;
@@ -74,12 +74,13 @@ void SimMarket::BuildAlias(size_t count) {
     share[rank] = static_cast<double>(count) / (static_cast<double>(rank + 1) * total);
   }
   alias_.resize(count);
-  // Shares fall with the rank, so what is over one slot is a prefix: `rich` moves down it while the
-  // poor are filled from the other end.
+  // Shares decrease with the rank, so those above one slot are a prefix: `rich` moves along it
+  // while the small ones are filled from the other end.
   size_t rich = 0;
   std::vector<size_t> poor;
   for (size_t rank = 0; rank < count; ++rank) {
-    alias_[rank] = {0, static_cast<uint16_t>(rank)};  // A full slot means its own either way.
+    // A full slot means its own symbol in any case.
+    alias_[rank] = {0, static_cast<uint16_t>(rank)};
     if (share[rank] < 1) poor.push_back(rank);
   }
   while (!poor.empty() && rich < count && share[rich] >= 1) {
@@ -92,8 +93,8 @@ void SimMarket::BuildAlias(size_t count) {
 }
 
 void SimMarket::BuildWalk() {
-  // Two mirrored halves in random order would show; instead every +1 has a -1 and the order of all
-  // steps is shuffled (Fisher-Yates): a random walk that is known to come back.
+  // Two mirrored halves would be visible. Instead every +1 has a -1, and the order of all steps is
+  // shuffled (Fisher-Yates): a random walk that returns to its start.
   std::array<int8_t, 65'536> steps;
   for (size_t i = 0; i < steps.size(); ++i) steps[i] = std::array<int8_t, 4>{1, -1, 0, 0}[i % 4];
   for (size_t i = steps.size() - 1; i > 0; --i) {
@@ -102,8 +103,8 @@ void SimMarket::BuildWalk() {
   int32_t at = 0;
   for (size_t i = 0; i < steps.size(); ++i) {
     at += steps[i];
-    // Never reached by a walk of this length in practice (23 standard deviations); stated because
-    // the price is positive only within it.
+    // A walk of this length practically never reaches it (23 standard deviations); stated because
+    // prices are positive only within it.
     walk_[i] = static_cast<int16_t>(std::clamp(at, -4'095, 4'095));
   }
 }

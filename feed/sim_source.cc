@@ -25,7 +25,7 @@ template <size_t kColumns>
 size_t BytesMax(const std::array<Type, kColumns>& types, size_t rows) {
   size_t row_bytes = 0;
   for (const Type type : types) row_bytes += type == Type::kSymbol ? 8 : WidthOf(type);
-  // PutName writes 8 bytes for the last name too, past the 6 that the longest needs.
+  // PutName writes 8 bytes also for the last name, although the longest needs 6.
   return (1 + kColumns) * wire::kVectorHeadBytes + row_bytes * rows + 8;
 }
 
@@ -35,7 +35,7 @@ std::byte* Put(std::byte* at, T value) {
   return at + sizeof(value);
 }
 
-// One fixed-width column: `value_of(row)` for each row.
+// Appends one fixed-width column: `value_of(row)` for each row.
 template <typename T, typename Rows, typename ValueOf>
 std::byte* PutColumn(std::byte* at, Type type, const Rows& rows, const ValueOf& value_of) {
   at = wire::PutColumnHead(at, type, rows.size());
@@ -43,7 +43,7 @@ std::byte* PutColumn(std::byte* at, Type type, const Rows& rows, const ValueOf& 
   return at;
 }
 
-// A multiplication would give 0.28999999999999998 for some prices that read 0.29 otherwise.
+// A multiplication would give 0.28999999999999998 for some prices that should read 0.29.
 double Dollars(int32_t cents) { return cents / 100.0; }
 
 absl::Status CheckRange(std::string_view option, double value, double low, double high) {
@@ -109,7 +109,7 @@ SimSource::SimSource(const SourceOptions& options, std::optional<Pace> pace, int
 }
 
 std::string SimSource::Describe() const {
-  // Of several rates the mean: what the first million seconds make.
+  // For several rates their mean: the updates of the first million seconds.
   constexpr int64_t kMillionSecondsNs = 1'000'000 * kNsPerSecond;
   return fmt::format(
       "sim symbols={} updates={} updates_per_s={}", market_.symbols(),
@@ -145,8 +145,8 @@ int64_t SimSource::next_due_ns() const {
   return pace_ ? DueNs(event) : kAlwaysDue;
 }
 
-// Takes the next updates that are due, so many that neither table gets more than batch_rows of
-// them. false: none is due.
+// Takes the next due updates, as many as give neither table more than batch_rows. Returns false if
+// none is due.
 bool SimSource::OpenWindow(int64_t now_ns) {
   const int64_t end =
       std::min(DueEnd(now_ns), EventOfQuote(QuotesBefore(next_event_) + batch_rows_));

@@ -81,13 +81,13 @@ TEST(SimMarket, DrawsSymbolsByZipf) {
   for (int64_t rank = 1; rank <= kSymbols; ++rank) harmonic += 1.0 / static_cast<double>(rank);
   for (const size_t rank : {0u, 1u, 2u, 9u, 99u, 999u, 7'999u}) {
     const double expected = kEvents / (harmonic * static_cast<double>(rank + 1));
-    // Six standard deviations and the rounding of a share to 1/65,536 of a slot.
+    // Six standard deviations, and the rounding of a share to 1/65,536 of a slot.
     EXPECT_NEAR(drawn[rank], expected, 6 * std::sqrt(expected) + kEvents / 8'000.0 / 100) << rank;
   }
 }
 
-// Goal: prices walk, they are not noise around a level. Method: the mean square of the change over
-// a lag grows in proportion to the lag.
+// Goal: prices are a walk, not noise around a level. Method: the mean square of the change over a
+// lag grows in proportion to the lag.
 TEST(SimMarket, PricesAreARandomWalk) {
   const SimMarket market(200, 5);
   constexpr uint64_t kStep = 4'096;
@@ -160,9 +160,9 @@ TEST(SimSource, AnotherSeedGivesOtherRows) {
   EXPECT_NE(AllRows(options), one);
 }
 
-// Goal: a rewind goes exactly to the row that was asked for. Method: at random moments some batches
-// count as lost, for each table independently; the rows that remain and those that come again must
-// be the rows of an undisturbed run.
+// Goal: a rewind continues exactly at the requested row. Method: at random moments some batches
+// count as lost, for each table independently; the remaining rows and the repeated ones must be the
+// rows of an undisturbed run.
 TEST(SimSource, ResumesExactlyAfterTheRowsThatAreDone) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);

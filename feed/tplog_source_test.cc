@@ -40,7 +40,7 @@ class TplogSourceTest : public testing::Test {
     LogValue(Value::List(std::move(message)));
   }
   void LogValue(const Value& message) { wire::Encode(message, log_); }
-  // A message of rows at these times, with one more column.
+  // Logs a message of rows at these times, with one more column.
   void LogTimes(std::string_view table, std::initializer_list<int64_t> times_ns) {
     ByteBuffer times;
     for (const int64_t ns : times_ns) times.AppendLittle(ns);
@@ -88,7 +88,7 @@ TEST_F(TplogSourceTest, PassesOverWhatIsNoUpdAndCountsIt) {
   EXPECT_THAT((*source)->Describe(), EndsWith("messages=3 skipped=1"));
 }
 
-// Inside a message it hands out the whole: the tickerplant drops the rows that it has.
+// Within a message, it returns the whole message: the tickerplant drops the rows that it has.
 TEST_F(TplogSourceTest, RewindsToTheMessageThatHoldsTheRow) {
   LogTimes("quote", {0, 1, 2});
   LogTimes("trade", {0, 1});
@@ -117,9 +117,10 @@ TEST_F(TplogSourceTest, RewindsToTheMessageThatHoldsTheRow) {
 TEST_F(TplogSourceTest, PacesByTheFirstTimes) {
   LogTimes("quote", {kNsPerDay});
   LogTimes("quote", {kNsPerDay + kNsPerSecond});
-  Log("quote", {Value::Longs({1}), Value::Longs({1})});  // No time: due with the one before it.
+  // Without a time: due with the previous one.
+  Log("quote", {Value::Longs({1}), Value::Longs({1})});
   LogTimes("quote", {kNsPerDay + 4 * kNsPerSecond});
-  LogTimes("quote", {0});  // Before the start: at once.
+  LogTimes("quote", {0});  // Before the start: due immediately.
   absl::StatusOr<std::unique_ptr<TplogSource>> source = Open(2);
   ASSERT_TRUE(source.ok());
   constexpr int64_t kStartNs = 777 * kNsPerDay;
