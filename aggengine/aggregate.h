@@ -3,8 +3,8 @@
 // Specifies bars: a source table, a width, and named aggregates in the words of q.
 //
 //   name = "trade_minute"   table = "trade"   width = "1m"
-//   open = "first price"    vwap = "size wavg price"    trades = "count"    spread = "twavg
-//   ask-bid"
+//   open = "first price"    vwap = "size wavg price"    trades = "count"
+//   spread = "twavg ask-bid"
 //
 // Rows count in the order of their time, and rows of one time in the order of arrival. So whatever
 // order rows arrive in, a bar is the result of one pass over the finished day.

@@ -1,5 +1,7 @@
 #pragma once
 
+// `tickstack query`: sends q to processes and prints the answers.
+
 #include <optional>
 #include <string>
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads configuration keys whose values are words of a fixed set.
+
 #include <array>
 #include <string>
 #include <string_view>

@@ -1,5 +1,7 @@
 #pragma once
 
+// `tickstack tiers`: shows where the RDBs of a configuration would place their columns.
+
 #include <cstddef>
 #include <string>
 

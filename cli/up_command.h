@@ -1,5 +1,7 @@
 #pragma once
 
+// `tickstack up`: runs a whole stack from its configuration.
+
 #include <optional>
 #include <string>
 

@@ -1,5 +1,7 @@
 #pragma once
 
+// The process of the tickerplant: its options, and the function that the command line calls.
+
 #include <cstdint>
 #include <optional>
 #include <string>

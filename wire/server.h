@@ -1,5 +1,7 @@
 #pragma once
 
+// A server: accepts clients of kdb+ IPC, HTTP and WebSockets on one port.
+
 #include <chrono>
 #include <cstdint>
 #include <functional>

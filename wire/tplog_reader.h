@@ -1,5 +1,7 @@
 #pragma once
 
+// Reads a tickerplant log message by message, verified against its index.
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>

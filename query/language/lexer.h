@@ -1,5 +1,7 @@
 #pragma once
 
+// Divides the text of a q expression into tokens, for the parser.
+
 #include <cstddef>
 #include <string_view>
 #include <vector>
