@@ -20,9 +20,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What indices, messages and so on take of a first minute.
+// Heap that indices, messages and the like take in the first minute.
 constexpr size_t kHeapBytes = size_t{16} << 20;
-constexpr auto kPublishAtMost = 5s;  // When stopping: for what is not answered yet.
+constexpr auto kPublishAtMost = 5s;  // The time that stopping gives to what is not answered yet.
 
 absl::Status Run(AggEngineMainOptions options) {
   if (!(options.publish_ms >= 0 && options.publish_ms <= 3'600'000)) {

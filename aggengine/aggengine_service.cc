@@ -15,20 +15,22 @@ namespace protocol = wire::protocol;
 namespace {
 
 constexpr int64_t kWaitPerWork = 9;
-// Publish intervals of a tickerplant that the engine adapts to; shorter ones count as immediate.
+// Publish intervals of a tickerplant to which the engine adapts; shorter ones count as immediate.
 constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
-constexpr int64_t kHalfNsMin = 10'000'000;  // Shortest half interval that gets a publication.
+// The shortest half interval that gets a publication of its own.
+constexpr int64_t kHalfNsMin = 10'000'000;
 
-// When the engine publishes, of a tickerplant that it has rows ahead of.
+// When the engine publishes to a tickerplant whose rows it gets ahead of their batches.
 struct Turns {
-  int64_t first_ns = 0;  // From now.
+  int64_t first_ns = 0;  // Counted from now.
   int64_t every_ns = 0;
 };
 
-// Twice in an interval of the tickerplant, three and seven eighths of it behind a publication:
-// where two or four tickerplants of a machine share the interval evenly, their engines are between
-// all of them. If that is sooner than a gap: once in an interval, or in two, or three. The times
-// are another process's word: each is taken modulo the interval before it is reckoned with.
+// Returns turns, two in an interval of the tickerplant: three and seven eighths of it behind a
+// publication. Where two or four tickerplants of a machine share the interval evenly, these turns
+// of their engines are between all of their publications. Where such turns come sooner than the gap
+// allows, there is one turn in an interval, or in two, or three. The times come from another
+// process and may be anything, so each is first taken modulo the interval.
 Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns) {
   const int64_t interval_ns = of.interval_ns;
   const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
@@ -41,7 +43,7 @@ Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns) {
 
 }  // namespace
 
-// The connection that publishes.
+// The connection on which the engine publishes.
 class AggEngineService::Link final : public wire::ClientHandler {
  public:
   Link(AggEngineService& service, wire::EventLoop& loop, const wire::SubscriberOptions& options)
@@ -116,12 +118,12 @@ AggEngineService::~AggEngineService() {
 
 void AggEngineService::OnLive() {
   KeepPace();
-  // On both connections: the tickerplant reads only those of closers while a day closes.
+  // Registers on both connections: while a day closes, the tickerplant reads only those of closers.
   RegisterAsCloser(subscriber_->connection());
   RegisterAsCloser(link_->connection());
 }
 
-// Each tickerplant that we come to, or come back to, may have its own.
+// Called at each connection, because each tickerplant may have its own pace.
 void AggEngineService::KeepPace() {
   const std::optional<wire::BatchTimes>& ahead_of = subscriber_->ahead_of();
   CancelTimers();
@@ -146,12 +148,12 @@ void AggEngineService::CancelTimers() {
   is_due_ = false;
 }
 
-// For the gap to be over.
+// Returns how long the gap still lasts.
 int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - MonotonicNs(); }
 
-// A batch of the tickerplant comes in many messages, and bars of all of it are wanted, once: while
-// more of it is about to be read, they wait for that, as long as for a gap. A day that ends does
-// not wait: see the callers.
+// Publishes a whole batch at once: a batch of the tickerplant comes in many messages, and one
+// publication is to have the bars of all of them. While more of the batch is about to be read the
+// bars wait for it, as long as for a gap. The end of a day does not wait: see the callers.
 void AggEngineService::PublishWhenDue() {
   if (gap_ns_ == 0) return Publish();
   const int64_t wait_ns = WaitNs();
@@ -169,7 +171,7 @@ void AggEngineService::PublishWhenDue() {
   });
 }
 
-// What is here may be less than what the log has: only a live engine has bars to publish.
+// Publishes only if the engine is live: before that, its rows may be fewer than the log's.
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
@@ -181,8 +183,8 @@ void AggEngineService::Publish() {
   }
   if (any && gap_ns_ > 0) {
     published_ns_ = MonotonicNs();
-    // A busy engine publishes less often: bars that change all the time are then one row for more
-    // ticks, here, in the log and in every subscriber.
+    // A busy engine publishes less often. Bars that change all the time then make one row of more
+    // ticks, which saves work here, in the log and in every subscriber.
     wait_ns_ = std::clamp(kWaitPerWork * (published_ns_ - begin_ns), gap_ns_, 2 * gap_ns_);
   }
   is_behind_ = engine_->has_changes();
@@ -194,8 +196,8 @@ void AggEngineService::Publish() {
   connection->Flush();
 }
 
-// Rows that were published after the end of a day would be in the next day's log. A plain kdb+tick
-// cannot wait for them.
+// Asks the tickerplant to wait for the engine at the end of a day: rows that were published later
+// would be in the next day's log. A plain kdb+tick cannot wait.
 void AggEngineService::RegisterAsCloser(wire::Connection* connection) {
   if (connection == nullptr || subscriber_ == nullptr || !subscriber_->is_numbered()) return;
   connection->SendAsync(Value::List({Value::String(protocol::kCloser), Value::Symbol(name_)}));
@@ -204,7 +206,7 @@ void AggEngineService::RegisterAsCloser(wire::Connection* connection) {
 void AggEngineService::StopTaking() {
   CancelTimers();
   Publish();
-  is_behind_ = true;  // Every answer makes room for more of what there is.
+  is_behind_ = true;  // Every answer makes room for more rows.
   if (wire::Connection* const connection = subscriber_->connection()) connection->PauseReading();
 }
 

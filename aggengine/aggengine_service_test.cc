@@ -25,14 +25,14 @@ constexpr int32_t kDate = 5028;
 
 Value Empty(Type type) { return Value::Vector(type, ByteBuffer()); }
 
-// A tickerplant as far as the engine sees one: two tables, no log, and answers to upds only when
+// The part of a tickerplant that the engine sees: two tables, no log, and answers to upds only when
 // the test gives them.
 class SmallTickerplant final : public wire::ServerHandler {
  public:
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
     absl::StatusOr<Value> request = wire::Decode(message.body);
     ASSERT_TRUE(request.ok());
-    if (!request->is_list()) {  // `.u.L`: is it still the log of the answer?
+    if (!request->is_list()) {  // A question for `.u.L`: is the log still that of the answer?
       return connection.Reply(connection.TakeTicket(), Value::Symbol(""));
     }
     const std::string verb(request->items()[0].text());
@@ -84,13 +84,13 @@ class SmallTickerplant final : public wire::ServerHandler {
     tickets.front().first->ReplyError(tickets.front().second, "type");
     tickets.pop_front();
   }
-  // The one that publishes, of which a ticket is open.
+  // Breaks the connection that publishes, of which a ticket is open.
   void BreakLink() { tickets.front().first->Close(absl::OkStatus()); }
 
   int64_t interval_ns = 0, next_ns = 0;  // Batch times, if it publishes rows ahead of batches.
   bool is_asked_for_rows_ahead = false;
   wire::Connection* subscriber = nullptr;
-  std::vector<Value> upds;  // Whole, in the order of their arrival.
+  std::vector<Value> upds;  // Whole upds in the order of their arrival.
   std::deque<std::pair<wire::Connection*, wire::ReplyTicket>> tickets;
   std::vector<Value> closers;  // `.u.closer` messages.
   std::vector<Value> notes;    // Other messages.
@@ -142,7 +142,7 @@ class AggEngineServiceTest : public testing::Test {
   void WaitForUpds(size_t count) {
     Wait([&] { return tickerplant_.upds.size() >= count; });
   }
-  // Though the next time to publish is an hour away.
+  // Expects it although the next time to publish is an hour away.
   void ExpectThatADayEndsAtOnce() {
     tickerplant_.Publish({10}, {1});
     WaitForUpds(1);
@@ -173,7 +173,7 @@ class AggEngineServiceTest : public testing::Test {
 };
 
 TEST_F(AggEngineServiceTest, PublishesChangedRowsAndSaysThatItClosesDays) {
-  // One for each connection.
+  // There is one closer for each connection.
   for (const Value& closer : tickerplant_.closers) EXPECT_EQ(closer.items()[1].symbol(), "agg");
   tickerplant_.Publish({10, 12, 11}, {1, 1, 2});
   WaitForUpds(1);
@@ -220,7 +220,7 @@ TEST_F(AggEngineServiceTest, ADayIsClosedOnlyWhenItsLastRowsAreLogged) {
       Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
   WaitForUpds(1);
   Wait([this] { return engine_->closing_date().has_value(); });
-  // What is sent after it on the same connection is here: it was not sent before.
+  // The rows arrive on the same connection, so when they are here nothing was sent before them.
   tickerplant_.Publish({11}, {2});
   WaitForUpds(2);
   EXPECT_TRUE(tickerplant_.notes.empty()) << "closed before its rows were answered";
@@ -256,7 +256,7 @@ TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
   EXPECT_EQ(tickerplant_.upds.size(), 1u);
 }
 
-// Batches each 10 ms, and bars not sooner than an hour after the last ones.
+// Batches come every 10 ms, and bars at least an hour after the last ones.
 class RareBarsTest : public AggEngineServiceTest {
  protected:
   RareBarsTest() : AggEngineServiceTest(1h, kNsPerSecond / 100, kNsPerSecond / 1000) {}
@@ -270,7 +270,8 @@ TEST_F(RareBarsTest, TheGapHoldsHoweverOftenBatchesLeave) {
   }
 }
 
-// What cannot be meant: the engine takes rows, and publishes them as they come.
+// A tickerplant names times that it cannot mean: the engine takes rows, and publishes them as they
+// come.
 class OddTimesTest : public AggEngineServiceTest,
                      public testing::WithParamInterface<std::pair<int64_t, int64_t>> {
  protected:
@@ -296,8 +297,9 @@ class ShortGapTest : public AggEngineServiceTest {
   ShortGapTest() : AggEngineServiceTest(5ms) {}
 };
 
-// A tickerplant that publishes each hour, and will in some eighths of one and two seconds: in five,
-// three eighths behind its publication before that are in two seconds; in one, seven eighths.
+// The tickerplant publishes every hour. Its next publication is some eighths of an hour and two
+// seconds away. With five eighths, the turn three eighths behind the previous publication is in two
+// seconds; with one eighth, the turn at seven eighths is.
 constexpr int64_t kHourNs = 3600 * kNsPerSecond;
 constexpr int64_t kSoonNs = 2 * kNsPerSecond;
 class BatchesTest : public AggEngineServiceTest {
@@ -315,7 +317,7 @@ class LongGapSecondTurnTest : public BatchesTest {
   LongGapSecondTurnTest() : BatchesTest(1, 31min) {}
 };
 
-// An early batch was followed; the next turn is in two seconds.
+// The engine has just followed an early batch; its next turn is in two seconds.
 class TurnBehindAnEarlyBatchTest : public BatchesTest {
  protected:
   explicit TurnBehindAnEarlyBatchTest(std::chrono::nanoseconds gap) : BatchesTest(5, gap) {}
@@ -338,7 +340,7 @@ class MostOfAGapIsLeftTest : public TurnBehindAnEarlyBatchTest {
   MostOfAGapIsLeftTest() : TurnBehindAnEarlyBatchTest(8min) {}
 };
 
-// A quarter of a turn: 7.5 minutes of 30.
+// A turn is taken if at most a quarter of its interval is left to wait: 7.5 minutes of 30.
 TEST_F(MostOfAGapIsOverTest, TheTurnIsTaken) {
   FollowAnEarlyBatch();
   WaitForUpds(2);

@@ -30,7 +30,7 @@ bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-// Names and minus signs; nullopt at any other character.
+// Returns the names and minus signs of a text; nullopt at any other character.
 std::optional<std::vector<std::string_view>> Words(std::string_view text) {
   std::vector<std::string_view> words;
   for (size_t at = 0; at < text.size();) {
@@ -91,7 +91,8 @@ absl::StatusOr<Type> ColumnType(const std::string& name, const Schema& source) {
   return source.columns[static_cast<size_t>(found)].type;
 }
 
-// The type of an aggregate's column: kInvalidArgument if the function does not take the operand's.
+// Returns the type of an aggregate's column; kInvalidArgument if its function does not take the
+// operand's type.
 absl::StatusOr<Type> ResultType(const Aggregate& aggregate, const Schema& source) {
   if (aggregate.function == Function::kCount) return Type::kLong;
   TS_ASSIGN_OR_RETURN(const Type x, TypeOf(aggregate.x, source));
@@ -118,7 +119,7 @@ absl::StatusOr<Type> ResultType(const Aggregate& aggregate, const Schema& source
   return Type::kFloat;
 }
 
-// The type of the source's times.
+// Returns the type of the source's times.
 absl::StatusOr<Type> CheckSource(const BarSpec& spec, const Schema& source) {
   const auto has = [&](std::string_view name, Type type) {
     const int found = source.Find(name);

@@ -62,7 +62,7 @@ TEST(Aggregate, HasTheTypeThatQGives) {
   EXPECT_EQ(SchemaText("quote", kNsPerDay, "twavg ask-bid"), "sym s, date d | time p, x f");
 }
 
-// As kdb+tick's classic tables have them.
+// kdb+tick's classic tables have times of day.
 TEST(Aggregate, TimesOfDayStayTimesOfDay) {
   const Schema source = *ParseSchema("trade", "time n, sym s, price f, size i");
   std::vector<std::string> texts;

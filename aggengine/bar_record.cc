@@ -30,7 +30,7 @@ uint64_t FloatBits(double value) {
   return std::isnan(value) ? kNullFloatBits : std::bit_cast<uint64_t>(value);
 }
 
-// A widened integer as one of `type`, in the low bytes.
+// Returns a widened integer as one of `type`, in the low bytes.
 uint64_t Narrow(int64_t value, Type type) {
   if (IsNull(value)) {
     if (WidthOf(type) == sizeof(int16_t)) return static_cast<uint16_t>(kNullShort);

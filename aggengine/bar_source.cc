@@ -5,8 +5,8 @@
 namespace tickstack::aggengine {
 namespace {
 
-// What 64 symbols need, some 450 bytes each, is in the first two levels of caches between two
-// loops.
+// A block of 64 symbols needs some 450 bytes each, which stay in the first two levels of caches
+// between two loops.
 constexpr size_t kBlockSymbols = 64;
 
 }  // namespace
@@ -44,7 +44,7 @@ BarSource::Taken BarSource::TakeAdded() {
 }
 
 void BarSource::Prefetch(std::span<const SymbolGroups::Group> groups) const {
-  // g++ takes a function that only prefetches for one without an effect, and leaves out its calls.
+  // g++ thinks that a function which only prefetches has no effect, and leaves out its calls.
   asm volatile("");
   for (const SymbolGroups::Group& group : groups) {
     __builtin_prefetch(&newest_ns_[group.slot], 1);
@@ -89,8 +89,8 @@ void BarSource::CountSteps(size_t begin, size_t end) {
   }
 }
 
-// Whether all rows of a symbol are behind its newest one, and in the same interval of every bars as
-// that. Then records_ are theirs.
+// Returns whether all rows of a symbol are later than its newest one, and in the same interval as
+// that for every kind of bar. If so, records_ are the records of these rows.
 bool BarSource::GoesOn(const SymbolGroups::Group& group, size_t block_begin) {
   const int64_t newest_ns = newest_ns_[group.slot];
   const int64_t first_ns = batch_.times()[group.begin], last_ns = batch_.times()[group.end - 1];
@@ -121,10 +121,11 @@ void BarSource::TakeHeld(TimedOperand& timed, size_t block_begin, size_t block_e
   }
 }
 
-// The end of the longest run from `begin` on, as far as time goes; `begin` if that row is late or
-// has no time.
+// Returns the end of the longest run of rows from `begin` on whose times do not go back; `begin` if
+// that row is late or has no time.
 uint32_t BarSource::EndOfRun(uint32_t begin, uint32_t end, int64_t newest_ns) const {
-  static_assert(TickBatch::kNoTime == INT64_MIN);  // So it ends any run but an empty one.
+  // A row without a time thus ends any run but an empty one.
+  static_assert(TickBatch::kNoTime == INT64_MIN);
   const std::span<const int64_t> times = batch_.times();
   if (times[begin] == TickBatch::kNoTime) return begin;
   uint32_t at = begin;
@@ -141,7 +142,7 @@ void BarSource::TakeGroup(const SymbolGroups::Group& group, Taken& taken) {
       newest_ns = times[end - 1];
       taken.newest_ns = std::max(taken.newest_ns, newest_ns);
       for (uint32_t begin = at; begin < end;) {
-        // Cut where the first of the bars' intervals ends.
+        // Cuts where the first of the bars' intervals ends.
         int64_t end_ns = INT64_MAX;
         for (size_t i = 0; i < bars_.size(); ++i) {
           records_[i] = bars_[i]->RecordAt(group.slot, times[begin]);

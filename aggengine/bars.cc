@@ -14,7 +14,7 @@ namespace tickstack::aggengine {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr size_t kRecordsAhead = 6;  // Records, for memory that is asked for ahead.
+constexpr size_t kRecordsAhead = 6;  // How many records ahead the memory is fetched.
 
 template <typename T>
 void StoreLow(std::span<const uint64_t> words, size_t stride, size_t rows, std::byte* to) {
@@ -24,7 +24,7 @@ void StoreLow(std::span<const uint64_t> words, size_t stride, size_t rows, std::
   }
 }
 
-// The low bytes of a word of each row.
+// Appends the low bytes of one word of each row.
 void AppendWords(Type type, std::span<const uint64_t> words, size_t stride, size_t rows,
                  ByteBuffer& out) {
   wire::UpdEncoder(out).Column(type, rows);
@@ -41,8 +41,8 @@ void AppendWords(Type type, std::span<const uint64_t> words, size_t stride, size
   }
 }
 
-// The lesser one, or the one that is not null; with `kGreatest` the greater. Without a branch:
-// which one it is cannot be guessed.
+// Returns the lesser of the two, or the one that is not null; the greater with `kGreatest`. It has
+// no branch, because the processor could not guess it.
 template <bool kGreatest, typename T>
 T Better(T kept, T value) {
   const bool better = kGreatest ? value > kept : value < kept;
@@ -52,14 +52,14 @@ T Better(T kept, T value) {
                           (std::bit_cast<uint64_t>(kept) & ~mask));
 }
 
-// The least of the values and `kept`, whatever is null left out; with `kGreatest` the greatest.
+// Returns the least of the values and `kept`, without nulls; the greatest with `kGreatest`.
 template <bool kGreatest>
 int64_t ExtremeOf(int64_t kept, std::span<const int64_t> values) {
   for (const int64_t value : values) kept = Better<kGreatest>(kept, value);
   return kept;
 }
 
-// What a processor's own minimum and maximum do: of a null and a number the one that was kept.
+// Returns what a processor's own minimum or maximum gives: `kept`, if the other one is null.
 template <bool kGreatest>
 double BestOf(double kept, double value) {
   return (kGreatest ? value > kept : value < kept) ? value : kept;
@@ -68,8 +68,9 @@ double BestOf(double kept, double value) {
 template <bool kGreatest>
 double ExtremeOf(double kept, std::span<const double> values) {
   constexpr double kNone = kGreatest ? -kInfinity : kInfinity;
-  // Many runs have up to four rows, how many cannot be guessed: taking the last one again instead
-  // of ending there is cheaper. The rest goes in four lanes, none of which waits for another.
+  // Many runs have up to four rows, and the processor cannot guess how many: it is cheaper to take
+  // the last one again than to end there. The rest goes in four lanes, none of which waits for
+  // another.
   const size_t last = values.size() - 1;
   double lanes[4] = {IsNull(kept) ? kNone : kept, kNone, kNone, kNone};
   for (size_t lane = 0; lane < 4; ++lane) {
@@ -86,12 +87,12 @@ double ExtremeOf(double kept, std::span<const double> values) {
                                         BestOf<kGreatest>(lanes[2], lanes[3]));
   if (best != kNone) [[likely]]
     return best;
-  // Nulls only, or an infinity among them.
+  // There are nulls only, or an infinity among the values.
   for (const double value : values) kept = Better<kGreatest>(kept, value);
   return kept;
 }
 
-// first, last, min and max.
+// Computes first, last, min and max.
 template <typename T>
 void TakeValues(Function function, std::span<const T> values, bool is_first, bool is_last,
                 uint64_t& word) {
@@ -271,8 +272,8 @@ void Bars::TakeHeld(size_t number, BarRecord record, const HeldSum& held) {
   words[kExactWords] += static_cast<uint64_t>(held.over_ns);
 }
 
-// The line changed from the row's time to the next step's. What lies between in other bars, that
-// have no row, is nobody's.
+// Corrects the means when the line changed from the row's time to the next step's. Bars in between
+// have no row, so nothing is added to them.
 void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
                       const StepHistory::Change& change) {
   if (change.forgotten) return;
@@ -285,13 +286,13 @@ void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double v
   if (change.before && !change.replaced) {
     const auto& [before_ns, held] = *change.before;
     if (!has_earlier && !has_later) {
-      // The first row of this bar: what held until then does so from the bar's begin on.
+      // This is the first row of its bar: the earlier value holds from the bar's begin to this row.
       AddOver(record, column, held, time_ns - begin_ns, false);
     } else if (!change.after) {
       AddOver(record, column, held, time_ns - before_ns, false);
     }
     if (!has_earlier && !change.after) {
-      // Nor did anybody know yet that it holds to the end of its own bar.
+      // Nothing has recorded yet that the earlier value holds to the end of its own bar.
       const int64_t before_end_ns = BeginOf(before_ns) + width_ns_;
       AddOver(Find(slot, before_ns), column, held, before_end_ns - before_ns, false);
     }
@@ -302,7 +303,7 @@ void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double v
   if (was_counted) AddOver(record, column, *change.old, end_ns - time_ns, true);
   AddOver(record, column, value, end_ns - time_ns, false);
   if (end_ns == change.after->time_ns) return;
-  // The next row is in another bar, whose begin this value reaches.
+  // The next row is in another bar, and this value holds up to it from that bar's begin.
   BarRecord const next = Find(slot, change.after->time_ns);
   if (next == nullptr) return;
   const int64_t reach_ns = change.after->time_ns - static_cast<int64_t>(next[kBegin]);
@@ -312,7 +313,7 @@ void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double v
 
 // ---- publishing
 
-// Into outgoing_ and `records`: rows that differ from what was published of them.
+// Reads into outgoing_ and `records` the rows that differ from what was published of them.
 void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records) {
   const size_t stride = layout_.row_words();
   const size_t end_record = records.size() + rows_max;

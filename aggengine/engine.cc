@@ -39,8 +39,8 @@ std::vector<std::string> Engine::Sources() const {
 
 // ---- tables
 
-// A full tier must not keep bars from being made because late rows might come: a bounded one keeps
-// half of its room from histories.
+// Returns how much memory histories may take. A bounded tier keeps half of its room free of them:
+// the histories, which only late rows need, must not keep bars from being made.
 size_t Engine::HistoryBudget() const {
   const size_t capacity = tier_->Stats().capacity_bytes;
   return capacity == SIZE_MAX ? options_.history_bytes
@@ -87,7 +87,7 @@ void Engine::OnSchemas(std::span<const Schema> schemas) {
   std::sort(relevant.begin(), relevant.end(),
             [](const Schema& a, const Schema& b) { return a.table < b.table; });
   if (relevant == known_) return;
-  // Rows that came before may be missing in bars that could not be made then.
+  // Bars that could not be made before may lack earlier rows.
   StartOver();
   bars_of_.clear();
   source_of_.clear();
@@ -152,7 +152,7 @@ void Engine::Refuse(std::string_view table, const absl::Status& why) {
   }
 }
 
-// False: a published upd is out of order. What is refused counts as taken.
+// Returns false if a published upd is out of order. An upd that is refused counts as taken.
 bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
   const std::string_view table = wire::PeekUpdTable(body).value_or(std::string_view());
   const auto from = source_of_.find(table);
@@ -164,7 +164,7 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
   const absl::Status decoded =
       decoder_.Decode(body, &upd, schema == nullptr ? 0 : schema->columns.size());
   if (!decoded.ok()) {
-    // Also of tables that are none of ours: its rows would be missing in the position.
+    // Upds of foreign tables count too: without their rows the position would be wrong.
     Refuse(table, decoded);
     return true;
   }
@@ -182,7 +182,7 @@ bool Engine::TakeUpd(std::span<const std::byte> body, Origin origin) {
     return true;
   }
   if (from == source_of_.end()) {
-    // Live rows of a bar table are echoes of our own, older state.
+    // Live rows of a bar table are echoes of older states of this engine.
     if (origin == Origin::kLog) TakeOwnRows(*own->second, *batch);
     return true;
   }
@@ -230,7 +230,7 @@ void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
     const size_t width = WidthOf(column.type);
     if (width > 0 && column.data.size() != column.rows * width) return;
   }
-  TakeAdded();  // They are of rows that came before.
+  TakeAdded();  // Takes them first: they came before this message.
   bars.OnLogged(batch, own_symbols_);
 }
 
@@ -278,7 +278,7 @@ void Engine::RecordLag() {
   const int64_t lag_ns = clock_->NowNs() - newest_ns_;
   newest_ns_ = INT64_MIN;
   lag_ns_.reset();
-  if (lag_ns < -kNsPerDay || lag_ns > kNsPerDay) return;  // A day that is replayed.
+  if (lag_ns < -kNsPerDay || lag_ns > kNsPerDay) return;  // The day is replayed.
   lag_ns_ = lag_ns;
   lag_ns_max_ = std::max(lag_ns, lag_ns_max_.value_or(lag_ns));
 }
@@ -302,7 +302,7 @@ void Engine::OnLinkLost() {
   unanswered_.clear();
 }
 
-// ---- what it says of itself
+// ---- counters
 
 Value Engine::Stats() const {
   SymbolVector names;

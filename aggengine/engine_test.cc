@@ -29,7 +29,7 @@ BarSpec Bar(std::string_view name, std::string_view table, int64_t width_ns,
   return spec;
 }
 
-// The default bars, and one of other widths and functions.
+// Returns the default bars, and a table of other widths and functions.
 std::vector<BarSpec> AllBars() {
   std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
   bars.push_back(Bar("trade_7s", "trade", 7 * kNsPerSecond,
@@ -121,10 +121,11 @@ ByteBuffer QuoteUpd(std::span<const Tick> ticks, Type time_type = Type::kTimesta
   return body;
 }
 
-// A day with everything that is odd: nulls, zeros, ties, late rows, quiet minutes, rows without a
+// A random day with all oddities: nulls, zeros, ties, late rows, quiet minutes, rows without a
 // time, times before 2000, a symbol without a name.
 struct Day {
-  std::vector<std::pair<std::string, Tick>> ticks;  // By table, in the order of arrival.
+  // The rows with their table, in the order of arrival.
+  std::vector<std::pair<std::string, Tick>> ticks;
 };
 
 Day RandomDay(std::mt19937_64& rng, size_t ticks, uint64_t late_one_in = 4) {
@@ -155,7 +156,7 @@ Day RandomDay(std::mt19937_64& rng, size_t ticks, uint64_t late_one_in = 4) {
   return day;
 }
 
-// The tickerplant's part: a log, and what an RDB has of bars.
+// Stands for the rest of a stack: a tickerplant's log, and the bars that an RDB has.
 class Plant {
  public:
   explicit Plant(const std::vector<BarSpec>& specs, std::vector<Schema> sources = DefaultSchemas())
@@ -165,7 +166,7 @@ class Plant {
   void Log(ByteBuffer body) { log_.push_back(std::move(body)); }
   size_t logged() const { return log_.size(); }
   const ByteBuffer& message(size_t seq) const { return log_[seq]; }
-  // A message of an engine: logged, and upserted.
+  // Logs and upserts a message of an engine.
   void Take(std::span<const std::byte> message) {
     ByteBuffer body(message.subspan(8));
     const Value upd = *wire::Decode(body);
@@ -203,7 +204,7 @@ class EngineTest : public testing::Test {
     engine->OnSchemas(plant.schemas());
     return engine;
   }
-  // Everything that changed arrives and is answered.
+  // Publishes until everything that changed has arrived and is answered.
   static void PublishAll(Engine& engine, Plant& plant) {
     while (const std::optional<ByteBuffer> message = engine.NextMessage()) {
       plant.Take(*message);
@@ -224,7 +225,7 @@ class EngineTest : public testing::Test {
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
 };
 
-// Runs of ticks of one table, at most `rows_max` long: how they travel.
+// Returns the rows as they travel: runs of ticks of one table, at most `rows_max` long.
 std::vector<std::pair<std::string, std::vector<Tick>>> Batches(const Day& day, size_t rows_max,
                                                                std::mt19937_64& rng) {
   std::vector<std::pair<std::string, std::vector<Tick>>> batches;
@@ -240,9 +241,10 @@ std::vector<std::pair<std::string, std::vector<Tick>>> Batches(const Day& day, s
   return batches;
 }
 
-// Goal: whatever order rows come in, however they are cut into upds, whenever the engine is killed
-// or its connection lost: the bars are those of one pass over the day. Method: random days against
-// a slow definition that shares no code; restarts replay the log with the engine's own rows in it.
+// Goal: the bars are those of one pass over the day, whatever order rows come in, however they are
+// cut into upds, and whenever the engine is killed or its connection lost. Method: random days
+// against a slow definition that shares no code; restarts replay the log with the engine's own rows
+// in it.
 TEST_F(EngineTest, BarsAreThoseOfOnePassOverTheDay) {
   const std::vector<BarSpec> specs = AllBars();
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -255,7 +257,7 @@ TEST_F(EngineTest, BarsAreThoseOfOnePassOverTheDay) {
       Live(*engine, plant, Upd(table, ticks));
       if (rng() % 3 == 0) PublishAll(*engine, plant);
       if (rng() % 10 == 0) {
-        // Some arrive, of these some are answered, and the connection goes.
+        // Some messages arrive, some of these are answered, and then the connection breaks.
         for (uint64_t i = rng() % 4; i > 0; --i) {
           const std::optional<ByteBuffer> message = engine->NextMessage();
           if (!message) break;
@@ -283,8 +285,8 @@ TEST_F(EngineTest, BarsAreThoseOfOnePassOverTheDay) {
   }
 }
 
-// Goal: long runs of a symbol's rows, over ends of intervals, with ties and few late ones among
-// them, make the same bars. Method: as above, in batches that have hundreds of rows of one table.
+// Goal: long runs of a symbol's rows make the same bars, also across ends of intervals and with
+// ties and a few late rows. Method: as above, in batches that have hundreds of rows of one table.
 TEST_F(EngineTest, LongRunsMakeTheSameBars) {
   const std::vector<BarSpec> specs = AllBars();
   for (uint64_t seed = 0; seed < 20; ++seed) {
@@ -303,8 +305,9 @@ TEST_F(EngineTest, LongRunsMakeTheSameBars) {
   }
 }
 
-// Goal: batches of many symbols, whose runs go on in the intervals that they are in, make the same
-// bars. Method: as above, 200 symbols and one that has a third of the rows, 0.1 ms apart, few late.
+// Goal: batches of many symbols whose runs stay in the current intervals make the same bars.
+// Method: as above, with 200 symbols of which one has a third of the rows, 0.1 ms apart, few of
+// them late.
 TEST_F(EngineTest, ManySymbolsMakeTheSameBars) {
   std::vector<std::string> names;
   for (int i = 0; i < 200; ++i) names.push_back("S" + std::to_string(i));
@@ -333,7 +336,7 @@ TEST_F(EngineTest, ManySymbolsMakeTheSameBars) {
 }
 
 // Goal: times of day, as kdb+tick's classic tables have them, make the same bars. Method: a random
-// day without its date; only what a bar of the day is called is another.
+// day without its date; only the bars' names of their day differ.
 TEST_F(EngineTest, TimesOfDayMakeTheSameBars) {
   std::vector<Schema> sources = DefaultSchemas();
   for (Schema& source : sources) source.columns.front().type = Type::kTimespan;
@@ -440,7 +443,8 @@ TEST_F(EngineTest, ADayThatEndedIsForgotten) {
   EXPECT_EQ(tier_->Stats().used_bytes, empty_bytes);
   EXPECT_EQ(engine->position().seq(), 0u);
   EXPECT_FALSE(engine->has_changes());
-  // Yesterday's late tick is in today's log: a bar of yesterday with what today's log has of it.
+  // Yesterday's late tick is in today's log: it makes a bar of yesterday from the rows in today's
+  // log.
   plant.bars.clear();
   const Tick late{day.ticks.front().second.time_ns, "A", 1, 2, 3, 4, 'x'};
   Live(*engine, plant, Upd("trade", {&late, 1}));
@@ -466,12 +470,12 @@ TEST_F(EngineTest, BarsThatTheTickerplantDoesNotHaveAreNotMade) {
   for (const auto& [key, cells] : plant.bars) tables.push_back(std::get<0>(key));
   EXPECT_THAT(tables, testing::UnorderedElementsAre("trade_daily", "trade_7s", "quote_minute",
                                                     "quote_90s"));
-  // They appear, with what came before: the log is replayed.
+  // The engine replays the log, so the new bars have the earlier rows too.
   engine.OnSchemas(plant.schemas());
   EXPECT_EQ(engine.position().seq(), 0u);
 }
 
-// Goal: a full tier loses bars, never the process, and says so.
+// Goal: a full tier loses bars but not the process, and the loss is counted.
 TEST_F(EngineTest, AFullTierIsCounted) {
   const std::vector<BarSpec> specs = AllBars();
   Plant plant(specs);
@@ -508,7 +512,7 @@ TEST_F(EngineTest, WhatIsTooLateForABoundedHistoryIsCounted) {
     Live(engine, plant, Upd("quote", {&tick, 1}));
   };
   for (int64_t i = 0; i < 2000; ++i) quote(i * kNsPerSecond, 1);
-  quote(1990 * kNsPerSecond + 1, 1.5);  // Kept: exact.
+  quote(1990 * kNsPerSecond + 1, 1.5);  // Late but still kept, so the bars stay exact.
   PublishAll(engine, plant);
   EXPECT_EQ(engine.counters().rows_forgotten, 0u);
   EXPECT_EQ(plant.bars, BarsByDefinition(specs, all));
@@ -542,7 +546,7 @@ TEST_F(EngineTest, DamagedUpdsAreRefusedWhole) {
   PublishAll(*engine, plant);
 }
 
-// Rows wait for others, unseen: whoever asks finds them taken.
+// Goal: rows that wait to be taken together are taken before anybody asks for bars or counters.
 TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
   const std::vector<BarSpec> specs = DefaultBars(DefaultSchemas());
   Plant plant(specs);
@@ -564,7 +568,7 @@ TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
   const Tick bad{0, "A", 1, 2, 3, 4, 'x'};
   const ByteBuffer whole = QuoteUpd({&bad, 1});
   EXPECT_EQ(engine->OnLive(whole.span().first(whole.size() - 1)), wire::LiveOutcome::kTaken);
-  quote(kNsPerSecond, 3);  // Late.
+  quote(kNsPerSecond, 3);  // This row is late.
   quote(3 * kNsPerSecond, 2);
   EXPECT_EQ(tier_->Stats().used_bytes, 0u) << "they wait";
   EXPECT_TRUE(engine->has_changes());
@@ -576,7 +580,7 @@ TEST_F(EngineTest, UpdsThatWaitTogetherAreInTheNextMessageAndInWhatIsSaid) {
   engine->TakeAdded();
   EXPECT_EQ(stat("rows_late"), 2);
   EXPECT_EQ(stat("rows_in"), 4);
-  // This many rows are taken at once.
+  // Takes this many rows at once.
   const std::vector<Tick> many(Engine::kRowsTogether, {4 * kNsPerSecond, "B", 1, 2, 3, 4, 'x'});
   const size_t bytes = tier_->Stats().used_bytes;
   Live(*engine, plant, Upd("trade", many));

@@ -14,7 +14,7 @@ struct Sum {
   friend bool operator==(const Sum&, const Sum&) = default;
 };
 
-// Values of all sizes that a sum takes: prices mostly, others from below its unit to 2^79.
+// Returns values of all sizes that a sum takes: mostly prices, others from below its unit to 2^79.
 double AnyValue(std::mt19937_64& rng, int exponent_max) {
   const double sign = rng() % 2 == 0 ? 1 : -1;
   if (rng() % 20 == 0) return sign * 0.0;
@@ -23,8 +23,8 @@ double AnyValue(std::mt19937_64& rng, int exponent_max) {
   return sign * std::ldexp(1 + static_cast<double>(rng() >> 12) * 0x1p-52, exponent);
 }
 
-// Goal: the same bits as term by term. Method: runs around and beyond the 128 terms after which the
-// register is emptied, with terms that do not fit it, onto a sum that is not empty.
+// Goal: a run adds the same bits as its terms one by one. Method: runs of about 128 terms and more,
+// after which the register is emptied, with terms that do not fit it, onto a sum that is not empty.
 TEST(ExactRun, AddsTheBitsOfItsTerms) {
   for (uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(seed);
@@ -63,8 +63,8 @@ TEST(ExactRun, AddsTheBitsOfItsTerms) {
   }
 }
 
-// Goal: the register never overflows. Method: as many of the largest terms that it takes as are
-// added between two times that it is emptied, of one sign.
+// Goal: the register never overflows. Method: adds the largest terms of one sign, as many as the
+// register takes before it is emptied.
 TEST(ExactRun, HoldsItsLargestTerms) {
   const double largest = std::nextafter(0x1p38, 0);
   for (const double sign : {1.0, -1.0}) {

@@ -48,8 +48,8 @@ TEST(ExactSum, RoundsOnceAndToEven) {
   EXPECT_EQ(SumOf({0x1p53, 3}), 0x1p53 + 4);
 }
 
-// Goal: any order of the terms gives the same bits. Method: prices times sizes, both signs,
-// shuffled; an extended sum of the same says that it is about the right one.
+// Goal: any order of the terms gives the same bits. Method: shuffled products of prices and sizes
+// of both signs; an extended-precision sum of the same terms confirms the value.
 TEST(ExactSum, DoesNotDependOnTheOrder) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
@@ -78,7 +78,7 @@ TEST(ExactSum, DoesNotDependOnTheOrder) {
   }
 }
 
-// What is taken out leaves no trace, also where the interval was added in two parts.
+// Goal: a term that is taken out leaves no trace, also where its interval was added in two parts.
 TEST(ExactSum, ATermOverTimeCanBeTakenOutInParts) {
   std::mt19937_64 rng(1);
   Sum sum;

@@ -15,7 +15,7 @@ void HeldSums::Load(std::span<const int64_t> times, std::span<const double> valu
   uint32_t large = 0;
   for (size_t i = 0; i < times.size(); ++i) {
     const double value = i == 0 ? 0 : values[i - 1];
-    // Wraps for rows of two symbols, whose term is nobody's.
+    // Wraps between rows of two symbols, whose term is not used.
     const auto wrapped =
         i == 0 ? 0 : static_cast<uint64_t>(times[i]) - static_cast<uint64_t>(times[i - 1]);
     const auto ns = static_cast<int64_t>(wrapped);

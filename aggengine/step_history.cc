@@ -7,7 +7,7 @@
 namespace tickstack::aggengine {
 namespace {
 
-// Whether none of up to four times, in their order, is the one before it.
+// Returns whether each of up to four ordered times differs from the one before it.
 bool AreApart(int64_t before_ns, std::span<const int64_t> times) {
   const size_t last = times.size() - 1;
   bool apart = times[0] != before_ns;
@@ -50,8 +50,8 @@ Step StepHistory::AppendRun(uint32_t slot, std::span<const int64_t> times,
                             std::span<const double> values) {
   Line& line = lines_[slot];
   const Step before = line.newest;
-  // Most runs have up to four rows, how many cannot be guessed: four are written, of which those
-  // behind the last one are nobody's.
+  // Most runs have up to four rows, and the processor cannot guess how many: four are written, and
+  // those behind the last one are not used.
   const size_t last = times.size() - 1;
   const bool has_room = line.end - line.next >= 4;
   if (last < 4 && has_room && AreApart(line.newest.time_ns, times)) {
@@ -87,9 +87,10 @@ void StepHistory::OpenEnd(Line& line) {
   line.end = last.steps + last.capacity;
 }
 
-// The last block is full, or there is none.
+// Called when the last block is full or there is none.
 void StepHistory::Append(Line& line, Step step) {
-  // Most symbols have few rows; one that filled a small block is likely to fill a large one.
+  // Small first, because most symbols have few rows; one that filled a small block is likely to
+  // fill a large one.
   std::optional<Block> block = NewBlock(line.blocks.empty() ? kSmallBlock : kLargeBlock);
   if (!block) {
     if (line.blocks.empty()) {
@@ -111,9 +112,9 @@ StepHistory::Change StepHistory::InsertLate(Line& line, Step step) {
       line.blocks.begin(), line.blocks.end(), step.time_ns,
       [](int64_t time_ns, const Block& block) { return time_ns < block.steps[0].time_ns; });
   if (behind == line.blocks.begin()) {
-    // Before all that is kept.
+    // The time is before all steps that are kept.
     if (line.forgetful || line.blocks.empty()) {
-      // The newest one is known even where no block is left to hold it.
+      // The newest step is known even if no block is left to hold it.
       change.replaced = step.time_ns == line.newest.time_ns;
       change.forgotten = !change.replaced;
       if (change.replaced) line.newest = step;
@@ -128,7 +129,7 @@ StepHistory::Change StepHistory::InsertLate(Line& line, Step step) {
   const auto at = static_cast<uint32_t>(
       std::upper_bound(block.steps, block.steps + block.count, step.time_ns,
                        [](int64_t time_ns, const Step& kept) { return time_ns < kept.time_ns; }) -
-      block.steps);  // At least 1: the block begins at or before the step.
+      block.steps);  // At least 1, because the block begins at or before the step.
   Step& previous = block.steps[at - 1];
   if (at < block.count) {
     change.after = block.steps[at];
@@ -147,7 +148,8 @@ StepHistory::Change StepHistory::InsertLate(Line& line, Step step) {
   return change;
 }
 
-// Puts a step at `at` of a block, which is split if it is full. False: there is no memory to.
+// Puts a step at position `at` of a block, and splits the block if it is full. Returns false if
+// there is no memory for that.
 bool StepHistory::Place(Line& line, size_t number, uint32_t at, Step step) {
   if (line.blocks[number].count == line.blocks[number].capacity) {
     std::optional<Block> upper = NewBlock(kLargeBlock);
@@ -170,7 +172,7 @@ bool StepHistory::Place(Line& line, size_t number, uint32_t at, Step step) {
   return true;
 }
 
-// A line that lacks a step must not be taken for the whole one.
+// Drops the whole line, because a line that lacks a step must not pass for a complete one.
 void StepHistory::Forget(Line& line) {
   for (const Block& block : line.blocks) FreeBlock(block);
   line.blocks.clear();

@@ -14,7 +14,7 @@ void SymbolGroups::Make(std::span<const uint32_t> slots, size_t slots_end) {
       groups_.push_back({slots[row], 0, 0});
     }
     group_of_row_[row] = group;
-    ++groups_[group].end;  // A count for now.
+    ++groups_[group].end;  // Holds a count until the end is known.
   }
   uint32_t begin = 0;
   for (Group& group : groups_) {

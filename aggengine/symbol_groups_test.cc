@@ -16,8 +16,9 @@ TEST(SymbolGroups, OfNoRowsAreNone) {
   EXPECT_TRUE(groups.order().empty());
 }
 
-// Goal: groups in the order of their first rows, rows in theirs, whatever batches came before and
-// however many symbols there are by now. Method: one object, random batches, against a map.
+// Goal: groups are in the order of their first rows, and rows in theirs, whatever batches came
+// before and however many symbols there are. Method: one object takes random batches; a map is the
+// model.
 TEST(SymbolGroups, KeepTheOrderOfFirstRowsAndOfRows) {
   SymbolGroups groups;
   std::mt19937_64 rng(1);

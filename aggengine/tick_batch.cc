@@ -22,7 +22,7 @@ void Widen(const std::byte* bytes, size_t rows, int64_t* out) {
 
 template <typename T>
 void WidenFloats(const std::byte* bytes, size_t rows, double* out) {
-  // Plus 0 makes a -0 a 0: the order in which equal numbers come must not show.
+  // Adding 0 makes a -0 a 0: which of two equal numbers came first must not show.
   for (size_t i = 0; i < rows; ++i) {
     out[i] = static_cast<double>(LoadLittle<T>(bytes + i * sizeof(T))) + 0.0;
   }
@@ -88,7 +88,8 @@ absl::Status TickBatch::Add(const BatchView& batch) {
     }
   }
   const ColumnView& names = batch.columns[static_cast<size_t>(source_.Find("sym"))];
-  // A name has a byte at least: a count that the bytes cannot hold takes no memory.
+  // Checks the count first: each name has at least a byte, so a count that the bytes cannot hold
+  // must reserve no memory.
   if (names.data.size() >= names.rows) {
     ids_.resize(names.rows);
   }
@@ -149,7 +150,7 @@ void TickBatch::LoadDifference(Lane& lane) {
   lane.longs.resize(left.size());
   for (size_t i = 0; i < left.size(); ++i) {
     const bool null = left[i] == kNullLong || right[i] == kNullLong;
-    // Wraps, as q's do.
+    // Wraps as q's sums do.
     lane.longs[i] = null ? kNullLong
                          : static_cast<int64_t>(static_cast<uint64_t>(left[i]) -
                                                 static_cast<uint64_t>(right[i]));
