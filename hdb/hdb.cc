@@ -45,14 +45,15 @@ const std::vector<std::string>& LoadedDatabase::layout_problems() const {
   return layout_problems_;
 }
 
-// Damaged `.d`s, columns without their file, and partitions without the table, from its first
-// partition on: kdb+'s `.Q.chk` fills those in.
+// Reports damaged `.d` files, columns without their file, and partitions that lack the table though
+// an older one has it. kdb+'s `.Q.chk` fills the last in.
 void LoadedDatabase::FindLayoutProblems(const PartitionedTable& table) const {
   const std::span<const Partition> partitions = database_->partitions();
   bool exists = false;
   for (size_t p = 0; p < partitions.size();) {
     const Partition& first = partitions[p];
-    bool has = false;  // In one of the directories of a value, of which segments may have several.
+    // True if one of the value's directories has the table; with segments there may be several.
+    bool has = false;
     for (; p < partitions.size() && partitions[p].value == first.value; ++p) {
       const absl::StatusOr<const SplayedTable*> part = table.In(p);
       has = has || !part.ok() || *part != nullptr;
@@ -72,12 +73,14 @@ void LoadedDatabase::FindLayoutProblems(const PartitionedTable& table) const {
   }
 }
 
-// Tables that only older partitions have. Queries, kdb+'s as well, know those of the newest.
+// Reports tables that only older partitions have. Queries see only tables of the newest partition,
+// here and in kdb+.
 void LoadedDatabase::FindLostTables() const {
-  std::map<std::string, std::string> lost;  // By table: the newest partition that has it.
+  // The newest partition that has the table, by the table's name.
+  std::map<std::string, std::string> lost;
   for (const Partition& partition : database_->partitions()) {
     const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
-    if (!entries.ok()) continue;  // A query says so.
+    if (!entries.ok()) continue;  // Queries report that.
     for (const DirectoryEntry& entry : *entries) {
       const bool ignored = entry.name.starts_with('.') || entry.name.ends_with('$');
       if (entry.is_file || ignored || tables_.contains(entry.name)) continue;
@@ -141,7 +144,7 @@ absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Hdb::Load() const {
   const MappingReserve reserve;
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const Database> database, Database::Open(root_));
   auto loaded = std::make_shared<const LoadedDatabase>(std::move(database));
-  TS_RETURN_IF_ERROR(reserve.refused());  // It lacks what is not damaged.
+  TS_RETURN_IF_ERROR(reserve.refused());  // The database may lack undamaged parts.
   return loaded;
 }
 
@@ -168,7 +171,8 @@ absl::Status Hdb::Reload() {
   {
     const std::lock_guard lock(mutex_);
     load_error_.clear();
-    current_.swap(loaded);  // The old one goes after the lock does: it may have much to unmap.
+    // The old one is freed after the lock is released: it may have much to unmap.
+    current_.swap(loaded);
   }
   reloads_.fetch_add(1, std::memory_order_relaxed);
   return absl::OkStatus();

@@ -51,7 +51,8 @@ std::optional<Value> HdbEnvironment::FindValue(std::string_view name) {
   if (name == column || name == ".Q.pv" || name == ".Q.PV") return loaded->PartitionValues();
   if (name == ".Q.pf") return Value::Symbol(column);
   if (name == ".Q.pt") return PartitionedTables(*loaded);
-  if (name == ".Q.pn") {  // No count is kept: .Q.cn asks the files each time.
+  // There is no stored count to return: .Q.cn counts the rows in the files each time.
+  if (name == ".Q.pn") {
     Value tables = PartitionedTables(*loaded);
     std::vector<Value> none(tables.count(), Value::List({}));
     return Value::Dict(std::move(tables), Value::List(std::move(none)));
@@ -113,7 +114,7 @@ Value HdbEnvironment::Stats() const {
 std::optional<absl::StatusOr<Value>> HdbEnvironment::Call(std::string_view name,
                                                           std::span<const Value> args) {
   if (name == "system") {
-    // Of kdb+'s commands the one that concerns a database, and of this the form that its rdb sends.
+    // Knows one of kdb+'s system commands, `\l` in the form that kdb+'s rdb sends.
     const bool reload = args.size() == 1 && args[0].type() == Type::kChar &&
                         (args[0].text() == "l ." || args[0].text() == "l " + hdb_->root());
     if (!reload) return std::nullopt;

@@ -1,4 +1,4 @@
-// Databases that kdb+ wrote, of many years and versions, through the query language.
+// Runs queries over databases that kdb+ wrote, of many years and versions.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 bool IsTable(const fs::path& path) { return fs::is_regular_file(path / ".d"); }
 
-// The directories that have partitions with tables.
+// Returns the directories that have partitions with tables.
 std::set<fs::path> DatabasesUnder(const fs::path& folder) {
   std::set<fs::path> roots;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
@@ -54,7 +54,7 @@ class Loaded {
   }
   bool IsPartitioned(const std::string& table) {
     const std::shared_ptr<const query::StoredTable> stored = hdb_.current()->Find(table);
-    return stored != nullptr && stored->is_partitioned();  // nullptr: a flat one.
+    return stored != nullptr && stored->is_partitioned();  // nullptr for a flat table.
   }
 
  private:
@@ -64,15 +64,16 @@ class Loaded {
   absl::Status status_;
 };
 
-// The origin's `sym` has fewer names than this column's positions ask for.
+// Returns whether a fixture is known to be damaged: its `sym` has fewer names than this column's
+// numbers need.
 bool IsKnownDamage(const absl::Status& status) {
   return absl::IsDataLoss(status) &&
          status.message().find("AquaQAnalytics-TorQ-Air/hdb/2020.11.14/flights/sym") !=
              std::string_view::npos;
 }
 
-// Goal: no database is refused, and what it holds can be asked for. Method: every database among
-// the fixtures; every table of it whole, counted by partition, and described.
+// Goal: every database loads, and all that it holds can be asked for. Method: every table of every
+// database among the fixtures is read whole, counted by partition, and described.
 TEST(HdbFixtures, EveryDatabaseLoadsAndAnswers) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   size_t tables = 0;
@@ -115,8 +116,8 @@ TEST(HdbFixtures, ValuesAreThoseThatKdbWrote) {
   EXPECT_EQ(hdb.AskLong("`long$exec first time from trade"), 36'000'000);
 }
 
-// The newest partition has no column `time`, so no query sees the older one's; and what the older
-// one lacks is null there.
+// Goal: the newest partition decides which columns there are: its missing column `time` hides the
+// older one's, and a column that the older one lacks is null there.
 TEST(HdbFixtures, TheNewestPartitionSaysWhichColumnsThereAre) {
   TS_REQUIRE_FIXTURE(folder, "kdb");
   Loaded hdb((folder / "alpha-training-fundamentals-aburke/Solutions/stack1/proc").string());

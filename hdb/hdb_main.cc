@@ -19,13 +19,13 @@ namespace {
 absl::Status Run(HdbMainOptions options) {
   if (options.cache_bytes > 0) DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
   Hdb hdb(options.database);
-  // A segment that is not mounted yet, say: a reload finds it, and until then nobody gets answers
-  // that miss its days.
+  // Goes on without a database, so that nobody gets answers that miss days. A later reload finds
+  // what was missing, for example a segment that was not mounted yet.
   if (const absl::Status loaded = hdb.Reload(); !loaded.ok()) {
     if (FileExists(options.database)) {
       LogError("database not loaded root={} error=\"{}\"", options.database, Message(loaded));
     } else {
-      // As before the first day's end; or the path is mistyped.
+      // There is no directory before the first day ends, or if the path is mistyped.
       LogWarn("no database yet, there is no such directory root={}", options.database);
     }
   }

@@ -42,7 +42,7 @@ class HdbTest : public testing::Test {
   }
   ~HdbTest() override { std::filesystem::remove_all(root_); }
 
-  // Day `day` has `rows` trades of size 1, by turns of two symbols.
+  // Writes a day that has `rows` trades of size 1, alternately of two symbols.
   void WriteDay(int day, size_t rows, bool compressed = false) {
     absl::StatusOr<std::shared_ptr<Table>> table = Table::Create(
         *ParseSchema("trade", "time p, sym s, size j"), &symbols_, {tier_.get(), {}, nullptr});
@@ -244,13 +244,14 @@ TEST_F(HdbTest, ReloadsSwapWhileQueriesRun) {
   EXPECT_EQ(AskLong("exec sum size from trade"), kDays * 100);
 }
 
-// Queries of more than the cache has room for: what one reads is let go under it by the others.
+// Goal: queries that together read more than the cache holds get right answers: each drops files
+// that others have read.
 TEST_F(HdbTest, QueriesReadMoreThanTheCacheHasRoomFor) {
   for (int day = 0; day < 4; ++day) WriteDay(day, 4'000, true);
   ASSERT_TRUE(hdb_->Reload().ok());
   DecompressedCache& cache = DecompressedCache::Instance();
   const uint64_t max_bytes = cache.max_bytes();
-  cache.SetMaxBytes(40'000);  // A column of a day has 32,000.
+  cache.SetMaxBytes(40'000);  // A column of a day has 32,000 bytes.
   std::vector<std::thread> threads;
   std::atomic<int> wrong = 0;
   for (int thread = 0; thread < 3; ++thread) {
@@ -270,8 +271,9 @@ TEST_F(HdbTest, QueriesReadMoreThanTheCacheHasRoomFor) {
   cache.SetMaxBytes(max_bytes);
 }
 
-// Goal: files of past queries make room for others; a query that alone needs more than there is is
-// refused, and nothing else is. Method: 12 days of three columns, and 14 mappings for all of them.
+// Goal: files of past queries make room for new ones, and only a query that alone needs more
+// mappings than there are is refused. Method: 12 days of three columns, and 14 mappings for all of
+// them.
 TEST_F(HdbTest, QueriesReadMoreFilesThanMayBeMapped) {
   for (int day = 0; day < 12; ++day) WriteDay(day, 4);
   ASSERT_TRUE(hdb_->Reload().ok());
@@ -304,8 +306,8 @@ TEST_F(HdbTest, QueriesReadMoreFilesThanMayBeMapped) {
   Mapping::SetProcessMax(0);
 }
 
-// Goal: a load that finds no mappings fails, and what was loaded before stays. Method: others have
-// all but the part that is kept for loads, then that part, too.
+// Goal: a load that finds no mappings fails, and the loaded database stays. Method: others hold all
+// mappings except those reserved for loads, then those too.
 TEST_F(HdbTest, ALoadHasMappingsOfItsOwn) {
   WriteDay(0, 4);
   ASSERT_TRUE(hdb_->Reload().ok());

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t kOdd = 0x9e3779b97f4a7c15u;
 
-// splitmix64's finaliser.
+// Mixes the bits of a number: splitmix64's finaliser.
 uint64_t Scatter(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -64,7 +64,7 @@ class ChunkHashes {
       hashes_[i] = WithValue(hashes_[i], HashOf(bytes.subspan((first_ + i) * 16, 16)));
     }
   }
-  // `names[id]` is the hash of a symbol's name, 0 as long as nobody asked.
+  // Adds a column of names. `names[id]` is the hash of a symbol's name, 0 until it is first needed.
   void AddNames(size_t column, std::vector<uint64_t>& names) {
     const SymbolTable& symbols = snapshot_.table().symbols();
     const std::span<const SymbolId> ids = snapshot_.Chunk<SymbolId>(column, chunk_);

@@ -36,8 +36,8 @@ absl::Status CompareRows(const std::string& partition, const std::string& log,
   return absl::OkStatus();
 }
 
-// Whether a replay that ended after `messages` messages has seen the whole log. A torn tail is what
-// a killed tickerplant leaves; whole messages after it, or in the index, are damage.
+// Checks that a replay which ended after `messages` messages has seen the whole log. A torn tail is
+// normal after a tickerplant was killed; whole messages behind it, or in the index, mean damage.
 absl::Status CheckEnd(const std::string& log, uint64_t messages, uint64_t torn_bytes) {
   TS_ASSIGN_OR_RETURN(const uint64_t indexed, wire::MessagesIndexed(log));
   if (indexed > messages) {

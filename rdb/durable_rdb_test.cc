@@ -1,5 +1,5 @@
-// An Rdb whose tables are in a persistent tier: what a restart finds, and what it takes from the
-// log.
+// An Rdb whose tables are in a persistent tier: what it finds after a restart, and what it takes
+// from the log.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,7 +112,7 @@ class DurableRdbTest : public testing::Test {
     process.rdb->Reopen();
     return process;
   }
-  // Everything in the persistent tier, or all but the tables of `elsewhere_`.
+  // Puts everything into the persistent tier, or all but the tables of `elsewhere_`.
   Placement PlacementIn(mem::PersistentTier* tier) {
     if (elsewhere_.empty()) return Placement(tier);
     PlacementRules rules;
@@ -127,7 +127,7 @@ class DurableRdbTest : public testing::Test {
     }
     rdb.OnSchemas(schemas);
   }
-  // Replays from where it stands, and finds everything of the log in the tables.
+  // Replays from where the rdb stands, and expects everything of the log in the tables.
   static void ExpectCatchesUp(Rdb& rdb, const std::vector<Message>& log) {
     ASSERT_LE(rdb.position().seq(), log.size());
     while (rdb.position().seq() < log.size()) rdb.OnLogged(Body(log[rdb.position().seq()]));
@@ -142,7 +142,8 @@ class DurableRdbTest : public testing::Test {
     }
     return message;
   }
-  // What a tickerplant that logged `messages` publishes: a message per table, as far as it fits.
+  // Returns what a tickerplant publishes after it logged `messages`: one message per table, as far
+  // as it fits.
   static std::vector<Message> Publication(std::span<const Message> messages) {
     std::vector<Message> published;
     for (const std::string& table : kTables) {
@@ -156,7 +157,7 @@ class DurableRdbTest : public testing::Test {
     return published;
   }
 
-  // Goal and method: at the tests that call it.
+  // Cuts the power at each point; goal and method stand at the tests that call it.
   void CutThePowerAnywhere(int steps, int opened_min);
 
   std::unique_ptr<mem::Tier> dram_ = mem::MakeDramTier("dram");
@@ -214,7 +215,7 @@ TEST_F(DurableRdbTest, FillsTablesOfAnotherTierFromTheLog) {
     Process process = Start(tier_options_);
     Rdb& rdb = *process.rdb;
     EXPECT_EQ(rdb.position().seq(), 0u);
-    EXPECT_GE(rdb.LeastLogSeq(), 60u);  // A shorter log is another one.
+    EXPECT_GE(rdb.LeastLogSeq(), 60u);  // A shorter log would be another one.
     EXPECT_EQ(rdb.log(), (LogIdentity{"sym2020.03.09", 77}));
     Announce(rdb);
     EXPECT_EQ(RowsOf(rdb)["quote"].size(), 0u);
@@ -232,7 +233,8 @@ TEST_F(DurableRdbTest, FillsTablesOfAnotherTierFromTheLog) {
   EXPECT_EQ(RowsOf(*process.rdb), RowsIn({}));
 }
 
-// The log cannot be read to where the reopened tables stand: what is published counts from there.
+// Goal: an rdb goes on if the log cannot be read up to where the reopened tables stand: published
+// rows count from there.
 TEST_F(DurableRdbTest, GoesOnWhenALogCannotBeHadForATableOfAnotherTier) {
   elsewhere_ = {"quote"};
   const Message trade{"trade", {{kNow, "A", 1}}}, quote{"quote", {{kNow, "A", 2}}};
@@ -256,7 +258,7 @@ TEST_F(DurableRdbTest, GoesOnWhenALogCannotBeHadForATableOfAnotherTier) {
   EXPECT_EQ(RowsOf(*Start(tier_options_).rdb)["trade"].size(), 6u);
 }
 
-// A tickerplant may announce what a persistent tier does not take; the other tables go on.
+// Goal: a table that a persistent tier does not take leaves the others alone.
 TEST_F(DurableRdbTest, GoesOnBesideATableThatItCannotHave) {
   const Schema schemas[] = {*ParseSchema("trade", "time p, sym s, price f"),
                             *ParseSchema("bars", "sym s | high f")};
@@ -324,7 +326,7 @@ TEST_F(DurableRdbTest, BeginsAnewAfterAFullTierRefusedRows) {
     for (uint64_t i = 1; process.rdb->counters().rows_refused == 0; ++i) {
       process.rdb->OnLive(Body(message, i));
     }
-    // What fits is taken and committed, but it is not a prefix of the log any more.
+    // Rows that fit are taken and committed, but they are not a prefix of the log any more.
     process.rdb->OnLive(Body({"quote", {{kNow, "A", 1}}}, 1'000'000));
     EXPECT_GT(RowsOf(*process.rdb)["trade"].size(), 100'000u);
   }
@@ -370,13 +372,13 @@ TEST_F(DurableRdbTest, BeginsAnewWhenASchemaChangedAndDropsWhatIsNotAnnounced) {
   ExpectCatchesUp(*process.rdb, log);
 }
 
-// Goal: killed or cut off at any point, a restart has exactly a prefix of the log, knows which, and
-// has everything once the rest was replayed. Method: random log messages, published in groups as a
-// tickerplant does, with losses of the connection that replay from the log; at flushes and fences a
-// second Rdb is started on what the medium would hold, and catches up.
+// Goal: wherever it is killed or loses power, a restart has exactly a prefix of the log, knows
+// which, and has everything once the rest was replayed. Method: random log messages, published in
+// groups as a tickerplant does, with losses of the connection that replay from the log. At flushes
+// and fences a second Rdb is started on what the medium would hold, and catches up.
 TEST_F(DurableRdbTest, HasAPrefixOfTheLogWhereverThePowerGoes) { CutThePowerAnywhere(60, 40); }
 
-// The same with a table that ends with the process, and is filled from the log's beginning.
+// Goal: as above, with a table that ends with the process and is filled from the log's beginning.
 TEST_F(DurableRdbTest, HasAPrefixAndFillsTheTableOfAnotherTier) {
   elsewhere_ = {"quote"};
   CutThePowerAnywhere(45, 10);
@@ -410,7 +412,7 @@ void DurableRdbTest::CutThePowerAnywhere(int steps, int opened_min) {
     const size_t begin = log.size();
     for (size_t i = 0; i < 1 + rng() % 4; ++i) log.push_back(RandomMessage(rng));
     const std::vector<Message> published = Publication(std::span(log).subspan(begin));
-    // Sometimes the connection goes in the middle of a publication.
+    // Breaks the connection now and then in the middle of a publication.
     const bool lost = rng() % 6 == 0;
     for (size_t i = 0; i < published.size(); ++i) {
       if (lost && i + 1 == published.size()) break;

@@ -74,7 +74,7 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   return found;
 }
 
-// Commits that there are no tables, so that what these held can be used again.
+// Commits that there are no tables, so that their memory can be used again.
 DurableState::Found DurableState::BeginAnew(DurableTables::Found loaded,
                                             const SymbolTable& symbols) {
   loaded.tables.clear();

@@ -18,7 +18,7 @@
 namespace tickstack::rdb {
 namespace {
 
-// What no second try would change.
+// Returns whether another try would fail in the same way.
 bool IsFinal(const absl::Status& status) {
   return absl::IsInvalidArgument(status) || absl::IsUnimplemented(status);
 }
@@ -28,7 +28,7 @@ void Add(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_orde
 }  // namespace
 
 absl::Status EndOfDay::Stopper::Before(StorageStep step, const std::string& path, size_t bytes) {
-  // What was begun is still cleared away.
+  // Removing still goes on: it clears away what was begun.
   if (owner_->stopping() && step != StorageStep::kRemove) {
     return absl::CancelledError("the process ends");
   }
@@ -68,7 +68,7 @@ void EndOfDay::OnDayEnded(EndedDay day) {
 
 void EndOfDay::OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) {
   const std::optional<DayLog> log = ParseDayLog(log_path);
-  if (!log) return;  // It has no date: nothing says which logs are of the past.
+  if (!log) return;  // A log without a date does not say which logs are of the past.
   const std::string name = log_path.substr(0, log_path.size() - FormatDate(log->date).size());
   const size_t slash = name.rfind('/');
   Logs logs;
@@ -89,13 +89,13 @@ bool EndOfDay::WaitUntilIdle(int64_t at_most_ns) {
   return changed_.wait_for(lock, std::chrono::nanoseconds(at_most_ns), [this] { return idle_; });
 }
 
-// ---- the thread of this class
+// ---- the thread that writes
 
 void EndOfDay::Run() {
   std::unique_lock lock(mutex_);
   while (!stopping()) {
     if (came_live_) {
-      // A log that waited for a table may have it now.
+      // A log that waited for a table's schema may have it now.
       const bool changed = logs_ && logs_->schemas != came_live_->schemas;
       for (Blocked& each : blocked_) {
         if (changed) each.stamp.clear();
@@ -118,7 +118,7 @@ void EndOfDay::Run() {
       const std::chrono::nanoseconds pause(std::max<int64_t>(next_blocked_ns_ - MonotonicNs(), 0));
       changed_.wait_for(lock, pause, woken);
     } else {
-      // What comes meanwhile waits for the same disk.
+      // Days that end meanwhile wait too, because they need the same disk.
       const std::chrono::nanoseconds pause(std::max<int64_t>(next_ns - MonotonicNs(), 0));
       changed_.wait_for(lock, pause, [this] { return stopping() || came_live_.has_value(); });
     }
@@ -137,11 +137,11 @@ int64_t EndOfDay::DoWhatIsDue() {
     const std::optional<EndedDay> day = FirstEnded();
     const bool write = look_for_logs_ || day;
     if (write && MonotonicNs() >= next_write_ns_) {
-      // Past logs first: days are written in order.
+      // Writes past logs first, so that days are written in order.
       const bool past = look_for_logs_;
       const std::string stamp = past ? "" : StampOf(day->date);
       const absl::Status status = past ? WritePastLogs() : WriteEndedDay(*day);
-      // What no second try would change, and memory does not have whole: a person has to help.
+      // A person has to help if no other try would succeed and memory does not have the whole day.
       const bool blocks = absl::IsFailedPrecondition(status) ||
                           (IsFinal(status) && day.has_value() && !day->complete);
       if (!past && blocks) {
@@ -160,7 +160,7 @@ int64_t EndOfDay::DoWhatIsDue() {
         look_for_logs_ = false;
         continue;
       }
-      // No second try would change that: its log keeps the day.
+      // Another try would fail too: the day stays in its log.
       if (!status.ok()) Block(day->date, std::nullopt, stamp, status);
       written_.push_back(*day);
       hdb_is_behind_ = true;
@@ -216,7 +216,7 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   return absl::OkStatus();
 }
 
-// Checks that an existing partition has this day. kFailedPrecondition if it has another one.
+// Checks that an existing partition has this day; kFailedPrecondition if its rows are others.
 absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables,
                                     std::string_view source) const {
   TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, date));
@@ -246,8 +246,8 @@ absl::Status EndOfDay::WriteTables(const EndedDay& day) {
   return WriteOrCheck(day.date, tables, "memory");
 }
 
-// Writes them, or sees that they are written. kFailedPrecondition: there is a partition, of other
-// rows.
+// Writes the tables, or checks that they are written; kFailedPrecondition if there is a partition
+// with other rows.
 absl::Status EndOfDay::WriteOrCheck(int32_t date, std::span<const Snapshot> tables,
                                     std::string_view source) {
   const absl::Status written = Write(date, tables);
@@ -262,8 +262,9 @@ absl::Status EndOfDay::WriteEndedDay(const EndedDay& day) {
   return written;
 }
 
-// Memory lacks rows of the day: they are in its log or nowhere. kFailedPrecondition, with what is
-// missing and what to do, if the log cannot be replayed: half a day is not written for a whole one.
+// Writes a day of which memory lacks rows, from its log. If the log cannot be replayed, returns
+// kFailedPrecondition with what is missing and what to do: an incomplete day is never written as a
+// whole one.
 absl::Status EndOfDay::WriteIncompleteDay(const EndedDay& day) {
   if (!logs_) {
     return FailedPrecondition(
@@ -283,7 +284,8 @@ absl::Status EndOfDay::IsAnotherDays(const absl::Status& why, std::string_view s
       source, static_cast<double>(options_.retry_ns) / kNsPerSecond, Message(why));
 }
 
-// Says what the tables, if there are any, lack of the log.
+// Returns the error for a day that waits for its log, with what the tables, if there are any, lack
+// of it.
 absl::Status EndOfDay::WaitsForLog(const absl::Status& why,
                                    std::span<const std::shared_ptr<const Table>> tables,
                                    const std::string& log) const {
@@ -309,7 +311,7 @@ absl::Status EndOfDay::WriteLog(const DayLog& log) {
   return WriteOrCheck(log.date, day->Tables(), "its log");
 }
 
-// A partition that another process wrote, or this one long ago, and the log of that day.
+// Compares a partition that another process wrote, or this one long ago, with the log of that day.
 void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   const std::string stamp = StampOf(log.date);
   if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
@@ -323,7 +325,8 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   hdb_may_be_behind_ = true;
 }
 
-// What changes when another folder takes a partition's place, or the day's log becomes another.
+// Returns a text that changes when another folder takes the partition's place or the day's log is
+// replaced.
 std::string EndOfDay::StampOf(int32_t date) const {
   std::string stamp;
   const auto add = [&stamp](const std::string& path) {
@@ -369,7 +372,7 @@ void EndOfDay::PublishDone() {
   rdb_->counters().day_done.store(NumberOfDate(*newest_), std::memory_order_relaxed);
 }
 
-// Days whose partition is another one's, if something has become of that since.
+// Tries the blocked days again if their partition or log has changed since.
 void EndOfDay::RetryBlocked() {
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;
   for (Blocked& each : std::exchange(blocked_, {})) {
@@ -392,7 +395,7 @@ void EndOfDay::RetryBlocked() {
   PublishBlocked();
 }
 
-// Days that ended when this process, or all of them, did not run.
+// Writes the days that ended while this process, or all of the stack, did not run.
 absl::Status EndOfDay::WritePastLogs() {
   const absl::StatusOr<std::vector<DayLog>> logs = FindDayLogs(logs_->folder, logs_->name);
   if (!logs.ok()) {
@@ -426,8 +429,8 @@ absl::Status EndOfDay::WritePastLogs() {
       return Annotate(written, FormatDate(log.date));
     }
   }
-  // An earlier process may have written a day and died before it notified the hdb. An hdb that is
-  // not running loads the day when it starts.
+  // An earlier process may have died after it wrote a day and before it notified the hdb. An hdb
+  // that is not running loads the day when it starts.
   if (std::exchange(hdb_may_be_behind_, false) && !hdb_is_behind_) {
     if (const absl::Status told = NotifyHdb(); !told.ok()) {
       LogInfo("hdb not told of days that were written before error=\"{}\"", Message(told));
@@ -450,7 +453,7 @@ absl::Status EndOfDay::NotifyHdb() const {
 
 absl::Status EndOfDay::VerifyPartition(const std::string& partition, const DayLog& log) {
   TS_RETURN_IF_ERROR(VerifyAgainstLog(partition, log.path, logs_->schemas));
-  // It reads all of the partition: a day that ends meanwhile comes first.
+  // Checking reads all of the partition, so a day that ends meanwhile comes first.
   const auto stop = [this] { return stopping() || FirstEnded().has_value(); };
   TS_ASSIGN_OR_RETURN(const DatabaseCheck check,
                       CheckPartition(options_.database, partition, workers_, stop));
@@ -472,7 +475,7 @@ void EndOfDay::RemoveOldLogs() {
     if (!partition.ok() || partition->empty()) continue;
     const Storage storage(&stopper_);
     absl::Status status = VerifyPartition(*partition, log);
-    if (absl::IsCancelled(status)) return;  // The hand-over of the day that waits comes here again.
+    if (absl::IsCancelled(status)) return;  // Handing over the waiting day leads here again.
     if (status.ok()) status = storage.Remove(log.path);
     if (status.ok()) status = storage.Remove(log.path + ".idx");
     if (status.ok()) status = storage.Remove(wire::TplogStatePath(log.path));

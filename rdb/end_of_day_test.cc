@@ -33,7 +33,7 @@ ByteBuffer Body(const Value& value) {
   return body;
 }
 
-// (`upd; `trade; columns): rows of these numbers, of two symbols in turn.
+// Returns (`upd; `trade; columns) with the rows of these numbers, alternately of two symbols.
 ByteBuffer Upd(int64_t first, int64_t rows) {
   SymbolVector names;
   std::vector<int64_t> times, numbers;
@@ -57,7 +57,7 @@ std::vector<Schema> Schemas() {
   return {*ParseSchema("trade", "time p, sym s, size j"), *ParseSchema("quote", "time p, sym s")};
 }
 
-// What a tickerplant leaves behind: a log of each day, its messages back to back.
+// The logs that a tickerplant leaves behind: one for each day, its messages back to back.
 class Logs {
  public:
   explicit Logs(std::string folder) : folder_(std::move(folder)) {
@@ -69,7 +69,7 @@ class Logs {
     for (const ByteBuffer& body : bodies) bytes += AsText(body);
     PutFile(PathOf(date), bytes);
   }
-  // A day of one upd.
+  // Writes a day of one upd.
   void WriteDay(int32_t date, int64_t first, int64_t rows) {
     std::vector<ByteBuffer> bodies;
     bodies.push_back(Upd(first, rows));
@@ -80,7 +80,7 @@ class Logs {
   const std::string folder_;
 };
 
-// An RDB with an end of day, fed by hand.
+// An RDB with an end of day, to which the test gives messages.
 class Stack {
  public:
   explicit Stack(const EndOfDayOptions& options, size_t capacity_bytes = SIZE_MAX,
@@ -99,7 +99,7 @@ class Stack {
     rdb_.OnGoneLive();
   }
   bool Finish(int64_t at_most_ns = kWait) { return end_of_day_->WaitUntilIdle(at_most_ns); }
-  // As a process that is told to end, or whose end is all that is left of it after a kill.
+  // Stops as a process that is told to end, or as one that was killed.
   void Stop() { end_of_day_ = nullptr; }
   size_t Rows() { return rdb_.FindTable("trade")->rows(); }
 
@@ -131,14 +131,14 @@ class EndOfDayTest : public testing::Test {
     std::ranges::sort(sizes);
     return sizes;
   }
-  // A past day of ten rows, and today.
+  // Writes a past day of ten rows, and today.
   Logs LogsOfOnePastDay() const {
     Logs logs(folder_ / "tplog");
     logs.WriteDay(kDate, 0, 10);
     logs.Write(kDate + 1, {});
     return logs;
   }
-  // Days of ten rows each, the last of them today.
+  // Writes days of ten rows each, the last of them today.
   Logs LogsOfDays(int32_t days) const {
     Logs logs(folder_ / "tplog");
     for (int32_t date = kDate; date < kDate + days; ++date) logs.WriteDay(date, date * 100, 10);
@@ -165,7 +165,7 @@ TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
   EXPECT_EQ(stack.rdb().days_kept(), 0u);
   EXPECT_EQ(stack.rdb().counters().days_written, 1u);
   EXPECT_EQ(stack.rdb().counters().day_errors, 0u);
-  // A table without rows, and a day without any, are there too.
+  // A table without rows is there too, and so is a day without any.
   EXPECT_EQ(FixedColumn<int64_t>(PartitionOf(kDate) + "/quote/time").size(), 0u);
   stack.Take(End(kDate + 1));
   stack.Take(End(kDate + 2));
@@ -174,7 +174,7 @@ TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
   EXPECT_THAT(Written(kDate + 2), IsEmpty());
 }
 
-// Refuses steps while it is told to.
+// An observer that refuses steps while it is told to.
 class Refusing : public StorageObserver {
  public:
   absl::Status Before(StorageStep step, const std::string& path, size_t) override {
@@ -204,7 +204,7 @@ TEST_F(EndOfDayTest, KeepsTheDayVisibleUntilAFullDiskHasRoom) {
   EXPECT_GE(stack.rdb().counters().day_errors, 3u);
 }
 
-// An hdb: counts what it is asked.
+// An hdb that counts its requests.
 class FakeHdb : public wire::ServerHandler {
  public:
   explicit FakeHdb(uint16_t port = 0) {
@@ -302,7 +302,7 @@ TEST_F(EndOfDayTest, WritesNoPastDayWithoutATableOfItsLog) {
   ASSERT_TRUE(stack.Finish());
   EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate)));
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
-  stack.GoLive(logs.PathOf(kDate + 1));  // It is said once.
+  stack.GoLive(logs.PathOf(kDate + 1));  // The message comes once.
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
   stack.rdb().OnSchemas(Schemas());
@@ -325,8 +325,8 @@ TEST_F(EndOfDayTest, TakesADayThatMemoryDidNotHoldFromItsLog) {
   EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
 }
 
-// Goal: a day that memory lacks rows of waits for its log, and is written from it when that is
-// whole. Method: a message of the log is damaged; later the log comes from a copy.
+// Goal: a day of which memory lacks rows waits for its log, and is written when the log is whole.
+// Method: a message of the log is damaged; later the log is restored from a copy.
 TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
   Logs logs(folder_ / "tplog");
   std::vector<ByteBuffer> bodies;
@@ -355,7 +355,7 @@ TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
   EXPECT_FALSE(stack.rdb().blocked_day().has_value());
 }
 
-// Goal: no row is left out in silence because a column's type changed within the day.
+// Goal: rows are never left out silently because a column's type changed within the day.
 TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
   Logs logs(folder_ / "tplog");
   std::vector<ByteBuffer> bodies;
@@ -408,9 +408,9 @@ TEST_F(EndOfDayTest, KeepsADayWhoseLogLostItsEnd) {
               testing::HasSubstr("ends after message 1, its index has 2 messages"));
 }
 
-// Goal: a partition that has other rows than the day swallows nothing: the day stays until that is
-// moved away, and holds up no other. Method: a date that ends twice, as of a clock that was set
-// back, and the day after it.
+// Goal: a partition that has other rows than the day does not hide the day: the day stays until the
+// partition is moved away, and no other day waits for it. Method: a date ends twice, as with a
+// clock that was set back, and then the day after it ends.
 TEST_F(EndOfDayTest, KeepsADayWhosePartitionHasOtherRowsUntilThatIsMovedAway) {
   Stack stack(options_);
   stack.Take(Upd(0, 10));
@@ -458,8 +458,8 @@ TEST_F(EndOfDayTest, HandsOverADayThatSomebodyElseWroteWhole) {
   }
 }
 
-// Goal: a start says that a past day's partition lacks rows of its log, goes on, and writes the day
-// when the partition is moved away. Method: nine of ten rows are in it.
+// Goal: at its start the rdb warns that a past day's partition lacks rows of its log, goes on, and
+// writes the day when the partition is moved away. Method: nine of ten rows are in the partition.
 TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
   const Logs logs = LogsOfOnePastDay();
   {
@@ -475,7 +475,7 @@ TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
   EXPECT_EQ(stack.rdb().counters().day_done, 0u);
   ASSERT_TRUE(stack.rdb().blocked_day().has_value());
   EXPECT_THAT(stack.rdb().blocked_day()->why, testing::HasSubstr("9 rows, expected the 10 that"));
-  stack.GoLive(logs.PathOf(kDate + 1));  // A tickerplant that came back: it was said.
+  stack.GoLive(logs.PathOf(kDate + 1));  // The tickerplant came back: the warning is not repeated.
   ASSERT_TRUE(stack.Finish());
   EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
 
@@ -485,7 +485,8 @@ TEST_F(EndOfDayTest, SaysAtItsStartThatAPartitionLacksRowsOfItsLog) {
   EXPECT_FALSE(stack.rdb().blocked_day().has_value());
 }
 
-// The process that wrote the day may have died before it notified the hdb.
+// Goal: the hdb is told of existing days at a start, since the process that wrote them may have
+// died before it could notify it.
 TEST_F(EndOfDayTest, TellsTheHdbAtItsStartOfDaysThatAreThere) {
   const Logs logs = LogsOfOnePastDay();
   {
@@ -516,14 +517,15 @@ TEST_F(EndOfDayTest, RemovesOldLogsWhosePartitionsHaveAllOfThem) {
     EXPECT_EQ(stack.rdb().counters().day_errors, 1u);
   }
   EXPECT_FALSE(std::filesystem::exists(logs.PathOf(kDate)));
-  EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate + 1)));  // Nine rows are not ten.
+  // Nine rows are not ten, so the log stays.
+  EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate + 1)));
   EXPECT_TRUE(std::filesystem::exists(logs.PathOf(kDate + 2)));  // Two days are kept.
   EXPECT_EQ(Written(kDate).size(), 10u);
 }
 
-// Goal: a log outlives a partition that lost something, though it has all rows. Method: two days
-// are written, then a byte of one of them changes: in the middle of `sym`, which says what a row's
-// symbol is, and which no count covers.
+// Goal: a log stays if its partition was damaged, even where the number of rows is right. Method:
+// two days are written, then one byte of one of them changes, in the middle of `sym`: that changes
+// what a row's symbol is, and no count covers it.
 TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
   const Logs logs = LogsOfDays(3);
   {
@@ -544,8 +546,8 @@ TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
   EXPECT_FALSE(std::filesystem::exists(logs.PathOf(kDate + 1)));
 }
 
-// The disk of a process that is killed before its n-th step: nothing happens on it any more, and of
-// files that were not synced by then any part is there.
+// The disk of a process that is killed before its n-th step: later steps do nothing, and of files
+// that were not synced by then a random part remains.
 class Killed : public StorageObserver {
  public:
   explicit Killed(size_t steps_left) : steps_left_(steps_left) {}
@@ -562,7 +564,7 @@ class Killed : public StorageObserver {
   void LoseWhatWasNotSynced(std::mt19937_64& rng) {
     for (const std::string& path : unsynced_) {
       if (!std::filesystem::exists(path)) continue;
-      // `sym` has names that were synced before.
+      // Names in `sym` were synced before.
       if (path.ends_with("/sym")) continue;
       std::filesystem::resize_file(path, rng() % (std::filesystem::file_size(path) + 1));
     }
@@ -581,9 +583,9 @@ class Killed : public StorageObserver {
 };
 
 // Goal: wherever a process is killed while it writes a day, the next one leaves each day whole and
-// once. Method: two days, killed before each of the steps that a write has (each of them a point
-// where a file is made, written, synced, renamed), with what was not synced lost at random; then a
-// second process that is killed at a random step as well; then one that is not.
+// once. Method: two days are written by a process that is killed before each step of a write: a
+// file is made, written, synced, renamed. What was not synced is lost at random. Then a second
+// process is killed at a random step as well, and a third is not.
 TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
   const TemporaryFolder folder(TemporaryFolder::InMemory());
   Logs logs(folder / "tplog");

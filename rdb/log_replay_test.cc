@@ -21,14 +21,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// What is in a log: `messages` as the fixtures' README counts them, rows by a reading of the files
-// that shares no code with ours.
+// What is in a log: `messages` as the fixtures' README counts them, and rows as a reader counted
+// them that shares no code with ours.
 struct KnownLog {
   std::string_view path;
   uint64_t messages;
   uint64_t other;  // Messages that are not upds; included in `messages`.
   std::map<std::string, size_t> rows;
-  uint64_t refused = 0;  // Upds of other types than their table's: q's insert refuses them too.
+  uint64_t refused = 0;  // Upds of other types than their table's, which q's insert refuses too.
 };
 
 const std::vector<KnownLog>& KnownLogs() {
@@ -105,7 +105,7 @@ struct Fixture {
   Rdb rdb;
 };
 
-// A log of `messages` upds of one row each, in a file of its own.
+// A file with a log of `messages` upds of one row each.
 class LogFile {
  public:
   explicit LogFile(int messages) {

@@ -119,7 +119,8 @@ mem::Tier* Placement::Named(std::string_view tier) const {
 }
 
 bool Placement::IsDurable(std::string_view table) const {
-  // No column is called so: what a column without a key of its own follows.
+  // Asks for a column without a name, which gives the tier of columns that have no key of their
+  // own.
   return Named(rules_.TierOfColumn(table, ""))->persistent() != nullptr;
 }
 

@@ -52,7 +52,7 @@ TEST(PlacementRules, KnowWhichTiersTheyUse) {
   EXPECT_TRUE(rules.HoldsRows("b"));
   EXPECT_FALSE(rules.HoldsRows("c"));
   EXPECT_TRUE(PlacementRules().HoldsRows("dram"));
-  EXPECT_TRUE(Rules({{"default", "a"}}).Uses("dram"));  // Of queries.
+  EXPECT_TRUE(Rules({{"default", "a"}}).Uses("dram"));  // Queries use it.
 }
 
 TEST(CheckPlacementKey, SaysWhatThereIsInsteadOfWhatAKeyNames) {

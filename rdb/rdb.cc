@@ -15,11 +15,12 @@ namespace tickstack::rdb {
 namespace protocol = wire::protocol;
 namespace {
 
-// A replay commits a part of a log at a time; what is not committed is replayed again.
+// A replay commits the log part by part; after a restart the uncommitted rest is replayed again.
 constexpr int64_t kReplayCommitNs = 50'000'000;
-constexpr size_t kUnknownTablesMax = 1000;  // Names from outside that we remember.
+// The most names of unknown tables that are remembered, because they come from outside.
+constexpr size_t kUnknownTablesMax = 1000;
 
-// One writer: a load and a store instead of a locked add.
+// Adds with a load and a store, which is enough for one writer and cheaper than a locked add.
 void Add(std::atomic<uint64_t>& counter, uint64_t n) {
   counter.store(counter.load(std::memory_order_relaxed) + n, std::memory_order_relaxed);
 }
@@ -34,7 +35,7 @@ Schema InferSchema(std::string_view table, const wire::UpdView& upd) {
   return schema;
 }
 
-// The date of (`.u.end; 2013.10.07).
+// Returns the date of (`.u.end; 2013.10.07).
 std::optional<int32_t> DateOf(std::span<const std::byte> body) {
   const absl::StatusOr<Value> message = wire::Decode(body);
   if (!message.ok() || !message->is_list() || message->items().size() < 2) return std::nullopt;
@@ -47,8 +48,8 @@ bool HasTime(const ColumnSpec& column) {
   return column.type == Type::kTimestamp || column.type == Type::kDate ||
          column.type == Type::kDatetime;
 }
-
-// Whether rows of two days can stand behind one another: a key without a time may be in both.
+// Returns whether rows of two days can share a table: a key without a time may be in both days.
+// days.
 bool CanFollow(const Schema& schema) {
   const auto keys = std::span(schema.columns).first(schema.key_columns);
   return keys.empty() || std::ranges::any_of(keys, HasTime);
@@ -74,13 +75,13 @@ void Rdb::Reopen() {
   CountSeq();
 }
 
-// Tables in another tier ended with the last process, and only the log has their rows: all of it is
-// replayed, and what the reopened tables have is passed over.
+// Replays the whole log for tables in another tier, which ended with the last process and whose
+// rows only the log has. Rows that the reopened tables have already are passed over.
 void Rdb::RefillVolatileTables() {
   bool any = false;
   for (const std::string_view table : TablesWithAKey(placement_.rules())) {
     if (placement_.IsDurable(table)) continue;
-    position_.Forget(table);  // Those are gone as well, and come again with the log.
+    position_.Forget(table);  // Those tables are gone as well, and come again with the log.
     any = true;
   }
   if (!any || position_.seq() == 0) return;
@@ -124,7 +125,8 @@ void Rdb::AddTable(std::shared_ptr<Table> table) {
   entry->table = table;
   entry->durable = durable_ != nullptr && placement_.IsDurable(schema.table);
   const int time = schema.Find("time");
-  // Bars say when the newest row that they are made of was, which may be long ago: no lateness.
+  // Does not measure the lateness of bars: their time is that of their newest row, which may be
+  // long ago.
   if (schema.key_columns == 0 && time >= 0 &&
       schema.columns[static_cast<size_t>(time)].type == Type::kTimestamp) {
     entry->time_column = time;
@@ -156,11 +158,11 @@ void Rdb::OnSchemas(std::span<const Schema> schemas) {
               known->second->table->rows());
     }
     if (const absl::Status made = MakeTable(schema); !made.ok()) {
-      // What was there has another shape; and a table that cannot be is no reason to begin anew.
+      // The existing table has other columns. If the new one cannot be made, the other tables stay.
       if (!is_new) DropTable(schema.table);
       LogError("no table table={} error=\"{}\"", schema.table, Message(made));
     } else if (is_new && reopened && entries_.find(schema.table)->second->durable) {
-      // The log may have rows of it from before: it was dropped, or an earlier log had it.
+      // The log may have earlier rows of a table that was dropped or came from an earlier log.
       changed = true;
       LogWarn("table is new to reopened tables, all begin anew table={}", schema.table);
     }
@@ -174,8 +176,8 @@ void Rdb::DropTable(std::string_view name) {
   tables_.erase(tables_.find(name));
 }
 
-// What the last process had and the tickerplant no longer has: a process that began without tables
-// would not have it either.
+// Drops the tables that the last process had and the tickerplant no longer announces, as if this
+// process had begun without tables.
 void Rdb::DropUnannounced(std::span<const Schema> schemas) {
   for (const std::string& name : TableNames()) {
     const bool announced = std::any_of(schemas.begin(), schemas.end(),
@@ -208,7 +210,7 @@ void Rdb::StartOver() {
     }
     schemas.push_back(entry->table->schema());
   }
-  // Queries that run keep the old tables; their memory comes back when the last one ends.
+  // Queries that run keep the old tables, whose memory comes back when the last one ends.
   for (const Schema& schema : schemas) {
     if (const absl::Status made = MakeTable(schema); !made.ok()) {
       LogError("no table table={} error=\"{}\"", schema.table, Message(made));
@@ -226,7 +228,7 @@ void Rdb::StartOver() {
   }
   missing_before_ = counters_.messages_missing.load(std::memory_order_relaxed);
   CountSeq();
-  Commit(DurableTables::Index::kWhenDue);  // What the old tables held can be used again.
+  Commit(DurableTables::Index::kWhenDue);  // Makes the memory of the old tables usable again.
 }
 
 void Rdb::EndDay(std::span<const std::byte> body) {
@@ -273,7 +275,7 @@ std::optional<BlockedDay> Rdb::blocked_day() const {
 }
 
 void Rdb::DropDay(const EndedDay& day) {
-  std::vector<EndedDay> dropped;  // Freed without the lock: it takes a while.
+  std::vector<EndedDay> dropped;  // Freed without the lock, because it takes a while.
   const std::lock_guard lock(tables_mutex_);
   const auto gone =
       std::ranges::stable_partition(kept_, [&day](const EndedDay& kept) { return !kept.Is(day); });
@@ -298,7 +300,7 @@ LiveOutcome Rdb::OnLive(std::span<const std::byte> body) {
     return LiveOutcome::kTaken;
   }
   Add(counters_.messages, 1);
-  refilling_.reset();  // Set no more, unless the log could not be had to that point.
+  refilling_.reset();  // Still set only if the log could not be read to that point.
   const std::optional<Taken> taken = TakeUpd(body, Source::kPublished);
   if (!taken) return LiveOutcome::kOutOfOrder;
   Add(counters_.rows, taken->added);
@@ -321,11 +323,12 @@ void Rdb::OnLogged(std::span<const std::byte> body) {
     position_ = *std::exchange(refilling_, std::nullopt);
   }
   CountSeq();
-  // While tables are filled again, nothing that outlives the process changes.
+  // While tables are filled again, nothing that outlives the process changes, so nothing is
+  // committed.
   if (!refilling_) CommitIfDue(kReplayCommitNs);
 }
 
-// nullopt: the upd does not tell what its table is.
+// Returns the schema of the upd's table; nullopt if the upd does not tell it.
 std::optional<Schema> Rdb::SchemaFor(std::string_view name, const wire::UpdView& upd) {
   const auto known = std::ranges::find(options_.known_schemas, name, &Schema::table);
   if (known != options_.known_schemas.end()) {
@@ -367,7 +370,7 @@ Rdb::Entry* Rdb::EntryFor(std::string_view name, const wire::UpdView& upd) {
   return nullptr;
 }
 
-// The table has lacked rows since now, if it did not before.
+// Notes that the table lacks rows, since now if it did not before.
 void Rdb::NoteStale(std::string_view table) {
   if (counters_.incomplete.load(std::memory_order_relaxed) == 0) {
     LogError("tables are incomplete from here on, live is 0 table={} seq={}", table,
@@ -411,8 +414,8 @@ void Rdb::Refuse(std::string_view table, const absl::Status& why, uint64_t rows)
   }
 }
 
-// nullopt: a published upd is out of order. What is refused counts as taken: taking it again from
-// the log would not help.
+// Takes an upd; nullopt if a published one is out of order. An upd that is refused counts as taken:
+// taking it again from the log would not help.
 std::optional<Rdb::Taken> Rdb::TakeUpd(std::span<const std::byte> body, Source source) {
   Taken taken;
   taken.table = wire::PeekUpdTable(body).value_or(std::string_view());
@@ -456,7 +459,7 @@ void Rdb::RecordLatency(const BatchView& batch, size_t time_column) {
   const std::lock_guard lock(latency_mutex_);
   for (size_t i = 0; i < batch.rows; ++i) {
     const auto due_ns = LoadLittle<int64_t>(times + i * sizeof(int64_t));
-    // A null or an infinity would overflow; both are far more than a day away.
+    // Skips nulls and infinities, which would overflow: both are far more than a day away.
     if (due_ns < visible_ns - kNsPerDay || due_ns > visible_ns + kNsPerDay) continue;
     latency_.Record(visible_ns - due_ns);
   }

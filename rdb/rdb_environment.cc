@@ -36,7 +36,8 @@ uint64_t LongestStaleMs(const Rdb& rdb) {
   return longest_ms;
 }
 
-// `.rdb.stale[]`: each table that lacks rows which it refused, and for how long, in ms.
+// Answers `.rdb.stale[]`: each table that lacks rows because it refused them, and for how long, in
+// ms.
 Value Stale(const Rdb& rdb) {
   const StringMap<int64_t> refused_since = rdb.refused_since();
   NamedLongs stale;

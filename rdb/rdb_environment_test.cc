@@ -127,8 +127,8 @@ TEST_F(RdbEnvironmentTest, SaysWhatEachColumnTakesAndEachTierHolds) {
   EXPECT_GT(tiers.FindColumn("resident")->span<int64_t>()[0], 0);
 }
 
-// Goal: a key that names nothing is said once, whether the schemas come from a tickerplant or from
-// the first upd. Method: the log's lines.
+// Goal: a key that names nothing is reported once, whether the schemas come from a tickerplant or
+// from the first upd. Method: reads the log's lines.
 TEST_F(RdbEnvironmentTest, LogsKeysOfThePlacementThatNameNothing) {
   PlacementRules rules = Rules();
   rules.Set("trade.size", "near");
@@ -164,11 +164,11 @@ TEST_F(RdbEnvironmentTest, LogsKeysThatNameNothingOfATableThatWasInferred) {
   rdb.OnLive(body);
   const std::string log = testing::internal::GetCapturedStderr();
   EXPECT_THAT(log, HasSubstr("key=\"trade.size\""));
-  EXPECT_THAT(log, testing::Not(HasSubstr("key=\"quote\"")));  // It may still come.
+  EXPECT_THAT(log, testing::Not(HasSubstr("key=\"quote\"")));  // Its table may still come.
 }
 
-// Goal: the sum tells the rows, and their order, but not their times. Method: two rdbs whose
-// symbols have other numbers take the same rows at other times, then others.
+// Goal: the sum depends on the rows and their order, but not on their times. Method: two rdbs whose
+// symbols have different numbers take the same rows at different times, then different rows.
 TEST_F(RdbEnvironmentTest, TheChecksumIsThatOfTheRowsWithoutTheirTimes) {
   std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("dram");
   Rdb other({.table = {}, .infer_schemas = true}, Placement(tier.get()), &clock_);

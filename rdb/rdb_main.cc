@@ -31,7 +31,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Memory for indexes, read buffers and the like in the first minute.
+// Heap that indexes, read buffers and the like take in the first minute.
 constexpr size_t kHeapBytes = size_t{16} << 20;
 constexpr auto kIdleCommits = 200ms;  // Commits pending rows after this time without messages.
 constexpr auto kTierLooks = 1s;       // Interval of checks of the tiers' free space.
@@ -57,14 +57,14 @@ absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb
   return absl::OkStatus();
 }
 
-// One turn of the loop, for the signal.
+// Runs one turn of the loop, so that a signal is seen.
 void TurnOnce(wire::EventLoop& loop) {
   bool turned = false;
   loop.Post([&turned] { turned = true; });
   loop.RunUntil([&turned] { return turned; }, true);
 }
 
-// Names the rows of a log that no table has.
+// Reports the rows of a log that no table has.
 void ReportRowsNotServed(const std::string& log, const Rdb& rdb) {
   for (const auto& [table, rows] : rdb.unknown_rows()) {
     LogError("rows of the log are not served: there is no such table log={} table={} rows={}", log,
@@ -103,7 +103,8 @@ using OpenTiers = std::vector<std::unique_ptr<mem::Tier>>;
 absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool holds_rows,
                                                 const std::string& process) {
   mem::TierOptions options = config.options;
-  // Memory is touched ahead for the ingest thread. Untouched, a tier for scratch costs nothing.
+  // Memory is touched ahead for the ingest thread only: a scratch tier that is never used then
+  // costs nothing.
   if (!holds_rows) options.touch_ahead_bytes = options.touch_first_bytes = 0;
   if (options.kind == mem::TierKind::kPersistent) {
     options.file = PersistentFileOf(process);
@@ -112,8 +113,8 @@ absl::StatusOr<std::unique_ptr<mem::Tier>> Open(const TierConfig& config, bool h
   return mem::OpenTier(options);
 }
 
-// Those that the placement uses, and DRAM: a tier that nothing is placed in would only take its
-// capacity from others.
+// Opens the tiers that the placement uses, and DRAM. A tier in which nothing is placed would only
+// take capacity from the others.
 absl::StatusOr<OpenTiers> OpenAll(const RdbMainOptions& options) {
   OpenTiers tiers;
   for (const TierConfig& config : options.tiers) {
@@ -146,14 +147,14 @@ std::vector<mem::Tier*> Pointers(const OpenTiers& tiers) {
 serve::QueryServiceOptions ServiceOptions(const RdbMainOptions& options,
                                           const Placement& placement) {
   serve::QueryServiceOptions service = serve::ServiceOptionsOf(options, options.listener);
-  // DRAM is what queries build in without being told to: the heap, with its bound per query.
+  // Queries build in DRAM by default: on the heap, with its bound per query.
   if (placement.rules().TierOfQueries() != kDramTier) service.scratch = placement.queries();
   return service;
 }
 
 absl::Status Run(RdbMainOptions options) {
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
-  if (options.numa_node >= 0) {  // Before there are threads, and memory.
+  if (options.numa_node >= 0) {  // Binds before there are threads and memory.
     TS_RETURN_IF_ERROR(Annotate(mem::BindProcessToNode(options.numa_node), "numa_node"));
     LogInfo("bound to a node numa_node={}", options.numa_node);
   }
@@ -186,7 +187,7 @@ absl::Status Run(RdbMainOptions options) {
   wire::EventLoop loop;
   bool stop = false;
   loop.OnStopSignal([&](int) { stop = true; });
-  // Nobody is told that it can be asked before it has what it is to begin with.
+  // Prestress comes first: the rdb does not say that it is ready before it has its initial rows.
   if (options.prestress != nullptr) {
     const auto stopped = [&] {
       TurnOnce(loop);

@@ -30,14 +30,14 @@ ByteBuffer Body(const Value& value) {
   return body;
 }
 
-// (`upd; `table; x) with or without a number.
+// Returns (`upd; `table; x) with or without a sequence number.
 ByteBuffer Upd(std::string_view table, Value x, std::optional<int64_t> seq = std::nullopt) {
   std::vector<Value> items = {Value::Symbol("upd"), Value::Symbol(table), std::move(x)};
   if (seq) items.push_back(Value::Long(*seq));
   return Body(Value::List(std::move(items)));
 }
 
-// Trades at these times, as a list of columns.
+// Returns trades at these times as a list of columns.
 Value Columns(std::initializer_list<int64_t> times) {
   SymbolVector names;
   ByteBuffer prices;
@@ -145,7 +145,7 @@ TEST_F(RdbTest, SaysWhenPublishedUpdsAreOutOfOrder) {
   EXPECT_EQ(Rows("trade"), 1u);
 }
 
-// A batch of bars, by column.
+// Returns a batch of bars by column.
 Value Bars(std::initializer_list<std::string_view> names, std::initializer_list<double> highs) {
   SymbolVector sym;
   for (const std::string_view name : names) sym.push_back(name);
@@ -169,7 +169,7 @@ TEST_F(RdbTest, UpsertsIntoATableWithAKey) {
                   4));
   EXPECT_THAT(highs(), testing::ElementsAre(3, 5, 4));
   EXPECT_EQ(rdb_.counters().rows, 5u);
-  // A publication that was cut: its first two rows came, and the log has it whole.
+  // The publication was cut: its first two rows came, and the log has all of it.
   rdb_.OnLive(Upd("bars", Bars({"A", "B"}, {6, 7}), 5));
   rdb_.OnLogged(Upd("bars", Bars({"A", "B", "C"}, {6, 7, 8})));
   EXPECT_THAT(highs(), testing::ElementsAre(6, 7, 8));
@@ -284,7 +284,7 @@ TEST_F(ReplayingRdbTest, CountsWhatItRefusesByTable) {
   EXPECT_NE(refused.why, "");
 }
 
-// Batches of trades, as many as it is told, each with two rows.
+// A source of batches of trades with two rows each, as many as the test says.
 class TwoRows : public RowSource {
  public:
   explicit TwoRows(int64_t batches) : left_(batches), rows_(2 * batches) {}
@@ -304,7 +304,7 @@ TEST_F(RdbTest, BeginsWithTheRowsOfItsPrestress) {
   TwoRows source(3);
   ASSERT_TRUE(Prestress(source, {&schema, 1}, [] { return false; }, rdb_).ok());
   EXPECT_EQ(Rows("trade"), 6u);
-  rdb_.StartOver();  // As when it enters its first log.
+  rdb_.StartOver();  // As it does when it enters its first log.
   EXPECT_EQ(Rows("trade"), 6u);
   EXPECT_EQ(rdb_.counters().rows_prestressed, 6u);
   EXPECT_EQ(rdb_.Latency(false).Count(), 0u);
