@@ -123,7 +123,7 @@ void ClientGroup::Ask(size_t number, int64_t since_ns, int64_t now_ns) {
 void ClientGroup::OnAnswer(size_t number, const absl::StatusOr<Value>& answer, int64_t now_ns) {
   Connection& connection = connections_[number];
   if (!connection.connected || !connection.asking) return;
-  // The connection has ended; OnDisconnected follows, and the question stays.
+  // The connection has ended: OnDisconnected follows, and the question stays to be asked again.
   if (answer.status().code() == absl::StatusCode::kUnavailable) return;
   connection.asking = false;
   if (connection.counts) Count(connection, answer, now_ns);
@@ -203,7 +203,7 @@ ClientResult ClientGroup::Result(int64_t now_ns) const {
     if (connection.asking && connection.counts) waits(connection.place, connection.since_ns);
   }
   if (!is_open()) return result;
-  // Questions that were due but found no free connection.
+  // Covers the questions that were due but found no free connection.
   OpenSchedule schedule = schedule_;
   QuestionTexts texts = texts_;
   for (; schedule.due_ns() < end_ns; schedule.Advance()) waits(texts.Next(), schedule.due_ns());

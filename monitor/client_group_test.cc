@@ -20,7 +20,7 @@ constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStartNs = 9'000 * kNsPerDay;
 constexpr double kDigits = 0.001;  // Relative precision of the histograms.
 
-// A class of clients before a server that answers when the test says so, on a clock that stands.
+// Runs a class of clients on a manual clock, before a server that answers when the test says so.
 class ClientGroupTest : public testing::Test, public Asker {
  protected:
   ClientGroupTest() { InitLogging("test", LogLevel::kOff); }
@@ -49,7 +49,7 @@ class ClientGroupTest : public testing::Test, public Asker {
   void AnswerAll() {
     while (!asked_.empty()) Answer(asked_.begin()->first);
   }
-  // Up to a moment, in steps of 1 ms, with a server that answers at once, or not at all.
+  // Runs up to a moment in steps of 1 ms; the server answers at once, or not at all.
   void RunTo(int64_t ms, bool answers) {
     for (; now_ns_ < kStartNs + ms * kMs; now_ns_ += kMs) {
       group_->Poll(now_ns_);
@@ -62,14 +62,14 @@ class ClientGroupTest : public testing::Test, public Asker {
   QuerySet set_;
   SymbolActivity symbols_{{{"A", 1}, {"B", 1}, {"C", 1}, {"D", 1}}};
   std::optional<ClientGroup> group_;
-  std::map<size_t, std::string> asked_;  // By connection.
+  std::map<size_t, std::string> asked_;  // The open question of each connection.
   std::vector<std::string> texts_;
   int64_t now_ns_ = kStartNs;
 };
 
-// Goal: a server that stalls shows in the times of all questions that were due meanwhile. Method:
-// one due every 10 ms, answered at once but for half a second, during which 50 become due, of which
-// two connections can ask two.
+// Goal: a server that stalls shows in the times of all questions that were due meanwhile. Method: a
+// question is due every 10 ms and answered at once, except for half a second in which 50 become
+// due, of which the two connections can ask only two.
 TEST_F(ClientGroupTest, AnOpenLoopMeasuresFromWhenAQuestionWasDue) {
   Make("mode = \"open\"\nevery_ms = 10\narrivals = \"even\"");
   RunTo(500, true);
@@ -78,7 +78,7 @@ TEST_F(ClientGroupTest, AnOpenLoopMeasuresFromWhenAQuestionWasDue) {
   RunTo(1'000, false);
   EXPECT_EQ(asked_.size(), 2u);
   AnswerAll();
-  for (int i = 0; i < 100; ++i) {  // All that waited, at one moment of the clock.
+  for (int i = 0; i < 100; ++i) {  // Answers all that waited at one moment of the clock.
     group_->Poll(now_ns_);
     AnswerAll();
   }
@@ -86,7 +86,7 @@ TEST_F(ClientGroupTest, AnOpenLoopMeasuresFromWhenAQuestionWasDue) {
   EXPECT_EQ(stalled.whole.Count(), 100u);
   EXPECT_EQ(stalled.unanswered, 0u);
   EXPECT_EQ(stalled.whole.Max(), 500 * kMs);
-  // 500, 490 ... 10, 0: not one long time and the others as if nothing had been.
+  // Times are 500, 490 ... 10, 0, not one long time and fifty short ones.
   const auto counters = stalled.whole.Counters();
   ASSERT_EQ(counters.size(), 51u);
   EXPECT_EQ(counters[0].second, 50u);
@@ -113,7 +113,7 @@ TEST_F(ClientGroupTest, WhatHasNoAnswerAtTheEndCountsWithItsWaiting) {
   EXPECT_NEAR(static_cast<double>(result.whole.Min()), 15e6, 15e6 * kDigits);
   EXPECT_EQ(group_->answers(), 0u);
 
-  // Questions that were due are still asked and answered, and no others.
+  // Asks and answers the questions that were due, and no others.
   while (!asked_.empty()) {
     AnswerAll();
     group_->Poll(now_ns_);
@@ -227,7 +227,7 @@ TEST_F(ClientGroupTest, BeginningAnewForgetsAndDoesNotCountWhatIsUnderWay) {
   EXPECT_EQ(Result().whole.Count(), 0u);
   EXPECT_EQ(group_->answers(), 0u);
   group_->Poll(now_ns_);
-  EXPECT_EQ(texts_.back(), "B");  // The same questions again, for both connections.
+  EXPECT_EQ(texts_.back(), "B");  // Both connections ask the same questions again.
   AnswerAll();
   EXPECT_EQ(Result().whole.Count(), 2u);
   EXPECT_EQ(Result().whole.Max(), 0);
@@ -266,7 +266,7 @@ TEST_F(ClientGroupTest, IsInTheSummary) {
   EXPECT_EQ(query["errors"], 1);
   EXPECT_EQ(query["first_error"], "nyi: x");
   EXPECT_EQ(query["errors_allowed"], true);
-  EXPECT_EQ(query["whole"]["count"], 11);  // The one that was due at 110 ms has no answer.
+  EXPECT_EQ(query["whole"]["count"], 11);  // The question that was due at 110 ms has no answer.
   EXPECT_THAT(ClientsText({group_->Result(now_ns_)}), HasSubstr("1 errors, the first: nyi: x"));
   nlohmann::ordered_json nobody;
   AddClients({}, nobody);

@@ -14,15 +14,16 @@
 namespace tickstack::monitor {
 namespace {
 
-// A longer lag is a day that is replayed, not a row that is late.
+// A longer lag means that a day is replayed, not that a row is late.
 constexpr int64_t kLagMaxNs = kNsPerDay;
 
-// How Sample::rdb names what it has from .rdb.stats[] and .tier.stats[].
+// The name of a counter in Sample::rdb, which holds .rdb.stats[] and .tier.stats[].
 constexpr std::string_view kRowsRefused = "stats.rows_refused";
 constexpr std::string_view kTierPrefix = "tier.";
 constexpr std::string_view kUsedSuffix = ".used";
 
-// An atom, or the first element of a vector, as a number. nullopt: null, empty or no number.
+// Returns an atom, or the first element of a vector, as a number. nullopt: it is null, empty or not
+// numeric.
 std::optional<int64_t> LongOf(const Value& value) {
   if (!value.is_atom() || WidthOf(value.type()) != sizeof(int64_t) || IsFloating(value.type())) {
     return std::nullopt;
@@ -32,8 +33,8 @@ std::optional<int64_t> LongOf(const Value& value) {
   return number;
 }
 
-// Element `row` of a numeric vector. nullopt: null, infinite (the capacity of a tier that only the
-// machine bounds) or no number.
+// Returns element `row` of a numeric vector. nullopt: it is null, infinite or not numeric. The
+// capacity of a tier that only the machine bounds is infinite.
 std::optional<double> NumberAt(const Value& vector, size_t row) {
   if (!vector.is_vector() || row >= vector.count()) return std::nullopt;
   switch (vector.type()) {
@@ -106,8 +107,7 @@ void Monitor::OnConnected(Rdb* rdb, int64_t now_ns) {
 void Monitor::OnDisconnected(int64_t) {
   rdb_ = nullptr;
   if (!running_) return;
-  // The sample that was under way has no end: it is due as before, and counts when there is an
-  // answer again.
+  // Drops the unfinished sample: its due time stays, and it counts when the rdb answers again.
   running_ = false;
   next_due_ns_ = sample_.due_ns;
 }
@@ -181,7 +181,7 @@ void Monitor::OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns) {
   if (answer.ok()) {
     TakeAnswer(questions_[asked_], *answer, now_ns);
   } else if (answer.status().code() == absl::StatusCode::kUnavailable) {
-    return;  // OnDisconnected follows.
+    return;  // OnDisconnected follows and handles it.
   } else {
     ++errors_;
     static LogLimit limit(10 * kNsPerSecond);
@@ -241,7 +241,7 @@ void Monitor::TakeNewest(size_t table, const Value& answer, int64_t now_ns) {
   newest.waiting_ns.push_back(*sample.lag_ns);
 }
 
-// Numbers out of a dictionary, or of a table whose first column names its rows.
+// Takes numbers out of a dictionary, or out of a table whose first column names its rows.
 void Monitor::TakeRdb(std::string_view prefix, const Value& answer) {
   if (answer.is_dict() && answer.keys().is(Type::kSymbol)) {
     const SymbolVector& names = answer.keys().symbols();
@@ -265,13 +265,13 @@ void Monitor::TakeRdb(std::string_view prefix, const Value& answer) {
   }
 }
 
-// A tier that is full loses rows for as long as the rdb lives, and nothing else of the stack shows
-// it: the tickerplant's log has them, and queries are answered as before.
+// Warns when a tier is full. The rdb then loses rows for as long as it lives, and nothing else
+// shows it: the tickerplant's log has them, and queries are answered as before.
 void Monitor::WarnOfRefusedRows(int64_t now_ns) {
   const double refused = NumberOf(sample_, kRowsRefused);
   double before = NumberOf(last_, kRowsRefused);
   if (refused == before) return;
-  if (refused < before) before = 0;  // It was started again.
+  if (refused < before) before = 0;  // The rdb was restarted.
   refused_unsaid_ += refused - before;
   if (!refused_limit_.Pass(now_ns)) return;
   std::string full;
@@ -286,14 +286,15 @@ void Monitor::Finish(int64_t now_ns) {
   running_ = false;
   sample_.end_ns = now_ns;
   WarnOfRefusedRows(now_ns);
-  if (sample_.begin_ns < grid_ns_) {  // Measuring began anew meanwhile.
+  if (sample_.begin_ns < grid_ns_) {  // The measurement was restarted meanwhile.
     last_ = sample_;
     next_due_ns_ = grid_ns_;
     return;
   }
   Metric& query = metrics_.back();
   query.Record(now_ns, now_ns - sample_.due_ns);
-  // Those that were due meanwhile, with the time that their answer would have taken at least.
+  // Counts the questions that were due meanwhile, with the least time that their answers would have
+  // taken.
   for (next_due_ns_ = DueNs(++number_); next_due_ns_ <= now_ns; next_due_ns_ = DueNs(++number_)) {
     query.Record(now_ns, now_ns - next_due_ns_);
     ++sample_.missed;

@@ -26,9 +26,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kEndTick = 20ms;  // How exactly --seconds is kept.
+constexpr auto kEndTick = 20ms;  // The precision with which --seconds is kept.
 
-// A file that is written as the run goes on; the first error stays.
+// A file that is written during the run. It remembers its first error.
 class OutputFile {
  public:
   explicit OutputFile(std::filesystem::path path) : path_(std::move(path)) {
@@ -185,7 +185,8 @@ absl::Status Run(MonitorOptions options) {
   loop.OnStopSignal([&](int) { stop = told_to_stop = true; });
   wire::Timer end_timer(loop);
   if (options.seconds > 0) {
-    // From the first sample on; from now on as long as there is none, so that it ends either way.
+    // Counts from the first sample, or from now if there is none yet, so that the run ends in any
+    // case.
     const int64_t up_ns = SystemClock::Instance().NowNs();
     end_timer.Every(kEndTick, [&, up_ns] {
       const Monitor& monitor = service.monitor();

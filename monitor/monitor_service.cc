@@ -19,7 +19,7 @@ wire::ClientOptions OptionsOfClient() {
 
 }  // namespace
 
-// Tells the feed to start, whenever there is a connection.
+// Tells the feed to start, each time that it connects.
 class MonitorService::FeedStarter final : public wire::ClientHandler {
  public:
   FeedStarter(wire::EventLoop& loop, wire::Address address)
@@ -48,8 +48,8 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
     connection_->Call(Value::String(query),
                       [this, connects = *connects_,
                        alive = std::weak_ptr(connects_)](const absl::StatusOr<Value>& answer) {
-                        // Fails, from the loop, when the connection ends: then or later this link
-                        // may be gone.
+                        // When the connection ends this fails from the loop; the link may be gone
+                        // by then.
                         const auto now = alive.lock();
                         if (now == nullptr || *now != connects || service_.stopped_) return;
                         service_.monitor_.OnAnswer(answer, service_.clock_.NowNs());
@@ -106,7 +106,7 @@ void MonitorService::Stop() {
 
 void MonitorService::Pump() {
   if (stopped_) return;
-  // The first whole sample shows that the rdb answers: rows may come.
+  // The first whole sample shows that the rdb answers, so rows may come.
   if (monitor_.samples() > 0 && feed_address_ && feed_ == nullptr) {
     feed_ = std::make_unique<FeedStarter>(loop_, *feed_address_);
   }

@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kAtMost = 20s;
 
-// Answers every question, as an rdb or a feed, and may break the connection at one of them.
+// Answers every question, as an rdb or a feed would, and can break the connection at one of them.
 class Answering final : public wire::ServerHandler {
  public:
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr int64_t kMs = 1'000'000;
 constexpr int64_t kStartNs = 9'000 * kNsPerDay;
 
-// An rdb in a few lines: each answer takes as long as the test says.
+// A minimal rdb whose answers take as long as the test says.
 class FakeRdb : public Rdb {
  public:
   void Ask(std::string_view query) override { questions.emplace_back(query); }
@@ -102,12 +102,12 @@ TEST_F(MonitorTest, ASampleIsARoundOfQuestions) {
   EXPECT_EQ(sample.due_ns, kStartNs);
   EXPECT_EQ(sample.begin_ns, kStartNs);
   EXPECT_EQ(sample.end_ns, kStartNs + 8 * kMs);
-  EXPECT_EQ(sample.tables[0].lag_ns, 6 * kMs);  // When the answer was here.
+  EXPECT_EQ(sample.tables[0].lag_ns, 6 * kMs);  // Counted up to the arrival of the answer.
   EXPECT_EQ(sample.tables[1].lag_ns, 8 * kMs);
   EXPECT_EQ(sample.tables[0].rows, 11);
   EXPECT_EQ(sample.tables[1].rows, 110);
   EXPECT_EQ(sample.asof_ns, std::nullopt);
-  EXPECT_EQ(monitor_.errors(), 1);  // .rdb.stats[] is nyi here.
+  EXPECT_EQ(monitor_.errors(), 1);  // This rdb answers .rdb.stats[] with 'nyi.
 }
 
 TEST_F(MonitorTest, TimesTheAsofJoinOfOneSymbol) {
@@ -117,7 +117,7 @@ TEST_F(MonitorTest, TimesTheAsofJoinOfOneSymbol) {
   RunSample();
   EXPECT_THAT(asked_[4], HasSubstr("count aj[`sym`time;select sym,time,price,size from trade where "
                                    "sym=`SPY;select sym,time,bid,ask from quote where sym=`SPY]"));
-  EXPECT_EQ(asked_.size(), 5u);  // What the rdb says of itself: once a second.
+  EXPECT_EQ(asked_.size(), 5u);  // The rdb's own counters are asked for once a second.
   EXPECT_EQ(samples_[1].asof_symbol, "SPY");
   EXPECT_EQ(samples_[1].asof_rows, 7);
   EXPECT_EQ(samples_[1].asof_ns, kMs);
@@ -138,7 +138,8 @@ TEST_F(MonitorTest, WarnsOfRowsThatTheRdbRefusesAndNamesTheFullTiers) {
   const auto log_of = [&](int64_t rows_refused) {
     rdb_.rows_refused = rows_refused;
     testing::internal::CaptureStderr();
-    now_ns_ += 11 * kNsPerSecond;  // Past what limits the warning, and what the rdb is asked.
+    // Passes the limit on the warning's rate and the interval of the rdb's counters.
+    now_ns_ += 11 * kNsPerSecond;
     RunSample();
     return testing::internal::GetCapturedStderr();
   };
@@ -147,8 +148,8 @@ TEST_F(MonitorTest, WarnsOfRowsThatTheRdbRefusesAndNamesTheFullTiers) {
   EXPECT_THAT(log_of(7), HasSubstr("rdb refuses rows rows=7 rows_refused=7 full_tiers=pmem"));
   EXPECT_THAT(log_of(7), testing::Not(HasSubstr("refuses")));
   EXPECT_THAT(log_of(9), HasSubstr("rdb refuses rows rows=2 rows_refused=9 full_tiers=pmem"));
-  EXPECT_THAT(log_of(3), HasSubstr("rdb refuses rows rows=3 rows_refused=3"));  // Started again.
-  EXPECT_EQ(samples_.back().rdb.at("stats.rows_refused"), 3);  // A column of the CSV.
+  EXPECT_THAT(log_of(3), HasSubstr("rdb refuses rows rows=3 rows_refused=3"));  // It was restarted.
+  EXPECT_EQ(samples_.back().rdb.at("stats.rows_refused"), 3);  // It becomes a column of the CSV.
 }
 
 TEST_F(MonitorTest, KeepsTheNumbersThatTheRdbSaysOfItself) {
@@ -217,7 +218,7 @@ TEST_F(MonitorTest, TheTimeWithoutAnRdbCounts) {
 }
 
 TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
-  rdb_.trade_ns = kStartNs - 3'600 * kNsPerSecond;  // Left from before.
+  rdb_.trade_ns = kStartNs - 3'600 * kNsPerSecond;  // A row that was there before.
   Connect();
   RunSample();
   RunSample();
@@ -227,7 +228,7 @@ TEST_F(MonitorTest, NeitherTheTimeBeforeTheRunNorTheQuietAfterItIsALag) {
   }
   for (int i = 0; i < 50; ++i) RunSample();
   const Distribution lag = DistributionOf(MetricOf("trade_lag").Whole());
-  EXPECT_EQ(lag.count, 9u);  // The tenth row is not known to be late or the last.
+  EXPECT_EQ(lag.count, 9u);  // The tenth row is the last, so whether it is late is not known.
   EXPECT_LT(lag.max, 101 * kMs);
   EXPECT_GT(*samples_.back().tables[0].lag_ns, 4'900 * kMs);  // The sample says what was seen.
 }
@@ -298,11 +299,11 @@ TEST_F(MonitorTest, ForgetsWhatItMeasuredWhenItBeginsAnew) {
   Answer(kMs, 2);
   monitor_.BeginAnew(now_ns_);
   const int64_t begin_ns = now_ns_;
-  Answer();  // The rest of a sample that began before.
+  Answer();  // Answers the rest of a sample that began before.
   EXPECT_EQ(monitor_.samples(), 0);
   EXPECT_EQ(monitor_.begin_ns(), begin_ns);
   for (const Metric& metric : monitor_.metrics()) EXPECT_EQ(metric.Whole().Count(), 0u);
-  RunSample();  // The first row that is newer than what was there.
+  RunSample();  // Sees the first row that is newer than the ones before.
   rdb_.trade_ns += 100 * kMs;
   RunSample();
   rdb_.trade_ns += 100 * kMs;
@@ -328,7 +329,7 @@ TEST_F(MonitorTest, SpreadsItsSamplesOverAnotherTimersPeriod) {
       spread.OnAnswer(rdb_.Answer(rdb_.questions.front()), now_ns_ += 1'000);
     }
   }
-  // As many in each fifth.
+  // Each fifth of the interval gets as many.
   std::vector<int> fifths(5, 0);
   for (const int64_t phase : phases) ++fifths[static_cast<size_t>(phase * 5 / kSpread)];
   for (const int count : fifths) EXPECT_NEAR(count, 20, 2);

@@ -14,16 +14,16 @@ void OpenSchedule::Begin(int64_t now_ns) {
   begin_ns_ = now_ns;
   number_ = 0;
   after_ns_ = 0;
-  Advance();  // Or all classes would begin with a question at once.
+  Advance();  // Otherwise all classes would begin with a question at once.
 }
 
 void OpenSchedule::Advance() {
   if (!poisson_) {
-    // Not a sum, which would drift from the grid.
+    // Multiplies, because a sum would drift from the grid.
     after_ns_ = static_cast<double>(++number_) * every_ns_;
     return;
   }
-  const double share = static_cast<double>(random_() >> 11) * 0x1p-53;  // 0 up to 1.
+  const double share = static_cast<double>(random_() >> 11) * 0x1p-53;  // From 0 to below 1.
   after_ns_ -= every_ns_ * std::log1p(-share);
 }
 

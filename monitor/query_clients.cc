@@ -25,7 +25,7 @@ wire::ClientOptions QueryClientOptions() {
   return options;
 }
 
-// A connection whose questions are strings, and whose answers are dropped once it has ended.
+// A connection that asks strings. Answers that arrive after it has ended are dropped.
 class Line : public wire::ClientHandler {
  public:
   Line(wire::EventLoop& loop, const wire::Address& address)
@@ -53,7 +53,8 @@ class Line : public wire::ClientHandler {
     connection_->Call(Value::String(text),
                       [this, connects = *connects_,
                        alive = std::weak_ptr(connects_)](const absl::StatusOr<Value>& answer) {
-                        // Fails, from the loop, when the connection ends: this may be gone by then.
+                        // When the connection ends this fails from the loop; the line may be gone
+                        // by then.
                         const auto now = alive.lock();
                         if (now != nullptr && *now == connects) OnAnswer(answer);
                       });
@@ -62,7 +63,7 @@ class Line : public wire::ClientHandler {
  private:
   wire::Connection* connection_ = nullptr;
   std::shared_ptr<uint64_t> connects_ = std::make_shared<uint64_t>(0);
-  wire::Client client_;  // Last: its callbacks use the rest.
+  wire::Client client_;  // Last, because its callbacks use the other members.
 };
 
 }  // namespace
@@ -89,11 +90,11 @@ class QueryClients::Impl {
   const QuerySet set_;
   const wire::Address rdb_;
   SymbolActivity symbols_;
-  bool told_;               // That it may begin.
-  size_t unconnected_ = 0;  // Connections that have not stood yet.
+  bool told_;               // True if this object was told that it may begin.
+  size_t unconnected_ = 0;  // Connections that were never established so far.
   wire::EventLoop loop_;
   std::vector<std::unique_ptr<Group>> groups_;
-  std::unique_ptr<Scout> scout_;  // As long as the symbols are not known.
+  std::unique_ptr<Scout> scout_;  // Exists until the symbols are known.
   std::thread thread_;
 };
 
@@ -118,7 +119,7 @@ class QueryClients::Impl::Group final : public Asker {
   ClientResult Result(int64_t now_ns) const { return group_.Result(now_ns); }
 
  private:
-  // One of its connections.
+  // One of the connections of a group.
   class Seat final : public Line {
    public:
     Seat(Group& group, size_t number)
@@ -170,10 +171,11 @@ class QueryClients::Impl::Group final : public Asker {
   ClientGroup group_;
   wire::Timer timer_;
   int64_t armed_ns_ = ClientGroup::kNever;
-  std::vector<std::unique_ptr<Seat>> seats_;  // Last: their callbacks use the rest.
+  // Last, because their callbacks use the other members.
+  std::vector<std::unique_ptr<Seat>> seats_;
 };
 
-// Asks which symbols there are until there are some.
+// Asks which symbols there are, until there are some.
 class QueryClients::Impl::Scout final : public Line {
  public:
   explicit Scout(Impl& impl) : Line(impl.loop_, impl.rdb_), impl_(impl), timer_(impl.loop_) {}
@@ -192,7 +194,7 @@ class QueryClients::Impl::Scout final : public Line {
       return timer_.Once(kAskForSymbolsEvery, [this] { Ask(kSymbolsQuery); });
     }
     LogInfo("clients ask for symbols symbols={}", impl_.symbols_.size());
-    // From the loop: this is about to go.
+    // Posts to the loop, because this object is about to be destroyed.
     impl_.loop_.Post([&impl = impl_] {
       impl.scout_ = nullptr;
       impl.BeginIfReady();
@@ -247,8 +249,8 @@ std::vector<ClientResult> QueryClients::Impl::Stop() {
   return results;
 }
 
-// A connection stands for the first time. An open loop that began before would count the time that
-// the rdb took to start.
+// Called when a connection is first established, and begins after the last one: an open loop that
+// began before would count the time that the rdb took to start.
 void QueryClients::Impl::OnFirstConnect() {
   if (--unconnected_ == 0) BeginIfReady();
 }

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kLongest = 20s;
 
-// Answers at once, as an rdb that knows two symbols, and may break the connection at a question.
+// Answers at once, as an rdb that knows two symbols, and can break the connection at a question.
 class QuickRdb final : public wire::ServerHandler {
  public:
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
@@ -46,7 +46,8 @@ class QueryClientsTest : public testing::Test {
   QueryClientsTest() {
     InitLogging("test", LogLevel::kOff);
     server_ = *wire::Listen(loop_, {}, {}, &rdb_);
-    tick_.Every(1ms, [] {});  // The clients are on a thread of their own: look again.
+    // The clients run on a thread of their own, so this looks again and again.
+    tick_.Every(1ms, [] {});
   }
   void Open(std::string_view client, std::string_view text, bool wait = false) {
     QueryClientsOptions options;
@@ -94,7 +95,7 @@ TEST_F(QueryClientsTest, WaitToBeToldAndAskWhichSymbolsThereAre) {
   ASSERT_TRUE(RunUntil([this] { return clients_->answers() >= 50; }));
   EXPECT_TRUE(rdb_.texts.contains("exec last price from trade where sym=`A"));
   EXPECT_TRUE(rdb_.texts.contains("exec last price from trade where sym=`B"));
-  clients_.reset();  // In the middle of a question.
+  clients_.reset();  // Ends in the middle of a question.
 }
 
 TEST_F(QueryClientsTest, GoOnAfterTheirRdbWasAway) {

@@ -19,20 +19,20 @@ namespace {
 
 constexpr size_t kNameMax = 48, kTextMax = 16'384;
 constexpr size_t kClientsMax = 32, kQueriesMax = 64;
-// Of clients with queries: each pair has histograms of its own, 300 KiB.
+// The most pairs of a client and a query: each has histograms of its own, 300 KiB.
 constexpr size_t kPairsMax = 256;
 constexpr int kWeightMax = 1'000'000;
 constexpr double kHourMs = 3'600'000, kRateMax = 100'000, kWindowMax = 86'400;
 constexpr uint64_t kFileBytesMax = uint64_t{1} << 20;
 
-// A built-in set, with its text in query_set_texts.h.
+// A built-in set, whose text is in query_set_texts.h.
 struct BuiltIn {
   std::string_view name, text;
 };
 constexpr std::array kBuiltIn = {BuiltIn{"monitor", ""}, BuiltIn{"paper", kPaperQueries},
                                  BuiltIn{"heavy", kHeavyQueries}};
 
-// Names are columns of files, entries of JSON and parts of a page.
+// Reads a name that can be a column of a file, a key in JSON and a part of a page.
 absl::Status ReadName(const ConfigTable& table, std::string* name) {
   TS_RETURN_IF_ERROR(table.Read("name", name));
   const bool plain = std::all_of(name->begin(), name->end(), [](char c) {
@@ -57,7 +57,7 @@ absl::Status ReadBetween(const ConfigTable& table, std::string_view key, double 
   return absl::OkStatus();
 }
 
-// One of two words; `*is_first` stays as it is if the key is absent.
+// Reads one of two words; leaves `*is_first` as it is if the key is absent.
 absl::Status ReadEither(const ConfigTable& table, std::string_view key, std::string_view first,
                         std::string_view second, bool* is_first) {
   std::string word(*is_first ? first : second);

@@ -22,7 +22,7 @@ QuerySet Parsed(std::string_view text) {
   EXPECT_TRUE(set.ok()) << set.status();
   return set.value_or(QuerySet());
 }
-// Returns the error for a file with its query in lines 1 to 3 and its client from line 4 on.
+// Returns the error for a file whose query is in lines 1 to 3 and whose client starts at line 4.
 std::string ClientError(std::string_view keys) {
   const std::string text = fmt::format("{}[[client]]\n{}", kQuery, keys);
   return std::string(Message(ParseQuerySet(text, "q.toml").status()));
@@ -84,7 +84,7 @@ TEST(QuerySet, HasTheBuiltInOnesAndTheExample) {
     ASSERT_TRUE(set.ok()) << set.status();
     EXPECT_FALSE(set->clients.empty()) << name;
   }
-  EXPECT_EQ(LoadQuerySet("paper")->clients[0].every_ms, 0);  // As often as the monitor looks.
+  EXPECT_EQ(LoadQuerySet("paper")->clients[0].every_ms, 0);  // As often as the monitor samples.
   EXPECT_EQ(Message(LoadQuerySet("light").status()),
             "queries light: expected monitor, paper, heavy, or a file such as desk.toml");
   EXPECT_EQ(LoadQuerySet("none.toml").status().code(), absl::StatusCode::kNotFound);
@@ -192,7 +192,8 @@ text = "{x+1} 2"
   }
 }
 
-// Goal: queries come by their weights and symbols by their activity, and the same again.
+// Goal: queries are drawn by their weights and symbols by their activity, and a second run draws
+// the same.
 TEST(QuestionTexts, DrawByWeightAndActivity) {
   const QuerySet set = Parsed(R"(
 [[client]]

@@ -13,13 +13,13 @@ namespace {
 
 constexpr uint64_t kSymbolFileBytesMax = uint64_t{16} << 20;
 
-// The first entry whose sum is above `share` of all.
+// Returns the first entry whose running sum is above `share` of the total.
 size_t IndexAt(const std::vector<double>& up_to, double share) {
   const auto at = std::upper_bound(up_to.begin(), up_to.end(), share * up_to.back());
   return static_cast<size_t>(std::min(at, up_to.end() - 1) - up_to.begin());
 }
 
-// 0 up to 1.
+// Returns a number from 0 to below 1.
 double ShareOf(uint64_t random) { return static_cast<double>(random >> 11) * 0x1p-53; }
 
 void FillIn(std::string& text, std::string_view placeholder, std::string_view with) {
@@ -115,7 +115,8 @@ QuestionTexts::QuestionTexts(const QuerySet& set, size_t client, const SymbolAct
     : set_(set),
       client_(set.clients[client]),
       symbols_(symbols),
-      // Another odd constant than 0 for each, so that two classes do not ask for the same symbols.
+      // Each client has an odd constant of its own, so that two classes do not ask for the same
+      // symbols.
       seed_(set.seed + 0x9e3779b97f4a7c15u * (client + 1)) {
   double sum = 0;
   for (const int weight : client_.weights) up_to_.push_back(sum += weight);

@@ -31,7 +31,7 @@ std::string Bytes(double bytes) {
   return fmt::format("{:.4g} {}", bytes, unit);
 }
 
-// A name from outside, as one CSV cell.
+// Returns a name from outside as one CSV cell.
 std::string NameCell(std::string_view name) {
   std::string cell;
   for (const char c : name) cell += c > ' ' && c < 127 && c != ',' && c != '"' ? c : '_';
@@ -138,7 +138,7 @@ std::string SummaryText(const Summary& summary) {
           {Bytes(tier.used), Bytes(tier.high_water),
            tier.capacity > 0 ? Bytes(tier.capacity) : std::string("-"), Bytes(tier.resident)});
   }
-  // In the rdb's own units and words; most of what it counts is 0.
+  // These keep the rdb's own units and names; most are 0.
   for (const auto& [name, number] : last.rdb) {
     if (number != 0) text += fmt::format("{:<24}{:>18.15g}\n", NameCell(name), number);
   }

@@ -10,7 +10,7 @@
 namespace tickstack::serve {
 namespace {
 
-// The IPv4 address in a peer's name, such as `192.0.2.1:4242`; 0: it has none.
+// Returns the IPv4 address in a peer's name, such as `192.0.2.1:4242`; 0 if it has none.
 int32_t AddressOf(const std::string& peer) {
   in_addr address{};
   const std::string host = peer.substr(0, peer.rfind(':'));

@@ -21,7 +21,7 @@ std::optional<absl::StatusOr<Value>> LoopQueries::Functions::Call(std::string_vi
 
 void LoopQueries::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
   if (prepare_) prepare_();
-  // The client gets the error as the answer; the process has no use for it.
+  // The client gets the error as its answer, and the process needs no more of it.
   (void)AnswerOnLoop(connection, message, environment_);
 }
 

@@ -15,9 +15,9 @@ namespace tickstack::serve {
 namespace {
 
 constexpr size_t kFreeElsewhereBytes = size_t{1} << 20;
-constexpr size_t kTextBytesMax = 100;  // Bytes of a slow query that are logged.
+constexpr size_t kTextBytesMax = 100;  // The most bytes of a slow query that are logged.
 
-// What a stream keeps.
+// A value that a stream keeps.
 struct KeptValue {
   explicit KeptValue(Value kept) : value(std::move(kept)) {}
   ~KeptValue() {
@@ -55,7 +55,7 @@ std::string ErrorText(const absl::Status& status) {
   return text == "limit" ? std::string(Message(status)) : text;
 }
 
-// Returns the text of a request, or the part of it that is text.
+// Returns the text of a request, or of its part that is text.
 std::string_view TextOf(const Value& asked) {
   if (asked.type() == Type::kChar) return asked.text();
   if (asked.is_atom_of(Type::kSymbol)) return asked.symbol();

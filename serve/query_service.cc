@@ -16,11 +16,12 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr size_t kRequestBytesMax = size_t{16} << 20;
-// No client means to send more: whatever it is, it is not waited for.
+// No client intends a longer message, so a longer one is not waited for.
 constexpr uint64_t kSkippedBytesMax = uint64_t{4} << 30;
 constexpr size_t kWaitingMax = 64;
 constexpr size_t kWaitingBytesMax = kRequestBytesMax;
-// How late at most it is seen that a client left while it is not read from, or does not read.
+// The longest time until the service sees that a client left which it does not read from, or which
+// does not read.
 constexpr auto kCheckInterval = 50ms;
 
 size_t MaxResultBytes(const QueryServiceOptions& options) {
@@ -32,7 +33,8 @@ size_t MaxResultBytes(const QueryServiceOptions& options) {
 
 size_t MaxUnreadBytes(const QueryServiceOptions& options, size_t max_result_bytes) {
   if (options.max_unread_bytes > 0) return options.max_unread_bytes;
-  return std::max(2 * max_result_bytes, max_result_bytes);  // Twice SIZE_MAX is no bound either.
+  // Twice SIZE_MAX wraps, and SIZE_MAX is no bound in either case.
+  return std::max(2 * max_result_bytes, max_result_bytes);
 }
 
 void Add(std::atomic<uint64_t>& counter, uint64_t n) {
@@ -97,7 +99,7 @@ QueryService::~QueryService() {
   queue_.Stop();
   loop_.Stop();
   if (socket_thread_.joinable()) socket_thread_.join();
-  // Evaluations look at their client's flag only; nobody else touches it now.
+  // Evaluations look only at their client's flag, which nobody else touches now.
   for (const auto& [id, client] : clients_) {
     client->gone.store(true, std::memory_order_relaxed);
   }
@@ -106,7 +108,7 @@ QueryService::~QueryService() {
   if (free_thread_.joinable()) free_thread_.join();
   server_ = nullptr;
   for (const auto& [id, client] : clients_) {
-    // A request knows its client, and the client its requests.
+    // Breaks the cycle: a request knows its client, and the client its requests.
     Subtract(counters_.waiting, queue_.Drop(*client).size());
     Forget(*client, client->unread.bytes());
     Subtract(counters_.clients, 1);
@@ -229,7 +231,7 @@ void QueryService::CheckClients() {
   const int64_t now_ns = MonotonicNs();
   for (const auto& [id, client] : clients_) {
     wire::Connection& connection = *client->connection;
-    if (!connection.is_open()) continue;  // OnClosed is on its way.
+    if (!connection.is_open()) continue;  // OnClosed is about to come.
     CountSent(client, now_ns);
     if (client->paused && connection.PeerHasLeft()) {
       connection.Close(absl::OkStatus());
@@ -249,9 +251,9 @@ void QueryService::Work() {
     const std::shared_ptr<QueryClient> client = request->client;
     Subtract(counters_.waiting, 1);
     Add(counters_.running, 1);
-    // std::function wants what it holds to be copyable. The request goes back as a whole: its
-    // message's owner belongs to the connection, which fills a block again as soon as nobody holds
-    // it, so it must be let go on the thread that looks.
+    // std::function needs copyable contents, hence the shared_ptr. The request goes back as a whole
+    // and must be released on the loop's thread: its message lies in a block of the connection,
+    // which fills the block again as soon as nobody holds it.
     auto replies = std::make_shared<Replies>(Admit(*request, runner_.Run(*request)));
     Subtract(counters_.running, 1);
     loop_.Post(
@@ -261,7 +263,7 @@ void QueryService::Work() {
 }
 
 // Counts what a request sends as unread. A message that does not fit is dropped with all later
-// ones, and the answer is an error.
+// ones, and the answer becomes an error.
 Replies QueryService::Admit(const QueryRequest& request, Replies replies) {
   QueryClient& client = *request.client;
   for (size_t i = 0; i < replies.messages.size(); ++i) {

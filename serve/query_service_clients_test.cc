@@ -1,4 +1,4 @@
-// What clients can do to a query service, and to each other: leave, not read, ask too much.
+// What clients may do to a query service and to each other: leave, not read, ask too much.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,12 +26,12 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A client that does what it is told: blocking, and reads only when asked to.
+// A blocking client that does what the test says, and reads only when told to.
 class RawClient {
  public:
   explicit RawClient(const wire::Address& address) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
     const wire::SocketAddress to = *wire::ToSocketAddress(address);
-    const int small = 64 << 10;  // So that little of an answer fits in between.
+    const int small = 64 << 10;  // Little of an answer fits into the socket's buffers.
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     EXPECT_EQ(::connect(socket_, to.get(), to.size()), 0);
     Send(AsBytes(std::string_view("u:p\x06\0", 5)));
@@ -55,7 +55,7 @@ class RawClient {
   void Ask(std::string_view text) {
     Send(wire::EncodeMessage(wire::MessageKind::kSync, Value::String(text)));
   }
-  // False if the service closed before that.
+  // Returns false if the service closed before that.
   bool Receive(std::span<std::byte> into) {
     while (!into.empty()) {
       const ssize_t got = ::recv(socket_, into.data(), into.size(), 0);
@@ -64,7 +64,7 @@ class RawClient {
     }
     return true;
   }
-  // nullopt if the service closed before the answer's end.
+  // Returns nullopt if the service closed before the answer's end.
   std::optional<Value> Answer() {
     std::byte head[wire::kHeaderBytes];
     if (!Receive(head)) return std::nullopt;
@@ -96,13 +96,13 @@ class QueryServiceClientsTest : public testing::Test {
     while (!done() && std::chrono::steady_clock::now() < deadline) std::this_thread::sleep_for(1ms);
     ASSERT_TRUE(done());
   }
-  // For LongQuery: what its steps build adds up to 48 GB.
+  // Returns options for LongQuery, whose steps build 48 GB in all.
   static QueryServiceOptions MuchMayBeBuilt() {
     QueryServiceOptions options;
     options.max_result_bytes = size_t{1} << 40;
     return options;
   }
-  // Many seconds of work, in steps of less than a ms.
+  // Returns a query that works many seconds in steps of less than a ms.
   static std::string LongQuery() {
     std::string text;
     for (int i = 0; i < 60'000; ++i) text += "sum til 100000;";
@@ -133,7 +133,8 @@ TEST_F(QueryServiceClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
   EXPECT_EQ(Ask("1+1")->as<int64_t>(), 2);
 }
 
-// As many requests as make the service read no further: it would not see the end of the stream.
+// Goal: a client that leaves is seen even if it sent so many requests that the service reads no
+// further, and thus does not see the stream's end.
 TEST_F(QueryServiceClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
   Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);
@@ -162,7 +163,7 @@ TEST_F(QueryServiceClientsTest, OneThatAsksForMuchDoesNotHoldUpAnother) {
   RawClient greedy(address_);
   for (int i = 0; i < 10; ++i) greedy.Ask(LongQuery());
   Until([&] { return counters().running == 1; });
-  // The other thread is everybody else's.
+  // The other thread serves everybody else.
   for (int64_t i = 0; i < 20; ++i) EXPECT_EQ(Ask(std::to_string(i) + "+0")->as<int64_t>(), i);
   EXPECT_EQ(counters().running, 1u);
 }
@@ -189,7 +190,7 @@ TEST_F(QueryServiceClientsTest, AnAnswerLeavesWholeHoweverSlowlyItIsRead) {
   RawClient client(address_);
   for (int i = 0; i < 3; ++i) client.Ask(kEightMegabytes);
   client.Ask("1+1");
-  // The first one is made, and no more until it was read.
+  // The service makes the first answer, and no more until that was read.
   Until([&] { return counters().waiting == 3 && counters().running == 0; });
   EXPECT_EQ(counters().unread_bytes, 8'000'014u);
   for (int i = 0; i < 3; ++i) {
@@ -217,7 +218,7 @@ TEST_F(QueryServiceClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
 
 TEST_F(QueryServiceClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
   QueryServiceOptions options;
-  options.unread_timeout_ns = 1;  // And a second for 8 MB.
+  options.unread_timeout_ns = 1;  // This adds a second for each 8 MB.
   Start(options);
   RawClient client(address_);
   client.Ask(kEightMegabytes);

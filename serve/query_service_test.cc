@@ -41,7 +41,8 @@ ByteBuffer TradesUpd(int64_t first, int64_t rows) {
   return body;
 }
 
-// One captured table, `trade`, and the counters as the dictionary `.t.counts[]`.
+// An environment with one captured table, `trade`, and the counters as the dictionary
+// `.t.counts[]`.
 class Trades final : public query::Environment {
  public:
   std::optional<Snapshot> FindTable(std::string_view name) override {
@@ -122,7 +123,7 @@ TEST_F(QueryServiceTest, CountsQueriesAndTheirTimes) {
   EXPECT_FALSE(Ask("nothing").ok());
   EXPECT_EQ(AskLong(".t.counts[][`queries]"), 3);
   EXPECT_EQ(AskLong(".t.counts[][`queries_failed]"), 1);
-  EXPECT_EQ(AskLong(".t.counts[][`queries_running]"), 1);  // This one.
+  EXPECT_EQ(AskLong(".t.counts[][`queries_running]"), 1);  // It counts itself.
   EXPECT_EQ(AskLong(".t.counts[][`queries_waiting]"), 0);
   EXPECT_EQ(AskLong(".t.counts[][`queries_stopped]"), 0);
   EXPECT_EQ(AskLong(".t.counts[][`queries_cancelled]"), 0);
@@ -150,7 +151,7 @@ class Pipeline : public wire::ClientHandler {
   std::function<void(wire::Connection&)> begin_;
 };
 
-// More requests than may wait at once: reading pauses and goes on, and the order stays.
+// Goal: with more requests than may wait at once, reading pauses and goes on, and the order stays.
 TEST_F(QueryServiceTest, AnswersManyRequestsInTheirOrder) {
   QueryServiceOptions options;
   options.threads = 2;
@@ -177,7 +178,7 @@ TEST_F(QueryServiceTest, DamagedRequestsGetAnErrorAndTheConnectionGoesOn) {
   wire::EventLoop loop;
   std::vector<absl::StatusOr<Value>> answers;
   Pipeline pipeline([&](wire::Connection& connection) {
-    // A sync message whose body is no value.
+    // Sends a sync message whose body is not a value.
     connection.Send(ByteBuffer(AsBytes(std::string_view("\1\1\0\0\x0a\0\0\0\x63\x63", 10))));
     connection.Call(Value::String("1+1"),
                     [&](const absl::StatusOr<Value>& a) { answers.push_back(a); });
@@ -192,7 +193,7 @@ TEST_F(QueryServiceTest, DamagedRequestsGetAnErrorAndTheConnectionGoesOn) {
 }
 
 // Goal: ingesting goes on while queries run, and each query sees whole batches. Method: batches of
-// 100 rows whose prices sum to a multiple of 4950, two clients that ask for the sum all the time.
+// 100 rows whose prices sum to a multiple of 4950; two clients ask for the sum all the time.
 TEST_F(QueryServiceTest, QueriesSeeWholeBatchesWhileUpdsGoOn) {
   QueryServiceOptions options;
   options.threads = 2;
@@ -237,7 +238,7 @@ TEST_F(QueryServiceTest, StopsWhileClientsAreConnectedAndAsk) {
   EXPECT_TRUE(loop.RunUntil([&] { return pipeline.closed; }, 20s));
 }
 
-// Waits until the answers that were sent have left the tier: the socket's thread frees them.
+// Waits until the sent answers have left the tier: the socket's thread frees them.
 bool BecomesEmpty(const mem::Tier& tier) {
   const auto deadline = std::chrono::steady_clock::now() + 20s;
   while (tier.Stats().used_bytes > 0 && std::chrono::steady_clock::now() < deadline) {
@@ -246,7 +247,7 @@ bool BecomesEmpty(const mem::Tier& tier) {
   return tier.Stats().used_bytes == 0;
 }
 
-// What evaluating alone takes of a scratch tier.
+// Returns how many bytes of a scratch tier evaluating alone takes.
 size_t QueryServiceTest::BuiltBytes(std::string_view text) {
   const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("alone", size_t{64} << 20);
   mem::TierScratch scratch(tier.get());
@@ -269,16 +270,15 @@ TEST_F(QueryServiceTest, BuildsAnswersInItsScratchTierOnceAndFreesThem) {
   ASSERT_TRUE(expected.ok() && answer.ok()) << answer.status();
   EXPECT_TRUE(*answer == *expected);
   EXPECT_EQ(answer->count(), 100'000u);
-  // Times, prices, names and their ends, of 100,000 rows; the message is not beside them, which
-  // would be 20 bytes a row more.
+  // Expects times, prices, names and their ends of 100,000 rows. A message beside them would add 20
+  // bytes a row.
   EXPECT_GT(scratch->Stats().high_water_bytes, size_t{100'000} * (8 + 8 + 4));
   EXPECT_EQ(scratch->Stats().high_water_bytes, BuiltBytes("select from trade where price>=0"));
   EXPECT_TRUE(BecomesEmpty(*scratch));
 }
 
-// Goal: a scratch tier that is full fails its query alone. Method: a tier that holds the value of a
-// small answer and not that of a large one, while rows are ingested
-// and several clients ask.
+// Goal: a scratch tier that is full fails its query alone. Method: the tier holds the value of a
+// small answer but not of a large one; rows are ingested and several clients ask meanwhile.
 TEST_F(QueryServiceTest, AFullScratchTierFailsThatQueryAlone) {
   for (int64_t i = 0; i < 100; ++i) trades_.Take(TradesUpd(i * 1000, 1000));
   const std::unique_ptr<mem::Tier> scratch = mem::MakeDramTier("query", size_t{6} << 20);
@@ -288,7 +288,7 @@ TEST_F(QueryServiceTest, AFullScratchTierFailsThatQueryAlone) {
   options.max_result_bytes = size_t{1} << 30;
   Start(options);
   EXPECT_EQ(Message(Ask("til 1000000").status()), "limit: scratch memory query is full");
-  // 4 MiB of value fit, and their message needs no room beside them.
+  // 4 MiB of value fit, because their message needs no room beside them.
   EXPECT_EQ(Ask("til 500000")->count(), 500'000u);
   EXPECT_EQ(AskLong("exec count price from trade where price>=0"), 100'000);
   std::atomic<int> wrong = 0;
@@ -314,7 +314,7 @@ TEST_F(QueryServiceTest, BoundsAnEvaluationByTheScratchTiersCapacity) {
   QueryServiceOptions options;
   options.scratch = scratch.get();
   Start(options);
-  // Refused before it is built.
+  // Refuses the value before it is built.
   EXPECT_EQ(
       Message(Ask("til 2000000").status()),
       "limit: 16000000 more bytes after 0, at most 8388608 for a query; its scratch memory is "

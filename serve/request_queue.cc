@@ -9,8 +9,8 @@ using State = QueryClient::State;
 
 namespace {
 
-// Relaxed, and under the mutex: OnRead takes it after the bytes have come down, so either it finds
-// kReading or we find few bytes.
+// Reads relaxed and under the mutex. OnRead lowers the bytes before it takes the mutex, so either
+// OnRead finds kReading or this function finds few bytes.
 bool ReadsFirst(const QueryClient& client) {
   return client.unread_bytes.load(std::memory_order_relaxed) > RequestQueue::kUnreadBytesMax;
 }
@@ -45,7 +45,7 @@ std::optional<QueryRequest> RequestQueue::Take() {
   return request;
 }
 
-// Wakes nobody: whoever finished takes the next turn, this client's or an earlier one.
+// Wakes no thread: the one that finished takes the next turn, of this client or an earlier one.
 void RequestQueue::Finish(const std::shared_ptr<QueryClient>& client) {
   const std::lock_guard lock(mutex_);
   if (ReadsFirst(*client)) {

@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Requests carry their names as refusals.
+// A queue whose requests carry their names as refusals.
 class RequestQueueTest : public testing::Test {
  protected:
   using Client = std::shared_ptr<QueryClient>;
@@ -62,7 +62,7 @@ TEST_F(RequestQueueTest, RunsOneRequestOfAClientAtATime) {
   EXPECT_EQ(first->refusal, "a1");
   EXPECT_EQ(Next(), "b1");
   Push(b_, {"b2"});
-  EXPECT_EQ(Next(), "b2");  // Not a2: a1 runs.
+  EXPECT_EQ(Next(), "b2");  // Not a2, because a1 runs.
   queue_.Finish(a_);
   EXPECT_EQ(Next(), "a2");
 }
@@ -75,8 +75,8 @@ TEST_F(RequestQueueTest, GivesNoTurnToAClientThatDoesNotReadItsAnswers) {
   Push(a_, {"a3"});
   Push(b_, {"b1"});
   EXPECT_EQ(Next(), "b1");
-  queue_.OnRead(b_);  // It does not wait for that.
-  queue_.OnRead(a_);  // Not enough.
+  queue_.OnRead(b_);  // b does not wait for reading.
+  queue_.OnRead(a_);  // Too few bytes were read.
   Push(b_, {"b2"});
   EXPECT_EQ(Next(), "b2");
   a_->unread_bytes = RequestQueue::kUnreadBytesMax;
@@ -97,9 +97,9 @@ TEST_F(RequestQueueTest, DropsWhatAClientThatLeftIsWaitingFor) {
   EXPECT_EQ(Next(), "stopped");
 }
 
-// Goal: nothing is lost, doubled, out of order or run beside another of its client, whatever the
-// threads do. Method: 3 threads take, one pushes 20,000 requests of 10 clients whose answers are
-// now and then too many bytes, which a fifth thread reads.
+// Goal: no request is lost, doubled, out of order or run beside another of its client, whatever the
+// threads do. Method: three threads take, one pushes 20,000 requests of ten clients whose answers
+// are now and then too many bytes, and a fifth thread reads them.
 TEST_F(RequestQueueTest, KeepsEachClientsOrderUnderManyThreads) {
   constexpr int kClients = 10, kRequests = 20'000;
   std::vector<Client> clients;
@@ -113,7 +113,8 @@ TEST_F(RequestQueueTest, KeepsEachClientsOrderUnderManyThreads) {
   for (int t = 0; t < 3; ++t) {
     threads.emplace_back([&] {
       while (const std::optional<QueryRequest> request = queue_.Take()) {
-        // One at a time: the vector has one writer, or the thread sanitizer says so.
+        // Each client's requests run one at a time, so its vector has one writer; the thread
+        // sanitizer checks that.
         seen.at(request->client.get()).push_back(std::stoi(request->refusal));
         if (++taken % 3 == 0) request->client->unread_bytes += RequestQueue::kUnreadBytesMax + 1;
         queue_.Finish(request->client);

@@ -30,7 +30,7 @@ TEST(UnreadAnswers, IsLateWhenTheFirstOneTakesTooLong) {
   unread.Add(100, 11 * kNsPerSecond);
   EXPECT_FALSE(unread.IsLate(kLimit, 15 * kNsPerSecond));
   EXPECT_TRUE(unread.IsLate(kLimit, 15 * kNsPerSecond + 1));
-  EXPECT_FALSE(unread.IsLate(0, 1000 * kNsPerSecond));  // No limit.
+  EXPECT_FALSE(unread.IsLate(0, 1000 * kNsPerSecond));  // There is no limit.
   // The second one's time begins when the first has left.
   unread.OnSent(100, 15 * kNsPerSecond);
   EXPECT_FALSE(unread.IsLate(kLimit, 20 * kNsPerSecond));
