@@ -1,4 +1,4 @@
-// Dictionaries and tables: keys, columns, rows that come to them, what is known of them.
+// Functions of dictionaries and tables: keys, columns, new rows, metadata.
 
 #include <algorithm>
 #include <array>
