@@ -48,8 +48,8 @@ bool HasTime(const ColumnSpec& column) {
   return column.type == Type::kTimestamp || column.type == Type::kDate ||
          column.type == Type::kDatetime;
 }
+
 // Returns whether rows of two days can share a table: a key without a time may be in both days.
-// days.
 bool CanFollow(const Schema& schema) {
   const auto keys = std::span(schema.columns).first(schema.key_columns);
   return keys.empty() || std::ranges::any_of(keys, HasTime);
