@@ -11,16 +11,17 @@ namespace tickstack::query {
 namespace {
 
 size_t Left(size_t limit, size_t charged, size_t held) {
-  // What is held may have been charged before it was kept: both together may be more than the
+  // A held value may have been charged as well when it was built, so the sum may be more than the
   // limit.
   const size_t used = charged + held;
   return used < limit ? limit - used : 0;
 }
 
-// What a function that calls no other expression may need, with lists in lists.
+// The stack that a function may need which evaluates no other expression, with lists in lists.
 constexpr size_t kStackReserve = size_t{512} << 10;
 
-// The bytes between here and the end of the thread's stack. Cost: once a thread some microseconds.
+// Returns the bytes between here and the end of the thread's stack. Cost: some microseconds, once a
+// thread.
 size_t StackLeft() {
   thread_local const auto end = [] {
     pthread_attr_t attributes;
@@ -90,7 +91,8 @@ absl::Status Budget::Level::Check() const {
   if (budget_.levels_ > budget_.limits_.max_levels) {
     return StackError("more than {} levels of evaluation", budget_.limits_.max_levels);
   }
-  // Frames differ in size, and so do stacks: what the levels are worth is not known beforehand.
+  // Checks the bytes left, because frames and stacks differ in size: no count of levels is safe
+  // everywhere.
   if (StackLeft() >= kStackReserve) return absl::OkStatus();
   return StackError("{} levels of evaluation fill the thread's stack", budget_.levels_);
 }
@@ -119,7 +121,7 @@ absl::Status Budget::CheckTime() const {
   if (limits_.deadline == std::chrono::steady_clock::time_point::max()) return absl::OkStatus();
   const auto now = std::chrono::steady_clock::now();
   if (now < limits_.deadline) return absl::OkStatus();
-  // The thread's clock is a system call, so it is read past the deadline only.
+  // Reads the thread's clock only after the deadline, because that is a system call.
   if (limits_.processor_time.count() > 0 &&
       now < limits_.deadline + Limits::kClockPerProcessor * limits_.processor_time &&
       ThreadProcessorNs() - began_at_ < limits_.processor_time.count()) {

@@ -60,7 +60,7 @@ absl::StatusOr<Value> Column::At(size_t row) const {
   if (type() == Type::kList) {
     const std::span<const std::byte> item = snapshot_->Item(index_, row);
     absl::StatusOr<Value> decoded = DecodeItem(item);
-    access.ReadChained(1);  // Where it is.
+    access.ReadChained(1);  // For the item's place.
     access.ReadInOrder(item.data(), item.size());
     return decoded;
   }
@@ -68,7 +68,8 @@ absl::StatusOr<Value> Column::At(size_t row) const {
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   const std::span<const std::byte> bytes = snapshot_->ChunkBytes(index_, chunk.number);
   Value atom = Value::AtomFromBytes(type(), bytes.subspan((row - chunk.begin_row) * width, width));
-  access.ReadChained(1);  // When it has been read, or the real read comes on top of it.
+  // Charged after the read, or the time of the real read would come on top.
+  access.ReadChained(1);
   return atom;
 }
 

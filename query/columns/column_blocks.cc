@@ -10,9 +10,10 @@
 namespace tickstack::query {
 namespace {
 
-// Bytes of elements that are made or gathered at a time: they stay in the first-level cache.
+// Bytes of elements that are made or gathered at a time, so that they stay in the first-level
+// cache.
 constexpr size_t kMadeBytes = 8192;
-// A part of a stored table may have millions of rows: the clock is looked at in between.
+// The most rows between two looks at the clock: a part of a stored table may have millions.
 constexpr size_t kBlockRowsMax = size_t{1} << 16;
 
 // Visits a column whose elements are made block by block.
@@ -58,13 +59,13 @@ absl::Status ForEachBlockOfRanges(const Slice& slice, size_t begin, size_t end,
   });
 }
 
-// How many rows ahead a gather fetches: enough that the memory always has several to look up, few
-// enough that they are still in the first-level cache when they are read.
+// How many rows ahead a gather fetches: enough to keep the memory busy, few enough that the rows
+// are still in the first-level cache when they are read.
 constexpr size_t kGatherAhead = 24;
 
-// Copies the elements of ascending rows out of one chunk, which begins at `begin_row`. Elements of
-// rows[n] to rows[n + ahead - 1] are fetched, as if they were in the chunk: one that is not is a
-// fetch of no use.
+// Copies the elements of ascending rows out of one chunk, which begins at `begin_row`. Prefetches
+// the elements of rows[n] to rows[n + ahead - 1] as if they were in the chunk; for one that is not,
+// the prefetch is useless but harmless.
 template <typename T>
 void GatherFromChunk(const T* chunk, size_t begin_row, const uint32_t* rows, size_t n, size_t ahead,
                      T* out) {

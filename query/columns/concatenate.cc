@@ -8,7 +8,7 @@
 namespace tickstack::query {
 namespace {
 
-// Items that x has in a list.
+// Returns how many items x adds to a list.
 size_t ItemCount(const Value& x) { return x.is_list() || IsAtomOrVector(x) ? x.count() : 1; }
 
 std::vector<Value> ItemsOf(const Value& x) {

@@ -9,7 +9,7 @@
 namespace tickstack::query {
 namespace {
 
-// Nested no deeper than the codec lets a value be.
+// Returns whether a value holds a function. Values nest no deeper than the codec permits.
 bool HoldsFunction(const Value& value) {
   if (value.is_function()) return true;
   if (value.is_list()) return std::ranges::any_of(value.items(), HoldsFunction);

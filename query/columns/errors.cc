@@ -6,7 +6,7 @@ namespace tickstack::query {
 namespace {
 
 constexpr std::string_view kSignal = "tickstack/q-signal";
-constexpr size_t kMaxSignal = 128;  // A hostile text may be one long token.
+constexpr size_t kMaxSignal = 128;  // Cuts a hostile text, which may be one long token.
 
 }  // namespace
 

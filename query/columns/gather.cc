@@ -10,24 +10,24 @@
 namespace tickstack::query {
 namespace {
 
-// Items of a task: 100 us and more if they are scattered.
+// Items of a task, which take 100 us or more if they are scattered.
 constexpr size_t kStep = 16384;
 constexpr size_t kNumbersPerTask = size_t{1} << 17;
-// How far ahead an item is asked for: as many misses as a core keeps under way.
+// How far ahead an item is fetched: as many misses as a core keeps in flight.
 constexpr size_t kAhead = 16;
 
-// The null symbol is where no symbol is.
+// Returns the number of a symbol, or that of the null symbol where there is none.
 size_t NumberOf(SymbolId id, size_t known) {
   return std::min(static_cast<size_t>(static_cast<uint32_t>(id)), known);
 }
 
-// So few items that a table of the names would cost more than they do.
+// Copies so few symbols that a table of the names would cost more than the items.
 absl::StatusOr<Value> MaterialiseFewSymbols(const Slice& slice, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(size_t) + 8));
   const SymbolTable& symbols = slice.column.symbols();
   SymbolVector names;
   names.reserve(slice.count(), slice.count() * 8);
-  // Scattered rows are often those of one symbol.
+  // Remembers the last symbol, because scattered rows are often of one symbol.
   SymbolId last = kNullSymbol;
   std::string_view name;
   TS_RETURN_IF_ERROR(ForEachBlock<SymbolId>(slice, budget, [&](const Block<SymbolId>& block) {
@@ -63,7 +63,7 @@ absl::StatusOr<Value> MaterialiseCapturedSymbols(const Slice& slice, Budget& bud
   return names.Copy(numbers, budget);
 }
 
-// Items copied between two checks of the time; items of lists may be long.
+// Items copied between two checks of the time. It is small because items of lists may be long.
 constexpr size_t kItemsBetweenLooks = 256;
 
 absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
@@ -77,7 +77,7 @@ absl::StatusOr<Value> MaterialiseList(const Slice& slice, Budget& budget) {
   return Value::List(std::move(items));
 }
 
-// Each item is charged before it is copied: rows may name a long one any number of times.
+// Copies items and charges each one first: rows may name a long item any number of times.
 absl::StatusOr<Value> CopyItems(const std::vector<Value>& items, std::span<const uint32_t> rows,
                                 Budget& budget) {
   const Value missing = MissingItem(items);
@@ -92,7 +92,7 @@ absl::StatusOr<Value> CopyItems(const std::vector<Value>& items, std::span<const
   return Collapse(std::move(taken));
 }
 
-// Names of scattered rows of a stored column, some of which may be kNoItem.
+// Copies the names of scattered rows of a stored column, some of which may be kNoItem.
 absl::StatusOr<Value> GatherStoredSymbols(const StoredColumn& column,
                                           std::span<const uint32_t> rows) {
   SymbolVector names;
@@ -236,7 +236,7 @@ absl::Status CopyAll(std::span<ColumnCopy> copies, Budget& budget) {
     items += copy.count();
     for (size_t begin = 0; begin < copy.count(); begin += kStep) tasks.push_back({&copy, begin});
   }
-  if (items <= kStep) {  // Less work than waking another thread.
+  if (items <= kStep) {  // Waking another thread would take longer than this work.
     for (ColumnCopy& copy : copies) TS_RETURN_IF_ERROR(copy.Copy(0, copy.count()));
     return absl::OkStatus();
   }

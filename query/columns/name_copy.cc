@@ -22,7 +22,7 @@ void NumberedNames::Add(std::string_view name) {
   added.bytes = name.size() + 1;
 }
 
-// Items are written to [begin, end) of `text`, and nothing beyond: another thread's are there.
+// Writes items to [begin, end) of `text` and nothing beyond, where another thread writes.
 void NumberedNames::CopyTo(std::span<const uint32_t> numbers, size_t begin, char* text, size_t end,
                            size_t* ends) const {
   size_t at = begin;
@@ -69,7 +69,7 @@ absl::StatusOr<Value> NumberedNames::Copy(std::span<const uint32_t> numbers, Bud
 absl::StatusOr<Value> CopyNames(const Value& vector, std::span<const uint32_t> positions,
                                 Budget& budget) {
   const SymbolVector& names = vector.symbols();
-  // A table of them has to pay.
+  // Returns early where a table of the names would not pay.
   if (positions.size() < 2 * names.size() || std::ranges::count(positions, kNoItem) > 0) {
     TS_RETURN_IF_ERROR(budget.Charge(positions.size(), sizeof(size_t) + 8));
     return TakeItems(vector, positions);

@@ -19,7 +19,7 @@ std::string NameOf(size_t bytes, std::mt19937_64& rng) {
 }
 
 // Goal: a copy has the names of its numbers, to the byte. Method: names of 0 to 40 bytes, around
-// the length that is copied at once, in one part and in several, against an append of each.
+// the length that is copied at once, in one part and in several, compared with appending each name.
 TEST(NumberedNames, CopyAgreesWithAppendingEachName) {
   WorkerPool pool(2);
   for (uint64_t seed = 0; seed < 60; ++seed) {

@@ -12,7 +12,7 @@
 namespace tickstack::query {
 namespace {
 
-// A memory that holds nothing.
+// A scratch memory without room.
 class FullMemory : public ScratchMemory {
  public:
   absl::StatusOr<std::byte*> Allocate(size_t) override {
@@ -53,7 +53,7 @@ TEST(Parallel, RangesCoverEverythingOnceWhateverTheThreads) {
   }
 }
 
-// On whichever thread the task runs, a full memory is the step's error and no exception.
+// Goal: a full memory is an error of the step, not an exception, on whichever thread the task runs.
 TEST(Parallel, AFullScratchMemoryIsTheQuerysError) {
   WorkerPool pool(2);
   FullMemory memory;

@@ -38,7 +38,7 @@ void RowSet::AddRange(size_t begin_row, size_t end_row) {
   count_ += end_row - begin_row;
 }
 
-// One range is a range.
+// Returns the set in its simplest form: a set of one run becomes a range.
 RowSet RowSet::Settled() && {
   if (ranges_.size() == 1) return Range(ranges_[0].begin_row, ranges_[0].begin_row + count_);
   return std::move(*this);
@@ -177,7 +177,7 @@ ScratchVector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
     return positions;
   }
   // Both ascend, so the search goes on from where the last one ended.
-  size_t run = 0, before = 0, at = 0;  // `before`: outer rows in the runs before this one.
+  size_t run = 0, before = 0, at = 0;  // `before` counts the outer rows in earlier runs.
   for (uint32_t row : ToVector()) {
     while (outer.runs_[run].rows.back() < row) {
       before += outer.runs_[run++].rows.size();
@@ -191,7 +191,7 @@ ScratchVector<int64_t> RowSet::PositionsIn(const RowSet& outer) const {
 }
 
 void RowSetBuilder::Append(std::span<const uint32_t> ascending_rows) {
-  // A power of two of bytes with the block's header, as tiers hand them out.
+  // Makes the block with its header a power of two of bytes, because tiers hand out such sizes.
   constexpr size_t kFirstBlockRows = (size_t{8} << 10) / sizeof(uint32_t);
   constexpr size_t kBlockRows = ((size_t{128} << 10) - kBlockHeaderBytes) / sizeof(uint32_t);
   while (!ascending_rows.empty()) {

@@ -1,5 +1,6 @@
-// Goal: over a simulated tier captures and queries charge the bytes that they touch, and over real
-// memory nothing. Method: a model that takes no time, and its count of bytes before and after.
+// Goal: over a simulated tier, captures and queries are charged the bytes that they touch; over
+// real memory they are charged nothing. Method: a latency model that takes no time, and its count
+// of bytes before and after.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,7 +16,7 @@ namespace {
 constexpr uint64_t kUnit = 256;
 constexpr uint64_t kRows = 2048, kSymbols = 64, kRowsOfSymbol = kRows / kSymbols;
 
-// Row i has time i, the symbol i mod 64 and price i.
+// Returns trades: row i has time i, the symbol i mod 64 and price i.
 std::string Trades() {
   std::string symbols;
   for (uint64_t i = 0; i < kSymbols; ++i) symbols += "`S" + std::to_string(i);
@@ -43,7 +44,7 @@ class SimulatedTierTest : public testing::Test {
   explicit SimulatedTierTest(double read_ns = 1e-3)
       : SimulatedTierTest(*mem::OpenTier(Simulated(read_ns))) {}
 
-  // Bytes that a query reads, which answers so.
+  // Returns how many bytes a query reads, and expects its answer.
   uint64_t ReadBy(std::string_view query, std::string_view answer) {
     const uint64_t before = medium_->Stats().read_bytes;
     EXPECT_EQ(environment_.Ask(query), answer) << query;
@@ -61,7 +62,7 @@ class SimulatedTierTest : public testing::Test {
 
 TEST_F(SimulatedTierTest, AnAppendChargesItsColumnsAndItsIndex) {
   Capture();
-  // The index fills lines of 64 bytes here and there, each of which takes a unit.
+  // The index touches scattered lines of 64 bytes, and each is charged as a whole unit.
   constexpr uint64_t kColumns = kRows * (8 + 4 + 8), kIndex = kRows * (4 + 4);
   EXPECT_EQ(medium_->Stats().written_bytes, kColumns + kIndex / 64 * kUnit);
   EXPECT_EQ(medium_->Stats().read_bytes, 0u);
@@ -74,7 +75,7 @@ TEST_F(SimulatedTierTest, AScanChargesTheColumnsThatItReads) {
   EXPECT_EQ(ReadBy("exec max time from t", "2000.01.01D00:00:00.000002047"), kRows * 8);
   EXPECT_EQ(ReadBy("exec count i from t where price<100", "100"), kRows * 8);
   EXPECT_EQ(ReadBy("exec sum price*price from t where i<1024", "357389824f"), 2 * 1024 * 8);
-  // Numbers of symbols, and nothing of the others.
+  // Reads the numbers of symbols, and nothing of the other columns.
   EXPECT_EQ(ReadBy("count exec distinct sym from t", "64"), kRows * 4);
 }
 
@@ -84,16 +85,16 @@ TEST_F(SimulatedTierTest, AGatherChargesAUnitForEachRowThatIsAlone) {
   const uint64_t read = ReadBy("exec sum price from t where sym=`S3", "31840f");
   EXPECT_GE(read, kRowsOfSymbol * kUnit + kUnit);
   EXPECT_LE(read, kRowsOfSymbol * kUnit + 6 * kUnit);
-  // As many rows that are side by side take what they have.
+  // Rows that are side by side are charged only their own bytes.
   EXPECT_EQ(ReadBy("sum exec price from t where i<32", "496f"), 32 * 8);
   const uint64_t copied = ReadBy("count select from t where sym=`S3", "32");
-  EXPECT_LE(copied, 6 * kUnit);  // Nobody asked for what is in the rows.
+  EXPECT_LE(copied, 6 * kUnit);  // The items of the rows are never read.
 }
 
 TEST_F(SimulatedTierTest, AJoinChargesPostingsAndTheRowsThatItGathers) {
   Capture();
   environment_.CaptureTable("q", Trades(), 1024);
-  // Each symbol's coarse times of both sides, and its row numbers.
+  // Reads each symbol's coarse times of both sides, and its row numbers.
   const uint64_t matched = ReadBy("count aj[`sym`time;t;q]", "2048");
   EXPECT_GE(matched, kSymbols * 3 * kUnit);
   const uint64_t joined =
@@ -129,7 +130,7 @@ class SlowTierTest : public SimulatedTierTest {
 
 TEST_F(SlowTierTest, AQueryWaits) {
   Capture();
-  EXPECT_EQ(medium_->Stats().waited_ns, 0);  // Nobody waits for a store.
+  EXPECT_EQ(medium_->Stats().waited_ns, 0);  // Stores are charged without waiting.
   EXPECT_EQ(environment_.Ask("exec last price from t"), "2047f");
   EXPECT_GT(medium_->Stats().waited_ns, 500'000);
 }

@@ -13,7 +13,7 @@
 namespace tickstack::query {
 namespace {
 
-// Its element as a column has it.
+// Returns a constant as the bytes of one element.
 std::vector<std::byte> ElementOf(const Value& constant) {
   std::vector<std::byte> element;
   if (constant.type() == Type::kSymbol) {
@@ -39,7 +39,7 @@ absl::Status StoredColumn::OpenIn(size_t part) {
     column.constant = ElementOf(column.opened.constant);
     return absl::OkStatus();
   }
-  // Decompressed here by many threads, not by the one that reads the first row.
+  // Many threads decompress it here; otherwise the reader of the first row would do it alone.
   TS_ASSIGN_OR_RETURN(column.held, OrLimit(file->Hold()));
   switch (file->kind()) {
     case ColumnKind::kItems:
@@ -48,7 +48,7 @@ absl::Status StoredColumn::OpenIn(size_t part) {
       return NyiError(fmt::format("{}: names without a domain", file->path()));
     case ColumnKind::kFixed: {
       TS_ASSIGN_OR_RETURN(const HeldBytes elements, file->Elements());
-      column.elements = elements.span();  // Views into the held bytes.
+      column.elements = elements.span();  // These are views into the held bytes.
       return absl::OkStatus();
     }
     case ColumnKind::kEnum: {
@@ -149,7 +149,7 @@ absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) 
     if (domain.positions_are_ids() && id != kNullSymbol) {
       if (static_cast<size_t>(id) < domain.ids().size()) TS_RETURN_IF_ERROR(add(id));
     } else {
-      // Several positions may be of this name, and come in any order.
+      // Several positions may have this name, in any order.
       for (size_t key = 0; key < part.index->keys(); ++key) {
         const int64_t position = part.index->key(key);
         if (domain.IdAt(position) == id) TS_RETURN_IF_ERROR(add(position));

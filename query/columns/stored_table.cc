@@ -82,7 +82,7 @@ absl::StatusOr<std::shared_ptr<const StoredParts>> StoredParts::Open(
     const Budget& budget) {
   std::shared_ptr<StoredParts> opened(new StoredParts(std::move(table)));
   std::vector<StoredPart> found(partitions.size());
-  constexpr size_t kParts = 8;  // Parts of a task.
+  constexpr size_t kParts = 8;  // Each task takes this many parts.
   TS_RETURN_IF_ERROR(ParallelRanges(
       budget, partitions.size(), kParts, [&](size_t begin, size_t end) -> absl::Status {
         for (size_t i = begin; i < end; ++i) {

@@ -1,5 +1,5 @@
-// A partitioned table on disk answers as the table in memory that has its rows, with the partition
-// column as the first one.
+// Goal: a partitioned table on disk answers like the table in memory that has its rows, with the
+// partition column as the first one.
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -27,8 +27,9 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// Every way to read a table: ranges and scattered rows, the index of attribute parted, conditions
-// on partitions before and behind others, groups, joins, sorts, lists. T is the table's name.
+// Queries that use every way to read a table: ranges and scattered rows, the index of attribute
+// parted, conditions on partitions before and behind others, groups, joins, sorts, lists. T is
+// replaced by the table's name.
 constexpr std::string_view kQueries[] = {
     "count T",
     "cols T",
@@ -167,7 +168,7 @@ class Tables : public TestEnvironment {
   void Load() {
     absl::StatusOr<std::shared_ptr<const Database>> database = Database::Open(directory_);
     TS_CHECK(database.ok());
-    // All tables of the same rows would be `memory` on disk; only the name is another.
+    // The table is called `trade` in the database and `disk` in queries.
     AddStored("disk", StoredTable::Find(*database, "trade"));
   }
   const std::string& PathOf(size_t day) const { return paths_[day]; }
@@ -177,7 +178,7 @@ class Tables : public TestEnvironment {
     std::string date, time, sym, price, size, venue, text;
   };
 
-  // Rows in the order in which a partition has them: by symbol, then by time.
+  // Adds a day whose rows are in a partition's order: by symbol, then by time.
   void AddDay(size_t day, size_t rows, std::mt19937& random) {
     const bool first = day == 0;
     Text text;
@@ -275,7 +276,7 @@ TEST(StoredTables, ADamagedFileFailsTheQueriesThatNeedItAndNoOthers) {
   }
 }
 
-// A position that no name has must not become another name, nor none.
+// Goal: a position without a name is an error: it is neither another name nor a null.
 TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
   Tables tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/venue";
@@ -290,12 +291,12 @@ TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
             tables.Ask("exec last venue from memory where date=2024.01.05"));
 }
 
-// Its index has it as well: the rows of all symbols are then a query's without a look at one. What
-// is not about those rows is answered as ever.
+// Goal: if the index has such a position too, every query that asks for its rows is an error,
+// although it reads none of them; other queries are answered.
 TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
   Tables tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/sym", domain = tables.PathOf(1) + "/../sym";
-  // As if the last names had been cut off the domain: `s1`, which every day has, among them.
+  // Cuts the last names off the domain, among them `s1`, which every day has.
   const uint64_t kept = 8 + sizeof("s0");
   std::filesystem::resize_file(domain, kept);
   Overwrite(domain, 4, std::string("\1\0\0\0", 4));
@@ -330,7 +331,7 @@ TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
 TEST(StoredTables, AColumnOfAnotherTypeThanTheNewestIsAnErrorByItsFile) {
   Tables tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/price";
-  Overwrite(path, 2, "\x07");  // Longs.
+  Overwrite(path, 2, "\x07");  // Makes the type longs.
   tables.Load();
   EXPECT_THAT(tables.Ask("select max price from disk"),
               testing::AllOf(HasSubstr(path), HasSubstr("long"), HasSubstr("float")));

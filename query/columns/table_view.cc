@@ -9,7 +9,7 @@
 namespace tickstack::query {
 namespace {
 
-// `rows` are those of the columns before it, if there are any.
+// Checks that the columns have `rows` rows, which earlier columns have set if there are any.
 absl::Status CheckColumns(const Value& table, std::optional<size_t>& rows) {
   if (!table.values().is_list() || !table.keys().is(Type::kSymbol) ||
       table.keys().count() != table.values().count()) {
@@ -126,7 +126,7 @@ absl::StatusOr<Value> Release(TableView view, Budget& budget) {
     TS_RETURN_IF_ERROR(ViewColumn::GatherAll(whole, budget));
   }
   std::vector<Value> columns(view.columns.size());
-  // Columns that are copied, all of them together, and the others one by one.
+  // The columns that are copied are gathered together, the others one by one.
   std::vector<size_t> copied;
   std::vector<ColumnCopy> copies;
   for (size_t i = 0; i < columns.size(); ++i) {
@@ -146,7 +146,7 @@ absl::StatusOr<Value> Release(TableView view, Budget& budget) {
   for (size_t i = 0; i < copied.size(); ++i) columns[copied[i]] = std::move(copies[i]).Finish();
 
   SymbolVector names[2];
-  std::vector<Value> parts[2];  // The key's columns and the others.
+  std::vector<Value> parts[2];  // The key's columns, and the others.
   for (size_t i = 0; i < columns.size(); ++i) {
     const int part = i < view.key_columns ? 0 : 1;
     names[part].push_back(view.names[i]);

@@ -12,16 +12,18 @@ namespace tickstack::query {
 
 struct ViewColumn::Deferred {
   ViewColumn base;
-  std::shared_ptr<const RowSet> rows = nullptr;        // Either these,
-  SharedPositions positions = nullptr;                 // or these.
-  std::optional<ViewColumn> otherwise = std::nullopt;  // Where a position is kNoItem.
+  // The rows of the base; nullptr if there are `positions`.
+  std::shared_ptr<const RowSet> rows = nullptr;
+  SharedPositions positions = nullptr;  // The positions in the base; nullptr if there are `rows`.
+  std::optional<ViewColumn> otherwise = std::nullopt;  // Gives the items whose position is kNoItem.
   std::shared_ptr<const RowSet> otherwise_rows = nullptr;
-  std::optional<ViewColumn> below = std::nullopt;  // Stands below the base's items at `rows`.
+  // The items that follow those of the base at `rows`.
+  std::optional<ViewColumn> below = std::nullopt;
   std::shared_ptr<const RowSet> below_rows = nullptr;
-  int depth = 1;  // Deferred columns on each other.
+  int depth = 1;  // How many deferred columns lie on top of each other.
   std::optional<Column> gathered = std::nullopt;
 
-  // Whether each item is one of the base alone.
+  // Returns whether each item comes from the base alone.
   bool plain() const { return !otherwise.has_value() && !below.has_value(); }
   void Keep(Column column);
   absl::StatusOr<Value> GatherStacked(Budget& budget) const;
@@ -36,7 +38,7 @@ struct ViewColumn::Stored {
   std::optional<Column> opened = std::nullopt;
 };
 
-// What it was gathered from is not needed any more.
+// Keeps the gathered column and drops what it was gathered from.
 void ViewColumn::Deferred::Keep(Column column) {
   gathered = column;
   base = ViewColumn(std::move(column));
@@ -53,7 +55,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherStacked(Budget& budget) const 
   return Join(top, bottom, budget);
 }
 
-// Both sides as one vector, and the items out of it.
+// Gathers both sides as one vector, and then the items out of it.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget& budget) const {
   TS_ASSIGN_OR_RETURN(const Column instead, otherwise->Get(budget));
   TS_ASSIGN_OR_RETURN(const Value left, Materialise(Slice{instead, otherwise_rows}, budget));
@@ -73,7 +75,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
   return GatherRows(from, *positions, budget);
 }
 
-// Only some of its items, of a plain one.
+// Gathers only some of the items of a plain column.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& budget) const {
   TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
   TS_RETURN_IF_ERROR(budget.Charge(at.count(), sizeof(uint32_t)));
@@ -84,7 +86,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& b
     for (uint32_t& i : some) i += static_cast<uint32_t>(rows->begin_row());
   } else if (rows->has_ranges()) {
     for (uint32_t& i : some) i = static_cast<uint32_t>(rows->At(i));
-  } else {  // Both ascend: the run goes on from where the last one ended.
+  } else {  // Both ascend, so the search goes on from where the last one ended.
     size_t run = 0, before = 0;
     for (uint32_t& i : some) {
       while (i - before >= rows->runs()[run].rows.size()) before += rows->runs()[run++].rows.size();
