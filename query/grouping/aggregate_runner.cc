@@ -15,18 +15,18 @@ namespace {
 using SharedRows = std::shared_ptr<const RowSet>;
 
 // With up to this many groups, each kRowsPerPart rows have their own accumulators. The cuts are the
-// same on every machine, and therefore sums of floats are.
+// same on every machine, and therefore sums of floats are the same too.
 constexpr uint32_t kSlotsForParts = 65'536;
 constexpr size_t kRowsPerPart = size_t{1} << 22;
 
-// Groups with more rows are added up in parts, by several threads.
+// Groups with more rows than this are added up in parts by several threads.
 constexpr size_t kRowsPerGroupPart = size_t{1} << 19;
 
-// Rows of which an expression is evaluated at a time.
+// Rows for which an expression is evaluated at a time.
 constexpr size_t kRowsPerBlock = 65'536;
 
-// Rows that are filtered at a time, and added up while they are in the second-level cache. The
-// tasks are the same on every machine, as the parts above.
+// Rows that are filtered at a time, and added up while they are in the second-level cache. Like the
+// parts above, the tasks are the same on every machine.
 constexpr size_t kRowsPerFilterBlock = 8'192;
 constexpr size_t kRowsPerFilterTask = size_t{1} << 18;
 
@@ -34,7 +34,7 @@ bool IsEnd(AggregateKind kind) {
   return kind == AggregateKind::kFirst || kind == AggregateKind::kLast;
 }
 
-// The same expression, written twice.
+// Returns whether two expressions are written in the same way.
 bool IsSame(const Node& x, const Node& y) {
   if (&x == &y) return true;
   if (x.kind != y.kind || x.children.size() != y.children.size()) return false;
@@ -81,7 +81,7 @@ bool AggregateRunner::IsPlain(const AggregateCall& call) const {
   const auto plain = [this](const Node* node) {
     return node == nullptr || IsPlainColumn(*node, *scope_.view);
   };
-  // Counts and ends read no items here.
+  // Counts and ends need no items here.
   return call.kind == AggregateKind::kCount || (plain(call.weights) && plain(call.values));
 }
 
@@ -117,7 +117,8 @@ absl::Status AggregateRunner::FromEnds(size_t call, const GroupEnds& ends) {
   return absl::OkStatus();
 }
 
-// Whole columns: a task for each call and, if groups are few, each part of the rows.
+// Aggregates whole columns, with a task for each call and, if groups are few, for each part of the
+// rows.
 absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
                                         const GroupNumbers& numbers) {
   const size_t rows = numbers.of_row.size();
@@ -150,13 +151,13 @@ absl::Status AggregateRunner::ByNumbers(std::span<const size_t> plain,
   });
 }
 
-// Evaluates the expressions of calls at some rows, into their inputs: what several have in common
-// once. `calls` keeps those whose expressions are vectors; what another one means is the
-// definition's to say.
+// Evaluates the arguments of calls at some rows, and those that several calls share only once.
+// `calls` keeps the ones whose arguments are vectors; the others are evaluated group by group, see
+// grouped.cc.
 absl::Status AggregateRunner::EvaluateBlock(std::vector<size_t>& calls, const SharedRows& rows) {
   struct Evaluated {
     const Node* node;
-    std::optional<Slice> slice;  // nullopt: no vector.
+    std::optional<Slice> slice;  // nullopt if the result is not a vector.
   };
   std::vector<Evaluated> known;
   const auto evaluate = [&](const Node* node, std::optional<Slice>& slice) -> absl::StatusOr<bool> {
@@ -190,7 +191,7 @@ absl::Status AggregateRunner::EvaluateBlock(std::vector<size_t>& calls, const Sh
   return absl::OkStatus();
 }
 
-// Makes the accumulators of calls that have none yet; `calls` keeps those that have one.
+// Makes the missing accumulators of calls; `calls` keeps those that have one then.
 void AggregateRunner::MakeMissing(std::vector<size_t>& calls, uint32_t slots,
                                   Accumulators& accumulators) const {
   std::erase_if(calls, [&](size_t call) {
@@ -199,8 +200,8 @@ void AggregateRunner::MakeMissing(std::vector<size_t>& calls, uint32_t slots,
   });
 }
 
-// Expressions: evaluated for a block of rows at a time, so that what they build stays small; then
-// each call's accumulator takes in the block, side by side.
+// Evaluates expressions for a block of rows at a time, so that their temporaries stay small; then
+// the calls' accumulators take in the block in parallel.
 absl::Status AggregateRunner::ByBlocks(std::vector<size_t> calls, const GroupNumbers& numbers) {
   TS_RETURN_IF_ERROR(
       budget_.Charge(calls.size() * (numbers.slots + groups_.count()), kAccumulatorBytes));
@@ -222,7 +223,7 @@ absl::Status AggregateRunner::ByBlocks(std::vector<size_t> calls, const GroupNum
   return absl::OkStatus();
 }
 
-// The same group by group.
+// Does the same group by group.
 absl::Status AggregateRunner::BlocksByGroup(std::vector<size_t> calls) {
   const auto groups = static_cast<uint32_t>(groups_.count());
   TS_RETURN_IF_ERROR(budget_.Charge(calls.size() * 2 * groups, kAccumulatorBytes));
@@ -237,7 +238,7 @@ absl::Status AggregateRunner::BlocksByGroup(std::vector<size_t> calls) {
       const auto add = [&](size_t i) {
         return accumulators[calls[i]]->AddGroup(group, inputs_[calls[i]], budget_);
       };
-      // Small blocks are not worth waking others up.
+      // Runs small blocks on one thread: they are not worth waking others.
       if (rows->count() - at >= kRowsPerBlock / 4) {
         TS_RETURN_IF_ERROR(ParallelTasks(budget_, calls.size(), add));
         continue;
@@ -253,7 +254,8 @@ absl::Status AggregateRunner::BlocksByGroup(std::vector<size_t> calls) {
   return absl::OkStatus();
 }
 
-// Groups whose rows are at hand: a task for some of them, or for a part of a large one.
+// Aggregates groups whose rows are known, with a task for several of them or for a part of a large
+// one.
 absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
   struct Part {
     uint32_t group;
@@ -261,7 +263,7 @@ absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
   };
   TS_RETURN_IF_ERROR(groups_.PrepareRows(budget_));
   std::vector<Part> parts;
-  ScratchVector<uint32_t> order;  // The first part of each group.
+  ScratchVector<uint32_t> order;  // The first part of each group comes first.
   for (uint32_t group = 0; group < groups_.count(); ++group) {
     order.push_back(static_cast<uint32_t>(parts.size()));
     const size_t rows = groups_.ends() != nullptr ? static_cast<size_t>(groups_.ends()->rows[group])
@@ -290,7 +292,7 @@ absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
     }
     return absl::OkStatus();
   };
-  // Few parts may be large ones.
+  // A few parts may be large ones.
   constexpr size_t kFewParts = 256, kPartsPerTask = 8;
   const size_t step = parts.size() < kFewParts ? 1 : kPartsPerTask;
   const auto add_range = [&](size_t begin, size_t end) -> absl::Status {
@@ -309,8 +311,8 @@ absl::Status AggregateRunner::ByGroup(std::span<const size_t> plain) {
   return absl::OkStatus();
 }
 
-// One pass over the rows: a block passes the filter, and those that are left are added up while
-// they are in the cache.
+// Filters and adds up in one pass: the rows that pass are added up while their block is in the
+// cache.
 absl::StatusOr<bool> AggregateRunner::RunFiltered(const RangeFilter& filter) {
   for (size_t call = 0; call < calls_.size(); ++call) {
     if (!IsPlain(calls_[call]) || IsEnd(calls_[call].kind)) return false;
@@ -363,7 +365,7 @@ absl::StatusOr<bool> AggregateRunner::RunFiltered(const RangeFilter& filter) {
   return count > 0;
 }
 
-// The positions of the ends become their items.
+// Replaces the positions of the ends by their items.
 absl::Status AggregateRunner::GatherEnds() {
   for (size_t call = 0; call < calls_.size(); ++call) {
     if (!IsEnd(calls_[call].kind) || !results_[call].has_value()) continue;

@@ -11,10 +11,10 @@
 namespace tickstack::query {
 namespace {
 
-// Groups of all rows of a table by its indexed column.
+// The groups of all rows of a table by its indexed column.
 class IndexedGroups final : public Groups {
  public:
-  // `ids` and `ends` in the order of `names`, which ascend.
+  // `ids` and `ends` are in the order of `names`, which ascend.
   IndexedGroups(Slice key, Value names, ScratchVector<SymbolId> ids, GroupEnds ends)
       : Groups({std::move(names)}, ids.size()),
         key_(std::move(key)),
@@ -40,11 +40,11 @@ class IndexedGroups final : public Groups {
   std::optional<GroupNumbers> numbers_;
 };
 
-// Groups of the rows of some symbols.
+// The groups of the rows of some symbols.
 class SymbolGroups final : public Groups {
  public:
-  // `all`: the symbols by group, and the column at all rows of its table, if the groups have most
-  // of them and none lacks a row of its symbol.
+  // The symbols by group, and the column at all rows of its table. Set if the groups have most of
+  // these rows and none lacks a row of its symbol.
   struct All {
     Slice key;
     ScratchVector<SymbolId> ids;
@@ -59,8 +59,8 @@ class SymbolGroups final : public Groups {
 
   std::shared_ptr<const RowSet> RowsOf(size_t group) const override { return rows_[group]; }
   const GroupEnds* ends() const override { return &ends_; }
-  // Where the groups have most rows of the table, a pass over all of them is less work than reading
-  // the rows of each group where they lie. Rows of other symbols are in unused groups.
+  // Uses one pass over all rows where the groups have most of them: that is less work than reading
+  // each group's scattered rows. Rows of other symbols are in unused groups.
   absl::StatusOr<const GroupNumbers*> Numbers(Budget& budget) override {
     if (!all_.has_value()) return nullptr;
     if (!numbers_.has_value()) {
@@ -89,7 +89,7 @@ class NumberedGroups final : public Groups {
     TS_RETURN_IF_ERROR(budget.Charge(numbers_.slots, sizeof(size_t)));
     grouping_.emplace(numbers_.of_row, numbers_.slots);
     const ScratchVector<uint32_t> row_numbers = rows_->ToVector();
-    // All groups' row numbers in one block of memory, which the groups share.
+    // Puts all groups' row numbers into one block of memory that the groups share.
     auto sorted = std::make_shared<ScratchVector<uint32_t>>();
     sorted->reserve(rows_->count());
     for (uint32_t position : grouping_->positions()) sorted->push_back(row_numbers[position]);
@@ -107,7 +107,7 @@ class NumberedGroups final : public Groups {
   const GroupNumbers numbers_;
   const std::shared_ptr<const RowSet> rows_;
   std::optional<Grouping> grouping_;
-  std::shared_ptr<const ScratchVector<uint32_t>> sorted_;  // Row numbers, by group.
+  std::shared_ptr<const ScratchVector<uint32_t>> sorted_;  // Row numbers by group.
 };
 
 void Add(GroupEnds& ends, const PostingEnds& of_group) {
@@ -148,7 +148,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupsFromIndex(const Slice& key, Budget
     ids.push_back(symbol);
     Add(ends, of_symbol);
   }
-  constexpr size_t kGroupBytes = sizeof(SymbolId) + 16 + 32;  // And its name.
+  constexpr size_t kGroupBytes = sizeof(SymbolId) + 16 + 32;  // With its name.
   TS_RETURN_IF_ERROR(budget.Charge(ids.size(), kGroupBytes));
   names.reserve(ids.size(), ids.size() * 8);
   for (SymbolId id : ids) names.push_back(symbols.NameOf(id));
@@ -169,7 +169,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbol
   ScratchVector<SymbolId> ids;
   const Column& key = symbols.key();
   size_t rows_of_all = 0;
-  bool whole = key.captured() && rows_around.IsAllOf(key.rows());  // No symbol lacks a row.
+  bool whole = key.captured() && rows_around.IsAllOf(key.rows());  // True if no symbol lacks a row.
   for (size_t i = 0; i < symbols.count(); ++i) {
     const std::shared_ptr<const RowSet>& rows = symbols.RowsOf(i);
     if (rows->count() == 0) continue;

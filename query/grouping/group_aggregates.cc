@@ -15,9 +15,10 @@
 namespace tickstack::query {
 namespace {
 
-// A rule has a State, a Step that takes an item into it, a Fold that takes in many, and a Merge.
+// Each rule has a State, a Step that takes one item into it, a Fold that takes in many, and a
+// Merge.
 
-// Ints in 64 bits that wrap, floats as floats; what is null counts as 0.
+// Sums ints in 64 bits that wrap, and floats as floats; a null counts as 0.
 template <typename T>
 struct SumRule {
   using State = std::conditional_t<std::is_floating_point_v<T>, double, uint64_t>;
@@ -110,7 +111,7 @@ class States : public GroupAccumulator {
   ScratchVector<State> states_;
 };
 
-// An aggregate of one column.
+// Aggregates one column.
 template <typename T, template <typename> typename Rule>
 class OfValues final : public States<typename Rule<T>::State> {
   using State = typename Rule<T>::State;
@@ -163,7 +164,7 @@ class OfValues final : public States<typename Rule<T>::State> {
   const Type result_;
 };
 
-// The weighted average and the weighted sum: rows where either side is null are left out.
+// Weighted average and weighted sum. They leave out rows where either side is null.
 struct WeightedState {
   double products = 0;
   double weights = 0;
@@ -192,7 +193,7 @@ class Weighted final : public States<WeightedState> {
   }
   absl::Status AddGroup(uint32_t number, const AggregateInput& input,
                         const Budget& budget) override {
-    // Sums that do not wait for each other, as in number_kernels.h.
+    // Keeps several sums that do not wait for each other, as number_kernels.h does.
     constexpr size_t kSums = 4;
     std::array<WeightedState, kSums> sums{};
     TS_RETURN_IF_ERROR(ForEachFloatPair(
@@ -216,9 +217,9 @@ class Weighted final : public States<WeightedState> {
   const bool average_;
 };
 
-// What variances are made of, by item after B. P. Welford (Technometrics 4, 1962); two of them go
-// together after T. F. Chan, G. H. Golub and R. J. LeVeque (1979). Neither loses the digits that a
-// sum of squares does.
+// The moments of variances, item by item after B. P. Welford (Technometrics 4, 1962); two of them
+// merge after T. F. Chan, G. H. Golub and R. J. LeVeque (1979). Neither loses the digits that a sum
+// of squares loses.
 struct MomentState {
   double count = 0;
   double mean = 0;
@@ -231,7 +232,7 @@ struct MomentState {
     mean += before / count;
     squares += before * (item - mean);
   }
-  // The same in two passes, without a division an item.
+  // Adds items in two passes, without a division for each.
   void AddBlock(std::span<const double> items) {
     MomentState block;
     double sum = 0;
@@ -284,7 +285,7 @@ class MomentStates final : public States<MomentState> {
           kind_ == AggregateKind::kSampleVariance || kind_ == AggregateKind::kSampleDeviation;
       const bool root =
           kind_ == AggregateKind::kDeviation || kind_ == AggregateKind::kSampleDeviation;
-      // A sample of one item has no deviation, and no items have none at all.
+      // A sample of one item has no deviation, nor has an empty one.
       const double items = sample ? state.count - 1 : state.count;
       if (items <= 0) return NullElement<double>(Type::kFloat);
       const double variance = state.squares / items;
@@ -308,7 +309,7 @@ class MomentStates final : public States<MomentState> {
   const AggregateKind kind_;
 };
 
-// The same of two columns, of the rows where neither is null.
+// The joint moments of two columns, over the rows where neither is null.
 struct JointState {
   JointMoments moments;
   double x_mean = 0, y_mean = 0;
@@ -385,7 +386,7 @@ class Joint final : public States<JointState> {
   }
   Value Finish(std::span<const uint32_t> order) const override {
     return FinishStates<double>(Type::kFloat, states_, order, [this](const JointState& state) {
-      // An infinity has no difference to the mean that it makes.
+      // An infinity's difference to a mean that it is part of is not a number.
       if (!std::isfinite(state.x_mean) || !std::isfinite(state.y_mean)) {
         return NullElement<double>(Type::kFloat);
       }
@@ -401,7 +402,7 @@ class Joint final : public States<JointState> {
   const AggregateKind kind_;
 };
 
-// Counts, and the positions of the ends.
+// Counts rows, and finds the positions of the groups' ends.
 class EndPositions final : public States<int64_t> {
  public:
   EndPositions(AggregateKind kind, uint32_t slots)
@@ -423,10 +424,10 @@ class EndPositions final : public States<int64_t> {
     return absl::OkStatus();
   }
   absl::Status AddGroup(uint32_t, const AggregateInput&, const Budget&) override {
-    TS_CHECK(false);  // Never called: callers with groups know their ends.
+    TS_CHECK(false);  // Never called, because callers with groups know their ends.
     return absl::OkStatus();
   }
-  void Join(uint32_t, uint32_t) override { TS_CHECK(false); }  // As AddGroup.
+  void Join(uint32_t, uint32_t) override { TS_CHECK(false); }  // Never called, see AddGroup.
   void Merge(const GroupAccumulator& later) override {
     const auto& others = static_cast<const EndPositions&>(later).states_;
     for (size_t i = 0; i < states_.size(); ++i) {

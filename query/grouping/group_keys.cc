@@ -32,7 +32,7 @@ class GroupMaker {
   absl::StatusOr<std::optional<KeyColumn>> MappedKey(const Node& node);
   absl::StatusOr<KeyColumn> EvaluateKey(const Node& node);
 
-  static constexpr size_t kValues = 256;  // Values of a byte.
+  static constexpr size_t kValues = 256;  // The values that a byte can have.
   static constexpr size_t kRowsForMap = 32;
 
   Context& context_;
@@ -41,7 +41,8 @@ class GroupMaker {
   const RemainingRows left_;
 };
 
-// Groups of symbols whose rows a condition took out of the index: `left_.rows` are not needed.
+// Makes groups of symbols whose rows a condition took out of the index; they do not need
+// `left_.rows`.
 absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeSymbolGroups(
     std::vector<std::string>& names) {
   if (!left_.symbols.has_value() || phrase_.size() != 1) return nullptr;
@@ -53,8 +54,8 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeSymbolGroups(
   return GroupsOfSymbols(*left_.symbols, *left_.rows, context_.budget);
 }
 
-// By the partition column and the parted one of a stored table: its parts and their indexes have
-// the groups. nullptr: they do not.
+// Groups by the partition column and the parted one of a stored table, whose parts and indexes are
+// the groups already. nullptr: the keys are others.
 absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeStoredGroups(
     std::vector<std::string>& names) {
   TS_ASSIGN_OR_RETURN(const std::optional<StoredKeys> keys,
@@ -77,7 +78,8 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeStoredGroups(
   return groups;
 }
 
-// By the partition column, which is the same for all rows of a part; nullopt: by another one.
+// Returns the partition column as a key, which is the same for all rows of a part; nullopt if the
+// node names another column.
 absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& node) {
   if (view_.stored == nullptr || !view_.stored->table().is_partitioned() ||
       left_.rows->count() == 0 || ColumnNamed(node, view_) != std::optional<size_t>(0)) {
@@ -91,8 +93,9 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& no
                    std::move(runs.ends)};
 }
 
-// A dictionary applied to a column of chars, bytes or flags, as in `by names ex`: it is applied to
-// the values that there may be, and not row by row. nullopt: the node is another expression.
+// Returns the key for a dictionary applied to a column of chars, bytes or flags, as in `by names
+// ex`. The dictionary is applied to the possible values instead of the rows. nullopt: the node is
+// another expression.
 absl::StatusOr<std::optional<KeyColumn>> GroupMaker::MappedKey(const Node& node) {
   if (node.kind != Node::Kind::kApply || node.children.size() != 2) return std::nullopt;
   const NodePtr& function = node.children[0];
@@ -117,7 +120,8 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::MappedKey(const Node& node)
   return KeyColumn{Slice{std::move(items), left_.rows}, {}, std::move(mapped)};
 }
 
-// One item a run where the expression is known to stay the same for runs of rows, else one a row.
+// Returns one item per run where the expression is known to be constant within runs of rows, else
+// one per row.
 absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
   TS_ASSIGN_OR_RETURN(std::optional<KeyColumn> by_part, PartitionKey(node));
   if (by_part.has_value()) return *std::move(by_part);

@@ -18,7 +18,7 @@ namespace {
 constexpr uint32_t kNoCode = UINT32_MAX;
 constexpr size_t kKeysPerTask = size_t{1} << 18;
 
-// Rows with one code: up to `end_row`, from where the run before ends.
+// A run of rows with one code, from the end of the previous run up to `end_row`.
 struct CodeRun {
   uint32_t end_row;
   uint32_t code;
@@ -29,7 +29,7 @@ struct Codes {
   ScratchVector<uint32_t> of_row;  // Empty if the column has `runs`.
   ScratchVector<CodeRun> runs;     // Empty if there are nearly as many as rows.
   uint32_t count = 0;              // Codes are below this; of symbols some may have no rows.
-  std::optional<Value> items;      // By code; nullopt: symbols, by number plus one.
+  std::optional<Value> items;  // By code; nullopt for symbols, whose code is their number plus one.
 };
 
 size_t CodeOf(SymbolId id) { return id < 0 ? 0 : static_cast<size_t>(id) + 1; }
@@ -61,9 +61,9 @@ void ForEachCode(const Codes& codes, F f) {
   for (; row < codes.of_row.size(); ++row) f(row, codes.of_row[row]);
 }
 
-// Of items that are a byte each, such as chars: codes are the values that occur, in their order, or
-// those of what they are mapped to. No item is looked up in a hash table, and the tasks need to
-// know nothing of each other.
+// Returns the codes of items that are a byte each, such as chars: the values that occur, in their
+// order, or the codes of what they are mapped to. This needs no hash table, and the tasks are
+// independent.
 absl::StatusOr<Codes> CodesOfBytes(const Slice& key, const std::optional<Value>& mapped,
                                    Budget& budget) {
   constexpr size_t kValues = 256;
@@ -99,7 +99,7 @@ absl::StatusOr<Codes> CodesOfBytes(const Slice& key, const std::optional<Value>&
     items.AppendLittle(static_cast<uint8_t>(value));
   }
   Codes codes;
-  if (mapped.has_value()) {  // Several values may have one key.
+  if (mapped.has_value()) {  // Several values may map to one key.
     TS_ASSIGN_OR_RETURN(const Codes of_present,
                         CodesOf(KeyColumn{Slice::Of(TakeItems(*mapped, present))}, budget));
     ForEachCode(of_present, [&](uint32_t at, uint32_t code) { code_of[present[at]] = code; });
@@ -119,12 +119,12 @@ absl::StatusOr<Codes> CodesOfBytes(const Slice& key, const std::optional<Value>&
   return codes;
 }
 
-// Gives codes in order of first appearance, and notes runs as long as they pay.
+// Gives codes in order of first appearance, and records runs as long as they pay.
 class Coder {
  public:
   explicit Coder(size_t rows) : rows_(rows) {}
 
-  // The next `rows` rows have this code.
+  // Gives the next `rows` rows this code.
   void Add(uint32_t code, uint32_t rows = 1) {
     if (code == count_) {
       firsts_.push_back(items_);
@@ -229,10 +229,10 @@ absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
   return codes;
 }
 
-// Codes of two columns become codes of their pairs.
+// Codes of pairs, made of the codes of two columns.
 struct Pairs {
-  Codes codes;                            // Without items.
-  ScratchVector<uint32_t> first, second;  // By code of the pair: whose it is.
+  Codes codes;                            // Has no items.
+  ScratchVector<uint32_t> first, second;  // The two codes of each pair, by the pair's code.
 
   uint32_t Add(uint32_t a, uint32_t b) {
     first.push_back(a);
@@ -252,7 +252,7 @@ void ForEachPair(const Codes& slow, const Codes& fast, size_t begin, size_t end,
     for (; row < end; ++row) f(row, slow.of_row[row], fast.of_row[row]);
     return;
   }
-  auto b = run_of(fast, row);  // Used if both have runs.
+  auto b = run_of(fast, row);  // Used if both columns have runs.
   for (auto a = run_of(slow, row); row < end; ++a) {
     const size_t run_end = std::min<size_t>(a->end_row, end);
     if (!fast.of_row.empty()) {
@@ -267,9 +267,9 @@ void ForEachPair(const Codes& slow, const Codes& fast, size_t begin, size_t end,
   }
 }
 
-// Pairs of rows [begin, end), with their codes at these places of `of_row`. `known` has a place for
-// each pair, whose code plus one it holds. Whether a pair is new cannot be foreseen, so there is no
-// branch on it.
+// Makes the codes of rows [begin, end) and writes them to these places of `of_row`. `known` has a
+// place for each possible pair, which holds the pair's code plus one. There is no branch on whether
+// a pair is new, because the processor could not guess it.
 void PairRows(const Codes& slow, const Codes& fast, size_t begin, size_t end, uint32_t* known,
               uint32_t* of_row, Pairs& pairs) {
   pairs.first.resize(end - begin);
@@ -289,8 +289,8 @@ void PairRows(const Codes& slow, const Codes& fast, size_t begin, size_t end, ui
   pairs.codes.count = count;
 }
 
-// Row numbers, so that no code of `slow` has rows on both sides of one; empty if its codes come in
-// more than a run each.
+// Returns row numbers at which to cut so that no code of `slow` has rows on both sides; empty if a
+// code has several runs.
 ScratchVector<uint32_t> Cuts(const Codes& slow, size_t rows) {
   ScratchVector<uint32_t> cuts;
   if (slow.runs.size() != slow.count) return cuts;
@@ -303,8 +303,8 @@ ScratchVector<uint32_t> Cuts(const Codes& slow, size_t rows) {
   return cuts;
 }
 
-// Pairs up codes in parts, if each code of `slow` is one run of rows, such as the minutes of rows
-// by time. Parts that are cut between two runs have no pair in common, so each part is paired up
+// Pairs up codes in parts, if each code of `slow` is one run of rows, as with the minutes of rows
+// sorted by time. Parts that are cut between two runs have no pair in common: each is paired up
 // separately, and its codes then continue those of the part before. The result equals that of one
 // part.
 absl::Status PairUpParts(const Codes& slow, const Codes& fast, std::span<const uint32_t> cuts,
@@ -340,7 +340,7 @@ absl::StatusOr<Pairs> PairUp(const Codes& slow, const Codes& fast, size_t rows, 
   const uint64_t product = uint64_t{slow.count} * fast.count;
   if (product <= 8 * uint64_t{rows} + 65536) {
     TS_RETURN_IF_ERROR(budget.Charge(product, sizeof(uint32_t)));
-    ScratchVector<uint32_t> known(product);  // Plus one.
+    ScratchVector<uint32_t> known(product);  // Holds codes plus one.
     const ScratchVector<uint32_t> cuts = Cuts(slow, rows);
     if (cuts.size() > 2) {
       TS_RETURN_IF_ERROR(PairUpParts(slow, fast, cuts, known.data(), budget, pairs));
@@ -358,7 +358,7 @@ absl::StatusOr<Pairs> PairUp(const Codes& slow, const Codes& fast, size_t rows, 
   return pairs;
 }
 
-// Which codes have rows; of one column.
+// Returns which codes of a column have rows.
 ScratchVector<uint32_t> Present(const Codes& codes) {
   ScratchVector<uint32_t> present;
   if (codes.items.has_value()) {
@@ -374,13 +374,13 @@ ScratchVector<uint32_t> Present(const Codes& codes) {
   return present;
 }
 
-// A column's codes by the order of their items.
+// The ranks of a column's codes in the order of their items.
 struct Ranks {
   ScratchVector<uint32_t> of_code;
   Value sorted;  // The items of the codes that have rows, ascending.
 };
 
-// `of_group`: the code of each group.
+// Ranks the codes of the groups; `of_group` has the code of each group.
 Ranks RanksOf(const Codes& codes, const Slice& key, std::span<const uint32_t> of_group) {
   Ranks ranks;
   ranks.of_code.assign(codes.count, kNoCode);
@@ -408,13 +408,14 @@ Ranks RanksOf(const Codes& codes, const Slice& key, std::span<const uint32_t> of
   return ranks;
 }
 
-// Sorts groups by the rank of each; equal ones stay in their order.
+// Sorts groups by their ranks; equal ones keep their order.
 void SortByRank(std::span<const uint32_t> rank_of_group, size_t ranks,
                 ScratchVector<uint32_t>& order) {
   const auto is_before = [&](uint32_t a, uint32_t b) {
     return rank_of_group[a] < rank_of_group[b];
   };
-  if (std::ranges::is_sorted(order, is_before)) return;  // As groups of rows by time are.
+  // Groups of rows in order of time are sorted already.
+  if (std::ranges::is_sorted(order, is_before)) return;
   ScratchVector<uint32_t> begins(ranks + 1);
   for (uint32_t rank : rank_of_group) ++begins[rank + 1];
   std::inclusive_scan(begins.begin(), begins.end(), begins.begin());
@@ -423,10 +424,10 @@ void SortByRank(std::span<const uint32_t> rank_of_group, size_t ranks,
   order = std::move(sorted);
 }
 
-// The columns' codes made one: a code for each tuple that occurs.
+// The columns' codes as one: a code for each tuple that occurs.
 struct Tuples {
   Codes codes;
-  // By column: the code there of each group, which are the tuples.
+  // For each column, the code of each group in it.
   std::vector<ScratchVector<uint32_t>> of_group;
 };
 
@@ -434,7 +435,7 @@ absl::StatusOr<Tuples> Combine(std::vector<Codes>& columns, size_t rows, Budget&
   Tuples tuples;
   tuples.of_group.push_back(Present(columns[0]));
   if (columns.size() == 1) return tuples;
-  // Symbols without rows are in no pair, so from here on a code of a tuple is its group.
+  // From here on a tuple's code is its group, since symbols without rows are in no pair.
   for (size_t i = 1; i < columns.size(); ++i) {
     const Codes& before = i == 1 ? columns[0] : tuples.codes;
     const bool swapped = before.runs.empty() && !columns[i].runs.empty();
@@ -480,7 +481,7 @@ absl::StatusOr<NumberedKeys> NumberGroups(std::span<const KeyColumn> keys, Budge
   const size_t groups = tuples.of_group[0].size();
   TS_RETURN_IF_ERROR(budget.Charge(groups, (keys.size() + 4) * sizeof(uint32_t)));
 
-  // From the last column to the first, each keeping the order of those after it among its equals.
+  // Sorts by the last column first; each earlier column's sort keeps the order among its equals.
   ScratchVector<uint32_t> order(groups);
   std::iota(order.begin(), order.end(), 0u);
   std::vector<Value> sorted(keys.size());
@@ -497,7 +498,7 @@ absl::StatusOr<NumberedKeys> NumberGroups(std::span<const KeyColumn> keys, Budge
   }
 
   NumberedKeys result;
-  if (keys.size() == 1) {  // Sorted, the items are the keys.
+  if (keys.size() == 1) {  // The sorted items are the keys.
     for (uint32_t& group : order) group = tuples.of_group[0][group];
     result.keys.push_back(std::move(sorted[0]));
     result.numbers.slots = columns[0].count;

@@ -1,6 +1,6 @@
-// Goal: groups are those of their definition: the distinct tuples of keys, ascending, and each row
-// in its own. Method: columns of so many rows that they are cut into parts, whose items come in
-// runs once, in runs again and again, or in none; on one thread and on three.
+// Goal: groups are the distinct tuples of keys, ascending, and each row is in its own. Method:
+// columns long enough to be cut into parts, whose items form one run each, several runs each, or
+// none; on one thread and on three.
 
 #include "query/grouping/group_numbers.h"
 
@@ -42,7 +42,7 @@ void ExpectGroups(const Ints& a, const Ints& b, WorkerPool* workers) {
   groups.erase(std::unique(groups.begin(), groups.end()), groups.end());
   const GroupNumbers& numbers = numbered->numbers;
   ASSERT_EQ(numbers.order.size(), groups.size());
-  std::vector<size_t> group_of(numbers.slots, groups.size());  // By number.
+  std::vector<size_t> group_of(numbers.slots, groups.size());  // By group number.
   for (size_t group = 0; group < groups.size(); ++group) {
     ASSERT_EQ(numbered->keys[0].span<int32_t>()[group], groups[group].first) << group;
     ASSERT_EQ(numbered->keys[1].span<int32_t>()[group], groups[group].second) << group;

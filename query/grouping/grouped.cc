@@ -16,7 +16,7 @@ namespace {
 
 using SharedRows = std::shared_ptr<const RowSet>;
 
-// All rows as one group, for aggregates that need no more of it.
+// All rows as one group, for aggregates that need only that.
 class AllInOne final : public Groups {
  public:
   explicit AllInOne(SharedRows rows) : Groups({}, 1), rows_(std::move(rows)) {}
@@ -27,7 +27,7 @@ class AllInOne final : public Groups {
   const SharedRows rows_;
 };
 
-// Puts an expression together out of its aggregates' results. nullopt: one of them has none.
+// Computes an expression from its aggregates' results; nullopt if one of them has none.
 absl::StatusOr<std::optional<Value>> Assemble(Context& context, const GroupedExpression& expression,
                                               std::span<const std::optional<Value>> results) {
   switch (expression.kind) {
@@ -50,10 +50,10 @@ absl::StatusOr<std::optional<Value>> Assemble(Context& context, const GroupedExp
   return value;
 }
 
-// Gathers what an expression names: it is kept beyond the rows that name it first, so it is not
-// among the temporaries of those.
+// Gathers the columns that an expression names. It runs first, so that they are kept for all groups
+// and not freed with one group's temporaries.
 absl::Status GatherNamed(const Node& node, const TableView& view, Budget& budget) {
-  if (node.kind == Node::Kind::kName) {  // `time.minute` names the column before the dot.
+  if (node.kind == Node::Kind::kName) {  // Names the column before the dot.
     const int column = view.Find(node.name.substr(0, node.name.find('.')));
     if (column >= 0) {
       TS_RETURN_IF_ERROR(view.columns[static_cast<size_t>(column)].Get(budget).status());
@@ -65,7 +65,8 @@ absl::Status GatherNamed(const Node& node, const TableView& view, Budget& budget
   return absl::OkStatus();
 }
 
-// The definition. Atoms become a vector, vectors a list of them.
+// Evaluates the expression for each group, as its definition says. Atoms become a vector, vectors a
+// list.
 absl::StatusOr<Value> EvaluateEachGroup(Context& context, const Scope& scope, Groups& groups,
                                         const Node& node) {
   Budget& budget = context.budget;
@@ -88,7 +89,7 @@ absl::StatusOr<Value> EvaluateEachGroup(Context& context, const Scope& scope, Gr
     TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(items.back())));
   }
   if (!items.empty()) return Collapse(std::move(items));
-  // No groups: the type is that of the expression over no rows.
+  // Without groups the type is that of the expression over no rows.
   TS_ASSIGN_OR_RETURN(const Value value, evaluate(std::make_shared<const RowSet>()));
   return value.is_atom() ? EmptyVector(value.type()) : Value::List({});
 }

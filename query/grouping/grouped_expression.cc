@@ -27,14 +27,14 @@ constexpr std::pair<std::string_view, AggregateKind> kAggregates[] = {
     {"cor", AggregateKind::kCorrelation},
 };
 
-// Item i of the result is a function of item i of each vector among the arguments, and atoms go
-// with all items: so it makes no difference whether rows are grouped before or after.
+// Functions whose item i depends on item i of each vector argument only; an atom goes with all
+// items. For these it makes no difference whether rows are grouped before or after.
 constexpr std::string_view kByItem[] = {
     "+",          "-",   "*",    "%",    "&",     "|",       "=",      "<>",   "<",    ">",
     "<=",         ">=",  "and",  "or",   "not",   "null",    "neg",    "abs",  "xbar", "mod",
     "div",        "^",   "xexp", "xlog", "floor", "ceiling", "signum", "sqrt", "exp",  "log",
     "reciprocal", "sin", "cos",  "tan",  "asin",  "acos",    "atan"};
-// The same in the left argument, with a constant on the right.
+// The same for the left argument, with a constant on the right.
 constexpr std::string_view kByItemOnTheLeft[] = {"in", "within", "like"};
 
 template <size_t n>
@@ -53,14 +53,14 @@ const Builtin* FunctionOf(const Node& node) {
 
 bool IsAtom(const Node& node) { return node.kind == Node::Kind::kConstant && node.value.is_atom(); }
 
-// `time.minute`: a part of a column's items.
+// Returns whether the node is a part of a column's items, such as `time.minute`.
 bool IsPartOfColumn(const Node& node, const TableView& view) {
   const size_t dot = node.name.find('.');
   return node.kind == Node::Kind::kName && dot != std::string::npos && view.Find(node.name) < 0 &&
          view.Find(std::string_view(node.name).substr(0, dot)) >= 0;
 }
 
-// An expression whose result has an item for each row, made of the items of columns in that row.
+// Returns whether the expression has an item for each row, made of that row's items.
 bool GoesByItem(const Node& node, const TableView& view) {
   if (IsPlainColumn(node, view)) {
     const auto column = static_cast<size_t>(view.Find(node.name));
@@ -148,7 +148,7 @@ std::optional<GroupedExpression> CompileOverGroups(const Node& node, const Table
                                                    std::vector<AggregateCall>& calls) {
   const size_t before = calls.size();
   std::optional<GroupedExpression> expression = Compile(node, view, calls);
-  // A constant has no groups that it would be an item of.
+  // A constant has no item for each group.
   if (expression.has_value() && expression->kind == GroupedExpression::Kind::kConstant) {
     expression.reset();
   }

@@ -1,7 +1,7 @@
 // Goal: a query with `by` gives what its expressions give for each group alone.
-// Method: random tables, captured and as values, random keys, conditions and expressions; each item
-// of the result against `exec expression from t where key=...`. Floats are few bits wide, so that
-// their sums are exact and the order of addition does not show.
+// Method: random tables, captured and as values, with random keys, conditions and expressions; each
+// item of the result is compared with `exec expression from t where key=...`. Floats have few bits,
+// so that their sums are exact and do not depend on the order of addition.
 
 #include "query/grouping/grouped.h"
 
@@ -38,7 +38,7 @@ Value RandomVector(Type type, size_t rows, std::mt19937_64& rng) {
   return Value::Vector(type, std::span<const T>(values));
 }
 
-// `m` comes in runs, nearly: what minutes are.
+// Returns a table whose column `m` is nearly sorted into runs, as minutes are.
 Value RandomTable(size_t rows, std::mt19937_64& rng) {
   static constexpr const char* kNames[] = {"a", "b", "c", "longername1", "longername2", ""};
   SymbolVector sym, name;
@@ -56,7 +56,7 @@ Value RandomTable(size_t rows, std::mt19937_64& rng) {
     if (rng() % 30 == 0 && minute.back() > 0) --minute.back();
     text.push_back(Value::String(i % 2 == 0 ? "x" : "yz"));
   }
-  if (rng() % 3 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is not always sorted.
+  if (rng() % 3 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is then not sorted.
   std::vector<Value> columns;
   columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(time)));
   columns.push_back(Value::Symbols(std::move(sym)));
@@ -147,7 +147,7 @@ constexpr std::string_view kExpressions[] = {
     "h wavg x",
     "f wavg f",
     "dev f",
-    "floor 0.3+1e8*var i",  // Some end in a 5 that is rounded either way.
+    "floor 0.3+1e8*var i",  // Some results end in a 5, which rounding may move either way.
     "sdev x",
     "floor 0.3+1e8*svar e",
     "dev i-f",
@@ -181,7 +181,7 @@ constexpr std::string_view kExpressions[] = {
     "last name",
     "sum not x"};
 
-// The rows of a vector as q's `=` names them: `k=literal`.
+// Returns a condition on the rows of a key, as `k=literal`.
 std::string IsKey(std::string_view column, const Value& key) {
   const bool name = column.find(' ') == std::string_view::npos;
   return fmt::format(fmt::runtime(name ? "{}={}" : "({})={}"), column, Show(key));
@@ -204,7 +204,7 @@ class Grouped {
   Grouped(uint64_t seed, size_t rows_max) : rng_(seed) {
     environment_.SetValue("v", RandomTable(rng_() % rows_max, rng_));
     environment_.CaptureTable("t", "v", 64);
-    // Two values have one key, and some have none.
+    // Two values map to one key, and some to none.
     environment_.SetValue("names",
                           Value::Dict(Value::String("bzA"), Value::Symbols({"x", "y", "x"})));
     environment_.SetValue("numbers",
@@ -255,7 +255,7 @@ class Grouped {
     ASSERT_EQ(std::to_string(rows),
               environment_.Ask(fmt::format("exec count i from {}{}", table, condition)));
     if (groups == 0) return;
-    // Whole rows: the last one of each group.
+    // Selects whole rows, which gives the last one of each group.
     const std::string first_key = names[0];
     if (first_key == "j") return;
     const auto last = [&](std::string_view picked) {
@@ -266,7 +266,7 @@ class Grouped {
   }
 
  private:
-  // Keys ascend, the first column's first.
+  // Expects that keys ascend, by the first column first.
   static void ExpectAfter(const Value& keys, size_t group) {
     if (group == 0) return;
     for (const Value& column : keys.columns()) {
@@ -304,8 +304,8 @@ TEST(Grouped, ErrorsAreThoseOfTheExpressions) {
   EXPECT_EQ(environment.Ask("select price by cond from trade"), "'nyi: by a nested column");
 }
 
-// Rows beyond one part of accumulators, which kRowsPerPart in grouped.cc sets: long enough to be
-// merged, by the index's order and by another key's.
+// Goal: rows beyond one part of accumulators (kRowsPerPart in grouped.cc) are merged correctly, in
+// the index's order and by another key.
 TEST(Grouped, ManyRowsAreAddedUpInParts) {
   constexpr size_t kRows = (size_t{1} << 22) + 1'000;
   std::vector<int32_t> keys(kRows);
@@ -330,8 +330,8 @@ TEST(Grouped, ManyRowsAreAddedUpInParts) {
   }
 }
 
-// Goal: aggregates over the rows that one condition leaves, which are never listed, are those over
-// the rows that a query of their own lists. Method: as above, with tables of several tasks' rows.
+// Goal: aggregates over the rows that pass one condition, which are never listed, equal those over
+// listed rows. Method: as above, with tables of several tasks' rows.
 TEST(Grouped, AggregatesOfFilteredRowsAgreeWithThoseOfListedOnes) {
   constexpr std::string_view kPasses[] = {"f>0",
                                           "f>=-0.25",

@@ -11,17 +11,17 @@
 namespace tickstack::query {
 namespace {
 
-// With fewer rows a group its row set and its tasks cost more than the rows.
+// The fewest rows per group for this way: with fewer, row sets and tasks cost more than the rows.
 constexpr size_t kRowsPerGroupMin = 8;
 
-// Rows of one part, and of one symbol if the groups go by symbols.
+// Rows of one part, and of one symbol if the groups are by symbols.
 struct Piece {
   uint32_t partition;  // Number among the distinct values, in their order.
   uint32_t symbol;     // Number among the names, in their order.
   RowRange rows;
 };
 
-// The rows of each group are pieces that follow each other.
+// Groups whose rows are pieces that follow each other.
 class PieceGroups final : public Groups {
  public:
   PieceGroups(std::vector<Value> keys, std::vector<RowRange> pieces, std::vector<size_t> begins,
@@ -40,7 +40,7 @@ class PieceGroups final : public Groups {
 
  private:
   const std::vector<RowRange> pieces_;
-  const std::vector<size_t> begins_;  // By group: its first piece; and one more.
+  const std::vector<size_t> begins_;  // The first piece of each group, and the end of the last one.
   const GroupEnds ends_;
 };
 
@@ -50,7 +50,7 @@ class Maker {
     if (!parts_.table().is_partitioned()) return;
     for (const StoredPart& part : parts_.parts()) {
       const int64_t value = parts_.table().PartitionValue(part.partition);
-      // They ascend; one of two segments has two parts.
+      // Values ascend, and one may have two parts, in two segments.
       if (values_.empty() || values_.back() != value) values_.push_back(value);
       number_of_part_.push_back(static_cast<uint32_t>(values_.size() - 1));
     }
@@ -136,8 +136,8 @@ class Maker {
 
   const StoredParts& parts_;
   const std::span<const StoredKey> keys_;
-  std::vector<int64_t> values_;           // Distinct, ascending.
-  std::vector<uint32_t> number_of_part_;  // Among these.
+  std::vector<int64_t> values_;           // Distinct and ascending.
+  std::vector<uint32_t> number_of_part_;  // The number of each part's value in values_.
   Value names_;
   std::vector<Piece> pieces_;
   size_t rows_ = 0;

@@ -22,7 +22,7 @@ bool HoldsNs(const TableView& view, int column) {
   return type == Type::kTimestamp || type == Type::kTimespan;
 }
 
-// `time.minute`.
+// Reads `time.minute` and the like.
 std::optional<TimeBucket> PartOfTime(std::string_view name, const TableView& view) {
   const size_t dot = name.find('.');
   if (dot == std::string_view::npos || view.Find(name) >= 0) return std::nullopt;
@@ -33,7 +33,7 @@ std::optional<TimeBucket> PartOfTime(std::string_view name, const TableView& vie
   return TimeBucket{static_cast<size_t>(column), part->second};
 }
 
-// `0D00:01 xbar time`.
+// Reads `0D00:01 xbar time` and the like.
 std::optional<TimeBucket> Bar(const Node& node, const TableView& view) {
   if (node.children.size() != 3) return std::nullopt;
   const Node &function = *node.children[0], &width = *node.children[1], &time = *node.children[2];
@@ -50,7 +50,7 @@ std::optional<TimeBucket> Bar(const Node& node, const TableView& view) {
   return TimeBucket{static_cast<size_t>(column), bucket_ns};
 }
 
-// Collects runs; false: they do not pay, or a time is out of range.
+// Collects runs. Its functions return false if runs do not pay or a time is out of range.
 class RunFinder {
  public:
   RunFinder(int64_t bucket_ns, size_t rows) : bucket_ns_(bucket_ns), runs_max_(rows / 8 + 8) {}
@@ -58,7 +58,7 @@ class RunFinder {
   bool Add(const Block<int64_t>& block) {
     const std::span<const int64_t> times = block.elements;
     for (size_t i = 0; i < times.size();) {
-      // Most rows are in the bucket of the row before: that is asked for 64 at a time.
+      // Checks 64 rows at a time, because most rows are in the bucket of the row before.
       constexpr size_t kStep = 64;
       while (i + kStep <= times.size() && AllInBucket(times.data() + i, kStep)) i += kStep;
       const size_t end = std::min(i + kStep, times.size());
@@ -92,7 +92,7 @@ class RunFinder {
   const int64_t bucket_ns_;
   const size_t runs_max_;
   size_t position_ = 0;
-  int64_t begin_ns_ = 0, end_ns_ = 0;  // The bucket in hand; none at first.
+  int64_t begin_ns_ = 0, end_ns_ = 0;  // The current bucket; empty at first.
   TimeRuns runs_;
 };
 

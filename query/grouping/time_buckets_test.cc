@@ -1,4 +1,4 @@
-// Goal: runs are where the definition has them, and groups by runs are those by rows.
+// Goal: runs are where their definition has them, and grouping by runs equals grouping by rows.
 
 #include "query/grouping/time_buckets.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kBucketNs = 100;
 
-// Nearly ascending times, about 40 to a bucket; at every row, or at every third.
+// Returns nearly ascending times, about 40 to a bucket, of all rows or of every third.
 Slice RandomTimes(size_t rows, std::mt19937_64& rng) {
   std::vector<int64_t> time_ns(rows);
   for (size_t i = 0; i < rows; ++i) {
@@ -44,7 +44,7 @@ TEST(TimeBuckets, RunsAreThoseOfTheBuckets) {
     Budget budget(limits);
     const absl::StatusOr<std::optional<TimeRuns>> found = FindTimeRuns(times, kBucketNs, budget);
     ASSERT_TRUE(found.ok());
-    if (!found->has_value()) continue;  // More runs than pay.
+    if (!found->has_value()) continue;  // There are more runs than pay.
     const TimeRuns& runs = **found;
     size_t begin = 0;
     for (size_t run = 0; run < runs.ends.size(); ++run) {
@@ -83,7 +83,7 @@ TEST(TimeBuckets, GroupsByRunsAreGroupsByRows) {
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    // Runs of random length, and their keys, some of which come again.
+    // Makes runs of random length, and their keys, some of which come again.
     ScratchVector<uint32_t> ends;
     std::vector<int32_t> run_keys, row_keys, others;
     const size_t runs = 1 + rng() % 30;
