@@ -1,6 +1,6 @@
-// Goal: the join means what q's aj means, whatever path it takes.
-// Method: the same random rows go through the indexes of both sides, of one, through one symbol's
-// rows, and through hashing, and each result must equal a join written row by row.
+// Goal: every path through the join gives what q's aj gives.
+// Method: the same random rows go through the indexes of both sides, of one side, through one
+// symbol's rows, and through hashing; each result must equal a join written row by row.
 
 #include "query/joins/asof_join.h"
 
@@ -23,15 +23,15 @@ using Times = std::vector<int64_t>;
 
 constexpr int64_t kOpenNs = 434'453'400'000'000'000;  // 2013.10.07D09:30
 
-// Rows of a random trade or quote table; times may go down.
+// The rows of a random trade or quote table; times may go down.
 struct Rows {
   std::vector<std::string> sym;
   Times time;
   std::vector<int64_t> value;
 };
 
-// Of 50 times, so that ties are many: all in one coarse unit of the index, in two, each in its own,
-// or beyond the last one.
+// Returns rows at 50 times, so that there are many ties. The times are all in one coarse unit of
+// the index, in two, each in its own, or beyond the last one.
 Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) {
   static constexpr const char* kNames[] = {"a", "b", "c", ""};
   Rows random;
@@ -45,8 +45,8 @@ Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) 
   return random;
 }
 
-// Three symbols, of which one has nine rows in ten, 50 us apart in the mean. One row in 1,000 of
-// them goes back if they are not `sorted`.
+// Returns rows of three symbols, of which one has nine rows in ten, 50 us apart on average. If they
+// are not `sorted`, one row in 1,000 goes back in time.
 Rows ManyRows(std::mt19937_64& rng, size_t rows, bool sorted) {
   Rows many;
   int64_t ns = kOpenNs;
@@ -69,8 +69,8 @@ Value TableOf(const Rows& rows, std::string_view value_name) {
                        Value::Vector(Type::kLong, std::span<const int64_t>(rows.value))});
 }
 
-// For each left row: of the right rows of its symbol at or before it, the last of the latest; if it
-// is not older than `max_age`.
+// Returns for each left row the last of the latest right rows of its symbol at or before it, unless
+// that is older than `max_age`.
 std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right,
                                       std::optional<int64_t> max_age = std::nullopt) {
   std::vector<int64_t> joined;
@@ -123,7 +123,8 @@ class JoinedTables {
   TestEnvironment environment_;
 };
 
-// Few rows, none, one, or several blocks of postings and chunks of 64 rows.
+// Returns a number of rows that makes few, none, one, or several blocks of postings and chunks of
+// 64 rows.
 size_t SomeRows(std::mt19937_64& rng, size_t most) {
   const size_t counts[] = {0, 1, 2, 65};
   const size_t pick = rng() % 12;
@@ -170,9 +171,9 @@ TEST(AsofJoin, EveryPathAgreesWithTheDefinition) {
   }
 }
 
-// Goal: threads change nothing. Method: tables large enough that the joins are cut into tasks and
-// symbols into parts, some of them with times that go down, on two threads and on one, through the
-// indexes and through hashing.
+// Goal: threads change nothing. Method: tables so large that joins are cut into tasks and symbols
+// into parts, some with times that go down, on two threads and on one, through the indexes and
+// through hashing.
 TEST(AsofJoin, IsTheSameOnSeveralThreads) {
   WorkerPool pool(2);
   Limits helped;
@@ -288,15 +289,15 @@ TEST(AsofJoin, KeepsTheLeftValueOfACommonColumnWhereNoRowWasFound) {
             "([]k:1 2;t:5 5;v:10 0N;n:`l`r)");
 }
 
-// Goal: what a join costs is what its query names. Method: a bound that holds two columns of the
-// result, and not three; and answers that need no column at all.
+// Goal: a join costs only what its query names. Method: a bound that holds two columns of the
+// result but not three, and answers that need no column at all.
 TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
   TestEnvironment environment;
   environment.CaptureTable("q",
                            "([]time:2013.10.07D09:30+til 20000;sym:`a;bid:til 20000;ask:til 20000;"
                            "x:til 20000)");
   environment.CaptureTable("t", "select time,sym,price:bid from q");
-  Limits limits;  // A column has 160,000 bytes; matching takes 80,000 and what the runs take.
+  Limits limits;  // A column has 160,000 bytes; matching takes 80,000 and the runs.
   limits.max_result_bytes = 600'000;
   const std::string join = "aj[`sym`time;t;q]";
   EXPECT_EQ(environment.Ask("exec sum bid from " + join, limits), "199990000");
@@ -309,7 +310,7 @@ TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
   EXPECT_EQ(environment.Ask("exec (sum bid)+(sum ask)+(sum x)+sum 1*x from " + join, limits),
             "'limit");
   EXPECT_EQ(environment.Ask("count select from " + join + " where bid<5", limits), "5");
-  // Of rows that are few, only their items.
+  // Gathers only the items of a few rows.
   limits.max_result_bytes = 350'000;
   EXPECT_EQ(environment.Ask("exec (sum ask)+sum x from " + join + " where bid<5", limits), "20");
   EXPECT_EQ(environment.Ask("select[2] price,bid,x from " + join, limits),
@@ -317,8 +318,8 @@ TEST(AsofJoin, GathersOnlyTheColumnsThatSomebodyNames) {
   EXPECT_EQ(environment.Ask("count select ask+x from " + join, limits), "'limit");
 }
 
-// Goal: a deferred column is the column that it stands for, whoever looks at it, and twice. Method:
-// the join as it is against its copy as a value.
+// Goal: a deferred column answers like the column that it will become, whoever reads it, and twice.
+// Method: compares the join with its copy as a value.
 TEST(AsofJoin, DeferredColumnsAnswerLikeCopiedOnes) {
   TestEnvironment environment;
   AddSampleTables(environment);

@@ -9,7 +9,7 @@
 namespace tickstack::query {
 namespace {
 
-// Where the ascending `times` are beyond `now`, given that those before `after` are not.
+// Finds how many of the ascending `times` are at most `now`, given that those before `after` are.
 struct Merge {
   template <typename T>
   static size_t EndOf(std::span<const T> times, size_t after, T now) {
@@ -44,7 +44,7 @@ struct Gallop {
   }
 };
 
-// Calls f with the way of searching that suits the ratio of the two sides.
+// Calls f with the kind of search that suits the ratio of the two sides.
 template <typename F>
 void BySearch(size_t trades, size_t quotes, F f) {
   constexpr size_t kDense = 24;  // asof_match.h has the measurement.
@@ -63,7 +63,7 @@ absl::Status CheckMatch(size_t trades, size_t quotes, size_t results) {
 
 uint32_t LastBefore(size_t after) { return after == 0 ? kNoRow : static_cast<uint32_t>(after - 1); }
 
-// Trades by their exact times, on the clock of the quotes.
+// Trades with exact times, on the clock of the quotes.
 struct ExactTrades {
   std::span<const int64_t> ns;
   const PostingTimes& clock;
@@ -76,7 +76,7 @@ struct ExactTrades {
   static size_t exact_reads() { return 1; }
 };
 
-// Trades of postings on the clock of the quotes.
+// Trades from postings, on the clock of the quotes.
 struct PostedTrades {
   const PostingRun& run;
   const PostingTimes& times;
@@ -91,17 +91,17 @@ struct PostedTrades {
   static size_t exact_reads() { return 2; }
 };
 
-// What a match has read of the quotes' postings up to the last answer: coarse times, and the row
-// numbers of the answers, which whoever asked for the match reads next.
+// Charges what a match has read of the quotes' postings up to the last answer: their coarse times,
+// and the row numbers of the answers, which the caller reads next.
 void ChargeQuotes(bool merged, const PostingRun& quotes, size_t after, size_t trades,
                   mem::MediumAccess& access) {
-  constexpr size_t kFar = 256;  // Bytes from one answer to the next that no prefetcher has bridged.
+  constexpr size_t kFar = 256;  // From one answer to the next; no prefetcher bridges this distance.
   const size_t bytes = after * sizeof(uint32_t);
   const bool far = bytes / kFar > trades;
   if (merged || !far) {
     access.ReadInOrder(quotes.coarse.data(), bytes);
   } else {
-    access.Searched(bytes / trades, 2 * trades);  // Up, and down again.
+    access.Searched(bytes / trades, 2 * trades);  // Gallops up, then searches down.
   }
   if (far) {
     access.ReadScattered(trades);
@@ -113,13 +113,13 @@ void ChargeQuotes(bool merged, const PostingRun& quotes, size_t after, size_t tr
 template <typename Search, typename Trades>
 void MatchPostings(const Trades& trades, const PostingRun& quotes, const PostingTimes& quote_times,
                    std::span<uint32_t> prevailing) {
-  // A block of trades by coarse times first, and the exact times that it asks for after that: they
-  // are cache misses that then overlap, instead of each holding up the next search.
+  // Matches a block of trades by coarse times first and fetches the needed exact times afterwards.
+  // Their cache misses then overlap, instead of each delaying the next search.
   constexpr size_t kBlock = 128;
   std::array<size_t, kBlock> end_of;
   size_t coarse_after = 0, after = 0;
   mem::MediumAccess postings(quotes.medium), exact(quote_times.medium());
-  size_t asked = 0;  // For exact times.
+  size_t asked = 0;  // Exact times that were needed.
   for (size_t begin = 0; begin < trades.size(); begin += kBlock) {
     const size_t n = std::min(kBlock, trades.size() - begin);
     for (size_t i = 0; i < n; ++i) {
@@ -143,7 +143,8 @@ void MatchPostings(const Trades& trades, const PostingRun& quotes, const Posting
   }
   ChargeQuotes(std::is_same_v<Search, Merge>, quotes, after, trades.size(), postings);
   trades.Charge(postings);
-  // One read for the quote and one for the trade; where both are posted, both are alike.
+  // Charges one read for the quote and one for the trade; where both come from postings, both are
+  // alike.
   exact.ReadScattered(asked * trades.exact_reads());
 }
 
@@ -153,7 +154,7 @@ absl::Status AsofMatch(std::span<const int64_t> trade_ns, std::span<const int64_
                        std::span<uint32_t> prevailing) {
   TS_RETURN_IF_ERROR(CheckMatch(trade_ns.size(), quote_ns.size(), prevailing.size()));
   BySearch(trade_ns.size(), quote_ns.size(), [&]<typename Search>(Search) {
-    size_t after = 0;  // Quotes at or before the trade: the prevailing one is the last of them.
+    size_t after = 0;  // How many quotes are at or before the trade: the last of these prevails.
     for (size_t i = 0; i < trade_ns.size(); ++i) {
       after = Search::EndOf(quote_ns, after, trade_ns[i]);
       prevailing[i] = LastBefore(after);
@@ -176,11 +177,11 @@ absl::Status AsofMatch(const PostingRun& trades, const PostingTimes& trade_times
                        std::span<uint32_t> prevailing) {
   TS_RETURN_IF_ERROR(CheckMatch(trades.rows.size(), quotes.rows.size(), prevailing.size()));
   if (!trade_times.SameClock(quote_times)) {
-    // Another day's base: exact times, a block of them at a time. Each block goes on where the last
-    // one's answers were.
+    // The base is of another day, so this compares exact times, a block at a time. Each block goes
+    // on from the answers of the last one.
     constexpr size_t kBlock = 1024;
     std::array<int64_t, kBlock> ns;
-    size_t done = 0;  // Quotes that no later trade can be before.
+    size_t done = 0;  // Quotes that are before all later trades.
     for (size_t begin = 0; begin < trades.rows.size(); begin += kBlock) {
       const size_t n = std::min(kBlock, trades.rows.size() - begin);
       const std::span<const uint32_t> rows = trades.rows.subspan(begin, n);

@@ -1,5 +1,5 @@
-// Goal: the kernels find what the definition of an as-of join says, whatever they skip. Method: on
-// random short columns, against a search through all quotes for each trade.
+// Goal: the kernels find the quote that the definition of an as-of join gives, whatever they skip.
+// Method: random short columns; each trade is compared with a search through all quotes.
 
 #include "query/joins/asof_match.h"
 
@@ -69,7 +69,8 @@ TEST(AsofMatch, OfPostingsAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 5'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    const size_t most = seed % 50 == 0 ? 3'000 : 100;  // Few trades on many quotes gallop.
+    // Few trades on many quotes use the galloping search.
+    const size_t most = seed % 50 == 0 ? 3'000 : 100;
     Times trade_ns = TimesForTest(rng, kBaseNs, 30), quote_ns = TimesForTest(rng, kBaseNs, most);
     std::ranges::sort(trade_ns);
     std::ranges::sort(quote_ns);
@@ -80,12 +81,12 @@ TEST(AsofMatch, OfPostingsAgreesWithTheDefinition) {
   }
 }
 
-// Goal: the same for trades out of postings, on the quotes' clock and on that of another day.
+// Goal: the same holds for trades from postings, on the quotes' clock and on another day's.
 TEST(AsofMatch, OfTwoPostingsAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 5'000; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    // More than a block of trades, and few on many quotes, which gallop, among them.
+    // Includes more than a block of trades, and few trades on many quotes, which gallop.
     const size_t trades_most = seed % 50 == 0 ? 3'000 : 30;
     const size_t quotes_most = seed % 50 == 1 ? 3'000 : 100;
     Times trade_ns = TimesForTest(rng, kBaseNs, trades_most),
@@ -104,7 +105,7 @@ TEST(AsofMatch, OfTwoPostingsAgreesWithTheDefinition) {
   }
 }
 
-// Goal: what coarse times say about an age is true. Method: ages around the distance of two times.
+// Goal: coarse times give the right ages. Method: ages around the distance of two times.
 TEST(MaxAge, OfPostingsAgreesWithTheExactTimes) {
   size_t limited = 0;
   for (uint64_t seed = 0; seed < 3'000; ++seed) {

@@ -14,16 +14,16 @@
 namespace tickstack::query {
 namespace {
 
-// Left rows of a task: some 100 us, and their answers stay in the first-level cache.
+// Left rows of a task, which take some 100 us; their answers stay in the first-level cache.
 constexpr size_t kLeftRowsPerTask = 8192;
-// What fewer rows have to do is done before another thread is awake.
+// Up to this many rows are matched before another thread would be awake.
 constexpr size_t kAlone = 16384;
 
 PostingRun PartOf(const PostingRun& run, size_t begin, size_t rows) {
   return {run.rows.subspan(begin, rows), run.coarse.subspan(begin, rows), run.medium};
 }
 
-// As ParallelTasks, on this thread alone if the tasks have few rows together.
+// Runs tasks like ParallelTasks, but on this thread alone if they have few rows together.
 template <typename F>
 absl::Status EachTask(const Budget& budget, size_t rows, size_t tasks, F f) {
   if (rows > kAlone) return ParallelTasks(budget, tasks, f);
@@ -36,7 +36,7 @@ absl::Status EachTask(const Budget& budget, size_t rows, size_t tasks, F f) {
 
 // ---- One key
 
-// Both sides ascend. `left.rows` are positions of `matched`.
+// Matches two ascending sides. `left.rows` are positions in `matched`.
 void MatchTimed(const TimedRows& left, const TimedRows& right, const MaxAge& max_age,
                 std::span<uint32_t> matched) {
   ScratchVector<uint32_t> prevailing(left.times.size());
@@ -48,7 +48,7 @@ void MatchTimed(const TimedRows& left, const TimedRows& right, const MaxAge& max
   }
 }
 
-// The same with the right rows out of an index.
+// Does the same with right rows out of an index.
 void MatchTimed(const TimedRows& left, const RowSet& right, const MaxAge& max_age,
                 std::span<uint32_t> matched) {
   const std::span<const PostingRun> runs = right.runs();
@@ -56,7 +56,7 @@ void MatchTimed(const TimedRows& left, const RowSet& right, const MaxAge& max_ag
   ScratchVector<uint32_t> prevailing;
   size_t begin = 0;
   for (size_t r = 0; r < runs.size() && begin < times.size(); ++r) {
-    // Left rows before the next run starts can only match this one.
+    // Left rows before the start of the next run can match only this one.
     size_t end = times.size();
     if (r + 1 < runs.size()) {
       const int64_t next_ns = right.times().ExactNs(runs[r + 1].rows.front());
@@ -76,7 +76,7 @@ void MatchTimed(const TimedRows& left, const RowSet& right, const MaxAge& max_ag
   }
 }
 
-// How many postings of a run are before the first one of another.
+// Returns how many postings of a run are before the first one of another.
 size_t CountBefore(const PostingRun& run, const PostingTimes& times, const PostingRun& other,
                    const PostingTimes& other_times) {
   if (times.SameClock(other_times)) {
@@ -86,8 +86,8 @@ size_t CountBefore(const PostingRun& run, const PostingTimes& times, const Posti
   return times.CountBefore(run, other_times.ExactNs(other.rows.front()));
 }
 
-// Both sides out of their indexes, with times that ascend. Calls give(i, row) for the left rows
-// that match: i counts the rows of `left`.
+// Matches both sides out of their indexes, with times that ascend. Calls give(i, row) for the left
+// rows that match; i counts the rows of `left`.
 template <typename Give>
 void MatchPosted(const RowSet& left, const RowSet& right, const MaxAge& max_age, Give give) {
   const std::span<const PostingRun> runs = right.runs();
@@ -95,7 +95,7 @@ void MatchPosted(const RowSet& left, const RowSet& right, const MaxAge& max_age,
   size_t r = 0, before = 0;  // `before`: left rows of the runs that are done.
   for (const PostingRun& left_run : left.runs()) {
     for (size_t begin = 0; begin < left_run.rows.size();) {
-      // Left rows before the next right run starts can only match this one.
+      // Left rows before the start of the next right run can match only this one.
       PostingRun rest = PartOf(left_run, begin, left_run.rows.size() - begin);
       if (r + 1 < runs.size()) {
         const size_t n = CountBefore(rest, left.times(), runs[r + 1], right.times());
@@ -124,7 +124,7 @@ void MatchPosted(const RowSet& left, const RowSet& right, const MaxAge& max_age,
 
 // ---- Both sides by their indexes
 
-// The rows of one symbol; or some of its left rows.
+// The rows of one symbol, or some of its left rows, with its right rows.
 struct BothSides {
   RowSet left, right;
 
@@ -132,7 +132,7 @@ struct BothSides {
   size_t rows() const { return left.count() + right.count(); }
 };
 
-// Rows out of an index whose times went down somewhere.
+// Returns sorted rows for an index whose times went down somewhere.
 absl::StatusOr<TimedRows> SortedRows(const Column& time, RowSet rows, const Budget& budget) {
   TimedRows timed;
   timed.rows = rows.ToVector();
@@ -156,7 +156,7 @@ class IndexJoin {
   }
 
  private:
-  // Left rows [begin, end) of a symbol; all of them if its times went down.
+  // Left rows [begin, end) of a symbol, or all of them if its times went down.
   struct Task {
     size_t symbol, begin, end;
     size_t weight;
@@ -184,7 +184,7 @@ class IndexJoin {
   ScratchVector<Task> tasks_;
 };
 
-// Symbols that only one side has join with nothing.
+// Finds the rows of symbols that both sides have; others join with nothing.
 absl::Status IndexJoin::FindRows() {
   if (const std::optional<SymbolId>& only = left_.only()) {
     symbols_.push_back(RowsOf(*only));
@@ -196,7 +196,7 @@ absl::Status IndexJoin::FindRows() {
     symbols_.push_back({left_.RowsOf(name), right_.RowsOf(*only)});
     return absl::OkStatus();
   }
-  const auto ids = static_cast<size_t>(left_.symbols().size()) + 1;  // From kNullSymbol on.
+  const auto ids = static_cast<size_t>(left_.symbols().size()) + 1;  // Counts from kNullSymbol on.
   TS_RETURN_IF_ERROR(budget_.Charge(ids, sizeof(BothSides)));
   symbols_.resize(ids);
   constexpr size_t kIds = 256;
@@ -225,14 +225,15 @@ absl::Status IndexJoin::MakeTasks() {
       tasks_.push_back({symbol, begin, end, rows.rows() * (end - begin) / n});
     }
   }
-  std::ranges::sort(tasks_, std::greater(), &Task::weight);  // A large one at the end waits alone.
+  // Large tasks come first: at the end they would run alone.
+  std::ranges::sort(tasks_, std::greater(), &Task::weight);
   TS_RETURN_IF_ERROR(budget_.Charge(tasks_.size(), sizeof(Task)));
   return budget_.Charge(unsorted, ParallelThreads(budget_) * TimedRows::kBytesPerRow);
 }
 
 absl::Status IndexJoin::RunTask(const Task& task) {
   const BothSides& rows = symbols_[task.symbol];
-  const bool whole = !left_.only().has_value();  // Then a left row's number is its position.
+  const bool whole = !left_.only().has_value();  // A left row's number is then its position.
   if (!rows.sorted()) {
     TS_CHECK(whole || rows.left.has_sorted_times());
     TS_ASSIGN_OR_RETURN(TimedRows left, SortedRows(left_.time(), rows.left, budget_));
@@ -339,7 +340,7 @@ absl::Status MatchRows(const AsofColumns& columns, const TableView& left, const 
                         IndexedSide::Make(left, columns.left_keys[0], columns.left_time, budget));
     TS_ASSIGN_OR_RETURN(
         right_index, IndexedSide::Make(right, columns.right_keys[0], columns.right_time, budget));
-    // In ranges of a stored table, positions are not row numbers, and symbols are mixed.
+    // In ranges of a stored table, positions are not row numbers and symbols are mixed.
     if (left_index.has_value() && !left_index->whole() && !left_index->only().has_value()) {
       left_index.reset();
     }

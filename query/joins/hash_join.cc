@@ -30,7 +30,7 @@ std::vector<size_t> KeyColumnsOf(const TableView& keyed) {
   return columns;
 }
 
-// The tuples of the columns of both sides, numbered together.
+// The tuples of the key columns of both sides, numbered together.
 struct NumberedSides {
   ScratchVector<uint32_t> left, right;  // By position among the rows.
   uint32_t count = 0;
@@ -48,7 +48,7 @@ absl::StatusOr<NumberedSides> NumberSides(const ColumnPairs& pairs, const TableV
   return sides;
 }
 
-// For each left row the row number of the first right row with its keys; kNoItem for none.
+// Returns for each left row the number of the first right row with its keys; kNoItem for none.
 absl::StatusOr<ScratchVector<uint32_t>> FirstMatches(const TableView& left, const TableView& right,
                                                      Budget& budget) {
   const std::span<const std::string> names(right.names.data(), right.key_columns);
@@ -63,7 +63,8 @@ absl::StatusOr<ScratchVector<uint32_t>> FirstMatches(const TableView& left, cons
   return std::move(sides.left);
 }
 
-// A column of a plus join's right side: at the rows found, zero where there is none or it is null.
+// Returns a column of a plus join's right side at the found rows: zero where there is none or it is
+// null.
 absl::StatusOr<Value> Addend(const TableView& right, size_t column,
                              std::span<const uint32_t> matched, Budget& budget) {
   const Type type = right.columns[column].type();

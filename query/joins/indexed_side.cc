@@ -9,7 +9,7 @@ namespace tickstack::query {
 
 namespace {
 
-// The rows of both sets, neither of which has runs.
+// Returns the rows that are in both sets, neither of which has runs.
 RowSet Common(const RowSet& of_symbol, const RowSet& of_view) {
   std::vector<RowRange> common;
   const auto cut = [&](size_t begin_row, size_t end_row) {
@@ -62,7 +62,7 @@ absl::StatusOr<std::optional<IndexedSide>> IndexedSide::Make(const TableView& vi
   if (snapshot.schema().columns[time->index()].name != "time") return std::nullopt;
   IndexedSide side(*key, *time, view.rows);
   if (view.rows->IsAllOf(snapshot.rows())) return side;
-  // Rows with times come out of the index, and for one symbol.
+  // Only an index gives rows with times, and only for one symbol.
   if (!view.rows->has_sorted_times()) return std::nullopt;
   mem::MediumAccess access(key->medium());
   side.only_ = key->IdAt(view.rows->At(0));

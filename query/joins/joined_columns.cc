@@ -60,7 +60,7 @@ class ColumnJoiner {
     return column;
   }
 
-  // The right rows, none where the item is null.
+  // Returns the right rows' positions, with none where the item is null.
   absl::StatusOr<SharedPositions> WithoutNulls(const ViewColumn& right) const {
     TS_ASSIGN_OR_RETURN(const Column column, right.Get(budget_));
     TS_RETURN_IF_ERROR(budget_.Charge(count(), sizeof(uint32_t)));

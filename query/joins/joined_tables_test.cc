@@ -1,5 +1,5 @@
-// A table that is several captured ones, one behind the other, answers as the one that has all of
-// their rows.
+// Goal: a table that consists of several captured ones, one behind the other, answers like one
+// table with all of their rows.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 namespace tickstack::query {
 namespace {
 
-// Enough of the language that every way to read a table is taken: ranges and scattered rows, the
-// index, bounds of times, groups by symbol and by value, joins, sorts, lists.
+// Queries that use every way to read a table: ranges and scattered rows, the index, bounds of
+// times, groups by symbol and by value, joins, sorts, lists.
 constexpr std::string_view kQueries[] = {
     "count T",
     "cols T",
@@ -47,7 +47,7 @@ constexpr std::string_view kQueries[] = {
     "aj[`sym`time;select sym,time,size from T where sym=`s1;T]",
 };
 
-// Names of tables in place of T.
+// Replaces T in a query by the name of a table.
 std::string Over(std::string_view query, std::string_view table) {
   std::string text;
   for (const char c : query) {
@@ -62,7 +62,7 @@ std::string Over(std::string_view query, std::string_view table) {
 
 class Tables : public TestEnvironment {
  public:
-  // `whole`, and the same rows as `joined` of parts that end before `ends`.
+  // Makes `whole`, and `joined` with the same rows in parts that end before `ends`.
   Tables(std::mt19937& random, size_t rows, const std::vector<size_t>& ends) {
     std::string time, sym, price, size, text;
     for (size_t i = 0; i < rows; ++i) {
@@ -101,7 +101,7 @@ TEST(JoinedTables, AnswerAsTheWholeTable) {
   }
 }
 
-// Each query must have an answer, or the test above compares errors.
+// Goal: each query has an answer; otherwise the test above would compare errors.
 TEST(JoinedTables, AreAskedWhatCanBeAnswered) {
   std::mt19937 random(7);
   Tables tables(random, 200, {200});

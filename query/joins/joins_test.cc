@@ -1,7 +1,6 @@
-// Goal: lj ij ej pj uj and the as-of join's relatives mean what the public reference
-// (code.kx.com/q/ref) says.
-// Method: pairs; and joins of random tables with nulls, duplicates and two key columns against
-// their definitions, written as loops over all pairs of rows.
+// Goal: lj ij ej pj uj and the as-of joins give what the public reference (code.kx.com/q/ref) says.
+// Method: pairs; and joins of random tables with nulls, duplicates and two key columns, compared
+// with their definitions as loops over all pairs of rows.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -125,7 +124,7 @@ TEST(AsofJoin, AsofTakesTheRowsOfATable) {
 
 // ---- Definitions
 
-// A table of two key columns and one of values; kNone stands for a null.
+// A table of two key columns and one of values; kNone is a null.
 constexpr int kNone = -1;
 struct Rows {
   std::vector<int> sym, day, v;
@@ -174,7 +173,7 @@ class RandomJoins : public testing::TestWithParam<unsigned> {
     left_ = RandomRows(rng_, rng_() % 12);
     right_ = RandomRows(rng_, rng_() % 12);
   }
-  // x lj y with the right values under the name w.
+  // Returns x lj y with the right values under the name w.
   std::string Renamed() const { return "`sym`day`w xcol " + Literal(right_, true); }
   void ExpectSame(const std::string& join, const std::string& definition) {
     const std::string expected = environment_.Ask(definition);
@@ -247,7 +246,7 @@ TEST(HashJoin, APairOfEveryRowEndsInLimit) {
   EXPECT_EQ(environment.Ask("ej[`k;([]k:5000#1);([]k:5000#1)]", limits), "'limit");
 }
 
-// A loop must not build a chain of columns that wait for each other.
+// Goal: a loop of joins does not build a chain of columns that wait for each other.
 TEST(UnionJoin, ManyInARowAreNotTooDeep) {
   TestEnvironment environment;
   EXPECT_EQ(environment.Ask("t:([]a:0#0);do[3000;t:t uj ([]a:enlist 1)];exec sum a from t"),

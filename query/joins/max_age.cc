@@ -24,7 +24,7 @@ absl::Status NoAge(const Value& age, Type time) {
   return TypeError("a maximum age of {} for a time column of {}", NameOf(age.type()), NameOf(time));
 }
 
-// An age as a number of its own units: nullopt for a null, infinity for q's.
+// Returns an age as a number of its own units: nullopt for a null, infinity for q's.
 template <typename T>
 std::optional<double> AgeAsFloat(Type type, T age) {
   if (IsNullElement(type, age)) return std::nullopt;
@@ -61,7 +61,7 @@ absl::StatusOr<MaxAge> MaxAge::Of(const Value& age, Type time) {
       if (!bound.limited_) return;
       bound.most_float_ = *number * static_cast<double>(age_unit) / static_cast<double>(time_unit);
       if constexpr (std::is_integral_v<T>) {
-        // A product beyond 64 bits is older than any time can be.
+        // No time is as old as an age beyond 64 bits, so that is no limit.
         const auto most = static_cast<__int128>(units) * age_unit / time_unit;
         bound.limited_ = most < kInfinityLong;
         bound.most_ = static_cast<int64_t>(most);
@@ -75,7 +75,7 @@ absl::StatusOr<MaxAge> MaxAge::Of(const Value& age, Type time) {
 }
 
 bool MaxAge::Admits(int64_t now, int64_t then) const {
-  if (!limited_ || now == then) return true;  // Also two nulls, and two infinities.
+  if (!limited_ || now == then) return true;  // Two nulls are equal too, and two infinities.
   if (then == kNullLong) return false;
   if (floating_) return FloatOfOrdered(now) - FloatOfOrdered(then) <= most_float_;
   return static_cast<uint64_t>(now) - static_cast<uint64_t>(then) <= static_cast<uint64_t>(most_);

@@ -20,12 +20,12 @@
 namespace tickstack::query {
 namespace {
 
-// Rows that are read, matched with their books and written at a time: all of it stays in the
+// Rows that are read, matched with their books and written at a time: their data stays in the
 // first-level cache.
 constexpr size_t kQuotesPerBlock = 512;
-// Fewer rows are not worth another thread and its books.
+// The fewest rows of a part: fewer are not worth another thread and its books.
 constexpr size_t kPartRows = size_t{1} << 16;
-// Between two looks at the clock.
+// Rows between two looks at the clock.
 constexpr size_t kCheckRows = size_t{1} << 16;
 
 bool IsAmount(Type type) {
@@ -33,7 +33,8 @@ bool IsAmount(Type type) {
          type == Type::kFloat;
 }
 
-// A column with a row for each of the view's, as a range of elements that lie in memory.
+// Returns a column with an item for each row of the view, as a range of elements that lie in
+// memory.
 absl::StatusOr<Slice> InRange(Slice slice, Budget& budget) {
   if (slice.rows->is_range() && slice.column.direct()) return slice;
   TS_ASSIGN_OR_RETURN(Value value, Materialise(slice, budget));
@@ -74,7 +75,7 @@ class NbboRun {
   const size_t rows_;
   Budget& budget_;
   size_t parts_ = 1;
-  // For each part except the last, by symbol and venue: the number of its last row plus one.
+  // For each part but the last, by symbol and venue: the number of the last row plus one.
   std::vector<ScratchVector<uint32_t>> last_;
 };
 
@@ -94,7 +95,7 @@ absl::Status NbboRun::Run() {
                       venues_.distinct());
   }
   for (NbboSide& side : sides_) TS_RETURN_IF_ERROR(side.Reserve(rows_, budget_));
-  // Parts repay their books when they have a row and more for each place in them.
+  // A part repays its books if it has at least one row for each of their places.
   const size_t worth = std::max(kPartRows, places());
   parts_ = std::clamp<size_t>(rows_ / worth, 1, ParallelThreads(budget_));
   TS_RETURN_IF_ERROR(Charge());
@@ -121,7 +122,7 @@ absl::Status NbboRun::FindLast(size_t part) {
   return absl::OkStatus();
 }
 
-// The books as they are where a part begins.
+// Makes the books as they are where a part begins.
 void NbboRun::Begin(size_t part, Books& books) const {
   if (part == 0) return;
   for (size_t symbol = 0, at = 0; symbol < symbols_.distinct(); ++symbol) {
@@ -165,11 +166,12 @@ absl::Status NbboRun::RunPart(size_t part) {
   return absl::OkStatus();
 }
 
-// The rows of a stored table whose symbols lie together, symbol by symbol: no book but that of the
-// symbol in hand is needed, so it stays in the first-level cache, and threads take symbols.
+// Computes over the rows of a stored table, which lie symbol by symbol: only the current symbol's
+// book is needed and stays in the first-level cache, and threads take whole symbols.
 class PartedNbboRun {
  public:
-  // nullopt: the symbols' rows are not at hand. `symbol` has a row for each of the view's.
+  // Returns nullopt if the symbols' rows are not known. `symbol` has an item for each row of the
+  // view.
   static absl::StatusOr<std::optional<PartedNbboRun>> Make(const Slice& symbol,
                                                            const ItemNumbers& venues,
                                                            std::array<NbboSide, 2>& sides,
@@ -188,9 +190,9 @@ class PartedNbboRun {
   std::array<NbboSide, 2>* sides_;
   size_t rows_;
   Budget* budget_;
-  // Of rows of the view: those of a symbol follow each other, and ascend.
+  // Rows of the view; those of a symbol follow each other and ascend.
   std::vector<RowRange> pieces_;
-  std::vector<size_t> symbols_;  // By symbol: its first piece; and one more, behind the last.
+  std::vector<size_t> symbols_;  // The first piece of each symbol, and the end of the last one.
 };
 
 absl::StatusOr<std::optional<PartedNbboRun>> PartedNbboRun::Make(const Slice& symbol,
@@ -216,7 +218,7 @@ absl::StatusOr<std::optional<PartedNbboRun>> PartedNbboRun::Make(const Slice& sy
 }
 
 absl::Status PartedNbboRun::Run() {
-  std::vector<size_t> tasks = {0};  // The first symbol of each, and then their number.
+  std::vector<size_t> tasks = {0};  // The first symbol of each task, and at the end their number.
   size_t rows = 0;
   for (size_t symbol = 0; symbol + 1 < symbols_.size(); ++symbol) {
     for (size_t i = symbols_[symbol]; i < symbols_[symbol + 1]; ++i) rows += pieces_[i].rows();

@@ -28,7 +28,7 @@ T PriceOfKey(Type type, int64_t key, bool ask) {
   return static_cast<T>(ordered);
 }
 
-// As the bits that BestQuotes adds up.
+// Returns a price as the bits that BestQuotes adds up.
 template <typename T>
 int64_t SizeBits(Type type, T size) {
   const bool null = IsNullElement(type, size);

@@ -1,7 +1,7 @@
-// Goal: nbbo means what its header says, however the rows are cut into parts. Method: random quotes
-// of few symbols, venues and prices, so that ties and withdrawn quotes are many, against a search
-// through all venues after each row; as a captured table in small chunks, as some rows of it, and
-// as values; on one thread and on several.
+// Goal: nbbo gives what its header says, however the rows are cut into parts. Method: random quotes
+// of few symbols, venues and prices, so that ties and withdrawn quotes are frequent, compared with
+// a search through all venues after each row; as a captured table in small chunks, as some of its
+// rows, and as values; on one thread and on several.
 
 #include "query/joins/nbbo.h"
 
@@ -36,7 +36,7 @@ double RandomPrice(std::mt19937_64& rng) {
   if (kind == 0) return kNoBid;
   if (kind == 1) return std::numeric_limits<double>::quiet_NaN();
   if (kind == 2) return -0.0;
-  return static_cast<double>(rng() % 7) - 1;  // Negative ones as well, and 0.
+  return static_cast<double>(rng() % 7) - 1;  // Includes 0 and negative prices.
 }
 
 Quotes RandomQuotes(std::mt19937_64& rng, size_t rows, size_t symbols, size_t venues) {
@@ -59,7 +59,7 @@ Value VectorOf(Type type, const Quotes& quotes, F f) {
   return Value::Vector(type, std::span<const T>(items));
 }
 
-// Prices and sizes as floats and longs; or reals and shorts, and prices as ints.
+// Returns the quotes as a table, with prices as floats and sizes as longs.
 Value TableOf(const Quotes& quotes) {
   SymbolVector sym;
   for (const Quote& quote : quotes) sym.push_back(quote.sym);
@@ -77,7 +77,7 @@ Value TableOf(const Quotes& quotes) {
 
 bool IsQuote(double price) { return price != 0 && !std::isnan(price); }
 
-// The rows of nbbo as text, price and size of both sides.
+// Returns the rows of nbbo as text: price and size of both sides.
 std::vector<std::string> BestByDefinition(const Quotes& quotes) {
   std::vector<std::string> rows;
   std::map<std::string, std::map<char, Quote>> last;

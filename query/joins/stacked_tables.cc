@@ -22,13 +22,13 @@ SharedRowSet AllRows(size_t count) {
   return std::make_shared<const RowSet>(RowSet::Range(0, count));
 }
 
-// Where a column of the result is in either table.
+// The places of a column of the result in either table.
 struct Places {
   std::string name;
   std::optional<size_t> first, second;
 };
 
-// The first one's columns, then those that only the second one has.
+// Returns the first table's columns, then those that only the second one has.
 absl::StatusOr<std::vector<Places>> PlacesOf(const TableView& first, const TableView& second,
                                              OneSided one_sided) {
   std::vector<Places> places;
@@ -67,7 +67,7 @@ class Stacker {
     }
     TS_ASSIGN_OR_RETURN(const Value items, ItemsOfSide(top));
     TS_ASSIGN_OR_RETURN(const Value under, ItemsOfSide(bottom));
-    // An empty list is a column whose type nobody has decided yet.
+    // An empty list is a column whose type is still open.
     if (under.is_list() && under.count() == 0) return ViewColumn(items);
     TS_ASSIGN_OR_RETURN(Value joined, Join(items, under, budget_));
     return ViewColumn(std::move(joined));
@@ -79,7 +79,7 @@ class Stacker {
     SharedRowSet rows;
   };
 
-  // One that the table lacks has nulls of the other's type.
+  // Returns the column of one table; if the table lacks it, nulls of the other's type.
   absl::StatusOr<Side> SideOf(const TableView& table, std::optional<size_t> place,
                               const TableView& other, std::optional<size_t> other_place) {
     if (place.has_value()) return Side{table.columns[*place], table.rows};
@@ -103,7 +103,7 @@ class Stacker {
   SharedPositions nulls_above_, nulls_below_;
 };
 
-// Which row of either table a row of the merged one has; kNoItem where it has none.
+// The rows of either table that make each row of the merged one; kNoItem where there is none.
 struct MergedRows {
   SharedPositions first, second;
 };
@@ -131,7 +131,8 @@ absl::StatusOr<MergedRows> MergeRows(const TableView& first, const TableView& se
     TS_ASSIGN_OR_RETURN(of_second, numbers.Number(second_keys, budget));
   }
   TS_RETURN_IF_ERROR(budget.Charge(first.count() + second.count(), 4 * sizeof(uint32_t)));
-  ScratchVector<uint32_t> last(numbers.size(), kNoItem);  // Of `second`, by number.
+  // The last row of `second` with each number.
+  ScratchVector<uint32_t> last(numbers.size(), kNoItem);
   const ScratchVector<uint32_t> second_rows = second.rows->ToVector();
   for (size_t i = 0; i < second_rows.size(); ++i) last[of_second[i]] = second_rows[i];
   ScratchVector<uint32_t> in_first = first.rows->ToVector(), in_second;

@@ -16,7 +16,7 @@ namespace {
 
 bool HasManyItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// A column of one item. In a nested column a row's item may itself be a vector.
+// Returns a column of one item. In a nested column a row's item may itself be a vector.
 Value ColumnOfOne(Value item, Type type) {
   if (type != Type::kList || item.is_atom()) return Enlist(std::move(item));
   std::vector<Value> one;
@@ -24,7 +24,7 @@ Value ColumnOfOne(Value item, Type type) {
   return Value::List(std::move(one));
 }
 
-// A list with an item a column: whether the items are columns of several rows.
+// Returns whether the items of a list with an item per column are columns of several rows.
 bool AreColumns(const TableView& table, const Value& list) {
   std::optional<size_t> rows;
   bool nested = true;
