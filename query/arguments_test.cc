@@ -80,7 +80,7 @@ TEST(Arguments, EndInAValueOrAnErrorWithAName) {
   limits.max_result_bytes = size_t{1} << 20;
   limits.max_levels = 100;
   const auto ask = [&](const std::string& text) {
-    // Some go on for ever: `over` of an index.
+    // Some would go on for ever, such as `over` of an index.
     limits.deadline = std::chrono::steady_clock::now() + std::chrono::milliseconds(20);
     EXPECT_NE(environment.Ask(text, limits), "'") << text;
   };
@@ -88,7 +88,7 @@ TEST(Arguments, EndInAValueOrAnErrorWithAName) {
   for (size_t f = 0; f < functions.size(); ++f) {
     for (size_t x = 0; x < std::size(kValues); ++x) {
       ask(fmt::format("{}[{}]", functions[f], kValues[x]));
-      // Every sixth pair, other ones for each function: all of them take a minute.
+      // Asks every sixth pair, different ones for each function: all of them take a minute.
       for (size_t y = (f + x) % 6; y < std::size(kValues); y += 6) {
         ask(fmt::format("{}[{};{}]", functions[f], kValues[x], kValues[y]));
       }

@@ -43,7 +43,7 @@ std::string NameOf(int64_t symbol) { return "s" + std::to_string(symbol); }
 int64_t RowsPerSymbol(int64_t batch) { return 1 + batch % kRowsPerSymbolMax; }
 int64_t SumOf(int64_t batches) { return batches * (batches + 1) / 2; }
 
-// Returns the number of whole batches that have this many rows of each symbol; fails if none does.
+// Returns how many whole batches have this many rows of each symbol; fails if no number does.
 int64_t BatchesOf(int64_t rows_per_symbol) {
   int64_t rows = 0;
   for (int64_t batch = 0; batch <= kBatches; ++batch) {
@@ -58,7 +58,7 @@ int64_t CheckOf(int64_t minute, int64_t a, int64_t b, int64_t batch) {
   return minute + (31 * a) + (17 * b) + batch;
 }
 
-// The ingest thread's side: tables, and batches into them.
+// Makes the tables and writes batches into them, as the ingest thread does.
 class Writer {
  public:
   explicit Writer(mem::Tier* tier)
@@ -117,7 +117,7 @@ class Writer {
   }
 
   void PublishBars(int64_t k) {
-    std::map<std::pair<int64_t, int64_t>, int64_t> changed;  // Symbol and minute to a.
+    std::map<std::pair<int64_t, int64_t>, int64_t> changed;  // From symbol and minute to `a`.
     for (int64_t symbol = 0; symbol < kSymbols; ++symbol) {
       std::vector<int64_t>& minutes = model_[static_cast<size_t>(symbol)];
       if (k % 4 == 0) minutes.insert(minutes.end(), 2, 0);
@@ -149,7 +149,7 @@ class Writer {
 
   SymbolTable symbols_;
   std::shared_ptr<Table> trade_, quote_, bars_;
-  std::vector<std::vector<int64_t>> model_;  // By symbol: `a` by minute.
+  std::vector<std::vector<int64_t>> model_;  // For each symbol, `a` by minute.
   std::mt19937_64 rng_{7};
 };
 
@@ -200,7 +200,8 @@ int64_t RowsOfOneSymbol(Reader& reader) {
   return batches;
 }
 
-// `by` of the indexed column and of another: groups of one snapshot are as long as each other.
+// Groups by the indexed column and by another one: within one snapshot both kinds have equal
+// counts.
 int64_t GroupsOfQuotes(Reader& reader) {
   const Value by_sym = reader.Ask("select n:count i, total:sum v by sym from quote");
   int64_t batches = 0;
@@ -220,8 +221,8 @@ int64_t GroupsOfQuotes(Reader& reader) {
   return batches;
 }
 
-// Arguments are evaluated from the right: `quote` is as old as `trade` or older, and what a trade
-// finds is its own batch's quote, or the newest one that there was.
+// Arguments are evaluated from the right, so `quote` is as old as `trade` or older: a trade finds
+// the quote of its own batch, or the newest one that there was.
 int64_t AsofJoin(Reader& reader) {
   const Value answer =
       reader.Ask("aj[`sym`time;select time,sym,trade_k:k from trade;select time,sym,k from quote]");
@@ -266,7 +267,7 @@ int64_t GroupsOfBars(Reader& reader) {
   return newest.empty() ? 0 : newest[0] + 1;
 }
 
-// The whole table, as a client has it.
+// Reads the whole table, as a client gets it.
 int64_t AllBars(Reader& reader) {
   const Value bars = reader.Ask("bars");
   EXPECT_TRUE(bars.is_keyed_table());
@@ -282,9 +283,10 @@ int64_t AllBars(Reader& reader) {
   return newest + 1;
 }
 
-// Goal: every query at any moment sees a prefix of whole batches, and a later one no shorter
-// prefix. Method: each reader asks all queries again and again, from another one on, until the
-// writer is done; one of them holds snapshots of the keyed table meanwhile, and they stay.
+// Goal: every query at any moment sees a prefix of whole batches, and a later query sees no shorter
+// one. Method: each reader asks all queries again and again, each starting at another one, until
+// the writer is done; another thread holds snapshots of the keyed table meanwhile and checks that
+// they stay.
 TEST(Concurrency, QueriesSeeWholeBatchesWhileTheyCome) {
   constexpr int kReaders = 4;
   const std::vector<std::function<int64_t(Reader&)>> queries = {
@@ -328,8 +330,8 @@ TEST(Concurrency, QueriesSeeWholeBatchesWhileTheyCome) {
   for (size_t i = 0; i < kReaders; ++i) threads.emplace_back(read, i * queries.size() / kReaders);
   threads.emplace_back(hold);
   for (int64_t k = 0; k < kBatches; ++k) {
-    // On few cores the writer would be done before the readers have begun: none of its batches is
-    // more than a few answers ahead of them.
+    // Keeps the writer at most a few answers ahead of the readers. On few cores it would otherwise
+    // be done before the readers begin.
     while (answers < k && !testing::Test::HasFailure()) std::this_thread::yield();
     writer.Publish(k);
   }

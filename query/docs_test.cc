@@ -1,5 +1,5 @@
-// Goal: docs/q.md tells the truth. Method: run each line that starts with `q)` in it and compare
-// with the line below.
+// Goal: docs/q.md tells the truth. Method: runs each line that starts with `q)` and compares the
+// result with the line below.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 namespace tickstack::query {
 namespace {
 
-// Words that are no functions.
+// Returns whether a word is part of a phrase and not a function.
 bool IsPartOfAPhrase(std::string_view word) {
   constexpr std::string_view kWords[] = {"by", "delete", "do",     "exec",  "from",
                                          "if", "select", "update", "where", "while"};
@@ -48,7 +48,7 @@ std::string ReadDocument() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// What stands between a heading and the next one.
+// Returns the text between a heading and the next one.
 std::string_view SectionOf(std::string_view document, std::string_view heading) {
   const size_t begin = document.find(heading);
   if (begin == std::string_view::npos) return {};
@@ -56,7 +56,7 @@ std::string_view SectionOf(std::string_view document, std::string_view heading) 
   return rest.substr(0, rest.find("\n## "));
 }
 
-// The pieces of code in a text: between one backtick and the next, or two and two.
+// Returns the pieces of code in a text: between single backticks, or between double ones.
 std::vector<std::string> CodeIn(std::string_view text) {
   std::vector<std::string> found;
   for (size_t begin = text.find('`'); begin != std::string_view::npos; begin = text.find('`')) {
@@ -65,7 +65,7 @@ std::vector<std::string> CodeIn(std::string_view text) {
     const size_t end = text.find(fence);
     if (end == std::string_view::npos) break;
     std::string_view code = text.substr(0, end);
-    // A blank keeps a backtick of the code from its fence.
+    // A blank separates a backtick that belongs to the code from the ones around it.
     if (code.starts_with(" ") && code.ends_with(" ")) code = code.substr(1, code.size() - 2);
     found.emplace_back(code);
     text.remove_prefix(end + fence.size());
@@ -85,10 +85,11 @@ TEST(Docs, WhatIsListedAsNotThereIsNyi) {
     if (!row.starts_with("| ")) continue;
     for (const std::string& code : CodeIn(row.substr(0, row.find(" | ")))) {
       EXPECT_TRUE(environment.Ask(code).starts_with("'nyi")) << code << environment.Ask(code);
-      // It is said when it is evaluated, and can be trapped. A command is a text of its own.
+      // The error comes only when it is evaluated, and can be trapped. A command is a text of its
+      // own.
       if (code.starts_with('\\') || code.find(')') == 1) continue;
       EXPECT_EQ(environment.Ask("$[0b;" + code + ";1]"), "1") << code;
-      if (code.find("::") != std::string::npos) continue;  // In a lambda it is no view.
+      if (code.find("::") != std::string::npos) continue;  // In a lambda it would not be a view.
       EXPECT_EQ(environment.Ask("@[{" + code + "};0;`caught]"), "`caught") << code;
       ++expressions;
     }
@@ -96,8 +97,8 @@ TEST(Docs, WhatIsListedAsNotThereIsNyi) {
   EXPECT_GE(expressions, 35);
 }
 
-// Goal: no word of q is forgotten. Method: each implemented word is named somewhere, each other one
-// in the table of what is not there.
+// Goal: no word of q is forgotten. Method: each implemented word is named somewhere, and each other
+// one in the table of what is missing.
 TEST(Docs, EveryWordOfTheLanguageIsNamed) {
   const std::string document = ReadDocument();
   const std::string_view absent = SectionOf(document, "\n## What is not there\n");
