@@ -18,11 +18,11 @@
 namespace tickstack::query {
 namespace {
 
-// Rows of a task. The cuts are the same whatever the machine, so that sums of floats are.
+// Rows of a task. The cuts are the same on every machine, so that sums of floats are the same too.
 constexpr size_t kItemsPerAggregate = size_t{1} << 18;
 
-// Folds the elements of a slice: `step(state, elements)` for the blocks of a part of the rows, on
-// any thread, and `merge(state, later)` for the parts in their order.
+// Folds the elements of a slice. Calls `step(state, elements)` for the blocks of a part of the
+// rows, on any thread, and `merge(state, later)` for the parts in their order.
 template <typename T, typename State, typename Step, typename Merge>
 absl::StatusOr<State> Fold(const Slice& slice, const Budget& budget, State first, Step step,
                            Merge merge) {
@@ -37,7 +37,7 @@ absl::StatusOr<State> Fold(const Slice& slice, const Budget& budget, State first
   std::vector<State> states((slice.count() + kItemsPerAggregate - 1) / kItemsPerAggregate, first);
   TS_RETURN_IF_ERROR(
       ParallelRanges(budget, slice.count(), kItemsPerAggregate, [&](size_t begin, size_t end) {
-        State state = first;  // Apart from the others', which other threads write.
+        State state = first;  // Kept apart from the states that other threads write.
         const absl::Status status = fold(state, begin, end);
         states[begin / kItemsPerAggregate] = state;
         return status;
@@ -64,7 +64,7 @@ absl::StatusOr<T> MinElement(const Slice& slice, const Budget& budget) {
   return Fold<T>(slice, budget, PlusInfinity<T>(), step, merge);
 }
 
-// Sum of the elements that are not null, in A, and how many those are.
+// The sum, in A, of the elements that are not null, and how many those are.
 template <typename A>
 struct Total {
   A sum = 0;
@@ -98,7 +98,7 @@ absl::StatusOr<Total<A>> TotalOf(const Slice& slice, const Budget& budget) {
   return total;
 }
 
-// A null atom as the zero of its type.
+// Returns a null atom as the zero of its type.
 Value NullAsZero(Value atom) {
   const Type type = atom.type();
   if (!IsFixedWidth(type)) return atom;
@@ -124,7 +124,7 @@ absl::StatusOr<Value> FoldList(AtomicOp op, const Slice& slice, Budget& budget) 
   return folded;
 }
 
-// Calls f with the element type where a number or a char is expected.
+// Calls f with the element type if it is a number or a char.
 template <typename F>
 absl::StatusOr<Value> VisitNumbers(std::string_view name, const Slice& slice, F f) {
   const Type type = slice.type();
@@ -151,7 +151,7 @@ absl::StatusOr<Value> SumAs(Type result, const Slice& slice, Budget& budget) {
   }
 }
 
-// Items as their product wraps: F is double, or uint64_t for whole numbers.
+// Multiplies items with wrapping: F is double, or uint64_t for whole numbers.
 template <typename F>
 absl::StatusOr<Value> ProductAs(Type result, const Slice& slice, Budget& budget) {
   using Domain = std::conditional_t<std::is_same_v<F, double>, double, int64_t>;
@@ -168,14 +168,14 @@ absl::StatusOr<Value> ProductAs(Type result, const Slice& slice, Budget& budget)
   return Value::Atom(result, static_cast<Domain>(product));
 }
 
-// Which items are other than 0.
+// Returns which items are other than 0.
 absl::StatusOr<Slice> AsFlags(const Slice& slice, Budget& budget) {
   if (slice.type() == Type::kBoolean) return slice;
   TS_ASSIGN_OR_RETURN(Value flags, CastColumn(slice, {Type::kBoolean, std::nullopt}, budget));
   return Slice::Of(std::move(flags));
 }
 
-// Both sides as floats, a block of rows at a time, with the general operators.
+// Computes with both sides as floats, a block of rows at a time, by the general operators.
 template <typename F>
 absl::Status ForEachConvertedPair(const Slice& weights, const Slice& values, Budget& budget, F f) {
   const Value zero = Value::Float(0);

@@ -12,12 +12,11 @@
 #include "query/kernels/domain_blocks.h"
 #include "query/kernels/temporal.h"
 
-// How it works. The types of x and y decide a domain, int64 or double, and for each side a
-// conversion into the common unit. Then blocks of 1,024 items go through three passes in the
-// first-level cache: load and convert x, load and convert y, operate and store in the result's
-// type. So 18 types on either side need 18 loads, 18 stores and two loops an operator, not 18 * 18
-// loops, and each of them is a loop over contiguous memory that the compiler turns into vector
-// code.
+// The types of x and y decide a domain, int64 or double, and for each side a conversion into the
+// common unit. Then blocks of 1,024 items go through three passes in the first-level cache: load
+// and convert x, load and convert y, operate and store in the result's type. Thus 18 types on
+// either side need 18 loads, 18 stores and two loops an operator instead of 18 * 18 loops, and each
+// is a loop over contiguous memory that the compiler vectorises.
 
 namespace tickstack::query {
 namespace {
@@ -25,21 +24,22 @@ namespace {
 constexpr size_t kItemsPerBlock = 1024;
 
 enum class Unit {
-  kRaw,        // The number that is stored.
-  kNs,         // Nanoseconds, since 2000 for instants.
+  kRaw,        // The stored number.
+  kNs,         // Nanoseconds, counted from 2000 for instants.
   kDays,       // Days since 2000, as a float.
-  kTimeOfDay,  // Nanoseconds since midnight, cut to the other side's unit.
-  kRatio,      // Into a finer time of day: multiplied by `factor`.
+  kTimeOfDay,  // Nanoseconds since midnight, cut to the unit of the other side.
+  kRatio,      // A finer time of day, by multiplying with `factor`.
 };
 
 struct Conversion {
   Unit unit = Unit::kRaw;
-  int64_t factor = 1;  // kRatio: multiplied by; kTimeOfDay: what a unit of the result has of ns.
+  // The multiplier of kRatio; for kTimeOfDay the nanoseconds in a unit of the result.
+  int64_t factor = 1;
 };
 
 struct Plan {
   Type result;
-  bool floating = false;  // The domain.
+  bool floating = false;  // True if the domain is double.
   Conversion x, y;
 };
 
@@ -61,7 +61,7 @@ double DaysOf(Type type, double value) {
   if (type == Type::kDatetime) return value;
   if (type == Type::kMonth) {
     const int64_t days =
-        NsOfMonth(LongOf(value)) / kNsPerDay;  // Whole: a month begins at midnight.
+        NsOfMonth(LongOf(value)) / kNsPerDay;  // Is whole, because a month begins at midnight.
     return static_cast<double>(days);
   }
   return value * (static_cast<double>(UnitNs(type)) / static_cast<double>(kNsPerDay));
@@ -96,7 +96,7 @@ class Operand {
       if constexpr (std::is_same_v<D, double>) {
         if (conversion_.unit == Unit::kDays) block_[i] = DaysOf(type, block_[i]);
       } else {
-        // A datetime was scaled to nanoseconds when it was loaded.
+        // Loading has scaled a datetime to nanoseconds.
         const Type unit = type == Type::kDatetime ? Type::kTimestamp : type;
         block_[i] = Convert(conversion_, unit, block_[i]);
       }
@@ -117,7 +117,7 @@ class Operand {
       return IsNull(type, element) ? kNullLong : static_cast<D>(element);
     }
   }
-  // A blank is a char like others when chars are compared or counted with.
+  // When chars are compared or computed with, a blank is a char like others.
   template <typename T>
   static bool IsNull(Type type, T element) {
     return !std::is_same_v<T, uint8_t> && IsNullElement(type, element);
@@ -130,7 +130,7 @@ class Operand {
 
 Conversion InstantAgainst(Type time_of_day) { return {Unit::kTimeOfDay, UnitNs(time_of_day)}; }
 
-// Both are temporal and differ.
+// Plans an operation on two different temporal types.
 void PlanMixedTemporals(Plan& plan, Type x, Type y) {
   const bool datetime = x == Type::kDatetime || y == Type::kDatetime;
   if (IsInstant(x) && IsTimeOfDay(y)) {
@@ -176,7 +176,7 @@ absl::StatusOr<Plan> MakePlan(AtomicOp op, Type x, Type y) {
   }
   plan.x = IntoResult(x, *result);
   plan.y = IntoResult(y, *result);
-  // Days stand for a datetime; into nanoseconds it is scaled while it is loaded.
+  // A datetime stays in days here: loading scales it to nanoseconds.
   if (choice && plan.floating && !IsFloating(*result)) plan.x = plan.y = {};
   return plan;
 }
@@ -244,7 +244,7 @@ bool CompareOrder(AtomicOp op, int order) {
   }
 }
 
-// Symbols and guids, which are not numbers.
+// Compares symbols and guids, which are not numbers.
 Value CompareNames(AtomicOp op, const Value& x, const Value& y) {
   const auto name_at = [](const Value& value, size_t i) {
     if (value.type() == Type::kSymbol) return value.is_atom() ? value.symbol() : value.symbols()[i];
@@ -259,7 +259,7 @@ Value CompareNames(AtomicOp op, const Value& x, const Value& y) {
   return AtomIf(x.is_atom() && y.is_atom(), std::move(out).Finish());
 }
 
-// y with its nulls replaced by x, of the same type: names and chars have nulls as well.
+// Returns y with x in place of its nulls; both have one type. Names and chars have nulls as well.
 absl::StatusOr<Value> FillSameType(const Value& x, const Value& y, Budget& budget) {
   const size_t n = ResultCount(x, y);
   if (x.type() == Type::kSymbol) {
@@ -349,7 +349,8 @@ absl::StatusOr<Value> ApplyToDict(AtomicOp op, const Value& x, const Value& y, B
   return Value::Dict(dict.keys(), *std::move(values));
 }
 
-// Column by column: with another table's, or each with all of the other side.
+// Applies an operator to each column: with the same column of another table, or with all of the
+// other side.
 absl::StatusOr<Value> ApplyToTable(AtomicOp op, const Value& x, const Value& y, Budget& budget,
                                    int depth) {
   const auto apply = [&](const Value& a, const Value& b) {

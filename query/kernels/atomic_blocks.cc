@@ -47,8 +47,8 @@ void Loop(const D* a, const D* b, D* out, size_t n, F f) {
   for (size_t i = 0; i < n; ++i) out[i] = f(a[i], b[i]);
 }
 
-// x div y, x mod y and x xbar y of integers other than the null. The remainder has the divisor's
-// sign, so that the quotient is rounded down.
+// Computes x div y, x mod y and x xbar y of integers that are not null. The remainder has the
+// divisor's sign, so that the quotient is rounded down.
 int64_t Modulo(int64_t x, int64_t y) {
   const int64_t rest = x % y;
   return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
@@ -57,12 +57,12 @@ int64_t Quotient(int64_t x, int64_t y) {
   const int64_t rest = x % y;
   return x / y - (rest != 0 && (rest < 0) != (y < 0) ? 1 : 0);
 }
-// The same for many x by one y of at least 2^12, without the processor's division, which takes 20
-// cycles: a quotient by the reciprocal is off by less than one, since all of them are below 2^51
-// and a double has 53 bits, and the remainder says in which direction.
+// Divides many x by one y of at least 2^12 without the processor's division, which takes 20 cycles.
+// A quotient by the reciprocal is off by less than one, because all quotients are below 2^51 and a
+// double has 53 bits; the remainder shows in which direction.
 class Divisor {
  public:
-  // A block holds one divisor where that is an atom.
+  // Returns the divisor that a block has in common; a block of an atom has one.
   static std::optional<Divisor> Common(const int64_t* divisors, size_t n) {
     const bool serves = n > 1 && divisors[0] >= (int64_t{1} << 12) &&
                         divisors[0] <= (int64_t{1} << 61) &&
@@ -94,12 +94,12 @@ int64_t RoundedDown(int64_t size, int64_t x) {
   return Wrapping(AtomicOp::kSubtract, x, Modulo(x, size));
 }
 
-// A null is none to the power of nothing, and 1 none to that of a null, other than in C.
+// Unlike C: a null to the power of nothing is null, and 1 to the power of a null is null.
 double Power(double x, double y) { return std::isnan(x) ? x : std::isnan(y) ? y : std::pow(x, y); }
 
 double Modulo(double x, double y) { return x - y * std::floor(x / y); }
-// A float that is equal to the next multiple, as `=` has it, is that multiple: 0.1 xbar 0.3 is 0.3,
-// though 0.3%0.1 is less than 3.
+// Rounds down to a multiple. A float that equals the next multiple by `=` counts as that multiple:
+// 0.1 xbar 0.3 is 0.3, although 0.3%0.1 is less than 3.
 double RoundedDown(double size, double x) {
   const double below = std::floor(x / size), next = size * (below + 1);
   return TolerantlyEqual(x, next) ? next : size * below;

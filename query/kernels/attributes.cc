@@ -16,7 +16,7 @@
 namespace tickstack::query {
 namespace {
 
-constexpr std::string_view kLetters = "supg";  // In the order of their codes, from 1 on.
+constexpr std::string_view kLetters = "supg";  // Ordered by their codes, which begin at 1.
 
 absl::Status Fails(std::string_view signal, std::string_view detail) {
   return QError(absl::StatusCode::kInvalidArgument, signal, detail);

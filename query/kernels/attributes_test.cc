@@ -1,5 +1,5 @@
-// Goal: attributes are set where a value can have them, and nowhere else; a sorted dictionary is a
-// step function (code.kx.com/q/ref: set attribute, apply). Method: pairs.
+// Goal: attributes are set where a value can have them and nowhere else, and a sorted dictionary is
+// a step function (code.kx.com/q/ref: set attribute, apply). Method: pairs.
 
 #include <gtest/gtest.h>
 

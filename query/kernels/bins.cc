@@ -18,7 +18,7 @@ bool IsBelow(const T& a, const T& b) {
   return a < b;
 }
 
-// How many of the first `count` places it is true for, where it is true for the first ones only.
+// Returns for how many of the first `count` places f is true, given that these places come first.
 template <typename F>
 size_t CountTrue(size_t count, F is_true) {
   size_t begin = 0;
@@ -39,7 +39,8 @@ absl::StatusOr<Value> SearchVector(bool last, const Value& x, const Value& y, Bu
     return TypeError("bin of {}s in {}s", NameOf(y.type()), NameOf(x.type()));
   TS_RETURN_IF_ERROR(budget.Charge(y.count(), sizeof(int64_t)));
   VectorWriter<int64_t> out(Type::kLong, y.count());
-  // at_most: of the last item that is, the place; otherwise of the first that is not below.
+  // With `last`, finds the place of the last item that is at most `wanted`; otherwise of the first
+  // item that is not below it.
   const auto search = [&](auto item, auto below) -> absl::Status {
     for (size_t i = 0; i < y.count(); ++i) {
       if (i % 4096 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());

@@ -15,7 +15,7 @@
 namespace tickstack::query {
 namespace {
 
-// A number that a wider one is cut to: infinities at both ends, and never the null.
+// Cuts a wider number to a narrower type: too large ones become infinities, never the null.
 template <typename To, typename From>
 To Saturate(From value) {
   constexpr To kInfinity = std::numeric_limits<To>::max();
@@ -24,13 +24,13 @@ To Saturate(From value) {
   return static_cast<To>(value);
 }
 
-// Halves go up.
+// Rounds to the nearest whole number, halves up.
 double Rounded(double value) {
   const double below = std::floor(value);
   return value - below >= 0.5 ? below + 1 : below;
 }
 
-// The number behind an item in the number behind another type.
+// Converts the number behind an item into the number behind another type.
 template <typename To, typename From>
 To ConvertNumber(Type from, Type to, From x) {
   if constexpr (std::is_same_v<To, uint8_t>) {
@@ -68,7 +68,7 @@ absl::StatusOr<Value> ConvertNumbers(const Slice& slice, Type to, Budget& budget
   return std::move(out).Finish();
 }
 
-// Calls f(ns) for each item and keeps what it answers as T; nulls stay nulls.
+// Calls f(ns) for each item and stores the result as T; nulls stay nulls.
 template <typename T, typename F>
 absl::StatusOr<Value> ConvertTimes(const Slice& slice, Type to, Budget& budget, F f) {
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), sizeof(T)));
@@ -87,12 +87,12 @@ int32_t MonthOf(int64_t ns) {
   return (civil.year - 2000) * 12 + civil.month - 1;
 }
 
-// From one temporal type to another one.
+// Converts one temporal type to another.
 absl::StatusOr<Value> ConvertTemporal(const Slice& slice, Type to, Budget& budget) {
   const Type from = slice.type();
   const bool instant = IsInstant(from);
   const auto clock = [instant](int64_t ns) { return instant ? TimeOfDayNs(ns) : ns; };
-  // The divisors are constants here, which the compiler turns into multiplications.
+  // Divides by constants in each case, so that the compiler makes multiplications of them.
   switch (to) {
     case Type::kTimestamp:
       return ConvertTimes<int64_t>(slice, to, budget, [](int64_t ns) { return ns; });
@@ -128,11 +128,11 @@ absl::StatusOr<Value> ConvertTemporal(const Slice& slice, Type to, Budget& budge
 
 bool IsNameType(Type type) { return type == Type::kGuid || type == Type::kSymbol; }
 
-// x of a cast: what it makes, and whether it reads it from text.
+// What the left side of a cast asks for: a type, and whether to read it from text.
 struct Wanted {
   CastTarget target;
   bool from_text = false;
-  bool identity = false;  // "*" and 0h.
+  bool identity = false;  // True for "*" and 0h.
 };
 
 absl::StatusOr<Wanted> WantedByLetter(char letter) {

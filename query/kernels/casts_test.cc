@@ -51,7 +51,7 @@ TEST(Casts, NamesLettersAndNumbersMeanTheSame) {
       {"til 3h", "0 1 2"},
       {"til 0Ni", "'domain"},
       {"til 1.0", "'type"},
-      {"$[`long][2.6]", "3"},  // A cast that waits for its second argument.
+      {"$[`long][2.6]", "3"},  // The cast waits for its second argument.
   };
   ExpectAll(kPairs);
 }
@@ -266,8 +266,9 @@ TEST(Casts, TextIsRead) {
   ExpectAll(kPairs);
 }
 
-// Goal: the calendar's parts are right on every day of four centuries. Method: each day is composed
-// again from its parts, and its Monday is at most six days back and seven from the next.
+// Goal: the calendar's parts are right on every day of four centuries. Method: composes each day
+// again from its parts; its Monday is at most six days before it, and seven days before the next
+// Monday.
 TEST(Casts, PartsOfEveryDayComposeItAgain) {
   VectorWriter<int32_t> days(Type::kDate, 146'097);
   for (int32_t i = 0; i < 146'097; ++i) days.data()[i] = i - 73'000;

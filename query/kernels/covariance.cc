@@ -65,7 +65,8 @@ double SampleCovarianceOf(const JointMoments& moments) {
 }
 
 double CorrelationOf(const JointMoments& moments) {
-  // One root where the product of the squares is a number, which makes a perfect correlation 1.
+  // Takes one root if the product of the squares is finite, because that makes a perfect
+  // correlation exactly 1.
   const double product = moments.x_squares * moments.y_squares;
   const double scale = std::isnormal(product)
                            ? std::sqrt(product)

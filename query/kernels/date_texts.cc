@@ -26,7 +26,7 @@ std::optional<int64_t> ReadDigits(std::string_view text) {
   return error == std::errc() ? std::optional(value) : std::nullopt;
 }
 
-// `12` or `Dec`, in any case, as two digits; empty: neither.
+// Returns `12`, or `Dec` in any case, as two digits; empty if it is neither.
 std::string ReadMonthName(std::string_view text) {
   constexpr std::array<std::string_view, 12> kNames = {"jan", "feb", "mar", "apr", "may", "jun",
                                                        "jul", "aug", "sep", "oct", "nov", "dec"};

@@ -70,7 +70,7 @@ absl::StatusOr<KeyNumbering> NumberByMatch(const Value& x, const Value& y, Budge
   return numbering;
 }
 
-// Items of x or y by position, which have a type in common, or are a list.
+// Returns items of x or y by position. Both have a type in common, or are lists.
 absl::StatusOr<Value> PickItems(const Value& x, std::span<const uint32_t> in_x, const Value& y,
                                 std::span<const uint32_t> in_y, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Value both, Join(x, y, budget));
@@ -82,7 +82,7 @@ absl::StatusOr<Value> PickItems(const Value& x, std::span<const uint32_t> in_x, 
   return TakeItems(both, at);
 }
 
-// Rows of both tables of keys, by position.
+// Returns rows of two tables of keys by position.
 absl::StatusOr<Value> PickKeys(const Value& x, std::span<const uint32_t> in_x, const Value& y,
                                std::span<const uint32_t> in_y, Budget& budget) {
   if (!x.is_table()) return PickItems(x, in_x, y, in_y, budget);
@@ -94,7 +94,7 @@ absl::StatusOr<Value> PickKeys(const Value& x, std::span<const uint32_t> in_x, c
   return Value::Table(x.column_names(), std::move(columns));
 }
 
-// The vectors or lists x and y at positions, combined.
+// Combines the vectors or lists x and y at positions.
 absl::StatusOr<Value> CombineItems(const Value& x, const Value& y, const AlignedKeys& at,
                                    Unpaired unpaired, ItemwiseFunction f, Budget& budget) {
   const size_t n = at.in_x.size();
@@ -138,8 +138,8 @@ absl::StatusOr<Value> CombineItems(const Value& x, const Value& y, const Aligned
   return Collapse(std::move(items));
 }
 
-// Columns of two tables of values, at positions; a column of one side is null where that has no
-// row.
+// Combines the columns of two tables of values at positions; a column of one side is null where
+// that side has no row.
 absl::StatusOr<Value> CombineColumns(const Value& x, const Value& y, const AlignedKeys& at,
                                      Unpaired unpaired, ItemwiseFunction f, Budget& budget) {
   SymbolVector names = x.column_names();
@@ -170,12 +170,13 @@ absl::StatusOr<Value> CombineColumns(const Value& x, const Value& y, const Align
 
 namespace {
 
-// A dictionary whose items are the rows of a table.
+// Returns whether the items of a dictionary are the rows of a table.
 bool HasRowsAsItems(const Value& value) {
   return value.is_dict() && !value.keys().is_table() && value.values().is_table();
 }
 
-// The same with a list of those rows, which is what they are beside other items.
+// Returns the dictionary with a list of its rows in place of the table, so that they can be mixed
+// with other items.
 absl::StatusOr<Value> WithItems(const Value& dict, Budget& budget) {
   if (!HasRowsAsItems(dict)) return dict;
   const Value& table = dict.values();
@@ -237,7 +238,7 @@ absl::StatusOr<Value> CombineDicts(const Value& x, const Value& y, Unpaired unpa
   if (!tables && !(IsPlainDict(x) && IsPlainDict(y))) {
     return TypeError("dictionaries whose entries do not go together");
   }
-  if (tables) {  // Those off the wire may be anything.
+  if (tables) {  // Checks them, because tables off the wire may be anything.
     TS_RETURN_IF_ERROR(CheckTable(x));
     TS_RETURN_IF_ERROR(CheckTable(y));
   }

@@ -21,7 +21,7 @@ bool IsWhole(Type type) {
   return WidthOf(type) > 0 && SumType(type).has_value() && !IsFloating(type) && !IsTemporal(type);
 }
 
-// Whole numbers of any width as longs.
+// Returns whole numbers of any width as longs.
 absl::StatusOr<Value> AsLongs(const Value& numbers, Budget& budget) {
   if (!numbers.is_atom() && !numbers.is_vector()) return NyiError("vs of a list");
   if (!IsWhole(numbers.type())) return TypeError("digits of {}", NameOf(numbers.type()));
@@ -38,7 +38,7 @@ size_t CountDigits(int64_t largest, int64_t base) {
   return digits;
 }
 
-// Takes the last digit off each number. Base 0: all that is left.
+// Takes the last digit off each number; with base 0, takes all that is left.
 Value LastDigits(ScratchVector<int64_t>& numbers, int64_t base) {
   VectorWriter<int64_t> digits(Type::kLong, numbers.size());
   for (size_t i = 0; i < numbers.size(); ++i) {
@@ -51,7 +51,7 @@ Value LastDigits(ScratchVector<int64_t>& numbers, int64_t base) {
 std::vector<std::byte> BigEndian(const Value& atom) {
   const std::span<const std::byte> bytes = atom.elements();
   std::vector<std::byte> reversed(bytes.begin(), bytes.end());
-  // The bytes of a guid are in the order in which it is written.
+  // A guid's bytes are in the order in which it is written.
   if (atom.type() != Type::kGuid) std::ranges::reverse(reversed);
   return reversed;
 }

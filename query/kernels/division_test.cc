@@ -1,4 +1,4 @@
-// Goal: div, mod and xbar are what the reference says (code.kx.com/q/ref: div, mod, xbar). Method:
+// Goal: div, mod and xbar do what the reference says (code.kx.com/q/ref: div, mod, xbar). Method:
 // pairs for types and names, and a property test against the definition in wider numbers.
 
 #include <gtest/gtest.h>
@@ -123,7 +123,8 @@ TEST(Division, AgreesWithTheDefinitionOverEdgeValues) {
       3,         int64_t{1} << 53};
   std::mt19937_64 rng(1);
   for (int i = 0; i < 200; ++i) values.push_back(static_cast<int64_t>(rng()) >> (rng() % 64));
-  // Around the divisors that are multiplied by their reciprocal, and around multiples of a minute.
+  // Covers divisors near those that are multiplied by their reciprocal, and near multiples of a
+  // minute.
   constexpr int64_t kMinuteNs = 60'000'000'000;
   for (int64_t near : {int64_t{1} << 12, int64_t{1} << 61, kMinuteNs, -kMinuteNs}) {
     for (int64_t off : {-1, 0, 1}) values.push_back(near + off);

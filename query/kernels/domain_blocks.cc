@@ -40,7 +40,7 @@ absl::StatusOr<Value> MapInDomain(const Slice& slice, Type type, Budget& budget,
   TS_RETURN_IF_ERROR(budget.Charge(slice.count(), WidthOf(type)));
   return VisitElementType(type, [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
     if constexpr (std::is_same_v<T, Guid>) {
-      return EmptyVector(type);  // No result of a domain is one.
+      return EmptyVector(type);  // Results of a domain never have such a type.
     } else {
       VectorWriter<T> out(type, slice.count());
       T* at = out.data();

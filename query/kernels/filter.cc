@@ -24,7 +24,8 @@ Interval<T> Nothing() {
   return {T{1}, T{0}};
 }
 
-// Integers as q compares them: widened to 64 bits, nulls below everything.
+// Returns the interval of integers as q compares them: widened to 64 bits, with nulls below
+// everything.
 Interval<int64_t> IntegerInterval(AtomicOp op, int64_t v) {
   constexpr int64_t kMin = std::numeric_limits<int64_t>::min();
   constexpr int64_t kMax = std::numeric_limits<int64_t>::max();
@@ -44,7 +45,7 @@ Interval<int64_t> IntegerInterval(AtomicOp op, int64_t v) {
   }
 }
 
-// The same interval over narrower elements, whose null stands for the widened null.
+// Returns the same interval for narrower elements, whose null stands for the widened null.
 template <typename T>
 Interval<T> Narrow(const Interval<int64_t>& wide) {
   constexpr int64_t kMin = std::numeric_limits<T>::min(), kMax = std::numeric_limits<T>::max();
@@ -59,7 +60,7 @@ Interval<T> Narrow(const Interval<int64_t>& wide) {
   return {static_cast<T>(lo), static_cast<T>(hi), false, wide.negated};
 }
 
-// The floats that are tolerantly equal to v are the interval between these two.
+// The floats that equal v within q's tolerance lie between this one and HighestEqual.
 double LowestEqual(double v) {
   if (v == 0 || std::isinf(v)) return v;
   double lowest = v > 0 ? v * (1 - 0x1p-43) : v / (1 - 0x1p-43);
@@ -100,8 +101,8 @@ Interval<double> FloatInterval(AtomicOp op, double v) {
 
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }
 
-// The constant in the column's own unit, if it has one there: a date among timestamps, a minute
-// among seconds.
+// Returns the constant in the column's unit, if it can be expressed there: a date as a timestamp, a
+// minute as seconds. among seconds.
 std::optional<Value> InUnitOf(Type column, const Value& constant, Budget& budget) {
   const Type type = constant.type();
   if (type == column || !IsTemporal(type) || !IsTemporal(column)) return constant;
@@ -149,7 +150,7 @@ Interval<double> Intersection(const Interval<double>& a, const Interval<double>&
   return {std::max(a.lo, b.lo), std::min(a.hi, b.hi), a.with_nulls && b.with_nulls};
 }
 
-// The bounds that the condition sets: one for a comparison, two for `within`.
+// A bound of a condition: a comparison has one, `within` has two.
 struct Bound {
   AtomicOp op;
   Value atom;
@@ -195,7 +196,7 @@ absl::StatusOr<RowSet> SelectInBounds(const Slice& slice, const std::vector<Boun
   return VisitElementType(
       slice.type(), [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<RowSet> {
         if constexpr (std::is_same_v<T, float>) {
-          // Compared as doubles, which is what decides about equal ones.
+          // Compares as doubles, because these decide which numbers are equal.
           const Interval<double> interval = DoubleInterval(bounds);
           return SelectRows<T>(slice, budget, [interval](T x) { return interval.Contains(x); });
         } else if constexpr (std::is_same_v<T, double>) {
@@ -208,25 +209,25 @@ absl::StatusOr<RowSet> SelectInBounds(const Slice& slice, const std::vector<Boun
       });
 }
 
-// The column whose values the index repeats.
+// Returns whether the index has a copy of the column's values.
 bool IsIndexedTime(const Column& column) {
   return column.captured() && column.snapshot().schema().columns[column.index()].name == "time";
 }
 
-// A column that may ascend within each symbol's rows of a stored table.
+// Returns whether a column may ascend within each symbol's rows of a stored table.
 bool IsStoredTime(const Column& column) {
   return column.stored() != nullptr && column.direct() && IsTemporal(column.type()) &&
          !IsFloating(column.type());
 }
 
-// The part of a range of rows that a condition on time is about.
+// Returns the part of a range of rows to which a condition on time applies.
 std::optional<TimeCut> CutRange(const Slice& slice, const Interval<int64_t>& interval) {
   if (interval.negated) return std::nullopt;
   return CutByTime(slice.column, slice.rows->begin_row(), slice.rows->end_row(), interval.lo,
                    interval.hi);
 }
 
-// Without a kernel: by the general operators, a block of rows at a time.
+// Filters without a kernel: by the general operators, a block of rows at a time.
 absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condition,
                                       const Value& constant, Budget& budget) {
   constexpr size_t kRows = 65536;
@@ -266,9 +267,10 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
   const std::optional<std::vector<Bound>> bounds =
       BoundsOf(slice.type(), condition, constant, budget);
   if (!bounds.has_value()) {
-    // Bounds that go with the rows one by one are the evaluator's.
+    // The evaluator handles bounds that vary with the rows.
     if (condition.kind == Condition::Kind::kWithin && !constant.is_vector()) return std::nullopt;
-    if (slice.count() == 0) return std::nullopt;  // It still has to find out about types.
+    // The general operators then find errors of types.
+    if (slice.count() == 0) return std::nullopt;
     return FilterByBlocks(slice, condition, constant, budget);
   }
   if (rows.has_sorted_times() && IsIndexedTime(slice.column)) {
@@ -340,7 +342,7 @@ std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet&
   return VisitElementType(
       column.type(), [&]<typename T>(std::type_identity<T>) -> std::optional<RangeFilter> {
         if constexpr (std::is_same_v<T, float> || std::is_same_v<T, Guid>) {
-          return std::nullopt;  // Reals are compared as floats, for which there is no kernel.
+          return std::nullopt;  // Reals are compared as doubles, for which there is no kernel.
         } else {
           Interval<T> interval;
           if constexpr (std::is_same_v<T, double>) {

@@ -1,4 +1,4 @@
-// Conditions on names.
+// Filters rows by conditions on names.
 
 #include "query/columns/errors.h"
 #include "query/kernels/filter.h"
@@ -8,8 +8,8 @@
 namespace tickstack::query {
 namespace {
 
-// The symbols that pass, by number: what a condition on names becomes, so that no row's name is
-// ever looked at.
+// The set of symbols that pass a condition, by number. It replaces a condition on names, so that no
+// row's name is ever read.
 class SymbolIdSet {
  public:
   explicit SymbolIdSet(const SymbolTable& symbols)
@@ -19,7 +19,7 @@ class SymbolIdSet {
     if (name.empty()) null_ = true;
     const std::optional<SymbolId> id = symbols_.Find(name);
     if (!id.has_value()) all_known_ = false;
-    // A name that is newer than this set is in no row of the snapshot... nor can it be looked up.
+    // Skips a name that is newer than this set: no row of the snapshot has it.
     if (id.has_value() && *id >= 0 && static_cast<size_t>(*id) < ids_.size()) {
       ids_[static_cast<size_t>(*id)] = true;
     }
@@ -32,7 +32,7 @@ class SymbolIdSet {
     }
     return absl::OkStatus();
   }
-  // Whether no name without a number can pass.
+  // Returns whether names without a number cannot pass.
   bool all_known() const { return all_known_; }
   bool Contains(SymbolId id) const {
     return id < 0 ? null_ : static_cast<size_t>(id) < ids_.size() && ids_[static_cast<size_t>(id)];
@@ -52,7 +52,7 @@ class SymbolIdSet {
   bool all_known_ = true;
 };
 
-// nullopt: the condition is none on names.
+// Returns the symbols that pass; nullopt if the condition is not on names.
 absl::StatusOr<std::optional<SymbolIdSet>> SymbolsOf(const SymbolTable& symbols,
                                                      const Condition& condition,
                                                      const Value& constant, const Budget& budget) {
@@ -76,11 +76,11 @@ bool Negates(const Condition& condition) {
   return condition.kind == Condition::Kind::kCompare && condition.op == AtomicOp::kNotEqual;
 }
 
-// The condition through the index.
+// Returns the rows that pass, by the index.
 absl::StatusOr<std::optional<SymbolRows>> FromIndex(const Slice& slice, const Condition& condition,
                                                     const SymbolIdSet& set) {
   if (!slice.IsAll() || !slice.column.indexed() || Negates(condition)) return std::nullopt;
-  // Rows whose name is in no domain may be among those that are asked for.
+  // The condition may ask for rows whose position has no name.
   if (slice.column.stored() != nullptr && !set.all_known()) {
     TS_RETURN_IF_ERROR(slice.column.stored()->CheckNames());
   }

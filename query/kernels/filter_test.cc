@@ -1,7 +1,7 @@
-// Goal: a condition keeps the same rows whatever path it takes.
-// Method: random tables, captured (kernels, index, chunks) and as values (general operators on
-// copies), and random conditions; both must agree. Then each interval kernel against the operator
-// that defines it, at the edges of its type.
+// Goal: a condition keeps the same rows on every path.
+// Method: random conditions on random tables, captured (kernels, index, chunks) and as values
+// (general operators on copies); both must agree. Then each interval kernel is compared with the
+// operator that defines it, at the edges of its type.
 
 #include "query/kernels/filter.h"
 
@@ -39,13 +39,13 @@ Value RandomTable(size_t rows, std::mt19937_64& rng) {
   static constexpr const char* kNames[] = {"a", "b", "c", "dd", ""};
   SymbolVector sym;
   std::vector<int64_t> time;
-  // Steps within a coarse unit of the index, of about a unit, and beyond its last one.
+  // The steps are within a coarse unit of the index, about a unit, or beyond its last one.
   const int64_t step_ns = OneOf({int64_t{1}, int64_t{20'000}, int64_t{1} << 45}, rng);
   for (size_t i = 0; i < rows; ++i) {
     sym.push_back(OneOf(kNames, rng));
     time.push_back((static_cast<int64_t>(i) / 2 - 20) * step_ns);
   }
-  if (rng() % 2 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is not always sorted.
+  if (rng() % 2 == 0 && rows > 0) time[rng() % rows] = 3;  // The index is then not sorted.
   return Value::Table(
       {"time", "sym", "h", "i", "j", "e", "f"},
       {Value::Vector(Type::kTimestamp, std::span<const int64_t>(time)),
@@ -124,7 +124,7 @@ TEST(Filter, CapturedAndCopiedTablesAnswerTheSameWhereChunksGrow) {
   for (uint64_t seed = 0; seed < 20; ++seed) ExpectCaptureAndCopyAnswerTheSame(seed, 8'000, 2048);
 }
 
-// The kernel's rows and those of the general operator, for one column and many constants.
+// Expects the kernel's rows to be those of the general operator, for one column and many constants.
 void ExpectKernelIsOperator(const Value& column, std::span<const std::string_view> constants) {
   TestEnvironment environment;
   environment.SetValue("c", column);
@@ -155,7 +155,8 @@ TEST(Filter, IntervalsHoldAtTheEdgesOfATypeOfIntegers) {
   ExpectKernelIsOperator(Value::Vector(Type::kByte, std::span(bytes)), kConstants);
 }
 
-// Floats within a few units in the last place of where tolerance ends.
+// Goal: intervals end where tolerance ends. Method: floats within a few units in the last place of
+// that end.
 TEST(Filter, IntervalsEndWhereToleranceEnds) {
   constexpr std::string_view kConstants[] = {"48.25", "-48.25", "1e300", "1e-300", "0f",
                                              "0n",    "0w",     "-0w",   "3",      "0N"};

@@ -14,7 +14,7 @@ bool IsTuple(const Value& value, size_t columns) {
   return (value.is_vector() || value.is_list()) && value.count() == columns;
 }
 
-// A list of tuples, item by item.
+// Returns a list of tuples as columns.
 absl::StatusOr<std::vector<Slice>> ColumnsOfTuples(const Value& tuples, size_t columns,
                                                    Budget& budget) {
   std::vector<Slice> slices;

@@ -12,7 +12,7 @@
 namespace tickstack::query {
 namespace {
 
-// The count that the items which are no atoms have in common.
+// Returns the count that all items that are not atoms have in common.
 absl::StatusOr<size_t> CommonItems(const std::vector<Value>& lists) {
   std::optional<size_t> count;
   for (const Value& list : lists) {

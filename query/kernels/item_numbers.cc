@@ -12,8 +12,8 @@ namespace {
 
 constexpr size_t kItemsPerRange = size_t{1} << 18;
 
-// Calls f(codes, offset) for pieces of items [begin, end) of a column that is read where it lies,
-// with a function that makes a code of an element.
+// Calls f(elements, offset, code_of) for pieces of items [begin, end) of a column, which is read in
+// place. code_of(element) is the element's code.
 template <typename F>
 void EachCode(const Slice& slice, size_t begin, size_t end, F f) {
   if (slice.type() == Type::kSymbol) {
@@ -45,8 +45,8 @@ absl::StatusOr<ItemNumbers> ItemNumbers::Of(const Slice& slice, Budget& budget) 
   return numbers;
 }
 
-// Threads flag the codes that they see. Relaxed order is enough: flags are only set, and are read
-// after all threads are done.
+// Flags the codes that occur, by several threads. Relaxed order is enough: flags are only set, and
+// are read after all threads are done.
 absl::Status ItemNumbers::FindUsed(size_t codes, const Budget& budget) {
   ScratchVector<std::atomic<uint8_t>> used(codes);
   TS_RETURN_IF_ERROR(
@@ -54,7 +54,7 @@ absl::Status ItemNumbers::FindUsed(size_t codes, const Budget& budget) {
         EachCode(slice_, begin, end, [&](auto elements, size_t, auto code_of) {
           for (const auto element : elements) {
             std::atomic<uint8_t>& flag = used[code_of(element)];
-            // Looked at first, so that threads do not take the line from each other all the time.
+            // Reads first, so that threads do not take the cache line from each other all the time.
             if (flag.load(std::memory_order_relaxed) == 0) {
               flag.store(1, std::memory_order_relaxed);
             }

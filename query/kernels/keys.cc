@@ -13,7 +13,8 @@ absl::StatusOr<ScratchVector<uint32_t>> NumberIdSymbols(const Slice& slice,
                                                         Budget& budget) {
   constexpr uint32_t kUnknown = UINT32_MAX;
   const SymbolTable& symbols = slice.column.symbols();
-  // By symbol number plus one; symbols that are newer than this line are in no row of the snapshot.
+  // Indexed by symbol number plus one. Symbols that are added after this line are in no row of the
+  // snapshot.
   ScratchVector<uint32_t> known(static_cast<size_t>(symbols.size()) + 1, kUnknown);
   ScratchVector<uint32_t> numbers;
   numbers.reserve(slice.count());
@@ -98,7 +99,7 @@ Grouping::Grouping(std::span<const uint32_t> numbers, uint32_t groups)
   for (uint32_t number : numbers) ++ends_[number];
   size_t begin = 0;
   for (size_t& end : ends_) begin += std::exchange(end, begin);
-  // Each end now is its group's begin, and moves to the end as the rows are put in place.
+  // Each group's end is still its begin here; it moves to the end as rows are put in place.
   for (uint32_t i = 0; i < numbers.size(); ++i) positions_[ends_[numbers[i]]++] = i;
 }
 

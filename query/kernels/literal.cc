@@ -20,11 +20,11 @@ namespace {
 
 enum class Special { kNone, kNull, kInfinity, kMinusInfinity };
 
-// One word, before the words of a vector have agreed on a type.
+// One word of a literal, before the words of a vector have agreed on a type.
 struct Word {
   Type type = Type::kLong;
   bool fixed =
-      false;  // The word says its type; otherwise it is a plain integer, 0N, 0W or a float.
+      false;  // True if the word says its type; otherwise it is a plain integer, 0N, 0W or a float.
   Special special = Special::kNone;
   int64_t integer = 0;
   double floating = 0;
@@ -50,7 +50,7 @@ std::optional<double> ParseFloat(std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error == std::errc::invalid_argument || end != text.data() + text.size()) return std::nullopt;
-  // from_chars leaves the value alone then; strtod tells infinity from nothing, as q does.
+  // from_chars leaves the value as it is then; strtod returns infinity or 0, as q does.
   if (error == std::errc::result_out_of_range)
     return std::strtod(std::string(text).c_str(), nullptr);
   return value;
@@ -62,8 +62,8 @@ struct TimeOfDay {
   size_t fraction = 0;  // Digits behind the point.
 };
 
-// `hh`, `hh:mm`, `hh:mm:ss`, `hh:mm:ss.fraction` of up to nine digits. Hours are not bounded by the
-// day: a timespan of 25:00 is one.
+// Parses `hh`, `hh:mm`, `hh:mm:ss` or `hh:mm:ss.fraction` with up to nine digits. Hours may exceed
+// a day: 25:00 is a timespan.
 std::optional<TimeOfDay> ParseTimeOfDay(std::string_view text) {
   TimeOfDay time;
   constexpr int64_t kUnitNs[] = {3600 * kNsPerSecond, 60 * kNsPerSecond, kNsPerSecond};
@@ -112,7 +112,7 @@ std::optional<Word> ParseDateWord(std::string_view text) {
   return Fixed(Type::kDate, *days);
 }
 
-// `2013.10.07D09:30`, `1D02:00`, `0D`.
+// Parses `2013.10.07D09:30`, `1D02:00` and `0D`.
 std::optional<Word> ParseDayAndTime(std::string_view text, size_t letter) {
   const std::string_view day = text.substr(0, letter), clock = text.substr(letter + 1);
   TimeOfDay time;
@@ -140,7 +140,8 @@ std::optional<Word> ParseDayAndTime(std::string_view text, size_t letter) {
   return Fixed(Type::kTimespan, ns);
 }
 
-// hh:mm is a minute, hh:mm:ss a second, up to three digits behind it a time, more a timespan.
+// Parses a time: hh:mm is a minute, hh:mm:ss a second; with up to three digits after the point it
+// is a time, with more a timespan.
 std::optional<Word> ParseClock(std::string_view text) {
   const std::optional<TimeOfDay> time = ParseTimeOfDay(text);
   if (!time.has_value() || time->parts < 2) return std::nullopt;
@@ -151,7 +152,7 @@ std::optional<Word> ParseClock(std::string_view text) {
   return Fixed(Type::kTimespan, time->ns);
 }
 
-// 0N 0W 0n 0w, with a type letter behind them.
+// Parses 0N 0W 0n 0w, with an optional letter for the type.
 std::optional<Word> ParseSpecial(std::string_view text) {
   if (text.size() < 2 || text[0] != '0') return std::nullopt;
   Word word;
@@ -211,7 +212,7 @@ std::optional<Word> ParseInt(std::string_view text) {
   }
 }
 
-// Digits with a point or an exponent, and a suffix e or f.
+// Parses digits with a point or an exponent, and an optional suffix e or f.
 std::optional<Word> ParseDecimal(std::string_view text) {
   if (text.find_first_of(".e") == std::string_view::npos) return std::nullopt;
   Word word{.type = Type::kFloat};
@@ -252,7 +253,7 @@ std::optional<Word> ParseWord(std::string_view text) {
 template <typename T>
 T ElementOf(const Word& word, Type type) {
   if constexpr (std::is_same_v<T, Guid>) {
-    return Guid{};  // 0Ng is the only guid that can be written.
+    return Guid{};  // 0Ng is the only guid that can be written as a literal.
   } else if constexpr (std::is_floating_point_v<T>) {
     constexpr T kInfinity = std::numeric_limits<T>::infinity();
     if (word.special == Special::kNull) return NullElement<T>(type);
@@ -271,7 +272,7 @@ T ElementOf(const Word& word, Type type) {
 
 absl::StatusOr<Type> CommonType(std::span<const Word> words) {
   std::optional<Type> fixed;
-  bool has_float = false, has_special = false;  // 0n and 0w go with every type.
+  bool has_float = false, has_special = false;  // 0n and 0w fit every type.
   for (const Word& word : words) {
     const bool is_float = !word.fixed && word.type == Type::kFloat;
     has_float = has_float || (is_float && word.special == Special::kNone);
@@ -307,7 +308,7 @@ absl::StatusOr<Value> BuildNumbers(std::span<const Word> words) {
   });
 }
 
-// `101b`.
+// Parses `101b`.
 std::optional<Value> ParseBooleans(std::string_view word) {
   if (word.size() < 2 || word.back() != 'b') return std::nullopt;
   word.remove_suffix(1);
@@ -318,7 +319,7 @@ std::optional<Value> ParseBooleans(std::string_view word) {
   return std::move(out).Finish();
 }
 
-// `0x0a0b`; an odd digit stands alone in front.
+// Parses `0x0a0b`; of an odd number of digits the first one is a byte of its own.
 std::optional<Value> ParseBytes(std::string_view word) {
   if (!word.starts_with("0x")) return std::nullopt;
   std::string digits(word.substr(2));
@@ -343,7 +344,7 @@ absl::StatusOr<Value> ParseNumbers(std::span<const std::string_view> texts) {
   std::vector<Word> words;
   words.reserve(texts.size());
   for (std::string_view text : texts) {
-    // A vector says once that it is of months, behind its last word.
+    // Only the last word of a vector says that it is of months.
     const bool month = texts.back().ends_with('m') && text.size() == 7 && text[4] == '.';
     const std::optional<Word> word =
         month ? ParseDateWord(fmt::format("{}m", text)) : ParseWord(text);

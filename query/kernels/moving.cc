@@ -19,18 +19,19 @@
 namespace tickstack::query {
 namespace {
 
-// The aggregates of windows of `width` states, where combine(earlier, later) is associative.
+// Computes the aggregates of windows of `width` states; combine(earlier, later) must be
+// associative.
 template <typename State, typename Combine>
 class Windows {
  public:
-  // `before`: what stands before the first item, which an incomplete window has in it.
+  // `before` is the state that fills an incomplete window before the first item.
   Windows(size_t width, State before, Combine combine)
       : combine_(combine), states_(width, before), beginning_(before) {}
 
   // Returns the aggregate of the window that ends with this item.
   State Add(State item) {
-    // Up to here the states are those of the block's items; from here on they are the aggregates of
-    // the ends of the block before.
+    // Before at_ the states are the block's items; from at_ on they are aggregates of the ends of
+    // the previous block.
     beginning_ = at_ == 0 ? item : combine_(beginning_, item);
     states_[at_] = std::move(item);
     if (++at_ < states_.size()) return combine_(states_[at_], beginning_);
@@ -48,7 +49,8 @@ class Windows {
   size_t at_ = 0;
 };
 
-// A column through windows, whose states are made of items and whose results of states.
+// Runs a column through windows: `make` turns items into states, `finish` turns states into
+// results.
 template <typename D, typename State, typename Combine, typename Make, typename Finish>
 absl::StatusOr<Value> MapWindows(size_t width, const Slice& slice, Type result, Budget& budget,
                                  State before, Combine combine, Make make, Finish finish) {
@@ -70,14 +72,14 @@ struct PartialMean {
   int64_t count = 0;
 };
 
-// Count, mean and the sum of the squares of differences to it.
+// A count, a mean, and the sum of the squared differences to it.
 struct Spread {
   double count = 0;
   double mean = 0;
   double squares = 0;
 };
 
-// The same of two sets together (Chan, Golub and LeVeque, 1979).
+// Returns the spread of two sets together (Chan, Golub and LeVeque, 1979).
 Spread JoinSpreads(const Spread& a, const Spread& b) {
   if (a.count == 0) return b;
   if (b.count == 0) return a;
@@ -86,7 +88,7 @@ Spread JoinSpreads(const Spread& a, const Spread& b) {
           a.squares + b.squares + apart * apart * (a.count * b.count / count)};
 }
 
-// The larger of two, a null being the smallest.
+// Returns the larger of two; a null is the smallest.
 template <typename D>
 D LargerItem(D a, D b) {
   if (IsNullInDomain(a)) return b;
@@ -117,7 +119,7 @@ absl::StatusOr<Value> MovingBestOf(bool max, size_t width, const Slice& slice, B
                           : MovingBest<int64_t>(max, width, slice, budget);
 }
 
-// As many weights as there are items, or one for all.
+// Returns as many weights as there are items; an atom is repeated.
 absl::StatusOr<Value> WeightsOf(const Value& x, size_t items, Budget& budget) {
   if (!x.is_atom() && !x.is_vector()) return TypeError("ema by a {}", NameOf(x.type()));
   if (!SumType(x.type()).has_value() || IsTemporal(x.type())) {

@@ -1,4 +1,4 @@
-// Goal: moving windows, ranks and what else goes along a list mean what the reference says
+// Goal: moving windows, ranks and other functions along a list do what the reference says
 // (code.kx.com/q/ref: avg, sum, count, max, min, dev, ema, rank, xrank, xprev, differ, fill).
 // Method: pairs, and property tests against the aggregates of every window.
 
@@ -219,8 +219,8 @@ std::vector<double> RandomItems(std::mt19937_64& rng, size_t n) {
   return items;
 }
 
-// Goal: each moving function is its aggregate over each window. Method: random floats with nulls
-// and ties, widths from 1 to beyond the end, longer than a block of a thousand items now and then.
+// Goal: each moving function gives its aggregate over each window. Method: random floats with nulls
+// and ties; widths from 1 to beyond the end, now and then more than a block of a thousand items.
 TEST(Moving, EachItemIsTheAggregateOfItsWindow) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 60; ++seed) {
@@ -266,7 +266,7 @@ TEST(Moving, EachItemIsTheAggregateOfItsWindow) {
   }
 }
 
-// Goal: nothing of an item is left when it is out of the window. Method: one that takes all digits.
+// Goal: an item that has left the window leaves no trace. Method: an item that uses up all digits.
 TEST(Moving, AWindowForgetsWhatLeavesIt) {
   const Limits limits;
   Budget budget(limits);
@@ -281,7 +281,8 @@ TEST(Moving, AWindowForgetsWhatLeavesIt) {
   }
 }
 
-// Goal: the rank of an item is how many are smaller, or equal and before it. Method: random items.
+// Goal: the rank of an item is the number of items that are smaller, or equal and before it.
+// Method: random items.
 TEST(Ranks, CountTheItemsBefore) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 100; ++seed) {

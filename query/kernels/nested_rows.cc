@@ -20,7 +20,7 @@ namespace {
 
 bool IsListItem(const Value& item) { return item.is_vector() || item.is_list(); }
 
-// How many rows each row becomes.
+// Returns how many rows each row becomes.
 absl::StatusOr<ScratchVector<uint32_t>> ItemCounts(const std::vector<Value>& nested, size_t rows,
                                                    Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(rows, sizeof(uint32_t)));
@@ -40,12 +40,13 @@ absl::StatusOr<ScratchVector<uint32_t>> ItemCounts(const std::vector<Value>& nes
   return counts;
 }
 
-// The items of a nested column, one row's after the other's.
+// Returns the items of a nested column, row by row.
 absl::StatusOr<Value> UnnestColumn(Value column, std::span<const uint32_t> counts, Budget& budget) {
   std::vector<Value> parts;
   std::vector<Value>& items = column.mutable_items();
   for (size_t row = 0; row < items.size(); ++row) {
-    if (counts[row] == 0 && row > 0) continue;  // The first one may tell the type of no items.
+    // The first row may tell the type of an empty result.
+    if (counts[row] == 0 && row > 0) continue;
     if (IsListItem(items[row])) {
       parts.push_back(std::move(items[row]));
       continue;
@@ -57,7 +58,7 @@ absl::StatusOr<Value> UnnestColumn(Value column, std::span<const uint32_t> count
   return Raze(Value::List(std::move(parts)), budget);
 }
 
-// The groups of the rows by some columns, and the row numbers of each group's first row.
+// The groups of the rows by some columns, and the first row of each group.
 struct NumberedRows {
   ScratchVector<uint32_t> of_row;
   uint32_t groups = 0;
@@ -84,7 +85,7 @@ ScratchVector<uint32_t> FirstPositions(const Grouping& grouping) {
   return firsts;
 }
 
-// The items of each group as a vector or list.
+// Returns the items of each group as a vector or list.
 absl::StatusOr<Value> NestColumn(const ViewColumn& column, const Grouping& grouping,
                                  std::span<const uint32_t> rows, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Column whole, column.Get(budget));

@@ -9,15 +9,15 @@
 #include <immintrin.h>
 #endif
 
-// A loop is written once, as a function that is always inlined; a version is a function of its own
-// target that inlines it, so that the compiler makes vector code of it for that target.
+// Each loop is written once, as a function that is always inlined. A version is a function with its
+// own target that inlines it, so that the compiler makes vector code for that target.
 
 #define TS_LOOP [[gnu::always_inline]] inline
 
 namespace tickstack::query {
 namespace {
 
-// More lanes than a total has: the extremes do not depend on the order.
+// There are more lanes than for a total, because extremes do not depend on the order.
 constexpr size_t kExtremeLanes = 16;
 
 template <typename T>
@@ -87,9 +87,9 @@ TS_LOOP size_t LeadByOne(const T* items, size_t n, const Interval<T>& interval) 
 
 template <typename T>
 TS_LOOP size_t LeadLoop(const T* items, size_t n, const Interval<T>& interval) {
-  constexpr size_t kStep = 64;  // Items between two looks at the flags.
+  constexpr size_t kStep = 64;  // Items between two checks of the flags.
   const Interval<T> local = interval;
-  // Flags as wide as the items.
+  // Makes flags as wide as the items.
   using Flag =
       std::conditional_t<sizeof(T) == 8, uint64_t,
                          std::conditional_t<sizeof(T) == 4, uint32_t,
@@ -105,11 +105,12 @@ TS_LOOP size_t LeadLoop(const T* items, size_t n, const Interval<T>& interval) {
   return i + LeadByOne(items + i, n - i, interval);
 }
 
-// Without a branch: every number is written, and kept by advancing.
+// Has no branch: every number is written, and kept by moving on.
 template <typename T>
 TS_LOOP size_t SelectLoop(const T* items, size_t n, const Interval<T>& interval, uint32_t first_row,
                           uint32_t* rows) {
-  const Interval<T> local = interval;  // In registers: it might alias the rows.
+  // Copied so that it can be in registers: it might alias the rows.
+  const Interval<T> local = interval;
   size_t count = 0;
   for (size_t i = 0; i < n; ++i) {
     rows[count] = first_row + static_cast<uint32_t>(i);
@@ -147,7 +148,7 @@ TS_VERSION(Plain, );
 TS_VERSION(Avx2, TS_TARGET_AVX2);
 TS_VERSION(Avx512, TS_TARGET_AVX512);
 
-// For each 4 flags the bytes that bring the flagged of 4 row numbers to the front.
+// For each 4 flags, the shuffle that brings the flagged ones of 4 row numbers to the front.
 constexpr std::array<std::array<uint8_t, 16>, 16> kToTheFront = [] {
   std::array<std::array<uint8_t, 16>, 16> shuffles{};
   for (size_t flags = 0; flags < 16; ++flags) {
@@ -162,7 +163,7 @@ constexpr std::array<std::array<uint8_t, 16>, 16> kToTheFront = [] {
   return shuffles;
 }();
 
-// Which of 4 items lie outside; bit i for item i.
+// Returns which of 4 items lie outside; bit i is item i.
 TS_TARGET_AVX2 inline uint32_t Outside(const int64_t* items, __m256i lo, __m256i hi) {
   const __m256i item = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(items));
   const __m256i outside =
@@ -170,7 +171,7 @@ TS_TARGET_AVX2 inline uint32_t Outside(const int64_t* items, __m256i lo, __m256i
   return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(outside)));
 }
 
-// Which of 4 items pass. `nulls` and `flip` are all four bits or none.
+// Returns which of 4 items pass. `nulls` and `flip` have all four bits or none.
 TS_TARGET_AVX2 inline uint32_t Passing(const double* items, __m256d lo, __m256d hi, uint32_t nulls,
                                        uint32_t flip) {
   const __m256d item = _mm256_loadu_pd(items);
@@ -267,7 +268,7 @@ TS_TARGET_AVX2 size_t Avx2<int32_t>::Select(const int32_t* items, size_t n,
          SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
 }
 
-// Compressed in a register and stored whole: storing under a mask is slow on some machines.
+// Compresses in a register and stores all of it, because a masked store is slow on some machines.
 TS_TARGET_AVX512 inline size_t KeepFlagged8(__mmask8 flags, uint32_t row, uint32_t* rows) {
   const __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(row)),
                                            _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
@@ -276,7 +277,7 @@ TS_TARGET_AVX512 inline size_t KeepFlagged8(__mmask8 flags, uint32_t row, uint32
   return static_cast<size_t>(__builtin_popcount(flags));
 }
 
-// Which of 8 items pass; bit i for item i. `nulls` and `flip` are all eight bits or none.
+// Returns which of 8 items pass; bit i is item i. `nulls` and `flip` have all eight bits or none.
 TS_TARGET_AVX512 inline unsigned Passing(const int64_t* items, __m512i lo, __m512i hi,
                                          unsigned flip) {
   const __m512i item = _mm512_loadu_si512(items);
@@ -316,7 +317,7 @@ TS_TARGET_AVX512 size_t Avx512<double>::Lead(const double* items, size_t n,
   return i + LeadByOne(items + i, n - i, interval);
 }
 
-// The lanes are those of two vectors, which do not wait for each other.
+// The lanes are in two vectors, which do not wait for each other.
 template <>
 TS_TARGET_AVX512 void Avx512<int64_t>::Add(const int64_t* items, size_t n,
                                            Totals<int64_t>& totals) {

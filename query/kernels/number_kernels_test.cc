@@ -1,6 +1,6 @@
-// Goal: every version of a kernel answers what the definition does, to the bit.
+// Goal: every version of a kernel answers what its definition does, to the bit.
 // Method: random items with nulls, NaN, infinities and extremes, of all lengths around the width of
-// a vector; the definitions are loops over one item after the other.
+// a vector; the definitions are loops over single items.
 
 #include "query/kernels/number_kernels.h"
 
@@ -71,7 +71,7 @@ T MinByDefinition(std::span<const T> items, T best) {
   return best;
 }
 
-// Item i is added to lane i % 8, after what the lane has.
+// Adds item i to lane i % 8, after what the lane has.
 template <typename T, typename Sum>
 void AddByDefinition(std::span<const T> items, std::array<Sum, kLanes>& sums,
                      std::array<uint64_t, kLanes>& nulls) {
@@ -84,7 +84,7 @@ void AddByDefinition(std::span<const T> items, std::array<Sum, kLanes>& sums,
   }
 }
 
-// Apart from a zero's sign and a NaN's bits, which nothing shows.
+// Compares all but a zero's sign and a NaN's bits, which are never shown.
 template <typename Sum>
 void ExpectSame(const std::array<Sum, kLanes>& a, const std::array<Sum, kLanes>& b) {
   for (size_t lane = 0; lane < kLanes; ++lane) {
@@ -99,13 +99,15 @@ template <typename T>
 void ExpectByDefinition(const NumberKernels<T>& kernels, std::mt19937_64& rng) {
   const size_t n = rng() % 4 == 0 ? rng() % 1000 : rng() % 70;
   const std::vector<T> all = RandomItems<T>(n + 8, rng);
-  const std::span<const T> items = std::span(all).subspan(rng() % 8, n);  // At any alignment.
+  // Starts at any alignment.
+  const std::span<const T> items = std::span(all).subspan(rng() % 8, n);
   const T best = all[0] == all[0] ? all[0] : T{0};
   ASSERT_EQ(kernels.max(items.data(), n, best), MaxByDefinition(items, best));
   ASSERT_EQ(kernels.min(items.data(), n, best), MinByDefinition(items, best));
 
   Totals<T> totals, expected;
-  for (const size_t part : {n / 3, n - n / 3}) {  // Totals go on where they were.
+  // The second part continues the totals of the first.
+  for (const size_t part : {n / 3, n - n / 3}) {
     const std::span<const T> half = part == n / 3 ? items.first(part) : items.last(part);
     kernels.add(half.data(), half.size(), totals);
     AddByDefinition(half, expected.sums, expected.nulls);
@@ -127,7 +129,7 @@ void ExpectByDefinition(const NumberKernels<T>& kernels, std::mt19937_64& rng) {
   rows.resize(kernels.select(items.data(), n, interval, first_row, rows.data()));
   ASSERT_EQ(rows, expected_rows);
 
-  // Some that mostly pass, and the same items behind them.
+  // Adds some items that mostly pass, and then the same items as before.
   std::vector<T> many(rng() % 200, rng() % 2 == 0 ? interval.lo : interval.hi);
   many.insert(many.end(), items.begin(), items.end());
   size_t lead = 0;

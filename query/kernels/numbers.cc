@@ -21,7 +21,7 @@ absl::Status CheckIsNumber(std::string_view name, Type type) {
 
 using VectorFunction = absl::FunctionRef<absl::StatusOr<Value>(const Value&)>;
 
-// MapSimple, compiled once.
+// Calls MapSimple, so that it is compiled only once.
 absl::StatusOr<Value> MapVectors(const Value& x, Budget& budget, VectorFunction f) {
   return MapSimple(x, budget, f);
 }
@@ -38,7 +38,8 @@ absl::StatusOr<Value> MapFloats(std::string_view name, const Value& x, Budget& b
   });
 }
 
-// Floats to longs by f, integers as they are; `narrow` is what booleans, bytes and chars become.
+// Rounds floats to longs by f and leaves integers as they are; booleans, bytes and chars become
+// `narrow`.
 absl::StatusOr<Value> MapRounded(std::string_view name, const Value& vector, Budget& budget,
                                  double (*f)(double)) {
   const Type type = vector.type();
@@ -50,7 +51,8 @@ absl::StatusOr<Value> MapRounded(std::string_view name, const Value& vector, Bud
   });
 }
 
-// A float within the tolerance of comparisons of a whole number is that number.
+// Returns the whole number that a float equals within the tolerance of comparisons, else
+// `otherwise`.
 double WholeOr(double item, double otherwise) {
   const double nearest = std::nearbyint(item);
   return std::abs(item - nearest) <= 0x1p-43 * std::abs(item) ? nearest : otherwise;
@@ -82,7 +84,8 @@ absl::StatusOr<Value> Signum(const Value& x, Budget& budget) {
   return MapVectors(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
     TS_RETURN_IF_ERROR(CheckIsNumber("signum", vector.type()));
     return MapInDomain<double>(Slice::Of(vector), Type::kInt, budget, [](std::span<double> block) {
-      for (double& item : block) item = item > 0 ? 1 : item == 0 ? 0 : -1;  // A null is no number.
+      // A null counts as negative.
+      for (double& item : block) item = item > 0 ? 1 : item == 0 ? 0 : -1;
     });
   });
 }

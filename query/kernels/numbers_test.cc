@@ -1,4 +1,4 @@
-// Goal: functions of numbers, item by item, mean what the reference says (code.kx.com/q/ref: floor,
+// Goal: functions of numbers, item by item, do what the reference says (code.kx.com/q/ref: floor,
 // ceiling, sqrt, exp, log, xexp, xlog, signum, reciprocal, sin, fill, bin, cor). Method: pairs, and
 // property tests against the definitions.
 
@@ -224,14 +224,14 @@ TEST(Covariances, LeaveOutRowsWithANull) {
       {"(1 2;3 4) cov (1 2;3 4)", "'nyi: cov of a list"},
       {"exec price cov size from trade where sym=`aig", "-12.5"},
       {"select price cor size by sym from trade", "([sym:`aig`bac]price:-1 1f)"},
-      // Squares of these would leave no digit of what they differ by.
+      // Squares of these numbers would lose all digits in which they differ.
       {"1000000000.25 1000000000.75 cov 1 2", "0.125"},
   };
   ExpectAll(kPairs);
 }
 
-// Goal: bin and binr agree with counting the items that are at most, or below, each. Method: random
-// ascending vectors with ties and nulls.
+// Goal: bin and binr agree with counting the items that are at most, or below, each one. Method:
+// random ascending vectors with ties and nulls.
 TEST(Bins, AgreeWithTheirDefinitions) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 100; ++seed) {

@@ -12,7 +12,7 @@
 namespace tickstack::query {
 namespace {
 
-// An item as a number that orders as it does, and where it stands.
+// The position of an item, and a number that has the item's place in the order.
 struct Keyed {
   uint64_t key;
   uint32_t position;
@@ -23,7 +23,7 @@ template <typename T>
 uint64_t BitsInOrder(T element) {
   constexpr uint64_t kSign = uint64_t{1} << 63;
   if constexpr (std::is_floating_point_v<T>) {
-    if (std::isnan(element)) return 0;  // Below minus infinity, whose bits are not all set.
+    if (std::isnan(element)) return 0;  // Is below minus infinity, which has at least one bit set.
     const auto bits = std::bit_cast<uint64_t>(double{element} + 0.0);
     return (bits & kSign) != 0 ? ~bits : bits | kSign;
   } else if constexpr (std::is_signed_v<T>) {
@@ -39,7 +39,7 @@ uint64_t FirstBytes(std::string_view name) {
   return __builtin_bswap64(word);
 }
 
-// By key, a byte at a time from the last one; a byte that all keys share is left out.
+// Sorts by key, a byte at a time from the last one; leaves out bytes that all keys share.
 void SortByKey(KeyedVector& items) {
   if (std::ranges::is_sorted(items, {}, &Keyed::key)) return;
   if (items.size() < 256) {
@@ -63,8 +63,8 @@ KeyedVector KeyedNames(const SymbolVector& names) {
   KeyedVector items(names.size());
   for (uint32_t i = 0; i < items.size(); ++i) items[i] = {FirstBytes(names[i]), i};
   SortByKey(items);
-  // A name of 8 bytes or less is all in its key, with nothing behind it that another one could
-  // have; longer ones are compared where their first bytes are equal.
+  // The key holds all of a name of up to 8 bytes; longer names are compared here if their first
+  // bytes are equal.
   for (auto begin = items.begin(); begin != items.end();) {
     const auto end =
         std::find_if(begin, items.end(), [&](const Keyed& item) { return item.key != begin->key; });

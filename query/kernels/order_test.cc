@@ -14,7 +14,7 @@ namespace {
 template <typename T>
 Value RandomVector(Type type, size_t n, std::mt19937_64& rng) {
   std::vector<T> items(n);
-  const uint64_t bits = rng() % 64;  // Few distinct items, or many.
+  const uint64_t bits = rng() % 64;  // Makes few distinct items, or many.
   for (T& item : items) {
     if constexpr (std::is_floating_point_v<T>) {
       item = static_cast<T>(static_cast<int64_t>(rng() >> bits)) / 7;

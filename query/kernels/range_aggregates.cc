@@ -21,7 +21,7 @@ bool IsWideNumber(Type type) {
   return IsFixedWidth(type) && type != Type::kGuid && WidthOf(type) > 1;
 }
 
-// Folds ranges of items with an operation that does not care for order.
+// Folds ranges of items with an operation for which order does not matter.
 template <typename D, typename Op>
 class RangeFold {
  public:
@@ -32,7 +32,7 @@ class RangeFold {
     uint64_t together = 0;
     for (const ItemRange& range : ranges) together += range.end - range.begin;
     if (together <= 4 * size_ + 16 * ranges.size()) return absl::OkStatus();
-    // Block i has blocks 2i and 2i+1 below it; the items are blocks size_ to 2 * size_ - 1.
+    // Block i consists of blocks 2i and 2i+1; the items are blocks size_ to 2 * size_ - 1.
     TS_RETURN_IF_ERROR(budget.Charge(2 * size_, sizeof(D)));
     blocks_.resize(2 * size_);
     std::ranges::copy(items_, blocks_.begin() + static_cast<ptrdiff_t>(size_));
@@ -62,7 +62,7 @@ class RangeFold {
   ScratchVector<D> blocks_;
 };
 
-// The elements in the domain D, `null` in place of nulls.
+// Returns the elements in the domain D, with `null` in place of nulls.
 template <typename D>
 absl::StatusOr<ScratchVector<D>> Widened(const Value& items, D null, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(items.count(), sizeof(D)));
@@ -78,7 +78,7 @@ absl::StatusOr<ScratchVector<D>> Widened(const Value& items, D null, Budget& bud
   return wide;
 }
 
-// The fold of each range as an element of `type`.
+// Returns the fold of each range as an element of `type`.
 template <typename D, typename Op>
 absl::StatusOr<Value> FoldRanges(Type type, const Value& items, std::span<const ItemRange> ranges,
                                  D identity, Op op, Budget& budget) {
@@ -88,7 +88,7 @@ absl::StatusOr<Value> FoldRanges(Type type, const Value& items, std::span<const 
   TS_RETURN_IF_ERROR(budget.Charge(ranges.size(), WidthOf(type)));
   return VisitElementType(type, [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<Value> {
     if constexpr (std::is_same_v<T, Guid>) {
-      return NullOf(type);  // No fold has such a type.
+      return NullOf(type);  // Folds never have such a type.
     } else {
       VectorWriter<T> out(type, ranges.size());
       for (size_t i = 0; i < ranges.size(); ++i) {
@@ -128,10 +128,11 @@ absl::StatusOr<Value> RangeSums(Type type, const Value& items, std::span<const I
   if (IsFloating(items.type()) || IsFloating(type)) {
     return FoldRanges<double>(type, items, ranges, 0.0, add, budget);
   }
-  return FoldRanges<uint64_t>(type, items, ranges, uint64_t{0}, add, budget);  // They may wrap.
+  // Unsigned, because sums may wrap.
+  return FoldRanges<uint64_t>(type, items, ranges, uint64_t{0}, add, budget);
 }
 
-// How many items before each are not null.
+// Returns how many items before each are not null.
 absl::StatusOr<ScratchVector<uint32_t>> RunningCounts(const Value& items, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(items.count() + 1, sizeof(uint32_t)));
   ScratchVector<uint32_t> counts;

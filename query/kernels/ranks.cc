@@ -6,7 +6,7 @@
 namespace tickstack::query {
 namespace {
 
-// f(rank) for each item.
+// Makes a vector of f(rank) for each item.
 template <typename F>
 absl::StatusOr<Value> MapRanks(const Slice& slice, Budget& budget, F f) {
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
@@ -28,8 +28,7 @@ absl::StatusOr<Value> Ranks(const Slice& slice, Budget& budget) {
 absl::StatusOr<Value> Buckets(int64_t buckets, const Slice& slice, Budget& budget) {
   const auto n = static_cast<__int128>(slice.count());
   return MapRanks(slice, budget, [&](int64_t rank) {
-    const __int128 shares =
-        static_cast<__int128>(buckets) * rank;  // Of n parts each; rounded down.
+    const __int128 shares = static_cast<__int128>(buckets) * rank;  // In units of 1/n.
     return static_cast<int64_t>(shares / n - (shares % n < 0 ? 1 : 0));
   });
 }

@@ -39,7 +39,7 @@ absl::StatusOr<Value> ItemsFrom(const Value& y, size_t begin, size_t end, Budget
   return items.is_list() ? Collapse(std::move(items.mutable_items())) : items;
 }
 
-// Rows whose bounds are `bound(0)`, `bound(1)`, ...
+// Returns rows whose bounds are `bound(0)`, `bound(1)`, ...
 template <typename F>
 absl::StatusOr<Value> Rows(const Value& y, size_t rows, F bound, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.ChargeItems(rows));
@@ -50,7 +50,7 @@ absl::StatusOr<Value> Rows(const Value& y, size_t rows, F bound, Budget& budget)
   return Value::List(std::move(items));
 }
 
-// `at` is the number of the next item.
+// Returns y in this shape; `at` is the number of the next item.
 absl::StatusOr<Value> Shaped(std::span<const int64_t> sizes, const Value& y, size_t& at,
                              Budget& budget) {
   const auto size = static_cast<size_t>(sizes[0]);

@@ -48,7 +48,7 @@ absl::StatusOr<Value> PairList(AtomicOp op, const Slice& slice, Budget& budget) 
   });
 }
 
-// Runs `state = f(state, item)` over the items.
+// Applies `state = f(state, item)` along the items.
 template <typename D, typename F>
 absl::StatusOr<Value> Fold(const Slice& slice, Type type, Budget& budget, D state, F f) {
   return MapInDomain<D>(slice, type, budget, [&](std::span<D> block) {
@@ -56,7 +56,7 @@ absl::StatusOr<Value> Fold(const Slice& slice, Type type, Budget& budget, D stat
   });
 }
 
-// Answers f(item, item before) for each; `first` stands before the first one.
+// Returns f(item, item before it) for each item; `first` precedes the first one.
 template <typename D, typename F>
 absl::StatusOr<Value> Pairs(const Slice& slice, Type type, Budget& budget, D first, F f) {
   D before = first;
@@ -109,7 +109,7 @@ absl::StatusOr<Value> FilledNames(const SymbolVector& names, Budget& budget) {
   return Value::Symbols(std::move(filled));
 }
 
-// Floats that are within comparison tolerance are the same, as `~` has it.
+// Returns whether two items match as `~` has it: floats within comparison tolerance do.
 template <typename T>
 bool IsSame(const T& a, const T& b) {
   if constexpr (std::is_floating_point_v<T>) {

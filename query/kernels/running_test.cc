@@ -1,4 +1,4 @@
-// Goal: functions along a list mean what the reference says (code.kx.com/q/ref: sum, prd, max, min,
+// Goal: functions along a list do what the reference says (code.kx.com/q/ref: sum, prd, max, min,
 // deltas, ratios, next). Method: pairs, and a property test against aggregates of every prefix.
 
 #include "query/kernels/running.h"
@@ -133,7 +133,7 @@ TEST(Running, NeighboursAreNullBeyondTheEnds) {
 }
 
 // Goal: item k of a running function is the aggregate of the first k items. Method: random vectors
-// of few values and nulls, longer than a block.
+// with few distinct values and nulls, longer than a block.
 TEST(Running, EachItemIsTheAggregateOfItsPrefix) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 20; ++seed) {

@@ -22,7 +22,7 @@ KeyTable<std::string_view> NamesOf(const Value& names) {
   return table;
 }
 
-// Exact, as `in` and `distinct` are.
+// Compares exactly, as `in` and `distinct` do.
 template <typename T>
 KeyTable<decltype(KeyOf(T{}))> KeysOf(std::span<const T> elements) {
   KeyTable<decltype(KeyOf(T{}))> table;
@@ -30,7 +30,7 @@ KeyTable<decltype(KeyOf(T{}))> KeysOf(std::span<const T> elements) {
   return table;
 }
 
-// x and y are atoms or vectors of one type.
+// Returns which items of x are in y; both are atoms or vectors of one type.
 Value InVector(const Value& x, const Value& y) {
   const size_t n = x.count();
   VectorWriter<uint8_t> out(Type::kBoolean, n);
@@ -71,7 +71,7 @@ absl::StatusOr<Value> InNested(const Value& x, const Value& y, Budget& budget, i
   return Collapse(std::move(items));
 }
 
-// How deep the lists go, by their first items: 0 for an atom, 1 for a vector.
+// Returns how deep lists are nested, by their first items: 0 for an atom, 1 for a vector.
 int DepthOf(const Value& value) {
   int depth = 0;
   for (const Value* inner = &value; !inner->is_atom(); inner = &inner->items().front()) {
@@ -81,7 +81,7 @@ int DepthOf(const Value& value) {
   return depth;
 }
 
-// A list is searched for values as deep as its first item; x is one of these, or a list of them.
+// Searches a list for values as deep as its first item; x is one such value, or a list of them.
 absl::StatusOr<Value> InList(const Value& x, const std::vector<Value>& list, Budget& budget,
                              int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
@@ -151,7 +151,7 @@ ScratchVector<uint32_t> FirstAppearances(const Value& vector) {
   return kept;
 }
 
-// x and y have one type. A hash an item of either.
+// Searches with a hash table; x and y have one type. The key functions hash an item of either.
 template <typename KeyAt, typename Key>
 Value FindKeys(size_t known, size_t wanted, KeyAt of_x, KeyAt of_y, Key) {
   KeyTable<Key> keys;
@@ -184,7 +184,7 @@ Value FindInVector(const Value& x, const Value& y) {
 
 absl::StatusOr<Value> FindWithin(const Value& x, const Value& y, Budget& budget, int depth);
 
-// Looks for each item of y, which is no item of x itself.
+// Looks for each item of y, where y itself is not an item of x.
 absl::StatusOr<Value> FindEach(const Value& x, const Value& y, Budget& budget, int depth) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
   if (y.count() == 0) return EmptyVector(Type::kLong);
@@ -267,7 +267,7 @@ absl::StatusOr<Value> Distinct(const Value& x, Budget& budget) {
   const absl::StatusOr<NumberedItems> numbered = NumberItems(Slice::Of(x), budget);
   if (numbered.ok()) return TakeItems(x, numbered->firsts);
   if (numbered.status().code() != absl::StatusCode::kUnimplemented) return numbered.status();
-  std::vector<Value> kept;  // A list with tables or dictionaries, which have no order.
+  std::vector<Value> kept;  // Becomes a list with tables or dictionaries, which have no order.
   for (const Value& item : x.items()) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     const auto same = [&](const Value& other) { return Match(item, other); };

@@ -53,7 +53,7 @@ absl::StatusOr<Value> AreItemsOf(const Value& x, const Value& y, Budget& budget)
   all.insert(all.end(), x.items().begin(), x.items().end());
   TS_ASSIGN_OR_RETURN(const NumberedItems items,
                       NumberItems(Slice::Of(Value::List(std::move(all))), budget));
-  // The numbers below this one are of items of y.
+  // Smaller numbers belong to items of y.
   const std::span<const uint32_t> numbers = items.numbers;
   const uint32_t known = std::ranges::max(numbers.first(y.count())) + 1;
   VectorWriter<uint8_t> out(Type::kBoolean, x.count());

@@ -12,18 +12,18 @@
 #include "query/columns/gather.h"
 #include "query/kernels/sort_keys.h"
 
-// How it works. Every column becomes unsigned 64-bit keys that begin at 0: what all of them have in
-// common is subtracted. Columns whose keys fit into 64 bits together become one key, so that symbol
-// and time of a day sort as one number. Then each key, the least significant one first, goes
-// through a stable radix sort of as few passes as its width needs, keys and positions beside each
-// other: sequential reads, at most 1,024 places to write to.
+// Every column becomes unsigned 64-bit keys that begin at 0, because their least one is subtracted.
+// Columns whose keys together fit into 64 bits become one key, so that a day's symbol and time sort
+// as one number. Then each key, the least significant one first, goes through a stable radix sort
+// with as few passes as its width needs. Keys and positions are beside each other: a pass reads
+// sequentially and writes to at most 1,024 places.
 
 namespace tickstack::query {
 namespace {
 
 using Positions = ScratchVector<uint32_t>;
 
-// Keys below 2^bits.
+// Keys, all below 2^bits.
 struct Keys {
   ScratchVector<uint64_t> keys;
   int bits = 0;
@@ -41,7 +41,7 @@ absl::StatusOr<Keys> KeysFromZero(const Slice& column, Direction direction, Budg
   return result;
 }
 
-// One key or more, the most significant one first.
+// Returns one key or more, the most significant one first.
 absl::StatusOr<std::vector<Keys>> PackedKeys(std::span<const Slice> columns, Direction direction,
                                              Budget& budget) {
   std::vector<Keys> packed;
@@ -55,7 +55,7 @@ absl::StatusOr<std::vector<Keys>> PackedKeys(std::span<const Slice> columns, Dir
       continue;
     }
     Keys& last = packed.back();
-    if (next.bits == 64) {  // The last one has no bits, and nothing is shifted by 64.
+    if (next.bits == 64) {  // The last one has no bits then; shifting by 64 would be undefined.
       last = std::move(next);
       continue;
     }
@@ -67,7 +67,7 @@ absl::StatusOr<std::vector<Keys>> PackedKeys(std::span<const Slice> columns, Dir
   return packed;
 }
 
-// One pass: by the digit of `digit_bits` bits at `shift`.
+// Sorts by one digit: `digit_bits` bits at `shift`.
 absl::Status Scatter(const ScratchVector<uint64_t>& keys, const Positions& positions, int shift,
                      int digit_bits, ScratchVector<uint64_t>& to_keys, Positions& to_positions,
                      Budget& budget) {
@@ -106,7 +106,7 @@ absl::Status RadixSort(Keys& by, Positions& positions, Budget& budget) {
   return absl::OkStatus();
 }
 
-// The positions of the `wanted` least keys, in order.
+// Returns the positions of the `wanted` least keys in order.
 Positions SelectLeast(const ScratchVector<uint64_t>& keys, size_t wanted) {
   Positions positions(keys.size());
   std::iota(positions.begin(), positions.end(), 0u);
@@ -129,7 +129,7 @@ absl::StatusOr<Positions> GradeKeys(std::vector<Keys> packed, size_t n, size_t w
   std::iota(positions.begin(), positions.end(), 0u);
   for (size_t i = packed.size(); i > 0; --i) {
     Keys& by = packed[i - 1];
-    if (i < packed.size()) {  // In the order that the less significant keys have made.
+    if (i < packed.size()) {  // Keeps the order that the less significant keys made.
       TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(uint64_t)));
       ScratchVector<uint64_t> ordered(n);
       for (size_t at = 0; at < n; ++at) ordered[at] = by.keys[positions[at]];

@@ -21,18 +21,21 @@ template <typename T>
 uint64_t OrderedBits(T item) {
   if constexpr (std::is_floating_point_v<T>) {
     if (std::isnan(item)) return 0;
-    const auto bits = std::bit_cast<uint64_t>(double{item} + 0.0);  // -0 becomes 0.
+    const auto bits = std::bit_cast<uint64_t>(double{item} + 0.0);  // A -0 becomes 0.
     return (bits & kSign) != 0 ? ~bits : bits | kSign;
   } else if constexpr (std::is_signed_v<T>) {
-    return static_cast<uint64_t>(int64_t{item}) ^ kSign;  // The null is the smallest already.
+    // The null is the smallest number already.
+    return static_cast<uint64_t>(int64_t{item}) ^ kSign;
   } else {
     return item;
   }
 }
 
-constexpr size_t kRankBytes = sizeof(uint32_t);  // What RanksOf() needs beside its result.
+// The bytes per item that RanksOf() needs beside its result.
+constexpr size_t kRankBytes = sizeof(uint32_t);
 
-// The place of each of n things among the distinct ones in order, by compare(a, b) < 0, = 0, > 0.
+// Returns the place of each of n things among the distinct ones in order; compare(a, b) is < 0, = 0
+// or > 0.
 template <typename F>
 ScratchVector<uint64_t> RanksOf(size_t n, F compare) {
   ScratchVector<uint32_t> order(n);
@@ -51,7 +54,7 @@ ScratchVector<uint64_t> RanksOfNames(const ScratchVector<std::string_view>& name
   return RanksOf(names.size(), [&](uint32_t a, uint32_t b) { return names[a].compare(names[b]); });
 }
 
-// Numbers the names in order of appearance first, so that only the distinct ones are compared.
+// Numbers the names in order of appearance first, so that it compares only the distinct ones.
 absl::StatusOr<ScratchVector<uint64_t>> KeysOfIds(const Slice& slice, Budget& budget) {
   const SymbolTable& symbols = slice.column.symbols();
   constexpr uint32_t kUnknown = UINT32_MAX;
@@ -95,7 +98,8 @@ bool IsSortable(const Value& value) {
   return value.is_atom() || value.is_vector();
 }
 
-// A comparison of two lists may take as long as they are, so this looks at the time in between.
+// Returns ranks of lists, and checks the time in between: comparing two lists may take as long as
+// they are.
 absl::StatusOr<ScratchVector<uint64_t>> RanksOfLists(const std::vector<Value>& items,
                                                      Budget& budget) {
   constexpr size_t kRun = 16, kComparisonsBetweenLooks = 64;
@@ -199,7 +203,7 @@ absl::StatusOr<ScratchVector<uint64_t>> SortKeys(const Slice& slice, Budget& bud
   keys.reserve(slice.count());
   TS_RETURN_IF_ERROR(VisitElementType(type, [&]<typename T>(std::type_identity<T>) -> absl::Status {
     if constexpr (std::is_same_v<T, Guid>) {
-      return absl::OkStatus();  // Above.
+      return absl::OkStatus();  // Handled above.
     } else {
       return ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
         for (T item : block.elements) keys.push_back(OrderedBits(item));

@@ -1,4 +1,4 @@
-// Goal: sorts mean what the reference says (code.kx.com/q/ref: asc, desc, reverse). Method: pairs,
+// Goal: sorts do what the reference says (code.kx.com/q/ref: asc, desc, reverse). Method: pairs,
 // and property tests against a stable sort by comparison.
 
 #include "query/kernels/sort.h"
@@ -120,7 +120,7 @@ Slice SliceOf(Type type, const std::vector<T>& items) {
   return Slice::Of(Value::Vector(type, std::span<const T>(items)));
 }
 
-// The order by comparison of items, nulls first, equal ones as they stand.
+// Returns the order by comparing items: nulls first, equal ones in their own order.
 std::vector<uint32_t> OrderByDefinition(std::span<const Slice> columns, Direction direction) {
   std::vector<uint32_t> order(columns.front().count());
   std::iota(order.begin(), order.end(), 0u);
@@ -180,8 +180,8 @@ Slice RandomColumn(std::mt19937_64& rng, size_t n) {
   }
 }
 
-// Goal: Grade is a stable sort by the definition. Method: one to three random columns of every
-// kind, from empty to long enough for the radix sort, packed keys and keys beyond 64 bits.
+// Goal: Grade is a stable sort as defined. Method: one to three random columns of every kind, from
+// empty to long enough for the radix sort, with packed keys and keys beyond 64 bits.
 TEST(Sort, GradeAgreesWithAStableSort) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     SCOPED_TRACE(seed);
@@ -200,7 +200,8 @@ TEST(Sort, GradeAgreesWithAStableSort) {
   }
 }
 
-// Goal: keys of all 64 bits and of none. Method: extremes beside each other, and one value often.
+// Goal: Grade sorts keys of all 64 bits and of none. Method: extremes beside each other, and
+// columns of one value.
 TEST(Sort, GradeSortsExtremesAndTies) {
   std::vector<int64_t> extremes, ties(1000, 7);
   for (int i = 0; i < 1000; ++i) {
@@ -215,7 +216,8 @@ TEST(Sort, GradeSortsExtremesAndTies) {
   }
 }
 
-// Goal: a sort is within its budget and stops. Method: a bound below its memory, and no time.
+// Goal: a sort keeps to its budget and stops in time. Method: a bound below its memory, and a
+// deadline that has passed.
 TEST(Sort, ChargesWhatItUsesAndStops) {
   TestEnvironment environment;
   AddSampleTables(environment);

@@ -12,7 +12,7 @@
 namespace tickstack::query {
 namespace {
 
-// Where `part` begins in a text, or npos. Cost: O(text + part) whatever they are, unlike
+// Returns where `part` begins in a text, or npos. Cost: O(text + part) in every case, unlike
 // string_view::find, which took 180 ms for 200 kB that nearly match.
 size_t FindText(std::string_view text, std::string_view part) {
   if (text.size() < part.size()) return std::string_view::npos;
@@ -21,7 +21,7 @@ size_t FindText(std::string_view text, std::string_view part) {
                           : static_cast<size_t>(static_cast<const char*>(found) - text.data());
 }
 
-// Collects strings, which are charged as they come.
+// Collects strings and charges them as they come.
 class StringList {
  public:
   explicit StringList(Budget& budget) : budget_(budget) {}
@@ -43,7 +43,7 @@ class StringList {
   std::vector<Value> strings_;
 };
 
-// All the texts, each but the last with `between` behind it, the last one with `behind`.
+// Joins all texts, with `between` after each but the last, and `behind` after the last.
 absl::StatusOr<Value> JoinAll(const Value& texts, std::string_view between, std::string_view behind,
                               Budget& budget) {
   if (texts.is_string() && texts.count() == 0) return texts;

@@ -10,7 +10,7 @@
 namespace tickstack::query {
 namespace {
 
-// Moments of the items that are not null.
+// The moments of the items that are not null.
 struct Moments {
   double count = 0;
   double squares = 0;  // Sum of squared differences to the mean.
@@ -36,7 +36,8 @@ absl::StatusOr<Moments> MomentsOf(std::string_view name, const Slice& slice, Bud
   return moments;
 }
 
-// A sample of one item has no deviation; for no items it would be -0.
+// Returns null for a sample of one item, which has no deviation; without items the formula would
+// give -0.
 double SampleVarianceOf(const Moments& moments) {
   return moments.count > 1 ? moments.squares / (moments.count - 1) : std::nan("");
 }
@@ -93,7 +94,7 @@ absl::StatusOr<Value> Median(const Slice& slice, Budget& budget) {
   std::ranges::nth_element(items, upper, nulls_first);
   if (n % 2 == 1) return FloatOrNull(*upper);
   const double lower = *std::ranges::max_element(items.begin(), upper, nulls_first);
-  // The mean of two leaves nulls out.
+  // Averages the two, or takes the one that is not null.
   return FloatOrNull(std::isnan(lower) ? *upper : lower + (*upper - lower) / 2);
 }
 

@@ -1,4 +1,4 @@
-// Goal: var, dev and med mean what the reference says (code.kx.com/q/ref: var, dev, med). Method:
+// Goal: var, dev and med do what the reference says (code.kx.com/q/ref: var, dev, med). Method:
 // pairs, and a property test against the definitions.
 
 #include "query/kernels/statistics.h"
@@ -48,7 +48,7 @@ TEST(Statistics, VarianceAndDeviationLeaveNullsOut) {
        "([sym:`aig`bac]price:0.125 0.125;price1:0.03125 0.03125)"},
       {"exec dev size from trade", "111.8033989"},
       {"exec sdev size from trade where sym=`none", "0n"},
-      // All digits of 1e9 are in the mean: squares of it would leave none for the variance.
+      // Squares of 1e9 would lose all digits of the variance.
       {"var 1000000000.25 1000000000.75", "0.0625"},
   };
   ExpectAll(kPairs);
@@ -100,8 +100,9 @@ double Mean(const std::vector<double>& items) {
   return sum / count;
 }
 
-// Goal: as the definitions in the reference: med averages the middle items of the sorted list, var
-// is the mean of the squares of differences to the mean. Method: random lists with ties and nulls.
+// Goal: med and var agree with the reference's definitions: med averages the middle items of the
+// sorted list, var is the mean of the squared differences to the mean. Method: random lists with
+// ties and nulls.
 TEST(Statistics, AgreeWithTheirDefinitions) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 300; ++seed) {

@@ -61,7 +61,7 @@ bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, siz
             size_t end_row, std::span<const T> all) {
   const PartedIndex& index = key.IndexOf(part);
   const RowRange of_symbol = index.rows(index.KeyOfRow(row));
-  // A name that its domain has twice may have two keys side by side.
+  // A name that its domain has twice may have two neighbouring keys.
   if (end_row > of_symbol.end_row) return std::ranges::is_sorted(all.subspan(row, end_row - row));
   AscendingRanges& known = times.AscendingIn(part);
   if (const std::optional<bool> ascends = known.Find(of_symbol)) return *ascends;
@@ -138,7 +138,7 @@ absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOfDay(const Colum
                                                                      Budget& budget) const {
   using Piece = std::span<const int64_t>;
   const auto cut = [&](Piece piece) -> std::optional<Piece> {
-    // Nulls and infinities are on no day.
+    // Nulls and infinities belong to no day.
     if (piece.front() <= -kInfinityLong / 2 || piece.back() >= kInfinityLong / 2) {
       return std::nullopt;
     }

@@ -1,4 +1,4 @@
-// Goal: taking, dropping and keying mean what the reference says (code.kx.com/q/ref: take, drop,
+// Goal: taking, dropping and keying do what the reference says (code.kx.com/q/ref: take, drop,
 // enkey, keys, distinct). Method: pairs.
 
 #include <gtest/gtest.h>

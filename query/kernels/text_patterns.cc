@@ -7,7 +7,7 @@
 namespace tickstack::query {
 namespace {
 
-// One element of a pattern: how many pattern characters it takes and whether it takes `c`.
+// One element of a pattern: how many characters of the pattern it has, and whether it matches `c`.
 struct PatternItem {
   size_t length;
   bool matches;
@@ -54,7 +54,7 @@ absl::Status AddBegin(ScratchVector<size_t>& begins, size_t begin, Budget& budge
 
 absl::StatusOr<bool> PatternMatcher::Matches(std::string_view text) {
   size_t at = 0, p = 0;
-  // Where to go on when the last star takes one character more.
+  // Where to go on when the last star matches one character more.
   size_t star = std::string_view::npos, star_at = 0;
   while (at < text.size()) {
     if (p < pattern_.size() && pattern_[p] == '*') {
@@ -87,7 +87,7 @@ absl::StatusOr<Matches> FindMatches(std::string_view text, std::string_view patt
     if (pattern[p] == '*') return NyiError("* in a pattern of ss");
     ++matches.length;
   }
-  size_t steps = 0;  // Characters of the pattern that were looked at.
+  size_t steps = 0;  // Compared characters of the pattern.
   for (size_t begin = 0; begin + matches.length <= text.size();) {
     size_t p = 0, at = begin;
     while (p < pattern.size()) {

@@ -27,7 +27,7 @@ std::string_view Trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
 }
 
-// The atom of a type that a literal spells.
+// Returns the atom of a type that a literal spells.
 std::optional<Value> ReadLiteral(Type type, const std::string& text) {
   const std::string_view word = text;
   absl::StatusOr<Value> value = ParseNumbers(std::span(&word, 1));
@@ -39,7 +39,7 @@ bool IsNumber(std::string_view text) {
   return text.find_first_not_of("0123456789.eE+-") == std::string_view::npos;
 }
 
-// A number with its type's letter behind it, which makes it a literal of that type.
+// Reads a number by putting its type's letter behind it, which makes it a literal of that type.
 std::optional<Value> ReadNumber(Type type, std::string_view text) {
   if (const auto address = ReadInternetAddress(text); address && type == Type::kInt) {
     return Value::Int(*address);
@@ -54,7 +54,8 @@ absl::StatusOr<std::optional<Value>> ReadDate(std::string_view text) {
   return days.has_value() ? std::optional(Value::Date(*days)) : std::nullopt;
 }
 
-// An instant's date and, behind a letter, dash or blank, its time of day: `2013.10.07` and `09:30`.
+// Returns an instant's date and, after a letter, dash or blank, its time of day: `2013.10.07` and
+// `09:30`.
 std::optional<std::pair<std::string, std::string>> CutInstant(std::string_view text) {
   const size_t bytes = text.size() > 4 && (text[4] == '.' || text[4] == '-') ? 10 : 8;
   const std::optional<int32_t> days = ParseDate(text.substr(0, bytes));
@@ -72,7 +73,7 @@ std::optional<Value> ReadTimestamp(std::string_view text) {
   return ReadLiteral(Type::kTimestamp, fmt::format("{}D{}", cut->first, cut->second));
 }
 
-// hh:mm:ss.fraction as whatever literal it is, in the unit of the type.
+// Reads hh:mm:ss.fraction, whichever literal that is, in the unit of the type.
 std::optional<Value> ReadClock(Type type, std::string_view text) {
   const bool negative = text.starts_with('-');
   std::string literal = WithColons(text.substr(negative ? 1 : 0));
@@ -87,7 +88,7 @@ std::optional<Value> ReadClock(Type type, std::string_view text) {
   return Value::Atom(type, static_cast<int32_t>(ns / unit));
 }
 
-// yyyy.mm, yyyy-mm or yyyymm.
+// Reads yyyy.mm, yyyy-mm or yyyymm.
 std::optional<Value> ReadMonth(std::string_view text) {
   std::string literal(text);
   if (literal.size() == 6) literal.insert(4, ".");
@@ -102,7 +103,7 @@ std::optional<Value> ReadDatetime(std::string_view text) {
   return ReadLiteral(Type::kDatetime, fmt::format("{}T{}", cut->first, clock));
 }
 
-// Pairs of hexadecimal digits; false if there is anything else.
+// Reads pairs of hexadecimal digits; returns false if there is anything else.
 bool ReadHex(std::string_view text, std::span<std::byte> bytes) {
   if (text.size() != 2 * bytes.size()) return false;
   for (size_t i = 0; i < bytes.size(); ++i) {
@@ -122,7 +123,7 @@ std::optional<Value> ReadByte(std::string_view text) {
   return Value::Byte(std::to_integer<uint8_t>(byte));
 }
 
-// An address of the internet; one of version 4 has 0:0:0:0:0:ffff before it.
+// Reads an IP address; one of version 4 becomes 0:0:0:0:0:ffff and its four bytes.
 std::optional<Value> ReadAddress(const std::string& text) {
   Guid guid{};
   if (::inet_pton(AF_INET6, text.c_str(), guid.data()) == 1) return Value::Atom(Type::kGuid, guid);
@@ -131,7 +132,7 @@ std::optional<Value> ReadAddress(const std::string& text) {
   return Value::Atom(Type::kGuid, guid);
 }
 
-// 8-4-4-4-12 hexadecimal digits, or an address.
+// Reads 8-4-4-4-12 hexadecimal digits, or an IP address.
 std::optional<Value> ReadGuid(std::string_view text) {
   constexpr size_t kDashes[] = {23, 18, 13, 8};
   const bool dashed = text.size() == 36 && text[8] == '-';

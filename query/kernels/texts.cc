@@ -17,7 +17,7 @@
 namespace tickstack::query {
 namespace {
 
-// The longest text of an element of fixed width, a guid's, and a string's own bytes.
+// The most memory that the text of a fixed-width element takes; a guid's is the longest.
 constexpr size_t kElementTextBytes = 40;
 
 std::string TextOfElement(Type type, std::span<const std::byte> element) {
@@ -32,7 +32,7 @@ std::string TextOfElement(Type type, std::span<const std::byte> element) {
     case Finite::kMinus:
       return IsFloating(type) ? "-0w" : "-0W";
   }
-  // Seven digits are what q shows and what its `string` gives.
+  // q shows seven digits, and so does its `string`.
   if (type == Type::kFloat) return fmt::format("{:.7g}", LoadLittle<double>(element.data()));
   if (type == Type::kReal) return fmt::format("{:.7g}", LoadLittle<float>(element.data()));
   return ElementText(type, element, TimeStyle::kQ);
@@ -41,7 +41,7 @@ std::string TextOfElement(Type type, std::span<const std::byte> element) {
 absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
   const size_t n = vector.count();
   TS_RETURN_IF_ERROR(budget.ChargeItems(n));
-  // Each is a block of its own, too small to leave the DRAM.
+  // Each string is a block of its own, which is too small to be outside of DRAM.
   TS_RETURN_IF_ERROR(budget.Charge(Budget::Amount{n * kElementTextBytes, n * kElementTextBytes}));
   std::vector<Value> strings;
   strings.reserve(n);
@@ -57,7 +57,8 @@ absl::StatusOr<Value> StringsOfVector(const Value& vector, Budget& budget) {
   return Value::List(std::move(strings));
 }
 
-// Down to vectors by f, as MapSimple, but where f makes lists of atoms' items: nothing collapses.
+// Applies f to vectors at any depth, like MapSimple, but lists of the results for atoms do not
+// collapse.
 template <typename F>
 absl::StatusOr<Value> MapTexts(const Value& x, Budget& budget, F f, int depth = 0) {
   if (depth > kMaxListDepth) return StackError("lists more than {} deep", kMaxListDepth);
@@ -119,11 +120,11 @@ absl::StatusOr<Value> TrimEnds(std::string_view name, bool left, bool right, con
   });
 }
 
-// What a value's text takes at most: no element's is longer than four times its bytes, with what
-// stands between.
+// Charges the most that a value's text takes: no element's text, with separators, is longer than
+// four times its bytes.
 absl::Status ChargeText(const Value& x, Budget& budget) {
   const size_t bytes = ApproximateBytes(x);
-  // The text grows by doubling, and is copied once. It stays in DRAM.
+  // The text grows by doubling and is copied once. It stays in DRAM.
   return budget.Charge(Budget::Amount{16 * bytes, 16 * bytes});
 }
 

@@ -16,7 +16,7 @@ absl::Status ForEachTimeBlock(const Slice& slice, Budget& budget,
   const Type type = slice.type();
   return VisitElementType(type, [&]<typename T>(std::type_identity<T>) -> absl::Status {
     if constexpr (sizeof(T) < sizeof(int32_t) || sizeof(T) > sizeof(int64_t)) {
-      return absl::OkStatus();  // No time has such a width.
+      return absl::OkStatus();  // Times never have such a width.
     } else {
       return ForEachBlock<T>(slice, budget, [&](const Block<T>& block) {
         for (size_t at = 0; at < block.elements.size(); at += kBlock) {

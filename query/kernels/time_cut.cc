@@ -5,7 +5,7 @@
 namespace tickstack::query {
 namespace {
 
-// The cut within the rows [begin_row, end_row) of one chunk.
+// Returns the cut within the rows [begin_row, end_row) of one chunk.
 TimeCut CutOfChunk(const Column& column, const ChunkLayout::Chunk& chunk, const TimeBounds& bounds,
                    size_t begin_row, size_t end_row, int64_t first_ns, int64_t last_ns) {
   if (bounds.max_ns < first_ns || bounds.min_ns > last_ns) return {begin_row, begin_row, true};
@@ -43,7 +43,7 @@ std::optional<TimeCut> CutByTime(const Column& column, size_t begin_row, size_t 
       cut = part;
       continue;
     }
-    // Rows between two parts are not inside.
+    // If there are rows between the two parts, the cut is not exact.
     cut.exact = cut.exact && part.exact && cut.end_row == part.begin_row;
     cut.end_row = part.end_row;
   }

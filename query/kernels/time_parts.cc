@@ -40,7 +40,7 @@ bool HasPart(Type type, TimePart part) {
   }
 }
 
-// Ticks come a day after the other, so that the calendar is asked once a day and not once a row.
+// Computes the calendar once a day and not once a row, because ticks come day by day.
 class PartOfDay {
  public:
   explicit PartOfDay(TimePart part) : part_(part) {}
@@ -64,7 +64,7 @@ class PartOfDay {
   }
 
   TimePart part_;
-  int32_t day_ = INT32_MIN;  // No time is on this day.
+  int32_t day_ = INT32_MIN;  // The day of the last time; none at first.
   int32_t value_ = 0;
 };
 

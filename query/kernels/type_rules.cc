@@ -7,7 +7,7 @@
 namespace tickstack::query {
 namespace {
 
-// Rows are the left type, columns the right one, both in this order; a dot is `type`.
+// Rows are the left type and columns the right one, both in this order; a dot is the error `type`.
 constexpr std::string_view kOrder = "bgxhijefcspmdznuvt";
 
 using Rules = std::string_view[18];
@@ -65,7 +65,7 @@ constexpr Rules kModuloRules = {
     "v.vvvvvfv.........", "t.tttttft.........",
 };
 
-// x div y has x's type, or this one.
+// The type of x div y for each type of x, in the order of kOrder.
 constexpr std::string_view kFloorDivideRules = "i.iiijffi.pmdznuvt";
 constexpr std::string_view kDeltasRules = "i.iiijef..niifnuvt";
 constexpr std::string_view kSumRules = "i.iiijef..pmdznuvt";
@@ -82,7 +82,7 @@ std::optional<Type> Lookup(const Rules& rules, Type x, Type y) {
   return TypeAt(rules[row], y);
 }
 
-// Text on the right is the one place where subtract differs from add.
+// Returns subtract's type, which differs from add's only with text on the right.
 std::optional<Type> SubtractType(Type x, Type y) {
   return y == Type::kChar ? TypeAt(kSumRules, x) : Lookup(kAddRules, x, y);
 }
@@ -94,7 +94,7 @@ std::optional<Type> FloorDivideType(Type x, Type y) {
   return TypeAt(kFloorDivideRules, x);
 }
 
-// `x xbar y` is x*y div x in q, where a timespan x counts as a long.
+// Returns the type of `x xbar y`, which is x*y div x in q; a timespan x counts as a long.
 std::optional<Type> RoundDownType(Type x, Type y) {
   const Type size = x == Type::kTimespan ? Type::kLong : x;
   const std::optional<Type> quotient = FloorDivideType(y, size);

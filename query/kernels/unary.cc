@@ -8,7 +8,7 @@
 namespace tickstack::query {
 namespace {
 
-// The flags of a vector's elements by f(type, element).
+// Returns f(type, element) of each element as flags.
 template <typename F>
 absl::StatusOr<Value> FlagsOf(const Value& vector, Budget& budget, F f) {
   TS_RETURN_IF_ERROR(budget.Charge(vector.count()));
@@ -45,8 +45,8 @@ absl::StatusOr<Value> Negate(const Value& x, Budget& budget) {
   return MapSimple(x, budget, [&](const Value& vector) -> absl::StatusOr<Value> {
     const Type type = vector.type();
     if (!SumType(type).has_value()) return TypeError("neg of {}", NameOf(type));
-    // Subtraction from an int keeps every type that has a sign and widens the narrow ones, as
-    // `neg`.
+    // Subtracts from an int 0, which keeps signed types and widens narrow ones, as `neg` does. Only
+    // shorts need a loop of their own.
     if (type == Type::kShort) {
       VectorWriter<int16_t> out(type, vector.count());
       std::ranges::transform(vector.span<int16_t>(), out.data(), [](int16_t element) {
