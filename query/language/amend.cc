@@ -22,14 +22,14 @@ namespace {
 
 bool HoldsItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// What an item becomes; nullopt stands for one that is not there yet.
+// Returns what an item becomes; `old` is nullopt for an item that does not exist yet.
 using MakeItem = absl::FunctionRef<absl::StatusOr<Value>(std::optional<Value> old,
                                                          const std::optional<Value>& y)>;
 
 absl::StatusOr<Value> Changed(Context& context, std::optional<Value> old,
                               const std::optional<Value>& y, const Term* f) {
   if (f == nullptr) return *y;
-  // To what is not there yet, y is added as it is: counts[`new]+:1.
+  // Adds y as it is to an item that does not exist yet, as in counts[`new]+:1.
   if (!old.has_value() && y.has_value()) return *y;
   std::vector<Term> args;
   args.emplace_back(old.has_value() ? *std::move(old) : Value());
@@ -38,7 +38,8 @@ absl::StatusOr<Value> Changed(Context& context, std::optional<Value> old,
   return ToValue(std::move(changed), context.budget);
 }
 
-// Of several indices each has an item of y, unless y goes with all of them.
+// Returns the part of y for one of several indices: an item of y, or y itself if it is one value
+// for all.
 absl::StatusOr<std::optional<Value>> PartOf(const std::optional<Value>& y, bool one, size_t i,
                                             size_t n) {
   if (!y.has_value() || one || !HoldsItems(*y)) return y;
@@ -46,7 +47,7 @@ absl::StatusOr<std::optional<Value>> PartOf(const std::optional<Value>& y, bool 
   return std::optional<Value>(ItemAt(*y, i));
 }
 
-// Changes items of a vector or list in place, and takes that back if one of them cannot be.
+// Changes items of a vector or list in place, and takes the changes back if one fails.
 class ItemsInPlace {
  public:
   ItemsInPlace(Value& x, Budget& budget) : x_(x), budget_(budget) {}
@@ -55,7 +56,7 @@ class ItemsInPlace {
     TS_RETURN_IF_ERROR(budget_.ChargeItems(changes));
     type_ = x_.type();
     if (!x_.is(Type::kSymbol)) return absl::OkStatus();
-    // Names lie back to back: to change some is to write all anew.
+    // Names lie back to back, so that changing some means writing all anew.
     TS_RETURN_IF_ERROR(budget_.Charge(ApproximateBytes(x_)));
     TS_RETURN_IF_ERROR(budget_.ChargeItems(x_.count()));
     names_ = std::exchange(x_, Value::List({}));
@@ -106,7 +107,7 @@ class ItemsInPlace {
   Value& x_;
   Budget& budget_;
   Type type_ = Type::kList;
-  std::optional<Value> names_;  // For a vector of names: its old value.
+  std::optional<Value> names_;  // The old value of a vector of names.
   std::vector<std::pair<size_t, Value>> before_;
 };
 
@@ -138,7 +139,7 @@ absl::Status AmendList(Context& context, Value& x, const Value& index,
   return items.End(status);
 }
 
-// A key that is new stands behind the others.
+// Amends a dictionary; a new key comes after the others.
 absl::Status AmendDict(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
   Budget& budget = context.budget;
@@ -183,8 +184,8 @@ Value RowOf(const SymbolVector& names, const std::vector<Value>& columns, size_t
   return Value::Dict(Value::Symbols(names), Collapse(std::move(items)));
 }
 
-// The item that a row has for a column: by its name of a dictionary, by its place of a list.
-// nullopt: the dictionary has none.
+// Returns the item that a row has for a column: by its name from a dictionary, by its place from a
+// list. nullopt: the dictionary has none.
 absl::StatusOr<std::optional<Value>> ItemForColumn(const Value& row, const SymbolVector& names,
                                                    size_t column) {
   if (HoldsItems(row)) {
@@ -205,7 +206,7 @@ absl::StatusOr<std::optional<Value>> ItemForColumn(const Value& row, const Symbo
   return std::optional<Value>();
 }
 
-// A dictionary names columns that there are.
+// Checks that a dictionary names only columns that exist.
 absl::Status CheckNames(const Value& row, const SymbolVector& names) {
   if (!row.is_dict() || !row.keys().is(Type::kSymbol)) return absl::OkStatus();
   for (size_t i = 0; i < row.count(); ++i) {
@@ -216,7 +217,7 @@ absl::Status CheckNames(const Value& row, const SymbolVector& names) {
   return absl::OkStatus();
 }
 
-// Of several rows the i-th one's part: a row of a table, an item of a list of rows.
+// Returns the part of row i of several rows: a row of a table, or an item of a list of rows.
 absl::StatusOr<std::optional<Value>> RowPartOf(const std::optional<Value>& y, bool one, size_t i,
                                                size_t n) {
   if (!y.has_value() || one || !(y->is_table() || HoldsItems(*y))) return y;
@@ -225,7 +226,7 @@ absl::StatusOr<std::optional<Value>> RowPartOf(const std::optional<Value>& y, bo
   return std::optional<Value>(RowOf(y->column_names(), y->columns(), i));
 }
 
-// The rows that an index names, one after the other.
+// Amends the rows that an index names, one after the other.
 absl::Status AmendRows(Context& context, Value& x, const Value& index,
                        const std::optional<Value>& y, MakeItem make) {
   const bool all = index.is_null(), one = index.is_atom();
@@ -234,7 +235,8 @@ absl::Status AmendRows(Context& context, Value& x, const Value& index,
   const SymbolVector names = x.column_names();
   std::vector<Value> columns = x.columns();
   const size_t rows = x.count(), n = all ? rows : index.count();
-  // Each column changes once for all rows: to change one name is to write all anew.
+  // Collects the items of each column and changes them at once, because changing one name means
+  // writing all anew.
   std::vector<std::vector<Value>> items(columns.size());
   ScratchVector<int64_t> places;
   TS_RETURN_IF_ERROR(context.budget.Charge(n, sizeof(int64_t)));
@@ -271,7 +273,7 @@ absl::Status AmendRows(Context& context, Value& x, const Value& index,
   return absl::OkStatus();
 }
 
-// The rows of a keyed table by their keys; those of new keys come behind the others.
+// Amends rows of a keyed table by their keys; rows of new keys come after the others.
 absl::Status AmendKeyed(Context& context, Value& x, const Value& index,
                         const std::optional<Value>& y, MakeItem make) {
   Budget& budget = context.budget;
@@ -317,7 +319,7 @@ absl::Status AmendKeyed(Context& context, Value& x, const Value& index,
   return absl::OkStatus();
 }
 
-// Columns as a whole; a new one stands behind the others.
+// Amends whole columns; a new one comes after the others.
 absl::Status AmendTable(Context& context, Value& x, const Value& index,
                         const std::optional<Value>& y, MakeItem make) {
   if (index.type() != Type::kSymbol) return AmendRows(context, x, index, y, make);
@@ -374,7 +376,7 @@ absl::Status Amend(Context& context, Value& x, std::span<const Value> indices,
     TS_ASSIGN_OR_RETURN(x, Changed(context, x, y, f));
     return absl::OkStatus();
   }
-  if (x.is_keyed_table() && indices[0].is_null()) {  // All rows: their values.
+  if (x.is_keyed_table() && indices[0].is_null()) {  // All rows of the values.
     Value keys = x.keys(), values = x.values();
     TS_RETURN_IF_ERROR(Amend(context, values, indices.subspan(1), y, f));
     if (!values.is_table() || values.count() != keys.count()) {
@@ -411,7 +413,8 @@ absl::Status AmendDeep(Context& context, Value& x, std::span<const Value> indice
 absl::Status AmendVariable(Context& context, std::string_view name, std::span<const Value> indices,
                            const Change& change) {
   if (!context.variables.Has(name)) {
-    // Whatever the process has by that name cannot be changed; or there is none.
+    // If the process has a value of that name, it cannot be changed; otherwise the name is an
+    // error.
     TS_RETURN_IF_ERROR(FindName(context, name).status());
     return CannotAssign(name);
   }
@@ -421,7 +424,7 @@ absl::Status AmendVariable(Context& context, std::string_view name, std::span<co
   if (frame.ViewOfName(whole) != nullptr) return NyiError(fmt::format("{}[]:", name));
   std::optional<Term> term = frame.Take(whole);
   if (!term.has_value()) return NameError(name);
-  // Only now may the vector be changed where it is: nobody else has it.
+  // Takes the value only here, so that it has no other owner and can be changed in place.
   TS_ASSIGN_OR_RETURN(Value value, ToValue(*std::move(term), context.budget));
   const absl::Status amended = AmendDeep(context, value, indices, change);
   TS_RETURN_IF_ERROR(frame.Assign(whole, std::move(value)));

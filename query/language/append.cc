@@ -20,7 +20,7 @@ absl::Status CannotAppend(const Value& y, const Value& x) {
   return TypeError("a {} appended to {}s", NameOf(y.type()), NameOf(x.type()));
 }
 
-// How many levels of lists there are down to a first item that is none.
+// Returns how many levels of lists there are down to the first item that is not a list.
 int LevelsOf(const Value& value) {
   if (!IsSequence(value)) return 0;
   return 1 + (value.is_list() && value.count() > 0 ? LevelsOf(value.items().front()) : 0);
@@ -51,7 +51,7 @@ absl::StatusOr<Value> AppendToDict(const Value& x, const Value& y, Budget& budge
   return JoinDicts(x, y, budget);
 }
 
-// The columns of `given` in the order of the table's, without those that it lacks.
+// Returns the columns of `given` in the order of the table's, without those that are missing in it.
 absl::StatusOr<TableView> InOrderOf(const TableView& table, const TableView& given) {
   for (const std::string& name : given.names) {
     if (table.Find(name) < 0) return MismatchError(name);

@@ -1,4 +1,4 @@
-// Aggregates: one item of many.
+// Aggregate functions, which make one item of many.
 
 #include <array>
 
@@ -16,8 +16,8 @@ bool IsAtom(const Term& term) {
   return value != nullptr && value->is_atom();
 }
 
-// An atom is a vector of one here, so that each aggregate's rules about types hold for it, except
-// that max, min and sum keep its type.
+// Treats an atom as a vector of one, so that each aggregate's rules about types apply; max, min and
+// sum keep the atom's type.
 template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool keeps_atom>
 Result Aggregate(Context& context, Args args) {
   if (IsAtom(args[0])) {
@@ -29,7 +29,7 @@ Result Aggregate(Context& context, Args args) {
                    [&](const Slice& slice) { return f(slice, context.budget); });
 }
 
-// The same; of a table a dictionary of each column's, those of the keys left out.
+// Does the same; of a table it makes a dictionary with an item for each column that is not a key.
 template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), bool keeps_atom>
 Result AggregateColumns(Context& context, Args args) {
   const auto* const value = std::get_if<Value>(&args[0]);
@@ -60,7 +60,7 @@ absl::StatusOr<Slice> ToSlice(Context& context, Term& term) {
 template <absl::StatusOr<Value> (*f)(const Slice&, const Slice&, Budget&)>
 Result Weighted(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Slice values, ToSlice(context, args[1]));
-  if (IsAtom(args[0])) {  // One weight for all of them.
+  if (IsAtom(args[0])) {  // One weight applies to all items.
     TS_RETURN_IF_ERROR(context.budget.Charge(values.count(), sizeof(Guid)));
     args[0] = Repeat(std::get<Value>(args[0]), values.count());
   }
@@ -68,7 +68,7 @@ Result Weighted(Context& context, Args args) {
   return FromValue(f(weights, values, context.budget));
 }
 
-// With an atom, the sum of products in their own type; of two lists, a float.
+// With an atom, returns the sum of products in their own type; of two lists, a float.
 Result WeightedSumTerm(Context& context, Args args) {
   if (!IsAtom(args[0])) return Weighted<WeightedSum>(context, args);
   TS_ASSIGN_OR_RETURN(Term products, Apply(context, *FindBuiltin("*"), args));

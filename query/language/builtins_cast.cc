@@ -1,4 +1,4 @@
-// Casts: `$`, and vectors to scalars and back (`sv`, `vs`).
+// The cast `$`, and `sv` and `vs`, which combine a vector into a scalar and back.
 
 #include <array>
 #include <string_view>
@@ -13,7 +13,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// A long on the left pads texts.
+// Casts; with a long on the left, pads texts.
 Result CastTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (x.is_atom_of(Type::kLong)) {
@@ -31,7 +31,7 @@ bool IsNullSymbol(const Value& value) {
   return value.is_atom_of(Type::kSymbol) && value.symbol().empty();
 }
 
-// Bytes where others stand between them, as a text by its separator.
+// Splits bytes at a separator, as texts are split.
 Result SplitBytes(const Value& separator, const Value& bytes, Budget& budget) {
   TS_ASSIGN_OR_RETURN(Value parts,
                       SplitText(AsText(separator.elements()), AsText(bytes.elements()), budget));
@@ -55,7 +55,7 @@ Result JoinBytes(const Value& separator, const Value& parts, Budget& budget) {
   return Value::Vector(Type::kByte, ByteBuffer(joined.elements()));
 }
 
-// By what is on the left: a text, the null symbol, 0x0, 0b or numbers.
+// Splits y in the way that the left side asks for: a text, the null symbol, 0x0, 0b or numbers.
 Result VectorFromScalar(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));

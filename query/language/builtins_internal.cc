@@ -1,4 +1,4 @@
-// `-n!x`: the functions of the system by their numbers.
+// `-n!x`: the internal functions of q by their numbers.
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,8 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// `-4!x`: the words of a text, each blank one of its own, a comment with the blank before it one.
+// `-4!x`: the tokens of a text. Each blank is a token, and so is a comment with the blank before
+// it.
 Result TokensOf(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (value.type() != Type::kChar) return TypeError("-4! of a {}", NameOf(value.type()));
@@ -41,7 +42,7 @@ Result TokensOf(Context& context, Args args) {
       const bool comment = text[at] == '/' || (next < token.position && text[next] == '/');
       add(comment ? std::min(text.find('\n', next), token.position) : next);
     }
-    // Numbers side by side are one vector.
+    // Adjacent numbers are one vector.
     size_t end = token.position + token.text.size();
     if (token.kind == TokenKind::kEnd) break;
     if (token.position < at) continue;
@@ -100,7 +101,7 @@ Result CompressedMessage(Context& context, Args args) {
   return Value::Vector(Type::kByte, std::move(out));
 }
 
-// The uncompressed form of a compressed message, which says how long that is.
+// Returns the uncompressed form of a compressed message, which declares its length.
 absl::StatusOr<ByteBuffer> Uncompressed(std::span<const std::byte> message, Budget& budget) {
   if (message.size() < kCompressedHeaderBytes) {
     return LengthError("a compressed message of {} bytes", message.size());
@@ -133,21 +134,21 @@ Result DecodedMessage(Context& context, Args args) {
     TS_ASSIGN_OR_RETURN(uncompressed, Uncompressed(bytes, context.budget));
     bytes = uncompressed.span();
   }
-  constexpr size_t kMemoryPerByte = 40;  // A list of atoms, see table/codec.h.
+  constexpr size_t kMemoryPerByte = 40;  // For a list of atoms, see table/codec.h.
   TS_RETURN_IF_ERROR(context.budget.Charge(bytes.size(), kMemoryPerByte));
   absl::StatusOr<Value> value = Decode(bytes.subspan(kHeaderBytes));
   if (!value.ok()) return TypeError("{}", Message(value.status()));
   return *std::move(value);
 }
 
-// `-22!x`: as many bytes as `-8!x` would have.
+// `-22!x`: the number of bytes of `-8!x`.
 Result EncodedLength(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   TS_ASSIGN_OR_RETURN(const size_t size, EncodedBytes(x));
   return Value::Long(static_cast<int64_t>(size + kHeaderBytes));
 }
 
-// `-30!(::)` defers the answer to the request, `-30!(handle;isError;value)` gives it.
+// `-30!(::)` defers the answer to the request; `-30!(handle;isError;value)` gives it.
 Result DeferredAnswer(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   ClientHandle* const client = context.variables.request().client();
@@ -164,12 +165,12 @@ Result DeferredAnswer(Context& context, Args args) {
   return Value();
 }
 
-// Without TLS there is nothing to say of it.
+// Answers an empty dictionary, because there is no TLS.
 Result TlsSettings(Context&, Args) { return Value::Dict(Value::Symbols({}), Value::List({})); }
 
 struct InternalFunction {
   int64_t number;
-  std::string_view name;  // The q function that it stands for; empty: calls `apply`.
+  std::string_view name;  // The q function that this calls; if it is empty, `apply` is called.
   Result (*apply)(Context& context, Args args);
 };
 
@@ -188,7 +189,8 @@ constexpr InternalFunction kInternal[] = {
 Result ApplyInternal(Context& context, const Value& number, Args args) {
   const std::optional<int64_t> n = IndexOf(number);
   if (!n.has_value()) return NyiError("!");
-  if (*n == kNullLong) return std::move(args[0]);  // 0N!x: there is no console to show it on.
+  // 0N!x returns x only, because there is no console.
+  if (*n == kNullLong) return std::move(args[0]);
   const auto found = std::ranges::find(kInternal, *n, &InternalFunction::number);
   if (*n >= 0 || found == std::end(kInternal)) return NyiError(fmt::format("{}!", *n));
   if (found->apply != nullptr) return found->apply(context, args);

@@ -1,4 +1,4 @@
-// Interpret: texts, parse trees and names to values.
+// Functions that turn texts, parse trees and names into values.
 
 #include <array>
 #include <iterator>
@@ -19,7 +19,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// A text, evaluated as one that a client sent, with the request's variables but no lambda's.
+// Evaluates a text as if a client had sent it: with the request's variables but without a lambda's.
 Result ValueOfText(Context& context, std::string_view text) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
@@ -35,12 +35,12 @@ Result ValueOfText(Context& context, std::string_view text) {
   return result;
 }
 
-// What something stands for: a text its value, a name what it names, a list its first item applied
-// to the others, a dictionary its values.
+// Returns the value of something: a text is evaluated, a name gives what it names, a list applies
+// its first item to the others, a dictionary gives its values.
 Result ValueOfTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value value, Take(context, args[0]));
   if (value.is_dict()) return value.values();
-  if (value.is_null()) return Value::Long(0);  // The first of the primitives.
+  if (value.is_null()) return Value::Long(0);  // The generic null is the primitive number 0.
   if (IsFileName(value)) return NyiError(value.symbol());
   if (value.type() == Type::kChar) return ValueOfText(context, value.text());
   if (value.is_atom_of(Type::kSymbol)) return FindName(context, value.symbol());
@@ -77,10 +77,10 @@ Result Eval(Context& context, Args args) {
   return EvaluateNode(outside, *node);
 }
 
-// Everything is evaluated as if by reval.
+// Does the same as eval, because everything is evaluated as if by reval.
 Result Reval(Context& context, Args args) { return Apply(context, *FindBuiltin("eval"), args); }
 
-// What a name stands for. `nyi` for a file's.
+// Returns the value of a name; `nyi` for a file's name.
 Result Get(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
   if (IsFileName(name)) return NyiError("get");
@@ -88,7 +88,7 @@ Result Get(Context& context, Args args) {
   return Apply(context, *FindBuiltin("value"), std::span(&term, 1));
 }
 
-// `.o.ex`, which drivers of JDBC and ODBC call with the text of a statement: q behind `q)`, else
+// `.o.ex`, which drivers of JDBC and ODBC call with the text of a statement: q after `q)`, else
 // SQL.
 Result Statement(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));

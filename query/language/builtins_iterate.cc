@@ -1,4 +1,5 @@
-// Apply and iterate: `@` and `.` with their traps and amends, compositions, the iterators as words.
+// Apply and iterate: `@` and `.` with their traps and amends, compositions, and the iterators'
+// words.
 
 #include <array>
 #include <iterator>
@@ -25,7 +26,7 @@ absl::StatusOr<bool> IsFunctionTerm(const Term& term, Budget& budget) {
   return function.has_value();
 }
 
-// A function, or the handle of the client, which is applied like one.
+// Returns whether the term is applied: a function, or the handle of the client.
 absl::StatusOr<bool> IsApplied(Context& context, const Term& term) {
   if (IsHandle(context, term)) return true;
   return IsFunctionTerm(term, context.budget);
@@ -44,8 +45,8 @@ absl::StatusOr<std::vector<Term>> ArgumentsOf(const Value& list, Budget& budget)
                            std::make_move_iterator(items.end()));
 }
 
-// f of args; if that is an error, `otherwise` of its text, or `otherwise` itself. That the time is
-// over is nobody's to catch.
+// Applies f to args. On an error, returns `otherwise`, or applies it to the error's text if it is a
+// function. Running out of time cannot be trapped.
 Result Trap(Context& context, const Term& f, std::span<Term> args, Term otherwise) {
   Result result = KeepingResult(context.budget, [&] { return ApplyTerm(context, f, args); });
   if (result.ok() || QErrorText(result.status()) == "stop") return result;
@@ -59,7 +60,7 @@ Result Trap(Context& context, const Term& f, std::span<Term> args, Term otherwis
   return ApplyTerm(context, std::move(otherwise), std::span(&text, 1));
 }
 
-// x with items changed; x may be the name of a variable, which then is.
+// Returns x with changed items; if x is the name of a variable, changes that.
 Result AmendTerm(Context& context, Term& x, std::span<const Value> indices, Args how) {
   TS_ASSIGN_OR_RETURN(const Term f, Shared(std::move(how[0]), context.budget));
   Change change;
@@ -103,7 +104,7 @@ Result Dot(Context& context, Args args) {
   return AmendTerm(context, args[0], indices, args.subspan(2));
 }
 
-// What `:` is as a function: its right argument. Amending by it replaces.
+// `:` as a function returns its right argument. Amending with it replaces.
 Result Right(Context&, Args args) { return std::move(args[1]); }
 
 Result Compose(Context& context, Args args) {
@@ -114,7 +115,7 @@ Result Compose(Context& context, Args args) {
   return Term(std::move(composed));
 }
 
-// f each x and its like are the iterators by their names.
+// f each x and the like: the iterators by their names.
 template <Iterator iterator>
 Result Iterated(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Term f, Shared(std::move(args[0]), context.budget));
@@ -123,7 +124,7 @@ Result Iterated(Context& context, Args args) {
   return ApplyFunction(context, derived, args.subspan(1));
 }
 
-// `.Q.trp[f;x;g]`: f of x; if that is an error, g of its text and of where it came from.
+// `.Q.trp[f;x;g]`: applies f to x; on an error, applies g to the text and the backtrace.
 Result TrapWithTrace(Context& context, Args args) {
   const Term f = args[0];
   absl::StatusOr<Term> result =
@@ -161,7 +162,8 @@ constexpr std::array kIterateTable = {
 
 }  // namespace
 
-// The items of an argument list. Errors: `rank` for more than `max_items`, before any is copied.
+// Returns the items of an argument list. Errors: `rank` for more than `max_items`, before any is
+// copied.
 absl::StatusOr<std::vector<Value>> ItemsOfList(const Value& list, size_t max_items,
                                                Budget& budget) {
   if (list.is_table()) {  // A list of dictionaries with the same names is one.

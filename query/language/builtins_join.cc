@@ -14,7 +14,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// The fourth argument, a maximum age, is an extension of q.
+// Joins by time. The fourth argument, a maximum age, is an extension of q.
 template <AsofTime time, RightNull right_null>
 Result Aj(Context& context, Args args) {
   std::optional<Value> max_age;
@@ -28,7 +28,7 @@ Result Aj(Context& context, Args args) {
                            context.budget));
 }
 
-// t asof y: the rows as of those of a table, or the row as of a dictionary.
+// t asof y: the rows that prevail for those of a table, or the row for a dictionary.
 Result Asof(Context& context, Args args) {
   const auto* const dict = std::get_if<Value>(&args[1]);
   if (dict == nullptr || !dict->is_dict() || dict->is_keyed_table()) {
@@ -84,7 +84,7 @@ Result Uj(Context& context, Args args) {
   return FromView(MergeTables(left, right, OneSided::kNull, context.budget));
 }
 
-// wj[windows;columns;left;(right;(f;`x);...)], the list's items as arguments.
+// wj[windows;columns;left;(right;(f;`x);...)], with the list's items as arguments.
 template <WindowStart start>
 Result WindowsOfItems(Context& context, Args args) {
   if (args.size() < 4) return LengthError("a window join without a right table");

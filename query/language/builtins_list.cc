@@ -1,4 +1,4 @@
-// Lists: making, joining and cutting them; `#` and `_` also take entries, rows and columns.
+// Functions that make, join and cut lists; `#` and `_` also take entries, rows and columns.
 
 #include <algorithm>
 #include <array>
@@ -32,7 +32,7 @@ absl::StatusOr<size_t> CountOfMany(Context& context, std::string_view name, cons
   return *count;
 }
 
-// begin, begin+1... up to `count` positions; from the end on they are the first ones again.
+// Returns begin, begin+1... up to `count` positions; after the last one come the first ones again.
 absl::StatusOr<Positions> PositionsFrom(size_t begin, size_t count, size_t end, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(count, sizeof(uint32_t)));
   Positions positions(count);
@@ -73,7 +73,7 @@ Result Rotate(Context& context, Args args) {
   return ItemsAt(context, std::move(args[1]), std::move(positions));
 }
 
-// n items from one end, or (begin; n); never more than there are.
+// Takes n items from one end, or (begin; n); never more than there are.
 Result Sublist(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   TS_ASSIGN_OR_RETURN(const size_t count, CountOfMany(context, "sublist", args[1]));
@@ -105,7 +105,7 @@ Result Sublist(Context& context, Args args) {
   return ItemsAt(context, std::move(args[1]), std::move(positions));
 }
 
-// x cut y: in pieces of x items; by several numbers as x _ y.
+// x cut y: y in pieces of x items; if x is several numbers, as x _ y.
 Result Cut(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
@@ -140,7 +140,7 @@ Result Cross(Context& context, Args args) {
   return FromValue(CrossItems(x, y, context.budget));
 }
 
-// A whole number that is no null; nullopt: something else.
+// Returns a whole number that is not null; nullopt for anything else.
 std::optional<int64_t> WholeNumber(const Value& value) {
   if (value.is_atom_of(Type::kLong) && value.as<int64_t>() != kNullLong) return value.as<int64_t>();
   if (value.is_atom_of(Type::kInt) && value.as<int32_t>() != kNullInt) return value.as<int32_t>();
@@ -154,7 +154,7 @@ size_t Magnitude(int64_t n) {
   return n < 0 ? size_t{0} - static_cast<size_t>(n) : static_cast<size_t>(n);
 }
 
-// Which of `count` items are taken.
+// A range of `count` items to take.
 struct Part {
   size_t skip;
   size_t take;
@@ -165,12 +165,12 @@ Part PartLeft(int64_t n, size_t count) {
   return {n < 0 ? 0 : dropped, count - dropped};
 }
 
-// More than there are: items again from the other end.
+// Takes n items; if there are fewer, goes on at the other end.
 absl::StatusOr<ScratchVector<uint32_t>> Circular(int64_t n, size_t count, Budget& budget) {
   const size_t wanted = Magnitude(n);
   if (wanted >= kNoItem) return LimitError("{} items, at most {}", wanted, kNoItem - 1);
   TS_RETURN_IF_ERROR(budget.Charge(wanted, sizeof(uint32_t)));
-  ScratchVector<uint32_t> positions(wanted, kNoItem);  // Of nothing, nulls.
+  ScratchVector<uint32_t> positions(wanted, kNoItem);  // Taking from nothing gives nulls.
   if (count == 0) return positions;
   const size_t first = n < 0 ? count - wanted % count : 0;
   for (size_t i = 0; i < wanted; ++i) positions[i] = static_cast<uint32_t>((first + i) % count);
@@ -181,7 +181,8 @@ std::shared_ptr<const RowSet> RowsOf(const RowSet& rows, Part part) {
   return std::make_shared<const RowSet>(rows.Slice(part.skip, part.take));
 }
 
-// A part of a list may be a vector where the list is none.
+// Makes a vector of items if their types permit: a part of a list may be a vector even if the list
+// is not.
 absl::StatusOr<Value> Settled(absl::StatusOr<Value> items) {
   if (!items.ok() || !items->is_list()) return items;
   return Collapse(std::move(items->mutable_items()));
@@ -199,7 +200,7 @@ absl::StatusOr<Value> TakeFrom(int64_t n, const Slice& slice, Budget& budget) {
   return GatherRows(slice.column, rows, budget);
 }
 
-// A dictionary's entries at those positions that `part` names.
+// Returns a dictionary's entries at the positions that `part` names.
 Result EntriesOf(const Value& dict, Part part, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
   ScratchVector<uint32_t> positions;
@@ -212,8 +213,8 @@ bool IsEntries(const Value& value) {
          value.keys().count() == value.values().count();
 }
 
-// The entries of a dictionary whose keys are among `keys`, with nulls for those that it does not
-// have; or the entries whose keys are not.
+// If `kept`, returns the entries whose keys are in `keys`, with nulls for keys that are missing;
+// otherwise the entries whose keys are not.
 Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(dict)));
   const size_t n = keys.is_atom() ? 1 : keys.count();
@@ -221,7 +222,7 @@ Result EntriesByKey(const Value& dict, const Value& keys, bool kept, Budget& bud
   const auto matches = [&](size_t entry, size_t key) {
     return Match(ItemAt(dict.keys(), entry), keys.is_atom() ? keys : ItemAt(keys, key));
   };
-  // Kept ones in the order of `keys`, the others in their own.
+  // Kept entries are in the order of `keys`, others in their own.
   for (size_t i = 0; i < (kept ? n : dict.keys().count()); ++i) {
     TS_RETURN_IF_ERROR(budget.CheckTime());
     bool found = false;
@@ -250,7 +251,7 @@ Result TakeRows(int64_t n, TableView view, Budget& budget) {
   return taken;
 }
 
-// The table with only these columns, in this order.
+// Returns the table with only these columns, in this order.
 TableView WithColumns(const TableView& view, const std::vector<size_t>& columns) {
   TableView result;
   result.rows = view.rows;
@@ -261,7 +262,7 @@ TableView WithColumns(const TableView& view, const std::vector<size_t>& columns)
   return result;
 }
 
-// A table, a copied one as well; nullopt: something else.
+// Returns a table as a view; nullopt for anything else.
 absl::StatusOr<std::optional<TableView>> AsView(Context& context, Term& term) {
   auto* value = std::get_if<Value>(&term);
   const bool table =
@@ -319,7 +320,7 @@ Result TakeTerm(Context& context, Args args) {
   return FromValue(Settled(TakeFrom(*n, Slice::Of(y.is_atom() ? Enlist(y) : y), budget)));
 }
 
-// list _ n: without the item at n.
+// list _ n: the list without the item at n.
 Result WithoutItem(const Value& list, int64_t n, Budget& budget) {
   if (n < 0 || static_cast<size_t>(n) >= list.count()) return list;
   TS_RETURN_IF_ERROR(budget.Charge(ApproximateBytes(list)));
@@ -367,7 +368,7 @@ Result DropTerm(Context& context, Args args) {
   return FromValue(Settled(Materialise(left, budget)));
 }
 
-// A table and what is joined to it; one of both is a table.
+// Joins a table with something; one of the two is a table.
 Result JoinToTable(Context& context, Args args) {
   Budget& budget = context.budget;
   if (IsNothing(args[0])) return std::move(args[1]);
@@ -406,7 +407,7 @@ Result JoinTerm(Context& context, Args args) {
 
 bool IsRowsOrEntries(const Value& value) { return value.is_table() || value.is_dict(); }
 
-// A list with tables or dictionaries in it.
+// Razes a list that has tables or dictionaries among its items.
 Result RazeRows(Context& context, const std::vector<Value>& parts) {
   std::vector<TableView> tables;
   for (const Value& part : parts) {
@@ -438,7 +439,8 @@ Result RazeTerm(Context& context, Args args) {
   return FromValue(Raze(std::move(x), context.budget));
 }
 
-// A dictionary of names is a row, and a list of one row a table.
+// Makes a list of the arguments. A single dictionary whose keys are names becomes a table of one
+// row.
 Result EnlistTerm(Context& context, Args args) {
   std::vector<Value> items;
   for (Term& arg : args) {

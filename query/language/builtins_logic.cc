@@ -1,4 +1,4 @@
-// Comparison and logic, item by item; nulls.
+// Comparison and logic, item by item, and functions of nulls.
 
 #include <array>
 

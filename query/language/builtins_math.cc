@@ -1,4 +1,4 @@
-// Math: arithmetic, rounding, powers and trigonometry, item by item.
+// Arithmetic, rounding, powers and trigonometry, item by item.
 
 #include <array>
 

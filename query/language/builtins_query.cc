@@ -1,4 +1,4 @@
-// Queries as functions: `?` (find, choose, exec, select) and fby.
+// Queries in functional form: `?` (find, choose, exec, select) and fby.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +15,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// ?[flags;x;y]: of each item x's or y's, whole ones or items.
+// ?[flags;x;y]: takes each item from x or y, of which either may be an atom.
 Result Choose(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[2]));
@@ -41,7 +41,7 @@ Result Choose(Context& context, Args args) {
   return Collapse(std::move(chosen));
 }
 
-// ?[t;i;p]: the expression p over the rows i.
+// ?[t;i;p]: evaluates the expression p over the rows i.
 Result ExecOfRows(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value tree, Take(context, args[2]));
   TS_ASSIGN_OR_RETURN(const Value rows, Take(context, args[1]));
@@ -56,8 +56,8 @@ Result ExecOfRows(Context& context, Args args) {
   return EvaluateQueryOver(context, query, std::move(view));
 }
 
-// t?row, t?rows: row numbers, count t for those that are not there; of a keyed table the keys of
-// rows of its values.
+// t?row, t?rows: row numbers, or count t for rows that are missing. For a keyed table it finds rows
+// of the values, and returns their keys.
 Result FindInTable(Context& context, Args args) {
   Budget& budget = context.budget;
   TS_ASSIGN_OR_RETURN(const Value wanted, Take(context, args[1]));
@@ -93,7 +93,7 @@ bool IsTableOrName(const Term& term) {
          (value != nullptr && (IsTableValue(*value) || value->is_atom_of(Type::kSymbol)));
 }
 
-// n?x draws n numbers in q.
+// Returns whether it is n?x, which draws n numbers in q.
 bool IsDraw(const Term& x) {
   const auto* value = std::get_if<Value>(&x);
   return value != nullptr && value->is_atom() && IndexOf(*value).has_value();

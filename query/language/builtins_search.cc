@@ -1,4 +1,4 @@
-// Search and sets: which items are where, among others, alike.
+// Functions that search items and treat lists as sets.
 
 #include <algorithm>
 #include <array>
@@ -20,7 +20,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// Of rows: whether they are among those of a table.
+// For rows: returns whether they are in a table.
 Result InTerm(Context& context, Args args) {
   if (!IsTableTerm(args[1])) {
     auto* const dict = std::get_if<Value>(&args[0]);
@@ -50,7 +50,7 @@ Result InTerm(Context& context, Args args) {
   return rows.one ? ItemAt(in, 0) : in;
 }
 
-// A table's distinct rows stay where they are.
+// Returns distinct items; a table's distinct rows are not copied.
 Result DistinctTerm(Context& context, Args args) {
   if (!IsTableTerm(args[0])) return Unary<Distinct>(context, args);
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
@@ -58,7 +58,7 @@ Result DistinctTerm(Context& context, Args args) {
   return rows;
 }
 
-// Where the flags are set; a number says how often.
+// Returns where flags are set; a number n repeats its position n times.
 Result Where(Context& context, Args args) {
   const Value* entries = AsEntries(args[0]);
   const std::optional<Slice> slice =
@@ -73,7 +73,7 @@ Result Where(Context& context, Args args) {
 Result Group(Context& context, Args args) {
   const std::optional<Slice> slice = SliceOf(args[0]);
   if (slice.has_value()) return FromValue(GroupItems(*slice, context.budget));
-  if (const Value* const entries = AsEntries(args[0])) {  // The keys of each value.
+  if (const Value* const entries = AsEntries(args[0])) {  // Takes the keys of each value.
     return FromValue(GroupDict(*entries, context.budget));
   }
   if (!IsTableTerm(args[0])) return TypeError("group of an atom");
@@ -81,7 +81,7 @@ Result Group(Context& context, Args args) {
   return FromValue(GroupTable(view, context.budget));
 }
 
-// The items of x that are, or are not, among those of y.
+// Returns the items of x that are, or are not, in y.
 template <bool among>
 Result Filtered(Context& context, Args args) {
   Budget& budget = context.budget;

@@ -1,4 +1,4 @@
-// Sorting: lists, dictionaries by their values, tables by columns; ranks.
+// Functions that sort: lists, dictionaries by their values, tables by columns; and ranks.
 
 #include <algorithm>
 #include <array>
@@ -42,8 +42,8 @@ absl::StatusOr<TableView> SortView(const TableView& view, std::span<const size_t
   return RowsInOrder(view, std::move(order), budget);
 }
 
-// A table is sorted by its columns that are no keys, the first one first. With others beside it asc
-// promises parted, not sorted: so q does it.
+// Sorts; a table by its columns that are not keys, the first one first. If there are several such
+// columns, asc sets the attribute parted instead of sorted, as q does.
 template <Direction direction>
 Result SortTable(Context& context, Term term) {
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(term)));
@@ -84,7 +84,7 @@ Result PlacesOf(std::span<const uint32_t> order, Budget& budget) {
   return std::move(out).Finish();
 }
 
-// Positions; of a dictionary the keys in the order of their values.
+// Returns positions; for a dictionary the keys in the order of their values.
 template <Direction direction>
 Result GradeItems(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "iasc" : "idesc";
@@ -112,7 +112,7 @@ Result GradeItems(Context& context, Args args) {
   return PlacesOf(order, context.budget);
 }
 
-// xasc gives its first column the attribute sorted.
+// Sorts by columns; xasc gives the first one the attribute sorted.
 template <Direction direction>
 Result SortByColumns(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "xasc" : "xdesc";
@@ -138,7 +138,7 @@ bool IsAtomTerm(const Term& term) {
   return value != nullptr && value->is_atom();
 }
 
-// As `iasc iasc x` has it, so that of a dictionary it is about its keys.
+// Ranks as `iasc iasc x`, so that a dictionary's ranks are of its keys.
 Result Rank(Context& context, Args args) {
   if (IsAtomTerm(args[0])) return RankError("rank of an atom");
   if (IsTableTerm(args[0])) return NyiError("rank of a table");

@@ -1,4 +1,4 @@
-// System and introspection: commands, variables by name, types, attributes, views.
+// Functions about the system: commands, variables by name, types, attributes, views.
 
 #include <array>
 #include <memory>
@@ -18,7 +18,7 @@ Result System(Context& context, Args args) {
   return RunSystemCommand(context, command.text());
 }
 
-// `name set x: a variable of the request, also where a lambda has a local of that name.
+// `name set x: sets a variable of the request, even if a lambda has a local of that name.
 Result Set(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Term value, Shared(std::move(args[1]), context.budget));
   TS_ASSIGN_OR_RETURN(const Value name, Take(context, args[0]));
@@ -31,7 +31,7 @@ Result Set(Context& context, Args args) {
   return name;
 }
 
-// There is no console: what is shown is nowhere to be seen.
+// Shows nothing, because there is no console.
 Result ShowTerm(Context&, Args) { return Value(); }
 
 Result Views(Context& context, Args) {

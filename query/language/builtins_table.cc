@@ -22,8 +22,8 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// `key `name`: the keys of the dictionary or keyed table of that name, the names of a namespace,
-// the name itself of anything else that there is, and () of nothing.
+// `key `name`: the keys of the dictionary or keyed table of that name, the names in a namespace,
+// the name itself if it has another value, and () if it has none.
 Result KeyOfName(Context& context, std::string_view name) {
   const auto symbols = [](const std::vector<std::string>& names, bool with_null) -> Result {
     SymbolVector all;
@@ -34,12 +34,12 @@ Result KeyOfName(Context& context, std::string_view name) {
   if (name.empty()) return symbols(Namespaces(context), false);
   if (name == ".") return symbols(NamesIn(context, name), false);
   Context outside = context.Outside();
-  // Without a look at its partitions, of which there may be thousands.
+  // Does not open a stored table's partitions, of which there may be thousands.
   const bool stored = !context.variables.Has(name) &&
                       context.environment.FindStored(context.variables.Whole(name)) != nullptr;
   if (stored) return Value::Symbol(name);
   absl::StatusOr<std::optional<Term>> found = FindWholeName(outside, name);
-  // A name whose value is an error is there all the same.
+  // A name whose value is an error exists all the same.
   if (!found.ok() && QErrorText(found.status()) != "stop") return Value::Symbol(name);
   TS_RETURN_IF_ERROR(found.status());
   if (found->has_value()) {
@@ -56,8 +56,8 @@ Result KeyOfName(Context& context, std::string_view name) {
   return symbols(names, true);
 }
 
-// The keys of a dictionary or keyed table, by itself or by its name; of a vector the name of its
-// type, of a number til.
+// Returns the keys of a dictionary or keyed table, given itself or by name; of a vector the name of
+// its type, of a number til.
 Result Key(Context& context, Args args) {
   if (const auto* value = std::get_if<Value>(&args[0]);
       value != nullptr && value->is_atom_of(Type::kSymbol)) {
@@ -79,7 +79,7 @@ bool IsNameTerm(const Term& term) {
   return value != nullptr && value->is_atom_of(Type::kSymbol);
 }
 
-// Keys and values to a dictionary; n!t gives a table its first n columns as keys.
+// Makes a dictionary of keys and values; n!t makes the first n columns of a table its keys.
 Result MakeDict(Context& context, Args args) {
   if (args.size() == 4) return FunctionalUpdate(context, args);  // ![t;c;b;a]
   if (args.size() == 3) return RankError("3 arguments for !");
@@ -102,14 +102,15 @@ Result MakeDict(Context& context, Args args) {
     return Value::KeyedTable(std::move(x), std::move(y));
   }
   for (const Value* side : {&x, &y}) {
-    // With an atom on the left it is a function of the system, or keys a table in place.
+    // An atom on the left names a function of the system, or keys a table in place.
     if (!side->is_vector() && !side->is_list() && !side->is_table()) return NyiError("!");
   }
   if (x.count() != y.count()) return LengthError("{} keys for {} values", x.count(), y.count());
   return Value::Dict(std::move(x), std::move(y));
 }
 
-// Those of the process in the root, and those of the request; in another namespace only these.
+// Returns the names of tables: in the root, the process's and the request's; in another namespace,
+// the request's.
 Result Tables(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value of, Take(context, args[0]));
   SymbolVector names;
@@ -145,7 +146,8 @@ Result Keys(Context& context, Args args) {
   return Value::Symbols(std::move(names));
 }
 
-// A nested column has the capital letter of its first item, if that is a vector.
+// Returns the letter of a column in meta; a nested one has the capital letter of its first item, if
+// that is a vector.
 absl::StatusOr<char> MetaLetter(const TableView& view, size_t column) {
   const Type type = view.columns[column].type();
   if (type != Type::kList) return LetterOf(type);
@@ -180,7 +182,7 @@ Result NbboOf(Context& context, Args args) {
   return best;
 }
 
-// The first n columns as keys.
+// Returns the table with the first n columns as keys.
 absl::StatusOr<TableView> WithKeys(TableView view, size_t n) {
   if (n >= view.columns.size() && n > 0) {
     return LengthError("{} key columns of {}", n, view.columns.size());
@@ -189,7 +191,7 @@ absl::StatusOr<TableView> WithKeys(TableView view, size_t n) {
   return view;
 }
 
-// The table with its columns in the order of `first`, then the others.
+// Returns the table with the columns `first` in this order, then the others.
 TableView InOrder(const TableView& view, const std::vector<size_t>& first) {
   TableView result;
   result.rows = view.rows;
@@ -204,7 +206,7 @@ TableView InOrder(const TableView& view, const std::vector<size_t>& first) {
   return result;
 }
 
-// x xkey t: the columns x become the keys and stand first.
+// x xkey t: makes the columns x the keys, which come first.
 Result Xkey(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
   return ChangeTable(
@@ -214,7 +216,7 @@ Result Xkey(Context& context, Args args) {
       });
 }
 
-// x xcols t: the columns x stand first.
+// x xcols t: moves the columns x to the front.
 Result Xcols(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[1])));
   TS_ASSIGN_OR_RETURN(const Value names, Take(context, args[0]));
@@ -223,7 +225,7 @@ Result Xcols(Context& context, Args args) {
   return InOrder(view, first);
 }
 
-// x xcol t: the first columns under the names x; or those that a dictionary has new names for.
+// x xcol t: renames the first columns to x, or those that a dictionary has new names for.
 Result Xcol(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(args[1])));
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
@@ -272,7 +274,7 @@ Result Xgroup(Context& context, Args args) {
   return nested;
 }
 
-// What the argument is about: a table, or the name of a variable that has one.
+// The target of a change: a table, or the variable that has one.
 struct Target {
   std::optional<std::string> variable;
   TableView table;
@@ -299,7 +301,7 @@ Result UpsertTerm(Context& context, Args args) {
   return Value::Symbol(*target.variable);
 }
 
-// The row numbers that the new rows have.
+// Inserts rows, and returns their row numbers.
 Result InsertTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(Value rows, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Target target, TargetOf(context, std::move(args[0])));
@@ -313,14 +315,14 @@ Result InsertTerm(Context& context, Args args) {
   return std::move(numbers).Finish();
 }
 
-// 1b of a partitioned table, 0b of a splayed one, 0 of anything else.
+// Returns 1b for a partitioned table, 0b for a splayed one, 0 for anything else.
 Result IsPartitioned(Context&, Args args) {
   const auto* const view = std::get_if<TableView>(&args[0]);
   if (view == nullptr || view->stored == nullptr) return Value::Long(0);
   return Value::Boolean(view->stored->table().is_partitioned());
 }
 
-// The rows of each partition.
+// Returns how many rows each partition has.
 Result CountsByPartition(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
   if (view.stored == nullptr || !view.stored->table().is_partitioned()) {

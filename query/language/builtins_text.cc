@@ -1,4 +1,5 @@
-// Text: as text, upper and lower case, trimming, patterns, hashes, base 64 and JSON.
+// Functions of text: conversion, upper and lower case, trimming, patterns, hashes, base 64 and
+// JSON.
 
 #include <array>
 #include <boost/uuid/detail/md5.hpp>
@@ -40,7 +41,7 @@ Result Search(Context& context, Args args) {
   return std::move(out).Finish();
 }
 
-// Returns the replacement of each match: one text for all, or the result of a function of each.
+// Returns the replacement of each match: one text for all, or a function's result for each.
 absl::StatusOr<std::vector<Value>> Replacements(Context& context, std::string_view text,
                                                 const Matches& matches, Term by) {
   TS_ASSIGN_OR_RETURN(const std::optional<Function> function, AsFunction(by, context.budget));
@@ -90,7 +91,7 @@ Result Replace(Context& context, Args args) {
   return Value::Vector(Type::kChar, std::move(replaced));
 }
 
-// A function as it is written, or f of anything else.
+// Returns a function as it is written, or f of anything else.
 template <absl::StatusOr<Value> (*f)(const Value&, Budget&)>
 Result TextOfTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
@@ -99,7 +100,7 @@ Result TextOfTerm(Context& context, Args args) {
   return Value::String(FunctionText(x));
 }
 
-// As a console of the size that `\c` says shows it.
+// Formats as a console would whose size is that of `\c`.
 Result Display(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   const Frame::Console& console = context.variables.request().console();
@@ -125,7 +126,7 @@ Result HashOf(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
   if (text.type() != Type::kChar) return TypeError("a hash of a {}", NameOf(text.type()));
   Hash hash;
-  // An empty text may have no address, which the library must not be given.
+  // Skips an empty text, whose address may be null, which the library does not accept.
   if (!text.text().empty()) hash.process_bytes(text.text().data(), text.text().size());
   typename Hash::digest_type digest;
   hash.get_digest(digest);

@@ -1,5 +1,5 @@
-// Uniform functions: an item of the result for each item, made of that and its neighbours. Running
-// and moving aggregates, differences, neighbours.
+// Uniform functions: each item of the result is made of one item and its neighbours. Running and
+// moving aggregates, differences, neighbours.
 
 #include <array>
 #include <memory>
@@ -14,7 +14,7 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// f of each column of a table but its keys, which stay.
+// Applies f to each column of a table that is not a key; keys stay.
 Result ApplyUniformToColumns(Context& context, const TableView& view, OverSlice f) {
   TableView mapped;
   mapped.names = view.names;
@@ -29,14 +29,14 @@ Result ApplyUniformToColumns(Context& context, const TableView& view, OverSlice 
   return mapped;
 }
 
-// What becomes of an atom.
+// What a uniform function returns for an atom.
 enum class AtomResult { kItself, kItsResult, kError };
 
 template <absl::StatusOr<Value> (*f)(const Slice&, Budget&), AtomResult atom_result>
 Result Uniform(Context& context, Args args) {
   const auto* value = std::get_if<Value>(&args[0]);
   if (value != nullptr && value->is_atom() && atom_result != AtomResult::kError) {
-    // The errors of its type are the same.
+    // A vector of one gives the same errors of type.
     TS_ASSIGN_OR_RETURN(const Value one, f(Slice::Of(Enlist(*value)), context.budget));
     if (atom_result == AtomResult::kItself) return std::move(args[0]);
     return ItemAt(one, 0);
@@ -67,7 +67,7 @@ Result XPrev(Context& context, Args args) {
                       [&](const Slice& slice) { return Shifted(slice, back, context.budget); });
 }
 
-// A row differs where one of its columns does.
+// Returns where rows differ from the row before in any column.
 Result DifferTerm(Context& context, Args args) {
   Budget& budget = context.budget;
   if (!IsTableTerm(args[0])) {
@@ -112,7 +112,7 @@ constexpr std::array kUniformTable = {
 
 }  // namespace
 
-// f of a list or column, of a dictionary's values, of a table's columns.
+// Applies f to a list or column, to a dictionary's values, or to a table's columns.
 Result ApplyUniform(Context& context, std::string_view name, Term& term, OverSlice f) {
   if (const std::optional<Slice> slice = SliceOf(term)) return FromValue(f(*slice));
   if (const Value* entries = AsEntries(term)) {

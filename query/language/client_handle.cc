@@ -7,7 +7,7 @@
 namespace tickstack::query {
 namespace {
 
-// Charges a value until the request ends.
+// Charges a value until the end of the request.
 absl::Status HoldValue(const Value& value, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(value));
   return budget.Hold(bytes);

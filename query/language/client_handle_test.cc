@@ -1,4 +1,4 @@
-// What a request knows of its client and sends back to it.
+// Goal: a request gets the facts of its client, and sends messages back to it.
 
 #include "query/language/client_handle.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int32_t kHandle = 7;
 
-// The answer to a request and the messages that go to its client, as text.
+// The answer to a request, and the messages to its client, as text.
 struct Outcome {
   std::string answer;
   std::vector<std::string> messages;
@@ -63,10 +63,10 @@ TEST(ClientHandle, GetsTheMessagesInOrder) {
       {"neg[.z.w] 1;neg[.z.w][];neg[.z.w](::);5", "5", {"1"}},
       {"{x(`upd;y)}[neg .z.w]([]a:1 2);0", "0", {"(`upd;([]a:1 2))"}},
       {"x:1 2;(neg .z.w)x;x[0]:9;x", "9 2", {"1 2"}},
-      // They leave although the request fails.
+      // Messages are sent although the request fails.
       {"(neg .z.w)1;'oops", "'oops", {"1"}},
       {"@[{(neg .z.w)x;'oops};1;::]", "\"oops\"", {"1"}},
-      // A message that cannot be made is not sent.
+      // A message that cannot be encoded is not sent.
       {"(neg .z.w)1+`a", "'type", {}},
   };
   for (const Case& c : kCases) {

@@ -35,7 +35,7 @@ absl::StatusOr<ScratchVector<size_t>> BeginsOf(const Value& begins, size_t count
   return places;
 }
 
-// f(begin, count) for each piece.
+// Calls f(begin, count) for each piece.
 template <typename F>
 absl::StatusOr<Term> Pieces(const Value& begins, size_t count, Budget& budget, F f) {
   TS_ASSIGN_OR_RETURN(const ScratchVector<size_t> places, BeginsOf(begins, count, budget));

@@ -36,7 +36,8 @@ absl::StatusOr<Term> EvaluateProjection(Context& context, const Node& node) {
   return Project(context, std::move(x), std::move(args));
 }
 
-// f[x;(y;z)] of a function that wants y and z as they are (Builtin::apply_to_items).
+// Returns whether this is f[x;(y;z)] where f takes y and z without the list being made
+// (Builtin::apply_to_items).
 bool GoesToItems(const Node& node) {
   const Builtin* const function = node.children[0]->function;
   return node.children[0]->kind == Node::Kind::kFunction && function->apply_to_items != nullptr &&
@@ -46,7 +47,7 @@ bool GoesToItems(const Node& node) {
 
 absl::StatusOr<Term> EvaluateToItems(Context& context, const Node& node) {
   const Node& list = *node.children.back();
-  const size_t first = node.children.size() - 2;  // Arguments before the items.
+  const size_t first = node.children.size() - 2;  // The arguments before the items.
   std::vector<Term> args(first + list.children.size());
   for (size_t i = args.size(); i > 0; --i) {
     const NodePtr& from = i > first ? list.children[i - first - 1] : node.children[i];
@@ -86,7 +87,7 @@ absl::StatusOr<Term> EvaluateList(Context& context, const Node& node) {
   return CollectItems(std::move(items), context.budget);
 }
 
-// Columns of one table literal: vectors of one count; atoms are repeated.
+// Evaluates the columns of a table literal: vectors of one count; atoms are repeated.
 absl::StatusOr<Term> EvaluateTable(Context& context, const Node& node) {
   std::vector<Value> columns;
   std::optional<size_t> rows;
@@ -125,7 +126,7 @@ absl::StatusOr<Term> EvaluateCond(Context& context, const Node& node) {
   return EvaluateNode(context, *node.children[at]);
 }
 
-// The statements of a block or loop in turn; the last one's value.
+// Evaluates the statements of a block or loop in turn, and returns the last value.
 absl::StatusOr<Term> EvaluateEach(Context& context, std::span<const NodePtr> statements) {
   TS_RETURN_IF_ERROR(context.budget.CheckTime());
   for (const NodePtr& statement : statements) {
@@ -137,7 +138,7 @@ absl::StatusOr<Term> EvaluateEach(Context& context, std::span<const NodePtr> sta
   return Term(Value());
 }
 
-// if, do and while: their statements' values are nobody's.
+// Evaluates if, do and while, whose statements' values are dropped.
 absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
   const std::span<const NodePtr> statements = std::span(node.children).subspan(1);
   const auto run = [&]() -> absl::Status {
@@ -175,7 +176,7 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
         TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
       }
     }
-    // The value of the assignment shares its memory with the variable.
+    // Lets the value of the assignment share its memory with the variable.
     TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
     TS_RETURN_IF_ERROR(AssignName(context, node.name, value));
     return value;
@@ -199,7 +200,7 @@ absl::StatusOr<Term> EvaluateView(Context& context, const Node& node) {
   return Term(Value());
 }
 
-// On its way out of the lambda the value waits in the frame.
+// Leaves the lambda, and keeps the value in its frame until then.
 absl::StatusOr<Term> EvaluateReturn(Context& context, const Node& node) {
   TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
   context.variables.innermost().returned = std::move(value);
@@ -211,7 +212,7 @@ absl::StatusOr<Term> EvaluateSignal(Context& context, const Node& node) {
   if (!text.is_atom_of(Type::kSymbol) && text.type() != Type::kChar) {
     return QError(absl::StatusCode::kInvalidArgument, "stype", "a signal that is no text");
   }
-  // An error has a name, or it would be taken for none.
+  // An error without a name would not be seen as one.
   const std::string_view name = text.text().empty() ? "signal" : text.text();
   return QError(absl::StatusCode::kInvalidArgument, name, "signalled by the request");
 }
@@ -222,7 +223,7 @@ absl::StatusOr<Value> ToValue(Term term, Budget& budget) {
   return std::visit(
       Overloaded{[](Value& value) -> absl::StatusOr<Value> { return std::move(value); },
                  [&](Slice& slice) -> absl::StatusOr<Value> {
-                   // A vector that is copied whole keeps its attribute.
+                   // A vector that is copied as a whole keeps its attribute.
                    const Value* const whole = slice.IsAll() ? slice.column.value() : nullptr;
                    const Attribute attribute =
                        whole == nullptr ? Attribute::kNone : whole->attribute();

@@ -19,8 +19,8 @@ bool IsSequenceOf(const Value& value, size_t count) {
   return (value.is_vector() || value.is_list()) && value.count() == count;
 }
 
-// A column stays where it is: the symbols of a captured one are numbers there, which need no
-// hashing.
+// Returns the columns without copying them: the symbols of a captured one are numbers, which need
+// no hashing.
 absl::StatusOr<std::vector<Slice>> ColumnsOf(Context& context, Term by) {
   Budget& budget = context.budget;
   std::vector<Slice> columns;
@@ -47,7 +47,7 @@ absl::StatusOr<std::vector<Slice>> ColumnsOf(Context& context, Term by) {
   return columns;
 }
 
-// Vectors of one type, an item for each row of their groups.
+// Joins vectors of one type that have an item for each row of their groups, in the rows' order.
 Value SpreadVectors(const std::vector<Value>& results, const Grouping& grouping, size_t n) {
   const Type type = results.front().type();
   return VisitElementType(type, [&]<typename T>(std::type_identity<T>) {
@@ -61,7 +61,7 @@ Value SpreadVectors(const std::vector<Value>& results, const Grouping& grouping,
   });
 }
 
-// The results of the groups at their rows: an atom at all of them, else an item at each.
+// Returns the groups' results at their rows: an atom at all of them, otherwise an item at each.
 absl::StatusOr<Value> Spread(std::vector<Value> results, const Grouping& grouping,
                              std::span<const uint32_t> group_of, Budget& budget) {
   const size_t n = group_of.size();
@@ -101,7 +101,8 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by) {
   TS_ASSIGN_OR_RETURN(const std::vector<Slice> keys, ColumnsOf(context, std::move(by)));
   const size_t n = keys.empty() ? 0 : keys.front().count();
   const Value& data = pair.items()[1];
-  if (data.is_table()) TS_RETURN_IF_ERROR(CheckTable(data));  // Off the wire: anything.
+  // A table off the wire may be anything.
+  if (data.is_table()) TS_RETURN_IF_ERROR(CheckTable(data));
   if (!(data.is_table() && data.count() == n) && !IsSequenceOf(data, n)) {
     return LengthError("fby of {} items by {}", data.count(), n);
   }
@@ -111,7 +112,7 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by) {
   TS_RETURN_IF_ERROR(budget.Charge(n, 2 * sizeof(uint32_t)));
   const Grouping grouping(group_of, numbers.size());
   TS_RETURN_IF_ERROR(budget.ChargeItems(grouping.groups()));
-  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(Guid)));  // What the groups' results hold.
+  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(Guid)));  // For the results of the groups.
   std::vector<Value> results;
   for (uint32_t group = 0; group < grouping.groups(); ++group) {
     TS_RETURN_IF_ERROR(budget.CheckTime());

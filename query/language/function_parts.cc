@@ -14,8 +14,8 @@
 namespace tickstack::query {
 namespace {
 
-// The names that a lambda uses and neither takes nor assigns, in the order of their first mention,
-// and its constants.
+// Collects a lambda's constants, and the names that it uses but neither takes nor assigns, in the
+// order of their first mention.
 class MentionedNames {
  public:
   explicit MentionedNames(const Lambda& lambda) : lambda_(lambda) {
@@ -42,7 +42,7 @@ class MentionedNames {
     }
     for (const NodePtr& child : node->children) Add(child.get());
     if (node->query == nullptr) return;
-    // Columns may be named by what looks like a global; q counts them as well.
+    // A name of a column may look like a global; q counts it as well.
     const Query& query = *node->query;
     for (const NodePtr* part : {&query.source, &query.limit, &query.order}) Add(part->get());
     for (const NodePtr& condition : query.conditions) Add(condition.get());
@@ -95,7 +95,7 @@ absl::StatusOr<Value> PartsOfFunction(const Function& function, Budget& budget) 
     std::vector<Value> parts;
     TS_ASSIGN_OR_RETURN(parts.emplace_back(), ValueOf((*projection)->function, budget));
     std::vector<std::optional<Term>> args = (*projection)->args;
-    while (!args.empty() && !args.back().has_value()) args.pop_back();  // Not told, as in q.
+    while (!args.empty() && !args.back().has_value()) args.pop_back();  // Drops them, as q does.
     for (const std::optional<Term>& arg : args) {
       if (!arg.has_value()) {
         parts.push_back(MissingArgument());

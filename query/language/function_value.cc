@@ -20,10 +20,12 @@ constexpr auto kMissing = std::byte{0xff};
 
 constexpr auto& kUnary = kUnaryPrimitives;
 constexpr auto& kOperators = kOperatorPrimitives;
-constexpr size_t kEnlistItem = 12;      // ,: is enlist, too.
+constexpr size_t kEnlistItem = 12;      // ,: is enlist too.
 constexpr uint8_t kLastUnaryForm = 19;  // .: has the number of . among the operators, and so on.
-// Words for operators, and comparisons that are made of two primitives.
+// Words for operators.
 constexpr std::pair<std::string_view, std::string_view> kSame[] = {{"and", "&"}, {"or", "|"}};
+
+// Comparisons that negate a primitive.
 constexpr std::pair<std::string_view, std::string_view> kNegated[] = {
     {"<>", "="}, {"<=", ">"}, {">=", "<"}};
 
@@ -45,7 +47,7 @@ Value Primitive(int8_t code, uint8_t number) {
   return Value::Function(std::move(bytes));
 }
 
-// Charged as the parts were: it holds their bytes once more.
+// Makes a composite value and charges it like its parts, whose bytes it holds once more.
 absl::StatusOr<Value> Composite(int8_t code, bool counted, std::span<const Value> parts,
                                 Budget& budget) {
   ByteBuffer bytes;
@@ -79,7 +81,7 @@ absl::StatusOr<Value> ValueOfBuiltin(const Builtin& builtin, Budget& budget) {
   return Value::Lambda(name);
 }
 
-// The values inside of a function's bytes behind its head.
+// Returns the values in a function's bytes after its head.
 absl::StatusOr<std::vector<Value>> PartsOf(std::span<const std::byte> rest, size_t count,
                                            Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(rest.size()));
@@ -114,7 +116,7 @@ absl::StatusOr<Function> ProjectionOf(std::vector<Value> parts, Budget& budget) 
     }
     TS_ASSIGN_OR_RETURN(args.emplace_back(), Shared(std::move(parts[i]), budget));
   }
-  // Those at the end are not told.
+  // Arguments that are missing at the end are left out.
   if (args.size() > kMaxParameters) return RankError("a projection of {} arguments", args.size());
   if (args.size() < RankOf(function)) args.resize(RankOf(function));
   return MakeProjection(std::move(function), std::move(args));
@@ -135,10 +137,10 @@ absl::StatusOr<Function> CompositionOf(std::vector<Value> parts, Budget& budget)
 size_t CountOf(std::span<const std::byte> bytes) {
   int32_t count = 0;
   std::memcpy(&count, bytes.data() + 1, sizeof(count));
-  return static_cast<size_t>(count);  // The codec accepts none below zero.
+  return static_cast<size_t>(count);  // The codec rejects counts below zero.
 }
 
-// `.u.sub`, as a function of the process travels.
+// Returns whether a text is a name such as `.u.sub`, in which form a process's function travels.
 bool IsName(std::string_view text) {
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   const auto is_part = [&](char c) {

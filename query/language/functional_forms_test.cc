@@ -1,5 +1,5 @@
-// Goal: update and delete answer changed copies, and ?[t;c;b;a] and ![t;c;b;a] are the queries that
-// they describe (code.kx.com/q/basics/funsql). Method: pairs.
+// Goal: update and delete return changed copies, and ?[t;c;b;a] and ![t;c;b;a] equal the queries
+// that they describe (code.kx.com/q/basics/funsql). Method: pairs.
 
 #include <gtest/gtest.h>
 

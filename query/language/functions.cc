@@ -46,7 +46,7 @@ absl::StatusOr<Function> Checked(F function, int below) {
   return Function(std::make_shared<const F>(std::move(function)));
 }
 
-// One call. What it charged is given back when it ends, but for its result.
+// Calls a lambda. At its end, returns what it charged, except for its result.
 absl::StatusOr<Term> CallLambda(Context& context, const std::shared_ptr<const Lambda>& lambda,
                                 std::span<Term> args) {
   Budget& budget = context.budget;
@@ -85,7 +85,7 @@ absl::StatusOr<Term> CallProjection(Context& context, const Projection& projecti
   return ApplyFunction(context, projection.function, terms);
 }
 
-// A function of the process takes values.
+// Calls a function of the process, which takes values.
 absl::StatusOr<Term> CallProcess(Context& context, const ProcessFunction& function,
                                  std::span<Term> args) {
   TS_RETURN_IF_ERROR(context.budget.CheckTime());
@@ -105,7 +105,7 @@ absl::StatusOr<Term> CallComposition(Context& context, const Composition& compos
   return ApplyTerm(context, composition.outer, std::span(&inner, 1));
 }
 
-// As many arguments as given, and room for those that are missing.
+// Makes a projection of the given arguments, with places for the missing ones.
 absl::StatusOr<Term> ProjectRest(const Function& function, std::span<Term> args) {
   std::vector<std::optional<Term>> all(RankOf(function));
   std::ranges::move(args, all.begin());
@@ -229,11 +229,12 @@ absl::StatusOr<Term> ApplyTerm(Context& context, Term x, std::span<Term> args) {
   if (function.has_value()) return ApplyFunction(context, *function, args);
   if (const auto* value = std::get_if<Value>(&x)) {
     if (value->is_atom_of(Type::kSymbol)) {
-      const Budget::Level level(context.budget);  // A name may stand for itself, as a symbol.
+      const Budget::Level level(context.budget);  // A name may lead to itself, as a symbol.
       TS_RETURN_IF_ERROR(level.Check());
       return CallName(context, value->symbol(), args);
     }
-    if (value->is_null() && args.size() == 1) return std::move(args[0]);  // The identity.
+    // The generic null is the identity.
+    if (value->is_null() && args.size() == 1) return std::move(args[0]);
     if (IsHandle(context, x)) return ApplyHandle(context, x, args);
   }
   std::vector<Value> indices;

@@ -39,7 +39,7 @@ absl::StatusOr<bool> IsTrue(const Value& flag) {
 
 namespace {
 
-// The positions that an index asks for; kNoItem where it lies outside.
+// Returns the positions for an index; kNoItem where it is out of range.
 absl::StatusOr<ScratchVector<uint32_t>> PositionsOf(const Value& index, size_t count) {
   ScratchVector<uint32_t> positions;
   const size_t n = index.count();
@@ -54,13 +54,14 @@ absl::StatusOr<ScratchVector<uint32_t>> PositionsOf(const Value& index, size_t c
   return positions;
 }
 
-// What taking items at `n` positions builds: the positions, and elements or items.
+// Charges for taking items at `n` positions: the positions, and elements or items.
 absl::Status ChargeTaking(const Value& list, size_t n, Budget& budget) {
   if (list.is_list()) return budget.ChargeItems(n);
   return budget.Charge(n, sizeof(uint32_t) + sizeof(Guid));
 }
 
-// What an index outside of the items gives: a null of their type, in a list that of its first item.
+// Returns the item for an index out of range: a null of the items' type; for a list, of its first
+// item's.
 absl::StatusOr<Term> NullItemOf(const Slice& items) {
   if (items.type() != Type::kList || items.count() == 0) return Term(NullOf(items.type()));
   TS_ASSIGN_OR_RETURN(Value first, items.At(0));
@@ -93,7 +94,7 @@ absl::StatusOr<Value> IndexList(const Value& list, const Value& index, Budget& b
   return ItemAt(one, 0);
 }
 
-// The position of an item among a dictionary's keys.
+// Returns the position of an item among a dictionary's keys.
 uint32_t FindKey(const Value& keys, const Value& item) {
   if (keys.is(Type::kSymbol) && item.is_atom_of(Type::kSymbol)) {
     const SymbolVector& names = keys.symbols();
@@ -123,7 +124,7 @@ absl::StatusOr<ScratchVector<uint32_t>> KeyRows(const TableView& view, size_t ke
   return FindRows(view, wanted.columns, budget);
 }
 
-// The values of a dictionary whose keys are a table.
+// Returns values of a dictionary whose keys are a table.
 absl::StatusOr<Value> IndexByRows(const Value& dict, const Value& index, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const TableView keys, ViewOf(dict.keys()));
   TS_ASSIGN_OR_RETURN(const WantedRows wanted, WantedRowsOf(index, keys.columns.size(), budget));
@@ -133,13 +134,13 @@ absl::StatusOr<Value> IndexByRows(const Value& dict, const Value& index, Budget&
   return wanted.one ? ItemAt(taken, 0) : taken;
 }
 
-// Where a dictionary's keys have the index, if it is one, or its items.
+// The positions of an index among a dictionary's keys, or of its items.
 struct KeyPositions {
   ScratchVector<uint32_t> at;
   bool one = false;
 };
 
-// The whole numbers of `Find` or `LastAtMost` as positions.
+// Returns the result of `Find` or `LastAtMost` as positions.
 KeyPositions PositionsIn(const Value& keys, const Value& found) {
   KeyPositions positions;
   positions.one = found.is_atom();
@@ -151,7 +152,7 @@ KeyPositions PositionsIn(const Value& keys, const Value& found) {
   return positions;
 }
 
-// In a step dictionary an item stands for all keys from its own up to the next one.
+// Returns the positions of keys. In a step dictionary a key applies up to the next one.
 absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& index,
                                              Budget& budget) {
   const Value& keys = dict.keys();
@@ -171,7 +172,7 @@ absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& ind
   KeyPositions found;
   found.one = IsItemOf(keys, index);
   for (size_t i = 0; i < (found.one ? 1 : index.count()); ++i) {
-    TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through the keys.
+    TS_RETURN_IF_ERROR(budget.CheckTime());  // Each is a search through all keys.
     found.at.push_back(FindKey(keys, found.one ? index : ItemAt(index, i)));
   }
   return found;
@@ -179,7 +180,7 @@ absl::StatusOr<KeyPositions> PositionsOfKeys(const Value& dict, const Value& ind
 
 absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& budget);
 
-// Each item of the index is a key, or a list of keys.
+// Indexes a dictionary by each item of the index, which is a key or a list of keys.
 absl::StatusOr<Value> IndexDictByEach(const Value& dict, const Value& index, Budget& budget) {
   const Budget::Level level(budget);
   TS_RETURN_IF_ERROR(level.Check());
@@ -205,7 +206,7 @@ absl::StatusOr<Value> IndexDict(const Value& dict, const Value& index, Budget& b
   return found.one ? ItemAt(taken, 0) : taken;
 }
 
-// Rows of a table by number, kNoItem for those that are not there.
+// Returns rows of a table by number, kNoItem for missing ones.
 absl::StatusOr<TableView> RowsOf(const TableView& view, size_t first_column,
                                  std::span<const uint32_t> positions, Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(positions.size(), sizeof(uint32_t)));
@@ -223,7 +224,7 @@ absl::StatusOr<TableView> RowsOf(const TableView& view, size_t first_column,
   return ViewOf(std::move(names), std::move(columns));
 }
 
-// A keyed table by its keys: the values' row, or a table of them.
+// Indexes a keyed table by its keys: returns the row of values, or a table of them.
 absl::StatusOr<Term> IndexKeyed(const TableView& view, const Value& index, Budget& budget) {
   TS_ASSIGN_OR_RETURN(const WantedRows wanted, WantedRowsOf(index, view.key_columns, budget));
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> rows,
@@ -239,7 +240,7 @@ absl::StatusOr<Term> IndexKeyed(const TableView& view, const Value& index, Budge
   return row;
 }
 
-// A table by column name or by row number.
+// Indexes a table by column name or row number.
 absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Value& index) {
   if (view.key_columns > 0) return IndexKeyed(view, index, context.budget);
   if (index.type() == Type::kSymbol) {
@@ -265,11 +266,11 @@ absl::StatusOr<Term> IndexView(Context& context, const TableView& view, const Va
   return RowsOf(view, 0, positions, context.budget);
 }
 
-// x[::;j...]: all of a level.
+// x[::;j...]: takes all items of a level.
 absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> rest) {
   if (std::holds_alternative<TableView>(x) && rest[0].type() == Type::kSymbol &&
       std::get<TableView>(x).key_columns == 0) {
-    return IndexDeep(context, std::move(x), rest);  // A column is that item of all rows.
+    return IndexDeep(context, std::move(x), rest);  // A column is that item of every row.
   }
   TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(x), context.budget));
   if (items.is_atom()) return TypeError("an index of an atom");
@@ -286,7 +287,7 @@ absl::StatusOr<Term> IndexAll(Context& context, Term x, std::span<const Value> r
   return Term(Value::Pair(Type::kDict, Attribute::kNone, *items.keys(), std::move(collected)));
 }
 
-// A dictionary whose values are the rows of a table, but whose keys are not.
+// Indexes a dictionary whose values are a table but whose keys are not.
 absl::StatusOr<Term> IndexRowsByKey(Context& context, const Value& dict, const Value& index) {
   TS_ASSIGN_OR_RETURN(const TableView rows, ViewOf(dict.values()));
   if (rows.rows->count() != dict.keys().count()) {
@@ -299,7 +300,7 @@ absl::StatusOr<Term> IndexRowsByKey(Context& context, const Value& dict, const V
   return row;
 }
 
-// One item, or one entry: the rest of the indices go on in it.
+// Returns whether an index takes one item or entry, in which the other indices go on.
 bool TakesOne(const Term& x, const Value& index) {
   if (index.is_atom()) return true;
   const auto* view = std::get_if<TableView>(&x);
@@ -313,7 +314,7 @@ bool TakesOne(const Term& x, const Value& index) {
 absl::StatusOr<Term> IndexTerm(Context& context, const Term& x, const Value& index) {
   if (const auto* view = std::get_if<TableView>(&x)) return IndexView(context, *view, index);
   if (const auto* slice = std::get_if<Slice>(&x)) {
-    if (index.is_atom()) {  // One item needs no copy of its column.
+    if (index.is_atom()) {  // Takes one item without copying its column.
       TS_ASSIGN_OR_RETURN(const auto positions, PositionsOf(index, slice->count()));
       if (positions[0] == kNoItem) return NullItemOf(*slice);
       TS_ASSIGN_OR_RETURN(Value item, slice->At(positions[0]));

@@ -1,5 +1,6 @@
-// Goal: a client can ask what there is: names and namespaces, the process, functions' parts.
-// Method: pairs over the sample tables; requests that follow one another for what a client keeps.
+// Goal: a client can ask what exists: names and namespaces, facts of the process, parts of
+// functions.
+// Method: pairs over the sample tables; several requests in turn for what is kept for a client.
 
 #include <gtest/gtest.h>
 
@@ -320,7 +321,7 @@ TEST(Introspection, TextIsAsQWritesIt) {
   ExpectAll(kPairs);
 }
 
-// Statements of drivers, which call `.o.ex` with text.
+// Goal: drivers' statements, which call `.o.ex` with text, are evaluated in their language.
 TEST(Introspection, StatementsBehindTheirLanguage) {
   constexpr Pair kPairs[] = {
       {".o.ex \"q)1+2\"", "3"},
@@ -334,7 +335,7 @@ TEST(Introspection, StatementsBehindTheirLanguage) {
   ExpectAll(kPairs);
 }
 
-// A driver asks for a result in blocks of rows: all but the last are messages, the last is the
+// Goal: a driver gets a result in blocks of rows: all but the last are messages, the last is the
 // answer.
 TEST(Introspection, ResultsInBlocksOfRows) {
   TestEnvironment environment;
@@ -359,7 +360,7 @@ TEST(Introspection, ResultsInBlocksOfRows) {
   EXPECT_EQ(ask("q)1+1", 100, 2), "::");
 }
 
-// What drivers ask for tables, columns and types.
+// Goal: the questions of drivers for tables, columns and types are answered.
 TEST(Introspection, TablesAndColumnsForDrivers) {
   TestEnvironment environment;
   AddSampleTables(environment);
@@ -391,7 +392,7 @@ TEST(Introspection, TablesAndColumnsForDrivers) {
   ExpectAll(kPairs);
 }
 
-// Requests of one client, one behind the other.
+// Sends requests of one client, one after the other.
 class Client {
  public:
   Client() { AddSampleTables(environment_); }
@@ -419,10 +420,10 @@ TEST(KeptNames, LiveFromOneRequestToTheNext) {
   EXPECT_EQ(client.Ask("tables[]"), "`quote`t`trade");
   EXPECT_EQ(client.Ask("p:{x+y}[10];d:`a`b!1 2;g:max"), "::");
   EXPECT_EQ(client.Ask("(p 1;d`b;g 1 7 2)"), "11 2 7");
-  // What came before an error is kept, as a q process would.
+  // Assignments before an error are kept, as in a q process.
   EXPECT_EQ(client.Ask("b:1;'oops"), "'oops");
   EXPECT_EQ(client.Ask("b"), "1");
-  // `\d` ends with its request.
+  // The effect of `\d` ends with its request.
   EXPECT_EQ(client.Ask("system\"d .x\""), "::");
   EXPECT_EQ(client.Ask("b"), "1");
   EXPECT_EQ(client.Ask("trade:1"), "'assign: trade");
@@ -435,7 +436,7 @@ TEST(KeptNames, AreBounded) {
   EXPECT_EQ(client.Ask("big"), "'limit");
   EXPECT_EQ(client.Ask("big:5"), "::");
   EXPECT_EQ(client.Ask("big"), "5");
-  // All of them together.
+  // All variables together have a bound.
   EXPECT_EQ(client.Ask("x:til 1500000"), "::");
   EXPECT_EQ(client.Ask("y:til 1500000"), "::");
   EXPECT_EQ(client.Ask("count x"), "1500000");
@@ -443,7 +444,7 @@ TEST(KeptNames, AreBounded) {
   EXPECT_EQ(client.Ask("x:0"), "::");
   EXPECT_EQ(client.Ask("y:til 1500000"), "::");
   EXPECT_EQ(client.Ask("count y"), "1500000");
-  // A value that was too large in a later request does not leave the older one behind.
+  // A value that is too large removes the older one.
   EXPECT_EQ(client.Ask("y:til 3000000;1"), "1");
   EXPECT_EQ(client.Ask("y"), "'limit");
 }

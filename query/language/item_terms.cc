@@ -31,7 +31,7 @@ absl::StatusOr<ItemTerms> ItemTerms::Of(Term term, Budget& budget) {
       const size_t n = view->count();
       return ItemTerms(Kind::kRows, n, std::move(term));
     }
-    TS_ASSIGN_OR_RETURN(term, ToValue(std::move(term), budget));  // A dictionary of tables.
+    TS_ASSIGN_OR_RETURN(term, ToValue(std::move(term), budget));  // It is a dictionary of tables.
   }
   if (auto* value = std::get_if<Value>(&term)) {
     if (value->is_table()) {

@@ -16,7 +16,7 @@
 namespace tickstack::query {
 namespace {
 
-// What does the same over the items of a vector.
+// A function that does the same over all items of a vector at once.
 struct Shortcut {
   Iterator iterator;
   std::string_view of;
@@ -48,7 +48,7 @@ const Builtin* BuiltinOf(const Term& term) {
   return builtin == nullptr ? nullptr : *builtin;
 }
 
-// The aggregate whose value of nothing is the identity of what is folded.
+// Returns the aggregate whose value over nothing is the identity of the folded function.
 const Builtin* IdentityFor(const Derived& derived, std::span<const Term> args) {
   const Builtin* const inner = BuiltinOf(derived.inner);
   const bool folds = derived.iterator == Iterator::kOver || derived.iterator == Iterator::kScan;
@@ -68,7 +68,7 @@ const Builtin* IdentityFor(const Derived& derived, std::span<const Term> args) {
 const Builtin* ShortcutFor(const Derived& derived, std::span<const Term> args) {
   const Builtin* const inner = BuiltinOf(derived.inner);
   if (inner == nullptr || args.size() != 1) return nullptr;
-  // `,/` is raze of whatever has items.
+  // `,/` is raze, whatever its items are.
   if (derived.iterator == Iterator::kOver && inner->name == ",") return FindBuiltin("raze");
   if (!IsVector(args[0])) return nullptr;
   const auto found = std::ranges::find_if(kShortcuts, [&](const Shortcut& shortcut) {
@@ -77,7 +77,7 @@ const Builtin* ShortcutFor(const Derived& derived, std::span<const Term> args) {
   return found == std::end(kShortcuts) ? nullptr : FindBuiltin(found->builtin);
 }
 
-// The results of the steps, charged until they are handed over.
+// The results of the steps, which are charged until they are returned.
 class Results {
  public:
   explicit Results(Budget& budget) : budget_(budget) {}
@@ -97,13 +97,13 @@ class Results {
   std::vector<Value> values_;
 };
 
-// One step: f of `args`, whose temporaries are gone afterwards.
+// Makes one step: applies f to `args` and drops its temporaries.
 absl::StatusOr<Term> Step(Context& context, const Term& f, std::span<Term> args) {
   TS_RETURN_IF_ERROR(context.budget.CheckTime());
   return ApplyTerm(context, f, args);
 }
 
-// Item by item over several at once. The count of those that have items.
+// Returns the common count of the sides that have items.
 absl::StatusOr<std::optional<size_t>> CommonCount(std::span<const ItemTerms> sides) {
   std::optional<size_t> count;
   for (const ItemTerms& side : sides) {
@@ -159,7 +159,7 @@ bool IsWhole(Type type) {
   return type == Type::kLong || type == Type::kInt || type == Type::kShort;
 }
 
-// Whether it is a vector of whole numbers that picks from several arguments.
+// Returns whether it is a vector of whole numbers that picks from several arguments.
 bool PicksArguments(const Derived& derived, std::span<const Term> args) {
   if (derived.iterator != Iterator::kEach || args.size() < 2) return false;
   if (const auto* slice = std::get_if<Slice>(&derived.inner)) return IsWhole(slice->type());
@@ -167,7 +167,7 @@ bool PicksArguments(const Derived& derived, std::span<const Term> args) {
   return value != nullptr && value->is_vector() && IsWhole(value->type());
 }
 
-// x'[a;b;...]: item i is that of the argument with the number x[i].
+// x'[a;b;...]: takes item i from the argument with the number x[i].
 absl::StatusOr<Term> PickByCase(Context& context, const Term& x, std::span<Term> args) {
   TS_ASSIGN_OR_RETURN(const Value cases, ToValue(x, context.budget));
   TS_ASSIGN_OR_RETURN(const std::vector<ItemTerms> sides, SidesOf(args, context.budget));
@@ -198,7 +198,7 @@ absl::StatusOr<Term> PickByCase(Context& context, const Term& x, std::span<Term>
   return Term(std::move(items));
 }
 
-// Folds the items into `state`; with `results`, each state is one of them.
+// Folds the items into `state`; with `results`, adds each state to them.
 absl::StatusOr<Term> Fold(Context& context, const Term& f, Term seed,
                           std::span<const ItemTerms> sides, size_t begin, Results* results) {
   TS_ASSIGN_OR_RETURN(const std::optional<size_t> count, CommonCount(sides));
@@ -227,14 +227,14 @@ bool IsJoin(const Term& f) {
   return builtin != nullptr && builtin->name == ",";
 }
 
-// An atom as a vector of one: what is joined to is a list.
+// Returns an atom as a vector of one, because joining needs a list.
 Term AsItems(Term term) {
   auto* const value = std::get_if<Value>(&term);
   if (value == nullptr || !value->is_atom()) return term;
   return Enlist(std::move(*value));
 }
 
-// f/ and f\ of a function of two or more.
+// Applies f/ and f\ for f of two or more arguments.
 absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::span<Term> args) {
   const bool scan = derived.iterator == Iterator::kScan;
   const bool seeded = args.size() > 1;
@@ -261,7 +261,7 @@ absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::s
   return Term(WithKeys(sides, std::move(items)));
 }
 
-// Whether the loop goes on: `steps` left, or what `test` says of the state.
+// The condition of a loop: `steps` left, or what `test` says of the state.
 class Going {
  public:
   static absl::StatusOr<Going> Of(Term until, Budget& budget) {
@@ -291,7 +291,8 @@ class Going {
   std::optional<Term> test_;
 };
 
-// f/ and f\ of a function of one: until it comes to rest (no `going`), or as long as that says.
+// Applies f/ and f\ for f of one argument, as long as `going` says; without it, until the state
+// stays the same.
 absl::StatusOr<Term> Iterate(Context& context, const Derived& derived, std::optional<Going> going,
                              Term x) {
   Budget& budget = context.budget;
@@ -341,8 +342,8 @@ absl::StatusOr<Term> ApplyAccumulator(Context& context, const Derived& derived,
   return Iterate(context, derived, std::move(going), std::move(args[1]));
 }
 
-// What stands before the first item: the function's identity if it has one, else a null of the
-// item's type.
+// Returns the value before the first item: the function's identity if it has one, otherwise a null
+// of the item's type.
 absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
   if (const Builtin* const builtin = BuiltinOf(f)) {
     if (builtin->name == "+" || builtin->name == "-") return Term(Value::Long(0));
@@ -353,14 +354,14 @@ absl::StatusOr<Term> BeforeFirst(const Term& f, const Term& first) {
   return Term(Value::List({}));
 }
 
-// The operators whose result for two vectors has an item for each pair of theirs.
+// Operators whose result for two vectors has an item for each pair of items.
 constexpr std::string_view kByPair[] = {"+",   "-",   "*",    "%",    "&",  "|",   "=",
                                         "<>",  "<",   ">",    "<=",   ">=", "and", "or",
                                         "div", "mod", "xbar", "xexp", "^"};
 
-// f':v of an operator and a vector of several items: the first pair alone, for what is before it
-// may have another type, and all others at once. nullopt: it is no such case, and `args` are as
-// they were.
+// Applies f': to an operator and a vector of several items. It computes the first pair alone,
+// because the value before the first item may have another type, and all others at once. nullopt:
+// it is another case, and `args` are unchanged.
 absl::StatusOr<std::optional<Term>> PairsOfVector(Context& context, const Term& f,
                                                   std::span<Term> args) {
   const Builtin* const builtin = BuiltinOf(f);
@@ -405,7 +406,7 @@ absl::StatusOr<Term> EachPrior(Context& context, const Derived& derived, std::sp
   for (size_t i = 0; i < items.count(); ++i) {
     TS_ASSIGN_OR_RETURN(Term item, items.At(i));
     if (!before.has_value() && IsJoin(derived.inner)) {
-      TS_RETURN_IF_ERROR(results.Add(item));  // Nothing is before it that could be joined.
+      TS_RETURN_IF_ERROR(results.Add(item));  // The first item has nothing to be joined with.
       before = std::move(item);
       continue;
     }
@@ -424,13 +425,13 @@ absl::StatusOr<Term> EachPrior(Context& context, const Derived& derived, std::sp
   return Term(WithKeys(std::span(&items, 1), std::move(collected)));
 }
 
-// x f\: y and x f/: y: each item of one side with all of the other.
+// x f\: y and x f/: y: applies f to each item of one side and all of the other.
 absl::StatusOr<Term> EachSide(Context& context, const Derived& derived, std::span<Term> args) {
   if (args.size() != 2)
     return RankError("{} arguments for {}", args.size(), TextOf(derived.iterator));
   const size_t side = derived.iterator == Iterator::kEachLeft ? 0 : 1;
   TS_ASSIGN_OR_RETURN(const ItemTerms items, ItemTerms::Of(std::move(args[side]), context.budget));
-  // Kept as it is for all steps: a vector is shared by them.
+  // All steps share the other side.
   Term whole = std::move(args[1 - side]);
   if (auto* value = std::get_if<Value>(&whole);
       value != nullptr && (value->is_vector() || value->is_list())) {
@@ -464,7 +465,7 @@ absl::StatusOr<Term> ApplyEach(Context& context, const Term& f, std::span<Term> 
 
 namespace {
 
-// t,'u of two tables without keys joins their columns, no row by row.
+// Returns whether it is t,'u of two tables without keys, which joins their columns.
 bool JoinsColumns(const Derived& derived, std::span<const Term> args) {
   const Builtin* const inner = BuiltinOf(derived.inner);
   return derived.iterator == Iterator::kEach && inner != nullptr && inner->name == "," &&
@@ -496,7 +497,7 @@ absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std:
     case Iterator::kScan:
       return ApplyAccumulator(context, derived, args);
     case Iterator::kPrior:
-      // With a function of one argument it is `peach`.
+      // A function of one argument makes it `peach`.
       if (RankOfTerm(derived.inner) == 1) return ApplyEach(context, derived.inner, args);
       return EachPrior(context, derived, args);
     case Iterator::kEachLeft:

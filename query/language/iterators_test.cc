@@ -1,5 +1,5 @@
-// Goal: each, over, scan, prior, each-left and each-right mean what the public reference
-// (code.kx.com/q/ref/iterators) says. Method: pairs.
+// Goal: each, over, scan, prior, each-left and each-right do what the public reference says
+// (code.kx.com/q/ref/iterators). Method: pairs.
 
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ absl::StatusOr<Value> ValueOf(const Json& json, int depth, Budget& budget) {
     TS_ASSIGN_OR_RETURN(values.emplace_back(), ValueOf(item, depth + 1, budget));
   }
   TS_ASSIGN_OR_RETURN(Value list, CollectItems(std::move(values), budget));
-  // Values that would be rows stay a list: a dictionary's values are one by one.
+  // Keeps a list even if its values could be rows: a dictionary's values are single ones.
   return Value::Dict(Value::Symbols(std::move(names)), std::move(list));
 }
 
@@ -53,7 +53,7 @@ absl::StatusOr<Value> ValueOf(const Json& json, int depth, Budget& budget) {
 
 absl::StatusOr<Value> JsonOf(const Value& x, Budget& budget) {
   const size_t bytes = ApproximateBytes(x);
-  // A row repeats its columns' names; the text grows by doubling, and is copied once.
+  // Each row repeats the columns' names. The text grows by doubling and is copied once.
   size_t names = 0;
   if (x.is_table()) names = x.count() * (x.column_names().text().size() + 4 * x.columns().size());
   TS_RETURN_IF_ERROR(budget.Charge(Budget::Amount{16 * bytes + 3 * names, 16 * bytes + 3 * names}));
@@ -61,11 +61,11 @@ absl::StatusOr<Value> JsonOf(const Value& x, Budget& budget) {
 }
 
 absl::StatusOr<Value> ValueOfJson(std::string_view text, Budget& budget) {
-  // A node for each two bytes, and a value of each.
+  // Counts a node for each two bytes, and its value.
   constexpr size_t kBytesPerByte = 96;
   TS_RETURN_IF_ERROR(
       budget.Charge(Budget::Amount{text.size() * kBytesPerByte, text.size() * kBytesPerByte}));
-  // Depth is bounded before anything recurses: by the brackets that are open.
+  // Bounds the depth by counting open brackets, before anything recurses.
   int depth = 0;
   const auto callback = [&depth](int at, Json::parse_event_t, Json&) {
     depth = std::max(depth, at);

@@ -10,7 +10,7 @@
 namespace tickstack::query {
 namespace {
 
-// As many as a request may have.
+// The same number as a request may have.
 constexpr size_t kMaxNames = 1000;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What queries see of a captured table with a key: what they see of the same rows as a value.
+// Goal: queries see a captured table with a key as they see the same rows as a value.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,7 @@
 namespace tickstack::query {
 namespace {
 
-// 300 bars of three symbols in blocks of 64 rows, captured as `bars`; the same rows as a value,
-// `vbars`.
+// Has 300 bars of three symbols in blocks of 64 rows: captured as `bars`, and as the value `vbars`.
 class KeyedQueryTest : public testing::Test {
  protected:
   KeyedQueryTest() {

@@ -1,6 +1,6 @@
-// Goal: functions as values, statements and what goes with them mean what the public reference
-// (code.kx.com/q/ref, code.kx.com/q/basics) says.
-// Method: pairs of an expression and its result, a table per chapter.
+// Goal: functions as values, statements and the rest of the language do what the public reference
+// says (code.kx.com/q/ref, code.kx.com/q/basics).
+// Method: pairs of an expression and its result, with a table for each chapter.
 
 #include <gtest/gtest.h>
 
@@ -204,8 +204,8 @@ TEST(Language, DictionariesWithTheSameNamesAreATable) {
   ExpectAll(pairs);
 }
 
-// An index that is no key is one for each of its items: whether it is a key is said by the first
-// one.
+// Goal: an index that is not a key stands for its items. The first item decides whether the index
+// is a key.
 TEST(Language, DictionariesAreIndexedByKeysAndListsOfKeys) {
   constexpr Pair kPairs[] = {
       {"((1;`a;\"x\")!10 20 30)`a`x", "20 0N"},
@@ -399,7 +399,7 @@ TEST(Language, ValueEvaluatesWithinTheSameBounds) {
       {"value \"\"", "::"},
       {"(value \"{x+1}\") 2", "3"},
       {"value \"value \\\"1\\\"\"", "1"},
-      // Nothing that reaches out has a spelling.
+      // Functions that reach outside of the process do not exist.
       {"value \"system \\\"ls\\\"\"", "'nyi: \\ls"},
       {"value \"\\\\ls\"", "'nyi: \\ls"},
       {"value (`system;\"ls\")", "'nyi: \\ls"},
@@ -471,14 +471,14 @@ TEST_F(LanguageLimits, NoLoopBuildsWhatIsTooDeepToDestroy) {
 
 TEST_F(LanguageLimits, ALoopKeepsNoMoreThanItHolds) {
   const Limits small = {.max_result_bytes = size_t{1} << 20};
-  // Each step builds 8 KB: together 24 MB.
+  // Each step builds 8 KB, 24 MB together.
   EXPECT_EQ(Ask("i:0;do[3000;x:til 1000;i+:1];i", small), "3000");
   EXPECT_EQ(Ask("{last til 1000}/[3000;1]", small), "999");
   EXPECT_EQ(Ask("sum {sum til 1000} each til 3000", small), "1498500000");
   EXPECT_EQ(Ask("{[a;b]a+sum til 1000}/[0;til 3000]", small), "1498500000");
   EXPECT_EQ(Ask("i:0;while[i<3000;@[{til 1000};0;0];i+:1];i", small), "3000");
   EXPECT_EQ(Ask("i:0;do[3000;@[{til x};300000;0];i+:1];i", small), "3000");
-  // What is held is bounded.
+  // Values that are held are bounded.
   EXPECT_EQ(Ask("x:();do[10000;x,:til 1000];count x", small), "'limit");
   EXPECT_EQ(Ask("x:();do[10000;x,:enlist til 1000];count x", small), "'limit");
   EXPECT_EQ(Ask("{til 1000} each til 10000", small), "'limit");

@@ -84,9 +84,9 @@ bool Lexer::StartsNumber() const {
 size_t Lexer::EndOfNumber() const {
   size_t end = at_ + (Peek() == '-' ? 1 : 0);
   const bool hex = source_.substr(end).starts_with("0x");
-  // 0: and its like are operators; a digit behind the colon makes it a time.
+  // 0: and the like are operators; with a digit after the colon it is a time.
   if (IsDigit(Peek()) && Peek(1) == ':' && !IsDigit(Peek(2))) return at_ + 2;
-  bool plain = !hex;  // Digits and a point so far: an exponent may follow.
+  bool plain = !hex;  // Only digits and a point so far, so an exponent may follow.
   for (; end < source_.size(); ++end) {
     const char c = source_[end];
     const bool exponent_sign = (c == '-' || c == '+') && plain && source_[end - 1] == 'e' &&
@@ -106,7 +106,7 @@ size_t Lexer::EndOfName() const {
   return end;
 }
 
-// `a`b.c`:host:5010`: after a colon a name may hold slashes.
+// Returns the end of `a`b.c`:host:5010`: after a colon a name may have slashes.
 size_t Lexer::EndOfSymbols() const {
   size_t end = at_;
   while (end < source_.size() && source_[end] == '`') {

@@ -5,8 +5,8 @@
 namespace tickstack::query {
 namespace {
 
-// Each is written from what the public reference says of it (code.kx.com/q/ref/dotq, doth, dotj).
-// What needs more than q is among the built-ins (builtins_*.cc).
+// Functions written in q from their descriptions in the public reference (code.kx.com/q/ref/dotq,
+// doth, dotj). Those that need more than q are built in (builtins_*.cc).
 constexpr LibraryEntry kLibrary[] = {
     // Alphabets, and the letters of types by their numbers.
     {".Q.A", R"("ABCDEFGHIJKLMNOPQRSTUVWXYZ")"},
@@ -16,10 +16,10 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.an", R"(.Q.a,.Q.A,"_",.Q.n)"},
     {".Q.b6", R"(.Q.A,.Q.a,.Q.n,"+/")"},
     {".Q.t", R"(" bg xhijefcspmdznuvts")"},
-    // Words of q that are no functions of the kernels.
+    // Words of q that need no kernel.
     {"csv", R"(",")"},
     {"hsym", R"({f:{$[":"=first string x;x;`$":",string x]};$[-11h=type x;f x;f each x]})"},
-    // What tables are.
+    // Kinds of tables.
     {".Q.qt", R"({$[99h=type x;(98h=type key x)&98h=type value x;98h=type x]})"},
     {".Q.v", R"({$[-11h=type x;value x;x]})"},
     {".Q.V", R"({flip $[-11h=type x;value x;x]})"},
@@ -34,7 +34,7 @@ constexpr LibraryEntry kLibrary[] = {
     // Applying.
     {".Q.fc", R"({x y})"},
     {".Q.fu", R"({u:distinct y;(x u)u?y})"},
-    // Names.
+    // Functions of names.
     {".Q.dd", R"({` sv x,`$string y})"},
     {".Q.id", R"({f:{s:string x;t:s where s in .Q.an;
       t:$[0=count t;"a";(first t)in .Q.n,"_";"a",t;t];`$t};
@@ -42,7 +42,7 @@ constexpr LibraryEntry kLibrary[] = {
       $[-11h=type x;f x;98h=type x;(g cols x)xcol x;
       .Q.qt x;(count keys x)!(g cols x)xcol 0!x;
       99h=type x;(g key x)!value x;'type]})"},
-    // Numbers as text. 64 letters, 36 letters.
+    // Numbers as text, with 64 or 36 letters.
     {".Q.j10", R"({64 sv .Q.b6?x})"},
     {".Q.x10", R"({.Q.b6(10#64)vs x})"},
     {".Q.j12", R"({36 sv .Q.nA?x})"},
@@ -66,7 +66,7 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.gc", R"({0})"},
     {".Q.res",
      R"(`abs`acos`asin`atan`avg`bin`binr`cor`cos`cov`delete`dev`div`do`enlist`exec`exit`exp`from`getenv`hopen`if`in`insert`last`like`log`max`min`prd`select`setenv`sin`sqrt`ss`sum`tan`update`var`wavg`while`within`wsum`xexp)"},
-    // Addresses: those that need nobody to be asked.
+    // Addresses that need no look-up.
     {".Q.addr", R"({$[`localhost=x;2130706433i;null r:"I"$string x;'"nyi: .Q.addr";r]})"},
     {".Q.host", R"({$[2130706433i=x;`localhost;'"nyi: .Q.host"]})"},
     {".Q.sbt", R"({raze{[f]"  [",(string f 3),"]  ",(f[1]3),"\n"}each x})"},

@@ -1,5 +1,5 @@
-// Finds what a name refers to: a column of the enclosing query, a variable, a value of the process,
-// a table, a value, a function, or a namespace.
+// Finds what a name refers to: a column of the enclosing query, a variable, a table or other value
+// of the process, a function, or a namespace.
 
 #include <algorithm>
 #include <array>
@@ -24,7 +24,8 @@
 namespace tickstack::query {
 namespace {
 
-// The state of a partitioned database: undefined where there is none, as in q.
+// Returns whether a name is about a partitioned database; without one, such a name is undefined, as
+// in q.
 bool IsOfPartitions(std::string_view name) {
   constexpr std::array<std::string_view, 12> kNames = {".Q.pf", ".Q.pt", ".Q.pv", ".Q.pn",
                                                        ".Q.PV", ".Q.pd", ".Q.PD", ".Q.P",
@@ -39,15 +40,15 @@ bool IsOfTheLanguage(std::string_view name) {
          std::string_view("hjmoQqsz").find(name[1]) != std::string_view::npos;
 }
 
-// What q has and this subset has not: it is said when it is evaluated, so that a branch that is not
-// taken may have it, and a trap catches it.
+// Returns whether q has this name but this subset has not. The error comes only when the name is
+// evaluated, so that a branch that is not taken may have it and a trap catches it.
 bool IsMissing(std::string_view name) {
   constexpr std::array<std::string_view, 5> kOperators = {".", "::", "0:", "1:", "2:"};
   return IsOfTheLanguage(name) || IsReservedWord(name) ||
          std::ranges::find(kOperators, name) != kOperators.end();
 }
 
-// A function or constant that is written in q: of the root, whoever asks.
+// Evaluates a function or constant that is written in q, in the root namespace whoever asks.
 absl::StatusOr<Term> EvaluateLibrary(Context& context, std::string_view source) {
   const Budget::Level level(context.budget);
   TS_RETURN_IF_ERROR(level.Check());
@@ -58,13 +59,13 @@ absl::StatusOr<Term> EvaluateLibrary(Context& context, std::string_view source) 
   return EvaluateStatements(root, statements);
 }
 
-// A word of q that is here: what `.q` has.
+// Returns whether a name is a word of q, as listed in `.q`.
 bool IsWord(std::string_view name) {
   return IsReservedWord(name) && (FindBuiltin(name) != nullptr || FindInLibrary(name).has_value());
 }
 
-// Row numbers inside a query: positions among the rows of its source; of a stored table in the
-// row's partition.
+// Returns row numbers inside a query: positions among the rows of its source; for a stored table,
+// within the row's partition.
 Value VirtualColumn(const Scope& scope) {
   if (scope.view->stored != nullptr) {
     return Value::Vector(Type::kLong,
@@ -74,7 +75,7 @@ Value VirtualColumn(const Scope& scope) {
   return Value::Vector(Type::kLong, std::span<const int64_t>(positions));
 }
 
-// `time.minute`: a time's part, or the time as another type, behind the dot.
+// Returns what follows the dot of `time.minute`: a part of the time, or the time as another type.
 absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size_t dot,
                                  Budget& budget) {
   const std::optional<CastTarget> target = FindCastTarget(name.substr(dot + 1));
@@ -83,7 +84,7 @@ absl::StatusOr<Value> DottedPart(const Slice& slice, std::string_view name, size
   return CastColumn(slice, *target, budget);
 }
 
-// `t.price`: a column of a table, of a variable or of a captured one.
+// Finds `t.price`, a column of a table that is a variable or captured.
 absl::StatusOr<std::optional<Term>> FindColumnOfTable(Context& context, std::string_view table,
                                                       std::string_view column) {
   TS_ASSIGN_OR_RETURN(const std::optional<Term> variable,
@@ -100,7 +101,7 @@ absl::StatusOr<std::optional<Term>> FindColumnOfTable(Context& context, std::str
   return Term(std::move(named));
 }
 
-// `x.minute` of a variable, or of a value of the process.
+// Finds `x.minute` of a variable, or of a value of the process.
 absl::StatusOr<std::optional<Term>> FindDottedValue(Context& context, std::string_view name) {
   const size_t dot = name.rfind('.');
   if (dot == std::string_view::npos || dot == 0) return std::nullopt;
@@ -170,7 +171,7 @@ absl::StatusOr<std::optional<Term>> FindWholeName(Context& context, std::string_
     return Term(ViewOf(std::move(parts)));
   }
   if (std::optional<Value> value = environment.FindValue(name)) return Term(*std::move(value));
-  // An operator is no name: `. is the root, not a function.
+  // An operator is not a name: `. is the root, not a function.
   const bool word = plain.size() > 1 || (plain.size() == 1 && std::isalpha(plain[0]) != 0);
   if (const Builtin* builtin = word ? FindBuiltin(plain) : nullptr; builtin != nullptr) {
     return Term(Function(builtin));

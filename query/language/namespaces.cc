@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kRoot = ".";
 
-// Calls visit(name) for each name that there is, whole; those of q's words are `.q.max`.
+// Calls visit(name) for each full name that exists; q's words are `.q.max` and the like.
 template <typename F>
 void EachName(Context& context, F visit) {
   Environment& environment = context.environment;
@@ -65,7 +65,7 @@ std::vector<std::string> NamesIn(Context& context, std::string_view space) {
 std::vector<std::string> Namespaces(Context& context) {
   std::set<std::string> spaces;
   EachName(context, [&](const std::string& name) {
-    // `.z` is no namespace of its own: key` does not have it in q either.
+    // `.z` is not a namespace: key` does not list it in q either.
     if (name[0] != '.' || name.starts_with(".z.")) return;
     spaces.insert(name.substr(1, name.find('.', 1) - 1));
   });
@@ -76,7 +76,7 @@ absl::StatusOr<std::optional<Term>> FindNamespace(Context& context, std::string_
   const std::vector<std::string> names = NamesIn(context, space);
   const bool root = space == kRoot;
   if (names.empty() && !root) return std::nullopt;
-  const Budget::Level level(context.budget);  // A namespace may hold others.
+  const Budget::Level level(context.budget);  // A namespace may contain others.
   TS_RETURN_IF_ERROR(level.Check());
   SymbolVector keys;
   std::vector<Value> values;

@@ -1,6 +1,6 @@
-// Goal: a parse tree is what the public reference (code.kx.com/q/ref/parse) says, and to evaluate
-// it is to evaluate its text.
-// Method: pairs of a text and its tree; and every expression of a list, evaluated in both ways.
+// Goal: a parse tree is as the public reference says (code.kx.com/q/ref/parse), and evaluating it
+// equals evaluating its text.
+// Method: pairs of a text and its tree; and a list of expressions, each evaluated in both ways.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

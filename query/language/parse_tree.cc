@@ -23,7 +23,7 @@ class TreeReader {
     TS_RETURN_IF_ERROR(budget_.Charge(sizeof(Node)));
     if (tree.is_atom_of(Type::kSymbol)) return Name(tree.symbol());
     if (tree.is_function() && !tree.is_null()) return FunctionNode(tree);
-    // A list of names alone is a vector of them: one is itself, several are an application.
+    // A list of names alone is a vector of them: one name is itself, several are an application.
     const bool application = (tree.is_list() || tree.is(Type::kSymbol)) && tree.count() > 1;
     if (application) return Application(tree, depth);
     const bool enlisted = (tree.is_list() || tree.is(Type::kSymbol)) && tree.count() == 1;
@@ -65,8 +65,7 @@ class TreeReader {
     return node;
   }
 
-  // The items of a tree from `first` on as children of a node; no node where an argument is
-  // missing.
+  // Adds the items of a tree from `first` on as children of a node; a missing argument has no node.
   absl::StatusOr<NodePtr> WithChildren(NodePtr node, const Value& tree, size_t first, int depth) {
     for (size_t i = first; i < tree.count(); ++i) {
       const Value item = ItemAt(tree, i);
@@ -82,7 +81,7 @@ class TreeReader {
     return node;
   }
 
-  // What is no application but looks like one, by its head; nullptr: it is one.
+  // Returns the node of a tree that is a special form by its head; nullptr if it is an application.
   absl::StatusOr<NodePtr> SpecialForm(const Value& tree, const Value& head, int depth) {
     constexpr std::pair<std::string_view, Node::Kind> kControls[] = {
         {"if", Node::Kind::kIf}, {"do", Node::Kind::kDo}, {"while", Node::Kind::kWhile}};
@@ -106,7 +105,7 @@ class TreeReader {
     return NodePtr();
   }
 
-  // (:;`a;x), (:;(`a;i);x): `through` is the operator of a+:x.
+  // Makes (:;`a;x) or (:;(`a;i);x); `through` is the operator of a+:x.
   absl::StatusOr<NodePtr> Assignment(const Value& tree, const Builtin* through, int depth) {
     const Value target = ItemAt(tree, 1);
     const bool indexed = (target.is_list() || target.is(Type::kSymbol)) && target.count() > 1;
@@ -146,7 +145,7 @@ class TreeReader {
     NodePtr node = NewNode(Node::Kind::kApply);
     node->depth = function->depth + 1;
     node->children.push_back(std::move(function));
-    // A query's table by its name: so the query decides what of it is opened.
+    // Keeps a table's name, so that the query decides which partitions it opens.
     const Value source = ItemAt(tree, 1);
     const bool of_name = name == "?" && tree.count() > 4 && source.is_atom_of(Type::kSymbol);
     if (of_name) {
@@ -161,7 +160,8 @@ class TreeReader {
 
 bool IsEmptyList(const Value& value) { return value.is_list() && value.count() == 0; }
 
-// A dictionary of names and trees, or a symbol atom or vector of columns, as a phrase of a query.
+// Makes a phrase of a query from a dictionary of names and trees, or from one or more columns'
+// symbols.
 absl::StatusOr<std::vector<NamedNode>> PhraseOf(const Value& phrase, Budget& budget) {
   std::vector<NamedNode> columns;
   const auto add = [&](std::string_view name, const Value& tree) -> absl::Status {
@@ -183,7 +183,7 @@ absl::StatusOr<std::vector<NamedNode>> PhraseOf(const Value& phrase, Budget& bud
   return columns;
 }
 
-// One column without a name of its own.
+// Makes a phrase of one column without a name.
 absl::StatusOr<std::vector<NamedNode>> SinglePhrase(const Value& tree, Budget& budget) {
   std::vector<NamedNode> columns(1);
   TS_ASSIGN_OR_RETURN(columns[0].node, NodeOfTree(tree, budget));
@@ -200,7 +200,7 @@ absl::Status AddConditions(const Value& list, Query& query, Budget& budget) {
   return absl::OkStatus();
 }
 
-// (idesc;`a): the order of select[>a].
+// Takes (idesc;`a), the order of select[>a].
 absl::Status SetOrder(const Value& order, Query& query, Budget& budget) {
   if (order.count() != 2 || !(order.is_list() || order.is(Type::kSymbol))) {
     return TypeError("an order that is no list of a function and a column");
@@ -214,7 +214,8 @@ absl::Status SetOrder(const Value& order, Query& query, Budget& budget) {
   return absl::OkStatus();
 }
 
-// The table, evaluated before: a name stays one, so that a stored table's partitions are picked.
+// Runs a query over a table that was evaluated before. A stored table is still a name, so that the
+// query picks its partitions.
 absl::StatusOr<Term> Run(Context& context, Query& query, Term& table, bool by_name_is_value) {
   query.source = std::make_unique<Node>();
   if (auto* name = std::get_if<Value>(&table); name != nullptr && name->is_atom_of(Type::kSymbol)) {

@@ -82,12 +82,12 @@ Parser::Result Parser::MakeApply(NodePtr function, std::vector<NodePtr> args) {
 
 absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
   std::vector<NodePtr> statements;
-  // A system command is a line of its own kind: \l file.
+  // A system command is a line of its own kind, such as \l file.
   if (AtOperator("\\")) {
     return NyiError(fmt::format("\\{}", Peek(1).text));
   }
-  // And so is one of another language: k)x, s)select * from t. Of k there are the operators with
-  // one argument, #x for count x; the rest is as in q.
+  // So is a line of another language: k)x, s)select * from t. Of k, the parser knows the operators
+  // with one argument, #x for count x; the rest is as in q.
   if (Peek().kind == TokenKind::kName && Peek().text.size() == 1 &&
       Peek(1).Is(TokenKind::kClose, ")")) {
     in_k_ = Peek().text == "k";
@@ -104,14 +104,14 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Program() {
   }
 }
 
-// nullptr: nothing stands here.
+// Parses an expression; nullptr if there is none.
 Parser::Result Parser::Expression() {
   TS_ASSIGN_OR_RETURN(Parsed expression, VerbOrNoun());
   return std::move(expression.node);
 }
 
-// An expression that ends with an operator that has nothing on its right is itself a verb: what is
-// applied to it composes.
+// Parses an expression. If it ends with an operator that has nothing on its right, it is itself a
+// verb, and applying it composes.
 absl::StatusOr<Parser::Parsed> Parser::VerbOrNoun() {
   if (AtEndOfExpression()) return Parsed{};
   const Saved<int> level(depth_, depth_ + 1);
@@ -126,8 +126,8 @@ Parser::Result Parser::RequiredExpression(std::string_view after) {
   return node;
 }
 
-// What stands behind a term decides what the term is: an argument of a verb, a function, a name
-// that is assigned.
+// Parses what follows a term, which decides what the term is: an argument of a verb, a function, or
+// a name that is assigned.
 absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
   if (AtEndOfExpression()) return left;
   if (AtAssignment(*left.node)) {
@@ -135,8 +135,8 @@ absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
     return Parsed{std::move(assignment), false};
   }
   if (left.verb) {
-    // An operator needs something on its left: q's functions of one argument have names. In k the
-    // operators stand for them.
+    // In q an operator needs something on its left; the functions of one argument have names. In k
+    // the operators are these functions.
     if (left.node->kind == Node::Kind::kFunction) {
       const std::optional<Value> unary =
           in_k_ ? UnaryFormOf(left.node->function->name) : std::nullopt;
@@ -151,7 +151,8 @@ absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
   return AppliedTo(std::move(left.node), std::move(next));
 }
 
-// x + y; with nothing on the right a projection; with a verb there a composition, as in (0|+).
+// x + y: with nothing on the right it is a projection, with a verb there a composition, as in
+// (0|+).
 absl::StatusOr<Parser::Parsed> Parser::Infix(NodePtr left, NodePtr verb) {
   TS_ASSIGN_OR_RETURN(Parsed right, VerbOrNoun());
   const bool projected = right.node == nullptr;
@@ -163,7 +164,7 @@ absl::StatusOr<Parser::Parsed> Parser::Infix(NodePtr left, NodePtr verb) {
   return Parsed{std::move(applied), projected};
 }
 
-// f x, where x goes on to the end of the expression.
+// f x, where x extends to the end of the expression.
 absl::StatusOr<Parser::Parsed> Parser::AppliedTo(NodePtr function, Parsed right) {
   const Saved<int> level(depth_, depth_ + 1);
   if (depth_ > max_depth_) return StackError("more than {} levels", max_depth_);
@@ -171,7 +172,7 @@ absl::StatusOr<Parser::Parsed> Parser::AppliedTo(NodePtr function, Parsed right)
   return AppliedOrComposed(std::move(function), std::move(argument));
 }
 
-// f applied to a noun; f of a verb, which is as '[f;verb].
+// Applies f to a noun; with a verb, composes as '[f;verb] does.
 absl::StatusOr<Parser::Parsed> Parser::AppliedOrComposed(NodePtr function, Parsed argument) {
   std::vector<NodePtr> args;
   if (argument.verb) {
@@ -183,7 +184,7 @@ absl::StatusOr<Parser::Parsed> Parser::AppliedOrComposed(NodePtr function, Parse
   return Parsed{std::move(node), argument.verb};
 }
 
-// A name, or items of what it names.
+// Returns whether it is a name, or items of what a name refers to.
 bool Parser::IsAssignable(const Node& left) const {
   if (left.kind == Node::Kind::kName) return true;
   return left.kind == Node::Kind::kApply && left.children[0]->kind == Node::Kind::kName;
@@ -199,7 +200,7 @@ bool Parser::AtAssignment(const Node& left) const {
          !next.after_blank;
 }
 
-// name:x, name+:x, name[i]:x, name::x
+// Parses name:x, name+:x, name[i]:x and name::x.
 Parser::Result Parser::Assignment(NodePtr left) {
   if (!IsAssignable(*left)) {
     return QError(absl::StatusCode::kInvalidArgument, "assign", "only names are assigned");
@@ -217,7 +218,7 @@ Parser::Result Parser::Assignment(NodePtr left) {
                   "a word of q");
   }
   if (how.text == "::" && lambda_ == nullptr && !indexed) return View(std::move(node));
-  // A name with a dot is of a namespace, also in a lambda.
+  // A name with a dot belongs to a namespace, even in a lambda.
   const bool local = how.text != "::" && !indexed && node->name.find('.') == std::string::npos;
   if (local && lambda_ != nullptr) lambda_->locals.push_back(node->name);
   TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(how.text));
@@ -232,7 +233,7 @@ Parser::Result Parser::Assignment(NodePtr left) {
   return Checked(std::move(node));
 }
 
-// name::x outside of a lambda: x becomes a lambda without parameters.
+// name::x outside of a lambda: makes x a lambda without parameters.
 Parser::Result Parser::View(NodePtr node) {
   const char* const begin = Peek().text.data();
   TS_ASSIGN_OR_RETURN(NodePtr expression, RequiredExpression("::"));

@@ -1,4 +1,4 @@
-// The phrases of a query, and table literals: what has columns with names.
+// Parses the phrases of a query, and table literals: both have columns with names.
 
 #include <algorithm>
 
@@ -10,17 +10,17 @@
 namespace tickstack::query {
 namespace {
 
-// Limit of the columns of a query or a table literal. Names are compared with each other, so their
-// number must be bounded.
+// The most columns of a query or table literal. Names are compared with each other, so their number
+// must be bounded.
 constexpr size_t kColumnsMax = 4096;
 
 absl::Status TooManyColumns() { return LimitError("more than {} columns", kColumnsMax); }
 
 }  // namespace
 
-// How q names a column that has no name: after the first argument of the outermost function, and of
-// that one's, down to a name; weighted averages after what they average. `x` if that ends at no
-// name, or at the virtual column.
+// Returns q's name for a column without one: that of the first argument of the outermost function,
+// of that one's first argument, and so on; for weighted averages, of the averaged one. `x` if this
+// ends at something else than a name, or at the virtual column.
 std::string NameOfColumn(const Node& node) {
   switch (node.kind) {
     case Node::Kind::kName: {
@@ -50,7 +50,7 @@ absl::StatusOr<NamedNode> Parser::NamedExpression() {
   return named;
 }
 
-// ([key:x] a:y;b:z), behind its opening parenthesis.
+// ([key:x] a:y;b:z), after its opening parenthesis.
 Parser::Result Parser::TableLiteral(const Token& open) {
   NodePtr table = NewNode(Node::Kind::kTable);
   UniqueNames names;
@@ -109,7 +109,7 @@ absl::Status Parser::QueryConditions(Query& query) {
   }
 }
 
-// [n], [>column], [n;<column], of a select.
+// Parses the [n], [>column] or [n;<column] of a select.
 absl::Status Parser::QueryLimit(Query& query) {
   const Token open = Take();
   const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
@@ -126,7 +126,7 @@ absl::Status Parser::QueryLimit(Query& query) {
   return Expect(TokenKind::kClose, "]", open);
 }
 
-// What each verb must have, and must not.
+// Checks which phrases a verb has, needs and permits.
 static absl::Status CheckPhrases(const Query& query) {
   if (query.verb == Query::Verb::kUpdate && query.columns.empty()) {
     return QError(absl::StatusCode::kInvalidArgument, "update", "no columns to update");
@@ -147,7 +147,7 @@ Parser::Result Parser::QueryExpression(Query::Verb verb) {
     if (verb != Query::Verb::kSelect) return NyiError(exec ? "exec[" : "update[");
     TS_RETURN_IF_ERROR(QueryLimit(*query));
   }
-  if (AtName("distinct") && verb == Query::Verb::kSelect) {  // Elsewhere it is the function.
+  if (AtName("distinct") && verb == Query::Verb::kSelect) {  // Anywhere else it is the function.
     Take();
     query->distinct = true;
   }

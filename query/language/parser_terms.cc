@@ -1,4 +1,4 @@
-// What expressions are made of: literals, names, functions, brackets, lambdas.
+// Parses the parts of expressions: literals, names, functions, brackets, lambdas.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ std::optional<Iterator> Parser::IteratorAt() const {
   return FindIterator(Peek().text);
 }
 
-// A primary with the brackets and iterators behind it.
+// Parses a primary with the brackets and iterators after it.
 absl::StatusOr<Parser::Parsed> Parser::Term() {
   TS_ASSIGN_OR_RETURN(Parsed term, Primary());
   for (;;) {
@@ -37,7 +37,7 @@ absl::StatusOr<Parser::Parsed> Parser::Term() {
   }
 }
 
-// f[x;y]; an argument that is missing is nullptr.
+// f[x;y]; a missing argument is nullptr.
 Parser::Result Parser::Brackets(NodePtr node) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> args, Bracketed());
   const bool any_number = node->kind == Node::Kind::kFunction && node->function->name == "enlist";
@@ -75,8 +75,8 @@ absl::StatusOr<Parser::Parsed> Parser::Primary() {
   }
 }
 
-// Words of digits side by side are one vector. 0: and its like are operators that read and write
-// files: names of what is not here.
+// Parses adjacent words of digits as one vector. 0: and the like are operators on files, which do
+// not exist here.
 Parser::Result Parser::Numbers() {
   const auto is_operator = [](const Token& token) {
     return token.text.size() == 2 && token.text[1] == ':';
@@ -131,7 +131,7 @@ absl::StatusOr<Parser::Parsed> Parser::NamePrimary() {
 }
 
 Parser::Result Parser::Name(const Token& token) {
-  // x, y and z are a lambda's arguments if it does not name others; to use z is to have all three.
+  // x, y and z are the arguments of a lambda that names no others; using z makes it have all three.
   constexpr std::array<std::string_view, 3> kImplicit = {"x", "y", "z"};
   const auto implicit = std::ranges::find(kImplicit, token.text);
   if (lambda_ != nullptr && !lambda_->named_parameters && implicit != kImplicit.end()) {
@@ -145,8 +145,8 @@ Parser::Result Parser::Name(const Token& token) {
   return node;
 }
 
-// An operator where a value may stand, `+[1;2]` or `(+)`, or between its arguments; and what the
-// operators `:` and `'` are at the beginning of an expression.
+// Parses an operator in place of a value, `+[1;2]` or `(+)`, or between its arguments, and the
+// operators `:` and `'` at the beginning of an expression.
 absl::StatusOr<Parser::Parsed> Parser::OperatorPrimary() {
   const Token token = Take();
   const bool bracket = Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank;
@@ -158,7 +158,7 @@ absl::StatusOr<Parser::Parsed> Parser::OperatorPrimary() {
   if (token.text == "::" && (AtEndOfExpression() || bracket)) return noun(Constant(Value()));
   if (token.text == "'" && !AtEndOfExpression()) return Signal(token);
   if (token.text == ":" && !bracket && !AtEndOfExpression()) return noun(Return());
-  if (AtOperator(":") && !Peek().after_blank) {  // #: and its like are functions of one argument.
+  if (AtOperator(":") && !Peek().after_blank) {  // #: and the like are functions of one argument.
     if (std::optional<Value> unary = UnaryFormOf(token.text)) {
       Take();
       return noun(Primitive(*std::move(unary)));
@@ -171,7 +171,7 @@ absl::StatusOr<Parser::Parsed> Parser::OperatorPrimary() {
   return Parsed{FunctionNode(*builtin), true};
 }
 
-// :x
+// Parses :x.
 Parser::Result Parser::Return() {
   NodePtr node = NewNode(Node::Kind::kReturn);
   TS_ASSIGN_OR_RETURN(NodePtr value, RequiredExpression(":"));
@@ -179,7 +179,7 @@ Parser::Result Parser::Return() {
   return Checked(std::move(node));
 }
 
-// 'x, which signals an error, or '[f;g], which is f of g.
+// Parses 'x, which signals an error, or '[f;g], which is f of g.
 absl::StatusOr<Parser::Parsed> Parser::Signal(const Token& quote) {
   if (Peek().Is(TokenKind::kOpen, "[") && !Peek().after_blank) {
     TS_ASSIGN_OR_RETURN(std::vector<NodePtr> parts, Bracketed());
@@ -201,7 +201,7 @@ absl::StatusOr<Parser::Parsed> Parser::Signal(const Token& quote) {
   return Parsed{std::move(node), false};
 }
 
-// if[c;...], do[n;...], while[c;...]
+// Parses if[c;...], do[n;...] and while[c;...].
 Parser::Result Parser::Control(Node::Kind kind) {
   const Token open = Peek();
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> statements, Bracketed());
@@ -215,7 +215,7 @@ Parser::Result Parser::Statements(Node::Kind kind, std::vector<NodePtr> statemen
   return Checked(std::move(node));
 }
 
-// The items between [ and ]; a null pointer where there is nothing.
+// Parses the items between [ and ]; an empty one is a null pointer.
 absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
   const Token open = Take();
   const Saved<bool> comma(comma_ends_, false), where(where_ends_, false);
@@ -230,13 +230,13 @@ absl::StatusOr<std::vector<NodePtr>> Parser::Bracketed() {
   return items;
 }
 
-// $[test;a;b], $[test;a;test;b], or $[x;y], which is the cast x$y.
+// Parses $[test;a;b], $[test;a;test;b], or $[x;y], which is the cast x$y.
 Parser::Result Parser::Cond(const Token& dollar) {
   TS_ASSIGN_OR_RETURN(std::vector<NodePtr> items, Bracketed());
   if (items.size() < 3) {
     return MakeApply(FunctionNode(*FindBuiltin(dollar.text)), std::move(items));
   }
-  if (items.size() % 2 == 0) items.emplace_back();  // Without an `else` it is the generic null.
+  if (items.size() % 2 == 0) items.emplace_back();  // A missing `else` gives the generic null.
   for (NodePtr& item : items) {
     if (item == nullptr) {
       TS_ASSIGN_OR_RETURN(item, Constant(Value()));
@@ -245,7 +245,7 @@ Parser::Result Parser::Cond(const Token& dollar) {
   return Statements(Node::Kind::kCond, std::move(items));
 }
 
-// (), (x), (x;y), a table, or a block [x;y].
+// Parses (), (x), (x;y), a table, or a block [x;y].
 Parser::Result Parser::Parenthesised() {
   if (Peek().text == "[") {
     TS_ASSIGN_OR_RETURN(std::vector<NodePtr> statements, Bracketed());
@@ -275,7 +275,7 @@ Parser::Result Parser::Parenthesised() {
   return MakeApply(FunctionNode(*FindBuiltin("enlist")), std::move(list->children));
 }
 
-// A primitive by its value.
+// Makes a node for a primitive from its value.
 Parser::Result Parser::Primitive(const Value& value) {
   const Limits limits;
   Budget budget(limits);
@@ -283,7 +283,7 @@ Parser::Result Parser::Primitive(const Value& value) {
   return FunctionNode(*std::get<const Builtin*>(function));
 }
 
-// [a;b] behind the brace.
+// Parses [a;b] after the brace.
 absl::Status Parser::Parameters(LambdaScope& scope) {
   const Token open = Take();
   scope.named_parameters = true;
@@ -306,7 +306,7 @@ absl::Status Parser::Parameters(LambdaScope& scope) {
   return Expect(TokenKind::kClose, "]", open);
 }
 
-// {[a;b] x;y}
+// Parses {[a;b] x;y}.
 Parser::Result Parser::LambdaExpression() {
   const Token open = Take();
   LambdaScope scope;
@@ -333,7 +333,7 @@ Parser::Result Parser::LambdaExpression() {
   std::ranges::sort(lambda->locals);
   const auto repeated = std::ranges::unique(lambda->locals);
   lambda->locals.erase(repeated.begin(), repeated.end());
-  constexpr size_t kMaxLocals = 1000;  // As many as there may be variables.
+  constexpr size_t kMaxLocals = 1000;  // The same as the bound on variables.
   if (lambda->locals.size() > kMaxLocals) {
     return QError(
         absl::StatusCode::kInvalidArgument, "locals",

@@ -15,10 +15,11 @@ namespace {
 
 std::string_view BeforeDot(std::string_view name) { return name.substr(0, name.find('.')); }
 
-// What a condition names of a table.
+// The columns of a table that a condition names.
 struct MentionedColumns {
-  bool partition = false;  // The partition column.
-  bool others = false;     // Columns, `i`, or what a nested query may mean.
+  bool partition = false;  // True if it names the partition column.
+  // True if it names other columns, `i`, or anything that a nested query may mean.
+  bool others = false;
 };
 
 void CollectMentioned(const Node& node, const Schema& schema, MentionedColumns& mentions) {
@@ -36,7 +37,7 @@ void CollectMentioned(const Node& node, const Schema& schema, MentionedColumns& 
   }
 }
 
-// Calls f(first_row, rows) for rows of one part that follow each other in the set.
+// Calls f(first_row, rows) for consecutive rows of one part.
 template <typename F>
 void EachPiece(const StoredParts& parts, const RowSet& rows, F f) {
   const auto range = [&](size_t begin_row, size_t end_row) {

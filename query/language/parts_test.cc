@@ -1,6 +1,6 @@
-// Goal: taking lists apart and putting them together means what the reference says
+// Goal: functions that take lists apart and put them together do what the reference says
 // (code.kx.com/q/ref: cut, rotate, sublist, where, group, except, inter, union, cross, all, any,
-// prd). Method: pairs, and property tests against definitions written with loops.
+// prd). Method: pairs, and property tests against definitions written as loops.
 
 #include <gtest/gtest.h>
 
@@ -193,8 +193,8 @@ TEST(Parts, AnErrorHasAName) {
   ExpectAll(kPairs);
 }
 
-// Goal: group gives each distinct item, in order of first appearance, and all of its positions,
-// which ascend. Method: random items against a loop over all of them.
+// Goal: group gives the distinct items in order of first appearance, and for each all of its
+// positions, ascending. Method: random items, compared with a loop over all of them.
 TEST(Parts, GroupAgreesWithItsDefinition) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 100; ++seed) {
@@ -223,8 +223,8 @@ TEST(Parts, GroupAgreesWithItsDefinition) {
   }
 }
 
-// Goal: what is cut is whole again when it is razed, wherever it was cut; rotating there and back,
-// and reversing twice, changes nothing. Method: expressions over random lists.
+// Goal: razing undoes cutting, wherever the list was cut; rotating there and back, or reversing
+// twice, changes nothing. Method: expressions over random lists.
 TEST(Parts, GoTogetherAgain) {
   TestEnvironment environment;
   for (uint64_t seed = 0; seed < 50; ++seed) {

@@ -27,7 +27,7 @@
 namespace tickstack::query {
 namespace {
 
-// The version of q whose reference the answers follow, and its day.
+// The version of q whose reference the answers follow, and its date.
 constexpr double kVersion = 4.1;
 constexpr int32_t kVersionDay = 8809;  // 2024.02.13
 
@@ -41,7 +41,7 @@ Value Ints(std::initializer_list<int32_t> values) {
   return Value::Vector(Type::kInt, std::span<const int32_t>(values.begin(), values.size()));
 }
 
-// What the local clock is ahead of UTC at that time.
+// Returns how far the local clock is ahead of UTC at that time.
 int64_t LocalOffsetNs(int64_t now_ns) {
   const time_t seconds = static_cast<time_t>((now_ns + kUnixNsOfKdbEpoch) / kNsPerSecond);
   tm local{};
@@ -72,7 +72,7 @@ Value StringsOfWords(const std::vector<std::string>& words) {
   return Value::List(std::move(strings));
 }
 
-// `.z.p` and its kin are UTC, those with a capital letter of the machine's own zone.
+// Returns the time for `.z.p` and the like: UTC, or for a capital letter the machine's time zone.
 Value Clock(int64_t now, char letter) {
   const int32_t day = DayOf(now);
   const int64_t of_day = now - int64_t{day} * kNsPerDay;
@@ -154,7 +154,7 @@ bool IsOfNoun(Noun noun, const Term& term) {
   return false;
 }
 
-// `\a`, `\f` and `\v`: the names in a namespace of what they ask for.
+// `\a`, `\f` and `\v`: the names in a namespace that have the kind of value asked for.
 absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view command) {
   const std::string_view asked = Argument(command);
   const std::string space(asked.empty() ? context.variables.space() : asked);
@@ -162,19 +162,19 @@ absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view c
   Context outside = context.Outside();
   for (const std::string& name : NamesIn(context, space)) {
     const std::string whole = NameWithin(space, name);
-    // Without a look at its partitions, of which there may be thousands.
+    // Does not open a stored table's partitions, of which there may be thousands.
     if (context.environment.FindStored(whole) != nullptr) {
       if (noun != Noun::kFunction) found.push_back(name);
       continue;
     }
     const absl::StatusOr<Term> term = FindName(outside, whole);
-    if (!term.ok()) continue;  // A name that is evaluated and cannot be.
+    if (!term.ok()) continue;  // A name may be evaluated and fail.
     if (IsOfNoun(noun, *term)) found.push_back(name);
   }
   return Term(SymbolsOf(found));
 }
 
-// `\b`
+// `\b`: the views in a namespace.
 absl::StatusOr<Term> ViewsIn(Context& context, std::string_view command) {
   const std::string_view asked = Argument(command);
   const std::string space(asked.empty() ? context.variables.space() : asked);
@@ -187,9 +187,9 @@ absl::StatusOr<Term> ViewsIn(Context& context, std::string_view command) {
   return Term(SymbolsOf(found));
 }
 
-// `\w`: bytes in use, from the system, in use at most, limit, mapped, of the machine. A process
-// that shares its memory with captured columns has no heap of its own to tell from them: the first
-// two are what is resident.
+// `\w`: bytes in use, from the system, at most, the limit, mapped, and of the machine. A process
+// that shares its memory with captured columns has no separate heap, so the first two are its
+// resident memory.
 Value MemoryInUse() {
   const auto field = [](const char* path, std::string_view name) {
     std::ifstream file(path);
@@ -218,7 +218,7 @@ absl::StatusOr<Term> ChangeSpace(Context& context, std::string_view command) {
   return Term(Value());
 }
 
-// `\c`: lines and columns of what `.Q.s` shows; between 10 and 2000, as in q.
+// `\c`: the lines and columns of what `.Q.s` shows, between 10 and 2000 as in q.
 absl::StatusOr<Term> ConsoleSize(Context& context, std::string_view command) {
   Frame& request = context.variables.request();
   const std::string_view sizes = Argument(command);
@@ -239,8 +239,8 @@ absl::StatusOr<Term> ConsoleSize(Context& context, std::string_view command) {
   return Term(Value());
 }
 
-// How often `\t expression` or `\t:n expression` evaluates it. nullopt: another command; `\t 1000`
-// would start a timer.
+// Returns how often `\t expression` or `\t:n expression` evaluates; nullopt for another command,
+// such as `\t 1000`, which would start a timer.
 std::optional<int64_t> TimesToEvaluate(std::string_view command) {
   const std::string_view word = FirstWord(command), expression = Argument(command);
   const bool is_number =

@@ -1,6 +1,5 @@
 // Goal: every form in which clients send a request is answered.
-// Method: the values that node-q, kola, PyKX, qPython, kdbgo and Grafana's plug-in were seen to
-// send.
+// Method: values that node-q, kola, PyKX, qPython, kdbgo and Grafana's plug-in send.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -46,7 +45,7 @@ TEST_F(Request, ALambdaInFrontOfAListIsCalled) {
   EXPECT_EQ(Ask(ListOf({Value::Lambda("{x}"), Value::Symbol("a")})), "`a");
 }
 
-// What a query answers as a function comes back as one.
+// Goal: a function that a query returns can be sent back.
 TEST_F(Request, FunctionsTravel) {
   for (const std::string_view text :
        {"{x+1}", "(1+)", "{x+y}[1]", "+/", "sums", "max", "neg", "-[;1]", "{x,y}\\:[;3]",
@@ -59,7 +58,7 @@ TEST_F(Request, FunctionsTravel) {
   }
 }
 
-// The bytes are those of kdb+ (docs/q.md).
+// Goal: primitives have the bytes of kdb+ (docs/q.md).
 TEST_F(Request, PrimitivesTravelByNumber) {
   const auto bytes_of = [&](std::string_view text) {
     std::string hex;
@@ -100,7 +99,7 @@ TEST_F(Request, WhatCannotBeCalledIsAnError) {
   EXPECT_EQ(Ask(Value::List(std::vector<Value>(10, Value::String("max")))), "'rank");
 }
 
-// It asks in k whether a name is a namespace.
+// Goal: PyKX gets an answer when it asks in k whether a name is a namespace.
 TEST_F(Request, PykxFindsWhatItLooksForWhenItConnects) {
   const Value probe = Value::String(
       "k){x:. x;$[99h<@x;:`$\"_pykx_fn_marker\";99h~@x;if[` in!x;if[(::)~x`;"
@@ -124,7 +123,7 @@ TEST_F(Request, GrafanaWrapsItsQuery) {
   EXPECT_EQ(Ask(wrap(Value::Long(1))), "'type");
 }
 
-// Tables and dictionaries off the wire may be anything that parses.
+// Goal: tables and dictionaries off the wire are checked, because they may be anything that parses.
 TEST_F(Request, RaggedTablesAreRefused) {
   const Value ragged = Value::Pair(Type::kTable, Attribute::kNone, Value::Symbols({"a", "b"}),
                                    Value::List({Value::Longs({1, 2}), Value::Longs({1})}));

@@ -31,7 +31,7 @@ bool IsVectorOrList(const Value& value) { return value.is_vector() || value.is_l
 
 class QueryEvaluator {
  public:
-  // `conditions` are those of the query that the view does not meet already.
+  // `conditions` are the query's conditions that the view does not meet already.
   QueryEvaluator(Context& context, const Query& query, TableView view,
                  std::span<const NodePtr> conditions)
       : context_(context),
@@ -68,7 +68,7 @@ class QueryEvaluator {
     return EvaluateNode(inner, node);
   }
 
-  // Conditions leave fewer rows in `rows_` or `symbols_`.
+  // Applies a condition, which leaves fewer rows in `rows_` or `symbols_`.
   absl::Status Apply(const Node& condition);
   absl::StatusOr<bool> ApplyToColumn(const Node& condition);
   absl::StatusOr<bool> ApplyToTimeOfDay(const Node& condition);
@@ -83,7 +83,7 @@ class QueryEvaluator {
   absl::StatusOr<Part> LimitOf(size_t count);
   absl::Status ApplyOrderAndLimit();
   absl::Status Order(const Part& part);
-  // The column that a node is nothing but a name of.
+  // Returns the column whose name is all of the node.
   std::optional<size_t> PlainColumn(const Node& node) const { return ColumnNamed(node, view_); }
 
   absl::StatusOr<Term> Select();
@@ -101,12 +101,12 @@ class QueryEvaluator {
   Context& context_;
   const Query& query_;
   const std::span<const NodePtr> conditions_;
-  TableView view_;                     // select[>column] replaces it by its rows in order.
-  SharedRows rows_;                    // That the conditions so far left; or if there are
-  std::optional<SymbolRows> symbols_;  // these, they are, and `rows_` is still all of the table.
+  TableView view_;   // Replaced by its ordered rows for select[>column].
+  SharedRows rows_;  // The rows left by the conditions so far; all rows if symbols_ is set.
+  std::optional<SymbolRows> symbols_;  // The rows left by the conditions, if an index has them.
 };
 
-// A condition that a kernel knows. false: none does.
+// Applies a condition by a kernel; returns false if none knows it.
 absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition condition,
                                                    const Value& constant) {
   if (symbols_.has_value()) {
@@ -133,8 +133,8 @@ absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition cond
   return kept.has_value();
 }
 
-// `column op right` by a kernel where there is one: the right side is evaluated once, and as long
-// as it does not go with the rows one by one it is a constant. false: it is of another form.
+// Applies `column op right` by a kernel. The right side is evaluated once, and is a constant unless
+// it varies with the rows. Returns false for any other form.
 absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
   const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
   if (condition.kind != Node::Kind::kApply || condition.children.size() != 3 ||
@@ -163,7 +163,7 @@ absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
   return true;
 }
 
-// `time.minute op right` on rows of symbols out of an index, as far as it is a search.
+// Applies `time.minute op right` to rows of symbols out of an index, if a search can do it.
 absl::StatusOr<bool> QueryEvaluator::ApplyToTimeOfDay(const Node& condition) {
   if (!symbols_.has_value()) return false;
   const std::optional<TimeOfDayCondition> found = TimeOfDayConditionOf(condition, view_);
@@ -200,7 +200,7 @@ absl::Status QueryEvaluator::Apply(const Node& condition) {
 
 // Returns the whole answer if only aggregates over the rows that pass the last condition remain.
 absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node& condition) {
-  constexpr size_t kRowsMin = size_t{1} << 16;  // Fewer are in the cache anyway.
+  constexpr size_t kRowsMin = size_t{1} << 16;  // Fewer rows are in the cache anyway.
   if (query_.grouped || query_.distinct || query_.limit != nullptr || query_.order != nullptr ||
       query_.columns.empty() || symbols_.has_value() || !rows_->is_range() ||
       rows_->count() < kRowsMin || condition.kind != Node::Kind::kApply ||
@@ -232,7 +232,8 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
   return table;
 }
 
-// select[n]: the first n rows, the last ones for a negative n; select[m n]: n rows from row m on.
+// Returns the part for select[n], the first n rows or for a negative n the last ones; or select[m
+// n], n rows from row m on.
 absl::StatusOr<QueryEvaluator::Part> QueryEvaluator::LimitOf(size_t count) {
   if (query_.limit == nullptr) return Part{0, count};
   TS_ASSIGN_OR_RETURN(const Value limit, EvaluateToValue(context_, *query_.limit));
@@ -269,8 +270,8 @@ bool NamesRowNumber(const Node& node) {
   });
 }
 
-// A part of the rows in order becomes the table that columns are taken from: gathered only as far
-// as they are named, and only that part.
+// Makes a part of the ordered rows the table from which columns are taken. Gathers only that part,
+// and only the columns that are named.
 absl::Status QueryEvaluator::Order(const Part& part) {
   if (query_.grouped) return NyiError("select[;>] by");
   for (const NamedNode& column : query_.columns) {
@@ -296,7 +297,7 @@ absl::Status QueryEvaluator::Order(const Part& part) {
   return absl::OkStatus();
 }
 
-// Columns as they are, under their own or other names: nothing is copied.
+// Selects columns as they are, under their own or other names, without copying.
 absl::StatusOr<Term> QueryEvaluator::SelectPlain() const {
   TableView result;
   result.rows = rows_;
@@ -312,7 +313,7 @@ absl::StatusOr<Term> QueryEvaluator::Select() {
   if (query_.columns.empty()) {
     TableView result = view_;
     result.rows = rows_;
-    result.stored = nullptr;  // In what was selected `i` counts all rows.
+    result.stored = nullptr;  // In a selected table `i` counts all rows.
     return result;
   }
   const bool plain = std::ranges::all_of(query_.columns, [&](const NamedNode& column) {
@@ -347,7 +348,7 @@ absl::StatusOr<Term> QueryEvaluator::SelectOf(std::vector<Value> columns) {
     names.push_back(unique.Next(column.name));
   }
   for (Value& column : columns) {
-    if (!column.is_atom()) continue;  // An atom goes with every row; with atoms only there is one.
+    if (!column.is_atom()) continue;  // An atom is repeated for all rows; atoms alone make one row.
     TS_RETURN_IF_ERROR(context_.budget.Charge(rows.value_or(1), 16));
     column = Repeat(column, rows.value_or(1));
   }
@@ -368,7 +369,7 @@ absl::StatusOr<Term> QueryEvaluator::ExecLast() const {
   return row;
 }
 
-// One column without a name is its value, several are a dictionary.
+// Returns the value of one column without a name, or a dictionary of several columns.
 absl::StatusOr<Term> QueryEvaluator::Exec() {
   if (query_.columns.empty()) return ExecLast();
   if (query_.columns.size() == 1 && !query_.columns[0].named) {
@@ -396,14 +397,14 @@ absl::StatusOr<std::vector<Value>> QueryEvaluator::ColumnsOverGroups(Groups& gro
   return EvaluateOverGroups(context_, Scope{&view_, rows_}, groups, nodes);
 }
 
-// `select by k`: the last row of each group.
+// `select by k`: returns the last row of each group.
 absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::string> key_names) {
   TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> last,
                       LastRowsOf(*rows_, groups, context_.budget));
   std::vector<std::string> names = std::move(key_names);
   std::vector<Value> columns = groups.keys();
   std::vector<ColumnCopy> copies;
-  std::vector<size_t> copied;  // Which of the columns they become.
+  std::vector<size_t> copied;  // Which columns the copies become.
   for (size_t i = 0; i < view_.columns.size(); ++i) {
     if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
     TS_ASSIGN_OR_RETURN(Column whole, view_.columns[i].Get(context_.budget));
@@ -423,8 +424,8 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::s
   return result;
 }
 
-// The columns of a phrase as the half of a dictionary: one without a name as it is (of dictionaries
-// with the same names the table that they are), else a table.
+// Returns the columns of a phrase as one half of a dictionary. One column without a name is itself,
+// or a table if its items are dictionaries with the same names; anything else is a table.
 absl::StatusOr<Value> HalfOf(const std::vector<NamedNode>& phrase,
                              const std::vector<std::string>& names, std::vector<Value> columns,
                              Budget& budget) {
@@ -437,8 +438,8 @@ absl::StatusOr<Value> HalfOf(const std::vector<NamedNode>& phrase,
   return Value::Table(std::move(unique), std::move(columns));
 }
 
-// exec x by k: a dictionary of keys to values; several columns or a named one are a table on their
-// side.
+// exec x by k: returns a dictionary of keys to values. A side with several columns, or with a named
+// one, is a table.
 absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
                                                  const std::vector<std::string>& key_names) {
   if (query_.columns.empty()) return NyiError("exec by without columns");
@@ -496,7 +497,7 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
     const bool constant = source.kind == Node::Kind::kConstant;
     TS_ASSIGN_OR_RETURN(variable, VariableNamed(context, constant ? source.value : Value()));
   }
-  // What is changed has all its rows, whichever partitions the conditions leave.
+  // The result has all rows, whichever partitions the conditions select.
   const std::shared_ptr<const StoredTable> stored =
       changes ? nullptr : StoredSource(context, *query.source);
   if (stored != nullptr) {

@@ -1,5 +1,5 @@
-// Goal: the phrases of select and exec beyond the first mean what the reference says
-// (code.kx.com/q/ref: select, exec; basics/qsql). Method: pairs.
+// Goal: the less common phrases of select and exec do what the reference says (code.kx.com/q/ref:
+// select, exec; basics/qsql). Method: pairs.
 
 #include <gtest/gtest.h>
 

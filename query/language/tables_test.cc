@@ -1,6 +1,5 @@
-// Goal: functions of tables and dictionaries mean what the public reference (code.kx.com/q/ref)
-// says.
-// Method: pairs of an expression and its result, a table per noun.
+// Goal: functions of tables and dictionaries do what the public reference says (code.kx.com/q/ref).
+// Method: pairs of an expression and its result, with a list for each noun.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Goal: functions of text mean what the reference says (code.kx.com/q/ref: string, upper, trim, ss,
+// Goal: functions of text do what the reference says (code.kx.com/q/ref: string, upper, trim, ss,
 // ssr, vs, sv, like). Method: pairs, and a property test of ss against a loop.
 
 #include <gtest/gtest.h>
@@ -222,8 +222,8 @@ TEST(Texts, AreSearchedAndChanged) {
   ExpectAll(kPairs);
 }
 
-// Goal: a match is found where the text has the pattern and no match before it reaches there.
-// Method: texts of two letters against std::string::find.
+// Goal: a match is found where the text has the pattern and no earlier match overlaps. Method:
+// texts of two letters, compared with std::string::find.
 TEST(Texts, SearchAgreesWithItsDefinition) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 200; ++seed) {

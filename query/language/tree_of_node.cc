@@ -16,14 +16,14 @@ namespace {
 
 bool IsSymbolAtom(const Value& value) { return value.is_atom_of(Type::kSymbol); }
 
-// Symbols alone become a vector, as q has them; anything else stays a list, so that what is applied
-// does not become a constant.
+// Returns a list of tree items. Symbols alone become a vector, as in q; anything else stays a list,
+// so that an application does not become a constant.
 Value TreeList(std::vector<Value> items) {
   const bool names = std::ranges::all_of(items, IsSymbolAtom) && !items.empty();
   return names ? Collapse(std::move(items)) : Value::List(std::move(items));
 }
 
-// What evaluates to the value itself.
+// Returns a tree that evaluates to the value itself.
 Value Quoted(Value value) {
   std::vector<Value> one;
   one.push_back(std::move(value));
@@ -98,7 +98,7 @@ class TreeWriter {
     return names ? Quoted(value) : value;
   }
 
-  // The nodes behind `items`; `missing` where there is none.
+  // Returns the nodes after `items`, with `missing` for absent ones.
   absl::StatusOr<Value> Listed(std::vector<Value> items, std::span<const NodePtr> nodes,
                                const Value& missing = MissingArgument()) {
     TS_RETURN_IF_ERROR(budget_.ChargeItems(nodes.size()));
@@ -116,7 +116,7 @@ class TreeWriter {
     return Listed(Head(std::move(head)), args);
   }
 
-  // children[0] is what is assigned, the others are indices.
+  // Makes the tree of an assignment: children[0] is the target, the others are indices.
   absl::StatusOr<Value> Assignment(const Node& node) {
     std::vector<Value> items;
     if (node.function == nullptr) {
@@ -154,7 +154,7 @@ class TreeWriter {
     return Value::List(std::move(keyed));
   }
 
-  // Names to the trees of a phrase.
+  // Returns a phrase as a dictionary of names to trees.
   absl::StatusOr<Value> Phrase(const std::vector<NamedNode>& phrase) {
     UniqueNames unique;
     SymbolVector names;
@@ -165,7 +165,7 @@ class TreeWriter {
     }
     return Value::Dict(Value::Symbols(std::move(names)), TreeList(std::move(trees)));
   }
-  // One column of exec without a name; else a dictionary.
+  // Returns a phrase of exec: the tree of one column without a name, otherwise a dictionary.
   absl::StatusOr<Value> ExecPhrase(const std::vector<NamedNode>& phrase) {
     if (phrase.empty()) return Value::List({});
     if (phrase.size() > 1 || phrase[0].named) return Phrase(phrase);

@@ -18,7 +18,7 @@ namespace {
 
 bool IsVectorOrItems(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// Where row numbers are among the rows of a table.
+// Finds where row numbers are among the rows of a table.
 class RowPositions {
  public:
   static absl::StatusOr<RowPositions> Of(const RowSet& rows, Budget& budget) {
@@ -41,14 +41,14 @@ class RowPositions {
   ScratchVector<uint32_t> ascending_;
 };
 
-// A column that is written at some positions.
+// A column whose items at some positions are written.
 class ColumnChange {
  public:
-  // `before` is what all rows had; nullptr for a new column.
+  // `before` is the column's old value; nullopt for a new column.
   ColumnChange(size_t rows, std::optional<Value> before)
       : rows_(rows), column_(std::move(before)) {}
 
-  // items: an atom for all positions, or an item for each.
+  // Writes items: an atom for all positions, or an item for each.
   absl::Status Write(std::span<const uint32_t> positions, const Value& items, Budget& budget) {
     const bool spread = !IsVectorOrItems(items);
     if (!spread && items.count() != positions.size()) {
@@ -85,7 +85,7 @@ class ColumnChange {
       std::memcpy(to + positions[i] * width, from.data() + i * step, width);
     }
   }
-  // Names and lists: all items anew.
+  // Writes names and lists by making all items anew.
   absl::Status WriteItems(std::span<const uint32_t> positions, const Value& items, bool spread,
                           Budget& budget) {
     TS_RETURN_IF_ERROR(budget.Charge(2 * ApproximateBytes(*column_) + ApproximateBytes(items)));
@@ -147,7 +147,7 @@ class TableUpdate {
     Context inner = context_.Inside(scope);
     TS_ASSIGN_OR_RETURN(Value items, EvaluateToValue(inner, *column.node));
     const size_t rows = view_.count();
-    if (left_.rows->count() == rows) {  // A column of its own, of any type.
+    if (left_.rows->count() == rows) {  // A new column of any type.
       if (items.is_atom()) {
         TS_RETURN_IF_ERROR(context_.budget.Charge(rows, 16));
         return Repeat(items, rows);
@@ -164,7 +164,7 @@ class TableUpdate {
     return std::move(change).Finish();
   }
 
-  // What all rows had of a column.
+  // Begins a change of a column with its old items.
   absl::StatusOr<ColumnChange> Begin(std::string_view name) {
     std::optional<Value> before;
     if (const int known = view_.Find(name); known >= 0) {
@@ -177,7 +177,7 @@ class TableUpdate {
 
   absl::StatusOr<std::vector<Value>> GroupedColumns() {
     Budget& budget = context_.budget;
-    if (left_.rows->count() == 0) {  // No group tells what type the columns have.
+    if (left_.rows->count() == 0) {  // Without groups the columns' types are unknown.
       std::vector<Value> columns;
       for (const NamedNode& column : query_.columns) {
         TS_ASSIGN_OR_RETURN(columns.emplace_back(), Changed(column));
@@ -200,14 +200,14 @@ class TableUpdate {
     return changed;
   }
 
-  // A group's item goes to all of its rows, or has an item for each.
+  // Returns a group's result for its rows: one item for all of them, or an item for each.
   absl::StatusOr<Value> SpreadOverGroups(std::string_view name, const Value& results,
                                          const Groups& groups) {
     Budget& budget = context_.budget;
     size_t rows = 0;
     TS_RETURN_IF_ERROR(budget.Charge(view_.count(), sizeof(uint32_t) + 16));
     ScratchVector<uint32_t> positions;
-    ScratchVector<uint32_t> group_of;  // For each of them its group.
+    ScratchVector<uint32_t> group_of;  // The group of each row.
     for (size_t group = 0; group < groups.count(); ++group) {
       TS_RETURN_IF_ERROR(budget.CheckTime());
       const Budget::Temporaries temporaries(budget);
@@ -238,7 +238,7 @@ class TableUpdate {
       }
       items = Collapse(std::move(all));
     }
-    // Where every row is in a group the column may have a new type.
+    // If every row is in a group, the column may have a new type.
     const bool all = positions.size() == view_.count();
     ColumnChange fresh(view_.count(), std::nullopt);
     if (all) {

@@ -13,10 +13,10 @@ namespace {
 
 // Approximate bytes of a node of a lambda.
 constexpr size_t kNodeBytes = 256;
-// Names are compared with each other, so their number must not be the sender's choice.
+// Names are compared with each other, so the client must not be able to send any number of them.
 constexpr size_t kMaxVariables = 1000;
 
-// Adds up the bytes of a value, block by block; `stack` if the value is too deep.
+// Adds up the bytes of a value block by block; fails with `stack` if the value is too deep.
 class Count {
  public:
   explicit Count(bool as_gathered) : as_gathered_(as_gathered) {}
@@ -159,7 +159,7 @@ absl::Status Frame::Assign(std::string_view name, Term term) {
   }
   if (FindVariable(name) == nullptr) variables_.push_back({std::string(name), std::nullopt, {}});
   Variable& variable = *FindVariable(name);
-  // What it held before is still there until it is replaced, but nobody keeps both.
+  // The old value is still there until it is replaced, but only one of them is charged.
   budget_.LetGo(std::exchange(variable.held_bytes, {}));
   variable.term.reset();
   variable.is_view = false;
@@ -240,7 +240,7 @@ std::optional<Term> Frame::Take(std::string_view name) {
 }
 
 std::string Variables::Whole(std::string_view name) const {
-  if (name.starts_with("..")) return std::string(name.substr(2));  // The root's.
+  if (name.starts_with("..")) return std::string(name.substr(2));  // The name of the root.
   if (space_ == "." || name.starts_with('.') || FindBuiltin(name) != nullptr ||
       IsReservedWord(name)) {
     return std::string(name);
@@ -274,14 +274,15 @@ absl::StatusOr<std::optional<Term>> Variables::Find(std::string_view name, Budge
 
 namespace {
 
-// `.Q.x` and its like are q's, and `.rdb.x` the process's.
+// Returns whether a name is in a namespace of q, such as `.Q.x`, or of the process, such as
+// `.rdb.x`.
 bool IsSpaceOfOthers(Context& context, std::string_view whole) {
   if (whole[0] != '.') {
     const std::vector<std::string> functions = context.environment.FunctionNames();
     return std::ranges::find(functions, whole) != functions.end();
   }
   const std::string_view space = whole.substr(0, whole.find('.', 1));
-  if (space.size() == whole.size()) return true;  // A namespace itself.
+  if (space.size() == whole.size()) return true;  // It is a namespace itself.
   constexpr std::string_view kOfTheLanguage = "hjkmoQqsz";
   if (space.size() == 2 && kOfTheLanguage.find(space[1]) != std::string_view::npos) return true;
   const auto is_within = [&](const std::string& name) {
@@ -309,7 +310,7 @@ absl::StatusOr<std::optional<std::string>> VariableNamed(Context& context, const
 
 absl::Status CheckAssignable(Context& context, std::string_view name) {
   const std::string whole = context.variables.Whole(name);
-  // `a.b:1` is no name of a namespace, but an entry of a.
+  // `a.b:1` would be an entry of a, not a name in a namespace.
   if (whole[0] != '.' && whole.find('.') != std::string::npos) {
     return NyiError(fmt::format("{}:", name));
   }

@@ -22,7 +22,7 @@ namespace {
 
 // ---- The right rows of a key
 
-// Gives the right rows of each key that the left table has, ascending by time.
+// Finds the right rows of each key of the left table, ascending by time.
 class RowsByKey {
  public:
   // `pairs` are the key columns and, last, the times.
@@ -40,7 +40,7 @@ class RowsByKey {
   }
 
   size_t keys() const { return left_->groups(); }
-  // Positions of the left rows with this key; there may be none.
+  // Returns positions of the left rows with this key; there may be none.
   std::span<const uint32_t> RemainingRows(uint32_t key) const { return left_->PositionsOf(key); }
 
   absl::StatusOr<TimedRows> RightRows(uint32_t key, Budget& budget) const {
@@ -97,10 +97,10 @@ class RowsByKey {
   const TableView& view_;
   size_t time_;
   std::optional<Grouping> left_;
-  // Either the index, and the left column whose items are asked of it,
+  // The index, for the items of the left column; nullopt if `right_` is used.
   std::optional<IndexedSide> index_;
   std::optional<Slice> left_key_;
-  // or the rows grouped by key, and their numbers and times by position.
+  // The right rows grouped by key; nullopt if `index_` is used.
   std::optional<Grouping> right_;
   ScratchVector<uint32_t> right_rows_;
   ScratchVector<int64_t> right_times_;
@@ -109,7 +109,7 @@ class RowsByKey {
 // ---- Windows
 
 struct WindowTimes {
-  ScratchVector<int64_t> begins, ends;  // As OrderedTimes has them.
+  ScratchVector<int64_t> begins, ends;  // Encoded like OrderedTimes.
 };
 
 absl::StatusOr<WindowTimes> WindowsOf(const Value& pair, Type type, size_t rows, Budget& budget) {
@@ -146,7 +146,7 @@ ItemRange RangeIn(std::span<const int64_t> times, int64_t begin_ns, int64_t end_
 
 class WindowAggregate {
  public:
-  // `spec` is a list of a function and the names of columns.
+  // Makes an aggregate from a list of a function and the names of columns.
   static absl::StatusOr<WindowAggregate> Make(const Value& spec, const TableView& right,
                                               Budget& budget) {
     if (!spec.is_list() || spec.count() < 2) {
@@ -176,7 +176,7 @@ class WindowAggregate {
 
   const std::string& name() const { return name_; }
 
-  // The result of each range of the rows.
+  // Returns the result for each range of the rows.
   absl::StatusOr<Value> Of(Context& context, std::span<const uint32_t> rows,
                            std::span<const ItemRange> ranges) const {
     Budget& budget = context.budget;
@@ -212,7 +212,7 @@ class WindowAggregate {
   std::optional<RangeKind> kind_;
 };
 
-// The results of an aggregate, by key, as a column: `order` has the left row of each of them.
+// Makes a column of an aggregate's results by key; `order` has the left row of each result.
 absl::StatusOr<Value> ColumnOfParts(std::vector<Value> parts, std::span<const uint32_t> order,
                                     Budget& budget) {
   TS_RETURN_IF_ERROR(budget.Charge(order.size(), sizeof(uint32_t)));
@@ -303,7 +303,8 @@ absl::StatusOr<TableView> WindowJoin(Context& context, WindowStart start, const 
     }
   }
 
-  for (size_t i = 0; i < each.size() && left.count() == 0; ++i) {  // Of no windows: the type.
+  // Without windows, finds the type.
+  for (size_t i = 0; i < each.size() && left.count() == 0; ++i) {
     TS_ASSIGN_OR_RETURN(parts[i].emplace_back(), each[i].Of(context, {}, {}));
   }
 

@@ -1,6 +1,6 @@
-// Goal: wj and wj1 mean what the public reference (code.kx.com/q/ref/wj) says.
-// Method: pairs; and random tables, captured ones and values, against the definition, an aggregate
-// of a select a row.
+// Goal: wj and wj1 do what the public reference says (code.kx.com/q/ref/wj).
+// Method: pairs; and random tables, captured and as values, compared with the definition: a select
+// with an aggregate for each row.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -68,8 +68,7 @@ TEST(WindowJoin, AggregatesWhatIsInTheWindow) {
   }
 }
 
-// The rows of a key in the order of their times; those from where the window begins to where it
-// ends.
+// Returns the rows of a key in the order of their times, from the window's begin to its end.
 constexpr std::string_view kDefinition =
     "ranges:{{[s;b;e] r:`time xasc select from vq where sym=s;"
     "n:exec count i from r where time<=e;"
@@ -128,7 +127,8 @@ TEST(WindowJoin, AgreesWithItsDefinition) {
   }
 }
 
-// Windows of half the day around each of many rows: quadratic work would take minutes.
+// Goal: windows of half the day around each of many rows cost a logarithm each; quadratic work
+// would take minutes.
 TEST(WindowJoin, LongWindowsCostALogarithm) {
   TestEnvironment environment;
   environment.CaptureTable("q", "([]time:`timestamp$til 40000;sym:40000#`a`b;v:40000#1 2 3)");
