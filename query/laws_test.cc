@@ -1,8 +1,8 @@
 // Goal: functions agree with their definitions in q, whatever the type and shape of their operands.
-// Method: laws, each two expressions of x and y with one answer, asked of operands that are made at
-// random: atoms, vectors of every type with nulls, infinities and repetitions, empty ones, lists of
-// them, dictionaries and tables. A failure prints the operands. TICKSTACK_LAWS=N asks each law of N
-// of them, others than those of every run.
+// Method: laws, each of two expressions of x and y with one answer. Operands are random: atoms,
+// vectors of every type with nulls, infinities and repetitions, empty ones, lists of them,
+// dictionaries and tables. A failure prints the operands. TICKSTACK_LAWS=N tests each law with N
+// operands that differ from those of every run. of them, others than those of every run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ int OperandsPerLaw() {
   return wanted == nullptr ? 60 : std::atoi(wanted);
 }
 
-// Items of a type as texts, and what an empty vector of it is.
+// Items of a type as texts, and the empty vector of that type.
 struct Kind {
   std::string_view empty;
   std::vector<std::string_view> items;
@@ -71,7 +71,8 @@ class Operands {
   std::string Atom() { return std::string(Pick(Pick(AllKinds()).items)); }
   std::string Vector() { return VectorOf(Pick(AllKinds())); }
   std::string NumberVector() { return VectorOf(Pick(Numbers())); }
-  // A list that is no vector: its first two items are of two types, or it is of vectors.
+  // Returns a list that is not a vector: its first two items have two types, or it consists of
+  // vectors.
   std::string List() {
     if (Below(2) == 0) return "(1;`a;" + Atom() + ")";
     std::string text = "(" + NonEmpty();
@@ -134,8 +135,8 @@ struct Law {
   MakeOperand y = &Operands::Atom;
 };
 
-// Asks both expressions; where one is an error the other is one too. What a variable holds may be
-// evaluated by other code than the value itself, so the first one is asked with values, too.
+// Evaluates both expressions; if one is an error, the other must be one too. Evaluates the first
+// one also with values in place of variables, because other code may evaluate it then.
 void Expect(TestEnvironment& environment, const Law& law, const std::string& x,
             const std::string& y) {
   const std::string operands = "x:" + x + ";y:" + y + ";";

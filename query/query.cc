@@ -22,7 +22,7 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
   if (text.starts_with('\\')) return RunSystemCommand(context, text.substr(1));
   TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, Parse(text, limits.max_depth));
   TS_ASSIGN_OR_RETURN(Term last, EvaluateStatements(context, statements));
-  // To assign is not to answer: so q does it.
+  // An assignment gives no answer, as in q.
   const bool assigned =
       statements.back() != nullptr && (statements.back()->kind == Node::Kind::kAssign ||
                                        statements.back()->kind == Node::Kind::kView);
@@ -31,7 +31,7 @@ absl::StatusOr<Term> EvaluateText(std::string_view text, Context& context, const
 
 bool IsText(const Value& value) { return value.type() == Type::kChar; }
 
-// f applied to the rest of a list.
+// Applies f to the rest of a list.
 absl::StatusOr<Term> EvaluateCall(std::string_view text, std::span<Term> args, Context& context,
                                   const Limits& limits) {
   TS_RETURN_IF_ERROR(CheckText(text, limits));
@@ -71,8 +71,8 @@ absl::StatusOr<Term> EvaluateAnyRequest(const Value& request, Context& context,
   return request;
 }
 
-// One evaluation within its bounds and with its memory. All that it built is gone when an error is
-// returned.
+// Runs one evaluation within its bounds and with its memory. On an error, everything that it built
+// is freed.
 template <typename F>
 absl::StatusOr<Value> Run(Environment& environment, const Limits& limits, KeptNames* names,
                           ClientHandle* client, F evaluate) {

@@ -1,6 +1,6 @@
-// Goal: every expression of the subset means what the public reference (code.kx.com/q/ref) says.
-// Method: pairs of an expression and its result as Show() writes it, a table per chapter. A result
-// `'x` is the error x.
+// Goal: every expression of the subset does what the public reference says (code.kx.com/q/ref).
+// Method: pairs of an expression and its result as Show() writes it, with a table for each chapter.
+// A result `'x` is the error x.
 
 #include "query/query.h"
 
@@ -552,7 +552,7 @@ TEST(Query, LimitsHoldBeforeTheyHurt) {
   EXPECT_EQ(environment.Ask(indexed), "'stack");
   EXPECT_EQ(environment.Ask("til 1000000000000"), "'limit");
   EXPECT_EQ(environment.Ask("til 100", {.max_result_bytes = 100}), "'limit");
-  // An item that is named again and again is copied as often.
+  // Names an item again and again, which copies it as often.
   for (const std::string_view copies :
        {"count 100000#enlist til 1000", "count 1 rotate 100000#enlist til 1000",
         "count 1 xprev 100000#enlist til 1000",
@@ -600,7 +600,7 @@ TEST(Query, GoesOnPastItsDeadlineUntilItHadItsProcessorTime) {
   TestEnvironment environment;
   Limits limits;
   limits.deadline =
-      std::chrono::steady_clock::now();  // As if the machine had been busy with others.
+      std::chrono::steady_clock::now();  // As if the machine had been busy with other work.
   limits.processor_time = std::chrono::hours(1);
   EXPECT_EQ(environment.Ask("max 1 2", limits), "2");
   limits.processor_time = std::chrono::milliseconds(5);
@@ -617,8 +617,8 @@ TEST(Query, GoesOnPastItsDeadlineUntilItHadItsProcessorTime) {
   EXPECT_EQ(environment.Ask("max 1 2", limits), "'stop");
 }
 
-// What a hostile client may send: each of these takes all the time and memory that it is given, in
-// a way of its own.
+// Expressions that a hostile client may send: each uses all the time and memory that it gets, in
+// its own way.
 constexpr std::string_view kHostile[] = {
     "i:();while[1b;i,:til 1000000]",
     ".[{x};1000000#1]",
@@ -674,8 +674,8 @@ constexpr std::string_view kHostile[] = {
     "do[1000000000;1]",
 };
 
-// Processor time of a request under LoopLimits, in ms: the best of three, since a processor's time
-// holds what its hypervisor and other threads' caches took of it.
+// Returns the processor time of a request under LoopLimits, in ms. Takes the best of three, because
+// the time includes delays by the hypervisor and by other threads' use of the caches.
 double LoopMs(std::string_view text) {
   TestEnvironment environment;
   double best = 0;
@@ -688,9 +688,9 @@ double LoopMs(std::string_view text) {
   return best;
 }
 
-// Goal: no question holds up a loop for much longer than the 20 ms it is given. Method: the
-// processor time of each, which the machine's load does not change, against three times of it; what
-// looked at its time too seldom took 90 to 210 ms.
+// Goal: no question holds up a loop for much longer than its 20 ms. Method: compares the processor
+// time of each, which does not depend on the machine's load, with three times of that. Expressions
+// that checked the time too seldom took 90 to 210 ms.
 TEST(Query, NoQuestionHoldsUpALoop) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
   GTEST_SKIP() << "times are those of an optimised build without sanitizers";
@@ -708,8 +708,8 @@ TEST(Query, ALoopsQuestionFailsByNameBeforeItBuildsWhatIsLarge) {
   EXPECT_EQ(ask("count (400000#1),`a"), "'limit");
 }
 
-// Goal: the time of a pattern is bounded as other loops are. Method: cancelled, it ends, whatever
-// it is; these are 20 s of comparisons.
+// Goal: the time of a pattern is bounded like that of other loops. Method: patterns with 20 s of
+// comparisons end when they are cancelled.
 TEST(Query, APatternLooksAtItsTime) {
   TestEnvironment environment;
   AddSampleTables(environment);
@@ -738,11 +738,12 @@ TEST(Query, ARequestIsBoundedBeforeItIsDecoded) {
   const auto request = [](Value argument) {
     return Value::List({Value::String("count"), std::move(argument)});
   };
-  // The largest that is of use: a subscription to all of a market's symbols.
+  // The largest useful request: a subscription to all symbols of a market.
   SymbolVector symbols;
   for (const std::string& name : names) symbols.push_back(name);
   EXPECT_EQ(AskMessage(request(Value::Symbols(std::move(symbols)))), "100000");
-  // On the wire, and in memory, where two bytes become an item of a list, and one a name.
+  // Each is bounded on the wire and in memory, where two bytes become an item of a list, or one a
+  // name.
   EXPECT_EQ(AskMessage(request(Value::String(std::string(5'000'000, 'a')))), "'limit");
   EXPECT_EQ(AskMessage(request(Value::List(std::vector<Value>(1'000'000, Value::Boolean(true))))),
             "'limit");

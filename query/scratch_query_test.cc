@@ -1,7 +1,6 @@
-// Goal: where a query's blocks live changes nothing but where they live. Method: expressions that
-// reach every part of the evaluator, over tables whose columns are larger than kLargeBlockBytes,
-// evaluated with malloc's memory, in a tier, and in memories that refuse their first, second,
-// third... allocation.
+// Goal: the place of a query's blocks changes nothing else. Method: expressions that reach every
+// part of the evaluator, over tables whose columns are larger than kLargeBlockBytes, evaluated with
+// malloc's memory, in a tier, and in memories that refuse their first, second, third... allocation.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,7 +23,7 @@ namespace {
 
 constexpr size_t kRows = 20'000;
 
-// Expressions over t and q (captured), vt and vq (the same as values).
+// Expressions over t and q, which are captured, and vt and vq, the same as values.
 constexpr std::string_view kExpressions[] = {
     "select from t",
     "select from vt",
@@ -85,7 +84,7 @@ Value Vector(Type type, auto element) {
   return std::move(out).Finish();
 }
 
-// Ids and names are unique; times go up and, now and then, down.
+// Returns a table with unique ids and names; times go up and, now and then, down.
 Value RandomTable(uint64_t seed) {
   std::mt19937_64 rng(seed);
   ScratchVector<int64_t> ids(kRows);
@@ -131,7 +130,7 @@ TestEnvironment& Tables() {
   return *environment;
 }
 
-// Refuses one allocation; a tier that is full refuses again after something was given back, too.
+// Refuses one allocation only, while a full tier may refuse later ones too.
 class RefusingMemory final : public ScratchMemory {
  public:
   explicit RefusingMemory(size_t refused) : refused_(refused) {}
@@ -199,8 +198,8 @@ TEST(ScratchQuery, AnswersAreTheSameInATierAndLeaveNothingInIt) {
   EXPECT_EQ(tier->Stats().refused, 0u);
 }
 
-// Every allocation of every expression fails once: the error is `limit` with the memory's name, and
-// nothing is left in the memory. (Under AddressSanitizer: nor anywhere else.)
+// Goal: each allocation of each expression may fail: the error is `limit` with the memory's name,
+// and nothing stays in the memory, nor elsewhere, as AddressSanitizer checks.
 TEST(ScratchQuery, AnyRefusedAllocationEndsTheQueryAlone) {
   size_t refusals = 0;
   for (const std::string_view expression : kExpressions) {
@@ -217,7 +216,8 @@ TEST(ScratchQuery, AnyRefusedAllocationEndsTheQueryAlone) {
       EXPECT_EQ(found.status().code(), absl::StatusCode::kResourceExhausted);
       EXPECT_EQ(memory.used_bytes(), 0u);
       ++refusals;
-      // Late refusals repeat each other in expressions that allocate for each of many groups.
+      // Skips most late refusals, which repeat each other in expressions that allocate for each of
+      // many groups.
       if (refused > 60) refused += 20;
     }
   }
@@ -247,7 +247,8 @@ TEST(ScratchQuery, ABudgetThatIsPassedNamesTheMemory) {
               testing::HasSubstr("its scratch memory is query, 67108864 bytes"));
 }
 
-// Nested columns are lists of small blocks: a tier does not make room for more of them.
+// Goal: blocks that stay in DRAM have a bound of their own. Nested columns are lists of small
+// blocks, and a tier does not make room for more of them.
 TEST(ScratchQuery, WhatStaysInDramHasABoundOfItsOwn) {
   const std::unique_ptr<mem::Tier> tier = mem::MakeDramTier("query", size_t{64} << 20);
   mem::TierScratch scratch(tier.get());
@@ -255,7 +256,7 @@ TEST(ScratchQuery, WhatStaysInDramHasABoundOfItsOwn) {
   limits.max_dram_bytes = 100'000;
   EXPECT_EQ(Tables().Ask("exec cond from t", limits), "'limit");
   EXPECT_EQ(Tables().Ask("exec sum id from t where price>0,id>=0", limits).substr(0, 1), "1");
-  // Groups whose temporaries are gone with them do not add up.
+  // Temporaries of groups are freed with each group, so they do not add up.
   EXPECT_EQ(Tables().Ask("exec count i from select sum 1*size by id from t", limits), "20000");
   limits.scratch = nullptr;
   EXPECT_NE(Tables().Ask("exec cond from t", limits), "'limit");

@@ -70,7 +70,7 @@ std::string_view SuffixOf(Type type) {
   }
 }
 
-// One element without its type's suffix.
+// Appends one element without its type's suffix.
 template <typename T>
 std::string ShowElement(Type type, T element) {
   if constexpr (std::is_same_v<T, Guid>) {
@@ -81,7 +81,7 @@ std::string ShowElement(Type type, T element) {
     if (std::isnan(element))
       return type == Type::kFloat ? "0n" : fmt::format("0N{}", LetterOf(type));
     if (std::isinf(element)) return element < 0 ? "-0w" : "0w";
-    if (type == Type::kDatetime && std::abs(element) < 100'000) {  // What FormatTimestamp reaches.
+    if (type == Type::kDatetime && std::abs(element) < 100'000) {  // The range of FormatTimestamp.
       return FormatTimestamp(static_cast<int64_t>(std::llround(element * 86'400'000.0)) * 1'000'000)
           .replace(10, 1, "T")
           .substr(0, 23);
@@ -129,7 +129,7 @@ std::string ShowFixedWidth(const Value& value) {
       text += ShowElement(type, element);
     }
     text += SuffixOf(type);
-    // Floats that look like longs say that they are none.
+    // Adds an `f` to floats that look like longs.
     const bool integral = text.find_first_of(".enw") == std::string::npos;
     return type == Type::kFloat && integral ? text + "f" : text;
   });
@@ -164,7 +164,7 @@ std::string ShowList(const Value& list) {
   return "(" + text + ")";
 }
 
-// The column's bytes as they come off the wire.
+// Returns the column's bytes as they come off the wire.
 std::string EncodeColumn(const Value& column) {
   if (column.is(Type::kSymbol)) return std::string(column.symbols().text());
   if (!column.is_list()) return std::string(AsText(column.elements()));
