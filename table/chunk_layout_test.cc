@@ -9,7 +9,7 @@
 namespace tickstack {
 namespace {
 
-// The sizes of the first chunks, written as the picture in the header.
+// Returns the sizes of the first chunks, written out as the header's drawing shows them.
 std::vector<size_t> RowsByDefinition(size_t rows_per_chunk, size_t chunks) {
   std::vector<size_t> rows;
   size_t before = 0;
@@ -39,8 +39,8 @@ TEST(ChunkLayout, ChunksOfFewRowsHaveOneSize) {
   }
 }
 
-// Goal: the arithmetic agrees with the picture. Method: every size of full chunks that a table may
-// have, every row around every border of the first chunks.
+// Goal: the arithmetic agrees with the drawing in the header. Method: every size of full chunks
+// that a table may have, and every row around every border of the first chunks.
 TEST(ChunkLayout, EveryRowIsInTheChunkThatCoversIt) {
   for (size_t shift = 6; shift <= 24; ++shift) {
     SCOPED_TRACE(shift);
@@ -74,7 +74,8 @@ TEST(ChunkLayout, OneChunkHoldsEveryRow) {
   }
 }
 
-// Goal: the parts of a range are the range. Method: random ranges, row by row.
+// Goal: the parts of a range add up to the range and never cross a border. Method: random ranges,
+// row by row.
 TEST(ChunkLayout, PartsCoverARangeOnceAndNeverCrossABorder) {
   std::mt19937_64 rng(1);
   for (int round = 0; round < 2000; ++round) {

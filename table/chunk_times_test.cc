@@ -1,5 +1,5 @@
-// Goal: the bounds of a chunk hold for its rows, and are tight for times that were recorded from
-// the chunk's first row on.
+// Goal: the bounds of a chunk hold for its rows, and are tight if times were recorded from the
+// chunk's first row on.
 
 #include "table/chunk_times.h"
 

@@ -15,7 +15,7 @@
 namespace tickstack {
 namespace {
 
-// False if a count does not fit the wire.
+// Returns false if a count does not fit the wire.
 bool AddBytes(const Value& value, size_t* bytes) {
   if ((value.is_vector() || value.is_list()) && value.count() > kCountMax) return false;
   const ValueParts parts = PartsOf(value);
@@ -26,14 +26,14 @@ bool AddBytes(const Value& value, size_t* bytes) {
   return true;
 }
 
-// Builds the value that a walk found to be whole and well-formed: nothing is checked again.
+// Builds a value from bytes that a walk found to be well-formed, without checking anything again.
 class ValueBuilder {
  public:
   explicit ValueBuilder(std::span<const std::byte> walked) : rest_(walked) {}
   ValueBuilder(std::span<const std::byte> walked, size_t max_bytes)
       : rest_(walked), bytes_left_(max_bytes) {}
 
-  // Whether lists and names took more than `max_bytes`. What was built is then good for nothing.
+  // Returns whether lists and names took more than `max_bytes`. The built value is then useless.
   bool is_full() const { return is_full_; }
 
   Value Next() {
@@ -59,7 +59,8 @@ class ValueBuilder {
     return LoadLittle<T>(Bytes(sizeof(T)).data());
   }
   std::string_view Name() {
-    const std::string_view name(reinterpret_cast<const char*>(rest_.data()));  // The NUL is there.
+    // The walk found the NUL.
+    const std::string_view name(reinterpret_cast<const char*>(rest_.data()));
     rest_ = rest_.subspan(name.size() + 1);
     return name;
   }
@@ -96,7 +97,7 @@ class ValueBuilder {
 
   Value Table() {
     const auto attribute = Take<Attribute>();
-    Bytes(1);  // The type of its dictionary.
+    Bytes(1);  // Skips the type of its dictionary.
     return Pair(Type::kTable, attribute);
   }
 
@@ -108,15 +109,15 @@ class ValueBuilder {
 
   static bool IsFunction(int8_t code) { return code >= 100 && code <= 112; }
 
-  // Functions stay bytes, so only their size is needed.
+  // Finds only the size of a function, because functions stay bytes.
   Value Function() {
     const absl::StatusOr<size_t> bytes = WalkWholeValue(rest_, 1, 0);
-    TS_CHECK(bytes.ok());  // As a part of the whole it was well-formed at a greater depth.
+    TS_CHECK(bytes.ok());  // It was well-formed as a part of the whole, at a greater depth.
     return Value::Function(ByteBuffer(Bytes(*bytes)));
   }
 
   std::span<const std::byte> rest_;
-  // What takes more memory than bytes on the wire.
+  // Charges what takes more memory than its bytes on the wire.
   bool Charge(size_t bytes) {
     is_full_ = is_full_ || bytes > bytes_left_;
     if (!is_full_) bytes_left_ -= bytes;

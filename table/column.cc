@@ -16,9 +16,9 @@ namespace {
 constexpr size_t kFirstArenaBytes = 64 << 10;
 constexpr size_t kArenaBytes = mem::Tier::kHugePageBytes;
 
-// An allocation as a word of a DurableList: its offset in units of 256 bytes, which all offsets are
-// multiples of, and behind it its size in units of 256 bytes, which for what a column takes is
-// below 2^24 of them.
+// Packs an allocation into a word of a DurableList: its offset in units of 256 bytes, of which all
+// offsets are multiples, and behind it its size in the same units, which is below 2^24 for all that
+// a column takes.
 constexpr int kUnitShift = 8;
 constexpr int kSizeBits = 25;
 
@@ -35,9 +35,9 @@ size_t StoredWidth(Type type, size_t item_ref_bytes) {
   return type == Type::kSymbol ? sizeof(SymbolId) : WidthOf(type);
 }
 
-// Goes through the items that a batch brings for a list column, as the bytes that the column keeps:
-// values as they are; an element of a typed vector becomes an atom. At most 16 bytes are built, a
-// guid's; a symbol's name goes to `put` as a second part.
+// Goes through a list column's items in a batch and gives each as the bytes that the column keeps:
+// values as they are, elements of a typed vector as atoms. This builds at most 16 bytes, for a
+// guid; a symbol's name goes to `put` as a second part.
 template <typename Put>
 bool EachItem(const ColumnView& view, Put put) {
   std::span<const std::byte> rest = view.data;
@@ -110,7 +110,7 @@ absl::Status Column::AddBlock(size_t bytes) {
   return absl::OkStatus();
 }
 
-// Walks the items as WriteItems will, so that each finds room in the block that the walk chose.
+// Walks the items as WriteItems will, so that each has room in the block that the walk chose.
 absl::Status Column::ReserveItems(const ColumnView& view) {
   size_t block = block_;
   size_t used = block_used_;
@@ -140,7 +140,8 @@ absl::Status Column::ReserveItems(const ColumnView& view) {
 }
 
 absl::Status Column::Reserve(const ColumnView& view, size_t begin_row) {
-  // A name or a value has a byte at least: a count that the bytes cannot hold reserves no memory.
+  // Checks the count first: each name or value has at least a byte, so a count that the bytes
+  // cannot hold must reserve no memory.
   const size_t width = WidthOf(view.type);
   const bool possible = width > 0
                             ? view.data.size() % width == 0 && view.data.size() / width == view.rows
@@ -186,7 +187,7 @@ void Column::WriteItems(const ColumnView& view, size_t begin_row) {
     return true;
   });
   if (view.rows == 0) return;
-  // Items are behind one another as well: but for a block's end they end here.
+  // The batch's items lie one after the other and end here, except those in earlier blocks.
   access.Wrote(blocks_[block_].memory + block_used_ - std::min(item_bytes, block_used_),
                item_bytes);
   EachPart(layout_, begin_row, row, [&](size_t first_row, size_t end_row) {
@@ -248,8 +249,8 @@ void Column::Flush(size_t begin_row, size_t end_row) {
   if (type_ == Type::kList && begin_row < end_row) FlushItems(begin_row, end_row);
 }
 
-// Items lie in the order of their rows, so those of a batch are one run from the first one's begin
-// to the last one's end, over however many blocks.
+// Flushes the items of a batch. They lie in the order of their rows, so they are one run over one
+// or several blocks.
 void Column::FlushItems(size_t begin_row, size_t end_row) {
   const ItemRef first = RefOf(begin_row), last = RefOf(end_row - 1);
   for (size_t block = first.block; block <= last.block; ++block) {
@@ -279,8 +280,8 @@ absl::Status Column::Load(RecordReader& record, size_t rows) {
   return type_ == Type::kList ? LoadBlocks(rows) : absl::OkStatus();
 }
 
-// The last row's item says how far its block is filled; what a batch that was never committed wrote
-// behind it is written over.
+// Finds from the last row's item how far its block is filled; later writes overwrite what an
+// uncommitted batch left behind it.
 absl::Status Column::LoadBlocks(size_t rows) {
   const size_t blocks = durable_->blocks.size();
   blocks_.Reserve(blocks);

@@ -46,7 +46,7 @@ absl::Status DurableSymbols::Load(RecordReader& record, SymbolTable& symbols) {
 }
 
 absl::Status DurableSymbols::Append(std::span<const std::byte> bytes) {
-  // All blocks first: a name is there whole or not at all.
+  // Takes all blocks first, so that a name is there whole or not at all.
   while (memory_.size() * kBlockBytes < bytes_ + bytes.size()) {
     TS_ASSIGN_OR_RETURN(std::byte * block, tier_->Allocate(kBlockBytes));
     if (const absl::Status noted = blocks_.Append(tier_->OffsetOf(block)); !noted.ok()) {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kMiB = size_t{1} << 20;
 
-// Rows in a form that can be compared: what was appended, and what a table answers.
+// A row in comparable form, for what was appended and for what a table answers.
 struct Row {
   int64_t time;
   std::string sym;
@@ -32,7 +32,7 @@ std::ostream& operator<<(std::ostream& out, const Row& row) {
   return out << row.time << " " << row.sym << " " << row.price << " " << row.text;
 }
 
-// Columns of rows as the wire carries them.
+// Columns of rows as they are on the wire.
 class RowBatch {
  public:
   explicit RowBatch(std::span<const Row> rows) {
@@ -75,7 +75,7 @@ std::vector<Row> RowsOf(const Table& table) {
   return rows;
 }
 
-// What the index says of each symbol agrees with the rows.
+// Expects that the index of each symbol agrees with the rows.
 void ExpectIndexOf(const Table& table, const std::vector<Row>& rows) {
   std::map<std::string, std::vector<uint32_t>> expected;
   std::map<std::string, bool> sorted;
@@ -115,7 +115,7 @@ class DurableTablesTest : public testing::Test {
   }
   ~DurableTablesTest() override { std::filesystem::remove_all(path_); }
 
-  // A process's life: the tier, the names and tables in it.
+  // A process's life: its tier, names and tables.
   struct Process {
     std::unique_ptr<mem::PersistentTier> tier;
     std::unique_ptr<SymbolTable> symbols = std::make_unique<SymbolTable>();
@@ -125,7 +125,7 @@ class DurableTablesTest : public testing::Test {
     absl::Status loaded;
 
     ~Process() {
-      tables.clear();  // They, and the store, give back to the tier.
+      tables.clear();  // The tables and the store return their memory to the tier.
       store = nullptr;
     }
     Process() = default;
@@ -177,7 +177,7 @@ class DurableTablesTest : public testing::Test {
   TableOptions table_options_;
 };
 
-// Goal: over many restarts, committed rows are restored with their index, and can be added to.
+// Goal: over many restarts, committed rows are restored with their index, and rows can be added.
 // Method: random batches into two tables; each run ends with or without a commit of the last ones.
 TEST_F(DurableTablesTest, GoesOnWhereTheLastProcessCommitted) {
   std::mt19937_64 rng(11);
@@ -206,7 +206,7 @@ TEST_F(DurableTablesTest, GoesOnWhereTheLastProcessCommitted) {
       ASSERT_TRUE(table.Append(RowBatch(fresh).view()).ok());
       std::vector<Row>& all = rows[table.schema().table];
       all.insert(all.end(), fresh.begin(), fresh.end());
-      const bool last = batch == 15;  // What comes after it is lost.
+      const bool last = batch == 15;  // Later batches are lost.
       if (!last && rng() % 3 != 0) continue;
       const auto index =
           rng() % 3 == 0 ? DurableTables::Index::kWhole : DurableTables::Index::kWhenDue;
@@ -232,11 +232,11 @@ TEST_F(DurableTablesTest, GivesBackWhatATableThatIsGoneHeld) {
     process.tables.clear();
     ASSERT_TRUE(process.Commit("over").ok());
   }
-  // The names stay: a block of 64 KiB and where it is.
+  // The names stay: a block of 64 KiB, and its place.
   EXPECT_LE(process.tier->Stats().used_bytes, before + (64 << 10) + 4096);
 }
 
-// Goal: a restart costs no memory, however often, though the index is saved rarely.
+// Goal: restarts cost no memory, however many there are, though the index is saved rarely.
 TEST_F(DurableTablesTest, TakesNoMoreMemoryWithEachProcess) {
   std::mt19937_64 rng(1);
   std::vector<Row> rows;
@@ -261,8 +261,8 @@ TEST_F(DurableTablesTest, TakesNoMoreMemoryWithEachProcess) {
   }
 }
 
-// Goal: a flipped byte anywhere in the pages never leads a query out of the table. Method: bytes of
-// all pages changed one at a time; what loads can be read.
+// Goal: a flipped byte anywhere in the pages never leads a query out of the table. Method: changes
+// bytes of all pages one at a time, and reads what loads.
 TEST_F(DurableTablesTest, SurvivesDamagedPages) {
   std::mt19937_64 rng(9);
   {
@@ -277,7 +277,7 @@ TEST_F(DurableTablesTest, SurvivesDamagedPages) {
   std::string bytes(std::filesystem::file_size(good), 0);
   std::ifstream(good, std::ios::binary)
       .read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  std::vector<size_t> places;  // Bytes of the pages that hold something.
+  std::vector<size_t> places;  // Bytes of the pages that are in use.
   for (size_t at = 2 * kMiB; at < bytes.size(); ++at) {
     if (bytes[at] != 0) places.push_back(at);
   }
@@ -365,8 +365,8 @@ TEST_F(DurableTablesTest, RefusesATableWithAKey) {
   }
 }
 
-// Goal: a root that is damaged, and got past its checksum, ends in an error or in tables that can
-// be read, never in a crash. Method: single bytes of a root changed, committed again as they are.
+// Goal: a damaged root that passes its checksum ends in an error or in readable tables, never in a
+// crash. Method: changes single bytes of a root and commits it again.
 TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
   std::vector<std::byte> root;
   std::mt19937_64 rng(5);
@@ -400,7 +400,7 @@ TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
     ++errors;
     EXPECT_EQ(process.loaded.code(), absl::StatusCode::kDataLoss) << process.loaded;
     EXPECT_EQ(process.tier->Stats().used_bytes, 0u);
-    // And it goes on from nothing.
+    // The process starts anew from nothing.
     Table& table = process.MakeTable("trade", table_options_);
     int64_t time = 0;
     ASSERT_TRUE(table.Append(RowBatch(RandomRows(rng, 5, time)).view()).ok());
@@ -410,14 +410,15 @@ TEST_F(DurableTablesTest, SurvivesEveryDamagedRoot) {
 }
 
 // Goal: wherever the power goes, the next process has the rows, names and index of the last commit
-// or of the one that was being made, and the mark that belongs to them. Method: batches into two
-// tables, each committed; at every flush and fence of two of them, and at some of the others, the
-// medium is opened with nothing, half, or all of what was stored but not yet certain.
+// or of the one in progress, and the mark that belongs to them. Method: batches into two tables,
+// each committed. At every flush and fence of two batches, and at some of the others, the medium is
+// opened with nothing, half, or all of what was stored but not yet certain.
 TEST_F(DurableTablesTest, HasAWholeCommitWhereverThePowerGoes) {
   mem::TierOptions copy = options_;
   copy.file = "copy";
   std::mt19937_64 rng(17);
-  std::map<std::string, std::vector<Row>> states[2];  // Committed, being committed.
+  // The committed state, and the one being committed.
+  std::map<std::string, std::vector<Row>> states[2];
   std::string marks[2];
   int points = 0, opened = 0;
   bool every_point = false;
@@ -456,7 +457,7 @@ TEST_F(DurableTablesTest, HasAWholeCommitWhereverThePowerGoes) {
     every_point = batch == 11 || batch == 12;  // The second of them saves the index.
     Table& table = *process.tables[rng() % 2];
     const std::vector<Row> fresh = RandomRows(rng, 1 + rng() % 50, time);
-    // Points in Append see the table's old state as committed.
+    // At points in Append, the table's old state counts as committed.
     states[1] = states[0];
     std::vector<Row>& all = states[1][table.schema().table];
     all.insert(all.end(), fresh.begin(), fresh.end());

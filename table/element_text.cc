@@ -67,7 +67,8 @@ std::string MonthText(int32_t months, TimeStyle style) {
 
 std::string DatetimeText(double days, TimeStyle style) {
   const double ms = std::round(days * 86'400'000.0);
-  if (std::fabs(ms) > 9.2e12) return fmt::format("{}", days);  // Past what ns count in 64 bits.
+  // Beyond what 64 bits can count in ns.
+  if (std::fabs(ms) > 9.2e12) return fmt::format("{}", days);
   const int64_t ns = static_cast<int64_t>(ms) * 1'000'000;
   std::string text = TimestampText(ns, style);
   text.resize(text.size() - 6);
@@ -75,7 +76,8 @@ std::string DatetimeText(double days, TimeStyle style) {
   return text;
 }
 
-// `[-]hh:mm[:ss[.mmm]]` of a count of `units_per_second`-ths, or of minutes.
+// Returns `[-]hh:mm[:ss[.mmm]]` for a count of minutes, or of units of which a second has
+// `units_per_second`.
 std::string ClockText(Type type, int32_t count) {
   const int64_t magnitude = std::llabs(int64_t{count});
   const char* sign = count < 0 ? "-" : "";

@@ -13,19 +13,19 @@ class EncodedWalker {
  public:
   explicit EncodedWalker(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  // Walks one value except for the values in it, and returns how many those are.
+  // Walks one value without the values in it, and returns how many these are.
   std::optional<uint64_t> One() {
     if (!Skip(1)) return std::nullopt;
     const auto code = static_cast<int8_t>(bytes_[at_ - 1]);
     if (code < 0) return Atom(code);
     if (code <= 19) return Vector(static_cast<Type>(code));
     switch (code) {
-      case 98:  // Attribute, then a dictionary.
+      case 98:  // An attribute, then a dictionary.
         return Skip(1) ? std::optional<uint64_t>(1) : std::nullopt;
       case 99:
       case 127:
         return 2;
-      case 100:  // Namespace, then the text.
+      case 100:  // A namespace, then the text.
         return SkipName() ? std::optional<uint64_t>(1) : std::nullopt;
       case 101:
       case 102:
@@ -75,7 +75,7 @@ class EncodedWalker {
 
   std::optional<uint64_t> Vector(Type type) {
     if (type != Type::kList && !IsVectorType(type)) return std::nullopt;
-    if (!Skip(1)) return std::nullopt;  // The attribute.
+    if (!Skip(1)) return std::nullopt;  // Skips the attribute.
     const std::optional<uint32_t> count = Count();
     if (!count) return std::nullopt;
     if (type == Type::kList) return *count;
@@ -99,10 +99,11 @@ std::optional<EncodedHead> HeadOfEncoded(std::span<const std::byte> bytes) {
   return EncodedHead{walker.at(), *inner};
 }
 
-// Without recursion: a list of n items only says that n more values follow.
+// Walks without recursion: a list of n items only adds n to the number of values that follow.
 std::optional<size_t> EncodedBytes(std::span<const std::byte> bytes) {
   EncodedWalker walker(bytes);
-  uint64_t values = 1;  // Still to be walked. No more than 2^31 a list, and a list takes 6 bytes.
+  // Values still to be walked: at most 2^31 per list, and a list takes 6 bytes.
+  uint64_t values = 1;
   while (values > 0) {
     --values;
     const std::optional<uint64_t> inner = walker.One();

@@ -12,7 +12,7 @@ void AppendField(std::string& out, const Value& value, AppendEscaped append) {
   const std::string json = FormatJson(value);
   const std::string_view text = json;
   if (text == "null") return;
-  // Numbers, and texts in quotes that hold nothing to escape; or an array or object in whole.
+  // Appends numbers, texts in quotes that need no escape, or a whole array or object.
   append(out, value.is_atom() && text.front() == '"' ? text.substr(1, text.size() - 2) : text);
 }
 

@@ -30,7 +30,7 @@ void AppendCsvItem(std::string& out, const Value& value, size_t i) {
 
 bool IsArray(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// `tables` stand side by side: the key's columns and the others.
+// Writes `tables` side by side: the key's columns and the others.
 std::string CsvRows(const std::vector<const Value*>& tables) {
   std::string out;
   const auto append_line = [&](const auto& append_cell) {

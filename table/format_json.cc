@@ -68,7 +68,7 @@ void AppendJsonSymbol(std::string& out, std::string_view symbol) {
   }
 }
 
-// Element i of a vector, list or table.
+// Appends item i of a vector, list or table.
 void AppendJsonItem(std::string& out, const Value& value, size_t i) {
   if (!HasItem(value, i)) {
     out += "null";
@@ -104,7 +104,8 @@ void AppendJsonRows(std::string& out, const Value* key_table, const Value& table
 
 bool IsJsonArray(const Value& value) { return value.is_vector() || value.is_list(); }
 
-// JSON's keys are strings: text stays what it is, everything else is written as a value of its own.
+// Returns a key as text, since JSON's keys are strings: text stays as it is, all else is written
+// like a value.
 std::string KeyText(const Value& keys, size_t i) {
   if (keys.is(Type::kSymbol)) return std::string(keys.symbols()[i]);
   if (!keys.is_list()) return ElementText(keys.type(), ElementAt(keys, i), TimeStyle::kIso);
@@ -115,7 +116,7 @@ std::string KeyText(const Value& keys, size_t i) {
 
 void AppendJsonDict(std::string& out, const Value& dict) {
   if (!IsJsonArray(dict.keys()) ||
-      !IsJsonArray(dict.values())) {  // A table against something else.
+      !IsJsonArray(dict.values())) {  // A table against something other than a table.
     out += "{\"keys\":";
     AppendJson(out, dict.keys());
     out += ",\"values\":";
@@ -147,7 +148,7 @@ void AppendJson(std::string& out, const Value& value) {
     return;
   }
   if (!IsJsonArray(value))
-    return AppendJsonString(out, InlineText(value));  // Functions and errors.
+    return AppendJsonString(out, InlineText(value));  // For functions and errors.
   out += '[';
   for (size_t i = 0; i < value.count(); ++i) {
     if (i > 0) out += ',';

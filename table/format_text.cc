@@ -14,7 +14,8 @@
 namespace tickstack {
 namespace {
 
-// `\n` and the like as q writes them; bytes from 0x80 on are left alone, they are somebody's UTF-8.
+// Returns a text in q's quotes, with `\n` and the like. Bytes from 0x80 on stay, because they may
+// be UTF-8.
 std::string Quoted(std::string_view text) {
   std::string quoted = "\"";
   for (const char c : text) {
@@ -37,7 +38,7 @@ std::string Quoted(std::string_view text) {
   return quoted += '"';
 }
 
-// Without the bytes that would move a terminal's cursor: what a table's cell shows.
+// Returns the text of a table's cell, without bytes that would move a terminal's cursor.
 std::string Printable(std::string_view text) {
   std::string shown;
   for (const char c : text) {
@@ -47,7 +48,7 @@ std::string Printable(std::string_view text) {
   return shown;
 }
 
-// What q writes for a null or an infinity, without the letter of its type: `0N`, `-0w`.
+// Returns q's text for a null or an infinity, without its type's letter: `0N`, `-0w`.
 std::string SpecialText(Type type, Finite finite) {
   if (type == Type::kGuid) return "00000000-0000-0000-0000-000000000000";
   const bool floating = type == Type::kFloat || type == Type::kReal;
@@ -56,18 +57,18 @@ std::string SpecialText(Type type, Finite finite) {
   return text += floating ? 'w' : 'W';
 }
 
-// Types whose numbers carry their letter; those of the others tell their type by their form.
+// Returns whether numbers of a type carry its letter; the form of others tells their type.
 bool HasSuffix(Type type) {
   return type == Type::kBoolean || type == Type::kShort || type == Type::kInt ||
          type == Type::kReal || type == Type::kMonth;
 }
 
-// Types whose null and infinities tell their type without a letter.
+// Returns whether nulls and infinities of a type need no letter.
 bool IsSpecialPlain(Type type) {
   return type == Type::kLong || type == Type::kFloat || type == Type::kGuid;
 }
 
-// Whether this text of a float would read as a long's: such a vector or atom ends with an `f`.
+// Returns whether this text of a float would read as a long; such a vector or atom ends with `f`.
 bool ReadsAsLong(std::string_view text) {
   return text.find_first_of(".enw") == std::string_view::npos;
 }
@@ -78,8 +79,8 @@ std::string InlineSymbols(const SymbolVector& names) {
   return text;
 }
 
-// Elements of a fixed-width atom or vector, and the letter that tells their type where the elements
-// do not: `1 2 3i`, `0N 0Np`, `1 2f`, `101b`.
+// Returns the elements of a fixed-width atom or vector, with the type's letter where the elements
+// do not tell the type: `1 2 3i`, `0N 0Np`, `1 2f`, `101b`.
 std::string InlineElements(const Value& value) {
   const Type type = value.type();
   const bool joined = type == Type::kBoolean || type == Type::kByte;
@@ -114,7 +115,7 @@ std::string InlineVector(const Value& vector) {
   return one + InlineElements(vector);
 }
 
-// `s#, as q writes it before what has the attribute.
+// Returns q's mark of an attribute, such as `s#, which comes before the value.
 std::string_view AttributeMark(Attribute attribute) {
   constexpr std::array<std::string_view, 5> kMarks = {"", "`s#", "`u#", "`p#", "`g#"};
   const auto at = static_cast<size_t>(attribute);
@@ -155,7 +156,7 @@ std::string CellText(const Value& column, size_t i) {
 
 namespace {
 
-// Characters that a terminal shows: bytes that do not continue a UTF-8 sequence.
+// Returns how many characters a terminal shows: bytes that do not continue a UTF-8 sequence.
 size_t WidthOfText(std::string_view text) {
   return static_cast<size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
@@ -184,9 +185,9 @@ std::string Padded(std::string cell, size_t width) {
   return cell;
 }
 
-// Items that have as many items each stand below each other, as q shows a matrix: each line's cells
-// padded to one width. nullopt: they have not, or all are texts, or there are flags or bytes, which
-// are shown whole.
+// Returns lists of equal count as aligned lines, as q shows a matrix: the cells of a column are
+// padded to one width. nullopt: the counts differ, all items are texts, or there are flags or
+// bytes, which are shown whole.
 std::optional<std::vector<std::string>> AlignedLines(const Value& list, size_t shown) {
   if (!list.is_list() || shown < 2) return std::nullopt;
   const size_t width = list.items()[0].count();
@@ -213,7 +214,7 @@ std::optional<std::vector<std::string>> AlignedLines(const Value& list, size_t s
   return lines;
 }
 
-// The cells of a column, or of a dictionary's side.
+// Returns the cells of a column, or of a side of a dictionary.
 std::vector<std::string> CellTexts(const Value& column, size_t shown) {
   if (std::optional<std::vector<std::string>> lines = AlignedLines(column, shown)) {
     return *std::move(lines);
@@ -244,10 +245,12 @@ std::vector<TextColumn> TextColumnsOf(const Value& table, size_t rows) {
   return columns;
 }
 
-// `keys` is empty for a table without a key; a `|` stands between the key and the rest.
+// Returns a table as text; `key_table` is nullptr for a table without a key. A `|` separates the
+// key from the rest.
 std::string TableText(const Value* key_table, const Value& table, const TextLimits& limits) {
   const size_t rows = table.count();
-  const size_t most = limits.lines > 3 ? limits.lines - 2 : 1;  // Under the header and its rule.
+  // Leaves room for the header and its rule.
+  const size_t most = limits.lines > 3 ? limits.lines - 2 : 1;
   const size_t shown = rows > most ? most - 1 : rows;
   std::vector<TextColumn> columns;
   size_t bar = 0;

@@ -33,7 +33,7 @@ Value Trades() {
 
 std::string Text(const Value& value) {
   std::string text = FormatText(value);
-  if (!text.empty()) text.pop_back();  // LF.
+  if (!text.empty()) text.pop_back();  // Removes the LF.
   return text;
 }
 

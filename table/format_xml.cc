@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::string_view kDeclaration = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
 
-// A value as named columns. It points into the value.
+// A value as named columns, which point into the value.
 struct Grid {
   std::vector<std::string_view> names;
   std::vector<const Value*> columns;
   size_t rows = 0;
-  bool is_scalar = false;  // The one column is the value of the one row.
+  bool is_scalar = false;  // True if one column with one row is the value itself.
 };
 
 bool IsListOfItems(const Value& value) { return value.is_vector() || value.is_list(); }
@@ -48,7 +48,8 @@ Grid GridOf(const Value& value) {
   return grid;
 }
 
-// Text is not XML if it is not UTF-8 or has control characters, as a reference either.
+// Appends text. Text that is not UTF-8 or has control characters cannot be XML, not even as
+// references.
 void AppendXmlText(std::string& out, std::string_view text) {
   std::string plain;
   AppendUtf8(plain, text);
@@ -63,7 +64,7 @@ void AppendXmlText(std::string& out, std::string_view text) {
     } else if (c == '"') {
       out += "&quot;";
     } else if (c == '\r') {
-      out += "&#13;";  // A bare one would be read as LF.
+      out += "&#13;";  // A bare CR would be read as LF.
     } else if (byte < 0x20 && c != '\n' && c != '\t') {
       out += kReplacementCharacter;
     } else {
@@ -86,8 +87,8 @@ bool IsElementName(std::string_view name) {
   });
 }
 
-// The spreadsheet's type of a cell that is not empty. Spreadsheets read numbers as floats of 15
-// digits.
+// Returns the spreadsheet's type for a cell that is not empty. Spreadsheets read numbers as floats
+// of 15 digits.
 std::string_view CellType(const Grid& grid, size_t c, size_t row) {
   constexpr double kExactMax = 1e15;
   const Value& column = *grid.columns[c];

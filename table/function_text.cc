@@ -14,7 +14,7 @@ constexpr int kMaxTextDepth = 100;
 
 std::string TextAt(const Value& function, int depth);
 
-// The values behind a function's head; empty if they are none.
+// Returns the values after a function's head; empty if the bytes are not values.
 std::vector<Value> PartsOf(std::span<const std::byte> rest, size_t count) {
   std::vector<Value> parts;
   for (size_t i = 0; i < count; ++i) {
@@ -71,7 +71,8 @@ std::string TextAt(const Value& function, int depth) {
 
 std::string_view SourceOf(const Value& lambda) {
   const std::string_view bytes = AsText(lambda.function_bytes());
-  // Type byte, name of the namespace and its NUL, then a char vector: type, attribute, count.
+  // Has a type byte, the namespace's name with its NUL, and a char vector: type, attribute, count,
+  // characters.
   const size_t name_end = bytes.find('\0', 1);
   constexpr size_t kVectorHead = 6;
   if (name_end == std::string_view::npos || bytes.size() < name_end + 1 + kVectorHead) return "";

@@ -53,14 +53,15 @@ Postings JoinedSnapshots::RowsOf(SymbolId symbol) const {
       std::span<const uint32_t> rows = run.rows;
       mem::Medium* medium = run.medium;
       if (part > 0) {
-        mem::MediumAccess access(std::exchange(medium, nullptr));  // The copy is real.
+        // The copy is in real memory, so reading it is not charged.
+        mem::MediumAccess access(std::exchange(medium, nullptr));
         const auto begin_row = static_cast<uint32_t>(BeginOf(part));
         std::vector<uint32_t>& copy = moved->emplace_back(rows.begin(), rows.end());
         for (uint32_t& row : copy) row += begin_row;
         access.ReadInOrder(run.rows.data(), run.rows.size_bytes());
         rows = copy;
       }
-      // The parts' coarse times are on clocks of their own.
+      // Leaves out coarse times, because each part has its own clock.
       all.runs.push_back({rows, {}, medium});
     }
     all.rows += found->rows;

@@ -14,7 +14,7 @@
 namespace tickstack {
 namespace {
 
-// Tables of one process: they share their names.
+// Tables of one process, which share their names.
 struct Process {
   std::shared_ptr<Table> NewTable(std::string_view columns) {
     absl::StatusOr<std::shared_ptr<Table>> created =
@@ -29,7 +29,7 @@ struct Process {
 
 constexpr std::string_view kColumns = "time p, sym s, price f";
 
-// Row `first + i` has that time; its symbol is one of three.
+// Appends rows of which row `first + i` has that time; its symbol is one of three.
 void AddRows(Table& table, int64_t first, size_t rows) {
   Batch batch(rows);
   std::vector<int64_t> times;

@@ -27,8 +27,8 @@ absl::Status KeyIndex::Grow(size_t number, uint64_t wanted) {
   uint64_t slots = std::max<uint64_t>(before, kFirstSlots);
   while (LimitOf(number, slots) < wanted) slots *= 2;
   if (slots == before) return absl::OkStatus();
-  // Tags have 32 bits, so there is no use for more slots; a partition of half as many has 2 billion
-  // rows of the 4 billion that a table takes.
+  // More slots would be useless, because tags have 32 bits. A partition with half as many has 2
+  // billion of the 4 billion rows that a table takes.
   TS_CHECK(slots <= uint64_t{1} << 32);
   TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(slots * sizeof(Slot)));
   const Partition grown{reinterpret_cast<Slot*>(memory), static_cast<uint32_t>(slots - 1),

@@ -8,7 +8,7 @@
 namespace tickstack {
 namespace {
 
-// Multiplies and folds: every bit of the product's middle depends on all bits of both.
+// Multiplies and folds, because each bit in the middle of the product depends on all bits of both.
 uint64_t MixIn(uint64_t hash, uint64_t element) {
   constexpr uint64_t kOdd = 0x9e3779b97f4a7c15;
   const auto product = static_cast<unsigned __int128>(hash ^ element) * kOdd;
@@ -45,7 +45,8 @@ KeyedBatch::KeyedBatch(const Schema& schema, SymbolTable* symbols)
 }
 
 absl::Status KeyedBatch::StageColumn(const ColumnView& view, Staged& column) {
-  // A name has a byte at least: a count that the bytes cannot hold takes no memory.
+  // Checks the count first: each name has at least a byte, so a count that the bytes cannot hold
+  // must reserve no memory.
   const bool possible =
       view.type == Type::kSymbol
           ? view.data.size() >= view.rows
@@ -98,7 +99,7 @@ void KeyedBatch::HashKeys() {
       case 8:
         MixColumn<uint64_t>(elements, hashes_);
         break;
-      default:  // A guid.
+      default:  // Is a guid.
         for (size_t row = 0; row < rows_; ++row) {
           const std::byte* const guid = elements + row * columns_[i].width;
           hashes_[row] = MixIn(MixIn(hashes_[row], LoadLittle<uint64_t>(guid)),

@@ -52,7 +52,7 @@ KeyedTable::KeyedTable(const Schema& schema, SymbolTable* symbols,
   if (indexed_column >= 0) symbol_index_.emplace(index_tier, nullptr);
 }
 
-// Whether a row of the table has the key of a row of the batch.
+// Returns whether a row of the table has the key of a row of the batch.
 bool KeyedTable::HasKey(uint32_t row, size_t batch_row) const {
   const ChunkLayout::Chunk block = layout().ChunkOf(row);
   for (size_t column = 0; column < schema_.key_columns; ++column) {
@@ -65,7 +65,7 @@ bool KeyedTable::HasKey(uint32_t row, size_t batch_row) const {
   return true;
 }
 
-// The row that the key of a row of the batch will have, which no row of the table has.
+// Returns the row for a batch row's key that no row of the table has.
 uint32_t KeyedTable::NewRowOf(size_t row) {
   if (fresh_.empty()) fresh_slots_.assign(std::bit_ceil(2 * batch_.rows()), 0);
   const size_t mask = fresh_slots_.size() - 1;
@@ -80,14 +80,14 @@ uint32_t KeyedTable::NewRowOf(size_t row) {
 }
 
 void KeyedTable::FindRows() {
-  constexpr size_t kAhead = 16;  // Rows whose slots are on their way from memory.
+  constexpr size_t kAhead = 16;  // How many rows ahead their slots are fetched.
   const size_t rows = batch_.rows();
   targets_.resize(rows);
   fresh_.clear();
   changed_blocks_.clear();
   block_change_.resize(layout().Chunks(rows_));
   mem::MediumAccess keys_access(keys_.medium()), columns_access(blocks_.medium(0));
-  if (++batch_number_ == 0) {  // After 4 billion batches the numbers come again.
+  if (++batch_number_ == 0) {  // After 4 billion batches the numbers begin again.
     std::ranges::fill(block_change_, 0);
     batch_number_ = 1;
   }
@@ -103,12 +103,12 @@ void KeyedTable::FindRows() {
     block_change_[block] = batch_number_;
     changed_blocks_.push_back(static_cast<uint32_t>(block));
   }
-  // A slot a row, fetched ahead, and of those that are there the key.
+  // Charges a slot for each row, which is fetched ahead, and the key of those that exist.
   keys_access.ReadScattered(rows);
   columns_access.ReadScattered((rows - fresh_.size()) * schema_.key_columns);
 }
 
-// Everything that can fail, and nothing that a reader or the next batch would notice.
+// Reserves everything that can fail, without a change that a reader or the next batch would see.
 absl::Status KeyedTable::Reserve() {
   if (fresh_.size() > rows_max_ - rows_) {
     return ResourceExhausted("{} rows more than {}: it takes {} rows", fresh_.size(), rows_,
@@ -131,11 +131,11 @@ absl::Status KeyedTable::Reserve() {
   return Annotate(indexed, "index");
 }
 
-// In the batch's order, so that the last row of a key is the one that stays.
+// Writes in the batch's order, so that the last row of a key remains.
 template <typename T>
 void KeyedTable::Replace(size_t column, std::span<const uint32_t> targets) {
   const std::byte* from = batch_.Elements(column);
-  ChunkLayout::Chunk block{};  // In hand.
+  ChunkLayout::Chunk block{};  // The current block.
   std::byte* piece = nullptr;
   for (const size_t row : targets) {
     if (row < block.begin_row || row >= block.end_row) {
@@ -162,7 +162,7 @@ void KeyedTable::ReplaceColumn(size_t column) {
   }
 }
 
-// Of new rows only: readers look at the keys of all others, which are as they were.
+// Appends the keys of new rows only: keys of all other rows, at which readers look, do not change.
 void KeyedTable::AppendKeys(size_t column) {
   const size_t width = batch_.width(column);
   size_t row = rows_;
@@ -183,14 +183,14 @@ void KeyedTable::Write() {
     } else {
       ReplaceColumn(column);
     }
-    // Rows that are new. Copies of blocks were charged when they were made.
+    // Charges the new rows; copies of blocks were charged when they were made.
     access.WroteScattered(fresh_.size() * batch_.width(column));
   }
   mem::MediumAccess access(keys_.medium());
   for (size_t i = 0; i < fresh_.size(); ++i) {
     keys_.Insert(fresh_hashes_[i], static_cast<uint32_t>(rows_ + i));
   }
-  constexpr size_t kLineBytes = 64;  // Each slot is in a line of its own.
+  constexpr size_t kLineBytes = 64;  // Each slot is in a cache line of its own.
   access.WroteScattered(fresh_.size() * kLineBytes);
   if (symbol_index_) {
     symbol_index_->Append(fresh_symbols_, nullptr, static_cast<uint32_t>(rows_));

@@ -35,7 +35,7 @@ struct Fixture {
   }
   SymbolTable symbols;
   std::unique_ptr<mem::Tier> tier;
-  std::shared_ptr<Table> table;  // Goes before its tier.
+  std::shared_ptr<Table> table;  // Destroyed before its tier.
 };
 
 struct Bar {
@@ -214,7 +214,7 @@ TEST(KeyedTable, TakesColumnsAndIndexFromTheTiersThatThePlacementNames) {
   EXPECT_LT(table->index_bytes(), 2000 * 40u);
 }
 
-// Goal: a full tier refuses a batch whole, whatever it was short of, and takes the next one that
+// Goal: a full tier refuses a batch as a whole, whatever it lacked, and takes the next one that
 // fits. Method: batches of new and known keys into tiers of many sizes.
 TEST(KeyedTable, AFullTierRefusesABatchWhole) {
   int refused = 0;
@@ -265,9 +265,9 @@ TEST(KeyedTable, RefusesRowsBeyondItsLimitAndStillReplaces) {
   EXPECT_TRUE(f.table->Append(BatchOf({{"A", 1, 3, 3}}).view()).ok());
 }
 
-// Goal: the table agrees with the definition, a map and the order in which keys came, at every
-// point, and what a snapshot saw stays. Method: random batches with repeated keys over few and many
-// blocks; snapshots taken at random are compared with the model's copy of their moment.
+// Goal: at every point the table agrees with its definition, a map and the order in which keys
+// came, and old snapshots stay. Method: random batches with repeated keys over few and many blocks;
+// random snapshots are compared with the model's copy of their moment.
 TEST(KeyedTable, AgreesWithAMapAndSnapshotsStay) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
@@ -303,14 +303,14 @@ TEST(KeyedTable, AgreesWithAMapAndSnapshotsStay) {
       ASSERT_EQ(RowNumbers(snapshot, "s0"), expected);
     }
     held.clear();
-    // The next batch finds that nothing is held; then the rows are there once.
+    // The next batch sees that no view is held; then the rows are stored once.
     ASSERT_TRUE(f.table->Append(BatchOf({model[0]}).view()).ok());
     EXPECT_EQ(f.table->column_bytes(2), (model.size() + 63) / 64 * 64 * sizeof(double));
     EXPECT_EQ(f.table->bytes(), f.tier->Stats().used_bytes);
   }
 }
 
-// Goal: keys are found while the index grows over many doublings.
+// Goal: keys are found while the index doubles many times.
 TEST(KeyedTable, FindsKeysInAnIndexThatGrew) {
   Fixture f("k j | v j", SIZE_MAX, {});
   constexpr int64_t kKeys = 200'000, kBatch = 1000;
@@ -318,7 +318,7 @@ TEST(KeyedTable, FindsKeysInAnIndexThatGrew) {
     for (int64_t begin = 0; begin < kKeys; begin += kBatch) {
       std::vector<int64_t> keys, values;
       for (int64_t key = begin; key < begin + kBatch; ++key) {
-        keys.push_back(key << 20);  // Hashes have to spread these.
+        keys.push_back(key << 20);  // Hashes have to spread these keys.
         values.push_back(key + round);
       }
       Batch batch(kBatch);

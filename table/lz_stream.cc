@@ -9,7 +9,7 @@
 namespace tickstack {
 namespace {
 
-constexpr size_t kExtraBytesMax = 255;  // What a match copies after its first two bytes.
+constexpr size_t kExtraBytesMax = 255;  // Bytes that a match copies after its first two.
 constexpr size_t kGroupItems = 8;
 constexpr size_t kGroupBytesMax = 1 + 2 * kGroupItems;
 constexpr size_t kGroupYieldMax = kGroupItems * (2 + kExtraBytesMax);
@@ -49,7 +49,7 @@ class GroupWriter {
   size_t items_ = 0;
 };
 
-// Bytes that agree at `from` and `at`, at most kExtraBytesMax and not past the end.
+// Returns how many bytes agree at `from` and `at`: at most kExtraBytesMax, and not past the end.
 size_t AgreeingBytes(std::span<const std::byte> message, size_t from, size_t at) {
   const size_t end = std::min(at + kExtraBytesMax, message.size());
   const size_t begin = at;
@@ -57,10 +57,10 @@ size_t AgreeingBytes(std::span<const std::byte> message, size_t from, size_t at)
   return at - begin;
 }
 
-// False if the groups do not fit.
+// Returns false if the groups do not fit.
 bool WriteGroups(std::span<const std::byte> message, GroupWriter groups) {
   std::array<uint32_t, 256> table{};
-  // kdb+ enters a literal's position one item late, after the lookup of the item behind it.
+  // kdb+ enters a literal's position one item late, after the lookup of the next item.
   size_t late = 0;
   uint8_t late_hash = 0;
   size_t at = kLzHeaderBytes;
@@ -88,7 +88,7 @@ bool WriteGroups(std::span<const std::byte> message, GroupWriter groups) {
   return true;
 }
 
-// Rebuilds the bytes after the header. The output grows by what a group can yield at most, so a
+// Rebuilds the bytes after the header. The output grows only by what a group can yield, so a
 // message that declares more than it holds costs no more memory than it yields.
 class Expander {
  public:
@@ -130,7 +130,7 @@ class Expander {
       return InvalidArgument("compressed message: a match of {} bytes at byte {}, {} are declared",
                              2 + extra_bytes, at_, total_bytes_);
     }
-    // `from` is at least two bytes before `at_`: a position enters the table with both its bytes.
+    // Is at least two bytes before `at_`, because a position enters the table with both its bytes.
     std::byte* bytes = out_.data();
     for (size_t i = 0; i < 2 + extra_bytes; ++i) bytes[at_ + i] = bytes[from + i];
     EnterPairsBefore(at_ + 2);
@@ -171,7 +171,7 @@ bool AppendLzStream(std::span<const std::byte> message, size_t bytes_max, ByteBu
 absl::Status ExpandLzStream(std::span<const std::byte> stream, size_t total_bytes,
                             ByteBuffer& out) {
   TS_RETURN_IF_ERROR(Expander(stream, total_bytes, out).Run());
-  out.resize(total_bytes);  // The last group may have yielded less than it could.
+  out.resize(total_bytes);  // The last group may have yielded less than possible.
   return absl::OkStatus();
 }
 

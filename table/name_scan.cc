@@ -29,19 +29,19 @@ using internal::NameScan;
 
 constexpr size_t kStepBytes = 64;
 
-// Index of the n-th set bit, n from 1 to the number of set bits.
+// Returns the index of the n-th set bit; n is from 1 to the number of set bits.
 size_t IndexOfSetBit(uint64_t mask, size_t n) {
   for (; n > 1; --n) mask &= mask - 1;
   return static_cast<size_t>(std::countr_zero(mask));
 }
 
-// The rest after the whole steps, where `offset` bytes held all names but the last `names`.
+// Scans the rest after whole steps; the first `offset` bytes hold all names but the last `names`.
 size_t Finish(std::span<const std::byte> bytes, size_t offset, size_t names) {
   const size_t rest = BytesOfNamesByDefinition(bytes.subspan(offset), names);
   return rest == kTooFewNames ? kTooFewNames : offset + rest;
 }
 
-// One bit per byte of a step, set where the byte is zero.
+// Returns one bit per byte of a step, set where the byte is zero.
 uint64_t ZeroBytesSse2(const std::byte* at) {
   const __m128i zero = _mm_setzero_si128();
   uint64_t mask = 0;
@@ -65,8 +65,8 @@ size_t BytesOfNamesSse2(std::span<const std::byte> bytes, size_t names) {
   return Finish(bytes, offset, names);
 }
 
-// The same with two wider compares. Written out, because a function for AVX2 can inline only its
-// like.
+// Does the same with two wider compares. It is written out, because a function for AVX2 can inline
+// only others for AVX2.
 __attribute__((target("avx2,popcnt"))) size_t BytesOfNamesAvx2(std::span<const std::byte> bytes,
                                                                size_t names) {
   if (names == 0) return 0;

@@ -26,9 +26,9 @@ TEST(BytesOfNames, SaysWhenTheBytesEndBefore) {
   EXPECT_EQ(BytesOfNames(AsBytes("a\0bc\0"sv), SIZE_MAX), kTooFewNames);
 }
 
-// Goal: every implementation agrees with the definition. Method: random bytes with from no to only
-// NULs, lengths around the 64-byte steps, at every alignment; the bytes are in a block of their
-// exact size, so that AddressSanitizer sees a read outside.
+// Goal: every implementation agrees with the definition. Method: random bytes, from no NULs to only
+// NULs, lengths around the 64-byte steps, every alignment; the bytes are in a block of exactly
+// their size, so that AddressSanitizer sees a read outside.
 TEST(BytesOfNames, EveryImplementationAgreesWithTheDefinition) {
   for (uint64_t seed = 0; seed < 20'000; ++seed) {
     SCOPED_TRACE(seed);

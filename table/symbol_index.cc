@@ -13,13 +13,13 @@ namespace tickstack {
 namespace {
 
 constexpr size_t kFirstBlockBytes = 512;
-// Symbols of consecutive rows have nothing to do with each other, so each row's header and tail is
-// a miss: they are fetched this many rows ahead.
+// How many rows ahead a row's header and tail are fetched: symbols of consecutive rows are
+// unrelated, so each of these is a cache miss.
 constexpr size_t kAhead = 12;
 
 }  // namespace
 
-// Only postings of the same coarse time as `ns` are asked for their exact one.
+// Asks for the exact time only of postings that have the same coarse time as `ns`.
 size_t PostingTimes::EndOfTies(const PostingRun& run, size_t begin, size_t end, int64_t ns) const {
   const auto coarse = run.coarse.subspan(begin, end - begin);
   const auto ties = std::ranges::lower_bound(coarse, CoarseOf(ns));
@@ -125,12 +125,13 @@ void SymbolIndex::NextTail(List& list) {
   list.tail_used = 0;
 }
 
-// A null says nothing about the day, and is coarse 0 before and after the base is chosen. Any other
-// time has to choose, since its coarse time must be that of the clock that readers will have.
+// Chooses the base from the first times. A null says nothing about the day, and its coarse time is
+// 0 with and without a base. Any other time must choose, because its coarse time must be on the
+// clock that readers will have.
 void SymbolIndex::ChooseBase(std::span<const int64_t> time_ns) {
   const auto first = std::ranges::find_if(time_ns, [](int64_t ns) { return ns != kNullLong; });
   if (first == time_ns.end()) return;
-  const int64_t ns = std::max(*first, kNullLong + kNsPerDay);  // It has a midnight before it.
+  const int64_t ns = std::max(*first, kNullLong + kNsPerDay);  // There is a midnight before it.
   base_ns_.store(ns - (ns % kNsPerDay + kNsPerDay) % kNsPerDay, std::memory_order_relaxed);
 }
 
@@ -189,7 +190,7 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
     if (rows.back() >= end_row) {
       rows = rows.first(
           static_cast<size_t>(std::lower_bound(rows.begin(), rows.end(), end_row) - rows.begin()));
-      left = used;  // The rest is younger still.
+      left = used;  // The other postings are younger still.
     }
     if (!rows.empty()) {
       const size_t times = times_ == nullptr ? 0 : rows.size();
@@ -199,9 +200,10 @@ Postings SymbolIndex::Find(SymbolId symbol, size_t end_row) const {
     left -= used;
     if (left > 0) block = NextOf(block);
   }
-  access.ReadChained(number);  // The link to the next block, or the last row, of each block.
-  // After the count: every posting that was followed had chosen the base before, and had set this
-  // if it went down.
+  // Follows in each block the link to the next one, or reads the last row.
+  access.ReadChained(number);
+  // Read after the count: the base was chosen before any posting that is followed, and this flag
+  // was set before if times went down.
   if (times_ != nullptr) postings.times.emplace(times_, base_ns_.load(std::memory_order_relaxed));
   postings.time_sorted = !list.unsorted.load(std::memory_order_relaxed);
   return postings;
@@ -213,8 +215,8 @@ PostingEnds SymbolIndex::EndsOf(SymbolId symbol, size_t end_row) const {
   const List& list = lists_[slot];
   const uint32_t count = list.count.load(std::memory_order_acquire);
   if (count == 0 || list.first_row >= end_row) return {};
-  // It is the row of the last posting counted, or of one after it. The snapshot's rows were all
-  // counted before, so if this is one of them there is none after it, and none was counted more.
+  // It is the row of the last counted posting, or of a later one. All rows of the snapshot were
+  // counted before; if this is one of them, no posting comes after it.
   const uint32_t last_row = list.last_row.load(std::memory_order_relaxed);
   if (last_row < end_row) return {count, list.first_row, last_row};
   const Postings postings = Find(symbol, end_row);

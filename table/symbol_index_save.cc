@@ -1,4 +1,4 @@
-// The index in a persistent tier: what SymbolIndex::Save makes durable, and how Load finds it.
+// The index in a persistent tier: SymbolIndex::Save makes it durable, Load finds it again.
 //
 // Postings are scattered over the blocks of thousands of symbols, so making those of each batch
 // durable would cost a flush per row. They are made durable at checkpoints instead, when a symbol's
@@ -29,8 +29,8 @@
 namespace tickstack {
 namespace {
 
-// Rows between two checkpoints. At most this many are indexed again after a restart, at about 50 ns
-// each. Where a flush is an msync, a checkpoint writes a page for nearly every symbol.
+// Rows between two checkpoints. A restart indexes at most this many again, at about 50 ns each.
+// Where a flush is an msync, a checkpoint writes a page for nearly every symbol.
 constexpr size_t kCheckpointRows = size_t{1} << 17;
 constexpr size_t kCheckpointRowsMsync = size_t{1} << 20;
 
@@ -41,8 +41,8 @@ struct Entry {
   uint32_t unsorted;
 };
 
-// A symbol's first block as a word of a DurableList: its link in units of 256 bytes behind the
-// symbol's slot.
+// Packs a symbol's first block into a word of a DurableList: its link in units of 256 bytes behind
+// the symbol's slot.
 constexpr int kLinkUnitShift = 8;
 constexpr int kLinkBits = 36;
 constexpr size_t kSlotsMax = size_t{1} << (64 - kLinkBits);
@@ -53,7 +53,7 @@ uint64_t FirstWord(size_t slot, uint64_t link) {
 
 }  // namespace
 
-// What only an index in a persistent tier needs.
+// Members that only an index in a persistent tier needs.
 struct SymbolIndex::Durable {
   explicit Durable(mem::PersistentTier* of)
       : tier(of),
@@ -78,7 +78,7 @@ struct SymbolIndex::Durable {
   };
 
   mem::PersistentTier* const tier;
-  DurableList firsts;  // By order of appearance: see FirstWord.
+  DurableList firsts;  // By order of appearance, see FirstWord.
   const size_t checkpoint_rows;
   std::vector<Cursor> cursors;  // By SlotOf.
   Place places[2];
@@ -93,7 +93,7 @@ void SymbolIndex::DurableDeleter::operator()(Durable* durable) const { delete du
 
 void SymbolIndex::MakeDurable(mem::PersistentTier* tier) {
   durable_.reset(new Durable(tier));
-  // No link is 0, which says that there is none.
+  // No block has link 0, which means that there is none.
   link_base_ = reinterpret_cast<uintptr_t>(tier->base()) - mem::Tier::kSmallestBytes;
 }
 
@@ -133,14 +133,14 @@ void SymbolIndex::FlushPostings(size_t slot) {
   cursor.count = count;
 }
 
-// Room for the entries of `lists` symbols at both places, with as much again to grow into: a
-// checkpoint is wanted most when the tier is full.
+// Reserves room for the entries of `lists` symbols at both places, with as much again to grow,
+// because a checkpoint is needed most when the tier is full.
 absl::Status SymbolIndex::ReservePlaces(size_t lists) {
   for (Durable::Place& place : durable_->places) {
     if (lists * sizeof(Entry) <= place.bytes) continue;
     const size_t bytes = std::max(lists * 2, kPlaceSymbolsMin) * sizeof(Entry);
     TS_ASSIGN_OR_RETURN(std::byte * memory, tier_->Allocate(bytes));
-    // The current one holds the entries that the next root, too, may tell of.
+    // The current place holds the entries to which the next root, too, may refer.
     if (place.memory != nullptr) {
       std::memcpy(memory, place.memory, place.bytes);
       durable_->tier->Flush(memory, place.bytes);
@@ -174,7 +174,7 @@ absl::Status SymbolIndex::Checkpoint(size_t rows) {
 
 void SymbolIndex::Save(ByteBuffer& root, size_t rows, bool whole) {
   const size_t since = rows - durable_->rows;
-  // A tier without room for the entries keeps the older checkpoint: loading takes longer then.
+  // If the tier has no room for the entries, the older checkpoint stays, and loading takes longer.
   ReservePlaces(list_count_.load(std::memory_order_relaxed)).IgnoreError();
   if (since >= durable_->checkpoint_rows || (whole && since > 0)) {
     Checkpoint(rows).IgnoreError();
@@ -251,7 +251,8 @@ absl::Status SymbolIndex::LoadFirsts(RecordReader& root) {
   return absl::OkStatus();
 }
 
-// Takes over a symbol's blocks and the first `count` of its postings, all of rows below `end_row`.
+// Takes over a symbol's blocks and the first `count` of its postings, whose rows are below
+// `end_row`.
 absl::Status SymbolIndex::LoadList(size_t slot, uint32_t count, size_t end_row) {
   List& list = lists_[slot];
   uint32_t left = count;
@@ -280,7 +281,7 @@ absl::Status SymbolIndex::LoadList(size_t slot, uint32_t count, size_t end_row) 
     list.room += capacity - used;
     list.last = block;
     bytes_.fetch_add(BlockBytes(number), std::memory_order_relaxed);
-    // Behind the committed postings a link may be one that was never committed.
+    // After the committed postings there may be a link that was never committed.
     Block* next = NextOf(block);
     if (next != nullptr &&
         !durable_->tier->Find(block->next - mem::Tier::kSmallestBytes, BlockBytes(number + 1))

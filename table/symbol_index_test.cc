@@ -1,5 +1,5 @@
 // Goal: searches by coarse times are exact. Method: postings whose times crowd into few coarse
-// units, lie beyond both ends of the clock, or are null; every count against a scan.
+// units, lie beyond both ends of the clock, or are null; compares every count with a scan.
 
 #include "table/symbol_index.h"
 
@@ -59,7 +59,7 @@ TEST(PostingTimes, CountsAreThoseOfAScan) {
   }
 }
 
-// An index of one symbol, appended to batch by batch.
+// An index of one symbol, to which batches are appended.
 class OneSymbol {
  public:
   explicit OneSymbol(Type type) : times_(type, ChunkLayout(64), tier_.get()) {}
@@ -129,7 +129,7 @@ TEST(SymbolIndex, AFirstTimeFarFromTheDayOnlyCostsSpeed) {
     symbol.Append(time_ns);
     time_ns.insert(time_ns.begin(), first);
     EXPECT_EQ(symbol.Find().time_sorted, std::ranges::is_sorted(time_ns));
-    if (!std::ranges::is_sorted(time_ns)) continue;  // Nobody searches what is not sorted.
+    if (!std::ranges::is_sorted(time_ns)) continue;  // Searches need sorted times.
     for (const int64_t ns : {kNullLong, int64_t{-1}, kDay, kDay + 1, kDay + kNsPerDay}) {
       EXPECT_EQ(symbol.CountAtOrBefore(ns), static_cast<size_t>(std::ranges::count_if(
                                                 time_ns, [ns](int64_t at) { return at <= ns; })));
@@ -144,7 +144,7 @@ TEST(SymbolIndex, TimesThatGoDownWithinACoarseUnitAreSeen) {
   EXPECT_FALSE(symbol.Find().time_sorted);
 }
 
-// Goal: the ends are those of the postings, also for snapshots that the writer has left behind.
+// Goal: the ends are those of the postings, also for old snapshots.
 TEST(SymbolIndex, EndsAreThoseOfThePostings) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

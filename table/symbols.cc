@@ -68,8 +68,8 @@ uint64_t LoadUpTo8(const char* at, size_t bytes) {
 
 SymbolId IdOf(uint64_t meta) { return static_cast<SymbolId>(static_cast<uint32_t>(meta) - 1); }
 
-// How many characters stand before the first NUL of a word, 8 if there is none. The trick marks the
-// lowest zero byte exactly; what it says of higher bytes is not used.
+// Returns how many characters come before the first NUL of a word, 8 if there is none. The bit
+// trick marks the lowest zero byte exactly; higher marks may be wrong and are not used.
 size_t CharactersBeforeNul(uint64_t word) {
   const uint64_t zeros = (word - 0x0101010101010101) & ~word & 0x8080808080808080;
   return static_cast<size_t>(std::countr_zero(zeros)) / 8;  // countr_zero(0) is 64.
@@ -98,7 +98,7 @@ struct SymbolTable::State {
   }
   Key ShortKey(uint64_t word) const { return {word, Mix(word ^ seed, kMultiplier)}; }
 
-  // The slot that holds the name, or the empty one where it belongs.
+  // Returns the slot that holds the name, or the empty one where it belongs.
   Slot& Probe(const Slots& in, Key key, const char* text, size_t size) const {
     for (size_t i = key.hash & in.mask;; i = (i + 1) & in.mask) {
       Slot& slot = in.slot[i];
@@ -121,7 +121,7 @@ struct SymbolTable::State {
 
   SymbolId Add(Slot& slot, Key key, const char* text, size_t size) {
     const auto id = static_cast<uint32_t>(count.load(std::memory_order_relaxed));
-    TS_CHECK(id < INT32_MAX);  // 2^31 names are 100 GB of memory: the machine is full before that.
+    TS_CHECK(id < INT32_MAX);  // 2^31 names take 100 GB: memory is full before that.
     names.Reserve(id + 1);
     names[id] = {Keep(text, size), size};
     slot.key.store(key.key, std::memory_order_relaxed);
@@ -135,7 +135,7 @@ struct SymbolTable::State {
     if (size > arena_left) {
       const size_t bytes = size > kTextArenaBytes / 4 ? size : kTextArenaBytes;
       arena.push_back(std::make_unique<char[]>(bytes));
-      if (bytes == size) {  // A block of its own; the current one goes on.
+      if (bytes == size) {  // The name gets a block of its own; the current one stays in use.
         std::memcpy(arena.back().get(), text, size);
         return arena.back().get();
       }
@@ -169,7 +169,7 @@ struct SymbolTable::State {
   std::atomic<Slots*> slots;
   std::atomic<int32_t> count = 0;
   StableArray<Name> names;
-  // Writer only.
+  // Used by the writer only.
   std::vector<std::unique_ptr<Slots>> all_slots;
   std::vector<std::unique_ptr<char[]>> arena;
   char* arena_at = nullptr;
@@ -185,8 +185,8 @@ SymbolId SymbolTable::Intern(std::string_view name) {
   return state_->Intern(state_->KeyOf(name.data(), name.size()), name.data(), name.size());
 }
 
-// The slots of names that follow each other are anywhere: each is a miss of the first caches, so
-// they are asked for, a block of names at a time, before the first is looked at.
+// Adds names in blocks. The slots of consecutive names are unrelated, so each is a miss of the
+// first-level caches: those of a block of names are fetched before the first is read.
 std::optional<size_t> SymbolTable::InternAll(std::span<const std::byte> text,
                                              std::span<SymbolId> ids) {
   struct Short {
@@ -220,7 +220,7 @@ std::optional<size_t> SymbolTable::InternAll(std::span<const std::byte> text,
     }
     done += names;
     if (names == most) continue;
-    // Eight characters and more, or the last bytes of the text.
+    // Copies at least eight characters, or the last bytes of the text.
     const auto left = static_cast<size_t>(end - at);
     const void* const nul = left == 0 ? nullptr : std::memchr(at, 0, left);
     if (nul == nullptr) return std::nullopt;
@@ -243,7 +243,7 @@ std::optional<SymbolId> SymbolTable::Find(std::string_view name) const {
 }
 
 std::string_view SymbolTable::NameOf(SymbolId id) const {
-  if (id < 0 || id >= size()) return {};  // Null, or damage in a file that holds the number.
+  if (id < 0 || id >= size()) return {};  // It is null, or a number from a damaged file.
   const Name& name = state_->names[static_cast<size_t>(id)];
   return {name.text, name.size};
 }

@@ -58,7 +58,7 @@ TEST(SymbolTable, FindsOnlyWhatWasInterned) {
 }
 
 // Goal: ids and names agree with a map over many growths. Method: names of 1 to 300 characters,
-// half of them seen before.
+// half of which exist already.
 TEST(SymbolTable, AgreesWithAMapOverManyGrowths) {
   SymbolTable symbols;
   std::map<std::string, SymbolId> model;
@@ -104,8 +104,8 @@ TEST(SymbolTable, SaysWhenTheTextEndsBeforeTheNamesDo) {
   EXPECT_EQ(symbols.InternAll(Bytes(std::string_view("A\0B\0C\0", 6)), ids), 6u);
 }
 
-// Goal: readers without a lock see names whole while the writer grows the table. Method: one writer
-// adds 100,000 names, two readers look up names below the size that they saw.
+// Goal: readers without a lock see whole names while the writer grows the table. Method: one writer
+// adds 100,000 names, and two readers look up names below the size that they saw.
 TEST(SymbolTable, ReadersSeeWholeNamesWhileTheWriterGrowsIt) {
   SymbolTable symbols;
   std::atomic<bool> done = false;

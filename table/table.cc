@@ -37,7 +37,8 @@ std::vector<mem::Tier*> TiersOf(const Schema& schema, const TablePlacement& plac
   return tiers;
 }
 
-// A restart loads a table whole or not at all: a column that is gone would want the log again.
+// Checks that the table is in one persistent tier or in none: a restart loads a table whole or not
+// at all, and a missing column would need the log again.
 absl::Status CheckPlacement(const Schema& schema, const TablePlacement& placement,
                             const TableOptions& options) {
   std::vector<mem::Tier*> tiers = TiersOf(schema, placement);
@@ -100,7 +101,8 @@ size_t RowsPerChunk(const Schema& schema, const TablePlacement& placement,
 size_t FittingRowsPerChunk(const Schema& schema, std::span<const ColumnTier> tiers,
                            size_t rows_per_chunk) {
   constexpr size_t kRowsMin = 1024, kChunksMin = 32;
-  std::map<const void*, std::pair<size_t, size_t>> row_bytes;  // And the tier's capacity.
+  // The bytes of a row in each tier, with the tier's capacity.
+  std::map<const void*, std::pair<size_t, size_t>> row_bytes;
   for (size_t i = 0; i < schema.columns.size(); ++i) {
     auto& [bytes, capacity] = row_bytes[tiers[i].tier];
     bytes += BytesOf(schema.columns[i].type);
@@ -157,16 +159,18 @@ struct Table::Impl {
   SymbolTable* const symbols;
   const TableOptions options;
   const ChunkLayout layout;
-  std::unique_ptr<KeyedTable> keyed;  // All rows and indexes of a table with a key; else nullptr.
-  std::deque<Column> columns;         // A column does not move.
+  // Holds all rows and indexes of a table with a key; otherwise nullptr.
+  std::unique_ptr<KeyedTable> keyed;
+  std::deque<Column> columns;  // A deque, because a column must not move.
   std::unique_ptr<SymbolIndex> index;
   int indexed = -1;
   int time = -1;
-  ChunkTimes chunk_times;                     // Of `time`.
-  mem::PersistentTier* persistent = nullptr;  // Where all of it is, if that is a persistent tier.
-  size_t saved_rows = 0;                      // Flushed by Save. Writer only.
-  // Written last in Append, with release; loaded with acquire by TakeSnapshot. This pair orders all
-  // that a reader may touch.
+  ChunkTimes chunk_times;  // The chunks' bounds of the column `time`.
+  // The tier of all of the table, if that is a persistent one.
+  mem::PersistentTier* persistent = nullptr;
+  size_t saved_rows = 0;  // Rows that Save flushed. Writer only.
+  // Stored last in Append with release, and loaded in TakeSnapshot with acquire. This pair orders
+  // everything that a reader may touch.
   std::atomic<size_t> rows = 0;
 };
 
@@ -198,7 +202,7 @@ absl::Status Table::Impl::ReserveIndex(size_t begin_row, size_t batch_rows) {
   return Annotate(status, "index");
 }
 
-// Numbers of names come from a file, and the index makes room by them.
+// Checks the numbers of names, which come from a file: the index makes room according to them.
 absl::Status Table::Impl::CheckSymbols(size_t loaded) const {
   const auto names = static_cast<uint32_t>(symbols->size());
   const Column& column = columns[static_cast<size_t>(indexed)];
@@ -229,9 +233,9 @@ void Table::Impl::NoteTimes(size_t begin_row, size_t batch_rows) {
   });
 }
 
-// Everything that can fail. It writes symbols behind the published rows, where nobody looks, so
-// that the index can be reserved by them; a batch that is refused leaves nothing but reserved
-// memory.
+// Does everything that can fail. It writes symbols behind the published rows, where nobody looks,
+// so that the index can be reserved for them. A batch that is refused leaves only reserved memory
+// behind.
 absl::Status Table::Impl::Prepare(const BatchView& batch, size_t begin_row) {
   for (size_t i = 0; i < columns.size(); ++i) {
     const absl::Status status = columns[i].Reserve(batch.columns[i], begin_row);
@@ -264,12 +268,13 @@ absl::Status Table::Impl::Append(const BatchView& batch) {
   bool streamed = false;
   for (size_t i = 0; i < columns.size(); ++i) {
     if (columns[i].type() == Type::kSymbol) continue;
-    const bool may_stream = static_cast<int>(i) != time;  // They are read back at once.
+    const bool may_stream = static_cast<int>(i) != time;  // Times are read back at once.
     streamed |= columns[i].Write(batch.columns[i], begin_row, may_stream);
   }
   if (time >= 0) NoteTimes(begin_row, batch.rows);
   if (index != nullptr) AppendIndex(begin_row, batch.rows);
-  if (streamed) mem::DrainStreaming();  // No release-store orders what went past the caches.
+  // A release-store does not order writes that bypass the caches.
+  if (streamed) mem::DrainStreaming();
   rows.store(begin_row + batch.rows, std::memory_order_release);
   return absl::OkStatus();
 }
@@ -306,11 +311,12 @@ absl::Status Table::Impl::LoadRows(RecordReader& root, size_t loaded) {
     TS_RETURN_IF_ERROR(Annotate(columns[i].Load(root, loaded), schema.columns[i].name));
   }
   saved_rows = loaded;
-  chunk_times.Skip(layout.Chunks(loaded));  // Reading all times would take what loading saves.
+  // Reading all times would take the time that loading saves.
+  chunk_times.Skip(layout.Chunks(loaded));
   if (index != nullptr) {
     TS_ASSIGN_OR_RETURN(const size_t indexed_rows, index->Load(root, loaded));
     TS_RETURN_IF_ERROR(CheckSymbols(loaded));
-    // What the index had not been saved for.
+    // Indexes the rows that came after the index was saved.
     TS_RETURN_IF_ERROR(ReserveIndex(indexed_rows, loaded - indexed_rows));
     AppendIndex(indexed_rows, loaded - indexed_rows);
   }

@@ -41,7 +41,7 @@ struct Fixture {
   }
   SymbolTable symbols;
   std::unique_ptr<mem::Tier> tier;
-  std::shared_ptr<Table> table;  // Goes before its tier.
+  std::shared_ptr<Table> table;  // Destroyed before its tier.
 };
 
 Batch OneTrade(int64_t time, const std::string& name, double price) {
@@ -269,8 +269,7 @@ TEST(Table, TakesListValuesLargerThanAnArenaBlock) {
 
 // Goal: the table agrees with plain vectors. Method: random batches of 0 to 500 rows into chunks of
 // 64 and 256 rows and of 1,024 to 4,096, so that batches start, end and lie across borders
-// everywhere; every snapshot
-// ever taken is compared again at the end.
+// everywhere; every snapshot is compared again at the end.
 TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
   struct Model {
     std::vector<int64_t> time;
@@ -333,8 +332,8 @@ TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
   }
 }
 
-// Goal: rows that are written past the caches are the same rows, and are there when they are
-// published. Method: batches around the size from which a tier streams, into one that always does.
+// Goal: rows that are written past the caches are the same rows, and exist when they are published.
+// Method: batches around the size from which a tier streams, into a tier that always does.
 TEST(Table, StreamsLargePartsIntoATierThatWantsThat) {
   mem::TierOptions tier_options;
   tier_options.capacity_bytes = 64 * kMiB;
@@ -365,7 +364,7 @@ TEST(Table, StreamsLargePartsIntoATierThatWantsThat) {
   }
 }
 
-// A tier that refuses from a given allocation on, once, at each place where a table asks.
+// A tier that refuses one allocation, after as many as FailAfter permits.
 class FailingTier final : public mem::Tier {
  public:
   absl::StatusOr<std::byte*> Allocate(size_t bytes) override {
@@ -383,8 +382,8 @@ class FailingTier final : public mem::Tier {
   int allowed_ = INT32_MAX;
 };
 
-// Goal: a batch that a full tier refuses leaves no trace, wherever it was refused. Method: the same
-// batch is tried with the first, second, third... allocation failing, then taken.
+// Goal: a batch that a full tier refuses leaves no trace, wherever it was refused. Method: tries
+// one batch with the first, second, third... allocation failing, then takes it.
 TEST(Table, ABatchThatATierRefusesLeavesNoTrace) {
   FailingTier tier;
   SymbolTable symbols;
@@ -403,7 +402,7 @@ TEST(Table, ABatchThatATierRefusesLeavesNoTrace) {
   int refused = 0;
   for (size_t taken = 0; taken < 3; ++taken) {
     while (true) {
-      // Fail at the first allocation, again and again: what was reserved before stays, so each try
+      // Fails at the first allocation each time. Memory that was reserved before stays, so each try
       // gets one allocation further.
       tier.FailAfter(1);
       const absl::Status status = table->Append(batch.view());
@@ -444,8 +443,9 @@ TEST(Table, StaysUsableWhenItsTierIsFull) {
   EXPECT_EQ(All<double>(f.table->TakeSnapshot(), 2).size(), rows + 1);
 }
 
-// Goal: the index of a Zipf day wastes less than a third. Method: 8,000 symbols, symbol k with
-// 1/k of the rows of the first, 5 million rows; index bytes against 8 bytes a posting.
+// Goal: the index of a Zipf day wastes less than a third. Method: 8,000 symbols and 5 million rows,
+// where symbol k has 1/k of the rows of the first; compares the index's bytes with 8 bytes a
+// posting.
 TEST(Table, TheIndexOfAZipfDayWastesLessThanAThird) {
   const auto columns = mem::MakeDramTier("columns");
   const auto index = mem::MakeDramTier("index");
@@ -559,7 +559,7 @@ mem::TierStats FigureAtFirstRefusal(const mem::TierOptions& options) {
       const absl::Status status = table->Append(rows_of(table->schema(), rows, at).view());
       if (status.ok()) continue;
       EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted) << status;
-      tables.clear();  // Before the tier; what was used is in the high-water mark.
+      tables.clear();  // Clears before the tier ends; the high-water mark keeps what was used.
       return tier->Stats();
     }
   }

@@ -11,14 +11,14 @@ size_t Utf8Length(std::string_view text) {
   if (first >= 0xc2 && first <= 0xdf) return follows(1) ? 2 : 0;
   if (first >= 0xe0 && first <= 0xef) {
     if (!follows(1) || !follows(2)) return 0;
-    if (first == 0xe0 && byte(1) < 0xa0) return 0;  // Could be shorter.
-    if (first == 0xed && byte(1) > 0x9f) return 0;  // A surrogate.
+    if (first == 0xe0 && byte(1) < 0xa0) return 0;  // A shorter form exists.
+    if (first == 0xed && byte(1) > 0x9f) return 0;  // It is a surrogate.
     return 3;
   }
   if (first >= 0xf0 && first <= 0xf4) {
     if (!follows(1) || !follows(2) || !follows(3)) return 0;
     if (first == 0xf0 && byte(1) < 0x90) return 0;
-    if (first == 0xf4 && byte(1) > 0x8f) return 0;  // Past U+10FFFF.
+    if (first == 0xf4 && byte(1) > 0x8f) return 0;  // It is past U+10FFFF.
     return 4;
   }
   return 0;

@@ -18,7 +18,8 @@ std::span<const std::byte> BlockView::Elements(size_t column, size_t block) cons
 
 VersionedBlocks::VersionedBlocks(const ChunkLayout& layout, std::span<const ColumnPlace> columns)
     : layout_(layout) {
-  // One size of block: a piece's row is its number's low bits.
+  // Checks that all blocks have one size, so that a row's place in its block is its number's low
+  // bits.
   TS_CHECK(layout.Rows(0) == layout.Rows(1) && layout.BeginRow(2) == 2 * layout.Rows(0));
   for (const ColumnPlace& column : columns) {
     columns_.emplace_back(column, layout.Rows(0) * column.width);
@@ -38,9 +39,9 @@ VersionedBlocks::~VersionedBlocks() {
 }
 
 std::shared_ptr<const BlockView> VersionedBlocks::Pin(std::shared_ptr<const void> owner) const {
-  const uint64_t word = word_.fetch_add(1, std::memory_order_acquire);  // (1) of the header.
+  const uint64_t word = word_.fetch_add(1, std::memory_order_acquire);  // Step (1) of the header.
   return {&views_[word >> kTakenBits], [owner = std::move(owner)](const BlockView* view) {
-            view->returned_.fetch_add(1, std::memory_order_release);  // (2)
+            view->returned_.fetch_add(1, std::memory_order_release);  // Step (2).
           }};
 }
 
@@ -57,7 +58,7 @@ void VersionedBlocks::GivePiece(size_t column, std::byte* piece) {
   state.bytes.fetch_sub(mem::Tier::RoundedBytes(state.piece_bytes), std::memory_order_relaxed);
 }
 
-// Into leaves that views have as well: no view's rows reach a block that is new.
+// Adds blocks to leaves that views have as well: no view's rows reach a new block.
 absl::Status VersionedBlocks::AddBlocks(size_t end_row) {
   while (layout_.BeginRow(block_count_) < end_row) {
     if (block_count_ / kLeafBlocks == draft_.size()) {
@@ -169,14 +170,14 @@ void VersionedBlocks::Publish(size_t rows) {
   ++version_;
   rows_ = rows;
   const uint64_t next = uint64_t{MakeView(rows)} << kTakenBits;
-  const uint64_t old = word_.exchange(next, std::memory_order_release);  // (3)
+  const uint64_t old = word_.exchange(next, std::memory_order_release);  // Step (3).
   const auto number = static_cast<uint32_t>(old >> kTakenBits);
   views_[number].taken_ = old & kTakenMask;
   held_views_.push_back(number);
   Reclaim();
 }
 
-// Whether a view is held that has it.
+// Returns whether a view is held that has this garbage.
 bool VersionedBlocks::IsHeld(const Garbage& garbage) const {
   const auto after = std::lower_bound(
       held_views_.begin(), held_views_.end(), garbage.replaced,
@@ -195,13 +196,13 @@ void VersionedBlocks::Free(const Garbage& garbage) {
 void VersionedBlocks::Reclaim() {
   const size_t held = std::erase_if(held_views_, [this](uint32_t number) {
     BlockView& view = views_[number];
-    if (view.returned_.load(std::memory_order_acquire) != view.taken_) return false;  // (4)
+    if (view.returned_.load(std::memory_order_acquire) != view.taken_) return false;  // Step (4).
     view.root_ = nullptr;
     free_views_.push_back(number);
     return true;
   });
-  // As long as no view went, what was held is held: a long query with many blocks behind it does
-  // not make each batch go through all of them.
+  // As long as no view is dropped, what was held stays held: with a long query and many blocks, not
+  // every batch goes through all of them.
   if (held > 0) garbage_held_ = 0;
   const auto kept = std::remove_if(garbage_.begin() + static_cast<ptrdiff_t>(garbage_held_),
                                    garbage_.end(), [this](const Garbage& garbage) {

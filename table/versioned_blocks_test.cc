@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kBlockRows = 64;
 
-// Two columns of longs: one that keeps its values, one that changes.
+// Has two columns of longs, of which one keeps its values and one changes.
 struct Fixture {
   explicit Fixture(size_t capacity_bytes = SIZE_MAX)
       : tier(mem::MakeDramTier("t", capacity_bytes)),
@@ -29,7 +29,7 @@ struct Fixture {
   int64_t& At(size_t column, size_t row) {
     return reinterpret_cast<int64_t*>(blocks->Piece(column, row / kBlockRows))[row % kBlockRows];
   }
-  // A batch that sets column 1 of published rows, and appends rows.
+  // Appends rows and sets column 1 of published ones.
   absl::Status Set(const std::map<size_t, int64_t>& values, const std::vector<int64_t>& appended) {
     std::vector<uint32_t> changed;
     for (const auto& [row, value] : values) {
@@ -49,7 +49,7 @@ struct Fixture {
   std::shared_ptr<const BlockView> Pin() const { return blocks->Pin(nullptr); }
 
   std::unique_ptr<mem::Tier> tier;
-  std::unique_ptr<VersionedBlocks> blocks;  // Goes before its tier.
+  std::unique_ptr<VersionedBlocks> blocks;  // Destroyed before its tier.
   size_t rows = 0;
 };
 
@@ -147,8 +147,8 @@ TEST(VersionedBlocks, RefusesABatchWhileEveryViewIsHeld) {
   EXPECT_TRUE(f.Set({{0, 3}}, {}).ok());
 }
 
-// Goal: every view that is held stays as it was and every other one's memory comes back. Method:
-// random batches over many blocks and leaves, views pinned and dropped at random.
+// Goal: every held view stays as it was, and the memory of all others comes back. Method: random
+// batches over many blocks and leaves; views are pinned and dropped at random.
 TEST(VersionedBlocks, AgreesWithCopiesOfEverything) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);

@@ -11,10 +11,10 @@
 //    106..112 derived   value
 //    -128     error     text NUL
 //
-// The walk is a template over the constness of its bytes: on constant bytes, which are
-// little-endian, it only looks; on mutable ones, which are big-endian, it turns every number round
-// as it passes. It never trusts a count further than the bytes go, so its cost is bounded by the
-// bytes: the smallest item of a list has two.
+// The walk is a template over the constness of its bytes. On constant bytes, which are
+// little-endian, it only looks; on mutable ones, which are big-endian, it reverses every number
+// that it passes. It never trusts a count beyond the bytes, so its cost is bounded by them: the
+// smallest item of a list has two.
 
 #include "table/walk.h"
 
@@ -33,11 +33,11 @@ namespace {
 
 enum class Outcome { kWhole, kEndsEarly, kBad };
 
-// What the value around it must know about a value.
+// The facts about a value that the value around it needs.
 struct Shape {
   int8_t code = 0;
   size_t count = 0;
-  bool counted = false;  // A vector, list, table or dict: something that has a count.
+  bool counted = false;  // True for a vector, list, table or dict, which have a count.
 };
 
 template <typename T>
@@ -82,7 +82,7 @@ class Walker {
       if (depth == 1) return Name();
       return Bad(begin, "an error (type 0x80) inside another value");
     }
-    // The rest holds values of its own.
+    // All other types contain values.
     if (depth > kDepthMax) {
       return Bad(begin, fmt::format("nested deeper than {} values", kDepthMax));
     }
