@@ -36,19 +36,19 @@ struct LeanQuote {
   char mode;  // QuoteModeOf().
 };
 
-// kInvalidArgument with the field, found and expected: `ms '12x', expected ...`. A success takes
-// about 60 ns.
+// Parse one line. kInvalidArgument with the field, found and expected: `ms '12x', expected ...`. A
+// success takes about 60 ns.
 absl::Status ParseLeanTrade(std::string_view line, LeanTrade* trade);
 absl::Status ParseLeanQuote(std::string_view line, LeanQuote* quote);
 
-// LEAN's condition flags can state several things, a kdb+ column only one: the consolidated tape's
-// letter for the flag that says most about whether the price counts. Official prices and auctions
-// come first, then late and derived prices, then extended hours, odd lots and sweeps. '@' is a
-// regular sale, ' ' (the null char) none of the known flags.
+// Returns the consolidated tape's letter for LEAN's condition flags. Several flags may be set, but
+// a kdb+ column has one letter: that of the flag that says most about whether the price counts.
+// Official prices and auctions come first, then late and derived prices, then extended hours, odd
+// lots and sweeps. '@' is a regular sale, ' ' (the null char) none of the known flags.
 char SaleConditionOf(uint32_t flags);
 
-// Likewise: 'R' regular, 'O' opening, 'C' closing, ... A suspicious quote has the lower-case
-// letter.
+// Returns the letter of a quote's flags: 'R' regular, 'O' opening, 'C' closing, ... A suspicious
+// quote has the lower-case letter.
 char QuoteModeOf(uint32_t flags, bool suspicious);
 
 }  // namespace tickstack::feed

@@ -2,7 +2,7 @@
 // Method: laws, each of two expressions of x and y with one answer. Operands are random: atoms,
 // vectors of every type with nulls, infinities and repetitions, empty ones, lists of them,
 // dictionaries and tables. A failure prints the operands. TICKSTACK_LAWS=N tests each law with N
-// operands that differ from those of every run. of them, others than those of every run.
+// operands that differ from those of every run.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

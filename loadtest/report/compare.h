@@ -18,7 +18,6 @@
 // of runs that differ by chance only, at most one reports any difference. Changes below
 // kLeastChange never count. What changes on a machine between runs (neighbours, temperature, where
 // memory is allocated) is not chance within a run, so it does count as a difference.
-// memory lies) is not chance within a run: it counts as a difference.
 
 #include <optional>
 #include <string>

@@ -96,7 +96,6 @@ class VectorWriter {
   ByteBuffer bytes_;
 };
 
-// The null of a type: an atom, or the empty list for kList.
 // Returns the null of a type: an atom, or the empty list for kList.
 Value NullOf(Type type);
 Value EmptyVector(Type type);

@@ -7,8 +7,7 @@
 //         those that are named (joined_columns.h).
 // Errors: `type` for a right table without keys, for keys of different types, or for a column that
 //         both have with different types if some row has no match; the name of a key column that
-//         the left table lacks; `limit` for a result with too many rows. table lacks; `limit` for a
-//         result that has no row numbers.
+//         the left table lacks; `limit` for a result with too many rows.
 
 #include "absl/status/statusor.h"
 #include "query/columns/budget.h"

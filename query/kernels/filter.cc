@@ -102,7 +102,7 @@ Interval<double> FloatInterval(AtomicOp op, double v) {
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }
 
 // Returns the constant in the column's unit, if it can be expressed there: a date as a timestamp, a
-// minute as seconds. among seconds.
+// minute as seconds.
 std::optional<Value> InUnitOf(Type column, const Value& constant, Budget& budget) {
   const Type type = constant.type();
   if (type == column || !IsTemporal(type) || !IsTemporal(column)) return constant;

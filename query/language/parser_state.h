@@ -102,8 +102,8 @@ class Parser {
   int depth_ = 0;
   size_t nodes_ = 0;
   LambdaScope* lambda_ = nullptr;  // nullptr outside of lambdas.
-  bool where_ends_ =
-      false;           // Behind `from`: it begins the conditions. Elsewhere it is the function.
+  // True after `from`, where the word `where` begins the conditions; elsewhere it is the function.
+  bool where_ends_ = false;
   bool in_k_ = false;  // True if the text is k.
   // True inside a query's phrase, where a comma separates and does not join.
   bool comma_ends_ = false;
