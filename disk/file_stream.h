@@ -46,9 +46,9 @@ absl::Status AppendToRoom(Sink& sink, std::span<const std::byte> bytes) {
 
 class FileStream {
  public:
-  // Creates a file and a stream into it. The storage must outlive the stream. Room() is in `memory`,
-  // which is aligned to File::kDirectAlignment, has at least kMemoryMin bytes, and must outlive the
-  // stream, too; if it is empty, the stream allocates its own.
+  // Creates a file and a stream into it. The storage must outlive the stream. Room() is in
+  // `memory`, which is aligned to File::kDirectAlignment, has at least kMemoryMin bytes, and must
+  // outlive the stream, too; if it is empty, the stream allocates its own.
   static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage,
                                            std::span<std::byte> memory = {});
 

@@ -1,6 +1,6 @@
 // The memory of a filesystem tier: an unlinked file.
 //
-//   file in the directory   | 2 MiB | 2 MiB | ... |      O_TMPFILE: no other process can truncate it
+//   file in the directory   | 2 MiB | 2 MiB | ... |     O_TMPFILE: no other process can truncate it
 //   addresses               ^ 2 MiB aligned, so that page n of the file can be one page of 2 MiB
 //
 // All blocks are allocated when the arena opens (fallocate), and holes are never punched: on a full

@@ -133,8 +133,8 @@ TEST_F(QueryServiceClientsTest, LeavingStopsWhatRunsAndDropsWhatWaits) {
   EXPECT_EQ(Ask("1+1")->as<int64_t>(), 2);
 }
 
-// Goal: a client that leaves is seen even if it sent so many requests that the service reads no
-// further, and thus does not see the stream's end.
+// Goal: a client that leaves is seen even while the service does not read from it because it sent
+// too many requests, and thus does not see the stream's end.
 TEST_F(QueryServiceClientsTest, LeavingIsSeenWhileAClientIsNotReadFrom) {
   Start(MuchMayBeBuilt());
   auto client = std::make_unique<RawClient>(address_);

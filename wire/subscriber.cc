@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 
 // Subscribes when fewer messages than this remain: some ms of replay, some MB in the connection.
 constexpr uint64_t kNearMessages = 5000;
-constexpr int kRoundsMax = 20;  // After so many replays that it cannot catch up, subscribes anyway.
+constexpr int kRoundsMax = 20;  // Subscribes after this many replays, even if it is still behind.
 constexpr auto kSlice = 20ms;   // Duration of a replay step between two turns of the loop.
 constexpr int64_t kLossIsNoStopNs = kNsPerSecond;
 constexpr int64_t kStreamBytes = int64_t{8} << 20;

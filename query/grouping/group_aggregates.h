@@ -3,7 +3,7 @@
 // Aggregates many groups in one pass over the rows: an accumulator per group, and a step per row
 // with its group's number.
 //
-//   rows   number  3 1 1 0 3 ...  ->  state[3], state[1], state[1], ...  ->  a vector, item by group
+//   rows   number  3 1 1 0 3 ...  ->  state[3], state[1], state[1], ...  ->  an item for each group
 //          item    x y z u v
 //
 // Bound: a row costs 4 bytes for its number, its items, and an access to its state. States that do

@@ -31,7 +31,7 @@ struct Condition {
 // unit than the constant are read block by block through the general operators, so that a condition
 // never copies more than a block of a column.
 //
-//   sym = , sym in    on the indexed column of a whole table: row numbers of the index, nothing read
+//   sym = , sym in    on the indexed column of a whole table: row numbers of the index, no reads
 //   time within, <... on rows of one symbol from the index: binary search
 //   time within, <... on a range of rows: the bounds of each chunk; a search if the chunk ascends
 //   anything else     one pass over the rows: about 1 ns each for a range, 3 for scattered ones
