@@ -10,7 +10,7 @@
 //
 // A partition is never in two segments, where each of its rows would count twice. Between steps 2
 // and 3 it is in none, for the duration of a rename; if the process dies there, FinishMoves
-// completes the move. Names that end in `$` are reserved for us.
+// completes the move. Names that end in `$` are reserved for our own files.
 
 #include <cstdint>
 #include <span>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Pieces of the log for `.u.log`: for subscribers that cannot open its file.
+// Reads pieces of the log for `.u.log`, which serves subscribers that cannot open its file.
 
 #include <cstdint>
 #include <memory>

@@ -20,7 +20,7 @@
 
 namespace tickstack::query {
 
-// What can be between a column and a constant.
+// The operation between a column and a constant.
 struct Condition {
   enum class Kind { kCompare, kIn, kWithin, kLike };
   Kind kind = Kind::kCompare;
@@ -67,9 +67,9 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& row
 // rows at the same time. Cheap to copy; any thread.
 class RangeFilter {
  public:
-  // `rows` is a range of the column. nullopt if the condition does not have this form, if the
-  // elements are not in memory, or if the bounds of times exclude most rows without reading them
-  // (Filter).
+  // Makes a filter for `rows`, a range of the column. nullopt if the condition does not have this
+  // form, if the elements are not in memory, or if the bounds of times exclude most rows without
+  // reading them (Filter).
   static std::optional<RangeFilter> Make(const Column& column, const RowSet& rows,
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);

@@ -1,5 +1,7 @@
 #pragma once
 
+// The tree that the parser makes of an expression, and that the evaluator walks.
+
 #include <memory>
 #include <string>
 #include <vector>
