@@ -9,12 +9,18 @@ PEERS_ARGS ?=
 # `make lint` checks what differs from this commit; `make lint ALL=1` checks everything.
 LINT_BASE ?= origin/main
 ALL ?=
+# `make lint` starts no more sources after this many seconds; 0: no limit.
+LINT_SECONDS ?= 0
+
+AARCH64_TESTS := crc32c_test name_scan_test number_kernels_test codec_test kdb_bytes_test
+empty :=
+space := $(empty) $(empty)
 
 PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser build demo test test-dax test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -22,6 +28,8 @@ help:
 	@echo "make demo          a load test of 30 s at 48,000 updates/s: DRAM beside a second tier"
 	@echo "make test          unit tests under AddressSanitizer and UBSan, then end-to-end tests"
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
+	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
+	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX and node-q against a running stack, in throw-away environments"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
@@ -44,6 +52,9 @@ deps-browser:
 	@command -v "$${TICKSTACK_CHROMIUM:-chromium-headless-shell}" chromium chromium-browser google-chrome >/dev/null || \
 	  packaging/install_deps.sh debian-packages-browser.txt
 
+deps-aarch64:
+	@packaging/install_deps.sh debian-packages-aarch64.txt
+
 # A preset is configured once, for builds from nothing (tickstack_add.cmake has the option). Later, ninja itself detects changes of CMake files.
 build/%/build.ninja: | deps
 	cmake --preset $* -DTICKSTACK_UNITY=ON --log-level=WARNING
@@ -62,6 +73,17 @@ test: build build/asan/build.ninja
 test-dax: build deps-dax
 	cmake --build build/release --parallel $(JOBS) --target dax_test
 	tests/dax/run.py build/release/tests/dax_test $(PROGRAM)
+
+# GCC 12's runtime needs a fixed address layout on kernels that randomise more than 28 bits of it.
+test-tsan: build/tsan/build.ninja
+	cmake --build build/tsan --parallel $(JOBS) --target concurrent_tests
+	setarch --addr-no-randomize ctest --test-dir build/tsan -L concurrent --parallel $(JOBS) --output-on-failure --no-tests=error
+
+test-aarch64: deps-aarch64 | deps
+	packaging/aarch64_sysroot.sh build/aarch64-sysroot
+	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 --log-level=WARNING
+	cmake --build build/aarch64 --parallel $(JOBS) --target libraries $(AARCH64_TESTS)
+	ctest --test-dir build/aarch64 -R '^($(subst $(space),|,$(AARCH64_TESTS)))$$' --parallel $(JOBS) --output-on-failure --no-tests=error
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh
@@ -91,11 +113,11 @@ format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 -i
 
 lint: build/dev-clang/build.ninja
-	tests/lint.sh $(if $(ALL),all,changed) $(LINT_BASE)
+	tests/lint.sh $(if $(ALL),all,changed) $(LINT_BASE) $(LINT_SECONDS)
 
-fuzz: build/fuzz/build.ninja
-	cmake --build build/fuzz --parallel $(JOBS) --target fuzzers
-	fuzz/run_all.sh build/fuzz $(FUZZ_SECONDS)
+fuzz: build/asan/build.ninja
+	cmake --build build/asan --parallel $(JOBS) --target fuzzers
+	fuzz/run_all.sh build/asan $(FUZZ_SECONDS)
 
 clean:
 	rm -rf build

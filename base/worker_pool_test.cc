@@ -14,9 +14,9 @@ namespace {
 absl::Status Nothing(size_t) { return absl::OkStatus(); }
 
 TEST(WorkerPool, DoesEachTaskOnce) {
-  for (const size_t threads : {0, 1, 3}) {
+  for (const size_t threads : {0u, 1u, 3u}) {
     WorkerPool pool(threads);
-    for (const size_t tasks : {0, 1, 2, 1000}) {
+    for (const size_t tasks : {0u, 1u, 2u, 1000u}) {
       std::vector<std::atomic<int>> done(tasks);
       const absl::Status status = pool.ParallelFor(tasks, [&](size_t task) {
         ++done[task];

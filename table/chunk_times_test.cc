@@ -56,7 +56,7 @@ TEST(ChunkTimes, ClaimNothingOfChunksWhoseBeginWasNotNoted) {
   std::vector<int64_t> time_ns(64, 5);
   chunk_times.Note(layout, 100, std::span(time_ns).first(28));
   chunk_times.Note(layout, 128, time_ns);
-  for (const size_t chunk : {0, 1}) {
+  for (const size_t chunk : {0u, 1u}) {
     const TimeBounds bounds = chunk_times.Of(chunk);
     EXPECT_EQ(bounds.min_ns, INT64_MIN);
     EXPECT_EQ(bounds.max_ns, INT64_MAX);

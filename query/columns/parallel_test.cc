@@ -33,7 +33,7 @@ TEST(Parallel, RangesCoverEverythingOnceWhateverTheThreads) {
     limits.workers = workers;
     const Budget budget(limits);
     EXPECT_EQ(ParallelThreads(budget), workers == nullptr ? 1u : 3u);
-    for (const size_t n : {0, 1, 99, 100, 101, 1000}) {
+    for (const size_t n : {0u, 1u, 99u, 100u, 101u, 1000u}) {
       std::mutex mutex;
       std::vector<std::pair<size_t, size_t>> ranges;
       ASSERT_TRUE(ParallelRanges(budget, n, 100, [&](size_t begin, size_t end) {

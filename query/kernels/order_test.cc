@@ -55,7 +55,7 @@ TEST(Order, AgreesWithAStableSort) {
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    for (const size_t n : {0, 1, 2, 40, 255, 256, 700}) {
+    for (const size_t n : {0u, 1u, 2u, 40u, 255u, 256u, 700u}) {
       ExpectByDefinition(RandomVector<uint8_t>(Type::kByte, n, rng));
       ExpectByDefinition(RandomVector<int16_t>(Type::kShort, n, rng));
       ExpectByDefinition(RandomVector<int32_t>(Type::kMinute, n, rng));

@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "base/status.h"
 #include "query/columns/elements.h"
 #include "query/kernels/number_rules.h"
 #include "query/kernels/type_rules.h"
