@@ -94,7 +94,9 @@ Result Statement(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value text, Take(context, args[0]));
   if (text.type() != Type::kChar) return TypeError(".o.ex of a {}", NameOf(text.type()));
   constexpr std::string_view kLanguage = "q)";
-  if (!text.text().starts_with(kLanguage)) return NyiError("SQL");
+  if (!text.text().starts_with(kLanguage)) {
+    return NyiError("SQL; write q with q) in front: q)select from trade");
+  }
   Term statement = Value::String(text.text().substr(kLanguage.size()));
   return Apply(context, *FindBuiltin("value"), std::span(&statement, 1));
 }

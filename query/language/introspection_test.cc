@@ -328,7 +328,8 @@ TEST(Introspection, StatementsBehindTheirLanguage) {
       {".o.ex \"q)exec sum size from trade\"", "1000i"},
       {"value[\".o.ex\"]\"q)count trade\"", "4"},
       {".o.ex \"q)\"", "::"},
-      {".o.ex \"select * from trade\"", "'nyi: SQL"},
+      {".o.ex \"select * from trade\"", "'nyi: SQL; write q with q) in front: q)select from trade"},
+      {".o.ex \"\"", "'nyi: SQL; write q with q) in front: q)select from trade"},
       {".o.ex \"q)1+`a\"", "'type"},
       {".o.ex `trade", "'type"},
   };
@@ -380,6 +381,8 @@ TEST(Introspection, TablesAndColumnsForDrivers) {
        ".Q.nct`quote",
        "([]TABLE:`quote`quote`quote`quote`quote;COLUMN:`time`sym`bid`ask`bsize;CODE:0 0 0 0 0i;"
        "TYPE:112 115 102 102 106i;PLACE:1 2 3 4 5i;NULLS:`YES`YES`YES`YES`YES)"},
+      {"select NAME:c,NULLS:1i,NULLS:`YES from 2#.Q.nct`quote",
+       "([]NAME:`time`sym;NULLS:1 1i;NULLS1:`YES`YES)"},
       {".Q.nct`nosuch", "'nosuch"},
       {"exec distinct n from .Q.nct`", "`quote`trade"},
       {"(0N;2)#([]a:1 2 3;b:`x`y`z)", "(([]a:1 2;b:`x`y);([]a:,3;b:,`z))"},
