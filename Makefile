@@ -31,7 +31,7 @@ help:
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
-	@echo "make test-clients  PyKX and node-q against a running stack, in throw-away environments"
+	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
 	@echo "make pictures      the report's pictures in docs/pictures/, by the same browser; RUN=DIR: of a run"
 	@echo "make queries-page  docs/queries.md from docs/queries.toml and the answers (installs DuckDB, throw-away)"

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Runs pykx_client_test.py with PyKX 4.2.0 and node_client_test.py with node-q 2.7.0, each in a throw-away environment. What is
-# not installed, Node.js or a Python that PyKX has a wheel for, or cannot be fetched is named and skipped: exit 77 if that is all.
-# TICKSTACK_REQUIRE_CLIENTS=1: then it fails.
+# Runs pykx_client_test.py with PyKX 4.2.0, node_client_test.py with node-q 2.7.0 and jdbc_client_test.py with KX's JDBC driver,
+# each in a throw-away environment. A client that cannot be fetched or built is named and skipped; exit 77 if that is all of them.
+# TICKSTACK_REQUIRE_CLIENTS=1: it fails instead.
+# TICKSTACK_JDBC_SOURCE=DIR: a folder with the sources of the JDBC driver, which no package registry has:
+#   git clone https://github.com/KxSystems/jdbc DIR/jdbc && git -C DIR/jdbc checkout 6ca64a3
+#   git clone --branch 1.0 https://github.com/KxSystems/javakdb DIR/javakdb
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -28,6 +31,30 @@ if command -v npm >/dev/null && npm install --silent --prefix "$environment/node
   NODE_PATH="$environment/node/node_modules" python3 tests/e2e/node_client_test.py "$@" || failed=1
 else
   missing "node-q could not be installed (npm)"
+fi
+
+# The driver is one file and needs one more, version 1 of KX's client of the protocol.
+# Prints the path of the file of this name and SHA-256 digest in $TICKSTACK_JDBC_SOURCE.
+pinned() {
+  find -L "$TICKSTACK_JDBC_SOURCE" -name "$1" -type f -exec sha256sum {} + | sed -n "s/^$2  //p" | head -n 1
+}
+driver="" protocol=""
+if [[ -d ${TICKSTACK_JDBC_SOURCE:-} ]]; then
+  driver=$(pinned jdbc.java bab00934c507273484f6bffd0ff8e29e05927603bce8022631533dabf27c408b)
+  protocol=$(pinned c.java a0c04ffbde52e737c58dc06815c09d11abb5a8c922b0f3fdaff61838d3327f30)
+fi
+if ! command -v javac >/dev/null; then
+  missing "the JDBC driver could not be built (no javac; install a JDK)"
+elif [[ -z $driver || -z $protocol ]]; then
+  missing "the JDBC driver could not be built (TICKSTACK_JDBC_SOURCE must name a folder with its sources; see $0)"
+else
+  ran=1
+  mkdir "$environment/jdbc"
+  if javac -nowarn -XDsuppressNotes -encoding UTF-8 -d "$environment/jdbc" "$driver" "$protocol" tests/e2e/JdbcClient.java; then
+    CLASSPATH="$environment/jdbc" python3 tests/e2e/jdbc_client_test.py "$@" || failed=1
+  else
+    failed=1
+  fi
 fi
 
 [[ $failed == 1 ]] && exit 1
