@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/status.h"
-#include "table/name_scan.h"
 #include "table/value_parts.h"
+#include "table/value_reader.h"
 #include "table/walk.h"
 
 namespace tickstack {
@@ -29,76 +29,74 @@ bool AddBytes(const Value& value, size_t* bytes) {
 // Builds a value from bytes that a walk found to be well-formed, without checking anything again.
 class ValueBuilder {
  public:
-  explicit ValueBuilder(std::span<const std::byte> walked) : rest_(walked) {}
-  ValueBuilder(std::span<const std::byte> walked, size_t max_bytes)
-      : rest_(walked), bytes_left_(max_bytes) {}
+  explicit ValueBuilder(std::span<const std::byte> walked,
+                        size_t max_bytes = std::numeric_limits<size_t>::max())
+      : reader_(walked), bytes_left_(max_bytes) {}
 
   // Returns whether lists and names took more than `max_bytes`. The built value is then useless.
   bool is_full() const { return is_full_; }
 
   Value Next() {
     if (is_full_) return Value();
-    if (IsFunction(LoadLittle<int8_t>(rest_.data()))) return Function();
-    const auto code = Take<int8_t>();
-    const auto type = static_cast<Type>(code);
-    if (type == Type::kError) return Value::Error(Name());
-    if (code < 0) return Atom(static_cast<Type>(-code));
-    if (type == Type::kTable) return Table();
+    const size_t begin = reader_.offset();
+    const Head head = TakeHead();
+    const auto type = static_cast<Type>(head.code);
+    if (type == Type::kError) return Value::Error(NameIn(head));
+    if (head.code < 0) return Atom(head);
+    if (type == Type::kList) return List(head);
+    if (IsVectorType(type)) return Vector(head);
     if (type == Type::kDict || type == Type::kSortedDict) return Pair(type, Attribute::kNone);
-    return Vector(type);
+    if (type != Type::kTable) return Function(begin, head);
+    TakeHead();  // Its dictionary.
+    return Pair(Type::kTable, head.attribute);
   }
 
  private:
-  std::span<const std::byte> Bytes(size_t bytes) {
-    const std::span<const std::byte> taken = rest_.first(bytes);
-    rest_ = rest_.subspan(bytes);
-    return taken;
+  using Reader = ValueReader<const std::byte>;
+  using Head = Reader::Head;
+
+  Head TakeHead() {
+    Head head;
+    const ReadOutcome outcome = reader_.TakeHead(&head);
+    TS_DCHECK(outcome == ReadOutcome::kWhole);
+    static_cast<void>(outcome);
+    return head;
   }
-  template <typename T>
-  T Take() {
-    return LoadLittle<T>(Bytes(sizeof(T)).data());
-  }
-  std::string_view Name() {
-    // The walk found the NUL.
-    const std::string_view name(reinterpret_cast<const char*>(rest_.data()));
-    rest_ = rest_.subspan(name.size() + 1);
-    return name;
+  static std::string_view NameIn(const Head& head) {
+    return AsText(head.elements.first(head.elements.size() - 1));  // Without its NUL.
   }
 
-  Value Atom(Type type) {
-    if (type == Type::kSymbol) return Value::Symbol(Name());
-    return Value::AtomFromBytes(type, Bytes(WidthOf(type)));
+  static Value Atom(const Head& head) {
+    const auto type = static_cast<Type>(-head.code);
+    if (type == Type::kSymbol) return Value::Symbol(NameIn(head));
+    return Value::AtomFromBytes(type, head.elements);
   }
 
-  Value Vector(Type type) {
-    const auto attribute = Take<Attribute>();
-    const auto count = static_cast<size_t>(Take<int32_t>());
-    if (type == Type::kList) return List(count, attribute);
-    if (type == Type::kSymbol) return Value::Symbols(Names(count), attribute);
-    return Value::Vector(type, ByteBuffer(Bytes(count * WidthOf(type))), attribute);
+  Value Vector(const Head& head) {
+    const auto type = static_cast<Type>(head.code);
+    if (type == Type::kSymbol) return Value::Symbols(Names(head), head.attribute);
+    return Value::Vector(type, ByteBuffer(head.elements), head.attribute);
   }
 
-  Value List(size_t count, Attribute attribute) {
-    if (!Charge(count * sizeof(Value))) return Value();
+  Value List(const Head& head) {
+    if (!Charge(head.count * sizeof(Value))) return Value();
     std::vector<Value> items;
-    items.reserve(count);
-    for (size_t i = 0; i < count; ++i) items.push_back(Next());
-    return Value::List(std::move(items), attribute);
+    items.reserve(head.count);
+    for (size_t i = 0; i < head.count; ++i) items.push_back(Next());
+    return Value::List(std::move(items), head.attribute);
   }
 
-  SymbolVector Names(size_t count) {
-    const size_t text_bytes = BytesOfNames(rest_, count);
+  SymbolVector Names(const Head& head) {
     SymbolVector names;
-    if (!Charge(text_bytes + count * sizeof(uint64_t))) return names;
-    names.reserve(count, text_bytes);
-    for (size_t i = 0; i < count; ++i) names.push_back(Name());
+    if (!Charge(head.elements.size() + head.count * sizeof(uint64_t))) return names;
+    names.reserve(head.count, head.elements.size());
+    const char* at = reinterpret_cast<const char*>(head.elements.data());
+    for (size_t i = 0; i < head.count; ++i) {
+      const std::string_view name(at);  // The walk found the NUL.
+      names.push_back(name);
+      at += name.size() + 1;
+    }
     return names;
-  }
-
-  Value Table() {
-    const auto attribute = Take<Attribute>();
-    Bytes(1);  // Skips the type of its dictionary.
-    return Pair(Type::kTable, attribute);
   }
 
   Value Pair(Type type, Attribute attribute) {
@@ -107,16 +105,12 @@ class ValueBuilder {
     return Value::Pair(type, attribute, std::move(keys), std::move(values));
   }
 
-  static bool IsFunction(int8_t code) { return code >= 100 && code <= 112; }
-
   // Finds only the size of a function, because functions stay bytes.
-  Value Function() {
-    const absl::StatusOr<size_t> bytes = WalkWholeValue(rest_, 1, 0);
-    TS_CHECK(bytes.ok());  // It was well-formed as a part of the whole, at a greater depth.
-    return Value::Function(ByteBuffer(Bytes(*bytes)));
+  Value Function(size_t begin, const Head& head) {
+    for (uint64_t values = head.inner_values; values > 0;) values += TakeHead().inner_values - 1;
+    return Value::Function(ByteBuffer(reader_.From(begin)));
   }
 
-  std::span<const std::byte> rest_;
   // Charges what takes more memory than its bytes on the wire.
   bool Charge(size_t bytes) {
     is_full_ = is_full_ || bytes > bytes_left_;
@@ -124,7 +118,8 @@ class ValueBuilder {
     return !is_full_;
   }
 
-  size_t bytes_left_ = std::numeric_limits<size_t>::max();
+  Reader reader_;
+  size_t bytes_left_;
   bool is_full_ = false;
 };
 
@@ -153,12 +148,12 @@ void Encode(const Value& value, ByteBuffer& out) {
 }
 
 absl::StatusOr<Value> DecodePrefix(std::span<const std::byte> body, size_t* used) {
-  TS_ASSIGN_OR_RETURN(*used, WalkWholeValue(body, 1, 0));
+  TS_ASSIGN_OR_RETURN(*used, WalkWholeValue(body));
   return ValueBuilder(body.first(*used)).Next();
 }
 
 absl::StatusOr<Value> Decode(std::span<const std::byte> body) {
-  TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body, 1, 0));
+  TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body));
   TS_RETURN_IF_ERROR(CheckWalked(used, body));
   return ValueBuilder(body).Next();
 }
@@ -167,7 +162,7 @@ absl::StatusOr<Value> DecodeWithin(std::span<const std::byte> body, size_t max_b
   if (body.size() > max_bytes) {
     return ResourceExhausted("a value of {} bytes, at most {}", body.size(), max_bytes);
   }
-  TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body, 1, 0));
+  TS_ASSIGN_OR_RETURN(const size_t used, WalkWholeValue(body));
   TS_RETURN_IF_ERROR(CheckWalked(used, body));
   ValueBuilder builder(body, max_bytes);
   Value value = builder.Next();

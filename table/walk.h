@@ -1,24 +1,23 @@
 #pragma once
 
-// The grammar of a kdb+ value, implemented once: sizes, checks and byte order all use this walk.
-// For the codec and the readers of logs; others use codec.h.
+// A whole value in one walk: where it ends, and whether it is well-formed. For the codec and the
+// reader of upds; codec.h is the way in for others.
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <span>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "table/value_reader.h"
 
 namespace tickstack {
 
-// Like ValueBytes, for a value at nesting `depth` (1: a whole body) and, for error messages, at
-// byte `place`. Only at depth 1 may it be an error (type 0x80).
-absl::StatusOr<std::optional<size_t>> WalkValue(std::span<const std::byte> bytes, int depth,
-                                                size_t place);
+// Moves past the value that comes next and checks all of it: what the grammar says, and what
+// codec.h refuses beyond that. The value sits at `depth` (1: a whole body); only at depth 1 may it
+// be an error (type 0x80).
+ReadOutcome WalkValue(ValueReader<const std::byte>& reader, int depth);
 
-// The same if no further bytes follow: kInvalidArgument if they end before the value does.
-absl::StatusOr<size_t> WalkWholeValue(std::span<const std::byte> bytes, int depth, size_t place);
+// Returns the bytes of the first value of `bytes`. kInvalidArgument also if they end before it
+// does.
+absl::StatusOr<size_t> WalkWholeValue(std::span<const std::byte> bytes);
 
 }  // namespace tickstack

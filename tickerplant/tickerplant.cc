@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "table/value_reader.h"
 #include "tickerplant/feed_names.h"
 #include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
@@ -34,40 +35,38 @@ struct NumberedCall {
 
 constexpr size_t kFeedNameMax = FeedNames::kNameBytesMax;  // The index keeps the name for ever.
 
-std::optional<std::string_view> TakeSymbol(std::span<const std::byte>& rest) {
-  constexpr auto kSymbolAtom = std::byte{256 - static_cast<int>(Type::kSymbol)};
-  if (rest.empty() || rest.front() != kSymbolAtom) return std::nullopt;
-  const std::string_view text = AsText(rest.subspan(1));
-  const size_t nul = text.find('\0');
-  if (nul == 0 || nul == std::string_view::npos) return std::nullopt;
-  rest = rest.subspan(1 + nul + 1);
-  return text.substr(0, nul);
+using Reader = ValueReader<const std::byte>;
+
+// The element of the next value, if that is an atom of this type.
+std::optional<std::span<const std::byte>> TakeAtom(Reader& reader, Type type) {
+  Reader::Head head;
+  if (reader.PeekCode() != -static_cast<int>(type)) return std::nullopt;
+  if (reader.TakeHead(&head) != ReadOutcome::kWhole) return std::nullopt;
+  return head.elements;
 }
 
-std::optional<int64_t> TakeLong(std::span<const std::byte>& rest) {
-  constexpr auto kLongAtom = std::byte{256 - static_cast<int>(Type::kLong)};
-  if (rest.size() < 1 + sizeof(int64_t) || rest.front() != kLongAtom) return std::nullopt;
-  const auto value = LoadLittle<int64_t>(rest.data() + 1);
-  rest = rest.subspan(1 + sizeof(int64_t));
-  return value;
+std::optional<std::string_view> TakeName(Reader& reader) {
+  const std::optional<std::span<const std::byte>> name = TakeAtom(reader, Type::kSymbol);
+  if (!name || name->size() == 1) return std::nullopt;  // Empty, but for its NUL.
+  return AsText(name->first(name->size() - 1));
 }
 
 absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) {
-  constexpr size_t kListHeaderBytes = 6;
-  constexpr int32_t kItems = 5;
-  if (body.size() < kListHeaderBytes || body.front() != std::byte{0} ||
-      LoadLittle<int32_t>(body.data() + 2) != kItems) {
+  constexpr size_t kItems = 5;
+  Reader reader(body);
+  Reader::Head list, verb;
+  if (reader.TakeHead(&list) != ReadOutcome::kWhole || list.code != 0 || list.count != kItems) {
     return absl::InvalidArgumentError("rank: expected .u.updn[feed;row;table;x]");
   }
-  std::span<const std::byte> rest = body.subspan(kListHeaderBytes);
   // The caller has read the verb: a symbol or a string.
-  TS_ASSIGN_OR_RETURN(const std::optional<size_t> verb, wire::ValueBytes(rest));
-  if (!verb) return absl::InvalidArgumentError("length: .u.updn ends inside its name");
-  rest = rest.subspan(*verb);
-  const std::optional<std::string_view> feed = TakeSymbol(rest);
-  const std::optional<int64_t> row = feed ? TakeLong(rest) : std::nullopt;
-  const std::optional<std::string_view> table = row ? TakeSymbol(rest) : std::nullopt;
-  if (!table || *row < 0) {
+  if (reader.TakeHead(&verb) != ReadOutcome::kWhole) {
+    return absl::InvalidArgumentError("length: .u.updn ends inside its name");
+  }
+  const std::optional<std::string_view> feed = TakeName(reader);
+  const auto row = feed ? TakeAtom(reader, Type::kLong) : std::nullopt;
+  const std::optional<std::string_view> table = row ? TakeName(reader) : std::nullopt;
+  const int64_t first_row = table ? LoadLittle<int64_t>(row->data()) : -1;
+  if (first_row < 0) {
     return absl::InvalidArgumentError(
         "type: .u.updn[feed;row;table;x] takes a symbol, a long from 0, and a symbol");
   }
@@ -75,7 +74,7 @@ absl::StatusOr<NumberedCall> ParseNumberedCall(std::span<const std::byte> body) 
     return InvalidArgument("length: a feed's name of {} bytes, at most {}", feed->size(),
                            kFeedNameMax);
   }
-  return NumberedCall{*feed, *row, *table, rest};
+  return NumberedCall{*feed, first_row, *table, body.subspan(reader.offset())};
 }
 
 int64_t RowsOf(const wire::TableRows& rows, std::string_view table) {

@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "table/name_scan.h"
+#include "table/value_reader.h"
 #include "table/walk.h"
 
 namespace tickstack::wire {
@@ -13,7 +14,6 @@ namespace {
 constexpr int8_t kSymbolAtom = -static_cast<int8_t>(Type::kSymbol);
 constexpr int8_t kCharAtom = -static_cast<int8_t>(Type::kChar);
 constexpr int8_t kErrorCode = static_cast<int8_t>(Type::kError);
-constexpr uint8_t kAttributeMax = static_cast<uint8_t>(Attribute::kGrouped);
 
 // The depth of a nested column's cell in the deepest form of an upd, that with a table: message,
 // table, list of columns, column, cell. The same limit applies to every form, so that a cell that
@@ -23,78 +23,51 @@ constexpr int kArgumentDepth = 2;
 
 bool IsAtom(int8_t code) { return code < 0 && code != kErrorCode; }
 
-// Reads values forward and checks them on the way.
+// The grammar's reader, with its problems as errors.
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit Reader(std::span<const std::byte> bytes) : values_(bytes) {}
 
-  size_t offset() const { return offset_; }
-  size_t left() const { return bytes_.size() - offset_; }
-  bool at_end() const { return left() == 0; }
-  std::span<const std::byte> From(size_t begin) const {
-    return bytes_.subspan(begin, offset_ - begin);
-  }
-
-  // Returns the next type byte; 0 at the end, where the next read fails.
-  int8_t PeekCode() const { return at_end() ? int8_t{0} : static_cast<int8_t>(bytes_[offset_]); }
-
-  absl::Status Take(size_t bytes, std::span<const std::byte>* taken) {
-    if (left() < bytes) return EndsEarly();
-    *taken = bytes_.subspan(offset_, bytes);
-    offset_ += bytes;
-    return absl::OkStatus();
-  }
+  size_t offset() const { return values_.offset(); }
+  bool at_end() const { return values_.at_end(); }
+  int8_t PeekCode() const { return values_.PeekCode(); }
+  std::span<const std::byte> From(size_t begin) const { return values_.From(begin); }
 
   absl::Status TakeNames(size_t names, std::span<const std::byte>* taken) {
-    const size_t bytes = BytesOfNames(bytes_.subspan(offset_), names);
-    if (bytes == kTooFewNames) return EndsEarly();
-    return Take(bytes, taken);
+    return Done(values_.TakeNames(names, taken));
   }
 
-  absl::Status Expect(Type type, std::string_view what) {
-    const int8_t code = PeekCode();
+  absl::Status Expect(Type type, const char* what) {
+    const ReadOutcome outcome = values_.Require(static_cast<int8_t>(type), what);
     std::span<const std::byte> byte;
-    TS_RETURN_IF_ERROR(Take(1, &byte));
-    if (static_cast<Type>(code) == type) return absl::OkStatus();
-    return InvalidArgument("byte {}: type {}, expected {} ({})", offset_ - 1, code,
-                           static_cast<int>(type), what);
+    return Done(outcome == ReadOutcome::kWhole ? values_.Take(1, &byte) : outcome);
+  }
+
+  absl::Status TakeAttribute() {
+    Attribute ignored;
+    return Done(values_.TakeAttribute(&ignored));
   }
 
   // The attribute and count of a vector or list.
   absl::Status TakeCount(size_t* count) {
-    std::span<const std::byte> bytes;
-    TS_RETURN_IF_ERROR(Take(1 + sizeof(int32_t), &bytes));
-    const auto attribute = std::to_integer<uint8_t>(bytes[0]);
-    const auto number = LoadLittle<int32_t>(bytes.data() + 1);
-    if (attribute > kAttributeMax || number < 0) [[unlikely]] {
-      return InvalidArgument("byte {}: attribute {} and count {}, expected 0 to 4 and 0 or more",
-                             offset_ - bytes.size(), attribute, number);
-    }
-    *count = static_cast<size_t>(number);
-    return absl::OkStatus();
+    Attribute ignored;
+    const ReadOutcome outcome = values_.TakeAttribute(&ignored);
+    return Done(outcome == ReadOutcome::kWhole ? values_.TakeCount(count) : outcome);
   }
 
-  // Reads the data of `count` elements of a vector, or of one atom.
+  // The data of `count` elements of a vector.
   absl::Status TakeElements(Type type, size_t count, std::span<const std::byte>* data) {
-    if (type == Type::kSymbol) return TakeNames(count, data);
-    return Take(count * WidthOf(type), data);  // At most 2^31 times 16.
+    return Done(values_.TakeElements(type, count, data));
   }
 
   absl::Status SkipValue(int depth) {
-    TS_ASSIGN_OR_RETURN(const size_t bytes,
-                        WalkWholeValue(bytes_.subspan(offset_), depth, offset_));
-    offset_ += bytes;
-    return absl::OkStatus();
+    const size_t begin = offset();
+    return Done(WalkValue(values_, depth), begin);
   }
 
   // Reads one atom; `data` is what follows its type byte.
   absl::Status TakeAtom(Type* type, std::span<const std::byte>* data) {
-    *type = static_cast<Type>(-PeekCode());
-    if (!IsVectorType(*type)) {
-      return InvalidArgument("byte {}: type {}, which does not exist", offset_, PeekCode());
-    }
-    ++offset_;
-    return TakeElements(*type, 1, data);
+    return Done(values_.TakeAtom(type, data));
   }
 
   // Reads the text of a symbol, string or char.
@@ -108,31 +81,38 @@ class Reader {
       return absl::OkStatus();
     }
     if (code != static_cast<int8_t>(Type::kChar)) {
-      return InvalidArgument("byte {}: {} is of type {}, expected a symbol or string", offset_,
+      return InvalidArgument("byte {}: {} is of type {}, expected a symbol or string", offset(),
                              what, code);
     }
     size_t count = 0;
-    TS_RETURN_IF_ERROR(Expect(Type::kChar, what));
+    TS_RETURN_IF_ERROR(Expect(Type::kChar, ""));
     TS_RETURN_IF_ERROR(TakeCount(&count));
-    TS_RETURN_IF_ERROR(Take(count, &data));
+    TS_RETURN_IF_ERROR(TakeElements(Type::kChar, count, &data));
     *text = AsText(data);
     return absl::OkStatus();
   }
 
   absl::Status ExpectEnd() const {
     if (at_end()) return absl::OkStatus();
-    return InvalidArgument("byte {}: the value ends here, its message at byte {}", offset_,
-                           bytes_.size());
+    return InvalidArgument("byte {}: the value ends here, its message at byte {}", offset(),
+                           values_.size());
   }
 
  private:
-  absl::Status EndsEarly() const {
-    return InvalidArgument("byte {}: the value goes on past the end, byte {}", offset_,
-                           bytes_.size());
+  absl::Status Done(ReadOutcome outcome) const { return Done(outcome, offset()); }
+  // `begin` is where the value that was read begins.
+  absl::Status Done(ReadOutcome outcome, size_t begin) const {
+    if (outcome == ReadOutcome::kWhole) [[likely]]
+      return absl::OkStatus();
+    return Problem(outcome, begin);
+  }
+  [[gnu::cold, gnu::noinline]] absl::Status Problem(ReadOutcome outcome, size_t begin) const {
+    if (outcome == ReadOutcome::kBad) return InvalidArgument("{}", values_.problem());
+    return InvalidArgument("byte {}: the value goes on past the end, byte {}", begin,
+                           values_.size());
   }
 
-  std::span<const std::byte> bytes_;
-  size_t offset_ = 0;
+  ValueReader<const std::byte> values_;
 };
 
 // A column that is gathered from successive rows.
@@ -159,7 +139,6 @@ void SplitNames(std::span<const std::byte> data, std::vector<std::string_view>* 
 struct UpdDecoder::State {
   std::vector<ColumnView> columns;
   std::vector<std::string_view> names;
-  std::vector<std::span<const std::byte>> arguments;
   std::vector<Lane> lanes;
   ByteBuffer scratch;
 
@@ -346,12 +325,7 @@ absl::Status UpdDecoder::State::GatherRows(Reader& reader, size_t count) {
 absl::Status UpdDecoder::State::Table(Reader& reader) {
   std::span<const std::byte> bytes;
   TS_RETURN_IF_ERROR(reader.Expect(Type::kTable, "x"));
-  TS_RETURN_IF_ERROR(reader.Take(1, &bytes));
-  const auto attribute = std::to_integer<uint8_t>(bytes[0]);
-  if (attribute > kAttributeMax) {
-    return InvalidArgument("byte {}: attribute {}, expected 0 to 4", reader.offset() - 1,
-                           attribute);
-  }
+  TS_RETURN_IF_ERROR(reader.TakeAttribute());
   size_t names_count = 0, columns_count = 0;
   TS_RETURN_IF_ERROR(reader.Expect(Type::kDict, "the dictionary of a table"));
   TS_RETURN_IF_ERROR(reader.Expect(Type::kSymbol, "a table's column names"));
@@ -431,18 +405,15 @@ absl::Status UpdDecoder::State::Upd(Reader& reader, UpdView* out, size_t expecte
   TS_RETURN_IF_ERROR(X(reader, out, expected_columns));
   out->x = reader.From(x_begin);
 
-  arguments.clear();
   out->seq.reset();
   for (size_t i = 3; i < items; ++i) {
     const size_t begin = reader.offset();
     const int8_t code = reader.PeekCode();
     TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
-    arguments.push_back(reader.From(begin));
     if (i == 3 && code == -static_cast<int8_t>(Type::kLong)) {
-      out->seq = LoadLittle<int64_t>(arguments.back().data() + 1);
+      out->seq = LoadLittle<int64_t>(reader.From(begin).data() + 1);
     }
   }
-  out->arguments = arguments;
   return reader.ExpectEnd();
 }
 
@@ -488,57 +459,6 @@ std::optional<std::string_view> PeekName(std::span<const std::byte> body, size_t
   return text;
 }
 
-absl::Status CheckArgumentsCount(size_t items) {
-  if (items >= 1 && items <= 1 + kArgumentsMax) return absl::OkStatus();
-  return InvalidArgument("a call of {} items, expected a function and at most {} arguments", items,
-                         kArgumentsMax);
-}
-
-// Reads a symbol vector: the names become encoded symbols in the scratch buffer.
-absl::StatusOr<CallView> CallOfSymbols(Reader& reader) {
-  CallView call;
-  size_t items = 0;
-  std::span<const std::byte> names;
-  TS_RETURN_IF_ERROR(reader.TakeCount(&items));
-  TS_RETURN_IF_ERROR(CheckArgumentsCount(items));
-  TS_RETURN_IF_ERROR(reader.TakeNames(items, &names));
-  TS_RETURN_IF_ERROR(reader.ExpectEnd());
-
-  call.scratch.reserve(names.size() + items);  // Spans point into it, so it must not grow.
-  std::vector<std::string_view> texts;
-  SplitNames(names, &texts);
-  call.name = texts.front();
-  for (size_t i = 1; i < items; ++i) {
-    const size_t begin = call.scratch.size();
-    call.scratch.AppendLittle(kSymbolAtom);
-    call.scratch.Append(texts[i]);
-    call.scratch.AppendLittle(char{0});
-    call.arguments[call.arguments_count++] = call.scratch.span().subspan(begin);
-  }
-  return call;
-}
-
-absl::StatusOr<CallView> CallOfList(Reader& reader) {
-  CallView call;
-  size_t items = 0;
-  TS_RETURN_IF_ERROR(reader.TakeCount(&items));
-  TS_RETURN_IF_ERROR(CheckArgumentsCount(items));
-  const size_t function_begin = reader.offset();
-  if (static_cast<Type>(reader.PeekCode()) == Type::kLambda) {
-    TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
-  } else {
-    TS_RETURN_IF_ERROR(reader.TakeText("the function", &call.name));
-  }
-  call.function = reader.From(function_begin);
-  for (size_t i = 1; i < items; ++i) {
-    const size_t begin = reader.offset();
-    TS_RETURN_IF_ERROR(reader.SkipValue(kArgumentDepth));
-    call.arguments[call.arguments_count++] = reader.From(begin);
-  }
-  TS_RETURN_IF_ERROR(reader.ExpectEnd());
-  return call;
-}
-
 }  // namespace
 
 std::optional<std::string_view> PeekVerb(std::span<const std::byte> body) {
@@ -547,17 +467,6 @@ std::optional<std::string_view> PeekVerb(std::span<const std::byte> body) {
 
 std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body) {
   return PeekName(body, 1);
-}
-
-absl::StatusOr<CallView> PeekCall(std::span<const std::byte> body) {
-  Reader reader(body);
-  const int8_t code = reader.PeekCode();
-  const auto type = static_cast<Type>(code);
-  if (type != Type::kList && type != Type::kSymbol) {
-    return InvalidArgument("byte 0: type {}, expected a list that begins with a function", code);
-  }
-  TS_RETURN_IF_ERROR(reader.Expect(type, "a call"));
-  return type == Type::kList ? CallOfList(reader) : CallOfSymbols(reader);
 }
 
 }  // namespace tickstack::wire

@@ -18,7 +18,6 @@
 // know their number. Attributes are ignored: they describe the sender's whole column, not these
 // rows.
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -28,8 +27,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "base/byte_buffer.h"
 #include "table/batch.h"
 
 namespace tickstack::wire {
@@ -51,8 +48,7 @@ struct UpdView : RowsView {
   std::string_view verb;         // `upd`, `.u.upd`...: from a symbol, a string or a char.
   std::string_view table;        // Likewise.
   std::span<const std::byte> x;  // The third item, encoded.
-  std::span<const std::span<const std::byte>> arguments;  // What follows x, encoded.
-  std::optional<int64_t> seq;  // The fourth item if it is a long: see `.u.subx`.
+  std::optional<int64_t> seq;    // The fourth item if it is a long: see `.u.subx`.
 };
 
 // Decodes one upd after the other into buffers that it keeps, so that after the first few messages
@@ -88,20 +84,5 @@ std::optional<std::string_view> PeekVerb(std::span<const std::byte> body);
 
 // Returns the second item of a body in the same way.
 std::optional<std::string_view> PeekUpdTable(std::span<const std::byte> body);
-
-// A call as clients send it: a function's name and its encoded arguments.
-struct CallView {
-  std::string_view name;  // From a symbol, string or char; empty if the function is a lambda.
-  std::span<const std::byte> function;  // The first item, encoded; empty for a symbol vector.
-  size_t arguments_count = 0;
-  std::array<std::span<const std::byte>, kArgumentsMax> arguments;
-  ByteBuffer scratch;  // Holds the encoded arguments of a call that came as a symbol vector.
-};
-
-// Reads a call: a list whose first item is a symbol, string, char or lambda, or a symbol vector
-// (`` `.u.sub`trade` `` is how q sends (`.u.sub;`trade;`)), whose names are then encoded one by
-// one. The whole body is checked. kInvalidArgument for anything else, such as a string, which is a
-// query. Valid as long as the body. Allocates only for a symbol vector.
-absl::StatusOr<CallView> PeekCall(std::span<const std::byte> body);
 
 }  // namespace tickstack::wire

@@ -78,7 +78,6 @@ TEST(UpdDecoder, ReadsColumns) {
   EXPECT_EQ(upd.form, UpdForm::kColumns);
   EXPECT_EQ(upd.batch.rows, 2u);
   EXPECT_TRUE(upd.names.empty());
-  EXPECT_TRUE(upd.arguments.empty());
   EXPECT_FALSE(upd.seq.has_value());
   EXPECT_THAT(Show(upd.batch),
               ElementsAre("long 2 01000000000000000200000000000000", "symbol 2 4149470042414300",
@@ -201,15 +200,11 @@ TEST(UpdDecoder, ReadsTheSequenceNumberAndMoreArguments) {
       {Value::Symbol("upd"), Value::Symbol("t"), x, Value::Long(42), Value::String("more")}));
   ASSERT_TRUE(decoder.Decode(body, &upd).ok());
   EXPECT_EQ(upd.seq, 42);
-  ASSERT_EQ(upd.arguments.size(), 2u);
-  EXPECT_EQ(ToHex(upd.arguments[0]), "f92a00000000000000");
-  EXPECT_EQ(ToHex(upd.arguments[1]), "0a00040000006d6f7265");
   EXPECT_EQ(ToHex(upd.x), ToHex(Encoded(x)));
 
   // The next message has none: nothing remains from the previous one.
   ASSERT_TRUE(decoder.Decode(Upd(x), &upd).ok());
   EXPECT_FALSE(upd.seq.has_value());
-  EXPECT_TRUE(upd.arguments.empty());
 }
 
 // A random batch: columns of equal length; the first is never nested.
@@ -459,53 +454,6 @@ TEST(PeekVerb, SaysNothingAboutWhatHasNone) {
   EXPECT_EQ(PeekVerb(Encoded(Value::Symbols({".u.sub", "trade", ""}))), ".u.sub");
   EXPECT_EQ(PeekUpdTable(Encoded(Value::Symbols({".u.sub", "trade", ""}))), "trade");
   EXPECT_EQ(PeekUpdTable(Encoded(Value::Symbols({".u.sub"}))), std::nullopt);
-}
-
-TEST(PeekCall, ReadsFunctionAndArguments) {
-  for (const Value& name : {Value::Symbol("f"), Value::String("f"), Value::Char('f')}) {
-    const ByteBuffer body =
-        Encoded(Value::List({name, Value::Long(1), Value::List({Value::Symbol("a")})}));
-    const absl::StatusOr<CallView> call = PeekCall(body);
-    ASSERT_TRUE(call.ok()) << call.status();
-    EXPECT_EQ(call->name, "f");
-    EXPECT_EQ(ToHex(call->function), ToHex(Encoded(name)));
-    ASSERT_EQ(call->arguments_count, 2u);
-    EXPECT_EQ(ToHex(call->arguments[0]), "f90100000000000000");
-    EXPECT_EQ(ToHex(call->arguments[1]), "000001000000f56100");
-  }
-}
-
-TEST(PeekCall, ReadsALambda) {
-  const ByteBuffer body = Encoded(Value::List({Value::Lambda("{x}"), Value::Long(1)}));
-  const absl::StatusOr<CallView> call = PeekCall(body);
-  ASSERT_TRUE(call.ok()) << call.status();
-  EXPECT_EQ(call->name, "");
-  EXPECT_EQ(ToHex(call->function), "64000a00030000007b787d");
-  EXPECT_EQ(call->arguments_count, 1u);
-}
-
-TEST(PeekCall, ReadsASymbolVectorAsACall) {
-  absl::StatusOr<CallView> made = PeekCall(Encoded(Value::Symbols({".u.sub", "trade", ""})));
-  ASSERT_TRUE(made.ok()) << made.status();
-  const CallView call = *std::move(made);  // The encoded arguments move along.
-  ASSERT_EQ(call.arguments_count, 2u);
-  EXPECT_EQ(ToHex(call.arguments[0]), "f5747261646500");
-  EXPECT_EQ(ToHex(call.arguments[1]), "f500");
-}
-
-TEST(PeekCall, RefusesWhatIsNotACall) {
-  const auto error = [](const Value& value) {
-    return PeekCall(Encoded(value)).status().ToString();
-  };
-  EXPECT_THAT(error(Value::String("1+1")), HasSubstr("type 10, expected a list"));
-  EXPECT_THAT(error(Value::List({})), HasSubstr("a call of 0 items"));
-  EXPECT_THAT(error(Value::List({Value::Long(1)})), HasSubstr("the function is of type -7"));
-  EXPECT_THAT(error(Value::List(std::vector<Value>(10, Value::Symbol("f")))),
-              HasSubstr("a call of 10 items, expected a function and at most 8 arguments"));
-  EXPECT_THAT(PeekCall(FromHex("00 00 02000000 f56600 07")).status().ToString(),
-              HasSubstr("goes on past the end"));
-  EXPECT_THAT(PeekCall(FromHex("0b 00 01000000 6600 00")).status().ToString(),
-              HasSubstr("the value ends here"));
 }
 
 }  // namespace
