@@ -145,7 +145,7 @@ absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
     return key;
   }
   TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(term), context_.budget));
-  if (!value.is_vector()) return NyiError("by an expression that is no vector");
+  if (!value.is_vector() && !value.is_list()) return NyiError("by an expression that is no vector");
   key.items = Slice::Of(std::move(value));
   return key;
 }

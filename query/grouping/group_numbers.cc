@@ -11,6 +11,7 @@
 #include "query/columns/parallel.h"
 #include "query/kernels/key_table.h"
 #include "query/kernels/order.h"
+#include "query/kernels/sort_keys.h"
 
 namespace tickstack::query {
 namespace {
@@ -217,7 +218,10 @@ absl::StatusOr<Codes> CodesOf(const KeyColumn& column, Budget& budget) {
       return CodeElements<T>(key, add, budget);
     }));
   } else {
-    return NyiError("by a nested column");
+    // Equal items have equal places in the order of a list.
+    TS_ASSIGN_OR_RETURN(const ScratchVector<uint64_t> places, SortKeys(key, budget));
+    KeyTable<uint64_t> known;
+    for (const uint64_t place : places) add(known.NumberOf(place));
   }
   ScratchVector<uint32_t> rows;
   rows.reserve(coder.count());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query/columns/elements.h"
+#include "query/pair_testing.h"
 #include "query/testing.h"
 
 namespace tickstack::query {
@@ -301,7 +302,37 @@ TEST(Grouped, ErrorsAreThoseOfTheExpressions) {
     EXPECT_EQ(environment.Ask(fmt::format("select c:{} by sym from trade", expression)), "'type");
     EXPECT_EQ(environment.Ask(fmt::format("select c:{} by size from trade", expression)), "'type");
   }
-  EXPECT_EQ(environment.Ask("select price by cond from trade"), "'nyi: by a nested column");
+}
+
+TEST(Grouped, ByStringsAndLists) {
+  constexpr Pair kPairs[] = {
+      {"select n:count i,sum size by cond from trade",
+       "([cond:(\"\";\"AB\";,\"C\")]n:1 2 1;size:200 500 300i)"},
+      {"select n:count i by cond from vtrade", "([cond:(\"\";\"AB\";,\"C\")]n:1 2 1)"},
+      {"select price by cond,sym from trade",
+       "([cond:(\"\";\"AB\";\"AB\";,\"C\");sym:`bac`aig`bac`aig]price:(,13.75;,48.5;,14f;,48.25))"},
+      {"select n:count i by string sym from trade", "([sym:(\"aig\";\"bac\")]n:2 2)"},
+      {"exec sum size by cond from trade", "(\"\";\"AB\";,\"C\")!200 500 300i"},
+      {"(exec sum size by cond from trade)\"AB\"", "500i"},
+      {"update n:count i by cond from select cond from trade",
+       "([]cond:(\"AB\";\"\";,\"C\";\"AB\");n:2 1 1 2)"},
+      {"select by cond from select sym,cond from trade",
+       "([cond:(\"\";\"AB\";,\"C\")]sym:`bac`bac`aig)"},
+      {"select n:count i by k from ([]k:(1 2;3;`a;1 2))", "([k:(1 2;3;`a)]n:2 1 1)"},
+      {"exec (count;i)fby cond from trade", "2 1 1 2"},
+      {"exec i from trade where i=(last;i)fby cond", "1 2 3"},
+      {"distinct select cond from trade", "([]cond:(\"AB\";\"\";,\"C\"))"},
+      {"select distinct cond from trade", "([]cond:(\"AB\";\"\";,\"C\"))"},
+      {"(select cond from trade) lj ([cond:(\"AB\";enlist\"C\")]v:1 2)",
+       "([]cond:(\"AB\";\"\";,\"C\";\"AB\");v:1 0N 2 1)"},
+      {"`cond xgroup select cond,size from trade",
+       "([cond:(\"AB\";\"\";,\"C\")]size:(100 400i;,200i;,300i))"},
+      {"([]k:(\"ab\";\"c\";\"ab\"))?([]k:enlist\"ab\")", ",0"},
+      {"([]k:(\"ab\";enlist\"c\")) in ([]k:enlist enlist\"c\")", "01b"},
+      {"([k:(\"ab\";\"cd\")]v:1 2),([k:(\"cd\";\"ef\")]v:5 6)",
+       "([k:(\"ab\";\"cd\";\"ef\")]v:1 5 6)"},
+  };
+  ExpectAll(kPairs);
 }
 
 // Goal: rows beyond one part of accumulators (kRowsPerPart in grouped.cc) are merged correctly, in

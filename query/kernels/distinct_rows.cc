@@ -15,7 +15,6 @@ absl::StatusOr<TableView> DistinctRows(const TableView& view, Budget& budget) {
   std::vector<Slice> columns;
   for (size_t i = 0; i < view.columns.size(); ++i) {
     TS_ASSIGN_OR_RETURN(Slice slice, view.ColumnAt(i, budget));
-    if (slice.type() == Type::kList) return NyiError("distinct rows of a nested column");
     columns.push_back(std::move(slice));
   }
   KeyNumbers numbers(columns.size());

@@ -2,8 +2,11 @@
 
 #include <array>
 
+#include "base/byte_buffer.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "table/codec.h"
 
 namespace tickstack::query {
 namespace {
@@ -30,6 +33,31 @@ absl::StatusOr<ScratchVector<uint32_t>> NumberIdSymbols(const Slice& slice,
 
 }  // namespace
 
+// Equal items have equal encodings, but for attributes, which are left out.
+absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberNested(const Slice& slice,
+                                                                 PerColumn& known, Budget& budget) {
+  constexpr size_t kStringBytes = 64;  // That keeping one takes in addition to its text.
+  TS_ASSIGN_OR_RETURN(const Value items, Materialise(slice, budget));
+  ScratchVector<uint32_t> numbers;
+  numbers.reserve(items.count());
+  ByteBuffer encoding;
+  for (size_t i = 0; i < items.count(); ++i) {
+    if (i % 1024 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+    Value item = ItemAt(items, i);
+    if (item.is_vector()) item.set_attribute(Attribute::kNone);
+    TS_RETURN_IF_ERROR(EncodedBytes(item).status());
+    encoding.clear();
+    Encode(item, encoding);
+    std::string_view text = AsText(encoding.span());
+    if (!known.names.Contains(text)) {
+      TS_RETURN_IF_ERROR(budget.Charge(text.size() + kStringBytes));
+      text = known.encodings.emplace_back(text);
+    }
+    numbers.push_back(known.names.NumberOf(text));
+  }
+  return numbers;
+}
+
 absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberColumn(const Slice& slice,
                                                                  PerColumn& known, Budget& budget) {
   if (known.used && known.type != slice.type()) {
@@ -47,7 +75,7 @@ absl::StatusOr<ScratchVector<uint32_t>> KeyNumbers::NumberColumn(const Slice& sl
     }
     return numbers;
   }
-  if (!IsFixedWidth(slice.type())) return NyiError("by a nested column");
+  if (!IsFixedWidth(slice.type())) return NumberNested(slice, known, budget);
   return VisitElementType(
       slice.type(),
       [&]<typename T>(std::type_identity<T>) -> absl::StatusOr<ScratchVector<uint32_t>> {

@@ -1,7 +1,10 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,7 +20,8 @@ namespace tickstack::query {
 // joining hash once, and then count and index by number. Several calls share the numbers, for the
 // two sides of a join.
 //
-// Cost: a hash per row and column; for a captured symbol column an array lookup.
+// Cost: a hash per row and column; for a captured symbol column an array lookup. The items of a
+// nested column are encoded first, and the distinct ones kept.
 class KeyNumbers {
  public:
   explicit KeyNumbers(size_t columns) : columns_(columns) {}
@@ -34,8 +38,11 @@ class KeyNumbers {
     KeyTable<std::string_view> names;
     KeyTable<uint64_t> bits;
     KeyTable<GuidKey> guids;
+    std::deque<std::string> encodings;  // Of the items of nested columns, which `names` refers to.
     uint32_t size() const { return names.size() + bits.size() + guids.size(); }
   };
+  static absl::StatusOr<ScratchVector<uint32_t>> NumberNested(const Slice& slice, PerColumn& known,
+                                                              Budget& budget);
   absl::StatusOr<ScratchVector<uint32_t>> NumberColumn(const Slice& slice, PerColumn& known,
                                                        Budget& budget);
 

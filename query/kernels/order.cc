@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "query/columns/elements.h"
+#include "query/kernels/sort_keys.h"
 
 namespace tickstack::query {
 namespace {
@@ -86,9 +87,19 @@ ScratchVector<uint32_t> OrderByComparing(const Value& vector) {
   return order;
 }
 
+ScratchVector<uint32_t> OrderOfList(const Value& list) {
+  const std::vector<Value>& items = list.items();
+  ScratchVector<uint32_t> order(items.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::ranges::stable_sort(
+      order, [&](uint32_t a, uint32_t b) { return CompareValues(items[a], items[b]) < 0; });
+  return order;
+}
+
 }  // namespace
 
 ScratchVector<uint32_t> AscendingOrder(const Value& vector) {
+  if (vector.is_list()) return OrderOfList(vector);
   KeyedVector items;
   if (vector.is(Type::kSymbol)) {
     items = KeyedNames(vector.symbols());

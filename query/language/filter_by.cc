@@ -25,13 +25,12 @@ absl::StatusOr<std::vector<Slice>> ColumnsOf(Context& context, Term by) {
   Budget& budget = context.budget;
   std::vector<Slice> columns;
   if (auto* const slice = std::get_if<Slice>(&by); slice != nullptr) {
-    if (slice->type() == Type::kList) return TypeError("fby of a list");
     columns.push_back(std::move(*slice));
     return columns;
   }
   if (!std::holds_alternative<TableView>(by)) {
     TS_ASSIGN_OR_RETURN(Value value, ToValue(std::move(by), budget));
-    if (value.is_vector()) {
+    if (value.is_vector() || value.is_list()) {
       columns.push_back(Slice::Of(std::move(value)));
       return columns;
     }
@@ -90,6 +89,14 @@ absl::StatusOr<Value> Spread(std::vector<Value> results, const Grouping& groupin
   return Collapse(std::move(items));
 }
 
+// The type of no results is that of the function's result for nothing.
+absl::StatusOr<Value> OfNoItems(Context& context, const Function& function, Term none) {
+  TS_ASSIGN_OR_RETURN(Term term, ApplyFunction(context, function, std::span(&none, 1)));
+  TS_ASSIGN_OR_RETURN(const Value result, ToValue(std::move(term), context.budget));
+  if (result.is_atom() || result.is_vector()) return EmptyVector(result.type());
+  return Value::List({});
+}
+
 }  // namespace
 
 absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by) {
@@ -128,7 +135,7 @@ absl::StatusOr<Value> FilterBy(Context& context, const Value& pair, Term by) {
     }
     results.push_back(std::move(result));
   }
-  if (n == 0) return data;
+  if (n == 0) return OfNoItems(context, *function, whole);
   return Spread(std::move(results), grouping, group_of, budget);
 }
 

@@ -150,7 +150,7 @@ TEST(FunctionalForms, FunctionalFormsAreTheQueriesThatTheyDescribe) {
       {"(sum;1 2 3) fby 101b", "4 2 4"},
       {"(sum;1 2 3) fby ([]a:\"xyx\";b:101b)", "4 2 4"},
       {"(sum;1 2) fby ([k:1 2]v:3 4)", "'type"},
-      {"(sum;1 2) fby (\"a\";`b)", "'type"},
+      {"(sum;1 2) fby (\"a\";`b)", "1 2"},
       {"exec price from trade where price=(min;price) fby ([]sym;size>200)", "48.5 13.75 48.25 14"},
       {"select sym,price from trade where price=(max;price) fby sym",
        "([]sym:`aig`bac;price:48.5 14)"},
