@@ -79,7 +79,11 @@ template <bool last>
 Result EndItem(Context& context, Args args) {
   auto* value = std::get_if<Value>(&args[0]);
   if (std::holds_alternative<TableView>(args[0]) || (value != nullptr && IsTableValue(*value))) {
-    TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
+    TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(args[0])));
+    // A keyed table is a dictionary, whose items are the rows of its values.
+    const auto keys = static_cast<ptrdiff_t>(std::exchange(view.key_columns, 0));
+    view.names.erase(view.names.begin(), view.names.begin() + keys);
+    view.columns.erase(view.columns.begin(), view.columns.begin() + keys);
     const size_t n = view.count();
     return FromValue(RowAt(view, n == 0 ? kNoItem : last ? n - 1 : 0));
   }

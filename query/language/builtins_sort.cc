@@ -84,21 +84,26 @@ Result PlacesOf(std::span<const uint32_t> order, Budget& budget) {
   return std::move(out).Finish();
 }
 
-// Returns positions; for a dictionary the keys in the order of their values.
+// Returns positions; for a dictionary or keyed table the keys in the order of their values.
 template <Direction direction>
 Result GradeItems(Context& context, Args args) {
   constexpr std::string_view kName = direction == Direction::kAscending ? "iasc" : "idesc";
   if (IsTableTerm(args[0])) {
     TS_ASSIGN_OR_RETURN(const TableView view, ToView(context, std::move(args[0])));
-    if (view.key_columns > 0) return NyiError(fmt::format("{} of a keyed table", kName));
     std::vector<Slice> columns;
-    for (size_t i = 0; i < view.columns.size(); ++i) {
+    for (size_t i = view.key_columns; i < view.columns.size(); ++i) {
       TS_ASSIGN_OR_RETURN(Slice column, view.ColumnAt(i, context.budget));
       columns.push_back(std::move(column));
     }
-    TS_ASSIGN_OR_RETURN(const ScratchVector<uint32_t> order,
-                        Grade(columns, direction, context.budget));
-    return PlacesOf(order, context.budget);
+    TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> order, Grade(columns, direction, context.budget));
+    if (view.key_columns == 0) return PlacesOf(order, context.budget);
+    TableView keys = view;
+    keys.key_columns = 0;
+    keys.names.resize(view.key_columns);
+    keys.columns.erase(keys.columns.begin() + static_cast<ptrdiff_t>(view.key_columns),
+                       keys.columns.end());
+    TS_ASSIGN_OR_RETURN(TableView ordered, RowsInOrder(keys, std::move(order), context.budget));
+    return ordered;
   }
   const Value* dict = AsEntries(args[0]);
   const std::optional<Slice> slice = dict != nullptr ? Slice::Of(dict->values()) : SliceOf(args[0]);
@@ -141,7 +146,10 @@ bool IsAtomTerm(const Term& term) {
 // Ranks as `iasc iasc x`, so that a dictionary's ranks are of its keys.
 Result Rank(Context& context, Args args) {
   if (IsAtomTerm(args[0])) return RankError("rank of an atom");
-  if (IsTableTerm(args[0])) return NyiError("rank of a table");
+  if (IsTableTerm(args[0])) {
+    TS_ASSIGN_OR_RETURN(Term order, Apply(context, *FindBuiltin("iasc"), args));
+    return Apply(context, *FindBuiltin("iasc"), std::span(&order, 1));
+  }
   Budget& budget = context.budget;
   if (const Value* entries = AsEntries(args[0])) {
     const Slice values = Slice::Of(entries->values());
