@@ -5,6 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+
 namespace tickstack::query {
 namespace {
 
@@ -45,17 +48,28 @@ constexpr std::string_view kReserved[] = {
 };
 
 }  // namespace
+// Every name of a request is looked up here several times.
+const absl::flat_hash_map<std::string_view, const Builtin*>& BuiltinsByName() {
+  static const auto* const kByName = [] {
+    auto* const by_name = new absl::flat_hash_map<std::string_view, const Builtin*>;
+    for (const std::span<const Builtin> table : AllTables()) {
+      for (const Builtin& builtin : table) by_name->emplace(builtin.name, &builtin);
+    }
+    return by_name;
+  }();
+  return *kByName;
+}
+
 
 const Builtin* FindBuiltin(std::string_view name) {
-  for (const std::span<const Builtin> table : AllTables()) {
-    const auto found = std::ranges::find(table, name, &Builtin::name);
-    if (found != table.end()) return &*found;
-  }
-  return nullptr;
+  const auto found = BuiltinsByName().find(name);
+  return found == BuiltinsByName().end() ? nullptr : found->second;
 }
 
 bool IsReservedWord(std::string_view name) {
-  return std::ranges::find(kReserved, name) != std::end(kReserved);
+  static const auto* const kWords =
+      new absl::flat_hash_set<std::string_view>(std::begin(kReserved), std::end(kReserved));
+  return kWords->contains(name);
 }
 
 std::span<const std::string_view> ReservedWords() { return kReserved; }
