@@ -87,8 +87,14 @@ class Operands {
   }
   std::string Table() {
     const size_t rows = Below(4);
-    return "([]a:" + VectorOf(Pick(Numbers()), rows) + ";b:" + VectorOf(Pick(AllKinds()), rows) +
-           ")";
+    const Kind& kind = Below(6) == 0 ? kStrings : Pick(AllKinds());
+    return "([]a:" + VectorOf(Pick(Numbers()), rows) + ";b:" + VectorOf(kind, rows) + ")";
+  }
+  // With keys that are all different.
+  std::string KeyedTable() {
+    constexpr std::array<std::string_view, 3> kKeys = {"`a`b`c", "3 1 2", "(\"ab\";1 2;`x)"};
+    return "([k:" + std::string(kKeys[Below(3)]) + "]v:" + VectorOf(Pick(Numbers()), 3) +
+           ";w:" + VectorOf(Pick(AllKinds()), 3) + ")";
   }
   std::string Anything() {
     switch (Below(5)) {
@@ -106,6 +112,8 @@ class Operands {
   }
 
  private:
+  static inline const Kind kStrings = {"()", {"\"ab\"", "\"\"", "\"cd\"", "\"ab\""}};
+
   size_t Below(size_t n) { return std::uniform_int_distribution<size_t>(0, n - 1)(random_); }
   template <typename T>
   const T& Pick(const std::vector<T>& from) {
@@ -126,7 +134,8 @@ class Operands {
 using MakeOperand = std::string (Operands::*)();
 constexpr MakeOperand kVectors = &Operands::Vector, kNumbers = &Operands::NumberVector,
                       kItems = &Operands::Items, kDicts = &Operands::Dict,
-                      kTables = &Operands::Table, kAnything = &Operands::Anything;
+                      kTables = &Operands::Table, kKeyed = &Operands::KeyedTable,
+                      kAnything = &Operands::Anything;
 
 struct Law {
   std::string_view one;
@@ -275,6 +284,20 @@ TEST(Laws, OfNumbers) {
   ExpectLaws(kLaws);
 }
 
+TEST(Laws, OfStatisticsOverLists) {
+  constexpr Law kLaws[] = {
+      {"$[count x;var (x;x);0#0f]", "?[null x;0n;0f]", kNumbers},
+      {"$[count x;med (x;x;x);0#0f]", "`float$x", kNumbers},
+      {"var ([]a:x;b:reverse x)", "`a`b!2#var x", kNumbers},
+      {"{x mmu x}0f^`float$x", "{sum x*x}0f^`float$x", kNumbers},
+      {"{(x;x)mmu x}1f,0f^`float$x", "{2#sum x*x}1f,0f^`float$x", kNumbers},
+      {"asc (neg count x)?x", "asc x", kVectors},
+      {"asc 0N?x", "asc x", kVectors},
+      {"all (20?1,x) in 1,x", "1b", kNumbers},
+  };
+  ExpectLaws(kLaws);
+}
+
 TEST(Laws, OfDictionariesAndTables) {
   constexpr Law kLaws[] = {
       {"(key x)!value x", "x", kDicts},
@@ -297,6 +320,35 @@ TEST(Laws, OfDictionariesAndTables) {
       {"max x", "max value x", kDicts},
       {"x in 1 2", "(key x)!(value x)in 1 2", kDicts},
       {"`#`s#asc[key x]!value x", "asc[key x]!value x", kDicts},
+      // A keyed table is a dictionary of rows.
+      {"first x", "first value x", kKeyed},
+      {"last x", "last value x", kKeyed},
+      {"reverse x", "(reverse key x)!reverse value x", kKeyed},
+      {"2#x", "(2#key x)!2#value x", kKeyed},
+      {"1_x", "(1_key x)!1_value x", kKeyed},
+      {"iasc x", "(key x)iasc value x", kKeyed},
+      {"idesc x", "(key x)idesc value x", kKeyed},
+      {"key asc x", "(key x)iasc value x", kKeyed},
+      {"value desc x", "(value x)idesc value x", kKeyed},
+      {"x key x", "value x", kKeyed},
+      {"x reverse key x", "reverse value x", kKeyed},
+      {"x upsert x", "x", kKeyed},
+      {"x,reverse x", "x", kKeyed},
+      {"x lj x", "x", kKeyed},
+      {"x uj x", "x", kKeyed},
+      {"x ujf x", "x", kKeyed},
+      {"sum x", "sum value x", kKeyed},
+      {"max x", "max value x", kKeyed},
+      {"med x", "med value x", kKeyed},
+      {"sums x", "(key x)!sums value x", kKeyed},
+      {"0!x", "(key x),'value x", kKeyed},
+      {"1!0!x", "x", kKeyed},
+      {"select from x", "x", kKeyed},
+      {"x~-9!-8!x", "1b", kKeyed},
+      {"first x", "first value x", kDicts},
+      {"last x", "last value x", kDicts},
+      {"key desc x", "(key x)idesc value x", kDicts},
+      {"(`s#(`a`c`e!3#x))`b`c`f", "(3#x)(`a`c`e)bin`b`c`f", kNumbers},
       {"flip flip x", "x", kTables},
       {"(flip x)`a", "x`a", kTables},
       {"select from x", "x", kTables},
@@ -315,13 +367,15 @@ TEST(Laws, OfDictionariesAndTables) {
        kTables},
       {"exec b from x where a=(max;a)fby b", "exec b from x where a=(exec max a by b from x) b",
        kTables},
-      {"exec (sum;a)fby b from x", "$[count x;(exec sum a by b from x) x`b;0#x`a]", kTables},
+      {"exec (sum;a)fby b from x", "$[count x;(exec sum a by b from x) x`b;0#sum x`a]", kTables},
+      {"update s:sums a by b from x", "update s:(sums;a)fby b from x", kTables},
+      {"update m:max a by b from x", "update m:(max;a)fby b from x", kTables},
       {"count aj[`b`a;x;x]", "count x", kTables},
       {"cols x", "key flip x", kTables},
       {"value x 0", "first each value flip x", kTables},
       {"1_x", "x 1+til 0|-1+count x", kTables},
-      {"ungroup `b xgroup x", "$[count x;`b xcols x raze value group x`b;ungroup `b xgroup x]",
-       kTables},
+      {"$[0h=type x`b;`;ungroup `b xgroup x]",
+       "$[0h=type x`b;`;count x;`b xcols x raze value group x`b;ungroup `b xgroup x]", kTables},
   };
   ExpectLaws(kLaws);
 }

@@ -76,6 +76,10 @@ TEST(Query, LiteralsHaveTheTypeThatTheySpell) {
       {"09:30", "09:30"},
       {"09:30:15", "09:30:15"},
       {"09:30:15.25", "09:30:15.250"},
+      {"(09:30t;09:30:15u;09:30v;09:30n)", "(09:30:00.000;09:30;09:30:00;0D09:30:00.000000000)"},
+      {"13:30 20:00t", "13:30:00.000 20:00:00.000"},
+      {"-09:30t", "-09:30:00.000"},
+      {"09:30x", "'09:30x"},
       {"09:30:15.123456", "0D09:30:15.123456000"},
       {"09:30 16:00", "09:30 16:00"},
       {"()", "()"},
@@ -505,7 +509,7 @@ TEST(Query, AjTakesTheLastQuoteAtOrBeforeTheTrade) {
 
 TEST(Query, WhatLiesOutsideIsNyiWithItsToken) {
   constexpr Pair kPairs[] = {
-      {"lsq[1;2]", "'nyi: lsq"},     {"system \"ls\"", "'nyi: \\ls"}, {"\\l .", "'nyi: \\l"},
+      {"read1 `:x", "'nyi: read1"},  {"system \"ls\"", "'nyi: \\ls"}, {"\\l .", "'nyi: \\l"},
       {"hopen 5010", "'nyi: hopen"}, {"read0 `:x", "'nyi: read0"},    {"-x", "'nyi: -"},
       {"trade+1", "'type"},
   };

@@ -140,11 +140,24 @@ std::optional<Word> ParseDayAndTime(std::string_view text, size_t letter) {
   return Fixed(Type::kTimespan, ns);
 }
 
+// Returns the letter after a time of day that says its type, as in `09:30t`; 0 if there is none.
+char ClockLetter(std::string_view text) {
+  const bool letter = text.find(':') != std::string_view::npos && !text.empty() &&
+                      std::string_view("uvtn").find(text.back()) != std::string_view::npos;
+  return letter ? text.back() : '\0';
+}
+
 // Parses a time: hh:mm is a minute, hh:mm:ss a second; with up to three digits after the point it
-// is a time, with more a timespan.
+// is a time, with more a timespan. A letter at its end gives the type.
 std::optional<Word> ParseClock(std::string_view text) {
+  const char letter = ClockLetter(text);
+  if (letter != '\0') text.remove_suffix(1);
   const std::optional<TimeOfDay> time = ParseTimeOfDay(text);
   if (!time.has_value() || time->parts < 2) return std::nullopt;
+  if (letter == 'u') return Fixed(Type::kMinute, time->ns / (60 * kNsPerSecond));
+  if (letter == 'v') return Fixed(Type::kSecond, time->ns / kNsPerSecond);
+  if (letter == 't') return Fixed(Type::kTime, time->ns / 1'000'000);
+  if (letter == 'n') return Fixed(Type::kTimespan, time->ns);
   if (time->parts == 2) return Fixed(Type::kMinute, time->ns / (60 * kNsPerSecond));
   if (text.find('.') == std::string_view::npos)
     return Fixed(Type::kSecond, time->ns / kNsPerSecond);
@@ -344,10 +357,13 @@ absl::StatusOr<Value> ParseNumbers(std::span<const std::string_view> texts) {
   std::vector<Word> words;
   words.reserve(texts.size());
   for (std::string_view text : texts) {
-    // Only the last word of a vector says that it is of months.
+    // Only the last word of a vector says that it is of months, or which type its times of day are.
     const bool month = texts.back().ends_with('m') && text.size() == 7 && text[4] == '.';
-    const std::optional<Word> word =
-        month ? ParseDateWord(fmt::format("{}m", text)) : ParseWord(text);
+    const char letter = ClockLetter(texts.back());
+    const bool clock = letter != '\0' && ClockLetter(text) == '\0' && text.find(':') != text.npos;
+    const std::optional<Word> word = month   ? ParseDateWord(fmt::format("{}m", text))
+                                     : clock ? ParseWord(fmt::format("{}{}", text, letter))
+                                             : ParseWord(text);
     if (!word.has_value()) {
       return QError(absl::StatusCode::kInvalidArgument, text, "not a number");
     }

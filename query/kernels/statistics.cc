@@ -4,7 +4,10 @@
 #include <cmath>
 
 #include "query/columns/errors.h"
+#include "query/columns/gather.h"
+#include "query/kernels/casts.h"
 #include "query/kernels/domain_blocks.h"
+#include "query/kernels/flip.h"
 #include "query/kernels/type_rules.h"
 
 namespace tickstack::query {
@@ -42,6 +45,28 @@ double SampleVarianceOf(const Moments& moments) {
   return moments.count > 1 ? moments.squares / (moments.count - 1) : std::nan("");
 }
 
+using Statistic = absl::StatusOr<Value> (*)(const Slice&, Budget&);
+
+// f of the items of a list at each place of theirs; of atoms alone f of them.
+absl::StatusOr<Value> OfEachPlace(Statistic f, const Slice& list, Budget& budget) {
+  TS_ASSIGN_OR_RETURN(const Value items, Materialise(list, budget));
+  if (std::ranges::all_of(items.items(), &Value::is_atom)) {
+    TS_ASSIGN_OR_RETURN(const Value floats,
+                        CastColumn(list, CastTarget{Type::kFloat, std::nullopt}, budget));
+    return f(Slice::Of(floats), budget);
+  }
+  TS_ASSIGN_OR_RETURN(const Value places, Flip(items, budget));
+  TS_RETURN_IF_ERROR(budget.ChargeItems(places.count()));
+  std::vector<Value> results;
+  for (size_t i = 0; i < places.count(); ++i) {
+    TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_ASSIGN_OR_RETURN(results.emplace_back(), f(Slice::Of(ItemAt(places, i)), budget));
+  }
+  return Collapse(std::move(results));
+}
+
+bool IsListOfItems(const Slice& slice) { return slice.type() == Type::kList && slice.count() > 0; }
+
 }  // namespace
 
 absl::Status CheckNumbers(std::string_view name, const Slice& slice) {
@@ -57,26 +82,31 @@ Value FloatOrNull(double value) {
 }
 
 absl::StatusOr<Value> Variance(const Slice& slice, Budget& budget) {
+  if (IsListOfItems(slice)) return OfEachPlace(Variance, slice, budget);
   TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("var", slice, budget));
   return FloatOrNull(moments.squares / moments.count);
 }
 
 absl::StatusOr<Value> Deviation(const Slice& slice, Budget& budget) {
+  if (IsListOfItems(slice)) return OfEachPlace(Deviation, slice, budget);
   TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("dev", slice, budget));
   return FloatOrNull(std::sqrt(moments.squares / moments.count));
 }
 
 absl::StatusOr<Value> SampleVariance(const Slice& slice, Budget& budget) {
+  if (IsListOfItems(slice)) return OfEachPlace(SampleVariance, slice, budget);
   TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("svar", slice, budget));
   return FloatOrNull(SampleVarianceOf(moments));
 }
 
 absl::StatusOr<Value> SampleDeviation(const Slice& slice, Budget& budget) {
+  if (IsListOfItems(slice)) return OfEachPlace(SampleDeviation, slice, budget);
   TS_ASSIGN_OR_RETURN(const Moments moments, MomentsOf("sdev", slice, budget));
   return FloatOrNull(std::sqrt(SampleVarianceOf(moments)));
 }
 
 absl::StatusOr<Value> Median(const Slice& slice, Budget& budget) {
+  if (IsListOfItems(slice)) return OfEachPlace(Median, slice, budget);
   TS_RETURN_IF_ERROR(CheckNumbers("med", slice));
   const size_t n = slice.count();
   if (n == 0) return NullOf(Type::kFloat);

@@ -11,13 +11,14 @@
 namespace tickstack::query {
 namespace {
 
-std::array<std::span<const Builtin>, 15> AllTables() {
+std::array<std::span<const Builtin>, 16> AllTables() {
   return {
       builtins::MathFunctions(),      builtins::LogicFunctions(),   builtins::CastFunctions(),
       builtins::TextFunctions(),      builtins::SortFunctions(),    builtins::SearchFunctions(),
       builtins::ListFunctions(),      builtins::UniformFunctions(), builtins::AggregateFunctions(),
       builtins::JoinFunctions(),      builtins::TableFunctions(),   builtins::IterateFunctions(),
-      builtins::InterpretFunctions(), builtins::QueryFunctions(),   builtins::SystemFunctions()};
+      builtins::InterpretFunctions(), builtins::QueryFunctions(),   builtins::SystemFunctions(),
+      builtins::RandomFunctions()};
 }
 
 // The words of q that name functions or parts of expressions (code.kx.com/q/ref).
@@ -47,7 +48,6 @@ constexpr std::string_view kReserved[] = {
     "xprev",  "xrank",
 };
 
-}  // namespace
 // Every name of a request is looked up here several times.
 const absl::flat_hash_map<std::string_view, const Builtin*>& BuiltinsByName() {
   static const auto* const kByName = [] {
@@ -60,6 +60,7 @@ const absl::flat_hash_map<std::string_view, const Builtin*>& BuiltinsByName() {
   return *kByName;
 }
 
+}  // namespace
 
 const Builtin* FindBuiltin(std::string_view name) {
   const auto found = BuiltinsByName().find(name);

@@ -13,6 +13,7 @@
 //   aggregate  count first sum avg med cor ...      query      ? fby
 //   uniform    sums deltas prev mavg ema ...        interpret  value parse eval ...
 //   internal   -n!x                                 system     system set type attr views ...
+//   random     n?x rand
 
 #include <span>
 #include <string_view>
@@ -50,6 +51,7 @@ std::span<const Builtin> IterateFunctions();
 std::span<const Builtin> InterpretFunctions();
 std::span<const Builtin> QueryFunctions();
 std::span<const Builtin> SystemFunctions();
+std::span<const Builtin> RandomFunctions();
 
 inline Result FromValue(absl::StatusOr<Value> value) {
   TS_RETURN_IF_ERROR(value.status());
@@ -142,6 +144,9 @@ inline bool IsNothing(const Term& term) {
   const auto* value = std::get_if<Value>(&term);
   return value != nullptr && value->is_list() && value->count() == 0;
 }
+
+// `n?x` for a whole number n: random numbers or items. builtins_random.cc says which.
+Result Draw(Context& context, Args args);
 
 // Calls f(slice) for a column, vector, list or a dictionary's values.
 template <typename F>

@@ -6,6 +6,7 @@
 
 #include "query/kernels/casts.h"
 #include "query/kernels/digits.h"
+#include "query/kernels/matrix.h"
 #include "query/kernels/splits.h"
 #include "query/kernels/texts.h"
 #include "query/language/builtins.h"
@@ -13,12 +14,16 @@
 namespace tickstack::query::builtins {
 namespace {
 
-// Casts; with a long on the left, pads texts.
+// Casts; with a long on the left, pads texts; with floats on the left, multiplies matrices.
 Result CastTerm(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value x, Take(context, args[0]));
   if (x.is_atom_of(Type::kLong)) {
     TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
     return FromValue(Pad(x.as<int64_t>(), y, context.budget));
+  }
+  if (IsFloatMatrix(x)) {
+    TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+    return FromValue(MatrixProduct(x, y, context.budget));
   }
   if (const auto* slice = std::get_if<Slice>(&args[1])) {
     return FromValue(Cast(x, *slice, context.budget));

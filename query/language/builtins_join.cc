@@ -9,6 +9,7 @@
 #include "query/joins/stacked_tables.h"
 #include "query/joins/upsert.h"
 #include "query/language/builtins.h"
+#include "query/language/item_selection.h"
 #include "query/language/window_join.h"
 
 namespace tickstack::query::builtins {
@@ -84,6 +85,21 @@ Result Uj(Context& context, Args args) {
   return FromView(MergeTables(left, right, OneSided::kNull, context.budget));
 }
 
+// uj, except that a null of the right table keeps the left item of a row that both have: in the
+// union, the rows of the left table are replaced by those of ljf.
+Result Ujf(Context& context, Args args) {
+  Term both[] = {args[0], args[1]};
+  TS_ASSIGN_OR_RETURN(Term merged, Uj(context, both));
+  if (!IsTableTerm(args[0]) || !IsTableTerm(args[1])) return merged;
+  TS_ASSIGN_OR_RETURN(const TableView right, ToView(context, std::move(args[1])));
+  TS_ASSIGN_OR_RETURN(const TableView left, ToView(context, std::move(args[0])));
+  if (left.key_columns == 0) return merged;
+  TS_ASSIGN_OR_RETURN(const TableView joined,
+                      LeftJoin(left, right, RightNull::kKeepsLeft, context.budget));
+  TS_ASSIGN_OR_RETURN(const TableView all, ToView(context, std::move(merged)));
+  return FromView(MergeTables(all, joined, OneSided::kNull, context.budget));
+}
+
 // wj[windows;columns;left;(right;(f;`x);...)], with the list's items as arguments.
 template <WindowStart start>
 Result WindowsOfItems(Context& context, Args args) {
@@ -123,6 +139,7 @@ constexpr std::array kJoinTable = {
     Builtin{"ej", 3, 3, false, Ej},
     Builtin{"pj", 2, 2, true, Pj},
     Builtin{"uj", 2, 2, true, Uj},
+    Builtin{"ujf", 2, 2, true, Ujf},
     Builtin{"wj", 4, 4, false, WindowsOfList<WindowStart::kPrevailing>, false,
             WindowsOfItems<WindowStart::kPrevailing>},
     Builtin{"wj1", 4, 4, false, WindowsOfList<WindowStart::kInside>, false,

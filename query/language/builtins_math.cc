@@ -1,8 +1,9 @@
-// Arithmetic, rounding, powers and trigonometry, item by item.
+// Arithmetic, rounding, powers and trigonometry, item by item; products of matrices.
 
 #include <array>
 
 #include "query/kernels/atomic.h"
+#include "query/kernels/matrix.h"
 #include "query/kernels/numbers.h"
 #include "query/kernels/unary.h"
 #include "query/language/builtins.h"
@@ -35,6 +36,9 @@ constexpr std::array kMathTable = {
     Builtin{"asin", 1, 1, false, Unary<ArcSine>},
     Builtin{"acos", 1, 1, false, Unary<ArcCosine>},
     Builtin{"atan", 1, 1, false, Unary<ArcTangent>},
+    Builtin{"mmu", 2, 2, true, Binary<MatrixProduct>},
+    Builtin{"lsq", 2, 2, true, Binary<LeastSquares>},
+    Builtin{"inv", 1, 1, false, Unary<MatrixInverse>},
 };
 
 }  // namespace

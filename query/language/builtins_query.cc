@@ -93,14 +93,14 @@ bool IsTableOrName(const Term& term) {
          (value != nullptr && (IsTableValue(*value) || value->is_atom_of(Type::kSymbol)));
 }
 
-// Returns whether it is n?x, which draws n numbers in q.
+// Returns whether it is n?x, which draws n numbers or items.
 bool IsDraw(const Term& x) {
   const auto* value = std::get_if<Value>(&x);
   return value != nullptr && value->is_atom() && IndexOf(*value).has_value();
 }
 
 Result Question(Context& context, Args args) {
-  if (args.size() == 2 && IsDraw(args[0])) return NyiError("roll and deal");
+  if (args.size() == 2 && IsDraw(args[0])) return Draw(context, args);
   if (args.size() == 2 && IsTableTerm(args[0])) return FindInTable(context, args);
   if (args.size() == 2) return Binary<Find>(context, args);
   if (args.size() > 3) return FunctionalSelect(context, args);

@@ -31,6 +31,11 @@ Result Set(Context& context, Args args) {
   return name;
 }
 
+template <Clocks clocks>
+absl::StatusOr<Value> ByOtherClock(const Value& times, Budget& budget) {
+  return OtherClock(times, clocks, budget);
+}
+
 // Shows nothing, because there is no console.
 Result ShowTerm(Context&, Args) { return Value(); }
 
@@ -70,10 +75,15 @@ Result TypeOf(Context& context, Args args) {
 }
 
 constexpr std::array kSystemTable = {
-    Builtin{"system", 1, 1, false, System},    Builtin{"set", 2, 2, true, Set},
-    Builtin{"show", 1, 1, false, ShowTerm},    Builtin{"type", 1, 1, false, TypeOf},
-    Builtin{"attr", 1, 1, false, AttributeOf}, Builtin{"views", 1, 1, false, Views},
+    Builtin{"system", 1, 1, false, System},
+    Builtin{"set", 2, 2, true, Set},
+    Builtin{"show", 1, 1, false, ShowTerm},
+    Builtin{"type", 1, 1, false, TypeOf},
+    Builtin{"attr", 1, 1, false, AttributeOf},
+    Builtin{"views", 1, 1, false, Views},
     Builtin{"view", 1, 1, false, View},
+    Builtin{"gtime", 1, 1, false, Unary<ByOtherClock<Clocks::kUtcOfLocal>>},
+    Builtin{"ltime", 1, 1, false, Unary<ByOtherClock<Clocks::kLocalOfUtc>>},
 };
 
 }  // namespace

@@ -164,26 +164,44 @@ absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
   }
 }
 
+// name:value, name+:value with a function.
+absl::StatusOr<Term> AssignWhole(Context& context, std::string_view name, const Builtin* function,
+                                 Term value) {
+  if (function != nullptr) {
+    TS_ASSIGN_OR_RETURN(Term before, FindName(context, name));
+    if (function->name == ",") {
+      TS_ASSIGN_OR_RETURN(value, Append(context, std::move(before), std::move(value)));
+    } else {
+      Term args[] = {std::move(before), std::move(value)};
+      TS_ASSIGN_OR_RETURN(value, Apply(context, *function, args));
+    }
+  }
+  // The value of the assignment shares its memory with the variable.
+  TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
+  TS_RETURN_IF_ERROR(AssignName(context, name, value));
+  return value;
+}
+
+// `.a[`b]:x` is `.a.b:x` where .a is a namespace. nullopt: it is an entry of a variable.
+std::optional<std::string> EntryOfNamespace(const Context& context, std::string_view name,
+                                            std::span<const Value> indices) {
+  const bool entry = name.size() > 1 && name[0] == '.' && name.find('.', 1) == name.npos &&
+                     indices.size() == 1 && indices[0].is_atom_of(Type::kSymbol) &&
+                     !indices[0].symbol().empty() && !context.variables.Has(name);
+  return entry ? std::optional(NameWithin(name, indices[0].symbol())) : std::nullopt;
+}
+
 absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
   TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
   if (node.children.size() == 1) {
-    if (node.function != nullptr) {
-      TS_ASSIGN_OR_RETURN(Term before, FindName(context, node.name));
-      if (node.function->name == ",") {
-        TS_ASSIGN_OR_RETURN(value, Append(context, std::move(before), std::move(value)));
-      } else {
-        Term args[] = {std::move(before), std::move(value)};
-        TS_ASSIGN_OR_RETURN(value, Apply(context, *node.function, args));
-      }
-    }
-    // Lets the value of the assignment share its memory with the variable.
-    TS_ASSIGN_OR_RETURN(value, Shared(std::move(value), context.budget));
-    TS_RETURN_IF_ERROR(AssignName(context, node.name, value));
-    return value;
+    return AssignWhole(context, node.name, node.function, std::move(value));
   }
   std::vector<Value> indices(node.children.size() - 1);
   for (size_t i = indices.size(); i > 0; --i) {
     TS_ASSIGN_OR_RETURN(indices[i - 1], EvaluateToValue(context, *node.children[i]));
+  }
+  if (const auto entry = EntryOfNamespace(context, node.name, indices)) {
+    return AssignWhole(context, *entry, node.function, std::move(value));
   }
   const Term op = query::Function(node.function);
   Change change{node.function == nullptr ? nullptr : &op, std::nullopt};
@@ -209,7 +227,8 @@ absl::StatusOr<Term> EvaluateReturn(Context& context, const Node& node) {
 
 absl::StatusOr<Term> EvaluateSignal(Context& context, const Node& node) {
   TS_ASSIGN_OR_RETURN(const Value text, EvaluateToValue(context, *node.children[0]));
-  if (!text.is_atom_of(Type::kSymbol) && text.type() != Type::kChar) {
+  const bool string = text.type() == Type::kChar && !text.is_atom();
+  if (!text.is_atom_of(Type::kSymbol) && !string) {
     return QError(absl::StatusCode::kInvalidArgument, "stype", "a signal that is no text");
   }
   // An error without a name would not be seen as one.

@@ -99,7 +99,7 @@ TEST(Language, MissingArgumentsMakeAProjection) {
       {"within[;2 4] 1 2 3 4 5", "01110b"},
       {"(2#) each (1 2 3;4 5 6)", "(1 2;4 5)"},
       {"(max each) (1 2;3 4)", "2 4"},
-      {"rand 1 2", "'nyi: rand"},
+      {"(rand 1 2) in 1 2", "1b"},
       {"$[\"j\"] 1.5", "2"},
       {"(`a`b!)1 2", "`a`b!1 2"},
       {"aj[`sym`time] 1", "aj[..;..;]"},

@@ -18,6 +18,7 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.t", R"(" bg xhijefcspmdznuvts")"},
     // Words of q that need no kernel.
     {"csv", R"(",")"},
+    {"fkeys", R"({$[.Q.qt $[-11h=type x;value x;x];(0#`)!0#`;'`type]})"},
     {"hsym", R"({f:{$[":"=first string x;x;`$":",string x]};$[-11h=type x;f x;f each x]})"},
     // Kinds of tables.
     {".Q.qt", R"({$[99h=type x;(98h=type key x)&98h=type value x;98h=type x]})"},
@@ -27,7 +28,7 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.ind", R"({x y})"},
     {".Q.nct", R"({f:{m:0!meta x;([]n:count[m]#x;c:m`c;t:m`t)};)"
                R"($[null x;(,/)[([]n:`$();c:`$();t:"");f each tables`.];f x]})"},
-    {".Q.ff", R"({c:(cols y)except cols x;x,'count[x]#c#(0#y)0N})"},
+    {".Q.ff", R"({c:(cols y)except cols x;$[count c;x,'(c#y)count[x]#0N;x]})"},
     {".Q.ty", R"({t:abs type x;$[t within 1 19;.Q.t t;0=count x;" ";
       1<count distinct type each x;" ";
       (type first x)within 1 19;upper .Q.t type first x;" "]})"},
@@ -38,10 +39,13 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.dd", R"({` sv x,`$string y})"},
     {".Q.id", R"({f:{s:string x;t:s where s in .Q.an;
       t:$[0=count t;"a";(first t)in .Q.n,"_";"a",t;t];`$t};
-      g:{[f;c]s:f each c;`$(string s),'?[s in .Q.res,key`.q;count[s]#enlist enlist"1";count[s]#enlist""]}[f];
+      g:{[f;c]s:f each c;
+      s:`$(string s),'?[s in .Q.res,key`.q;count[s]#enlist enlist"1";count[s]#enlist""];
+      r:@[count[s]#0;raze value d;:;raze til each count each value d:group s];
+      `$(string s),'?[r=0;count[s]#enlist"";string r]}[f];
       $[-11h=type x;f x;98h=type x;(g cols x)xcol x;
       .Q.qt x;(count keys x)!(g cols x)xcol 0!x;
-      99h=type x;(g key x)!value x;'type]})"},
+      99h=type x;(g key x)!value x;'`type]})"},
     // Numbers as text, with 64 or 36 letters.
     {".Q.j10", R"({64 sv .Q.b6?x})"},
     {".Q.x10", R"({.Q.b6(10#64)vs x})"},

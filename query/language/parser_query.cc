@@ -139,6 +139,15 @@ static absl::Status CheckPhrases(const Query& query) {
   return names ? absl::OkStatus() : TypeError("delete of what is no column");
 }
 
+// `exec a,b by 0b`: no groups, but a table, as select answers.
+static bool IsTableOfExec(const Query& query) {
+  if (query.verb != Query::Verb::kExec || query.groups.size() != 1) return false;
+  const NamedNode& group = query.groups[0];
+  return !group.named && group.node->kind == Node::Kind::kConstant &&
+         group.node->value.is_atom_of(Type::kBoolean) && group.node->value.as<uint8_t>() == 0 &&
+         (query.columns.size() > 1 || (query.columns.size() == 1 && query.columns[0].named));
+}
+
 Parser::Result Parser::QueryExpression(Query::Verb verb) {
   auto query = std::make_unique<Query>();
   query->verb = verb;
@@ -157,6 +166,11 @@ Parser::Result Parser::QueryExpression(Query::Verb verb) {
     query->grouped = true;
     TS_RETURN_IF_ERROR(QueryColumns(query->groups));
     if (query->groups.empty()) return NyiError("by");
+    if (IsTableOfExec(*query)) {
+      query->verb = Query::Verb::kSelect;
+      query->groups.clear();
+      query->grouped = false;
+    }
   }
   TS_RETURN_IF_ERROR(CheckPhrases(*query));
   if (!AtName("from")) return ParseError("from", Peek().position, "a query without its from");

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <chrono>
 #include <climits>
+#include <cmath>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -41,12 +42,27 @@ Value Ints(std::initializer_list<int32_t> values) {
   return Value::Vector(Type::kInt, std::span<const int32_t>(values.begin(), values.size()));
 }
 
+// Returns the seconds since 1970, rounded down.
+time_t UnixSeconds(int64_t time_ns) {
+  const int64_t seconds = time_ns / kNsPerSecond - (time_ns % kNsPerSecond < 0 ? 1 : 0);
+  return static_cast<time_t>(seconds + kUnixNsOfKdbEpoch / kNsPerSecond);
+}
+
 // Returns how far the local clock is ahead of UTC at that time.
 int64_t LocalOffsetNs(int64_t now_ns) {
-  const time_t seconds = static_cast<time_t>((now_ns + kUnixNsOfKdbEpoch) / kNsPerSecond);
+  const time_t seconds = UnixSeconds(now_ns);
   tm local{};
   localtime_r(&seconds, &local);
   return int64_t{local.tm_gmtoff} * kNsPerSecond;
+}
+
+// The same when the local clock shows `local_ns`.
+int64_t LocalOffsetAtNs(int64_t local_ns) {
+  const time_t seconds = UnixSeconds(local_ns);
+  tm shown{};
+  gmtime_r(&seconds, &shown);
+  shown.tm_isdst = -1;
+  return int64_t{seconds - mktime(&shown)} * kNsPerSecond;
 }
 
 std::string HostName() {
@@ -97,6 +113,12 @@ ClientFacts FactsOfClient(const Context& context) {
   return client == nullptr ? ClientFacts() : client->facts();
 }
 
+// The handle of the client, if it has one.
+Value ClientHandles(const Context& context) {
+  const int32_t handle = FactsOfClient(context).handle;
+  return Value::Vector(Type::kInt, std::span<const int32_t>(&handle, handle == 0 ? 0 : 1));
+}
+
 struct ProcessValue {
   char letter;
   Value (*value)(Context& context);
@@ -124,6 +146,13 @@ constexpr ProcessValue kProcessValues[] = {
     {'w', [](Context& context) { return Value::Int(FactsOfClient(context).handle); }},
     {'u', [](Context& context) { return Value::Symbol(FactsOfClient(context).user); }},
     {'a', [](Context& context) { return Value::Int(FactsOfClient(context).address); }},
+    // The client's own connection, whose messages wait until its request has ended.
+    {'H', [](Context& context) { return ClientHandles(context); }},
+    {'W',
+     [](Context& context) {
+       const Value handles = ClientHandles(context);
+       return Value::Dict(handles, Repeat(Value::Long(0), handles.count()));
+     }},
     {'q', [](Context&) { return Value::Boolean(false); }},
     {'e', [](Context&) { return Value::Dict(Value::Symbols({}), Value::List({})); }},
 };
@@ -265,6 +294,20 @@ absl::StatusOr<Term> MillisecondsOf(Context& context, std::string_view expressio
   return Term(Value::Long(std::chrono::duration_cast<std::chrono::milliseconds>(taken).count()));
 }
 
+// `\S`: the seed of the request's random numbers, or a new one.
+absl::StatusOr<Term> RandomSeed(Context& context, std::string_view command) {
+  Random& random = context.variables.request().random();
+  const std::string_view text = Argument(command);
+  if (text.empty()) return Term(Value::Int(random.seed()));
+  int32_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return DomainError("\\S takes a whole number, not {}", text);
+  }
+  random.Seed(seed);
+  return Term(Value());
+}
+
 struct Report {
   std::string_view command;
   absl::StatusOr<Term> (*report)(Context& context, std::string_view command);
@@ -290,6 +333,7 @@ constexpr Report kReports[] = {
     {"b", ViewsIn, true},
     {"d", ChangeSpace, true},
     {"c", ConsoleSize, true},
+    {"S", RandomSeed, true},
     {"C",
      [](Context&, std::string_view) -> absl::StatusOr<Term> { return Term(Ints({36, 2000})); }},
     {"p",
@@ -351,6 +395,46 @@ std::optional<Value> FindProcessValue(Context& context, std::string_view name) {
   const auto found = std::ranges::find(kProcessValues, letter, &ProcessValue::letter);
   if (found == std::end(kProcessValues)) return std::nullopt;
   return found->value(context);
+}
+
+absl::StatusOr<Value> OtherClock(const Value& times, Clocks clocks, Budget& budget) {
+  const Type type = times.type();
+  const bool is_time = type == Type::kTimestamp || type == Type::kDatetime;
+  if (!is_time || (!times.is_atom() && !times.is_vector())) {
+    return TypeError("gtime or ltime of a {}", NameOf(type));
+  }
+  const auto offset_ns = [&](int64_t ns) {
+    return clocks == Clocks::kUtcOfLocal ? -LocalOffsetAtNs(ns) : LocalOffsetNs(ns);
+  };
+  const size_t n = times.count();
+  TS_RETURN_IF_ERROR(budget.Charge(n, sizeof(int64_t)));
+  const Value from = times.is_atom() ? Enlist(times) : times;
+  Value to;
+  if (type == Type::kTimestamp) {
+    VectorWriter<int64_t> out(type, n);
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 65'536 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+      const int64_t ns = from.span<int64_t>()[i];
+      const bool finite = ns != kNullLong && ns != kInfinityLong && ns != -kInfinityLong;
+      int64_t shifted = ns;
+      const bool overflows = finite && __builtin_add_overflow(ns, offset_ns(ns), &shifted);
+      out.data()[i] = overflows ? kNullLong : shifted;
+    }
+    to = std::move(out).Finish();
+  } else {
+    constexpr double kDaysMax = 100'000;  // Beyond, a time has no nanoseconds.
+    constexpr auto kDayNs = static_cast<double>(kNsPerDay);
+    VectorWriter<double> out(type, n);
+    for (size_t i = 0; i < n; ++i) {
+      if (i % 65'536 == 0) TS_RETURN_IF_ERROR(budget.CheckTime());
+      const double days = from.span<double>()[i];
+      const bool finite = std::abs(days) < kDaysMax;
+      const auto ns = finite ? static_cast<int64_t>(days * kDayNs) : 0;
+      out.data()[i] = finite ? days + static_cast<double>(offset_ns(ns)) / kDayNs : days;
+    }
+    to = std::move(out).Finish();
+  }
+  return times.is_atom() ? ItemAt(to, 0) : to;
 }
 
 std::vector<std::string> ProcessValueNames() {

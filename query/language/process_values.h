@@ -16,6 +16,11 @@ namespace tickstack::query {
 std::optional<Value> FindProcessValue(Context& context, std::string_view name);
 std::vector<std::string> ProcessValueNames();
 
+// gtime and ltime: the UTC of times on the machine's own clock, and the other way round. Times are
+// timestamps or datetimes, an atom or a vector; nulls and infinities stay. Errors: `type`.
+enum class Clocks { kUtcOfLocal, kLocalOfUtc };
+absl::StatusOr<Value> OtherClock(const Value& times, Clocks clocks, Budget& budget);
+
 // `system x`, which is `\x`: the console's commands that report on tables, names and the process.
 // `\d`, `\c` and `\P` are valid until the request ends. A command that the process defines as a
 // function (`l .` of an HDB) is passed to it.

@@ -105,6 +105,9 @@ TEST(Exec, ByHasTheShapeThatItsNamesAskFor) {
       {"type value exec (2#sym)!2#price by sym from trade", "0h"},
       {"exec by sym from trade", "'nyi: exec by without columns"},
       {"exec size by 0b from trade", "'nyi: by an expression that is no vector"},
+      {"exec size,sym by 0b from trade where sym=`aig", "([]size:100 300i;sym:`aig`aig)"},
+      {"exec n:max size by 0b from trade", "([]n:,400i)"},
+      {"parse\"exec a,b by 0b from t\"", "(?;`t;();0b;`a`b!`a`b)"},
       {"exec asc size by sym from trade", "`aig`bac!(100 300i;200 400i)"},
   };
   ExpectAll(kPairs);

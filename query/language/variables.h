@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "query/language/random.h"
 #include "query/language/term.h"
 
 namespace tickstack::query {
@@ -104,6 +105,9 @@ class Frame {
   const Console& console() const { return console_; }
   void set_console(Console console) { console_ = console; }
 
+  // For a request: where its random numbers come from.
+  Random& random() { return random_; }
+
   // For a request: the client that sent it; nullptr: none.
   ClientHandle* client() const { return client_; }
   void set_client(ClientHandle* client) { client_ = client; }
@@ -156,6 +160,7 @@ class Frame {
   std::vector<std::string> trace_;
   bool has_views_ = false;
   Console console_;
+  Random random_;
   ClientHandle* client_ = nullptr;
 };
 
