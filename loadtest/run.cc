@@ -35,7 +35,7 @@ class TestRun {
     absl::Status status = Start();
     if (status.ok()) status = Load();
     if (status.ok()) status = WaitUntilLive();
-    if (status.ok()) status = EachStack([this](LiveStack& stack) { return stack.TakeShares(); });
+    if (status.ok()) status = EachStack([](LiveStack& stack) { return stack.TakeShares(); });
     if (status.ok()) status = StartRelay();
     if (status.ok()) status = Begin();
     result.begin_ns = begin_wall_ns_;
