@@ -47,49 +47,58 @@ void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
       "loadtest", "Run stacks side by side under a load such as March 2020's, and measure them");
   command
       .add_option("profile", options.profile,
-                  "march2020, march2020-volume, bursts, or a file such as busy.toml")
+                  "Load profile: march2020, march2020-volume, bursts, or a file such as busy.toml")
       ->capture_default_str();
   command.add_option("--stack", options.stacks,
-                     "dram[:COUNT], filesystem:PATH[:COUNT], persistent:PATH[:COUNT], "
-                     "numa:NODE[:COUNT], simulate:MODEL:PATH[:COUNT], hybrid:FILE[:COUNT] or "
-                     "FILE.toml; any number of them");
-  command.add_option("--rate", options.rate, "Updates per second, instead of the profile's")
+                     "Stacks to run, with COUNT rdbs each: dram[:COUNT], filesystem:PATH[:COUNT], "
+                     "persistent:PATH[:COUNT], numa:NODE[:COUNT], simulate:MODEL:PATH[:COUNT], "
+                     "hybrid:FILE[:COUNT] or FILE.toml");
+  command.add_option("--rate", options.rate, "Updates per second (default: the profile's)")
       ->check(CLI::Range(1.0, 1e8));
-  command.add_option("--seconds", options.seconds, "How long, instead of the profile's")
+  command
+      .add_option("--seconds", options.seconds,
+                  "Duration of the test in s (default: the profile's)")
       ->check(CLI::Range(0.1, 86'400.0));
-  command.add_option("--symbols", options.symbols, "How many, instead of the profile's")
+  command.add_option("--symbols", options.symbols, "Number of symbols (default: the profile's)")
       ->check(CLI::Range(int64_t{1}, int64_t{65'536}));
-  command.add_option("--seed", options.seed, "The same seed gives the same rows");
+  command.add_option("--seed", options.seed, "Random seed; the same seed gives the same rows");
   command
       .add_option("--prestress-quotes", options.prestress_quotes,
-                  "Quotes that each rdb begins with, instead of what fits")
+                  "Quotes to load into each rdb before the test (default: as many as fit)")
       ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
-  command.add_option("--prestress-trades", options.prestress_trades, "Likewise trades")
+  command
+      .add_option("--prestress-trades", options.prestress_trades,
+                  "Trades to load into each rdb before the test (default: as many as fit)")
       ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
-  command.add_option("--tp-batch-ms", options.batch_ms, "The tickerplants publish so often")
+  command
+      .add_option("--tp-batch-ms", options.batch_ms, "Publish interval of the tickerplants in ms")
       ->check(CLI::Range(0.0, 60'000.0))
       ->capture_default_str();
   command
       .add_option("--query-ms", options.query_ms,
-                  "The monitors query so often; 300, with --find-max 20")
+                  "Query interval of the monitors in ms (default: 300, or 20 with --find-max)")
       ->check(CLI::Range(1.0, 3'600'000.0));
   command
-      .add_option(
-          "--queries", options.queries,
-          "What clients ask besides the monitors: monitor (nobody asks), paper, heavy, or a "
-          "file such as desk.toml")
+      .add_option("--queries", options.queries,
+                  "Query clients besides the monitors: monitor (none), paper, heavy, or a file "
+                  "such as desk.toml")
       ->capture_default_str();
-  command.add_option("--matrix", options.matrix, "paper-test1 or paper-test2, instead of stacks");
-  command.add_option("--second-tier", options.second_tier,
-                     "A directory or placement for the matrix; /dev/shm if not given");
+  command.add_option("--matrix", options.matrix,
+                     "Run the stacks of paper-test1 or paper-test2 instead of --stack");
+  command.add_option(
+      "--second-tier", options.second_tier,
+      "With --matrix: directory or placement of the second tier (default: /dev/shm)");
   command.add_flag("--find-max", options.find_max,
-                   "Search the highest rate that each stack sustains");
-  command.add_option("--below-ms", options.below_ms, "With --find-max: with lags below this")
+                   "Find the highest rate that each stack sustains");
+  command
+      .add_option("--below-ms", options.below_ms,
+                  "With --find-max: upper bound of the 99th percentile of latency in ms")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  command.add_option("--out", options.out, "Directory for the results; loadtest-TIME if not given");
-  command.add_option("--work", options.work,
-                     "Directory for tickerplant logs meanwhile; that of the results if not given");
+  command.add_option("--out", options.out, "Directory for the results (default: loadtest-TIME)");
+  command.add_option(
+      "--work", options.work,
+      "Directory for tickerplant logs during the test (default: the results directory)");
   command.callback([&options, &args, &action] {
     options.command = CommandLine(args);
     action = [&options] { return loadtest::RunLoadTest(options); };
@@ -105,17 +114,17 @@ void AddDemoCommand(CLI::App& app, LoadTestOptions& options, const std::vector<s
   options.query_ms = kDemoQueryMs;
   options.how_to_go_on = true;
   CLI::App& command = *app.add_subcommand(
-      "demo", "A short load test: DRAM beside a second tier, with a simulated market");
-  command.add_option("--seconds", options.seconds, "How long; 30 if not given")
+      "demo", "Run a short load test: DRAM beside a second tier, with a simulated market");
+  command.add_option("--seconds", options.seconds, "Duration of the test in s (default: 30)")
       ->check(CLI::Range(0.1, 86'400.0));
-  command.add_option("--rate", options.rate, "Updates per second; 48,000 if not given")
+  command.add_option("--rate", options.rate, "Updates per second (default: 48,000)")
       ->check(CLI::Range(1.0, 1e8));
   command
       .add_option("--prestress-quotes", options.prestress_quotes,
-                  "That each rdb begins with; 2 million if not given")
+                  "Quotes to load into each rdb before the test (default: 2 million)")
       ->check(CLI::Range(int64_t{0}, int64_t{4'000'000'000}));
   command.add_option("--out", options.out,
-                     "Directory for the results; a new one below TMPDIR if not given");
+                     "Directory for the results (default: a new directory in TMPDIR)");
   command.callback([&options, &args, &action] {
     options.command = CommandLine(args);
     options.prestress_trades.reset();

@@ -29,61 +29,67 @@ namespace {
 constexpr int kExitUsage = 2;
 
 void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand("up", "Run a whole stack; Ctrl-C stops it in order");
-  command
-      .add_option("config", options.config,
-                  "The stack's configuration, such as examples/stack.toml")
+  CLI::App& command = *app.add_subcommand("up", "Run a whole stack; Ctrl-C shuts it down in order");
+  command.add_option("config", options.config, "Stack configuration, such as examples/stack.toml")
       ->required();
-  command.add_option("--data", options.data, "The data directory, instead of the configuration's");
-  command.add_option("--date", options.date, "Stay on this day, for a replay, such as 2013.10.07");
-  command.add_flag("--no-feed", options.no_feed, "Without the configuration's feeds");
-  command.add_flag("--feeds-wait", options.feeds_wait, "Feeds start when asked to: .feed.start[]");
+  command.add_option("--data", options.data, "Data directory (default: from the configuration)");
+  command.add_option("--date", options.date,
+                     "Use this fixed date for a replay, such as 2013.10.07");
+  command.add_flag("--no-feed", options.no_feed, "Do not start the feeds of the configuration");
+  command.add_flag("--feeds-wait", options.feeds_wait,
+                   "Feeds wait for .feed.start[] before they publish");
   command
       .add_option("--ports", options.ports,
-                  "First port, the others follow; 0: the kernel chooses (see --ready-file)")
+                  "First TCP port, with the other processes on the next ones; 0 lets the kernel "
+                  "choose (see --ready-file)")
       ->check(CLI::Range(0, 65535));
-  command.add_option("--ready-file", options.ready_file,
-                     "Written when all answer: names, roles, pids and ports as JSON");
-  command.add_option("--parent-fd", options.parent_fd, "The stack stops when this pipe closes")
-      ->group("Given by the program that starts it");
-  command.add_option("--seconds", options.seconds, "Stop by itself so long after all answered")
+  command.add_option(
+      "--ready-file", options.ready_file,
+      "File to write once all processes are ready: names, roles, pids and ports as JSON");
+  command.add_option("--parent-fd", options.parent_fd, "Stop when this inherited pipe closes")
+      ->group("Passed by the parent process");
+  command
+      .add_option("--seconds", options.seconds, "Stop this many s after all processes are ready")
       ->check(CLI::NonNegativeNumber);
   command.callback([&] { action = [&] { return RunUp(options); }; });
 }
 
 void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand("query", "Ask processes in q: a question, or a shell");
+  CLI::App& command = *app.add_subcommand(
+      "query", "Send q expressions to processes: one expression, a script, or a shell");
   command
       .add_option("address", options.address,
-                  "HOST:PORT, :PORT or unix:PATH; several with commas between")
+                  "HOST:PORT, :PORT or unix:PATH; separate several by commas")
       ->required();
   auto* question = command.add_option(
-      "q", options.query, "The expression, such as 'count trade'; -: from stdin; none: a shell");
-  command.add_option("--file", options.file, "A script: its statements, one after the other")
+      "q", options.query,
+      "Expression, such as 'count trade'; - reads it from stdin; without it, a shell starts");
+  command.add_option("--file", options.file, "Script whose statements are sent one after another")
       ->excludes(question);
   auto* json = command.add_flag_callback(
-      "--json", [&] { options.format = OutputFormat::kJson; }, "Answer as JSON");
+      "--json", [&] { options.format = OutputFormat::kJson; }, "Print the answer as JSON");
   auto* csv = command.add_flag_callback(
-      "--csv", [&] { options.format = OutputFormat::kCsv; }, "Answer as CSV");
+      "--csv", [&] { options.format = OutputFormat::kCsv; }, "Print the answer as CSV");
   command
       .add_flag_callback(
           "--parquet", [&] { options.format = OutputFormat::kParquet; },
-          "Answer as a Parquet file: a table, to a file or pipe")
+          "Write the answer, a table, as a Parquet file to stdout (a file or pipe)")
       ->excludes(json)
       ->excludes(csv);
   csv->excludes(json);
-  command.add_option("--user", options.user, "User name; its password is in TICKSTACK_PASSWORD");
-  command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer; 30")
+  command.add_option("--user", options.user,
+                     "User name; the password is read from TICKSTACK_PASSWORD");
+  command.add_option("--timeout", options.timeout_s, "Seconds to wait for an answer (default: 30)")
       ->check(CLI::PositiveNumber);
   command.callback([&] { action = [&] { return RunQuery(options); }; });
 }
 
 void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "tiers", "Say what a configuration places where, and how much memory it takes");
-  command.add_option("config", options.config, "The stack's configuration")->required();
-  command.add_flag("--json", options.json, "One object");
-  command.add_option("--rows", options.rows, "Rows of each table")
+      "tiers", "Show the tier of each column in a configuration, and the memory needed");
+  command.add_option("config", options.config, "Stack configuration")->required();
+  command.add_flag("--json", options.json, "Print one JSON object");
+  command.add_option("--rows", options.rows, "Number of rows in each table")
       ->check(CLI::Range(size_t{1}, size_t{100'000'000}))
       ->capture_default_str();
   command.callback([&] { action = [&] { return RunTiers(options); }; });
@@ -91,35 +97,40 @@ void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
 
 void AddEodCommand(CLI::App& app, EodOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "eod", "End the day of a running stack, or write a day that is over from its log");
-  command.add_option("--config", options.config, "The stack's configuration");
-  command.add_option("--data", options.data, "The data directory, instead of the configuration's");
-  command.add_option("--tickerplant", options.tickerplant, "Whom to ask; the configuration's");
-  command.add_option("--rdb", options.rdb, "The rdb that writes; the configuration's");
-  command.add_option("--timeout", options.timeout_s, "Seconds to wait until the day is written")
+      "eod", "End the day of a running stack, or write a past day from its log");
+  command.add_option("--config", options.config, "Stack configuration");
+  command.add_option("--data", options.data, "Data directory (default: from the configuration)");
+  command.add_option("--tickerplant", options.tickerplant,
+                     "Address of the tickerplant (default: from the configuration)");
+  command.add_option("--rdb", options.rdb,
+                     "Address of the rdb that writes the day (default: from the configuration)");
+  command.add_option("--timeout", options.timeout_s, "Seconds to wait for the day to be written")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command.add_option("--date", options.date,
                      "Write this day, such as 2013.10.07, from its log; no rdb is needed");
-  command.add_option("--log", options.log, "With --date: the log, instead of that date's");
+  command.add_option("--log", options.log,
+                     "With --date: path of the log (default: the log of that date)");
   command.add_option("--database", options.database,
-                     "With --date: where to, instead of the configuration's");
+                     "With --date: database directory (default: from the configuration)");
   command.callback([&] { action = [&] { return RunEod(options); }; });
 }
 
 void AddReportCommand(CLI::App& app, std::string& directory, Action& action) {
   CLI::App& command =
-      *app.add_subcommand("report", "Make the page of a load test's run again from its files");
-  command.add_option("directory", directory, "The run's directory")->required();
+      *app.add_subcommand("report", "Regenerate the report page of a load test from its files");
+  command.add_option("directory", directory, "Results directory of the load test")->required();
   command.callback([&] { action = [&] { return RunReport(directory); }; });
 }
 
 void AddCompareCommand(CLI::App& app, CompareOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "compare", "Say which figures of two load tests differ by more than their spread");
-  command.add_option("first", options.first, "A run's directory")->required();
-  command.add_option("second", options.second, "Another's")->required();
-  command.add_flag("--json", options.json, "One object");
+      "compare", "Compare two load tests: which figures differ by more than their spread");
+  command.add_option("first", options.first, "Results directory of the first load test")
+      ->required();
+  command.add_option("second", options.second, "Results directory of the second load test")
+      ->required();
+  command.add_flag("--json", options.json, "Print one JSON object");
   command.callback([&] { action = [&] { return RunCompare(options); }; });
 }
 
@@ -130,29 +141,31 @@ struct LogOptions {
 };
 
 void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
-  CLI::App& command = *app.add_subcommand("log", "Look at, check or repair a tickerplant log");
+  CLI::App& command = *app.add_subcommand("log", "Print, check or repair a tickerplant log");
   command.require_subcommand(1);
 
   CLI::App& dump = *command.add_subcommand("dump", "List the messages");
-  dump.add_option("file", options.dump.file, "The log")->required();
-  dump.add_flag("--json", options.dump.json, "An object per line");
-  dump.add_flag("--values", options.dump.values, "Also the rows themselves");
+  dump.add_option("file", options.dump.file, "Path of the log")->required();
+  dump.add_flag("--json", options.dump.json, "Print one JSON object per line");
+  dump.add_flag("--values", options.dump.values, "Include the rows of each message");
   dump.add_option("--from", options.dump.from, "Number of the first message")
       ->capture_default_str();
-  dump.add_option("--count", options.dump.count, "How many messages");
+  dump.add_option("--count", options.dump.count, "Number of messages (default: all)");
   dump.add_option("--table", options.dump.table, "Only messages of this table");
   dump.callback([&] { action = [&] { return RunLogDump(options.dump); }; });
 
-  CLI::App& check = *command.add_subcommand("check", "Read it all; say what is damaged and where");
-  check.add_option("file", options.check.file, "The log")->required();
-  check.add_flag("--json", options.check.json, "One object");
+  CLI::App& check =
+      *command.add_subcommand("check", "Read the whole log, and report damage with its position");
+  check.add_option("file", options.check.file, "Path of the log")->required();
+  check.add_flag("--json", options.check.json, "Print one JSON object");
   check.callback([&] { action = [&] { return RunLogCheck(options.check); }; });
 
-  CLI::App& repair = *command.add_subcommand("repair", "Cut a torn tail, rebuild the index");
-  repair.add_option("file", options.repair.file, "The log")->required();
-  repair.add_flag("--json", options.repair.json, "One object");
+  CLI::App& repair =
+      *command.add_subcommand("repair", "Cut a torn message off the end, and rebuild the index");
+  repair.add_option("file", options.repair.file, "Path of the log")->required();
+  repair.add_flag("--json", options.repair.json, "Print one JSON object");
   repair.add_flag("--skip-damaged", options.repair.skip_damaged,
-                  "Write what is whole to FILE.repaired, beyond damage in the middle too");
+                  "Copy all undamaged messages, also those after damage, to FILE.repaired");
   repair.callback([&] { action = [&] { return RunLogRepair(options.repair); }; });
 }
 
@@ -169,44 +182,50 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
   if (found.empty()) return;  // The configuration is that of another process.
   CLI::App* const hdb = found.front();
 
-  CLI::App& check = *hdb->add_subcommand("check", "Read it all; say what is damaged and where");
-  check.add_option("directory", options.check.directory, "The database")->required();
-  check.add_flag("--json", options.check.json, "One object");
-  check.add_flag("--strict", options.check.strict, "Warnings are findings too");
-  check.add_option("--threads", options.check.threads, "How many; as many as cores if not given")
+  CLI::App& check =
+      *hdb->add_subcommand("check", "Read the whole database, and report damage with its position");
+  check.add_option("directory", options.check.directory, "Database directory")->required();
+  check.add_flag("--json", options.check.json, "Print one JSON object");
+  check.add_flag("--strict", options.check.strict, "Fail on warnings too");
+  check
+      .add_option("--threads", options.check.threads,
+                  "Number of threads (default: number of cores)")
       ->check(CLI::Range(1, 1024));
   check.callback([&] { action = [&] { return RunHdbCheck(options.check); }; });
 
   CLI::App& generate =
-      *hdb->add_subcommand("generate", "Write days of the simulated market into a database");
-  generate.add_option("directory", options.generate.directory, "The database")->required();
-  generate.add_option("--days", options.generate.days, "Weekdays")
+      *hdb->add_subcommand("generate", "Write days of a simulated market to a database");
+  generate.add_option("directory", options.generate.directory, "Database directory")->required();
+  generate.add_option("--days", options.generate.days, "Number of weekdays to write")
       ->check(CLI::Range(1, 100'000))
       ->capture_default_str();
-  generate.add_option("--from", options.generate.from, "The first day")->capture_default_str();
-  generate.add_option("--symbols", options.generate.symbols, "How many")
+  generate.add_option("--from", options.generate.from, "First day")->capture_default_str();
+  generate.add_option("--symbols", options.generate.symbols, "Number of symbols")
       ->check(CLI::Range(1, 65'536))
       ->capture_default_str();
-  generate.add_option("--quotes", options.generate.quotes, "Quotes a day")
+  generate.add_option("--quotes", options.generate.quotes, "Quotes per day")
       ->check(CLI::Range(int64_t{1}, int64_t{3'000'000'000}))
       ->capture_default_str();
   generate
       .add_option("--trades", options.generate.trades,
-                  "Trades a day (default: one for every ten quotes)")
+                  "Trades per day (default: one for every ten quotes)")
       ->check(CLI::Range(int64_t{0}, int64_t{3'000'000'000}));
-  generate.add_option("--seed", options.generate.seed, "The same seed gives the same market")
+  generate
+      .add_option("--seed", options.generate.seed,
+                  "Random seed; the same seed gives the same market")
       ->capture_default_str();
   generate
       .add_option("--compression", options.generate.compression,
-                  "none, ipc, gzip, snappy, lz4 or zstd; with a level as gzip-6")
+                  "none, ipc, gzip, snappy, lz4 or zstd, optionally with a level, such as gzip-6")
       ->capture_default_str();
   generate.callback([&] { action = [&] { return RunHdbGenerate(options.generate); }; });
 
-  CLI::App& balance =
-      *hdb->add_subcommand("balance", "Say how full the segments are; move whole partitions");
-  balance.add_option("directory", options.balance.directory, "The database")->required();
-  balance.add_flag("--json", options.balance.json, "One object");
-  balance.add_flag("--move", options.balance.move, "Move them; without it nothing is changed");
+  CLI::App& balance = *hdb->add_subcommand(
+      "balance", "Show the size of each segment; move partitions to balance them");
+  balance.add_option("directory", options.balance.directory, "Database directory")->required();
+  balance.add_flag("--json", options.balance.json, "Print one JSON object");
+  balance.add_flag("--move", options.balance.move,
+                   "Move partitions; without this flag, only show the planned moves");
   balance.callback([&] { action = [&] { return RunHdbBalance(options.balance); }; });
 }
 

@@ -74,26 +74,33 @@ struct CommonFlags {
 std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& config,
                                             std::string& name, wire::ListenerOptions& listener) {
   auto flags = std::make_shared<CommonFlags>();
-  command.add_option("--config", flags->config, "Take what no flag says from this stack.toml");
-  command.add_option("--name", name, "Name of the process: in logs, and in the configuration")
+  command.add_option("--config", flags->config,
+                     "Stack configuration (stack.toml) for all settings without a flag");
+  command
+      .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
       ->capture_default_str();
   command.add_option("--host", listener.host, "Address to listen on")->capture_default_str();
-  command.add_option("--port", listener.port, "Port to listen on; 0: the kernel chooses")
+  command.add_option("--port", listener.port, "TCP port to listen on; 0 lets the kernel choose")
       ->check(CLI::Range(0, 65535))
       ->capture_default_str();
-  command.add_flag("--unix-socket", listener.unix_socket, "Also listen on @/tmp/kx.PORT");
-  command.add_option("--log-level", flags->log_level, "debug, info, warn, error or off")
+  command.add_flag("--unix-socket", listener.unix_socket,
+                   "Also listen on the abstract Unix socket @/tmp/kx.PORT");
+  command
+      .add_option("--log-level", flags->log_level,
+                  "Lowest level to log: debug, info, warn, error or off")
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
   command
       .add_option("--listen-fd", listener.listen_fd,
-                  "An inherited listening socket, instead of a port")
-      ->group("Given by the program that starts it");
-  command.add_option("--ready-fd", listener.ready_fd, "Gets `ready` when the process answers")
-      ->group("Given by the program that starts it");
-  command.add_option("--parent-fd", flags->parent_fd, "The process stops when this pipe closes")
-      ->group("Given by the program that starts it");
+                  "Descriptor of an inherited listening socket, instead of --port")
+      ->group("Passed by the parent process");
+  command
+      .add_option("--ready-fd", listener.ready_fd,
+                  "Descriptor to write `ready` to once the process accepts connections")
+      ->group("Passed by the parent process");
+  command.add_option("--parent-fd", flags->parent_fd, "Stop when this inherited pipe closes")
+      ->group("Passed by the parent process");
   command.parse_complete_callback([flags, &config] {
     if (const auto level = ParseLogLevel(flags->log_level)) config.log_level = *level;
   });
@@ -103,8 +110,7 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
 void AddDataFlag(CLI::App& command, StackConfig& config) {
   command
       .add_option_function<std::string>(
-          "--data", [&config](const std::string& data) { SetData(config, data); },
-          "The data directory")
+          "--data", [&config](const std::string& data) { SetData(config, data); }, "Data directory")
       ->default_str(config.data);
 }
 
@@ -156,26 +162,31 @@ void AddQueryFlags(CLI::App& command, serve::QuerySettings& options) {
       ->capture_default_str();
   command
       .add_option("--query-helpers", options.query_helpers,
-                  "Threads that help them; one less than there are cores if not given")
+                  "Additional threads for parallel queries (default: number of cores minus one)")
       ->check(CLI::Range(0, 1024));
   command
       .add_option("--query-nice", options.query_nice,
-                  "How those stand back for the thread that takes updates: 0 to 19")
+                  "Nice value of the query threads; higher leaves more CPU time for updates")
       ->check(CLI::Range(0, 19))
       ->capture_default_str();
-  command.add_option("--query-timeout-s", options.query_timeout_s, "0: none")
+  command
+      .add_option("--query-timeout-s", options.query_timeout_s,
+                  "Time limit of a query in s; 0: no limit")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--query-slow-ms", options.query_slow_ms, "Log slower ones; 0: none")
+  command
+      .add_option("--query-slow-ms", options.query_slow_ms,
+                  "Log queries that take longer than this many ms; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   AddBytes(command, "--query-max-bytes", options.query_max_bytes,
-           "What one query may build; 0: its tier's size, 1GiB in DRAM");
+           "Memory limit of one query, such as 64MiB; 0: the size of the query tier, or 1GiB if it "
+           "is DRAM");
   AddBytes(command, "--query-unread-bytes", options.query_unread_bytes,
-           "What answers may hold until they are read; 0: twice that");
+           "Memory limit of all answers not yet read by clients; 0: twice --query-max-bytes");
   command
       .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
-                  "A client that does not read is cut off; 0: never")
+                  "Disconnect a client that reads nothing of its answer for this many s; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }
@@ -204,16 +215,20 @@ void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (!config.tickerplant) return;
   tickerplant::TickerplantMainOptions& options = *config.tickerplant;
   CLI::App& command = *app.add_subcommand(
-      "tickerplant", "Take updates, log them, and publish them in batches to subscribers");
+      "tickerplant", "Receive updates, log them, and publish them to subscribers in batches");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
   AddDataFlag(command, config);
   command.add_option_function<std::string>(
       "--date", [&config](const std::string& date) { ThrowUnlessOk(SetDate(config, date)); },
-      "Stay on this day, for a replay, such as 2013.10.07");
-  command.add_option("--batch-ms", options.batch_ms, "Publish so often; 0: at once")
+      "Use this fixed date for a replay, such as 2013.10.07");
+  command
+      .add_option("--batch-ms", options.batch_ms,
+                  "Publish interval in ms; 0 publishes every message immediately")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--log-name", options.log_name, "The log is DATA/tplog/NAMEyyyy.mm.dd")
+  command
+      .add_option("--log-name", options.log_name,
+                  "Prefix of the log's file name: DATA/tplog/PREFIXyyyy.mm.dd")
       ->capture_default_str();
   command
       .add_option_function<std::string>(
@@ -223,21 +238,26 @@ void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action) {
             if (!policy) throw CLI::ValidationError("--fsync", "expected none, interval or batch");
             options.fsync = *policy;
           },
-          "When the log is made durable: none, interval or batch")
+          "When to fsync the log: none, interval or batch")
       ->default_str("none");
-  command.add_option("--fsync-interval-ms", options.fsync_interval_ms, "For --fsync interval")
+  command
+      .add_option("--fsync-interval-ms", options.fsync_interval_ms,
+                  "Time between fsyncs in ms, with --fsync interval")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  AddBytes(command, "--log-cache", options.log_cache_bytes, "Of the log's end, in the page cache");
-  command.add_option("--time-zone", options.time_zone, "Where days begin at midnight")
+  AddBytes(command, "--log-cache", options.log_cache_bytes,
+           "How much of the log's end stays in the page cache, such as 256MiB");
+  command
+      .add_option("--time-zone", options.time_zone,
+                  "Time zone whose midnight starts a new day, such as America/New_York")
       ->capture_default_str();
   AddDuration(command, "--roll-offset", options.roll_offset_ns,
-              "Days begin so long after midnight");
+              "Start days this long after midnight, such as 17h");
   AddBytes(command, "--max-queue-bytes", options.max_queue_bytes,
-           "A subscriber with more unsent bytes is cut off");
+           "Disconnect a subscriber with more unsent bytes than this; it can reconnect and replay");
   AddBytes(command, "--max-message-bytes", options.max_message_bytes,
-           "A larger message closes its connection");
-  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+           "Largest message accepted; a larger one closes its connection");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   command.callback([&, flags] {
     action = [&, flags] {
       BeginProcess(config, *flags, options.name);
@@ -249,8 +269,8 @@ void AddTickerplantCommand(CLI::App& app, StackConfig& config, Action& action) {
 void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (config.rdbs.empty()) return;
   rdb::RdbMainOptions& options = config.rdbs.front();
-  CLI::App& command =
-      *app.add_subcommand("rdb", "Hold today in memory, fed by a tickerplant, and answer queries");
+  CLI::App& command = *app.add_subcommand(
+      "rdb", "Keep today's data in memory, fed by a tickerplant, and answer queries");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
   AddDataFlag(command, config);
   command.add_option_function<std::string>(
@@ -258,18 +278,21 @@ void AddRdbCommand(CLI::App& app, StackConfig& config, Action& action) {
       [&options](const std::string& hdb) {
         if (options.end_of_day) options.end_of_day->hdb = hdb;
       },
-      "Whom to tell of a day that was written, if the configuration has [eod]");
-  command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe to")
+      "Address of the hdb to reload after end of day, if the configuration has [eod]");
+  command
+      .add_option("--tickerplant", options.tickerplant,
+                  "Address of the tickerplant to subscribe to")
       ->capture_default_str();
-  command.add_option("--replay", options.replay, "Serve this log instead, without a tickerplant");
+  command.add_option("--replay", options.replay,
+                     "Serve this tickerplant log instead of subscribing to a tickerplant");
   command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
-                "Replay from the log's file where it can be opened, not over the connection")
+                "Replay from the log's file if it can be opened, otherwise over the connection")
       ->capture_default_str();
   AddBytes(command, "--memory", options.tiers.front().options.capacity_bytes,
-           "Bound of the DRAM tier");
+           "Capacity of the DRAM tier, such as 16GiB");
   AddQueryFlags(command, options);
-  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   command.callback([&, flags] {
     action = [&, flags] {
       BeginProcess(config, *flags, options.name);
@@ -282,12 +305,12 @@ void AddHdbCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (!config.hdb) return;
   hdb::HdbMainOptions& options = *config.hdb;
   CLI::App& command =
-      *app.add_subcommand("hdb", "Answer queries over past days, from a database on disk");
+      *app.add_subcommand("hdb", "Answer queries about past days from a database on disk");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
   AddDataFlag(command, config);
-  command.add_option("--db", options.database, "The database's directory; DATA/hdb if not given");
+  command.add_option("--db", options.database, "Database directory (default: DATA/hdb)");
   AddBytes(command, "--cache", options.cache_bytes,
-           "Decompressed columns that it keeps; 0: a quarter of the machine's memory");
+           "Cache size for decompressed columns; 0: a quarter of the machine's memory");
   AddQueryFlags(command, options);
   command.callback([&, flags] {
     if (!command.get_subcommands().empty()) return;  // A tool for databases, not the process.
@@ -304,44 +327,55 @@ void AddFeedCommand(CLI::App& app, StackConfig& config, Action& action) {
   feed::FeedOptions& options = config.feeds.front();
   feed::SourceOptions& source = options.source;
   CLI::App& command = *app.add_subcommand(
-      "feed", "Publish a simulated market, an archive of real ticks, or a log of another day");
+      "feed", "Publish a simulated market, an archive of real ticks, or a past day's log");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
-  command.add_option("--tickerplant", options.tickerplant, "Where to publish to")
+  command
+      .add_option("--tickerplant", options.tickerplant, "Address of the tickerplant to publish to")
       ->capture_default_str();
-  command.add_option("--source", source.kind, "sim, lean or tplog")
+  command
+      .add_option("--source", source.kind,
+                  "sim: simulated market; lean: archives of real ticks; tplog: a log")
       ->check(CLI::IsMember({"sim", "lean", "tplog"}))
       ->capture_default_str();
-  command.add_option("--path", source.path, "lean: folder of the archives; tplog: the log");
+  command.add_option("--path", source.path, "lean: folder of the archives; tplog: path of the log");
   command.add_option_function<std::string>(
       "--date", [&config](const std::string& date) { ThrowUnlessOk(SetDate(config, date)); },
-      "lean: the day, such as 2013.10.07");
+      "lean: day to publish, such as 2013.10.07");
   auto symbols = std::make_shared<std::string>();
-  command.add_option("--symbols", *symbols, "lean: folders, such as aig,bac; sim: how many");
+  command.add_option("--symbols", *symbols,
+                     "lean: folders of the symbols, such as aig,bac; sim: number of symbols");
   command.add_option("--rate", source.rate, "sim: updates per second; 0: as fast as possible")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seconds", source.seconds, "sim: how long; 0: without end")
+  command.add_option("--seconds", source.seconds, "sim: length of the market in s; 0: endless")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--rows", source.rows, "sim: updates in all, instead of --seconds");
-  command.add_option("--profile", source.profile, "sim: march2020")->capture_default_str();
+  command.add_option("--rows", source.rows, "sim: total number of updates, instead of --seconds");
+  command
+      .add_option("--profile", source.profile,
+                  "sim: name of the load profile; only march2020 exists")
+      ->capture_default_str();
   command.add_option("--seed", source.seed, "sim: the same seed gives the same market")
       ->capture_default_str();
-  command.add_option("--batch-rows", source.batch_rows, "Rows in a message at most")
+  command.add_option("--batch-rows", source.batch_rows, "Largest number of rows in a message")
       ->check(CLI::Range(int64_t{1}, int64_t{1'000'000}))
       ->capture_default_str();
   command
       .add_option("--speed", source.speed,
-                  "Times as fast as it happened; 0: sim 1, others as fast as possible")
+                  "Speed relative to real time; 0: 1 for sim, as fast as possible for the others")
       ->check(CLI::NonNegativeNumber);
-  command.add_option("--batch-ms", options.batch_ms, "Send what became due once per so many ms")
+  command
+      .add_option("--batch-ms", options.batch_ms,
+                  "Send interval in ms; each send contains the rows due since the last one")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_flag("--start", options.start, "Start at once, not when the monitor says so");
-  command.add_flag("--exit-when-done", options.exit_when_done, "End when every row is logged");
+  command.add_flag("--start", options.start,
+                   "Start immediately instead of waiting for .feed.start[]");
+  command.add_flag("--exit-when-done", options.exit_when_done,
+                   "Exit once the tickerplant has logged every row");
   command.add_flag("--take-over", options.take_over,
-                   "Take the name over from another feed that has it, which then fails");
-  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+                   "Take the name from a running feed that holds it; that feed then fails");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   command.callback([&, flags, symbols] {
     if (!symbols->empty()) ThrowUnlessOk(SetSymbols(source, *symbols));
     action = [&, flags] {
@@ -355,28 +389,31 @@ void AddAggEngineCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (!config.aggengine) return;
   aggengine::AggEngineMainOptions& options = *config.aggengine;
   CLI::App& command = *app.add_subcommand(
-      "aggengine", "Keep running bars of trades and quotes, and publish them back");
+      "aggengine",
+      "Maintain running bars of trades and quotes, and publish them to the tickerplant");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
-  command.add_option("--tickerplant", options.tickerplant, "Whom to subscribe and publish to")
+  command
+      .add_option("--tickerplant", options.tickerplant,
+                  "Address of the tickerplant to subscribe and publish to")
       ->capture_default_str();
   command
       .add_option("--publish-ms", options.publish_ms,
-                  "Publish what changed so often; 0: twice as often as the tickerplant does")
+                  "Publish interval in ms for changed bars; 0: half of the tickerplant's interval")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      .add_option(
-          "--publish-gap-ms", options.publish_gap_ms,
-          "With --publish-ms 0: wait so long after the last time, where batches come sooner")
+      .add_option("--publish-gap-ms", options.publish_gap_ms,
+                  "With --publish-ms 0: minimum time between two publications in ms")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
-                "Replay from the log's file where it can be opened, not over the connection")
+                "Replay from the log's file if it can be opened, otherwise over the connection")
       ->capture_default_str();
   AddBytes(command, "--history-bytes", options.history_bytes,
-           "Of the day's steps for means over time, 16 a quote; 0: no bound");
-  command.add_flag("--busy-poll", options.busy_poll, "Never sleep: takes a whole core");
+           "Memory limit of the day's history for time-weighted averages, 16 bytes a quote; 0: no "
+           "limit");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
   command.callback([&, flags] {
     action = [&, flags] {
       BeginProcess(config, *flags, options.name);
@@ -389,33 +426,41 @@ void AddMonitorCommand(CLI::App& app, StackConfig& config, Action& action) {
   if (config.monitors.empty()) return;
   monitor::MonitorOptions& options = config.monitors.front();
   CLI::App& command = *app.add_subcommand(
-      "monitor", "Measure latency and asof-join time by asking the rdb; start the feed");
+      "monitor", "Measure latency and as-of join time by querying the rdb; start the feed");
   const auto flags = AddCommonFlags(command, config, options.name, options.listener);
   AddDataFlag(command, config);
-  command.add_option("--rdb", options.rdb, "Whom to ask")->capture_default_str();
-  command.add_option("--feed", options.feed, "Whom to start; empty: nobody")->capture_default_str();
-  command.add_option("--bars", options.bars, "Tables of bars to watch, such as trade_daily")
+  command.add_option("--rdb", options.rdb, "Address of the rdb to query")->capture_default_str();
+  command.add_option("--feed", options.feed, "Address of the feed to start; empty: none")
+      ->capture_default_str();
+  command.add_option("--bars", options.bars, "Bar tables to watch, such as trade_daily")
       ->delimiter(',');
-  command.add_option("--query-ms", options.query_ms, "A sample every so many ms")
+  command.add_option("--query-ms", options.query_ms, "Time between two samples in ms")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   command
       .add_option("--spread-ms", options.spread_ms,
-                  "Samples are late by up to this, so that they do not beat with other timers")
+                  "Largest random delay of a sample in ms, so that samples do not synchronise with "
+                  "other timers")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  command.add_option("--seconds", options.seconds, "End after so long; 0: at a signal")
+  command
+      .add_option("--seconds", options.seconds,
+                  "Stop after this many s; 0: run until SIGTERM or Ctrl-C")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_option("--symbol", options.asof_symbol,
-                     "For the asof join; empty: that of the newest trade");
+                     "Symbol of the as-of join; empty: that of the newest trade");
   command
-      .add_option("--queries", options.queries,
-                  "What clients ask besides: monitor (nobody asks), paper, heavy or a file")
+      .add_option(
+          "--queries", options.queries,
+          "Additional query clients: monitor (none), paper, heavy, or a file such as desk.toml")
       ->capture_default_str();
-  command.add_option("--symbols", options.symbols,
-                     "A file of SYMBOL,WEIGHT that clients ask for; empty: the symbols of the rdb");
-  command.add_option("--progress-s", options.progress_s, "A line every so often; 0: none")
+  command.add_option(
+      "--symbols", options.symbols,
+      "File of SYMBOL,WEIGHT lines that clients query; empty: the symbols of the rdb");
+  command
+      .add_option("--progress-s", options.progress_s,
+                  "Time between two progress lines in s; 0: no progress lines")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.callback([&, flags] {
