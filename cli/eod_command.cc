@@ -64,7 +64,9 @@ absl::StatusOr<DayCounts> CountsOf(const std::string& rdb) {
         std::pair("day_blocked", &counts.blocked)}) {
     const std::optional<int64_t> value = LongOf(stats, key);
     if (!value)
-      return InvalidArgument("{}: .rdb.stats[] has no {}: not an rdb of this version", rdb, key);
+      return InvalidArgument(
+          "{}: .rdb.stats[] lacks {}: expected an rdb of the same version as this program", rdb,
+          key);
     *target = *value;
   }
   return counts;
@@ -75,7 +77,7 @@ absl::StatusOr<int32_t> DateOf(const std::string& tickerplant) {
   const absl::StatusOr<Value> date = Ask(tickerplant, std::string(protocol::kDate));
   if (!date.ok()) return Annotate(date.status(), tickerplant);
   if (date->is_atom_of(Type::kDate)) return date->as<int32_t>();
-  return Unavailable("{}: .u.d: expected a date, found another value", tickerplant);
+  return Unavailable("{}: .u.d is not a date: expected the address of a tickerplant", tickerplant);
 }
 
 // Waits until the rdb reports that the day is done. An rdb that restarts meanwhile loses its
@@ -104,7 +106,7 @@ absl::Status WaitForDay(const std::string& rdb, int32_t date, const DayCounts& b
     }
     by_counts = by_counts && now->done >= number;
     if (now->done >= number && (!by_counts || (now->ended > before.ended && now->kept == 0))) {
-      std::printf("the day is written and handed over\n");
+      std::printf("the day is written to the database\n");
       return absl::OkStatus();
     }
     last = fmt::format("{} days ended since it began, {} kept, {} errors", now->ended, now->kept,

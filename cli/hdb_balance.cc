@@ -19,7 +19,7 @@ namespace {
 // Reports what a plan omits: days that no segment has completely until their moves are finished.
 void SayUnfinished(std::span<const std::string> unfinished) {
   for (const std::string& path : unfinished) {
-    fmt::print(stderr, "{}: of a move that did not end: --move ends it\n", path);
+    fmt::print(stderr, "{}: left by an interrupted move; --move completes it\n", path);
   }
 }
 
@@ -28,7 +28,7 @@ void PrintBalance(std::span<const SegmentLoad> segments, std::span<const Partiti
     fmt::print("{:>14}  {:>6} partitions  {}\n", segment.bytes, segment.partitions.size(),
                segment.path);
   }
-  fmt::print("the fullest segment has {:.2f} times the mean\n", Skew(segments));
+  fmt::print("the largest segment has {:.2f} times the mean size\n", Skew(segments));
   for (const PartitionMove& move : moves) {
     fmt::print("move {} from {} to {}: {} bytes\n", move.name, move.from, move.to, move.bytes);
   }
@@ -59,7 +59,7 @@ absl::Status Balance(const HdbBalanceOptions& options) {
   const Storage storage;
   if (options.move) {
     TS_ASSIGN_OR_RETURN(const size_t finished, FinishMoves(database->segments(), storage));
-    if (finished > 0) fmt::print(stderr, "ended {} moves that had died\n", finished);
+    if (finished > 0) fmt::print(stderr, "completed {} interrupted moves\n", finished);
   }
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> unfinished,
                       UnfinishedMoves(database->segments()));
@@ -77,7 +77,7 @@ absl::Status Balance(const HdbBalanceOptions& options) {
     fmt::print(stderr, "moved {} to {}\n", move.name, move.to);
   }
   if (!moves.empty()) {
-    fmt::print(stderr, "an hdb that runs looks in the old places until it is sent `\\l .`\n");
+    fmt::print(stderr, "a running hdb uses the old paths until it reloads: send it `\\l .`\n");
   }
   return absl::OkStatus();
 }

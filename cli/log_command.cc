@@ -196,9 +196,9 @@ void PrintCheck(const std::string& file, const wire::TplogReport& report) {
     fmt::print("  index: {} blocks with {} of the messages\n", report.blocks,
                report.messages_indexed);
   }
-  if (report.live) fmt::print("  a writer has it open\n");
+  if (report.live) fmt::print("  a tickerplant has it open\n");
   if (report.problem_count == 0) {
-    fmt::print("  nothing is wrong\n");
+    fmt::print("  no damage found\n");
     return;
   }
   for (const TplogProblem& problem : report.problems) {
@@ -226,9 +226,9 @@ Json JsonOf(const std::string& file, const wire::TplogRepairReport& report) {
 void PrintRepair(const std::string& file, const wire::TplogRepairReport& report) {
   PrintTotals(report.repaired_path.empty() ? file : report.repaired_path, report.totals);
   for (const wire::TplogRange& range : report.left_out) {
-    fmt::print("  left out: {} bytes from byte {}\n", range.bytes, range.offset);
+    fmt::print("  not copied: {} bytes from byte {}\n", range.bytes, range.offset);
   }
-  if (!report.repaired_path.empty()) fmt::print("  {} is as it was\n", file);
+  if (!report.repaired_path.empty()) fmt::print("  {} is unchanged\n", file);
   if (report.log_bytes_cut != 0) {
     fmt::print("  cut off: {} bytes, kept in {}\n", report.log_bytes_cut, report.cut_path);
   }
@@ -236,10 +236,10 @@ void PrintRepair(const std::string& file, const wire::TplogRepairReport& report)
     fmt::print("  the damaged part of the index is kept in {}\n", report.index_cut_path);
   }
   if (report.messages_indexed != 0) {
-    fmt::print("  indexed: {} messages; how far feeds had got is not known for them\n",
+    fmt::print("  indexed: {} messages; the progress of feeds in them is unknown\n",
                report.messages_indexed);
   }
-  if (report.found.problem_count == 0) fmt::print("  nothing was wrong\n");
+  if (report.found.problem_count == 0) fmt::print("  no damage found; nothing was changed\n");
 }
 
 }  // namespace
@@ -267,7 +267,8 @@ int RunLogRepair(const LogRepairOptions& options) {
   if (!report.ok()) {
     const int code = Failed("repair", report.status());
     if (report.status().code() == absl::StatusCode::kDataLoss && !options.skip_damaged) {
-      fmt::print(stderr, "--skip-damaged writes what is whole to {}.repaired\n", options.file);
+      fmt::print(stderr, "--skip-damaged copies all undamaged messages to {}.repaired\n",
+                 options.file);
     }
     return code;
   }

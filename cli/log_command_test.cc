@@ -123,7 +123,7 @@ TEST_F(LogCommandTest, CheckSaysWhatIsThere) {
   EXPECT_NE(out_.find("3 messages"), std::string::npos) << out_;
   EXPECT_NE(out_.find("quote: 7 rows"), std::string::npos) << out_;
   EXPECT_NE(out_.find("feed sim, quote: 2 rows"), std::string::npos) << out_;
-  EXPECT_NE(out_.find("nothing is wrong"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("no damage found"), std::string::npos) << out_;
 
   EXPECT_EQ(Check(true), 0);
   const auto report = nlohmann::json::parse(out_);
@@ -157,7 +157,7 @@ TEST_F(LogCommandTest, RepairCutsAndSaysWhereTheRestIs) {
   EXPECT_TRUE(FileExists(report["cut_path"].get<std::string>()));
   EXPECT_EQ(Check(), 0);
   EXPECT_EQ(Repair(), 0);
-  EXPECT_NE(out_.find("nothing was wrong"), std::string::npos) << out_;
+  EXPECT_NE(out_.find("no damage found; nothing was changed"), std::string::npos) << out_;
 }
 
 TEST_F(LogCommandTest, RepairRefusesDamageUntilItIsToldTo) {

@@ -86,12 +86,13 @@ int RunScript(QueryServers& servers, const QueryOptions& options) {
 }
 
 absl::Status CheckParquet(const QueryOptions& options, size_t servers) {
-  if (servers > 1) return InvalidArgument("a Parquet file is of one server's answer");
+  if (servers > 1)
+    return InvalidArgument("--parquet writes the answer of one server: expected one address");
   if (options.query.empty()) {
-    return InvalidArgument("a Parquet file is one answer: expected an expression, or - for stdin");
+    return InvalidArgument("--parquet writes one answer: expected an expression, or - for stdin");
   }
   if (isatty(STDOUT_FILENO) != 0) {
-    return InvalidArgument("a Parquet file is not for a terminal: send it to a file with >");
+    return InvalidArgument("--parquet does not write to a terminal: redirect stdout to a file");
   }
   return absl::OkStatus();
 }
@@ -111,7 +112,7 @@ int RunQuery(const QueryOptions& options) {
     }
   }
   if ((*servers)->size() > 1 && options.format == OutputFormat::kCsv) {
-    Complain("", InvalidArgument("CSV has no place for the names of several servers; --json has"));
+    Complain("", InvalidArgument("CSV cannot show the names of several servers; use --json"));
     return EXIT_FAILURE;
   }
   if (!options.query.empty()) {

@@ -23,14 +23,15 @@ constexpr size_t kTablesCompleted = 100;
 
 constexpr const char* kHelp =
     "  tab            completes tables, columns and functions; up, down, Ctrl-R: earlier lines\n"
-    "  Ctrl-C         drops a line, or ends the query that is waited for\n"
-    "  \\t            time of each answer, on or off;  \\t EXPRESSION  only its time\n"
-    "  \\m            the last answer whole, in a pager\n"
-    "  \\f FORMAT     text, csv or json\n"
-    "  \\s FILE       asks the statements of a file\n"
-    "  \\c ADDRESS    other servers, several with commas between\n"
-    "  \\h  \\q        this; leaves, as Ctrl-D does\n"
-    "Anything else goes to the server, other lines with a backslash too.\n";
+    "  Ctrl-C         clears the line, or cancels the running query\n"
+    "  \\t            shows the time of each answer, on or off;  \\t EXPRESSION  shows only the "
+    "time\n"
+    "  \\m            shows the whole last answer in a pager\n"
+    "  \\f FORMAT     sets the output format: text, csv or json\n"
+    "  \\s FILE       sends the statements of a file\n"
+    "  \\c ADDRESS    connects to other servers; separate several by commas\n"
+    "  \\h  \\q        help; quits, like Ctrl-D\n"
+    "Every other line is sent to the server, also one that begins with a backslash.\n";
 
 // Returns the path of the history; empty without a home directory.
 std::string HistoryFile() {
@@ -123,7 +124,7 @@ class QueryShell {
 
   void SetFormat(const std::string& name) {
     if (name == "csv" && servers_->size() > 1) {
-      std::printf("CSV has no place for the names of several servers; json has\n");
+      std::printf("CSV cannot show the names of several servers; use json\n");
     } else if (name == "text") {
       options_.format = OutputFormat::kText;
     } else if (name == "csv") {
@@ -140,7 +141,7 @@ class QueryShell {
     if (!script.ok()) return void(std::printf("%s\n", ErrorText(script.status()).c_str()));
     for (const Statement& statement : StatementsOf(*script)) {
       if (Ask(statement.text, false)) continue;
-      std::printf("%s:%zu: ended here\n", path.c_str(), statement.line);
+      std::printf("%s:%zu: stopped here\n", path.c_str(), statement.line);
       return;
     }
   }

@@ -75,7 +75,8 @@ absl::StatusOr<std::string> ReadScript(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
   TS_ASSIGN_OR_RETURN(const uint64_t bytes, file.Bytes());
   if (bytes > kBytesMax) {
-    return ResourceExhausted("{}: a script of {} bytes, at most {}", path, bytes, kBytesMax);
+    return ResourceExhausted("{}: the script has {} bytes, expected at most {}", path, bytes,
+                             kBytesMax);
   }
   std::string text(bytes, '\0');
   TS_ASSIGN_OR_RETURN(const size_t got,

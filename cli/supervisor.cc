@@ -320,9 +320,9 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   if (!failure.has_value() || stopped_early) {
     LogInfo("ended name={}", name);
   } else if (process.told_to_stop) {
-    Fail(Internal("{} did not stop well: {}", name, *failure));
+    Fail(Internal("{} failed during shutdown: {}", name, *failure));
   } else if (!process.was_ready) {
-    Fail(Internal("{} failed before it answered: {}", name, *failure));
+    Fail(Internal("{} failed during startup: {}", name, *failure));
     Stop(fmt::format("failure of {}", name));
   } else if (!options.restart) {
     Fail(Internal("{} died: {}", name, *failure));
@@ -343,7 +343,7 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
 }
 
 void Supervisor::Impl::DoWhatIsDue(int64_t now) {
-  if (now >= stop_ns && !stopping) Stop("time is over");
+  if (now >= stop_ns && !stopping) Stop("--seconds elapsed");
   for (Process& process : processes) {
     if (process.state == State::kPausing && now >= process.restart_ns) {
       if (const absl::Status status = Start(process); !status.ok()) {

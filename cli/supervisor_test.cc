@@ -155,14 +155,14 @@ TEST_F(SupervisorTest, StartsAgainTheOneThatEndedWellAndMayNot) {
 
 TEST_F(SupervisorTest, StopsEverythingWhenOneThatMayNotEndDoesSoBeforeItAnswered) {
   Add("needed", "exit 0");
-  EXPECT_EQ(Message(Run()), "needed failed before it answered: exit_code=0");
+  EXPECT_EQ(Message(Run()), "needed failed during startup: exit_code=0");
 }
 
 TEST_F(SupervisorTest, StopsEverythingWhenOneFailsBeforeItAnswered) {
   Add("good", "serve $*");
   Add("bad", "echo cannot open the log >&2; exit 3");
   const absl::Status status = Run();
-  EXPECT_EQ(Message(status), "bad failed before it answered: exit_code=3: cannot open the log");
+  EXPECT_EQ(Message(status), "bad failed during startup: exit_code=3: cannot open the log");
   EXPECT_EQ(Read("logs/bad.log"), "bad | cannot open the log\n");
 }
 
@@ -174,7 +174,7 @@ TEST_F(SupervisorTest, SaysTheLastErrorOfOneThatFailed) {
       "echo '2020-03-09T14:30:00.123456 I bad stops'\n"
       "kill -9 $$");
   EXPECT_EQ(Message(Run()),
-            "bad failed before it answered: signal=SIGKILL: no room error=\"disk full\"");
+            "bad failed during startup: signal=SIGKILL: no room error=\"disk full\"");
 }
 
 TEST_F(SupervisorTest, FailsWhereItCannotWriteItsLogs) {
@@ -226,7 +226,7 @@ TEST_F(SupervisorTest, KillsTheOneThatDoesNotStop) {
   options_.stop_timeout_ns = kNsPerSecond / 5;
   options_.run_ns = 1;
   Add("deaf", "trap '' TERM; ready $*; forever");
-  EXPECT_EQ(Message(Run()), "deaf did not stop well: signal=SIGKILL");
+  EXPECT_EQ(Message(Run()), "deaf failed during shutdown: signal=SIGKILL");
 }
 
 TEST_F(SupervisorTest, KillsAllAtTheSecondSignal) {

@@ -280,7 +280,7 @@ std::string TextOf(const RdbReport& rdb, size_t rows) {
                      {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
                      {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })},
                      {"takes", Cells(rdb.parts, [](Of p) { return Size(p.bytes); })}});
-  return text + fmt::format("\nWhat queries build is in tier {}.\n", rdb.queries);
+  return text + fmt::format("\nIntermediate results of queries are in tier {}.\n", rdb.queries);
 }
 
 bool Print(const std::string& text) {
@@ -301,7 +301,8 @@ int RunTiers(const TiersOptions& options) {
   const absl::StatusOr<StackConfig> config = LoadStackConfig(options.config);
   if (!config.ok()) return TiersFailed(config.status(), kExitWrongTiers);
   if (config->rdbs.empty()) {
-    return TiersFailed(NotFound("{}: no [[rdb]] in it", options.config), kExitWrongTiers);
+    return TiersFailed(NotFound("{}: found no [[rdb]], expected one", options.config),
+                       kExitWrongTiers);
   }
   for (const std::string& warning : config->warnings) {
     std::fprintf(stderr, "warning: %s\n", warning.c_str());

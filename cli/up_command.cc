@@ -56,7 +56,7 @@ absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   }
   if (MembersOf(config).empty()) {
     return InvalidArgument(
-        "{}: no process in it: expected [tickerplant], [[rdb]], [hdb], [feed] or [monitor]",
+        "{}: found no process: expected [tickerplant], [[rdb]], [hdb], [feed] or [monitor]",
         options.config);
   }
   return config;
@@ -69,7 +69,8 @@ absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
   for (size_t i = 0; i < members.size(); ++i) {
     wire::ListenerOptions& where = *members[i].listener;
     if (ports) where.port = *ports == 0 ? 0 : *ports + static_cast<int>(i);
-    if (where.port > 65'535) return InvalidArgument("--ports: {} is no port", where.port);
+    if (where.port > 65'535)
+      return InvalidArgument("--ports: {} is not a port, expected 1 to 65535", where.port);
     absl::StatusOr<OwnedFd> listener =
         wire::ListenOn(where.host, static_cast<uint16_t>(where.port));
     if (!listener.ok()) return Annotate(listener.status(), members[i].name);

@@ -150,7 +150,8 @@ absl::StatusOr<HeldBytes> ColumnFile::Elements() const {
 }
 
 absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) const {
-  if (kind_ != ColumnKind::kEnum) return InvalidArgument("{}: is no enum", path());
+  if (kind_ != ColumnKind::kEnum)
+    return InvalidArgument("{}: expected an enumerated column", path());
   if (domain_ == nullptr) {
     return NotFound("{}: its domain {} is not in the database", path(), layout_.domain);
   }

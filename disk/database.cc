@@ -86,8 +86,9 @@ absl::StatusOr<const SplayedTable*> PartitionedTable::In(size_t partition) const
     if (has_entry) TS_RETURN_IF_ERROR(CheckReachable(directory));
     if (has_entry || table.status().code() != absl::StatusCode::kNotFound) return table.status();
     if (!IsDirectory(partitions_[partition].directory)) {
-      return NotFound("{}: not there any more: moved or unmounted since the database was loaded",
-                      partitions_[partition].directory);
+      return NotFound(
+          "{}: directory not found: it was moved or unmounted after the database was loaded",
+          partitions_[partition].directory);
     }
     part.state.store(Part::kAbsent, std::memory_order_release);
     return nullptr;

@@ -277,7 +277,7 @@ TEST_F(DatabaseTest, APartitionThatWentAwaySinceTheLoadIsAnError) {
   const auto database = Open();
   std::filesystem::remove_all(files_.PathOf("2024.01.01"));
   EXPECT_THAT(std::string(Message(database->FindPartitioned("trade")->In(0).status())),
-              HasSubstr("2024.01.01: not there any more"));
+              HasSubstr("2024.01.01: directory not found"));
 }
 
 TEST_F(DatabaseTest, PipesInTheRootAreNamedAndNeverWaitedFor) {

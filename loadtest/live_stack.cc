@@ -225,7 +225,7 @@ absl::Status LiveStack::PollFeed() {
   if (state->symbol() == "failed") {
     const Value* const error = EntryOf(stats, "error");
     return Internal("{}: the feed failed: {}", run_->name(),
-                    error != nullptr ? error->text() : "it does not say why");
+                    error != nullptr ? error->text() : "it reports no reason");
   }
   feed_done_ = state->symbol() == "done";
   if (feed_done_) done_ns_ = MonotonicNs();
@@ -236,10 +236,11 @@ absl::Status LiveStack::Late() {
   int64_t rows = 0;
   for (const auto& [table, count] : offered_) rows += count;
   const RowCounts all = RowsOfRun(test_.profile);
-  result_.failure =
-      fmt::format("the feed is not done after {:.0f} s of {:.0f}: {} of {} updates were taken",
-                  SecondsOf(MonotonicNs() - begin_ns_), test_.profile.seconds, Thousands(rows),
-                  Thousands(all.quotes + all.trades));
+  result_.failure = fmt::format(
+      "the feed is not done after {:.0f} s, expected {:.0f} s; the tickerplant took {} of {} "
+      "updates",
+      SecondsOf(MonotonicNs() - begin_ns_), test_.profile.seconds, Thousands(rows),
+      Thousands(all.quotes + all.trades));
   return ResourceExhausted("{}: {}", run_->name(), result_.failure);
 }
 
@@ -469,7 +470,7 @@ absl::Status LiveStack::CompareRows() {
     }
   }
   if (differences.empty()) return absl::OkStatus();
-  result_.failure = "rows are missing, or too many:" + differences;
+  result_.failure = "row counts differ from those offered:" + differences;
   return DataLoss("{}: {}", run_->name(), result_.failure);
 }
 
@@ -480,7 +481,8 @@ absl::Status LiveStack::CompareSums(const StackResult& other) {
         rows.prestress_checksum == expected.prestress_checksum) {
       continue;
     }
-    result_.failure = fmt::format("the rows of {} are not those of {}", table, other.spec.name);
+    result_.failure =
+        fmt::format("the rows of table {} differ from those of stack {}", table, other.spec.name);
     return DataLoss("{}: {}", run_->name(), result_.failure);
   }
   return absl::OkStatus();

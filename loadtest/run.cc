@@ -55,7 +55,7 @@ class TestRun {
       stack.FillRates();
       result.seconds = std::max(result.seconds, stack.seconds());
       if (!status.ok() && stack.result().failure.empty()) {
-        stack.result().failure = "stopped with the others";
+        stack.result().failure = "stopped because another stack failed";
       }
       result.stacks.push_back(std::move(stack.result()));
     }
@@ -88,7 +88,8 @@ class TestRun {
       TS_RETURN_IF_ERROR(each);
       if (all) return absl::OkStatus();
       if (MonotonicNs() - begin_ns > at_most_ns) {
-        return Unavailable("{}: not so after {:.0f} s", what, Seconds(at_most_ns));
+        return Unavailable("stacks not {} within {:.0f} s; see their logs in the work directory",
+                           what, Seconds(at_most_ns));
       }
       std::this_thread::sleep_for(kPause);
     }

@@ -106,7 +106,10 @@ absl::Status StackRun::ReadReadyFile() {
 absl::Status StackRun::CheckAlive() {
   if (pid_ > 0 && waitpid(pid_, nullptr, WNOHANG) == 0) return absl::OkStatus();
   pid_ = -1;
-  return Unavailable("{} ended by itself:\n{}", name_, LastWords());
+  return Unavailable(
+      "{}: its `tickstack up` exited during the test; expected it to run until stopped. End of its "
+      "log:\n{}",
+      name_, LastWords());
 }
 
 void StackRun::Stop() {
@@ -118,7 +121,8 @@ absl::Status StackRun::Wait() {
   int wait_status = 0;
   waitpid(std::exchange(pid_, -1), &wait_status, 0);
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return absl::OkStatus();
-  return Internal("{} did not stop well:\n{}", name_, LastWords());
+  return Internal("{}: its `tickstack up` failed during shutdown. End of its log:\n{}", name_,
+                  LastWords());
 }
 
 absl::StatusOr<Value> StackRun::Ask(std::string_view process, std::string_view query) const {

@@ -43,8 +43,8 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   const std::string place = store_.tier().Stats().path;
   absl::StatusOr<DurableTables::Found> loaded = store_.Load(symbols, options);
   if (!loaded.ok()) {
-    LogError("persistent tables are damaged, made anew path={} error=\"{}\"", place,
-             Message(loaded.status()));
+    LogError("persistent tables are damaged, created again from the log path={} error=\"{}\"",
+             place, Message(loaded.status()));
     return {};
   }
   Found found;
@@ -53,12 +53,13 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   uint64_t rows_refused = 0;
   if (!found.position.Load(mark) || !LoadLog(mark, &found.log) || !mark.Read(&rows_refused) ||
       !mark.AtEnd()) {
-    LogError("persistent tables do not say where they stand, made anew path={}", place);
+    LogError("persistent tables have no log position, created again from the log path={}", place);
     return BeginAnew(*std::move(loaded), symbols);
   }
   if (rows_refused > 0) {
     LogWarn(
-        "persistent tables lack rows that a full tier refused, made anew path={} rows_refused={}",
+        "persistent tables lack rows that a full tier refused, created again from the log path={} "
+        "rows_refused={}",
         place, rows_refused);
     return BeginAnew(*std::move(loaded), symbols);
   }

@@ -347,7 +347,7 @@ std::string EndOfDay::StampOf(int32_t date) const {
 
 void EndOfDay::Block(int32_t date, std::optional<EndedDay> day, std::string stamp,
                      const absl::Status& why) {
-  CountError("day not written, it waits for a person", date, why);
+  CountError("day not written, operator action required", date, why);
   blocked_.push_back({date, std::move(day), std::move(stamp),
                       fmt::format("{}: {}", FormatDate(date), Message(why))});
   next_blocked_ns_ = MonotonicNs() + options_.retry_ns;

@@ -206,7 +206,7 @@ void Rdb::StartOver() {
   for (const auto& [name, entry] : entries_) {
     if (entry->prestressed > 0 && entry->prestressed == entry->table->rows()) continue;
     if (entry->prestressed > 0) {
-      LogWarn("rows of the prestress are gone table={} rows={}", name, entry->prestressed);
+      LogWarn("rows of the prestress removed table={} rows={}", name, entry->prestressed);
     }
     schemas.push_back(entry->table->schema());
   }

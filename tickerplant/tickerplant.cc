@@ -208,7 +208,7 @@ void Tickerplant::MendLogBefore(int32_t date) const {
   if (log.ok()) {
     LogOpened(**log);
   } else {
-    LogError("log of a past day not mended path={} error=\"{}\"", path, Message(log.status()));
+    LogError("log of a past day not repaired path={} error=\"{}\"", path, Message(log.status()));
   }
 }
 
@@ -481,8 +481,8 @@ bool Tickerplant::IsRollDue() {
   }
   if (today == date_ + 1) return true;
   if (!jumped_ns_) {
-    LogWarn("clock jumped, the day goes on for now from={} to={} days={} held_s={}",
-            FormatDate(date_), FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
+    LogWarn("clock jumped, end of day postponed from={} to={} days={} held_s={}", FormatDate(date_),
+            FormatDate(today), today - date_, kJumpHeldNs / kNsPerSecond);
   }
   if (!jumped_ns_ || now_ns < *jumped_ns_) jumped_ns_ = now_ns;
   return now_ns - *jumped_ns_ >= kJumpHeldNs;
@@ -524,7 +524,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   if (absl::Status opened = OpenLog(date, old->totals().feed_rows); !opened.ok()) {
     log_ = std::move(old);
     if (const absl::Status resumed = log_->SetEnded(false); !resumed.ok()) {
-      LogError("day goes on, but a restart begins the next one error=\"{}\"", Message(resumed));
+      LogError("day not ended, a restart starts the next one error=\"{}\"", Message(resumed));
     }
     return opened;
   }

@@ -184,7 +184,7 @@ void TickerplantService::CommitStaged() {
   if (const absl::Status status = tickerplant_->Commit(); !status.ok()) {
     if (status.code() == absl::StatusCode::kResourceExhausted) {
       if (!std::exchange(disk_full_, true))
-        LogError("log full, feeds wait error=\"{}\"", Message(status));
+        LogError("log full, feeds are paused error=\"{}\"", Message(status));
       return;
     }
     failed_ = true;
@@ -192,7 +192,8 @@ void TickerplantService::CommitStaged() {
     on_failed_(status);
     return;
   }
-  if (std::exchange(disk_full_, false)) LogInfo("log goes on seq={}", tickerplant_->logged_seq());
+  if (std::exchange(disk_full_, false))
+    LogInfo("log writable again seq={}", tickerplant_->logged_seq());
 }
 
 void TickerplantService::RetryLater(Connection* feed) {
@@ -220,7 +221,7 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
       LogWarn("subscriber dropped host={} seq={} reason=\"{}\"", connection.peer(),
               tickerplant_->published_seq(), Message(why));
     } else {
-      LogInfo("subscriber went host={} seq={} reason=\"{}\"", connection.peer(),
+      LogInfo("subscriber disconnected host={} seq={} reason=\"{}\"", connection.peer(),
               tickerplant_->published_seq(), Message(why));
     }
   } else if (!why.ok()) {

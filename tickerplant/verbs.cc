@@ -163,8 +163,8 @@ absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscripti
     const auto index = static_cast<size_t>(plant().FindTable(table));
     schemas.push_back(Value::List({Value::Symbol(table), EmptyTable(plant().schemas()[index])}));
   }
-  LogInfo("subscriber came host={} user={} tables={} symbols={} seq={} ahead={}", sender_.peer(),
-          sender_.user(), fmt::join(tables, ","),
+  LogInfo("subscriber connected host={} user={} tables={} symbols={} seq={} ahead={}",
+          sender_.peer(), sender_.user(), fmt::join(tables, ","),
           how.symbols.empty() ? "all" : std::to_string(how.symbols.size()), plant().published_seq(),
           how.ahead);
   if (single && !how.numbered) return std::move(schemas.front());

@@ -112,7 +112,7 @@ std::string TableHtml(const Value* keys, const Value& table) {
     html += "</tr>\n";
   }
   html += "</tbody></table></div>\n";
-  html += shown < rows ? fmt::format("<p>the first {} of {} rows</p>\n", shown, rows)
+  html += shown < rows ? fmt::format("<p>showing the first {} of {} rows</p>\n", shown, rows)
                        : fmt::format("<p>{} row{}</p>\n", rows, rows == 1 ? "" : "s");
   return html;
 }
@@ -120,7 +120,7 @@ std::string TableHtml(const Value* keys, const Value& table) {
 std::string ValueHtml(const Value& value) {
   if (value.is_table()) return TableHtml(nullptr, value);
   if (value.is_keyed_table()) return TableHtml(&value.keys(), value.values());
-  if (value.is_null()) return "<p>done; there is no result</p>\n";
+  if (value.is_null()) return "<p>done; the expression has no result</p>\n";
   const TextLimits limits{.lines = kPageRows, .columns = 100'000};
   return fmt::format("<pre>{}</pre>\n", Escaped(FormatText(value, limits)));
 }
@@ -146,7 +146,7 @@ std::string IndexPage(const std::vector<std::string>& tables) {
         ask("count " + table));
   }
   const std::string content = list.empty()
-                                  ? "<p>there are no tables here</p>\n"
+                                  ? "<p>this process has no tables</p>\n"
                                   : fmt::format("<table><tbody>\n{}</tbody></table>\n", list);
   return PageOf("tickstack", "", content);
 }

@@ -52,12 +52,12 @@ TEST(AnswerPage, ShowsTheFirstRowsOfMany) {
   const std::string page = AnswerPage("t", Value::Table({"x"}, {Longs(kPageRows + 5)}));
   EXPECT_THAT(page, HasSubstr("<td class=\"n\">999</td>"));
   EXPECT_THAT(page, Not(HasSubstr("<td class=\"n\">1000</td>")));
-  EXPECT_THAT(page, HasSubstr("the first 1000 of 1005 rows"));
+  EXPECT_THAT(page, HasSubstr("showing the first 1000 of 1005 rows"));
 }
 
 TEST(AnswerPage, ShowsWhatIsNoTableAsQDoes) {
   EXPECT_THAT(AnswerPage("x", Value::Longs({1, 2})), HasSubstr("<pre>1 2\n</pre>"));
-  EXPECT_THAT(AnswerPage("x", Value()), HasSubstr("there is no result"));
+  EXPECT_THAT(AnswerPage("x", Value()), HasSubstr("the expression has no result"));
 }
 
 TEST(ErrorPage, KeepsTheQuestion) {

@@ -47,7 +47,9 @@ void ReportReady(ListenerOptions& listener) {
   if (fd < 0) return;
   constexpr std::string_view kReady = "ready\n";
   if (::write(fd, kReady.data(), kReady.size()) != static_cast<ssize_t>(kReady.size())) {
-    LogWarn("nobody hears that this process is ready fd={}", fd);
+    LogWarn(
+        "ready-fd is not writable, so the parent does not learn that this process is ready fd={}",
+        fd);
   }
   ::close(fd);
 }

@@ -38,7 +38,7 @@ absl::StatusOr<LogPosition> ParseLogPosition(const Value& i, const Value& log) {
     position.seq = static_cast<uint64_t>(i.as<int32_t>());
   }
   if (position.seq > 0 && position.path.empty()) {
-    return InvalidArgument("log position: {} messages and no log", position.seq);
+    return InvalidArgument("log position: {} messages, but no log path", position.seq);
   }
   return position;
 }

@@ -113,8 +113,8 @@ absl::Status Recovery::CreateLog() {
     }
     if (record.has_value()) {
       return DataLoss(
-          "{}: is empty or missing, but {} knows of messages in it; to begin anew, "
-          "remove that as well",
+          "{}: is empty or missing, but {} knows of messages in it; to start a new log, remove "
+          "that file as well",
           path_, index_path_);
     }
   } else {

@@ -240,7 +240,7 @@ TEST_F(Runs, WhatHasNoCounterpartIsNamed) {
       Compare(Write("a", 1, {1.0}), Write("b", 1, {1.0}, 1200, "filesystem:/mnt\\u001b[31m"));
   EXPECT_TRUE(comparison.stacks.empty());
   EXPECT_EQ(2u, comparison.only_in_one.size());
-  EXPECT_THAT(ComparisonText(comparison), HasSubstr("Nothing could be judged"));
+  EXPECT_THAT(ComparisonText(comparison), HasSubstr("No figure could be compared"));
   EXPECT_EQ(std::string::npos, ComparisonText(comparison).find('\x1b'));
 }
 
@@ -253,7 +253,7 @@ TEST_F(Runs, TextAndJsonSayTheSame) {
   const Comparison comparison = Compare(Write("a", 1, {1.0}), Write("b", 2, {1.5}));
   const std::string text = ComparisonText(comparison);
   EXPECT_THAT(text, HasSubstr("SLOWER"));
-  EXPECT_THAT(text, HasSubstr(" in 2 figures that could be judged"));
+  EXPECT_THAT(text, HasSubstr(" in 2 figures that could be compared"));
   const auto json = nlohmann::json::parse(ComparisonJson(comparison));
   EXPECT_EQ(comparison.differences, json["differences"]);
   EXPECT_EQ(0.01, json["false_positives"]);

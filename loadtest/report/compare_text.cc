@@ -95,13 +95,14 @@ std::string ComparisonText(const Comparison& comparison) {
   for (const std::string& one : comparison.only_in_one)
     text += "not compared: " + Plain(one) + "\n";
   for (const StackComparison& stack : comparison.stacks) text += StackText(stack);
-  if (comparison.judged == 0) return text + "\nNothing could be judged.\n";
-  return text +
-         fmt::format(
-             "\n{} in {} that could be judged. Of a hundred comparisons of runs that differ by "
-             "chance alone, {:g} at most would name one.\n",
-             Plural(static_cast<int64_t>(comparison.differences), "difference"),
-             Plural(static_cast<int64_t>(comparison.judged), "figure"), 100 * kFalsePositives);
+  if (comparison.judged == 0)
+    return text + "\nNo figure could be compared: each needs enough values in both runs.\n";
+  return text + fmt::format(
+                    "\n{} in {} that could be compared. If two runs differ by chance alone, at "
+                    "most {:g} in 100 comparisons report a difference.\n",
+                    Plural(static_cast<int64_t>(comparison.differences), "difference"),
+                    Plural(static_cast<int64_t>(comparison.judged), "figure"),
+                    100 * kFalsePositives);
 }
 
 std::string ComparisonJson(const Comparison& comparison) {

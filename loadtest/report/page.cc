@@ -54,7 +54,8 @@ std::string FailureSection(const std::vector<std::string>& failures) {
     html += fmt::format("<li>and {} more</li>\n", failures.size() - kFailuresMax);
   }
   return html +
-         "</ul>\n<p>What follows was measured up to then. It is no result.</p>\n</section>\n";
+         "</ul>\n<p>The figures below were measured before the failure; do not use them as "
+         "results.</p>\n</section>\n";
 }
 
 std::string SimulatedNote(const RunFiles& run) {
@@ -64,9 +65,8 @@ std::string SimulatedNote(const RunFiles& run) {
   });
   if (!simulated) return "";
   return "<p class=\"note\"><span class=\"simulated\">SIMULATED</span> Stacks with this mark ran "
-         "on "
-         "ordinary memory that was slowed down by a model of other hardware. They show what to "
-         "expect, not what was measured on it.</p>\n";
+         "on ordinary memory, slowed down by a model of other hardware. Their figures are "
+         "predictions for that hardware, not measurements of it.</p>\n";
 }
 
 std::string Header(const RunFiles& run) {
@@ -108,25 +108,21 @@ std::string PaperSection(const RunFiles& run) {
          "<p>\"Using Intel Optane memory to expand the capacity of a typical realtime kdb market "
          "data "
          "system\" compared the same places with kdb+. Its figures are as published, from another "
-         "machine with other data: compare the ratios, and how they move with the timers, rather "
-         "than "
-         "the times.</p>\n" +
+         "machine with other data, so compare ratios and how they change with the timers, not "
+         "absolute times.</p>\n" +
          table +
-         "<p class=\"quiet\">Latency: from a tick's making until it was in the bars of the RDB; "
-         "ours, where bars can be ahead of ticks, until it could be queried too. The longest of "
-         "the "
-         "last minute. Query: theirs is the mean of a query over every symbol, ours "
-         "the "
-         "median of all questions of one sample, so only the ratios compare. Theirs count queries "
-         "of an "
-         "RDB (Test 2: of all RDBs), ours samples of a stack's monitors. DRAM: "
-         "bytes of rows in tiers of that kind. What the system keeps of other tiers in DRAM, all "
-         "of it on "
-         "a tmpfs, is in the table of memory by tier.</p>\n</section>\n";
+         "<p class=\"quiet\">Latency: the longest of the last minute, from when a tick was made "
+         "until it was in the bars of the RDB. Ours also waits until the tick itself could be "
+         "queried, because bars can be ahead of ticks. Query time: the paper reports the mean of a "
+         "query over every symbol, we report the median of all queries of a sample, so only the "
+         "ratios are comparable. Query count: the paper counts the queries of one RDB (Test 2: of "
+         "all RDBs), we count the samples of a stack's monitors. DRAM: bytes of rows in DRAM "
+         "tiers. The table of memory by tier shows how much of the other tiers the operating "
+         "system keeps in DRAM; on a tmpfs that is everything.</p>\n</section>\n";
 }
 
 std::string LimitList(const std::vector<Limit>& limits) {
-  if (limits.empty()) return "<p>Nothing of it was measured.</p>\n";
+  if (limits.empty()) return "<p>This run has no measurements of its limits.</p>\n";
   std::string html = "<ul class=\"limits\">\n";
   for (const Limit& limit : limits) {
     html += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", limit.reached ? "reached" : "room",
@@ -139,10 +135,10 @@ std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series)
   const TestResult& test = run.tests[i];
   std::string html = fmt::format(
       "<section class=\"test\" aria-labelledby=\"test-{0}\">\n<h2 id=\"test-{0}\">Test {1}</h2>\n"
-      "<p>Batches every {2:g} ms, questions every {3:g} ms, for {4}{5}.</p>\n",
+      "<p>Batch interval {2:g} ms, query interval {3:g} ms, duration {4}{5}.</p>\n",
       i, EscapeHtml(test.name), test.batch_ms, test.query_ms, SettingText(test.seconds * 1e3),
       test.prestress_quotes || test.prestress_trades
-          ? fmt::format(", on top of {} quotes and {} trades",
+          ? fmt::format(", with {} quotes and {} trades loaded before the test",
                         CountText(static_cast<double>(test.prestress_quotes.value_or(0))),
                         CountText(static_cast<double>(test.prestress_trades.value_or(0))))
           : "");
@@ -163,8 +159,8 @@ std::string MaximumSection(const RunFiles& run) {
   for (size_t i = 0; i < run.maxima.size(); ++i) {
     const Maximum& maximum = run.maxima[i];
     html += fmt::format(
-        "<p>{} sustained <b>{} updates/s</b> with a latency below {}; it captured {} a second. "
-        "The next step: {}.</p>\n",
+        "<p>{} sustained <b>{} updates/s</b> with a latency below {}; it captured {} updates/s. "
+        "The next higher rate: {}.</p>\n",
         EscapeHtml(maximum.stack), CountText(maximum.updates_per_s),
         maximum.below_ms ? SettingText(*maximum.below_ms) : "any bound",
         CountText(maximum.achieved_per_s),
@@ -177,14 +173,11 @@ std::string MaximumSection(const RunFiles& run) {
 std::string Foot() {
   return fmt::format(
       "<section aria-labelledby=\"how\">\n<h2 id=\"how\">How to read this</h2>\n"
-      "<p>A latency is the time from when a tick was due until a query saw it, so a feed or a "
-      "stack "
-      "that falls behind shows here. A tick waits for the tickerplant's timer first. \"99 % "
-      "within\" "
-      "is the time that one value in a hundred exceeds. A ratio compares the means of the stacks "
-      "of "
-      "one placement. One run says nothing about how much the next one differs: "
-      "<code>tickstack compare</code> does.</p>\n</section>\n"
+      "<p>A latency is the time from when a tick was due until a query saw it, so it includes the "
+      "delay of a feed or a stack that falls behind, and the wait for the tickerplant's batch "
+      "timer. \"99 % within\" is the time that one value in a hundred exceeds. A ratio compares "
+      "the means of all stacks with the same placement. One run does not show how much runs differ "
+      "from each other; use <code>tickstack compare</code> for that.</p>\n</section>\n"
       "<footer class=\"quiet\"><p>Made by tickstack. Charts: uPlot, MIT licence.</p>\n"
       "<details><summary>Licence of uPlot</summary><pre>{}</pre></details></footer>\n",
       EscapeHtml(kLICENSE));
@@ -193,8 +186,8 @@ std::string Foot() {
 std::string Page(const RunFiles& run, const std::vector<TestSeries>& series) {
   std::string html = Head(run) + "<body>\n<main>\n" + Header(run);
   html +=
-      "<noscript><p class=\"note\">The charts need scripts. All that they show is in the tables, "
-      "but for the course over time.</p></noscript>\n";
+      "<noscript><p class=\"note\">The charts need JavaScript. The tables contain the same "
+      "figures, except for how they change over time.</p></noscript>\n";
   html += MaximumSection(run) + PaperSection(run);
   for (size_t i = 0; i < run.tests.size(); ++i) html += TestSection(run, i, series[i]);
   html += "<section aria-labelledby=\"environment\">\n<h2 id=\"environment\">Environment</h2>\n" +

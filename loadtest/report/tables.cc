@@ -281,7 +281,7 @@ std::string TierTable(const TestResult& test, size_t number) {
 
 std::string ProcessTable(const TestResult& test, size_t number) {
   HtmlTable table(fmt::format("processes-{}", number), "Processes");
-  table.Head({"", "CPU", "cores busy", "memory at most", "switches, own will", "switches, had to",
+  table.Head({"", "CPU", "cores busy", "peak memory", "voluntary switches", "involuntary switches",
               "read", "written"});
   for (const StackResult& stack : test.stacks) {
     table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));

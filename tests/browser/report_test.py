@@ -166,7 +166,7 @@ class ReportTest(unittest.TestCase):
         page = self.open(scripts=False)
         tables = page.evaluate("document.querySelectorAll('table').length")
         self.assertGreaterEqual(tables, 10)
-        self.assertIn("The charts need scripts", page.evaluate("document.querySelector('noscript').textContent"))
+        self.assertIn("The charts need JavaScript", page.evaluate("document.querySelector('noscript').textContent"))
 
     def test_failures_are_first_and_simulations_marked(self):
         page = self.open("hard")

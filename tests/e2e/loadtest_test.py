@@ -148,14 +148,14 @@ class LoadTest(stack.StackTest):
         os.kill(pids["filesystem-1"]["rdb-1"], signal.SIGKILL)
         output, _ = running.communicate(timeout=60)
         self.assertEqual(1, running.returncode, output)
-        self.assertIn("filesystem-1 ended by itself:", output)
+        self.assertIn("filesystem-1 exited during the test:", output)
         self.assertIn("rdb-1 died: signal=SIGKILL", output)
         self.assert_nothing_is_left(pids)
         summary = json.loads((self.out / "summary.json").read_text())
         self.assertEqual("failed", summary["outcome"])
         self.assertIn("rdb-1 died: signal=SIGKILL", summary["reason"])
         outcomes = {s["name"]: s["reason"] for s in summary["tests"][0]["stacks"]}
-        self.assertEqual("stopped with the others", outcomes["dram-1"])
+        self.assertEqual("stopped because another stack failed", outcomes["dram-1"])
         self.assertIn("rdb-1 died", outcomes["filesystem-1"])
 
     def test_ctrl_c_stops_in_order_and_keeps_what_was_measured(self):

@@ -58,10 +58,10 @@ class LogStreamTest(stack.StackTest):
 
     def test_the_day_ends_while_the_log_is_sent(self):
         running = self.start_day(EOD)
-        came = running.log_text().count(" subscriber came ")
+        came = running.log_text().count(" subscriber connected ")
         with running.connect("tickerplant") as other:
             os.kill(running.pid("rdb"), signal.SIGKILL)
-            stack.wait_until(lambda: running.log_text().count(" subscriber came ") > came, 30, "a new rdb")
+            stack.wait_until(lambda: running.log_text().count(" subscriber connected ") > came, 30, "a new rdb")
             other.call(".u.end[]")
             for upd in range(2 * UPDS):  # The next day's log soon exceeds it.
                 other.call([".u.upd", "a", [["N"], [upd], [b"y"]]])

@@ -50,7 +50,7 @@ class UpEndsTest(stack.StackTest):
         (self.folder / "data").mkdir()
         (self.folder / "data" / "tplog").write_text("x")
         last = self.up(self.folder / "data")
-        self.assertIn("tickerplant failed before it answered: exit_code=1: tickerplant ends error=", last)
+        self.assertIn("tickerplant failed during startup: exit_code=1: tickerplant ends error=", last)
         self.assertIn(f"{self.folder}/data/tplog", last)
 
     def test_a_child_that_is_killed_names_the_signal(self):
