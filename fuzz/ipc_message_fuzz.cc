@@ -1,7 +1,7 @@
 // Receives a whole IPC message as a peer might send it: header, decompression, byte order, then
 // everything that reads a body. Besides crashes it detects disagreement: a body that decodes must
-// encode to the same bytes; the codec must accept what the upd decoder accepts; and compression must
-// be reversible.
+// encode to the same bytes; the codec must accept whatever the upd decoder accepts; and compression
+// must be reversible.
 
 #include <cstddef>
 #include <cstdint>

@@ -218,6 +218,7 @@ class SymbolIndex {
     return reinterpret_cast<uintptr_t>(block) - link_base_;
   }
   Block* NextOf(const Block* block) const {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a link is a number because of persistent tiers.
     return block->next == 0 ? nullptr : reinterpret_cast<Block*>(link_base_ + block->next);
   }
   void SetNext(Block* block, const Block* next) const {

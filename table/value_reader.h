@@ -53,7 +53,7 @@ struct ValueHead {
   bool counted = false;       // A vector or a list.
   size_t count = 1;           // Its elements or items.
   uint64_t inner_values = 0;  // Values that follow the head and belong to it. At most INT32_MAX.
-  std::span<Byte> elements;   // Of an atom, vector or error: elements, or names with their NULs.
+  std::span<Byte> elements;   // Atoms, vectors, errors: elements, or names with NULs.
 };
 
 // kWire: as values travel. kStored: in files, where the attribute may be any byte.

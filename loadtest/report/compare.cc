@@ -29,7 +29,7 @@ struct FigureKind {
   std::optional<Metric> metric;
   double quantile = 0;  // 0: the largest value.
   Figure other;         // Set if the figure is not from a metric.
-      // Set for a client's median: the client and the query that have its slices.
+                        // Set for a client's median: the client and the query that have its slices.
   std::string client, query;
 };
 

@@ -38,7 +38,7 @@ class KeyNumbers {
     KeyTable<std::string_view> names;
     KeyTable<uint64_t> bits;
     KeyTable<GuidKey> guids;
-    std::deque<std::string> encodings;  // Of the items of nested columns, which `names` refers to.
+    std::deque<std::string> encodings;  // Items of nested columns, to which `names` refers.
     uint32_t size() const { return names.size() + bits.size() + guids.size(); }
   };
   static absl::StatusOr<ScratchVector<uint32_t>> NumberNested(const Slice& slice, PerColumn& known,

@@ -12,9 +12,9 @@ namespace tickstack::query {
 //   mmu  the product; of two vectors a float, of a vector and a matrix a vector
 //   inv  the inverse of a square matrix, by LU decomposition with row exchanges
 //   lsq  the matrix w that makes the sum of the squares of x - w mmu y least: for a square y the
-//        solution, otherwise that of the normal equations w (y y') = x y', by Cholesky decomposition
+//        solution, otherwise that of the normal equations w (y y') = x y', by Cholesky's method
 //
-// Errors: `type` for what is no float vector or matrix, `length` for counts that do not go together,
+// Errors: `type` unless each is a float vector or matrix; `length` if their counts do not fit;
 //         `domain` for linearly dependent rows.
 // Cost:   n*m*k multiplications for the product of an n*k and a k*m matrix.
 absl::StatusOr<Value> MatrixProduct(const Value& x, const Value& y, Budget& budget);

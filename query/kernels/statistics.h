@@ -19,7 +19,7 @@ namespace tickstack::query {
 //   med          the middle item, or the mean of the two; nulls are the smallest items, as in q
 //
 // Cost:   two passes over the column in place; med copies it (8 bytes per item) and is linear.
-// Of a list of vectors, a vector of the statistics of their first items, of their second ones...
+// A list of vectors gives a vector: the statistic of their first items, of their second items...
 // Errors: `type` for anything but numbers, also for chars; `length` for vectors of different
 //         counts.
 absl::StatusOr<Value> Variance(const Slice& slice, Budget& budget);
