@@ -118,6 +118,14 @@ void Publisher::Remove(const Outlet* outlet) {
   std::erase(outlets_, outlet);
 }
 
+void Publisher::Remove(const Outlet* outlet, size_t table) {
+  const auto is_of = [&](const Subscription& other) { return other.outlet == outlet; };
+  std::erase_if(subscriptions_[table], is_of);
+  const bool remains = std::ranges::any_of(
+      subscriptions_, [&](const auto& all) { return std::ranges::any_of(all, is_of); });
+  if (!remains) std::erase(outlets_, outlet);
+}
+
 std::span<const Subscription> Publisher::SubscriptionsOf(size_t table) const {
   return subscriptions_[table];
 }
@@ -182,20 +190,6 @@ void Publisher::Publish(int64_t seq) {
   std::fill(batch_of_table_.begin(), batch_of_table_.end(), nullptr);
   pending_bytes_ = 0;
   SendAll(std::move(batches), seq);
-}
-
-void Publisher::PublishAhead(const std::vector<bool>& tables, int64_t number) {
-  const auto first = std::stable_partition(
-      pending_.begin(), pending_.end(), [&](const auto& batch) { return !tables[batch->table]; });
-  if (first == pending_.end()) return;
-  std::vector<std::unique_ptr<Batch>> batches(std::make_move_iterator(first),
-                                              std::make_move_iterator(pending_.end()));
-  pending_.erase(first, pending_.end());
-  for (const std::unique_ptr<Batch>& batch : batches) {
-    batch_of_table_[batch->table] = nullptr;
-    for (const PendingColumn& column : batch->columns) pending_bytes_ -= column.size;
-  }
-  SendAll(std::move(batches), number);
 }
 
 // Moves the messages of a round to `begin`, at most 2^round of each table, and returns their end.
@@ -370,16 +364,6 @@ void Publisher::SendFiltered(const Rows& rows, const Subscription& subscription,
   if (subscription.numbered) upd.Seq(seq);
   const Segment segment{message->span(), message};
   subscription.outlet->Queue({&segment, 1});
-}
-
-void Publisher::Broadcast(const ByteBuffer& message) {
-  auto shared = std::make_shared<ByteBuffer>(message.Clone());
-  const Segment segment{shared->span(), shared};
-  const std::vector<Outlet*> outlets = outlets_;
-  for (Outlet* outlet : outlets) {
-    outlet->Queue({&segment, 1});
-    outlet->Flush();
-  }
 }
 
 Value EmptyTable(const Schema& schema) {

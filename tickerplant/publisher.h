@@ -44,8 +44,7 @@ struct Subscription {
   Outlet* outlet = nullptr;
   StringSet symbols = {};  // Empty means all.
   bool numbered = false;   // Upds carry the log's sequence number as a fourth item.
-  // True: rows are sent as soon as they are logged; see Tickerplant::Subscribe.
-  bool ahead = false;
+  bool eager = false;  // The subscriber asks for rows as soon as they are logged: publication.h.
 };
 
 class Publisher {
@@ -65,6 +64,7 @@ class Publisher {
   // Replaces the outlet's subscription to this table. No rows may be pending.
   void Subscribe(size_t table, Subscription subscription);
   void Remove(const Outlet* outlet);
+  void Remove(const Outlet* outlet, size_t table);
   std::span<const Subscription> SubscriptionsOf(size_t table) const;
   // All outlets in the order of their first subscription, in which they are also sent to.
   const std::vector<Outlet*>& Outlets() const { return outlets_; }
@@ -74,15 +74,9 @@ class Publisher {
   void Add(size_t table, const BatchView& batch, const std::shared_ptr<const void>& owner);
   size_t pending_bytes() const { return pending_bytes_; }
 
-  // Sends all pending rows. `seq` is the number of messages in the log. Cost: O(columns * messages)
+  // Sends all pending rows; numbered upds carry `seq`. Cost: O(columns * messages)
   // plus one pass over the rows for each filtered subscription.
   void Publish(int64_t seq);
-  // Sends the pending rows of the tables with `tables[i]`; others stay pending. Upds carry `number`
-  // (wire/position.h).
-  void PublishAhead(const std::vector<bool>& tables, int64_t number);
-  // Queues a complete message to every outlet, once each.
-  void Broadcast(const ByteBuffer& message);
-
   uint64_t published_messages() const { return published_messages_; }
 
  private:

@@ -115,15 +115,24 @@ bool IsStamped(Type type) {
   return type == Type::kTimestamp || type == Type::kTimespan || type == Type::kTime;
 }
 
+// Which of the schemas are of these tables.
+std::vector<bool> TablesIn(std::span<const Schema> schemas, std::span<const std::string> tables) {
+  std::vector<bool> in;
+  for (const Schema& schema : schemas) {
+    in.push_back(std::ranges::find(tables, schema.table) != tables.end());
+  }
+  return in;
+}
+
 }  // namespace
 
 Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* clock)
     : options_(std::move(options)),
       day_(day),
       clock_(clock),
-      publisher_(options_.schemas, !options_.batch),
-      ahead_(options_.schemas, /*keep_order=*/true) {
-  at_once_.resize(options_.schemas.size(), false);
+      publication_(options_.schemas, {.batch = options_.batch,
+                                      .at_once = TablesIn(options_.schemas, options_.at_once),
+                                      .publish_bytes = options_.publish_bytes}) {
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
@@ -135,9 +144,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   if (options.schemas.empty()) return absl::InvalidArgumentError("tickerplant: no tables");
   std::unique_ptr<Tickerplant> tickerplant(new Tickerplant(std::move(options), day, clock));
   for (const std::string& table : tickerplant->options_.at_once) {
-    const int found = tickerplant->FindTable(table);
-    if (found < 0) return InvalidArgument("at_once: no table {}", table);
-    tickerplant->at_once_[static_cast<size_t>(found)] = true;
+    if (tickerplant->FindTable(table) < 0) return InvalidArgument("at_once: no table {}", table);
   }
   const int64_t now_ns = clock->NowNs();
   const int32_t clock_date = tickerplant->day_.DateAt(now_ns);
@@ -232,7 +239,7 @@ absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carri
   log_ = std::move(log);
   date_ = date;
   feed_rows_ = log_->totals().feed_rows;
-  published_seq_ = log_->totals().messages;
+  publication_.set_published_seq(log_->totals().messages);
   LogOpened(*log_);
   return absl::OkStatus();
 }
@@ -421,48 +428,24 @@ absl::Status Tickerplant::Commit() {
     }
     for (size_t i = 0; i < block.messages(); ++i) {
       const StagedBlock::Upd upd = block.upd(i);
-      publisher_.Add(upd.table, upd.batch, upd.owner);
-      ahead_.Add(upd.table, upd.batch, upd.owner);
+      publication_.Add(upd.table, upd.batch, upd.owner);
     }
     block.Reset({}, options_.schemas.size());
     spare_ = std::move(block);
     staged_.pop_front();
-    if (!options_.batch || publisher_.pending_bytes() >= options_.publish_bytes) Publish();
+    if (publication_.is_due()) Publish();
   }
-  PublishAhead();
+  publication_.PublishEager();
   return absl::OkStatus();
-}
-
-void Tickerplant::PublishAhead() {
-  publisher_.PublishAhead(at_once_, AheadNumber());
-  ahead_.Publish(AheadNumber());
-}
-
-void Tickerplant::Publish() {
-  const bool is_early = options_.batch && publisher_.pending_bytes() > 0;
-  PublishInTime();
-  if (!is_early || ahead_.Outlets().empty()) return;
-  std::vector<Value> left;
-  left.push_back(Value::Symbol(protocol::kEarlyBatch));
-  left.push_back(Value::Long(static_cast<int64_t>(published_seq_)));
-  ahead_.Broadcast(wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(left))));
-}
-
-void Tickerplant::PublishInTime() {
-  PublishAhead();  // Before the number of the publication changes.
-  publisher_.Publish(static_cast<int64_t>(logged_seq()));
-  published_seq_ = logged_seq();
 }
 
 absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& subscription) {
   const int index = FindTable(table);
   if (!table.empty() && index < 0) return absl::NotFoundError(AbslView(table));
   Publish();
-  const bool ahead = subscription.ahead && subscription.numbered && options_.batch;
-  (ahead ? publisher_ : ahead_).Remove(subscription.outlet);
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     if (!table.empty() && static_cast<int>(i) != index) continue;
-    (ahead ? ahead_ : publisher_).Subscribe(i, subscription);
+    publication_.Subscribe(i, subscription);
   }
   return absl::OkStatus();
 }
@@ -536,8 +519,7 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   end.push_back(Value::Date(ended));
   const ByteBuffer message =
       wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end)));
-  publisher_.Broadcast(message);
-  ahead_.Broadcast(message);
+  publication_.Broadcast(message);
   LogInfo("day ended date={} next={}", FormatDate(ended), FormatDate(date));
   return absl::OkStatus();
 }

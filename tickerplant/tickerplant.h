@@ -26,6 +26,7 @@
 #include "base/time.h"
 #include "table/schema.h"
 #include "tickerplant/day_clock.h"
+#include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
 #include "tickerplant/upd_stage.h"
 #include "wire/tplog_writer.h"
@@ -40,9 +41,8 @@ struct TickerplantOptions {
   wire::TplogOptions log;
   bool batch = true;  // True: only Publish() publishes, each table's rows together. False: every
                       // Commit publishes, in order.
-  // In batch mode, tables whose rows are published as soon as they are logged, before rows of other
-  // tables that were logged earlier. For tables derived from rows that were published already, such
-  // as bars: a second wait would only delay them.
+  // Tables whose subscriptions are all eager (publication.h). For tables derived from rows that
+  // were published already, such as bars.
   std::vector<std::string> at_once = {};
   // In batch mode, publishes without waiting for the timer once this many bytes are pending.
   size_t publish_bytes = size_t{1} << 20;
@@ -81,22 +81,15 @@ class Tickerplant {
   // kResourceExhausted if the disk is full: everything stays staged, so call it again. Any other
   // error is final.
   absl::Status Commit();
-  void Publish();
-  void PublishInTime();  // Publish, called by the timer.
+  // Publishes everything that is logged: PublishInTime when the batch's time has come, Publish
+  // whenever else.
+  void Publish() { publication_.PublishEarly(logged_seq()); }
+  void PublishInTime() { publication_.Publish(logged_seq()); }
 
   // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the position
   // that FindValue returns next is exact. kNotFound, with the table's name, for an unknown table.
-  //
-  // An outlet with `ahead`, which requires numbered upds, gets all its rows as soon as they are
-  // logged. This is for subscribers that derive data from a batch, such as the aggregation engine:
-  // they have processed most of its rows when the batch is published. They are told by
-  // (`.u.batch; seq) of a batch that is published early. An outlet is ahead with all of its tables
-  // or with none; its last subscription decides.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
-  void Unsubscribe(const Outlet* outlet) {
-    publisher_.Remove(outlet);
-    ahead_.Remove(outlet);
-  }
+  void Unsubscribe(const Outlet* outlet) { publication_.Unsubscribe(outlet); }
 
   // Ends the day if it is over: publishes, broadcasts `.u.end` and opens the next log. Returns true
   // if it did. Does nothing while rows are staged. If the clock has jumped by more than a day,
@@ -115,8 +108,7 @@ class Tickerplant {
   absl::Status Close();  // Publishes, syncs and closes the log.
 
   std::span<const Schema> schemas() const { return options_.schemas; }
-  const Publisher& publisher() const { return publisher_; }
-  const Publisher& ahead() const { return ahead_; }  // For subscribers with `ahead`.
+  const Publication& publication() const { return publication_; }
   const TickerplantCounters& counters() const { return counters_; }
   const wire::TplogWriter& log() const { return *log_; }
   int32_t date() const { return date_; }
@@ -126,8 +118,8 @@ class Tickerplant {
     uint64_t messages = 0;
   };
   const std::optional<EndedLog>& ended_log() const { return ended_log_; }
-  uint64_t logged_seq() const { return log_->totals().messages; }  // `.u.j`
-  uint64_t published_seq() const { return published_seq_; }        // `.u.i`
+  uint64_t logged_seq() const { return log_->totals().messages; }          // `.u.j`
+  uint64_t published_seq() const { return publication_.published_seq(); }  // `.u.i`
   // Returns the logged and staged rows of a feed that numbers them, by table in schema order.
   std::vector<int64_t> FeedRows(std::string_view feed) const;
   std::vector<int64_t> LoggedFeedRows(std::string_view feed) const;  // Logged rows only.
@@ -151,18 +143,13 @@ class Tickerplant {
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
   absl::Status RollTo(int32_t date);
-  // Number of rows that are published ahead, after the last publication (wire/position.h).
-  int64_t AheadNumber() const { return -1 - static_cast<int64_t>(published_seq_); }
-  void PublishAhead();
 
   TickerplantOptions options_;
   const DayClock day_;
   const Clock* clock_;
   StringMap<size_t> table_index_;
-  std::vector<bool> at_once_;           // By table.
   std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
-  Publisher publisher_;
-  Publisher ahead_;
+  Publication publication_;
   std::unique_ptr<wire::TplogWriter> log_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;
@@ -173,7 +160,6 @@ class Tickerplant {
   int32_t date_ = 0;
   int64_t next_roll_ns_ = 0;
   std::optional<int64_t> jumped_ns_;  // When the clock was first seen more than a day ahead.
-  uint64_t published_seq_ = 0;
   TickerplantCounters counters_;
 };
 

@@ -378,7 +378,7 @@ TEST_F(TickerplantServiceTest, CutsOffASlowSubscriberAndServesTheOthers) {
        Value::String(std::string(rows, 'a')), Value::String(std::string(rows, 'b'))});
   wire::Connection& sender = Connect(feed);
   size_t sent = 0;
-  for (; sent < 100 && service_->tickerplant().publisher().Outlets().size() == 2; ++sent) {
+  for (; sent < 100 && service_->tickerplant().publication().Outlets().size() == 2; ++sent) {
     ASSERT_TRUE(Ask(sender, UpdOf("quote", x)).ok());
   }
   EXPECT_LT(sent, 100u);

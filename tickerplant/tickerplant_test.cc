@@ -201,13 +201,18 @@ TEST_F(TickerplantTest, WhoIsAheadHasRowsWhenTheyAreLogged) {
   EXPECT_EQ(ahead.messages.back(), left) << "told of a batch that left early";
   plant_->Publish();
   EXPECT_EQ(ahead.messages.size(), 4u) << "and not of none";
-  // Its last subscription decides for all of its tables.
+  // A subscription replaces the one to its own table only.
   ASSERT_TRUE(plant_->Subscribe("span", {&ahead, {}, true}).ok());
   ASSERT_TRUE(Upd("trade", Trades(5)).ok());
   ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(ahead.rows(), 12u);
+  ASSERT_TRUE(plant_->Subscribe("trade", {&ahead, {}, true}).ok());
+  ASSERT_TRUE(Upd("trade", Trades(2)).ok());
+  ASSERT_TRUE(plant_->Commit().ok());
+  EXPECT_EQ(ahead.rows(), 12u);
   plant_->Publish();
-  EXPECT_EQ(ahead.rows(), 7u);
-  EXPECT_EQ(reader.rows(), 12u);
+  EXPECT_EQ(ahead.rows(), 14u);
+  EXPECT_EQ(reader.rows(), 14u);
 }
 
 // A batch that is published early, in the middle of a commit, changes the number; rows that were

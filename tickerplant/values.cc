@@ -96,14 +96,9 @@ Value TickerplantService::Verbs::Subscriptions() {
   for (size_t i = 0; i < plant().schemas().size(); ++i) {
     tables.push_back(plant().schemas()[i].table);
     std::vector<Value> pairs;
-    std::vector<Subscription> all;
-    for (const Publisher* publisher : {&plant().publisher(), &plant().ahead()}) {
-      const std::span<const Subscription> some = publisher->SubscriptionsOf(i);
-      all.insert(all.end(), some.begin(), some.end());
-    }
-    for (const Subscription& subscription : all) {
-      const auto* outlet = static_cast<const ConnectionOutlet*>(subscription.outlet);
-      std::vector<std::string> symbols(subscription.symbols.begin(), subscription.symbols.end());
+    for (const Subscription* subscription : plant().publication().SubscriptionsOf(i)) {
+      const auto* outlet = static_cast<const ConnectionOutlet*>(subscription->outlet);
+      std::vector<std::string> symbols(subscription->symbols.begin(), subscription->symbols.end());
       std::sort(symbols.begin(), symbols.end());
       pairs.push_back(Value::List({Value::Int(static_cast<int32_t>(outlet->connection().id())),
                                    symbols.empty() ? Value::Symbol("") : SymbolsOf(symbols)}));
@@ -129,11 +124,10 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
   add("log_retries", counters.log_retries);
   add("logged_seq", plant().logged_seq());
   add("published_seq", plant().published_seq());
-  add("published_messages",
-      plant().publisher().published_messages() + plant().ahead().published_messages());
+  add("published_messages", plant().publication().published_messages());
   add("log_bytes", plant().log().totals().log_bytes);
   add("connections", service_.connections_.size());
-  add("subscribers", plant().publisher().Outlets().size() + plant().ahead().Outlets().size());
+  add("subscribers", plant().publication().Outlets().size());
   add("subscribers_dropped", service_.dropped_);
   size_t queued = 0, queued_max = 0;
   for (const auto& [id, outlet] : service_.outlets_) {

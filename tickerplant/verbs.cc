@@ -116,19 +116,19 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stage(const Verb& verb, Args ar
 }
 
 // `.u.subx[tables;symbols]`, or with `ahead as a third item: numbered upds. Answers the schemas
-// and the log's position; subscribers that are ahead also get the publish interval and the time
+// and the log's position; eager subscribers also get the publish interval and the time
 // of the next publication.
 absl::StatusOr<Value> TickerplantService::Verbs::SubscribeNumbered(Args args) {
-  const bool ahead = args.size() == 3;
-  if (ahead && !IsName(args[2], protocol::kAhead)) {
+  const bool eager = args.size() == 3;
+  if (eager && !IsName(args[2], protocol::kAhead)) {
     return absl::InvalidArgumentError("type: .u.subx[tables;symbols;how]: how is `ahead");
   }
-  TS_ASSIGN_OR_RETURN(Value schemas, Subscribe(args.first(2), {.numbered = true, .ahead = ahead}));
+  TS_ASSIGN_OR_RETURN(Value schemas, Subscribe(args.first(2), {.numbered = true, .eager = eager}));
   std::vector<Value> answer;
   answer.push_back(std::move(schemas));
   answer.push_back(PublishedCount());
   answer.push_back(LogPath());
-  if (ahead) {
+  if (eager) {
     const int64_t next_ns = service_.batches_.NextAfter(SystemClock::Instance().NowNs());
     answer.push_back(
         Value::List({Value::Timespan(service_.batches_.interval_ns()), Value::Timestamp(next_ns)}));
@@ -163,10 +163,10 @@ absl::StatusOr<Value> TickerplantService::Verbs::Subscribe(Args args, Subscripti
     const auto index = static_cast<size_t>(plant().FindTable(table));
     schemas.push_back(Value::List({Value::Symbol(table), EmptyTable(plant().schemas()[index])}));
   }
-  LogInfo("subscriber connected host={} user={} tables={} symbols={} seq={} ahead={}",
+  LogInfo("subscriber connected host={} user={} tables={} symbols={} seq={} eager={}",
           sender_.peer(), sender_.user(), fmt::join(tables, ","),
           how.symbols.empty() ? "all" : std::to_string(how.symbols.size()), plant().published_seq(),
-          how.ahead);
+          how.eager);
   if (single && !how.numbered) return std::move(schemas.front());
   return Value::List(std::move(schemas));
 }
