@@ -328,6 +328,8 @@ TEST(Grouped, ByStringsAndLists) {
       {"`cond xgroup select cond,size from trade",
        "([cond:(\"AB\";\"\";,\"C\")]size:(100 400i;,200i;,300i))"},
       {"([]k:(\"ab\";\"c\";\"ab\"))?([]k:enlist\"ab\")", ",0"},
+      {"t:([]k:(\"ab\";\"cd\";\"ab\");j:1 2 1);(group t)t 0", "0 2"},
+      {"([k:(\"ab\";\"cd\");j:(\"x1\";\"y2\")]v:5 6)`k`j!(\"cd\";\"y2\")", ",`v!,6"},
       {"([]k:(\"ab\";enlist\"c\")) in ([]k:enlist enlist\"c\")", "01b"},
       {"([k:(\"ab\";\"cd\")]v:1 2),([k:(\"cd\";\"ef\")]v:5 6)",
        "([k:(\"ab\";\"cd\";\"ef\")]v:1 5 6)"},

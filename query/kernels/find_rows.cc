@@ -48,7 +48,7 @@ absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budg
   }
   if (!row.is_vector() && !row.is_list()) return LengthError("one key for {} columns", columns);
   const bool tuples =
-      row.is_list() && row.count() > 0 &&
+      !value.is_dict() && row.is_list() && row.count() > 0 &&
       std::ranges::all_of(row.items(), [&](const Value& item) { return IsTuple(item, columns); });
   if (tuples) {
     TS_ASSIGN_OR_RETURN(wanted.columns, ColumnsOfTuples(row, columns, budget));
@@ -57,8 +57,9 @@ absl::StatusOr<WantedRows> WantedRowsOf(const Value& value, size_t columns, Budg
   wanted.one = true;
   for (size_t i = 0; i < row.count(); ++i) {
     Value item = ItemAt(row, i);
-    if (!item.is_atom()) return NyiError("index by lists of keys");
-    wanted.columns.push_back(Slice::Of(Enlist(std::move(item))));
+    const bool atom = item.is_atom();
+    wanted.columns.push_back(
+        Slice::Of(atom ? Enlist(std::move(item)) : Value::List({std::move(item)})));
   }
   return wanted;
 }
