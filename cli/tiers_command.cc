@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/human_text.h"
 #include "base/status.h"
 #include "cli/stack_config.h"
 #include "cli/table_bytes.h"
@@ -214,18 +215,6 @@ Json JsonOf(const RdbReport& rdb) {
 
 // --- For people ----------------------------------------------------------------------------------
 
-// Formats a size: 1 MiB as "1 MiB", 1.5 GiB as "1.5 GiB".
-std::string Size(size_t bytes) {
-  auto number = static_cast<double>(bytes);
-  const char* unit = "B";
-  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (number < 1024) break;
-    number /= 1024;
-    unit = larger;
-  }
-  return fmt::format("{:.4g} {}", number, unit);
-}
-
 // Formats a table as q shows one. Texts become symbols, which q shows without quotes.
 std::string TextTable(std::vector<std::pair<std::string, std::vector<std::string>>> columns) {
   SymbolVector names;
@@ -255,11 +244,11 @@ std::string TiersText(const std::vector<TierReport>& tiers) {
        {"size", Cells(tiers,
                       [](Of t) {
                         const bool bounded = t.options.capacity_bytes != SIZE_MAX;
-                        return bounded ? Size(t.options.capacity_bytes) : "the machine's";
+                        return bounded ? BytesText(t.options.capacity_bytes) : "the machine's";
                       })},
-       {"takes", Cells(tiers, [](Of t) { return t.used ? Size(t.bytes) : "not used"; })},
+       {"takes", Cells(tiers, [](Of t) { return t.used ? BytesText(t.bytes) : "not used"; })},
        {"path", Cells(tiers, [](Of t) { return t.options.path; })},
-       {"free", Cells(tiers, [](Of t) { return t.free_bytes ? Size(*t.free_bytes) : ""; })},
+       {"free", Cells(tiers, [](Of t) { return t.free_bytes ? BytesText(*t.free_bytes) : ""; })},
        {"filesystem", Cells(tiers, [&](Of t) { return found(t) ? t.found.filesystem : ""; })},
        {"dax", Cells(tiers,
                      [&](Of t) {
@@ -279,7 +268,7 @@ std::string TextOf(const RdbReport& rdb, size_t rows) {
                      {"column", Cells(rdb.parts, [](Of p) { return p.column; })},
                      {"type", Cells(rdb.parts, [](Of p) { return p.type; })},
                      {"tier", Cells(rdb.parts, [](Of p) { return p.tier; })},
-                     {"takes", Cells(rdb.parts, [](Of p) { return Size(p.bytes); })}});
+                     {"takes", Cells(rdb.parts, [](Of p) { return BytesText(p.bytes); })}});
   return text + fmt::format("\nIntermediate results of queries are in tier {}.\n", rdb.queries);
 }
 

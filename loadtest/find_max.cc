@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loadtest/words.h"
+#include "base/human_text.h"
 
 namespace tickstack::loadtest {
 namespace {

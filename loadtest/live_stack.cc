@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/file.h"
+#include "base/human_text.h"
 #include "base/machine.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -17,7 +18,6 @@
 #include "loadtest/client_summary.h"
 #include "loadtest/monitor_clients.h"
 #include "loadtest/monitor_files.h"
-#include "loadtest/words.h"
 
 namespace tickstack::loadtest {
 namespace {

@@ -12,6 +12,7 @@
 
 #include "base/child_process.h"
 #include "base/file.h"
+#include "base/human_text.h"
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -25,7 +26,6 @@
 #include "loadtest/run.h"
 #include "loadtest/stack_toml.h"
 #include "loadtest/summary.h"
-#include "loadtest/words.h"
 #include "monitor/query_set.h"
 
 namespace tickstack::loadtest {

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <cmath>
 
+#include "base/human_text.h"
 #include "base/machine.h"
 #include "base/status.h"
 #include "loadtest/stack_toml.h"
-#include "loadtest/words.h"
 #include "mem/numa.h"
 
 namespace tickstack::loadtest {

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/human_text.h"
 #include "base/time.h"
 #include "loadtest/client_summary.h"
 #include "loadtest/measured_json.h"
-#include "loadtest/words.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -165,7 +165,6 @@ struct Line {
 };
 
 std::string CountText(double value) { return Thousands(static_cast<int64_t>(value)); }
-std::string BytesCell(double value) { return BytesText(static_cast<uint64_t>(value)); }
 std::string SecondsText(double value) { return fmt::format("{:.1f} s", value); }
 
 template <typename Get>
@@ -239,10 +238,10 @@ std::vector<Line> LinesOf(const TestResult& test) {
   lines.push_back(LineOf(test, "queries a minute", CountText,
                          [](const StackResult& s) -> Value { return s.queries_per_minute; }));
   AddClientLines(test, lines);
-  lines.push_back(LineOf(test, "rows in DRAM", BytesCell, [](const StackResult& s) -> Value {
+  lines.push_back(LineOf(test, "rows in DRAM", BytesText, [](const StackResult& s) -> Value {
     return static_cast<double>(TierUsed(s, true));
   }));
-  lines.push_back(LineOf(test, "in other tiers", BytesCell, [](const StackResult& s) -> Value {
+  lines.push_back(LineOf(test, "in other tiers", BytesText, [](const StackResult& s) -> Value {
     return static_cast<double>(TierUsed(s, false));
   }));
   lines.push_back(LineOf(test, "rdb CPU", SecondsText, [](const StackResult& s) -> Value {

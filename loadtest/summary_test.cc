@@ -7,10 +7,10 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/human_text.h"
 #include "base/time.h"
 #include "loadtest/find_max.h"
 #include "loadtest/matrix.h"
-#include "loadtest/words.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -147,17 +147,6 @@ TEST(Summary, SaysThatRowsAreEqual) {
             "100 of quote: offered, logged and captured are equal, and the same rows in 2 rdbs");
 }
 
-TEST(Words, AreShortAndExactEnough) {
-  EXPECT_EQ(Thousands(-1'234'567), "-1,234,567");
-  EXPECT_EQ(Thousands(999), "999");
-  EXPECT_EQ(BytesText(1536), "1.5 KiB");
-  EXPECT_EQ(BytesText(uint64_t{20} << 30), "20 GiB");
-  EXPECT_EQ(MsText(0.85), "850 us");
-  EXPECT_EQ(MsText(36.5), "36.5 ms");
-  EXPECT_EQ(MsText(1'054), "1.05 s");
-  EXPECT_EQ(MsText(870'000), "14 min 30 s");
-}
-
 TEST(Matrix, IsThePapers) {
   const Placement second = *ParsePlacement("filesystem:/dev/shm:3");
   const absl::StatusOr<std::vector<TestSpec>> one = MakeMatrix("paper-test1", {}, second);
@@ -251,7 +240,7 @@ TEST(WhatBroke, NamesWhatDidNotHold) {
   TestResult test;
   test.stacks = {MakeStack("dram", 10)};
   EXPECT_EQ(WhatBroke(test, 100), std::nullopt);
-  EXPECT_THAT(*WhatBroke(test, 5), HasSubstr("dram-1: p99 of quote_lag was 9.9 ms"));
+  EXPECT_THAT(*WhatBroke(test, 5), HasSubstr("dram-1: p99 of quote_lag was 9.90 ms"));
   test.stacks[0].logged_per_s = 30'000;
   EXPECT_THAT(*WhatBroke(test, 100), HasSubstr("30,000 updates/s were taken of 48,000"));
   test.failure = "rdb-1 died";

@@ -4,9 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/human_text.h"
 #include "base/time.h"
 #include "monitor/report.h"
-#include "monitor/words.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -71,9 +71,8 @@ std::string ClientsText(const std::vector<ClientResult>& clients) {
     for (const QueryResult& query : client.queries) {
       const Distribution d = DistributionOf(query.whole);
       text += fmt::format("  {:<22}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}", query.query,
-                          Thousands(static_cast<int64_t>(d.count)), DurationText(d.p50),
-                          DurationText(d.p90), DurationText(d.p99), DurationText(d.p999),
-                          DurationText(d.max));
+                          Thousands(static_cast<int64_t>(d.count)), NsText(d.p50), NsText(d.p90),
+                          NsText(d.p99), NsText(d.p999), NsText(d.max));
       if (query.unanswered > 0) text += fmt::format("  {} unanswered", query.unanswered);
       if (query.errors > 0) {
         text += fmt::format("  {} errors, the first: {}", query.errors, query.first_error);

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/human_text.h"
 #include "base/time.h"
 #include "monitor/client_report.h"
-#include "monitor/words.h"
 
 namespace tickstack::monitor {
 namespace {
@@ -19,16 +19,6 @@ std::string MsCell(int64_t ns) { return fmt::format("{:.6f}", Ms(ns)); }
 std::string MsCell(const std::optional<int64_t>& ns) { return ns ? MsCell(*ns) : ""; }
 std::string Cell(const std::optional<int64_t>& number) {
   return number ? std::to_string(*number) : "";
-}
-
-std::string Bytes(double bytes) {
-  const char* unit = "B";
-  for (const char* larger : {"KiB", "MiB", "GiB", "TiB"}) {
-    if (bytes < 1024) break;
-    bytes /= 1024;
-    unit = larger;
-  }
-  return fmt::format("{:.4g} {}", bytes, unit);
 }
 
 // Returns a name from outside as one CSV cell.
@@ -84,17 +74,17 @@ std::string ProgressLine(const Monitor& monitor, std::optional<ClientCounts> cli
     const TableSample& table = last.tables[i];
     line +=
         fmt::format("{} {} rows", monitor.settings().tables[i], Thousands(table.rows.value_or(0)));
-    if (table.lag_ns) line += fmt::format(" lag {}", DurationText(*table.lag_ns));
+    if (table.lag_ns) line += fmt::format(" lag {}", NsText(*table.lag_ns));
     line += " | ";
   }
   if (last.asof_ns) {
     line += fmt::format("asof {} {} rows {} | ", last.asof_symbol,
-                        Thousands(last.asof_rows.value_or(0)), DurationText(*last.asof_ns));
+                        Thousands(last.asof_rows.value_or(0)), NsText(*last.asof_ns));
   }
-  line += fmt::format("query {}", DurationText(last.end_ns - last.due_ns));
+  line += fmt::format("query {}", NsText(last.end_ns - last.due_ns));
   for (const TierMemory& tier : TiersOf(last)) {
-    line += fmt::format(" | {} {}", NameCell(tier.name), Bytes(tier.used));
-    if (tier.capacity > 0) line += fmt::format(" of {}", Bytes(tier.capacity));
+    line += fmt::format(" | {} {}", NameCell(tier.name), BytesText(tier.used));
+    if (tier.capacity > 0) line += fmt::format(" of {}", BytesText(tier.capacity));
   }
   if (clients) {
     line += fmt::format(" | clients {} answers", Thousands(static_cast<int64_t>(clients->answers)));
@@ -117,8 +107,8 @@ std::string SummaryText(const Summary& summary) {
   };
   const auto line = [&cells](std::string_view name, const Distribution& d) {
     if (d.count == 0) return cells(name, {"0", "-", "-", "-", "-", "-"});
-    cells(name, {Thousands(static_cast<int64_t>(d.count)), DurationText(d.p50), DurationText(d.p90),
-                 DurationText(d.p99), DurationText(d.p999), DurationText(d.max)});
+    cells(name, {Thousands(static_cast<int64_t>(d.count)), NsText(d.p50), NsText(d.p90),
+                 NsText(d.p99), NsText(d.p999), NsText(d.max)});
   };
   cells("", {"count", "p50", "p90", "p99", "p99.9", "max"});
   for (const Metric& metric : monitor.metrics())
@@ -135,8 +125,9 @@ std::string SummaryText(const Summary& summary) {
   if (!tiers.empty()) cells("memory", {"used", "high water", "capacity", "in DRAM"});
   for (const TierMemory& tier : tiers) {
     cells("tier " + NameCell(tier.name),
-          {Bytes(tier.used), Bytes(tier.high_water),
-           tier.capacity > 0 ? Bytes(tier.capacity) : std::string("-"), Bytes(tier.resident)});
+          {BytesText(tier.used), BytesText(tier.high_water),
+           tier.capacity > 0 ? BytesText(tier.capacity) : std::string("-"),
+           BytesText(tier.resident)});
   }
   // These keep the rdb's own units and names; most are 0.
   for (const auto& [name, number] : last.rdb) {

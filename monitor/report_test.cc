@@ -87,20 +87,21 @@ class TierReportTest : public ReportTest {
 };
 
 TEST_F(TierReportTest, SaysTheMemoryOfEachTier) {
-  EXPECT_THAT(ProgressLine(monitor_), testing::EndsWith(" | dram 3 MiB | pm.0 20 GiB of 64 GiB"));
+  EXPECT_THAT(ProgressLine(monitor_),
+              testing::EndsWith(" | dram 3.00 MiB | pm.0 20.0 GiB of 64.0 GiB"));
   const std::string text = SummaryText(Make());
   EXPECT_THAT(text, HasSubstr("memory                          used  high water    capacity"
                               "     in DRAM\n"));
-  EXPECT_THAT(text, HasSubstr("tier dram                      3 MiB       4 MiB           -"
-                              "       3 MiB\n"));
-  EXPECT_THAT(text, HasSubstr("tier pm.0                     20 GiB      21 GiB      64 GiB"
+  EXPECT_THAT(text, HasSubstr("tier dram                   3.00 MiB    4.00 MiB           -"
+                              "    3.00 MiB\n"));
+  EXPECT_THAT(text, HasSubstr("tier pm.0                   20.0 GiB    21.0 GiB    64.0 GiB"
                               "       512 B\n"));
 }
 
 TEST_F(ReportTest, TheLineSaysRowsLagsAndTimes) {
   EXPECT_EQ(ProgressLine(monitor_),
-            "trade 1,000,000 rows lag 6 ms | quote 1,000,000 rows lag 6 ms | "
-            "asof SPY 1,000,000 rows 1 ms | query 5 ms");
+            "trade 1,000,000 rows lag 6.00 ms | quote 1,000,000 rows lag 6.00 ms | "
+            "asof SPY 1,000,000 rows 1.00 ms | query 5.00 ms");
 }
 
 TEST_F(ReportTest, TheSummaryIsForPeopleSpreadsheetsAndPrograms) {

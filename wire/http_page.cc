@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/human_text.h"
 #include "table/format_value.h"
 #include "wire/http_question.h"
 
@@ -30,32 +31,6 @@ p{color:var(--note)}
 @media print{form,p.links{display:none}th{position:static}}
 )";
 
-std::string Escaped(std::string_view text) {
-  std::string escaped;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        escaped += "&amp;";
-        break;
-      case '<':
-        escaped += "&lt;";
-        break;
-      case '>':
-        escaped += "&gt;";
-        break;
-      case '"':
-        escaped += "&quot;";
-        break;
-      case '\'':
-        escaped += "&#39;";
-        break;
-      default:
-        escaped += c;
-    }
-  }
-  return escaped;
-}
-
 std::string PageOf(std::string_view title, std::string_view query, std::string_view content) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>{}</title>"
@@ -63,7 +38,7 @@ std::string PageOf(std::string_view title, std::string_view query, std::string_v
       "<form method=\"post\" action=\"/\" enctype=\"text/plain\">"
       "<textarea name=\"q\" rows=\"2\" spellcheck=\"false\" aria-label=\"q expression\" autofocus>"
       "\n{}</textarea><button>ask</button></form>\n{}</body></html>\n",
-      Escaped(title.substr(0, 80)), kStyle, Escaped(query), content);
+      EscapeHtml(title.substr(0, 80)), kStyle, EscapeHtml(query), content);
 }
 
 std::string LinksOf(std::string_view query) {
@@ -84,7 +59,7 @@ bool IsNumeric(const Value& column) {
 void AppendHead(std::string& html, const Value& table) {
   for (size_t c = 0; c < table.columns().size(); ++c) {
     html += fmt::format("<th{}>{}</th>", IsNumeric(table.columns()[c]) ? " class=\"n\"" : "",
-                        Escaped(table.column_names()[c]));
+                        EscapeHtml(table.column_names()[c]));
   }
 }
 
@@ -95,7 +70,7 @@ void AppendCells(std::string& html, const Value& table, size_t row, bool key) {
                              : numeric      ? " class=\"n\""
                              : key          ? " class=\"k\""
                                             : "";
-    html += fmt::format("<td{}>{}</td>", kind, Escaped(CellText(column, row)));
+    html += fmt::format("<td{}>{}</td>", kind, EscapeHtml(CellText(column, row)));
   }
 }
 
@@ -122,7 +97,7 @@ std::string ValueHtml(const Value& value) {
   if (value.is_keyed_table()) return TableHtml(&value.keys(), value.values());
   if (value.is_null()) return "<p>done; the expression has no result</p>\n";
   const TextLimits limits{.lines = kPageRows, .columns = 100'000};
-  return fmt::format("<pre>{}</pre>\n", Escaped(FormatText(value, limits)));
+  return fmt::format("<pre>{}</pre>\n", EscapeHtml(FormatText(value, limits)));
 }
 
 }  // namespace
@@ -132,7 +107,7 @@ std::string AnswerPage(std::string_view query, const Value& answer) {
 }
 
 std::string ErrorPage(std::string_view query, std::string_view what) {
-  return PageOf(what, query, fmt::format("<p class=\"error\">{}</p>\n", Escaped(what)));
+  return PageOf(what, query, fmt::format("<p class=\"error\">{}</p>\n", EscapeHtml(what)));
 }
 
 std::string IndexPage(const std::vector<std::string>& tables) {
@@ -142,7 +117,7 @@ std::string IndexPage(const std::vector<std::string>& tables) {
     list += fmt::format(
         "<tr><td><a href=\"/?{0}\">{1}</a></td><td><a href=\"/?{2}\">columns</a></td>"
         "<td><a href=\"/?{3}\">rows</a></td></tr>\n",
-        ask(fmt::format("select[-100] from {}", table)), Escaped(table), ask("meta " + table),
+        ask(fmt::format("select[-100] from {}", table)), EscapeHtml(table), ask("meta " + table),
         ask("count " + table));
   }
   const std::string content = list.empty()

@@ -152,7 +152,7 @@ bool AnyMeasured(const TestResult& test, Metric metric) {
 std::string SimulatedMark(const TestResult& test) {
   std::string names;
   for (const StackResult& stack : test.stacks) {
-    if (stack.simulated) names += (names.empty() ? "" : ", ") + EscapeHtml(stack.name);
+    if (stack.simulated) names += (names.empty() ? "" : ", ") + SafeHtml(stack.name);
   }
   return names.empty() ? "" : fmt::format(" <span class=\"simulated\">SIMULATED: {}</span>", names);
 }
@@ -168,7 +168,7 @@ std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart
       "<figcaption><b>{}</b> <span class=\"quiet\">{}</span>{}</figcaption>\n"
       "<div class=\"plot\" role=\"img\" aria-label=\"{}{}\"></div>\n</figure>\n",
       number, chart.kind, chart.metrics, chart.title, chart.explanation, SimulatedMark(test),
-      chart.title, EscapeHtml(chart.label));
+      chart.title, SafeHtml(chart.label));
 }
 
 // Returns a chart for each class of clients. The page lets the reader choose the query.
@@ -191,7 +191,7 @@ std::string ClientFigures(const TestResult& test, size_t number) {
     html += FigureHtml(test, number,
                        {.kind = "curve",
                         .title = title,
-                        .explanation = EscapeHtml(ClientText(*client.client)),
+                        .explanation = SafeHtml(ClientText(*client.client)),
                         .metrics = metrics,
                         .label = label});
   }

@@ -18,7 +18,7 @@ const ClientResult* FindClient(const StackResult& stack, std::string_view client
 std::string ErrorCell(const QueryResult& query) {
   if (query.errors == 0) return "0";
   const std::string text =
-      fmt::format("{}: {}", query.errors, EscapeHtml(query.first_error.substr(0, 200)));
+      fmt::format("{}: {}", query.errors, SafeHtml(query.first_error.substr(0, 200)));
   return query.errors_allowed ? text : fmt::format("<span class=\"failed\">{}</span>", text);
 }
 
@@ -94,7 +94,7 @@ std::string ClientTable(const TestResult& test, size_t number) {
         const QueryResult* const query = FindQuery(stack, client.client->name, name);
         if (query == nullptr) continue;
         table.RowOfHtml(
-            EscapeHtml(name) + "<br><span class=\"quiet\">" + StackLabel(stack) + "</span>",
+            SafeHtml(name) + "<br><span class=\"quiet\">" + StackLabel(stack) + "</span>",
             CellsOfQuery(*query));
       }
     }

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// Escapes text for a terminal: whatever EscapeHtml replaces would be harmful here as well.
+// Escapes text for a terminal: whatever SafeHtml replaces would be harmful here as well.
 std::string Plain(std::string_view text) {
   std::string out;
   for (const char c : text) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;

@@ -37,7 +37,7 @@ std::string Head(const RunFiles& run) {
       "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n<title>Load test {}</title>\n"
       "<style>\n{}\n{}\n</style>\n</head>\n",
-      EscapeHtml(run.name), kUPlotMinCss, kReportCss);
+      SafeHtml(run.name), kUPlotMinCss, kReportCss);
 }
 
 std::string FailureSection(const std::vector<std::string>& failures) {
@@ -47,7 +47,7 @@ std::string FailureSection(const std::vector<std::string>& failures) {
       "<h2 id=\"failures\">FAILED</h2>\n<ul>\n";
   for (size_t i = 0; i < std::min(failures.size(), kFailuresMax); ++i) {
     const bool cut = failures[i].size() > kFailureBytesMax;
-    html += fmt::format("<li>{}{}</li>\n", EscapeHtml(failures[i].substr(0, kFailureBytesMax)),
+    html += fmt::format("<li>{}{}</li>\n", SafeHtml(failures[i].substr(0, kFailureBytesMax)),
                         cut ? " ..." : "");
   }
   if (failures.size() > kFailuresMax) {
@@ -72,8 +72,7 @@ std::string SimulatedNote(const RunFiles& run) {
 std::string Header(const RunFiles& run) {
   std::vector<std::string> facts;
   const auto add = [&facts](std::string_view what, const std::string& text) {
-    if (!text.empty())
-      facts.push_back(fmt::format("<dt>{}</dt><dd>{}</dd>", what, EscapeHtml(text)));
+    if (!text.empty()) facts.push_back(fmt::format("<dt>{}</dt><dd>{}</dd>", what, SafeHtml(text)));
   };
   add("Begin", run.begin);
   add("Rate", run.updates_per_s > 0 && run.maxima.empty()
@@ -87,16 +86,16 @@ std::string Header(const RunFiles& run) {
                                    [](const TestResult& test) { return !ClientsOf(test).empty(); });
   if (clients) add("Clients ask", run.query_set);
   std::string html = fmt::format(
-      "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", EscapeHtml(run.name));
+      "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", SafeHtml(run.name));
   html += FailureSection(Failures(run));
-  html += fmt::format("<p class=\"story\">{}</p>\n", EscapeHtml(StorySentence(run)));
+  html += fmt::format("<p class=\"story\">{}</p>\n", SafeHtml(StorySentence(run)));
   html += SimulatedNote(run) + "<dl class=\"facts\">";
   for (const std::string& fact : facts) html += "<div>" + fact + "</div>";
   html += "</dl>\n";
   if (!run.command.empty()) {
     html += fmt::format(
         "<p class=\"command\"><span class=\"quiet\">Command:</span> <code>{}</code></p>\n",
-        EscapeHtml(run.command));
+        SafeHtml(run.command));
   }
   return html + "</header>\n";
 }
@@ -126,7 +125,7 @@ std::string LimitList(const std::vector<Limit>& limits) {
   std::string html = "<ul class=\"limits\">\n";
   for (const Limit& limit : limits) {
     html += fmt::format("<li class=\"{}\"><b>{}</b> {}</li>\n", limit.reached ? "reached" : "room",
-                        limit.reached ? "Limit:" : "Room:", EscapeHtml(limit.text));
+                        limit.reached ? "Limit:" : "Room:", SafeHtml(limit.text));
   }
   return html + "</ul>\n";
 }
@@ -136,7 +135,7 @@ std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series)
   std::string html = fmt::format(
       "<section class=\"test\" aria-labelledby=\"test-{0}\">\n<h2 id=\"test-{0}\">Test {1}</h2>\n"
       "<p>Batch interval {2:g} ms, query interval {3:g} ms, duration {4}{5}.</p>\n",
-      i, EscapeHtml(test.name), test.batch_ms, test.query_ms, SettingText(test.seconds * 1e3),
+      i, SafeHtml(test.name), test.batch_ms, test.query_ms, SettingText(test.seconds * 1e3),
       test.prestress_quotes || test.prestress_trades
           ? fmt::format(", with {} quotes and {} trades loaded before the test",
                         CountText(static_cast<double>(test.prestress_quotes.value_or(0))),
@@ -161,10 +160,10 @@ std::string MaximumSection(const RunFiles& run) {
     html += fmt::format(
         "<p>{} sustained <b>{} updates/s</b> with a latency below {}; it captured {} updates/s. "
         "The next higher rate: {}.</p>\n",
-        EscapeHtml(maximum.stack), CountText(maximum.updates_per_s),
+        SafeHtml(maximum.stack), CountText(maximum.updates_per_s),
         maximum.below_ms ? SettingText(*maximum.below_ms) : "any bound",
         CountText(maximum.achieved_per_s),
-        maximum.broke.empty() ? "not tried" : EscapeHtml(maximum.broke));
+        maximum.broke.empty() ? "not tried" : SafeHtml(maximum.broke));
     html += MaximumTable(maximum, i);
   }
   return html + "</section>\n";
@@ -180,7 +179,7 @@ std::string Foot() {
       "from each other; use <code>tickstack compare</code> for that.</p>\n</section>\n"
       "<footer class=\"quiet\"><p>Made by tickstack. Charts: uPlot, MIT licence.</p>\n"
       "<details><summary>Licence of uPlot</summary><pre>{}</pre></details></footer>\n",
-      EscapeHtml(kLICENSE));
+      SafeHtml(kLICENSE));
 }
 
 std::string Page(const RunFiles& run, const std::vector<TestSeries>& series) {

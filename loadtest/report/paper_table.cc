@@ -25,12 +25,17 @@ std::optional<double> LongestLatency(const StackResult& stack) {
   return longest;
 }
 
-std::string MegabytesText(double megabytes) {
-  return megabytes < 100 ? fmt::format("{:.3g} MB", megabytes) : CountText(megabytes) + " MB";
+std::string MegabytesText(std::optional<double> megabytes) {
+  if (!megabytes) return std::string(kNotMeasured);
+  return *megabytes < 100 ? fmt::format("{:.3g} MB", *megabytes) : CountText(megabytes) + " MB";
 }
 
 std::string MegabytesOf(std::optional<double> bytes) {
-  return bytes ? MegabytesText(*bytes / 1e6) : std::string(kNotMeasured);
+  return MegabytesText(bytes ? std::optional(*bytes / 1e6) : std::nullopt);
+}
+
+std::string PercentCell(std::optional<double> percent) {
+  return percent ? fmt::format("{:.3g} %", *percent) : std::string(kNotMeasured);
 }
 
 // A row of the table: the two figures of the paper, then ours.
@@ -39,9 +44,9 @@ class PaperLines {
   PaperLines(HtmlTable& table, const PaperRow& row, const TestResult& test)
       : table_(table), row_(row), groups_(GroupsOf(test)) {}
 
-  void Add(std::string_view heading, const PaperPair& theirs, std::string (*their_text)(double),
-           std::optional<double> first, std::optional<double> second,
-           std::string (*our_text)(std::optional<double>)) {
+  using Text = std::string (*)(std::optional<double>);
+  void Add(std::string_view heading, const PaperPair& theirs, Text their_text,
+           std::optional<double> first, std::optional<double> second, Text our_text) {
     table_.Row(heading, {their_text(theirs.dram), their_text(theirs.optane),
                          RatioText(theirs.optane, theirs.dram), our_text(first), our_text(second),
                          RatioText(second, first)});
@@ -60,13 +65,8 @@ class PaperLines {
         if (!used || !run.memory_bytes || *run.memory_bytes <= 0) return std::nullopt;
         return *used / *run.memory_bytes * 100;
       };
-      Add(
-          "DRAM in use, of the machine's", row_.memory,
-          [](double percent) { return fmt::format("{:.3g} %", percent); }, MeanOf(groups_[0], part),
-          MeanOf(groups_[1], part),
-          [](std::optional<double> percent) {
-            return percent ? fmt::format("{:.3g} %", *percent) : std::string(kNotMeasured);
-          });
+      Add("DRAM in use, of the machine's", row_.memory, PercentCell, MeanOf(groups_[0], part),
+          MeanOf(groups_[1], part), PercentCell);
     } else {
       Add("DRAM in use, of an RDB", row_.memory, MegabytesText, MeanOf(groups_[0], DramUsed),
           MeanOf(groups_[1], DramUsed), MegabytesOf);
@@ -84,7 +84,7 @@ class PaperLines {
 };
 
 std::string LabelOf(const Group& group) {
-  return EscapeHtml(group.placement) +
+  return SafeHtml(group.placement) +
          (group.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "");
 }
 

@@ -126,7 +126,7 @@ HtmlTable::HtmlTable(std::string_view id, std::string_view caption) {
   html_ = fmt::format(
       "<div class=\"scroll\" role=\"region\" aria-labelledby=\"{0}\" tabindex=\"0\">\n<table>\n"
       "<caption id=\"{0}\">{1}</caption>\n",
-      id, EscapeHtml(caption));
+      id, SafeHtml(caption));
 }
 
 void HtmlTable::Open(std::string_view part) {
@@ -141,7 +141,7 @@ void HtmlTable::Span(const std::vector<std::pair<std::string, size_t>>& cells) {
   html_ += "<tr><td></td>";
   for (const auto& [text, columns] : cells) {
     html_ += fmt::format("<th scope=\"colgroup\" colspan=\"{}\" class=\"span\">{}</th>", columns,
-                         EscapeHtml(text));
+                         SafeHtml(text));
   }
   html_ += "</tr>\n";
 }
@@ -160,13 +160,13 @@ void HtmlTable::Group(std::string_view text) {
   Open("");
   Open("tbody");
   html_ += fmt::format("<tr class=\"group\"><th scope=\"rowgroup\" colspan=\"{}\">{}</th></tr>\n",
-                       columns_, EscapeHtml(text));
+                       columns_, SafeHtml(text));
 }
 
 void HtmlTable::Row(std::string_view heading, const std::vector<std::string>& cells) {
   std::vector<std::string> html;
-  for (const std::string& cell : cells) html.push_back(EscapeHtml(cell));
-  RowOfHtml(EscapeHtml(heading), html);
+  for (const std::string& cell : cells) html.push_back(SafeHtml(cell));
+  RowOfHtml(SafeHtml(heading), html);
 }
 
 void HtmlTable::RowOfHtml(std::string_view heading_html,
@@ -183,7 +183,7 @@ std::string HtmlTable::Finish() {
 }
 
 std::string StackLabel(const StackResult& stack) {
-  return EscapeHtml(stack.name) +
+  return SafeHtml(stack.name) +
          (stack.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "") +
          (stack.failed ? " <span class=\"failed\">FAILED</span>" : "");
 }
@@ -197,7 +197,7 @@ std::string SideBySideTable(const TestResult& test, size_t number) {
   }
   for (size_t i = 1; i < groups.size(); ++i) {
     head.push_back(fmt::format("<span class=\"ratio\">{}<br>by {}</span>",
-                               EscapeHtml(groups[i].placement), EscapeHtml(groups[0].placement)));
+                               SafeHtml(groups[i].placement), SafeHtml(groups[0].placement)));
   }
   table.Head(head);
   for (const LineGroup& lines : SideBySideLines(test)) {
@@ -247,7 +247,7 @@ std::string RowsTable(const TestResult& test, size_t number) {
     for (const RowCounts& rows : stack.rows) {
       const bool known = rows.offered && rows.logged && rows.captured;
       const bool equal = known && *rows.offered == *rows.logged && *rows.offered == *rows.captured;
-      table.RowOfHtml(StackLabel(stack) + " " + EscapeHtml(rows.table),
+      table.RowOfHtml(StackLabel(stack) + " " + SafeHtml(rows.table),
                       {CountText(AsNumber(rows.offered)), CountText(AsNumber(rows.logged)),
                        CountText(AsNumber(rows.captured)),
                        equal   ? "equal"
@@ -268,9 +268,9 @@ std::string TierTable(const TestResult& test, size_t number) {
   for (const StackResult& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) {
       table.RowOfHtml(
-          StackLabel(stack) + "<br><span class=\"quiet\">" + EscapeHtml(tier.name) +
+          StackLabel(stack) + "<br><span class=\"quiet\">" + SafeHtml(tier.name) +
               (tier.kind.empty() || tier.kind == tier.name ? ""
-                                                           : " (" + EscapeHtml(tier.kind) + ")") +
+                                                           : " (" + SafeHtml(tier.kind) + ")") +
               "</span>",
           {BytesText(tier.used), Bar(tier.used.value_or(0) / most), BytesText(tier.high_water),
            BytesText(tier.capacity), BytesText(tier.resident)});
