@@ -8,6 +8,7 @@
 
 #include "aggengine/aggregate.h"
 #include "mem/tier.h"
+#include "table/schema.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::aggengine {
@@ -16,7 +17,7 @@ struct AggEngineMainOptions {
   std::string name = "aggengine";
   wire::ListenerOptions listener;  // For queries such as `.agg.stats[]`.
   std::string tickerplant = "127.0.0.1:5010";
-  std::vector<BarSpec> bars;
+  std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
   double publish_ms = 0;       // Publish interval; 0 publishes with the rows that it receives.
   double publish_gap_ms = 20;  // Minimum time between two publications.
   bool read_log_file = true;   // False: the log is streamed over a connection.

@@ -44,7 +44,7 @@ void DrainAll(benchmark::State& state, Source& source, int64_t rows_expected) {
 }
 
 void BM_Sim(benchmark::State& state, double rate) {
-  SourceOptions options;
+  SimOptions options;
   options.batch_rows = state.range(0);
   options.rows = 4'000'000;
   options.rate = rate;
@@ -70,7 +70,7 @@ class NullLink final : public Link {
 
 void BM_Feed(benchmark::State& state) {
   InitLogging("bench", LogLevel::kError);
-  SourceOptions options;
+  SimOptions options;
   options.batch_rows = state.range(0);
   options.rows = 4'000'000;
   int64_t rows = 0, bytes = 0;
@@ -94,7 +94,7 @@ BENCHMARK(BM_Feed)->Arg(2'400)->Arg(240)->Arg(1)->Unit(benchmark::kMillisecond);
 
 // Seeking: what resuming a feed costs, whatever the row.
 void BM_SimRewind(benchmark::State& state) {
-  absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create({});
+  absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create(SimOptions());
   TS_CHECK(source.ok());
   const StringMap<int64_t> done = {{"quote", 70'000'000}, {"trade", 6'999'000}};
   for (auto _ : state) TS_CHECK((*source)->Rewind(done).ok());
@@ -104,10 +104,10 @@ BENCHMARK(BM_SimRewind);
 void BM_Lean(benchmark::State& state) {
   const char* folder = std::getenv("TICKSTACK_FIXTURES");
   const std::filesystem::path fixtures(folder != nullptr ? folder : "../shared/fixtures");
-  SourceOptions options;
+  LeanOptions options;
   options.path = fixtures / "lean-ticks";
   options.date = "2013.10.07";
-  options.lean_symbols = {"aig", "bac", "ibm"};
+  options.symbols = {"aig", "bac", "ibm"};
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   if (!source.ok())
     return state.SkipWithError("no LEAN ticks: TICKSTACK_FIXTURES names the folder");

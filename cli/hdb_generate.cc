@@ -15,7 +15,7 @@
 #include "base/worker_pool.h"
 #include "disk/compression.h"
 #include "disk/partition_writer.h"
-#include "feed/source.h"
+#include "feed/sim_source.h"
 #include "mem/tier.h"
 #include "table/schema.h"
 #include "table/table.h"
@@ -67,14 +67,14 @@ absl::Status DayMaker::Fill(int32_t date, int64_t rows, std::string_view only, M
                             std::span<const std::shared_ptr<Table>> tables) {
   if (rows == 0) return absl::OkStatus();
   market.updates += rows;
-  feed::SourceOptions source_options;
+  feed::SimOptions source_options;
   source_options.rows = market.updates;
   // The simulated market's lowest rate, in updates/s. Fewer rows still span the same hours.
   constexpr double kSlowestRate = 0.001;
   source_options.rate = std::max(kSlowestRate, static_cast<double>(rows) / kDaySeconds);
   source_options.symbols = options_.symbols;
   source_options.seed = options_.seed;
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, feed::MakeSource(source_options));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, source_options.Open());
   const int64_t open_ns = int64_t{date} * kNsPerDay + kOpenNs;
   TS_RETURN_IF_ERROR(source->Rewind(market.rows));
   source->Start(open_ns);

@@ -262,12 +262,7 @@ int Main(int argc, char** argv) {
   AddDemoCommand(app, demo, args, action);
   AddLoadTestCommand(app, loadtest, args, action);
   AddEodCommand(app, eod, action);
-  AddTickerplantCommand(app, *config, action);
-  AddRdbCommand(app, *config, action);
-  AddHdbCommand(app, *config, action);
-  AddFeedCommand(app, *config, action);
-  AddAggEngineCommand(app, *config, action);
-  AddMonitorCommand(app, *config, action);
+  AddProcessCommands(app, *config, action);
   AddQueryCommand(app, query, action);
   AddTiersCommand(app, tiers, action);
   AddReportCommand(app, report, action);

@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "feed/source.h"
+#include "feed/sim_source.h"
 
 namespace tickstack {
 namespace {
@@ -19,7 +19,7 @@ constexpr double kSpanSecondsMax = 4 * 3'600;  // The rows cover at most the las
 // Rows of the simulated market up to now, without a feed.
 class SimRows final : public rdb::RowSource {
  public:
-  explicit SimRows(feed::SourceOptions options) : options_(std::move(options)) {}
+  explicit SimRows(feed::SimOptions options) : options_(std::move(options)) {}
 
   int64_t rows() const override { return options_.quotes_max + options_.trades_max; }
 
@@ -37,14 +37,14 @@ class SimRows final : public rdb::RowSource {
     const double updates = std::max(static_cast<double>(options_.quotes_max) * (1 + 1 / ratio),
                                     static_cast<double>(options_.trades_max) * (1 + ratio));
     options_.rate = std::max(kRate, updates / kSpanSecondsMax);
-    TS_ASSIGN_OR_RETURN(source_, feed::MakeSource(options_));
+    TS_ASSIGN_OR_RETURN(source_, options_.Open());
     TS_RETURN_IF_ERROR(source_->Rewind({}));
     const double span_ns = updates / options_.rate * static_cast<double>(kNsPerSecond);
     source_->Start(SystemClock::Instance().NowNs() - static_cast<int64_t>(span_ns));
     return absl::OkStatus();
   }
 
-  feed::SourceOptions options_;
+  feed::SimOptions options_;
   std::unique_ptr<feed::Source> source_;
 };
 
@@ -57,7 +57,7 @@ absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* sc
   if (schemas == nullptr) {
     return rdb.ErrorAt("prestress", "expected an rdb of this file's [tickerplant]");
   }
-  feed::SourceOptions source;
+  feed::SimOptions source;
   source.seconds = 0;
   source.batch_rows = kBatchRows;
   source.quotes_max = source.trades_max = 0;

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "base/status.h"
+#include "feed/lean_source.h"
+#include "feed/sim_source.h"
 
 namespace tickstack {
 namespace {
@@ -121,10 +123,11 @@ rdb = "two"
   EXPECT_EQ(config.hdb->cache_bytes, size_t{3} << 30);
   EXPECT_EQ(config.hdb->query_threads, 3);
   ASSERT_EQ(config.feeds.size(), 1u);
-  EXPECT_EQ(config.feeds[0].source.kind, "lean");
-  EXPECT_EQ(config.feeds[0].source.date, "2020.03.09");
-  EXPECT_THAT(config.feeds[0].source.lean_symbols, ElementsAre("aig", "bac"));
-  EXPECT_EQ(config.feeds[0].source.batch_rows, 1);
+  EXPECT_EQ(config.feeds[0].source.kind(), "lean");
+  const auto& lean = dynamic_cast<const feed::LeanOptions&>(config.feeds[0].source.chosen());
+  EXPECT_EQ(lean.date, "2020.03.09");
+  EXPECT_THAT(lean.symbols, ElementsAre("aig", "bac"));
+  EXPECT_EQ(lean.batch_rows, 1);
   EXPECT_EQ(config.monitors.front().query_ms, 20);
   EXPECT_EQ(config.monitors.front().data, "/var/march");
 }
@@ -243,11 +246,13 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(stack->rdbs[0].max_message_bytes, bare.rdbs[0].max_message_bytes);
   EXPECT_EQ(stack->rdbs[0].tickerplant, bare.rdbs[0].tickerplant);
   const feed::FeedOptions& feed = stack->feeds[0];
-  EXPECT_EQ(feed.source.rate, bare.feeds[0].source.rate);
-  EXPECT_EQ(feed.source.seconds, bare.feeds[0].source.seconds);
-  EXPECT_EQ(feed.source.symbols, bare.feeds[0].source.symbols);
-  EXPECT_EQ(feed.source.batch_rows, bare.feeds[0].source.batch_rows);
-  EXPECT_EQ(feed.source.seed, bare.feeds[0].source.seed);
+  const auto& sim = dynamic_cast<const feed::SimOptions&>(feed.source.chosen());
+  const auto& bare_sim = dynamic_cast<const feed::SimOptions&>(bare.feeds[0].source.chosen());
+  EXPECT_EQ(sim.rate, bare_sim.rate);
+  EXPECT_EQ(sim.seconds, bare_sim.seconds);
+  EXPECT_EQ(sim.symbols, bare_sim.symbols);
+  EXPECT_EQ(sim.batch_rows, bare_sim.batch_rows);
+  EXPECT_EQ(sim.seed, bare_sim.seed);
   EXPECT_EQ(feed.batch_ms, bare.feeds[0].batch_ms);
   EXPECT_EQ(feed.queue_bytes, bare.feeds[0].queue_bytes);
   const aggengine::AggEngineMainOptions &bars_of = *stack->aggengine, &bare_bars = *bare.aggengine;
@@ -308,17 +313,6 @@ TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
   EXPECT_EQ(ErrorOf("[[rdb]]\n[eod]\nretry_s = 0\n"),
             "stack.toml:3: eod.retry_s: expected a number above 0");
   EXPECT_EQ(ErrorOf("[eod]\n"), "stack.toml:1: eod: expected an [rdb] that writes, found none");
-}
-
-TEST(SetSymbols, TakesNamesForAnArchiveAndACountForTheSimulation) {
-  feed::SourceOptions source;
-  EXPECT_TRUE(SetSymbols(source, "500").ok());
-  EXPECT_EQ(source.symbols, 500);
-  EXPECT_FALSE(SetSymbols(source, "aig").ok());
-  EXPECT_FALSE(SetSymbols(source, "0").ok());
-  source.kind = "lean";
-  EXPECT_TRUE(SetSymbols(source, "aig,bac").ok());
-  EXPECT_THAT(source.lean_symbols, ElementsAre("aig", "bac"));
 }
 
 }  // namespace

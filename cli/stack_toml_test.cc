@@ -11,6 +11,7 @@
 
 #include "base/status.h"
 #include "cli/stack_config.h"
+#include "feed/sim_source.h"
 
 namespace tickstack::loadtest {
 namespace {
@@ -39,6 +40,10 @@ StackConfig Made(std::string_view placement, const StackSettings& settings = Set
   return config.value_or(StackConfig());
 }
 
+const feed::SimOptions& SimOf(const StackConfig& config) {
+  return dynamic_cast<const feed::SimOptions&>(config.feeds.front().source.chosen());
+}
+
 TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
   const StackConfig config = Made("dram:2");
   EXPECT_EQ(config.name, "dram-1");
@@ -56,9 +61,9 @@ TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
   EXPECT_EQ(config.monitors[1].query_ms, 20);
   EXPECT_EQ(config.monitors[1].feed, "");
   EXPECT_EQ(config.monitors[1].asof_symbol, AsofSymbol(Profile()));
-  EXPECT_EQ(config.feeds.front().source.seed, 7u);
-  EXPECT_EQ(config.feeds.front().source.seconds, 60);
-  EXPECT_EQ(config.feeds.front().source.rate, 48'000);
+  EXPECT_EQ(SimOf(config).seed, 7u);
+  EXPECT_EQ(SimOf(config).seconds, 60);
+  EXPECT_EQ(SimOf(config).rate, 48'000);
 }
 
 TEST(StackToml, PutsEverythingIntoTheTierOfItsPlacement) {
@@ -98,8 +103,8 @@ TEST(StackToml, KeepsTheShapeOfTheProfile) {
   StackSettings settings = Settings();
   settings.profile = *LoadProfile("bursts");
   const StackConfig config = Made("dram", settings);
-  ASSERT_EQ(config.feeds.front().source.phases.size(), 2u);
-  EXPECT_EQ(config.feeds.front().source.phases[1].rate, 120'000);
+  ASSERT_EQ(SimOf(config).phases.size(), 2u);
+  EXPECT_EQ(SimOf(config).phases[1].rate, 120'000);
 }
 
 TEST(StackToml, TakesTiersAndPlacementOfAFile) {
@@ -116,7 +121,7 @@ TEST(StackToml, RunsTheStackOfAFile) {
   const StackConfig config = Made("examples/stack.toml");
   ASSERT_EQ(config.rdbs.size(), 1u);
   EXPECT_EQ(config.monitors.front().rdb, config.rdbs.front().name);
-  EXPECT_EQ(config.feeds.front().source.seconds, 60);
+  EXPECT_EQ(SimOf(config).seconds, 60);
   EXPECT_FALSE(config.hdb.has_value());
   EXPECT_FALSE(config.rdbs.front().end_of_day.has_value());
   EXPECT_FALSE(config.restart);

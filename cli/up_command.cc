@@ -17,32 +17,6 @@ namespace {
 constexpr int kExitFailed = 1;
 constexpr int kExitWrongStack = 2;
 
-// The order in which processes stop: first new rows end, then the last sample, the last bars, the
-// publication of staged rows, and finally their readers.
-enum StopRank { kStopFeed, kStopMonitor, kStopAggEngine, kStopTickerplant, kStopRdb, kStopHdb };
-
-// A process of the stack: where the configuration has its address, and its rank in the stop order.
-struct Member {
-  std::string role;
-  std::string name;
-  wire::ListenerOptions* listener;
-  int stop_rank;
-};
-
-std::vector<Member> MembersOf(StackConfig& config) {
-  std::vector<Member> members;
-  const auto add = [&](std::string_view role, auto& options, StopRank stop_rank) {
-    members.push_back({std::string(role), options.name, &options.listener, stop_rank});
-  };
-  if (config.tickerplant) add("tickerplant", *config.tickerplant, kStopTickerplant);
-  for (auto& rdb : config.rdbs) add("rdb", rdb, kStopRdb);
-  for (auto& feed : config.feeds) add("feed", feed, kStopFeed);
-  if (config.hdb) add("hdb", *config.hdb, kStopHdb);
-  for (auto& monitor : config.monitors) add("monitor", monitor, kStopMonitor);
-  if (config.aggengine) add("aggengine", *config.aggengine, kStopAggEngine);
-  return members;
-}
-
 absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   TS_ASSIGN_OR_RETURN(StackConfig config, LoadStackConfig(options.config));
   if (options.data) SetData(config, *options.data);
@@ -54,90 +28,66 @@ absl::StatusOr<StackConfig> ConfigOf(const UpOptions& options) {
   if (options.feeds_wait) {
     for (auto& monitor : config.monitors) monitor.feed.clear();
   }
-  if (MembersOf(config).empty()) {
-    return InvalidArgument(
-        "{}: found no process: expected [tickerplant], [[rdb]], [hdb], [feed] or [monitor]",
-        options.config);
+  if (!ProcessesOf(config).empty()) return config;
+  std::string sections;
+  for (const ProcessKind& kind : kProcesses) {
+    const char* const separator = sections.empty()                    ? ""
+                                  : &kind == std::end(kProcesses) - 1 ? " or "
+                                                                      : ", ";
+    sections += fmt::format(
+        "{}{}", separator,
+        kind.several ? fmt::format("[[{}]]", kind.role) : fmt::format("[{}]", kind.role));
   }
-  return config;
+  return InvalidArgument("{}: found no process: expected {}", options.config, sections);
 }
 
-// Binds every member's port, and stores the resulting port in the configuration.
-absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<Member>& members,
+// Binds every process's port, and stores the resulting port in the configuration.
+absl::StatusOr<std::vector<OwnedFd>> BindAll(const std::vector<ListedProcess>& processes,
                                              std::optional<int> ports) {
   std::vector<OwnedFd> listeners;
-  for (size_t i = 0; i < members.size(); ++i) {
-    wire::ListenerOptions& where = *members[i].listener;
+  for (size_t i = 0; i < processes.size(); ++i) {
+    wire::ListenerOptions& where = processes[i].process->listener();
     if (ports) where.port = *ports == 0 ? 0 : *ports + static_cast<int>(i);
     if (where.port > 65'535)
       return InvalidArgument("--ports: {} is not a port, expected 1 to 65535", where.port);
     absl::StatusOr<OwnedFd> listener =
         wire::ListenOn(where.host, static_cast<uint16_t>(where.port));
-    if (!listener.ok()) return Annotate(listener.status(), members[i].name);
+    if (!listener.ok()) return Annotate(listener.status(), processes[i].process->name());
     where.port = wire::PortOf(*listener);
     listeners.push_back(*std::move(listener));
   }
   return listeners;
 }
 
-// Returns flags for what the configuration file lacks: where the other processes really are.
-std::vector<std::string> FlagsOf(const UpOptions& options, const Member& member,
-                                 const StackConfig& config) {
-  std::vector<std::string> flags;
-  const auto add = [&](std::string flag, std::string value) {
-    flags.push_back(std::move(flag));
-    flags.push_back(std::move(value));
-  };
-  if (member.role == "rdb") {
-    for (const auto& rdb : config.rdbs) {
-      if (rdb.name != member.name) continue;
-      add("--tickerplant", rdb.tickerplant);
-      if (rdb.end_of_day && !rdb.end_of_day->hdb.empty()) add("--hdb", rdb.end_of_day->hdb);
-    }
-  }
-  for (const auto& feed : config.feeds) {
-    if (member.role != "feed" || feed.name != member.name) continue;
-    add("--tickerplant", feed.tickerplant);
+// Feeds that no monitor of the stack starts, start at once.
+void StartFeeds(StackConfig& config) {
+  for (feed::FeedOptions& feed : config.feeds) {
     const std::string address = fmt::format("{}:{}", feed.listener.host, feed.listener.port);
-    const bool monitor_starts_it =
-        std::any_of(config.monitors.begin(), config.monitors.end(),
-                    [&address](const auto& monitor) { return monitor.feed == address; });
-    if (!monitor_starts_it && !options.feeds_wait) flags.emplace_back("--start");
+    const bool monitor_starts_it = std::ranges::any_of(
+        config.monitors,
+        [&address](const monitor::MonitorOptions& monitor) { return monitor.feed == address; });
+    if (!monitor_starts_it) feed.start = true;
   }
-  if (member.role == "aggengine") add("--tickerplant", config.aggengine->tickerplant);
-  for (const auto& monitor : config.monitors) {
-    if (member.role != "monitor" || monitor.name != member.name) continue;
-    add("--rdb", monitor.rdb);
-    add("--feed", monitor.feed);
-  }
-  if (member.role == "tickerplant" || member.role == "rdb" || member.role == "hdb" ||
-      member.role == "monitor") {
-    add("--data", config.data);
-  }
-  if (config.date && (member.role == "tickerplant" || member.role == "feed")) {
-    add("--date", *config.date);
-  }
-  return flags;
 }
 
 absl::StatusOr<std::vector<ProcessSpec>> SpecsOf(const UpOptions& options, StackConfig& config) {
   TS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());
-  const std::vector<Member> members = MembersOf(config);
-  TS_ASSIGN_OR_RETURN(std::vector<OwnedFd> listeners, BindAll(members, options.ports));
+  const std::vector<ListedProcess> processes = ProcessesOf(config);
+  TS_ASSIGN_OR_RETURN(std::vector<OwnedFd> listeners, BindAll(processes, options.ports));
   ResolveAddresses(config);
+  if (!options.feeds_wait) StartFeeds(config);
   std::vector<ProcessSpec> specs;
-  for (size_t i = 0; i < members.size(); ++i) {
+  for (size_t i = 0; i < processes.size(); ++i) {
+    const auto& [kind, process] = processes[i];
     ProcessSpec spec;
-    spec.name = members[i].name;
-    spec.role = members[i].role;
+    spec.name = process->name();
+    spec.role = kind->role;
     spec.command = {program, spec.role, "--config", options.config, "--name", spec.name};
-    for (std::string& flag : FlagsOf(options, members[i], config))
-      spec.command.push_back(std::move(flag));
+    for (std::string& flag : process->ChildFlags(config)) spec.command.push_back(std::move(flag));
     spec.listener = std::move(listeners[i]);
-    spec.port = static_cast<uint16_t>(members[i].listener->port);
-    spec.stop_rank = members[i].stop_rank;
-    // A feed ends with its day (`exit_when_done`), a monitor after its `seconds`.
-    spec.may_end = spec.role == "feed" || spec.role == "monitor";
+    spec.port = static_cast<uint16_t>(process->listener().port);
+    spec.stop_rank = static_cast<int>(kind->stop_rank);
+    spec.may_end = kind->may_end;
     specs.push_back(std::move(spec));
   }
   return specs;

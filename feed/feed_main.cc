@@ -35,8 +35,8 @@ absl::Status Run(FeedOptions options) {
     return InvalidArgument("batch-ms {}: expected 0 to 60000", options.batch_ms);
   }
   TS_ASSIGN_OR_RETURN(const wire::Address tickerplant, wire::ParseAddress(options.tickerplant));
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, MakeSource(options.source));
-  const FeedSettings settings = {.name = NumberedName(options.name, options.source),
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Source> source, options.source.chosen().Open());
+  const FeedSettings settings = {.name = NumberedName(options.name, options.source.chosen()),
                                  .instance = DrawInstance(),
                                  .take_over = options.take_over,
                                  .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),

@@ -5,14 +5,14 @@
 #include <cstddef>
 #include <string>
 
-#include "feed/source.h"
+#include "feed/source_registry.h"
 #include "wire/listener_options.h"
 
 namespace tickstack::feed {
 
 struct FeedOptions {
   std::string name = "feed";  // The tickerplant counts this feed's rows under it.
-  SourceOptions source;
+  SourceSettings source;
   std::string tickerplant = "127.0.0.1:5010";
   wire::ListenerOptions listener;  // For `.feed.start[]` and `.feed.stats[]`.
   // True: takes the name over if another feed has it. Not available in a configuration: restarted

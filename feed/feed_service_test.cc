@@ -8,6 +8,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "feed/sim_source.h"
 #include "feed/source_testing.h"
 #include "wire/client.h"
 #include "wire/listener_options.h"
@@ -92,11 +93,11 @@ class FeedServiceTest : public testing::Test {
 
   // Opens a feed of 11,000 updates in messages of at most 100 rows.
   void Open() {
-    SourceOptions options;
+    SimOptions options;
     options.rows = 11'000;
     options.rate = 0;
     options.batch_rows = 100;
-    absl::StatusOr<std::unique_ptr<Source>> source = MakeSource(options);
+    absl::StatusOr<std::unique_ptr<Source>> source = options.Open();
     ASSERT_TRUE(source.ok());
     service_ = std::make_unique<FeedService>(
         loop_, wire::Address{"127.0.0.1", tickerplant_server_->port(), {}},

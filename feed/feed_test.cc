@@ -9,8 +9,10 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "feed/lean_source.h"
 #include "feed/sim_source.h"
 #include "feed/source_testing.h"
+#include "feed/tplog_source.h"
 #include "wire/ipc.h"
 
 namespace tickstack::feed {
@@ -127,8 +129,8 @@ class FeedTest : public testing::Test {
   FeedTest() { InitLogging("test", LogLevel::kOff); }
 
   // 1,100 updates, due one per millisecond.
-  static SourceOptions Options(int64_t batch_rows = 10) {
-    SourceOptions options;
+  static SimOptions Options(int64_t batch_rows = 10) {
+    SimOptions options;
     options.rows = 1'100;
     options.rate = 1'000;
     options.symbols = 50;
@@ -136,7 +138,7 @@ class FeedTest : public testing::Test {
     return options;
   }
 
-  static std::unique_ptr<Feed> Make(const SourceOptions& options = Options(),
+  static std::unique_ptr<Feed> Make(const SimOptions& options = Options(),
                                     FeedSettings settings = {}) {
     absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create(options);
     EXPECT_TRUE(source.ok());
@@ -304,7 +306,7 @@ TEST_F(FeedTest, StopsGeneratingWhileTheQueueIsFull) {
 }
 
 TEST_F(FeedTest, ComesBackToItsCallerHoweverMuchIsDue) {
-  SourceOptions options = Options(2'400);
+  SimOptions options = Options(2'400);
   options.rows = 1'000'000;
   options.rate = 0;
   const std::unique_ptr<Feed> feed = Make(options);
@@ -335,7 +337,7 @@ TEST_F(FeedTest, AfterAReconnectTheRowsKeepTheTimeAtWhichTheyWereDue) {
 }
 
 TEST_F(FeedTest, ARestartedFeedGoesOnWhereTheOldOneStopped) {
-  SourceOptions options = Options();
+  SimOptions options = Options();
   options.rate = 0;  // Times are when a row was made; the rest of the row must agree.
   {
     const std::unique_ptr<Feed> old = Make(options, {.queue_bytes_max = 20'000});
@@ -559,32 +561,30 @@ TEST_F(FeedTest, ABrokenSourceFailsAfterItsGoodRowsWereSent) {
 // Goal: a tickerplant that counted one source's rows never takes another source's rows for them.
 // Method: options that change the rows change the name, and others do not.
 TEST(NumberedName, SaysWhichRowsTheseAre) {
-  SourceOptions sim;
+  SimOptions sim;
   EXPECT_EQ(NumberedName("feed", sim), "feed@sim.march2020.8000.1");
-  SourceOptions faster = sim;
+  SimOptions faster = sim;
   faster.rate = 1e6;
   faster.batch_rows = 1;
   EXPECT_EQ(NumberedName("feed", faster), NumberedName("feed", sim));
-  SourceOptions seeded = sim;
+  SimOptions seeded = sim;
   seeded.seed = 2;
   EXPECT_NE(NumberedName("feed", seeded), NumberedName("feed", sim));
 
-  SourceOptions lean;
-  lean.kind = "lean";
+  LeanOptions lean;
   lean.date = "2013.10.07";
-  lean.lean_symbols = {"aig", "bac"};
+  lean.symbols = {"aig", "bac"};
   EXPECT_EQ(NumberedName("f", lean), "f@lean.2013.10.07.aig,bac");
-  SourceOptions next_day = lean;
+  LeanOptions next_day = lean;
   next_day.date = "2013.10.08";
   EXPECT_NE(NumberedName("f", next_day), NumberedName("f", lean));
-  lean.lean_symbols.assign(1000, "spy");
-  SourceOptions one_more = lean;
-  one_more.lean_symbols.emplace_back("spy");
+  lean.symbols.assign(1000, "spy");
+  LeanOptions one_more = lean;
+  one_more.symbols.emplace_back("spy");
   EXPECT_LT(NumberedName("f", lean).size(), 40u);
   EXPECT_NE(NumberedName("f", lean), NumberedName("f", one_more));
 
-  SourceOptions log;
-  log.kind = "tplog";
+  TplogOptions log;
   log.path = "/data/sym2013.10.07";
   EXPECT_EQ(NumberedName("f", log), "f@tplog./data/sym2013.10.07");
 }

@@ -1,5 +1,7 @@
 #include "feed/lean_source.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -39,11 +41,26 @@ ColumnList LeanSource::MakeQuoteList() {
                                Type::kLong, Type::kLong, Type::kChar, Type::kChar});
 }
 
-absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const SourceOptions& options) {
+std::vector<SourceOption> LeanOptions::List() {
+  return {{"path", "folder of the archives", &path},
+          {"symbols", "folders of the symbols, such as aig,bac", &symbols},
+          BatchRowsOption(&batch_rows),
+          {"speed", "speed relative to real time; 0: as fast as possible", &speed}};
+}
+
+absl::StatusOr<std::unique_ptr<Source>> LeanOptions::Open() const {
+  return LeanSource::Create(*this);
+}
+
+std::string LeanOptions::RowsName() const {
+  return fmt::format("lean.{}.{}", date, ShortName(fmt::format("{}", fmt::join(symbols, ","))));
+}
+
+absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const LeanOptions& options) {
   const std::optional<int32_t> date = ParseDate(options.date);
   if (!date) return InvalidArgument("date '{}': expected such as 2013.10.07", options.date);
   if (options.path.empty()) return InvalidArgument("path '': expected a folder of LEAN ticks");
-  if (options.lean_symbols.empty()) return InvalidArgument("symbols '': expected such as aig,bac");
+  if (options.symbols.empty()) return InvalidArgument("symbols '': expected such as aig,bac");
   if (options.batch_rows < 1 || options.batch_rows > kBatchRowsMax) {
     return InvalidArgument("batch-rows {}: expected 1 to {}", options.batch_rows, kBatchRowsMax);
   }
@@ -56,7 +73,7 @@ absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const SourceOptio
   source->speed_ = options.speed;
   const Civil civil = CivilFromDays(*date);
   const std::string day = fmt::format("{:04}{:02}{:02}", civil.year, civil.month, civil.day);
-  for (const std::string& symbol : options.lean_symbols) {
+  for (const std::string& symbol : options.symbols) {
     TS_RETURN_IF_ERROR(source->AddSymbol(options, day, symbol));
   }
   std::sort(source->streams_.begin(), source->streams_.end(), [](const Stream& x, const Stream& y) {
@@ -66,7 +83,7 @@ absl::StatusOr<std::unique_ptr<LeanSource>> LeanSource::Create(const SourceOptio
   return source;
 }
 
-absl::Status LeanSource::AddSymbol(const SourceOptions& options, std::string_view date,
+absl::Status LeanSource::AddSymbol(const LeanOptions& options, std::string_view date,
                                    const std::string& symbol) {
   const std::string name = Capitals(symbol);
   if (!IsSymbol(symbol)) return InvalidArgument("symbols: '{}', expected a folder name", symbol);

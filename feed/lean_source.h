@@ -23,15 +23,26 @@
 #include "feed/columns.h"
 #include "feed/lean_archive.h"
 #include "feed/lean_rows.h"
-#include "feed/source.h"
+#include "feed/source_options.h"
 
 namespace tickstack::feed {
+
+struct LeanOptions final : SourceOptions {
+  std::vector<SourceOption> List() override;
+  absl::StatusOr<std::unique_ptr<Source>> Open() const override;
+  std::string RowsName() const override;
+
+  std::string path;                  // The folder with a folder per symbol.
+  std::vector<std::string> symbols;  // Folder names, `aig`; published in capitals.
+  int64_t batch_rows = 2'400;        // Rows in a message at most.
+  double speed = 0;                  // Times as fast as it happened; 0: as fast as possible.
+};
 
 class LeanSource final : public Source {
  public:
   // kInvalidArgument for an option, kNotFound if a symbol has neither archive, kDataLoss if an
   // archive cannot be opened.
-  static absl::StatusOr<std::unique_ptr<LeanSource>> Create(const SourceOptions& options);
+  static absl::StatusOr<std::unique_ptr<LeanSource>> Create(const LeanOptions& options);
 
   void Start(int64_t now_ns) override;
   // Cost: about 250 ns per row. Errors: kDataLoss with archive, line, found and expected, after the
@@ -67,7 +78,7 @@ class LeanSource final : public Source {
   };
 
   LeanSource() = default;
-  absl::Status AddSymbol(const SourceOptions& options, std::string_view date,
+  absl::Status AddSymbol(const LeanOptions& options, std::string_view date,
                          const std::string& symbol);
   absl::StatusOr<bool> Advance(Stream& stream);
   bool Later(size_t a, size_t b) const;

@@ -51,17 +51,16 @@ class LeanSourceTest : public testing::Test {
     ASSERT_EQ(zip_close(zip), 0);
   }
 
-  SourceOptions Options(std::vector<std::string> symbols) const {
-    SourceOptions options;
-    options.kind = "lean";
+  LeanOptions Options(std::vector<std::string> symbols) const {
+    LeanOptions options;
     options.path = folder_;
     options.date = "2013.10.07";
-    options.lean_symbols = std::move(symbols);
+    options.symbols = std::move(symbols);
     return options;
   }
 
   // Returns all rows, with times as milliseconds of the day; an error is stored in error_.
-  RowsByTable Read(const SourceOptions& options) {
+  RowsByTable Read(const LeanOptions& options) {
     RowsByTable rows;
     absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
     error_ = source.status();
@@ -71,7 +70,7 @@ class LeanSourceTest : public testing::Test {
     return rows;
   }
 
-  std::string ErrorOf(const SourceOptions& options) {
+  std::string ErrorOf(const LeanOptions& options) {
     Read(options);
     return std::string(Message(error_));
   }
@@ -125,7 +124,7 @@ TEST_F(LeanSourceTest, MergesInTheDocumentedOrder) {
   Archive("aig", "quote", "7,10000,4,0,0,N,1,0\n");
   Archive("bac", "trade", "6,10000,5,N,1,0\n7,10000,6,N,1,0\n");
   Archive("bac", "quote", "7,10000,7,0,0,N,1,0\n");
-  SourceOptions options = Options({"bac", "aig"});
+  LeanOptions options = Options({"bac", "aig"});
   options.batch_rows = 1;
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();
@@ -155,7 +154,7 @@ TEST_F(LeanSourceTest, TakesFractionsOfAMillisecondAndCarriageReturns) {
 
 TEST_F(LeanSourceTest, PacesByTheTicksOwnTimes) {
   Archive("aig", "trade", "1000,10000,1,N,1,0\n3000,10000,2,N,1,0\n5000,10000,3,N,1,0\n");
-  SourceOptions options = Options({"aig"});
+  LeanOptions options = Options({"aig"});
   options.speed = 2;
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   ASSERT_TRUE(source.ok());
@@ -274,20 +273,20 @@ TEST_F(LeanSourceTest, DamageIsAnErrorOrWithoutEffect) {
 TEST_F(LeanSourceTest, NamesTheOptionAtFault) {
   Archive("aig", "trade", "1,2,3,N,1,0\n");
   const auto error_of = [this](auto change) {
-    SourceOptions options = Options({"aig"});
+    LeanOptions options = Options({"aig"});
     change(options);
     return ErrorOf(options);
   };
-  EXPECT_EQ(error_of([](SourceOptions& o) { o.date = "2013.13.07"; }),
+  EXPECT_EQ(error_of([](LeanOptions& o) { o.date = "2013.13.07"; }),
             "date '2013.13.07': expected such as 2013.10.07");
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.path = ""; }), HasSubstr("path ''"));
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.lean_symbols.clear(); }), HasSubstr("symbols ''"));
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.lean_symbols = {"../aig"}; }),
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.path = ""; }), HasSubstr("path ''"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols.clear(); }), HasSubstr("symbols ''"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"../aig"}; }),
               HasSubstr("'../aig', expected a folder name"));
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.lean_symbols = {"aig", "aig"}; }),
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"aig", "aig"}; }),
               HasSubstr("aig is there twice"));
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.batch_rows = 0; }), HasSubstr("batch-rows 0"));
-  EXPECT_THAT(error_of([](SourceOptions& o) { o.speed = -1; }), HasSubstr("speed -1"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.batch_rows = 0; }), HasSubstr("batch-rows 0"));
+  EXPECT_THAT(error_of([](LeanOptions& o) { o.speed = -1; }), HasSubstr("speed -1"));
 }
 
 // Goal: a rewind continues exactly at the requested rows, with the quotes' other sides correct.
@@ -308,7 +307,7 @@ TEST_F(LeanSourceTest, ResumesExactlyAfterTheRowsThatAreDone) {
       Archive(symbol, "trade", trades);
       Archive(symbol, "quote", quotes);
     }
-    SourceOptions options = Options({"aig", "bac"});
+    LeanOptions options = Options({"aig", "bac"});
     const RowsByTable expected = Read(options);
     options.batch_rows = static_cast<int64_t>(1 + rng() % 60);
     absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
@@ -339,10 +338,10 @@ TEST(LeanRows, TheFlagThatSaysMostGivesTheLetter) {
 
 TEST(LeanFixtures, ADayOfThreeSymbolsGivesEveryLineOneRowInTimeOrder) {
   TS_REQUIRE_FIXTURE(folder, "lean-ticks");
-  SourceOptions options;
+  LeanOptions options;
   options.path = folder;
   options.date = "2013.10.07";
-  options.lean_symbols = {"aig", "bac", "ibm"};
+  options.symbols = {"aig", "bac", "ibm"};
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();
   StringMap<int64_t> rows, time_ns;
@@ -365,10 +364,10 @@ TEST(LeanFixtures, ADayOfThreeSymbolsGivesEveryLineOneRowInTimeOrder) {
 
 TEST(LeanFixtures, ASymbolMayHaveTradesOnly) {
   TS_REQUIRE_FIXTURE(folder, "lean-ticks");
-  SourceOptions options;
+  LeanOptions options;
   options.path = folder;
   options.date = "20131007";
-  options.lean_symbols = {"spy"};
+  options.symbols = {"spy"};
   absl::StatusOr<std::unique_ptr<LeanSource>> source = LeanSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();
   EXPECT_THAT((*source)->Describe(), EndsWith("SPY_without=quote"));

@@ -53,7 +53,30 @@ absl::Status CheckRange(std::string_view option, double value, double low, doubl
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SourceOptions& options) {
+std::vector<SourceOption> SimOptions::List() {
+  return {{"profile", "name of the load profile; only march2020 exists", &profile},
+          {"rate", "updates per second; 0: as fast as possible", &rate},
+          {"phase", "rates that follow one another, instead of one rate", &phases},
+          {"seconds", "length of the market in s; 0: endless", &seconds},
+          {"rows", "total number of updates, instead of --seconds", &rows},
+          {"quotes_per_trade", "quotes for each trade", &quotes_per_trade, 1, 1'000},
+          {"symbols", "number of symbols", &symbols, 1, 65'536},
+          {"seed", "the same seed gives the same market", &seed},
+          BatchRowsOption(&batch_rows),
+          {"speed", "speed relative to real time; 0: 1", &speed}};
+}
+
+absl::StatusOr<std::unique_ptr<Source>> SimOptions::Open() const {
+  return SimSource::Create(*this);
+}
+
+std::string SimOptions::RowsName() const {
+  const std::string name = fmt::format("sim.{}.{}.{}", profile, symbols, seed);
+  // Ten is the profile's: its name stays what logs have.
+  return quotes_per_trade == 10 ? name : fmt::format("{}.q{}", name, quotes_per_trade);
+}
+
+absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SimOptions& options) {
   if (options.profile != "march2020") {
     return InvalidArgument("profile '{}': expected march2020", options.profile);
   }
@@ -93,7 +116,7 @@ absl::StatusOr<std::unique_ptr<SimSource>> SimSource::Create(const SourceOptions
   return std::unique_ptr<SimSource>(new SimSource(options, std::move(pace), events_end));
 }
 
-SimSource::SimSource(const SourceOptions& options, std::optional<Pace> pace, int64_t events_end)
+SimSource::SimSource(const SimOptions& options, std::optional<Pace> pace, int64_t events_end)
     : market_(options.symbols, options.seed),
       batch_rows_(options.batch_rows),
       quotes_per_trade_(options.quotes_per_trade),

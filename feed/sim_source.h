@@ -11,18 +11,44 @@
 // A batch has the due rows of one table, with ascending times. The rows of both tables come in
 // windows: the quotes of some hundred or thousand updates, then the trades between them.
 
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/byte_buffer.h"
+#include "feed/pace.h"
 #include "feed/sim_market.h"
-#include "feed/source.h"
+#include "feed/source_options.h"
 
 namespace tickstack::feed {
+
+struct SimOptions final : SourceOptions {
+  std::vector<SourceOption> List() override;
+  absl::StatusOr<std::unique_ptr<Source>> Open() const override;
+  std::string RowsName() const override;
+
+  std::string profile = "march2020";  // The only one so far.
+  double rate = 48'000;               // Updates per second; 0: as fast as possible.
+  std::vector<PacePhase> phases;      // Instead of one rate: these, repeated in a cycle.
+  double seconds = 1'800;  // rate * seconds updates in all (48,000 * seconds if rate is 0); 0: no
+                           // end.
+  int64_t rows = 0;        // Updates in all, instead of rate * seconds.
+  int64_t quotes_per_trade = 10;  // 1 to 1,000.
+  int64_t symbols = 8'000;        // 1 to 65,536.
+  uint64_t seed = 1;
+  int64_t batch_rows = 2'400;  // Rows in a message at most.
+  double speed = 0;            // Multiple of the rate; 0 is 1.
+  // Rows of a table at most, whatever the updates would make; -1: all of them. Not options.
+  int64_t quotes_max = -1;
+  int64_t trades_max = -1;
+};
 
 class SimSource final : public Source {
  public:
   // kInvalidArgument for an option out of range, with the valid range.
-  static absl::StatusOr<std::unique_ptr<SimSource>> Create(const SourceOptions& options);
+  static absl::StatusOr<std::unique_ptr<SimSource>> Create(const SimOptions& options);
 
   void Start(int64_t now_ns) override;
   // Cost: about 30 ns per row, including the encoding; allocates nothing after the first batch.
@@ -37,7 +63,7 @@ class SimSource final : public Source {
   int64_t events_end() const { return events_end_; }
 
  private:
-  SimSource(const SourceOptions& options, std::optional<Pace> pace, int64_t events_end);
+  SimSource(const SimOptions& options, std::optional<Pace> pace, int64_t events_end);
   // Return the rows of each table before an event, and the event of a row.
   int64_t TradesBefore(int64_t event) const { return event / (quotes_per_trade_ + 1); }
   int64_t QuotesBefore(int64_t event) const { return event - TradesBefore(event); }

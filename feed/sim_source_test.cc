@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kStartNs = 637'000'000 * kNsPerSecond;
 
-std::unique_ptr<SimSource> Make(const SourceOptions& options) {
+std::unique_ptr<SimSource> Make(const SimOptions& options) {
   absl::StatusOr<std::unique_ptr<SimSource>> source = SimSource::Create(options);
   EXPECT_TRUE(source.ok()) << source.status();
   EXPECT_TRUE((*source)->Rewind({}).ok());
@@ -24,8 +24,8 @@ std::unique_ptr<SimSource> Make(const SourceOptions& options) {
   return *std::move(source);
 }
 
-SourceOptions Paced(int64_t rows, int64_t batch_rows) {
-  SourceOptions options;
+SimOptions Paced(int64_t rows, int64_t batch_rows) {
+  SimOptions options;
   options.rows = rows;
   options.batch_rows = batch_rows;
   options.rate = 1'000;
@@ -33,7 +33,7 @@ SourceOptions Paced(int64_t rows, int64_t batch_rows) {
   return options;
 }
 
-RowsByTable AllRows(const SourceOptions& options) {
+RowsByTable AllRows(const SimOptions& options) {
   RowsByTable rows;
   EXPECT_TRUE(Drain(*Make(options), kStartNs + kNsPerDay, rows).ok());
   return rows;
@@ -154,7 +154,7 @@ TEST(SimSource, NeverExceedsTheBatchSize) {
 }
 
 TEST(SimSource, AnotherSeedGivesOtherRows) {
-  SourceOptions options = Paced(100, 10);
+  SimOptions options = Paced(100, 10);
   const RowsByTable one = AllRows(options);
   options.seed = 2;
   EXPECT_NE(AllRows(options), one);
@@ -167,7 +167,7 @@ TEST(SimSource, ResumesExactlyAfterTheRowsThatAreDone) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    const SourceOptions options = Paced(3'000, static_cast<int64_t>(1 + rng() % 300));
+    const SimOptions options = Paced(3'000, static_cast<int64_t>(1 + rng() % 300));
     const RowsByTable expected = AllRows(options);
     const std::unique_ptr<SimSource> source = Make(options);
     RowsByTable rows;
@@ -218,7 +218,7 @@ TEST(SimSource, AfterARestartTheNextRowIsDueAtOnce) {
 }
 
 TEST(SimSource, SpeedMultipliesTheRate) {
-  SourceOptions options = Paced(50, 100);
+  SimOptions options = Paced(50, 100);
   options.speed = 4;
   const std::unique_ptr<SimSource> source = Make(options);
   RowsByTable rows;
@@ -227,7 +227,7 @@ TEST(SimSource, SpeedMultipliesTheRate) {
 }
 
 TEST(SimSource, WithRateZeroEverythingIsDueAndStampedWhenItIsMade) {
-  SourceOptions options = Paced(50, 10);
+  SimOptions options = Paced(50, 10);
   options.rate = 0;
   const std::unique_ptr<SimSource> source = Make(options);
   EXPECT_EQ(source->next_due_ns(), kAlwaysDue);
@@ -240,7 +240,7 @@ TEST(SimSource, WithRateZeroEverythingIsDueAndStampedWhenItIsMade) {
 
 TEST(SimSource, ADayOfTheProfileHasRateTimesSecondsUpdates) {
   const auto updates = [](double rate, double seconds) {
-    SourceOptions options;
+    SimOptions options;
     options.rate = rate;
     options.seconds = seconds;
     return Make(options)->events_end();
@@ -253,23 +253,23 @@ TEST(SimSource, ADayOfTheProfileHasRateTimesSecondsUpdates) {
 
 TEST(SimSource, NamesTheOptionThatIsOutOfRange) {
   const auto error = [](auto change) {
-    SourceOptions options;
+    SimOptions options;
     change(options);
     return std::string(Message(SimSource::Create(options).status()));
   };
-  EXPECT_EQ(error([](SourceOptions& o) { o.profile = "may1962"; }),
+  EXPECT_EQ(error([](SimOptions& o) { o.profile = "may1962"; }),
             "profile 'may1962': expected march2020");
-  EXPECT_THAT(error([](SourceOptions& o) { o.rate = -1; }), testing::StartsWith("rate -1:"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.rate = NAN; }), testing::StartsWith("rate nan:"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.symbols = 0; }), testing::StartsWith("symbols 0:"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.batch_rows = 0; }), testing::StartsWith("batch-rows"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.seconds = -2; }), testing::StartsWith("seconds -2:"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.speed = -2; }), testing::StartsWith("speed -2:"));
-  EXPECT_THAT(error([](SourceOptions& o) { o.rows = -2; }), testing::StartsWith("rows -2:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.rate = -1; }), testing::StartsWith("rate -1:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.rate = NAN; }), testing::StartsWith("rate nan:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.symbols = 0; }), testing::StartsWith("symbols 0:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.batch_rows = 0; }), testing::StartsWith("batch-rows"));
+  EXPECT_THAT(error([](SimOptions& o) { o.seconds = -2; }), testing::StartsWith("seconds -2:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.speed = -2; }), testing::StartsWith("speed -2:"));
+  EXPECT_THAT(error([](SimOptions& o) { o.rows = -2; }), testing::StartsWith("rows -2:"));
 }
 
 TEST(SimSource, MakesAsManyQuotesToATradeAsItIsTold) {
-  SourceOptions options = Paced(600, 7);
+  SimOptions options = Paced(600, 7);
   options.quotes_per_trade = 5;
   const RowsByTable rows = AllRows(options);
   EXPECT_EQ(rows.at("quote").size(), 500u);
@@ -278,7 +278,7 @@ TEST(SimSource, MakesAsManyQuotesToATradeAsItIsTold) {
 
 TEST(SimSource, EndsEachTableWhereItIsTold) {
   const RowsByTable all = AllRows(Paced(5'000, 64));
-  SourceOptions options = Paced(0, 64);
+  SimOptions options = Paced(0, 64);
   options.seconds = 0;
   options.quotes_max = 333;
   options.trades_max = 100;
@@ -290,7 +290,7 @@ TEST(SimSource, EndsEachTableWhereItIsTold) {
 }
 
 TEST(SimSource, KeepsTheRatesOfItsPhases) {
-  SourceOptions options = Paced(0, 64);
+  SimOptions options = Paced(0, 64);
   options.phases = {{0.5, 1'000}, {0.5, 3'000}};
   options.seconds = 2;
   const std::unique_ptr<SimSource> source = Make(options);

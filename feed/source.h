@@ -9,7 +9,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +17,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/string_map.h"
-#include "feed/pace.h"
 
 namespace tickstack::feed {
 
@@ -67,35 +65,5 @@ class Source {
   // Describes the source for the log: `lean date=2013.10.07 archives=6`.
   virtual std::string Describe() const = 0;
 };
-
-// The options of a source. Each applies to the kinds named with it, and is ignored by the others.
-struct SourceOptions {
-  std::string kind = "sim";    // sim | lean | tplog
-  int64_t batch_rows = 2'400;  // sim, lean: maximum rows of a message.
-  double speed = 0;            // Multiple of real time; 0: sim 1, others as fast as possible.
-  std::string profile = "march2020";  // sim: the only one so far.
-  double rate = 48'000;               // sim: updates per second; 0: as fast as possible.
-  std::vector<PacePhase> phases;      // sim: successive rates that repeat, instead of one rate.
-  // sim: rate * seconds updates (48,000 * seconds if rate is 0); 0: without end.
-  double seconds = 1'800;
-  int64_t rows = 0;               // sim: total updates, instead of rate * seconds.
-  int64_t quotes_per_trade = 10;  // sim: 1 to 1,000.
-  // sim: maximum rows of a table, whatever the updates would give; -1: no limit.
-  int64_t quotes_max = -1;
-  int64_t trades_max = -1;
-  int64_t symbols = 8'000;  // sim: 1 to 65,536.
-  uint64_t seed = 1;        // sim
-  std::string path;         // lean: the folder with a folder per symbol. tplog: the log.
-  std::string date;         // lean: `2013.10.07`
-  std::vector<std::string> lean_symbols;  // lean: folder names, `aig`; published in capitals.
-};
-
-// kInvalidArgument with the option at fault; kNotFound for a missing file.
-absl::StatusOr<std::unique_ptr<Source>> MakeSource(const SourceOptions& options);
-
-// Returns the name under which a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The
-// tickerplant keeps its counts across days and drops rows that it has under a name. So the name
-// identifies the rows: row n of the next day's archive, or of another seed, is a different row.
-std::string NumberedName(std::string_view feed, const SourceOptions& options);
 
 }  // namespace tickstack::feed

@@ -1,6 +1,7 @@
 #include "feed/tplog_source.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/byte_buffer.h"
 #include "base/status.h"
@@ -20,7 +21,22 @@ std::optional<int64_t> FirstTime(const wire::UpdView& upd) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<TplogSource>> TplogSource::Create(const SourceOptions& options) {
+std::vector<SourceOption> TplogOptions::List() {
+  return {{"path", "path of the log", &path},
+          {"speed", "speed relative to real time; 0: as fast as possible", &speed}};
+}
+
+absl::StatusOr<std::unique_ptr<Source>> TplogOptions::Open() const {
+  return TplogSource::Create(*this);
+}
+
+std::string TplogOptions::RowsName() const {
+  std::error_code unknown;  // Then the path as it was given says which log it is.
+  const std::filesystem::path absolute = std::filesystem::absolute(path, unknown);
+  return fmt::format("tplog.{}", ShortName(unknown ? path : absolute.lexically_normal().string()));
+}
+
+absl::StatusOr<std::unique_ptr<TplogSource>> TplogSource::Create(const TplogOptions& options) {
   if (options.path.empty()) return InvalidArgument("path '': expected a tickerplant log");
   if (!(options.speed >= 0 && options.speed <= 1e6)) {
     return InvalidArgument("speed {}: expected 0 to 1000000", options.speed);

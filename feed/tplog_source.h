@@ -10,17 +10,26 @@
 #include <optional>
 
 #include "base/byte_buffer.h"
-#include "feed/source.h"
+#include "feed/source_options.h"
 #include "wire/tplog_reader.h"
 #include "wire/upd.h"
 
 namespace tickstack::feed {
 
+struct TplogOptions final : SourceOptions {
+  std::vector<SourceOption> List() override;
+  absl::StatusOr<std::unique_ptr<Source>> Open() const override;
+  std::string RowsName() const override;
+
+  std::string path;  // The log.
+  double speed = 0;  // Times as fast as it happened; 0: as fast as possible.
+};
+
 class TplogSource final : public Source {
  public:
   // Reads the whole log once, to learn its tables and check that it can be read. kNotFound;
   // kDataLoss; kInvalidArgument.
-  static absl::StatusOr<std::unique_ptr<TplogSource>> Create(const SourceOptions& options);
+  static absl::StatusOr<std::unique_ptr<TplogSource>> Create(const TplogOptions& options);
 
   void Start(int64_t now_ns) override;
   absl::StatusOr<const FeedBatch*> Next(int64_t now_ns) override;
@@ -31,7 +40,7 @@ class TplogSource final : public Source {
   std::string Describe() const override;
 
  private:
-  explicit TplogSource(const SourceOptions& options) : path_(options.path), speed_(options.speed) {}
+  explicit TplogSource(const TplogOptions& options) : path_(options.path), speed_(options.speed) {}
   absl::Status Advance();
   int64_t DueNs(int64_t now_ns) const;
 

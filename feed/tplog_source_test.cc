@@ -51,7 +51,7 @@ class TplogSourceTest : public testing::Test {
     std::ofstream(path_, std::ios::binary)
         .write(reinterpret_cast<const char*>(log_.data()),
                static_cast<std::streamsize>(log_.size()));
-    SourceOptions options;
+    TplogOptions options;
     options.path = path_;
     options.speed = speed;
     return TplogSource::Create(options);
@@ -139,7 +139,7 @@ TEST_F(TplogSourceTest, PacesByTheFirstTimes) {
 TEST_F(TplogSourceTest, RefusesWhatIsNoLog) {
   log_ = ByteBuffer(AsBytes("id,price\n1,2.5\n"));
   EXPECT_EQ(Open().status().code(), absl::StatusCode::kInvalidArgument);
-  SourceOptions options;
+  TplogOptions options;
   EXPECT_THAT(std::string(Message(TplogSource::Create(options).status())), HasSubstr("path ''"));
   options.path = path_.string() + ".gone";
   EXPECT_EQ(TplogSource::Create(options).status().code(), absl::StatusCode::kNotFound);
@@ -149,7 +149,7 @@ TEST_F(TplogSourceTest, RefusesWhatIsNoLog) {
 
 TEST(TplogFixtures, PublishesEveryMessageOfALogThatKdbWrote) {
   TS_REQUIRE_FIXTURE(path, "kdb/SirCsimbok-kdb-tick/schema2024.01.29");
-  SourceOptions options;
+  TplogOptions options;
   options.path = path;
   absl::StatusOr<std::unique_ptr<TplogSource>> source = TplogSource::Create(options);
   ASSERT_TRUE(source.ok()) << source.status();

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """No folder includes upwards.
 
-    base <- mem <- table <- disk <- query, wire <- serve <- feed tickerplant aggengine rdb hdb monitor <- loadtest <- cli
+    base <- mem <- table <- disk <- query, wire <- serve <- the processes <- loadtest <- cli
+
+The processes are the rows of cli/process_table.h.
 
 An include only looks left; query and wire do not include each other, wire does not know files, and the processes never include
 one another: they meet on the wire. Inside query/ it is columns <- kernels <- joins <- grouping, language:
@@ -19,7 +21,8 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 LIBRARIES = ["base", "mem", "table", "disk", "query", "wire", "serve"]
-PROCESSES = ["feed", "tickerplant", "aggengine", "rdb", "hdb", "monitor"]
+# The rows of the table of processes: `Row<...>("ROLE",`.
+PROCESSES = re.findall(r'Row<[^>]*>\("(\w+)"', (ROOT / "cli/process_table.h").read_text(encoding="utf-8"))
 MAY_INCLUDE = {
     "base": set(),
     "mem": {"base"},
@@ -118,6 +121,11 @@ class LayersTest(unittest.TestCase):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text, encoding="utf-8")
             return violations(root)
+
+    def test_the_processes_are_known_from_their_table(self):
+        self.assertIn("rdb", PROCESSES)
+        for process in PROCESSES:
+            self.assertTrue((ROOT / process / f"{process}_main.h").is_file(), process)
 
     def test_this_repository_includes_only_downwards(self):
         self.assertGreater(len(list(sources(ROOT))), 10)

@@ -7,6 +7,7 @@
 #include "base/byte_buffer.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "feed/sim_source.h"
 #include "table/schema.h"
 #include "wire/codec.h"
 #include "wire/tplog_writer.h"
@@ -94,14 +95,14 @@ absl::Status CapturedDay::Fill(const CapturedDayOptions& options) {
   TS_ASSIGN_OR_RETURN(trade_, Table::Create(schemas[0], &symbols_, placement));
   TS_ASSIGN_OR_RETURN(quote_, Table::Create(schemas[1], &symbols_, placement));
 
-  feed::SourceOptions source_options;
+  feed::SimOptions source_options;
   source_options.batch_rows = kBatchQuotes;
   source_options.symbols = options.symbols;
   source_options.seed = options.seed;
   source_options.rows = options.quotes / kQuotesPerTrade * kEventsPerTrade;
   source_options.rate =
       static_cast<double>(source_options.rows) / static_cast<double>(kMarketDayNs / kNsPerSecond);
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, feed::MakeSource(source_options));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<feed::Source> source, source_options.Open());
   Log log;
   if (!options.log_path.empty()) TS_RETURN_IF_ERROR(log.Open(options.log_path));
 

@@ -1,0 +1,72 @@
+// [[feed]] and `tickstack feed`.
+
+#include <CLI/CLI.hpp>
+
+#include "base/status.h"
+#include "base/time.h"
+#include "cli/process_table.h"
+#include "cli/shared_options.h"
+#include "cli/source_config.h"
+
+namespace tickstack {
+namespace {
+
+using feed::FeedOptions;
+
+// It publishes to the file's tickerplant unless the file says another.
+absl::Status ReadFeed(const ConfigTable& /*root*/, const ConfigTable& table, StackConfig& config,
+                      FeedOptions& options) {
+  if (config.tickerplant) options.tickerplant = config.tickerplant->name;
+  TS_RETURN_IF_ERROR(table.Read("tickerplant", &options.tickerplant));
+  TS_RETURN_IF_ERROR(ReadSource(table, options.source));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
+  TS_RETURN_IF_ERROR(table.ReadBytes("queue_bytes", &options.queue_bytes));
+  TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
+  TS_RETURN_IF_ERROR(table.Read("start", &options.start));
+  return table.Read("exit_when_done", &options.exit_when_done);
+}
+
+std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedOptions& options) {
+  command
+      .add_option("--tickerplant", options.tickerplant, "Address of the tickerplant to publish to")
+      ->capture_default_str();
+  AddDateFlag(command, config, "lean: day to publish, such as 2013.10.07");
+  std::function<void()> set_source = AddSourceFlags(command, options.source);
+  command
+      .add_option("--batch-ms", options.batch_ms,
+                  "Send interval in ms; each send contains the rows due since the last one")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_flag("--start", options.start,
+                   "Start immediately instead of waiting for .feed.start[]");
+  command.add_flag("--exit-when-done", options.exit_when_done,
+                   "Exit once the tickerplant has logged every row");
+  command.add_flag("--take-over", options.take_over,
+                   "Take the name from a running feed that holds it; that feed then fails");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
+  return set_source;
+}
+
+void AddChildFlags(const StackConfig& config, const FeedOptions& options, Flags& flags) {
+  flags.insert(flags.end(), {"--tickerplant", options.tickerplant});
+  if (options.start) flags.emplace_back("--start");
+  if (config.date) flags.insert(flags.end(), {"--date", *config.date});
+}
+
+void SetDateOfSource(int32_t day, FeedOptions& options) {
+  for (const auto& source : options.source.all()) source->date = FormatDate(day);
+}
+
+}  // namespace
+
+const ProcessHooks<FeedOptions> kFeedHooks = {
+    .read = ReadFeed,
+    .add_flags = AddFeedFlags,
+    .run = [](const StackConfig&, FeedOptions& options) { return feed::RunFeed(options); },
+    .resolve = [](const AddressOf& address_of,
+                  FeedOptions& options) { options.tickerplant = address_of(options.tickerplant); },
+    .child_flags = AddChildFlags,
+    .set_date = SetDateOfSource,
+};
+
+}  // namespace tickstack

@@ -1,0 +1,96 @@
+// [[monitor]] and `tickstack monitor`.
+
+#include <CLI/CLI.hpp>
+
+#include "base/status.h"
+#include "cli/bars_config.h"
+#include "cli/process_table.h"
+#include "cli/shared_options.h"
+#include "monitor/query_set.h"
+
+namespace tickstack {
+namespace {
+
+using monitor::MonitorOptions;
+
+// It asks the file's first RDB and starts the file's first feed unless the file says others.
+absl::Status ReadMonitor(const ConfigTable& /*root*/, const ConfigTable& table, StackConfig& config,
+                         MonitorOptions& options) {
+  if (!config.rdbs.empty()) options.rdb = config.rdbs.front().name;
+  if (!config.feeds.empty()) options.feed = config.feeds.front().name;
+  options.bars = DailyBars(config.bars);
+  TS_RETURN_IF_ERROR(table.Read("rdb", &options.rdb));
+  TS_RETURN_IF_ERROR(table.Read("feed", &options.feed));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "query_ms", &options.query_ms));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "spread_ms", &options.spread_ms));
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "seconds", &options.seconds));
+  TS_RETURN_IF_ERROR(table.Read("symbol", &options.asof_symbol));
+  TS_RETURN_IF_ERROR(table.Read("queries", &options.queries));
+  if (const absl::Status set = monitor::LoadQuerySet(options.queries).status(); !set.ok()) {
+    return table.ErrorAt("queries", Message(set));
+  }
+  TS_RETURN_IF_ERROR(table.Read("symbols", &options.symbols));
+  TS_RETURN_IF_ERROR(table.Read("queries_wait", &options.queries_wait));
+  return ReadFromZero(table, "progress_s", &options.progress_s);
+}
+
+std::function<void()> AddMonitorFlags(CLI::App& command, StackConfig& config,
+                                      MonitorOptions& options) {
+  AddDataFlag(command, config);
+  command.add_option("--rdb", options.rdb, "Address of the rdb to query")->capture_default_str();
+  command.add_option("--feed", options.feed, "Address of the feed to start; empty: none")
+      ->capture_default_str();
+  command.add_option("--bars", options.bars, "Bar tables to watch, such as trade_daily")
+      ->delimiter(',');
+  command.add_option("--query-ms", options.query_ms, "Time between two samples in ms")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  command
+      .add_option("--spread-ms", options.spread_ms,
+                  "Largest random delay of a sample in ms, so that samples do not synchronise with "
+                  "other timers")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--seconds", options.seconds,
+                  "Stop after this many s; 0: run until SIGTERM or Ctrl-C")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command.add_option("--symbol", options.asof_symbol,
+                     "Symbol of the as-of join; empty: that of the newest trade");
+  command
+      .add_option(
+          "--queries", options.queries,
+          "Additional query clients: monitor (none), paper, heavy, or a file such as desk.toml")
+      ->capture_default_str();
+  command.add_option(
+      "--symbols", options.symbols,
+      "File of SYMBOL,WEIGHT lines that clients query; empty: the symbols of the rdb");
+  command
+      .add_option("--progress-s", options.progress_s,
+                  "Time between two progress lines in s; 0: no progress lines")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  return nullptr;
+}
+
+void Resolve(const AddressOf& address_of, MonitorOptions& options) {
+  options.rdb = address_of(options.rdb);
+  options.feed = address_of(options.feed);
+}
+
+void AddChildFlags(const StackConfig& config, const MonitorOptions& options, Flags& flags) {
+  flags.insert(flags.end(), {"--rdb", options.rdb, "--feed", options.feed, "--data", config.data});
+}
+
+}  // namespace
+
+const ProcessHooks<MonitorOptions> kMonitorHooks = {
+    .read = ReadMonitor,
+    .add_flags = AddMonitorFlags,
+    .run = [](const StackConfig&, MonitorOptions& options) { return monitor::RunMonitor(options); },
+    .resolve = Resolve,
+    .child_flags = AddChildFlags,
+};
+
+}  // namespace tickstack

@@ -1,0 +1,202 @@
+#pragma once
+
+// What cli/process_table.h is made of: a kind of process, and one process of a configuration.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "base/config.h"
+#include "base/status.h"
+#include "wire/listener_options.h"
+
+namespace CLI {
+class App;
+}
+
+namespace tickstack {
+
+struct StackConfig;
+
+// Returns `host:port` of the stack's process that an address names, or else the address.
+using AddressOf = std::function<std::string(const std::string& address)>;
+
+// Arguments of a child process.
+using Flags = std::vector<std::string>;
+
+// What a kind of process does with its options. Each cli/ROLE_process.cc defines one of these.
+template <typename Options>
+struct ProcessHooks {
+  // Reads the keys of one section, except the name's and the listener's. `options` has that name
+  // already. Kinds that are above in the table have been read.
+  absl::Status (*read)(const ConfigTable& root, const ConfigTable& section, StackConfig& config,
+                       Options& options);
+  // Adds the flags of the subcommand, except the name's and the listener's. Returns what is called
+  // when all flags are known, which throws CLI::ValidationError if they are wrong; may be null.
+  std::function<void()> (*add_flags)(CLI::App& command, StackConfig& config, Options& options);
+  // Runs the process; returns its exit code.
+  int (*run)(const StackConfig& config, Options& options);
+  // Replaces the names of processes in addresses; null: it has no addresses.
+  void (*resolve)(const AddressOf& address_of, Options& options) = nullptr;
+  // Flags that tell a child of `up` what the configuration file alone does not say.
+  void (*child_flags)(const StackConfig& config, const Options& options, Flags& flags) = nullptr;
+  // Sets the day of a replay, as days since 2000; null: it has none.
+  void (*set_date)(int32_t day, Options& options) = nullptr;
+};
+
+// One process of a configuration, whatever the type of its options. Refers to the configuration:
+// valid until processes are added or removed there.
+class StackProcess {
+ public:
+  virtual ~StackProcess() = default;
+  virtual std::string& name() const = 0;
+  virtual wire::ListenerOptions& listener() const = 0;
+  virtual std::function<void()> AddFlags(CLI::App& command, StackConfig& config) const = 0;
+  virtual int Run(const StackConfig& config) const = 0;
+  virtual void Resolve(const AddressOf& address_of) const = 0;
+  virtual Flags ChildFlags(const StackConfig& config) const = 0;
+  virtual void SetDate(int32_t day) const = 0;
+  virtual void SetData(const std::string& data) const = 0;
+};
+
+// The order in which processes stop: first new rows end, then the last sample, the last bars, the
+// publication of staged rows, and finally their readers.
+enum class StopRank { kFeed, kMonitor, kAggEngine, kTickerplant, kRdb, kHdb };
+
+// A row of the table.
+struct ProcessKind {
+  std::string_view role;  // The subcommand, the section in stack.toml, and the folder.
+  std::string_view help;
+  int default_port;  // 0: the kernel chooses.
+  StopRank stop_rank;
+  bool may_end;  // Exit code 0 before it was told to stop is a good end, not a death.
+
+  bool several;  // [[role]]: a stack may have several.
+  // Appends the process of one section.
+  absl::Status (*read)(const ProcessKind& kind, const ConfigTable& root, const ConfigTable& section,
+                       StackConfig& config);
+  void (*add_default)(const ProcessKind& kind, StackConfig& config);
+  // Removes all but the one of that name, or but the first. False if there is none.
+  bool (*keep_one)(StackConfig& config, const std::optional<std::string>& name);
+  std::vector<std::unique_ptr<StackProcess>> (*find)(StackConfig& config);
+};
+
+// `name`, which becomes part of file names, and the keys that every listener has.
+absl::Status ReadName(const ConfigTable& section, std::string* name);
+absl::Status ReadListener(const ConfigTable& section, wire::ListenerOptions& listener);
+
+namespace internal {
+
+template <typename Options>
+class StackProcessOf final : public StackProcess {
+ public:
+  StackProcessOf(const ProcessHooks<Options>& hooks, Options& options)
+      : hooks_(hooks), options_(options) {}
+
+  std::string& name() const override { return options_.name; }
+  wire::ListenerOptions& listener() const override { return options_.listener; }
+  std::function<void()> AddFlags(CLI::App& command, StackConfig& config) const override {
+    return hooks_.add_flags(command, config, options_);
+  }
+  int Run(const StackConfig& config) const override { return hooks_.run(config, options_); }
+  void Resolve(const AddressOf& address_of) const override {
+    if (hooks_.resolve != nullptr) hooks_.resolve(address_of, options_);
+  }
+  Flags ChildFlags(const StackConfig& config) const override {
+    Flags flags;
+    if (hooks_.child_flags != nullptr) hooks_.child_flags(config, options_, flags);
+    return flags;
+  }
+  void SetDate(int32_t day) const override {
+    if (hooks_.set_date != nullptr) hooks_.set_date(day, options_);
+  }
+  void SetData(const std::string& data) const override {
+    if constexpr (requires { options_.data = data; }) options_.data = data;
+  }
+
+ private:
+  const ProcessHooks<Options>& hooks_;
+  Options& options_;
+};
+
+// The functions of a kind whose options are a member of StackConfig: an optional, or a vector.
+template <auto kMember, const auto& kHooks>
+struct KindOf {
+  using Held = std::remove_cvref_t<decltype(std::declval<StackConfig&>().*kMember)>;
+  using Options = typename Held::value_type;
+  static constexpr bool kSeveral = requires(Held held) { held.push_back(Options()); };
+
+  static void Add(StackConfig& config, Options options) {
+    if constexpr (kSeveral) {
+      (config.*kMember).push_back(std::move(options));
+    } else {
+      config.*kMember = std::move(options);
+    }
+  }
+
+  static absl::Status Read(const ProcessKind& kind, const ConfigTable& root,
+                           const ConfigTable& section, StackConfig& config) {
+    Options options;
+    options.listener.port = kind.default_port;
+    TS_RETURN_IF_ERROR(ReadName(section, &options.name));
+    TS_RETURN_IF_ERROR(ReadListener(section, options.listener));
+    TS_RETURN_IF_ERROR(kHooks.read(root, section, config, options));
+    Add(config, std::move(options));
+    return absl::OkStatus();
+  }
+
+  static void AddDefault(const ProcessKind& kind, StackConfig& config) {
+    Options options;
+    options.listener.port = kind.default_port;
+    Add(config, std::move(options));
+  }
+
+  static std::vector<Options*> All(StackConfig& config) {
+    std::vector<Options*> all;
+    if constexpr (kSeveral) {
+      for (Options& options : config.*kMember) all.push_back(&options);
+    } else if ((config.*kMember).has_value()) {
+      all.push_back(&*(config.*kMember));
+    }
+    return all;
+  }
+
+  static bool KeepOne(StackConfig& config, const std::optional<std::string>& name) {
+    for (Options* const options : All(config)) {
+      if (kSeveral && name && options->name != *name) continue;
+      Options one = std::move(*options);
+      config.*kMember = Held();
+      Add(config, std::move(one));
+      return true;
+    }
+    return false;
+  }
+
+  static std::vector<std::unique_ptr<StackProcess>> Find(StackConfig& config) {
+    std::vector<std::unique_ptr<StackProcess>> found;
+    for (Options* const options : All(config)) {
+      found.push_back(std::make_unique<StackProcessOf<Options>>(kHooks, *options));
+    }
+    return found;
+  }
+};
+
+}  // namespace internal
+
+// A row: `kMember` holds the options in StackConfig.
+template <auto kMember, const auto& kHooks>
+constexpr ProcessKind Row(std::string_view role, std::string_view help, int default_port,
+                          StopRank stop_rank, bool may_end = false) {
+  using Kind = internal::KindOf<kMember, kHooks>;
+  return {role,           help,       default_port,     stop_rank,     may_end,
+          Kind::kSeveral, Kind::Read, Kind::AddDefault, Kind::KeepOne, Kind::Find};
+}
+
+}  // namespace tickstack

@@ -1,0 +1,88 @@
+#pragma once
+
+// The processes of a stack, a row for each kind. From the rows derive
+//
+//   tickstack --help        the subcommand ROLE, its flags and what it runs
+//   stack.toml              the section [ROLE], or [[ROLE]] where a stack may have several
+//   tickstack up            what is started, in this order, on which listeners, and stopped by rank
+//   CMakeLists.txt          the folder ROLE/ and the file cli/ROLE_process.cc
+//   tests/layers_test.py    which folders are processes
+//
+// A new process is its folder, its cli/ROLE_process.cc, and here its options, hooks and row.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggengine/aggengine_main.h"
+#include "base/logging.h"
+#include "cli/process_kind.h"
+#include "feed/feed_main.h"
+#include "hdb/hdb_main.h"
+#include "monitor/monitor_main.h"
+#include "rdb/rdb_main.h"
+#include "table/schema.h"
+#include "tickerplant/tickerplant_main.h"
+
+namespace tickstack {
+
+struct StackConfig {
+  std::string name = "stack";
+  std::string data = "data";        // Data directory, relative to where the stack is started.
+  std::optional<std::string> date;  // Day of a replay; default: the clock's.
+  LogLevel log_level = LogLevel::kInfo;
+  bool restart = true;  // True: `up` restarts a process that died.
+
+  std::vector<Schema> schemas;           // `[tables]`, or the default tables; then those of bars.
+  std::vector<aggengine::BarSpec> bars;  // `[[aggengine.bars]]` and the default ones.
+  std::vector<std::string> warnings;     // `file:line: key: what`: suspicious, but not an error.
+
+  std::optional<tickerplant::TickerplantMainOptions> tickerplant;
+  std::vector<rdb::RdbMainOptions> rdbs;
+  std::vector<feed::FeedOptions> feeds;
+  std::optional<hdb::HdbMainOptions> hdb;
+  std::vector<monitor::MonitorOptions> monitors;
+  std::optional<aggengine::AggEngineMainOptions> aggengine;
+};
+
+extern const ProcessHooks<tickerplant::TickerplantMainOptions> kTickerplantHooks;
+extern const ProcessHooks<rdb::RdbMainOptions> kRdbHooks;
+extern const ProcessHooks<feed::FeedOptions> kFeedHooks;
+extern const ProcessHooks<hdb::HdbMainOptions> kHdbHooks;
+extern const ProcessHooks<monitor::MonitorOptions> kMonitorHooks;
+extern const ProcessHooks<aggengine::AggEngineMainOptions> kAggEngineHooks;
+
+// Sections are read in this order, too: a kind can refer to the ones above it.
+// clang-format off
+inline constexpr ProcessKind kProcesses[] = {
+    Row<&StackConfig::tickerplant, kTickerplantHooks>("tickerplant",
+        "Receive updates, log them, and publish them to subscribers in batches",
+        5010, StopRank::kTickerplant),
+    Row<&StackConfig::rdbs, kRdbHooks>("rdb",
+        "Keep today's data in memory, fed by a tickerplant, and answer queries",
+        5011, StopRank::kRdb),
+    Row<&StackConfig::feeds, kFeedHooks>("feed",
+        "Publish a simulated market, an archive of real ticks, or a past day's log",
+        0, StopRank::kFeed, /*may_end=*/true),  // After its day, with `exit_when_done`.
+    Row<&StackConfig::hdb, kHdbHooks>("hdb",
+        "Answer queries about past days from a database on disk",
+        5012, StopRank::kHdb),
+    Row<&StackConfig::monitors, kMonitorHooks>("monitor",
+        "Measure latency and as-of join time by querying the rdb; start the feed",
+        0, StopRank::kMonitor, /*may_end=*/true),  // After its `seconds`.
+    Row<&StackConfig::aggengine, kAggEngineHooks>("aggengine",
+        "Maintain running bars of trades and quotes, and publish them to the tickerplant",
+        0, StopRank::kAggEngine),
+};
+// clang-format on
+
+// A process of a configuration and its row.
+struct ListedProcess {
+  const ProcessKind* kind;
+  std::unique_ptr<StackProcess> process;
+};
+
+// The processes of a configuration, in the order of the table.
+std::vector<ListedProcess> ProcessesOf(StackConfig& config);
+
+}  // namespace tickstack

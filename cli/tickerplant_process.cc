@@ -1,0 +1,119 @@
+// [tickerplant] and `tickstack tickerplant`.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include "base/status.h"
+#include "cli/process_table.h"
+#include "cli/read_word.h"
+#include "cli/shared_options.h"
+
+namespace tickstack {
+namespace {
+
+using tickerplant::TickerplantMainOptions;
+
+constexpr std::array kFsyncWords = {
+    std::pair<std::string_view, wire::FsyncPolicy>{"none", wire::FsyncPolicy::kNone},
+    std::pair<std::string_view, wire::FsyncPolicy>{"interval", wire::FsyncPolicy::kInterval},
+    std::pair<std::string_view, wire::FsyncPolicy>{"batch", wire::FsyncPolicy::kBatch},
+};
+
+wire::FsyncPolicy FsyncPolicyOf(const std::string& text) {
+  for (const auto& [word, policy] : kFsyncWords) {
+    if (word == text) return policy;
+  }
+  throw CLI::ValidationError("--fsync", "expected none, interval or batch");
+}
+
+absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& table,
+                             StackConfig& config, TickerplantMainOptions& options) {
+  options.schemas = config.schemas;
+  TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
+  if (table.Has("batch_phase_ms")) {
+    TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_phase_ms", &options.batch_phase_ms.emplace(0)));
+  }
+  TS_RETURN_IF_ERROR(table.ReadBytes("batch_bytes", &options.batch_bytes));
+  for (const aggengine::BarSpec& bars : config.bars) options.at_once.push_back(bars.name);
+  TS_RETURN_IF_ERROR(table.Read("at_once", &options.at_once));
+  for (const std::string& name : options.at_once) {
+    const bool known = std::any_of(config.schemas.begin(), config.schemas.end(),
+                                   [&name](const Schema& schema) { return schema.table == name; });
+    if (!known)
+      return table.ErrorAt("at_once",
+                           fmt::format("When to fsync the log: none, interval or batch", name));
+  }
+  TS_RETURN_IF_ERROR(table.Read("log_name", &options.log_name));
+  TS_RETURN_IF_ERROR(ReadWord(table, "fsync", kFsyncWords, &options.fsync));
+  TS_RETURN_IF_ERROR(table.Read("fsync_interval_ms", &options.fsync_interval_ms, 1, 3'600'000));
+  TS_RETURN_IF_ERROR(table.ReadBytes("log_cache", &options.log_cache_bytes));
+  TS_RETURN_IF_ERROR(table.Read("time_zone", &options.time_zone));
+  TS_RETURN_IF_ERROR(table.ReadDuration("roll_offset", &options.roll_offset_ns));
+  TS_RETURN_IF_ERROR(table.ReadBytes("max_queue_bytes", &options.max_queue_bytes));
+  TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
+  TS_RETURN_IF_ERROR(
+      table.Read("max_connections", &options.max_connections, size_t{1}, size_t{1'000'000}));
+  return table.Read("busy_poll", &options.busy_poll);
+}
+
+std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config,
+                                          TickerplantMainOptions& options) {
+  AddDataFlag(command, config);
+  AddDateFlag(command, config, "Use this fixed date for a replay, such as 2013.10.07");
+  command
+      .add_option("--batch-ms", options.batch_ms,
+                  "Publish interval in ms; 0 publishes every message immediately")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--log-name", options.log_name,
+                  "Prefix of the log's file name: DATA/tplog/PREFIXyyyy.mm.dd")
+      ->capture_default_str();
+  command
+      .add_option_function<std::string>(
+          "--fsync", [&options](const std::string& text) { options.fsync = FsyncPolicyOf(text); },
+          "When to fsync the log: none, interval or batch")
+      ->default_str("none");
+  command
+      .add_option("--fsync-interval-ms", options.fsync_interval_ms,
+                  "Time between fsyncs in ms, with --fsync interval")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  AddBytesFlag(command, "--log-cache", options.log_cache_bytes,
+               "How much of the log's end stays in the page cache, such as 256MiB");
+  command
+      .add_option("--time-zone", options.time_zone,
+                  "Time zone whose midnight starts a new day, such as America/New_York")
+      ->capture_default_str();
+  AddDurationFlag(command, "--roll-offset", options.roll_offset_ns,
+                  "Start days this long after midnight, such as 17h");
+  AddBytesFlag(
+      command, "--max-queue-bytes", options.max_queue_bytes,
+      "Disconnect a subscriber with more unsent bytes than this; it can reconnect and replay");
+  AddBytesFlag(command, "--max-message-bytes", options.max_message_bytes,
+               "Largest message accepted; a larger one closes its connection");
+  command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");
+  return nullptr;
+}
+
+void AddChildFlags(const StackConfig& config, const TickerplantMainOptions& /*options*/,
+                   Flags& flags) {
+  flags.insert(flags.end(), {"--data", config.data});
+  if (config.date) flags.insert(flags.end(), {"--date", *config.date});
+}
+
+}  // namespace
+
+const ProcessHooks<TickerplantMainOptions> kTickerplantHooks = {
+    .read = ReadTickerplant,
+    .add_flags = AddTickerplantFlags,
+    .run = [](const StackConfig&,
+              TickerplantMainOptions& options) { return tickerplant::RunTickerplant(options); },
+    .child_flags = AddChildFlags,
+    .set_date = [](int32_t day, TickerplantMainOptions& options) { options.date = day; },
+};
+
+}  // namespace tickstack

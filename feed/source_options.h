@@ -1,0 +1,69 @@
+#pragma once
+
+// What the command line and the configuration say about a source.
+//
+// Each kind of source derives its own options from SourceOptions, in its own header, and lists them
+// by key. The reader of stack.toml and the flags of `tickstack feed` are made from these lists, so
+// an option is declared in one place.
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "feed/pace.h"
+#include "feed/source.h"
+
+namespace tickstack::feed {
+
+// One option. Its type is that of the field, and its default is the field's value before anything
+// was read.
+struct SourceOption {
+  using Field = std::variant<std::string*, std::vector<std::string>*, double*, int64_t*, uint64_t*,
+                             std::vector<PacePhase>*>;
+
+  std::string_view key;   // In stack.toml; `batch_rows` is the flag `--batch-rows`.
+  std::string_view help;  // Shown after the kinds that have it, as in `sim: updates per second`.
+  Field field;      // A list is an array of strings, as a flag `aig,bac`. Phases have no flag.
+  int64_t min = 0;  // Range of an integer. Other numbers must not be negative.
+  int64_t max = std::numeric_limits<int64_t>::max();
+};
+
+class SourceOptions {
+ public:
+  virtual ~SourceOptions() = default;
+
+  // The options; their fields are members of this object.
+  virtual std::vector<SourceOption> List() = 0;
+
+  // Opens the source. kInvalidArgument with the option at fault; kNotFound for a missing file.
+  virtual absl::StatusOr<std::unique_ptr<Source>> Open() const = 0;
+
+  // Names the rows: `lean.2013.10.07.aig,bac`. Row n is the same row wherever the name is the same.
+  virtual std::string RowsName() const = 0;
+
+  std::string date;  // The stack's day, such as `2013.10.07`; empty if it has none.
+
+ protected:
+  SourceOptions() = default;
+  SourceOptions(const SourceOptions&) = default;
+  SourceOptions& operator=(const SourceOptions&) = default;
+};
+
+// The option `batch_rows` of sources that build their messages themselves.
+SourceOption BatchRowsOption(int64_t* field);
+
+// Returns `text`, or its checksum if it is long: names stay in the log's index for ever.
+std::string ShortName(std::string text);
+
+// The name under which a feed numbers its rows: `feed@lean.2013.10.07.aig,bac`. The tickerplant
+// keeps the counts over its days and drops rows of a name that it has, so the name says which rows
+// these are: row n of the next day's archive, or of another seed, is not row n of the one before.
+std::string NumberedName(std::string_view feed, const SourceOptions& options);
+
+}  // namespace tickstack::feed
