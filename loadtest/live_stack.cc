@@ -28,6 +28,10 @@ using namespace std::chrono_literals;
 constexpr int64_t kLastWordsNs = 15 * kNsPerSecond;
 constexpr auto kLastWordsPause = 50ms;
 constexpr int64_t kTouchPauseNs = kNsPerSecond;
+// Bounds of starting: of the processes, and of loading, which takes millions of rows per second.
+constexpr double kStartS = 120;
+constexpr double kSlowestLoadPerS = 20'000;
+constexpr size_t kStartLines = 6;
 constexpr size_t kSamplesMax = 20'000;
 constexpr const char* kTables[] = {"trade", "quote"};
 
@@ -106,11 +110,15 @@ void LiveStack::PlanTouching(StackSettings& settings) {
 
 absl::StatusOr<bool> LiveStack::IsLoaded(double waited_s) {
   TS_ASSIGN_OR_RETURN(const bool ready, run_->IsReady());
-  std::string line = run_->LastLogLine(toml_.rdbs.back(), "prestress");
-  const size_t at = line.find("prestress");
-  line = ready ? "loaded" : at == std::string::npos ? "starting" : line.substr(at);
-  line_ = fmt::format("  {:<14} {:4.0f} s  {}", run_->name(), waited_s, line);
-  return ready;
+  const std::string state =
+      ready ? "loaded" : fmt::format("loading, {} in memory", BytesText(run_->ResidentBytes()));
+  line_ = fmt::format("  {:<14} {:4.0f} s  {}", run_->name(), waited_s, state);
+  const double rows = static_cast<double>(test_.prestress.quotes + test_.prestress.trades) *
+                      static_cast<double>(result_.rdbs);
+  const double at_most_s = kStartS + rows / kSlowestLoadPerS;
+  if (ready || waited_s < at_most_s) return ready;
+  return Unavailable("{}: its processes do not all answer after {:.0f} s; the last lines:\n{}",
+                     run_->name(), waited_s, run_->LogTail("", kStartLines));
 }
 
 absl::StatusOr<bool> LiveStack::IsLive() {

@@ -30,7 +30,9 @@ class LiveStack {
 
   // The following calls come in this order. Start returns at once; poll the next two until true.
   absl::Status Start();
-  absl::StatusOr<bool> IsLoaded(double waited_s);  // True if all processes answer.
+  // True if all of its processes answer, which rdbs do when their prestress is loaded.
+  // kUnavailable with the process's name if one does not, or if loading takes much too long.
+  absl::StatusOr<bool> IsLoaded(double waited_s);
   // True if all subscribers are subscribed, and memory that is to be pre-touched is touched.
   absl::StatusOr<bool> IsLive();
   // Measures the processes' shares of memory, which counts mapped pages one by one. Called before

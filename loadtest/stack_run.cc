@@ -11,11 +11,13 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "base/file.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "loadtest/process_usage.h"
 #include "wire/client.h"
 #include "wire/tplog_check.h"
 
@@ -84,12 +86,33 @@ absl::Status StackRun::Start(std::string_view configuration) {
 }
 
 absl::StatusOr<bool> StackRun::IsReady() {
-  if (!processes_.empty()) return true;
+  if (!processes_.empty() && answered_ == processes_.size()) return true;
   TS_RETURN_IF_ERROR(CheckAlive());
-  std::error_code ignored;
-  if (!std::filesystem::exists(folder_ + "/ready.json", ignored)) return false;
-  TS_RETURN_IF_ERROR(ReadReadyFile());
+  if (processes_.empty()) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(folder_ + "/ready.json", ignored)) return false;
+    TS_RETURN_IF_ERROR(ReadReadyFile());
+  }
+  for (; answered_ < processes_.size(); ++answered_) {
+    const StackProcess& process = processes_[answered_];
+    TS_ASSIGN_OR_RETURN(const Value pid, Ask(process.name, ".z.i"));
+    if (!pid.is_atom_of(Type::kInt) || pid.as<int32_t>() != process.pid) {
+      return Internal("{}: {}: .z.i: expected {}: another process answers on port {}", name_,
+                      process.name, process.pid, process.port);
+    }
+  }
   return true;
+}
+
+uint64_t StackRun::ResidentBytes() const {
+  if (pid_ <= 0) return 0;
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", pid_));
+  uint64_t bytes = 0;
+  for (pid_t pid = pid_; pid > 0;) {
+    if (const std::optional<ProcessUsage> usage = UsageOf(pid)) bytes += usage->rss_bytes;
+    if (!(children >> pid)) break;
+  }
+  return bytes;
 }
 
 absl::Status StackRun::ReadReadyFile() {
@@ -180,14 +203,6 @@ std::string StackRun::LastWords() const {
     words += fmt::format("{}{}", words.empty() ? "" : "\n", errors[i]);
   }
   return words;
-}
-
-std::string StackRun::LastLogLine(std::string_view process, std::string_view text) const {
-  const std::string log = LogTail(process, SIZE_MAX);
-  const size_t found = log.rfind(text);
-  if (found == std::string::npos) return "";
-  const size_t begin = log.rfind('\n', found) + 1;  // npos + 1 is 0.
-  return log.substr(begin, log.find('\n', found) - begin);
 }
 
 absl::StatusOr<RowsByTable> StackRun::RowsInLog() const {

@@ -39,8 +39,12 @@ class StackRun {
 
   // Starts the stack and returns at once.
   absl::Status Start(std::string_view configuration);
-  // True if all processes answer. kUnavailable if the stack ended unexpectedly.
+  // True if all processes answer: `up` has listed where they listen, and each was asked there for
+  // its process id. kUnavailable, with the name, for a process that does not answer within a
+  // minute, and if the stack ended unexpectedly; kInternal if another process answers at its port.
   absl::StatusOr<bool> IsReady();
+  // Returns the resident memory of `up` and its children in bytes, also before they answer.
+  uint64_t ResidentBytes() const;
   // kUnavailable, with the last lines of its log, if the stack ended unexpectedly.
   absl::Status CheckAlive();
   // Stop requests an orderly shutdown, and Wait waits for it. kInternal if it did not end cleanly.
@@ -61,8 +65,6 @@ class StackRun {
   // Returns why the stack ended: its last warnings and errors, and the last lines of a process that
   // died.
   std::string LastWords() const;
-  // Returns the last line of a process that contains `text`; "" if there is none.
-  std::string LastLogLine(std::string_view process, std::string_view text) const;
   std::string DataFile(std::string_view name) const {
     return folder_ + "/data/" + std::string(name);
   }
@@ -76,6 +78,7 @@ class StackRun {
   const std::string name_;
   const std::string folder_;
   std::vector<StackProcess> processes_;
+  size_t answered_ = 0;  // The first of `processes_`, which IsReady has asked.
   Pipe lifeline_;
   OwnedFd output_;
   pid_t pid_ = -1;
