@@ -45,18 +45,12 @@ inline std::string LongCell(int64_t value) {
 
 // An element of a published column, as text.
 inline std::string CellOf(const Value& column, size_t row) {
-  switch (column.type()) {
-    case Type::kFloat:
-      return FloatCell(column.span<double>()[row]);
-    case Type::kInt: {
-      const int32_t value = column.span<int32_t>()[row];
-      return LongCell(value == kNullInt ? kNullLong : value);
-    }
-    case Type::kChar:
-      return std::string(1, column.text()[row]);
-    default:
-      return LongCell(column.span<int64_t>()[row]);
-  }
+  const Type type = column.type();
+  if (type == Type::kFloat) return FloatCell(column.span<double>()[row]);
+  if (type == Type::kChar) return std::string(1, column.text()[row]);
+  if (type != Type::kInt) return LongCell(column.span<int64_t>()[row]);
+  const int32_t value = column.span<int32_t>()[row];
+  return LongCell(value == kNullInt ? kNullLong : value);
 }
 
 class Definition {

@@ -26,23 +26,12 @@ std::vector<std::string> MakeNames(size_t count) {
 
 void AppendRandom(ByteBuffer& out, Type type, uint8_t chars, std::mt19937_64& rng) {
   const uint64_t bits = rng();
-  switch (type) {
-    case Type::kFloat:
-      out.AppendLittle(1.0 + static_cast<double>(bits % 9900) / 100);
-      break;
-    case Type::kLong:
-      out.AppendLittle(static_cast<int64_t>(1 + bits % 1000));
-      break;
-    case Type::kInt:
-      out.AppendLittle(static_cast<int32_t>(1 + bits % 1000));
-      break;
-    case Type::kBoolean:
-      out.AppendLittle(static_cast<uint8_t>(bits % 2));
-      break;
-    default:
-      TS_CHECK(WidthOf(type) == 1);
-      out.AppendLittle(static_cast<uint8_t>('A' + bits % chars));
-  }
+  if (type == Type::kFloat) return out.AppendLittle(1.0 + static_cast<double>(bits % 9900) / 100);
+  if (type == Type::kLong) return out.AppendLittle(static_cast<int64_t>(1 + bits % 1000));
+  if (type == Type::kInt) return out.AppendLittle(static_cast<int32_t>(1 + bits % 1000));
+  if (type == Type::kBoolean) return out.AppendLittle(static_cast<uint8_t>(bits % 2));
+  TS_CHECK(WidthOf(type) == 1);
+  out.AppendLittle(static_cast<uint8_t>('A' + bits % chars));
 }
 
 }  // namespace

@@ -99,21 +99,17 @@ class Day : public Environment {
       ++total.rows;
       total.size += size;
       for (size_t column = 0; column < bytes.size(); ++column) {
-        switch (table.schema().columns[column].type) {
-          case Type::kTimestamp:
-            bytes[column].AppendLittle(kOpenNs + static_cast<int64_t>(begin + i) * step_ns);
-            break;
-          case Type::kSymbol:
-            bytes[column].Append(std::string_view(name.c_str(), name.size() + 1));
-            break;
-          case Type::kFloat:
-            bytes[column].AppendLittle(static_cast<double>(rng_() % 10'000) / 100);
-            break;
-          case Type::kInt:
-            bytes[column].AppendLittle(static_cast<int32_t>(size));
-            break;
-          default:
-            bytes[column].AppendLittle(size);
+        const Type type = table.schema().columns[column].type;
+        if (type == Type::kTimestamp) {
+          bytes[column].AppendLittle(kOpenNs + static_cast<int64_t>(begin + i) * step_ns);
+        } else if (type == Type::kSymbol) {
+          bytes[column].Append(std::string_view(name.c_str(), name.size() + 1));
+        } else if (type == Type::kFloat) {
+          bytes[column].AppendLittle(static_cast<double>(rng_() % 10'000) / 100);
+        } else if (type == Type::kInt) {
+          bytes[column].AppendLittle(static_cast<int32_t>(size));
+        } else {
+          bytes[column].AppendLittle(size);
         }
       }
     }

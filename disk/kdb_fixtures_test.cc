@@ -132,9 +132,25 @@ std::string TextOf(const Value& atom) {
       return Milliseconds(int64_t{atom.as<int32_t>()} * 60'000).substr(0, 5);
     case Type::kTime:
       return Milliseconds(atom.as<int32_t>());
-    default:
-      return fmt::format("type {}?", static_cast<int>(atom.type()));
+    case Type::kList:
+    case Type::kShort:
+    case Type::kReal:
+    case Type::kChar:
+    case Type::kMonth:
+    case Type::kSecond:
+    case Type::kTable:
+    case Type::kDict:
+    case Type::kLambda:
+    case Type::kUnary:
+    case Type::kOperator:
+    case Type::kIterator:
+    case Type::kProjection:
+    case Type::kComposition:
+    case Type::kSortedDict:
+    case Type::kError:
+      break;
   }
+  return fmt::format("type {}?", static_cast<int>(atom.type()));
 }
 
 // Values in anymaps, as the list writes them.

@@ -187,16 +187,10 @@ std::optional<int32_t> UnixDaysAt(const Value& values, size_t row) {
 
 // Returns the number of a type's units in a day.
 int64_t UnitsPerDay(Type type) {
-  switch (type) {
-    case Type::kMinute:
-      return 1440;
-    case Type::kSecond:
-      return 86'400;
-    case Type::kTime:
-      return 86'400'000;
-    default:
-      return kNsPerDay;
-  }
+  if (type == Type::kMinute) return 1440;
+  if (type == Type::kSecond) return 86'400;
+  if (type == Type::kTime) return 86'400'000;
+  return kNsPerDay;
 }
 
 }  // namespace
@@ -262,7 +256,17 @@ absl::StatusOr<ColumnWriter> ColumnWriter::For(std::string_view name, const Valu
     case Type::kChar:
       set(Physical::kByteArray, Meaning::kText);
       break;
-    default:
+    case Type::kList:
+    case Type::kTable:
+    case Type::kDict:
+    case Type::kLambda:
+    case Type::kUnary:
+    case Type::kOperator:
+    case Type::kIterator:
+    case Type::kProjection:
+    case Type::kComposition:
+    case Type::kSortedDict:
+    case Type::kError:
       set(Physical::kByteArray, Meaning::kText);
       for (size_t row = 0; row < (values.is_list() ? values.count() : 1); ++row) {
         const bool is_text =

@@ -291,9 +291,12 @@ int64_t Feed::NextCall(int64_t now_ns) const {
       const int64_t publish_ns = pause_ns_ ? now_ns + *pause_ns_ : due_ns;
       return std::min(publish_ns, numbered_ ? ask_ns : kNeverDue);
     }
-    default:
-      return kNeverDue;
+    case FeedState::kWaiting:
+    case FeedState::kDone:
+    case FeedState::kFailed:
+      break;
   }
+  return kNeverDue;
 }
 
 // Sends due rows. Returns a pause in ns if more are due than the queue or one call may take.

@@ -17,20 +17,15 @@ namespace tickstack::feed {
 
 // Returns a cell as text: numbers in full, symbols and chars unchanged.
 inline std::string CellText(const Value& column, size_t row) {
-  switch (column.type()) {
-    case Type::kSymbol:
-      return std::string(column.is_atom() ? column.symbol() : column.symbols()[row]);
-    case Type::kFloat:
-      return fmt::format("{}", column.span<double>()[row]);
-    case Type::kInt:
-      return fmt::format("{}", column.span<int32_t>()[row]);
-    case Type::kChar:
-      return std::string(1, column.span<char>()[row]);
-    case Type::kBoolean:
-      return fmt::format("{}", column.span<uint8_t>()[row]);
-    default:
-      return fmt::format("{}", column.span<int64_t>()[row]);
+  const Type type = column.type();
+  if (type == Type::kSymbol) {
+    return std::string(column.is_atom() ? column.symbol() : column.symbols()[row]);
   }
+  if (type == Type::kFloat) return fmt::format("{}", column.span<double>()[row]);
+  if (type == Type::kInt) return fmt::format("{}", column.span<int32_t>()[row]);
+  if (type == Type::kChar) return std::string(1, column.span<char>()[row]);
+  if (type == Type::kBoolean) return fmt::format("{}", column.span<uint8_t>()[row]);
+  return fmt::format("{}", column.span<int64_t>()[row]);
 }
 
 // Returns `t,s,1.5,...` for each row of x, which must be a list of vectors or of atoms.

@@ -100,7 +100,10 @@ absl::StatusOr<Placement> ParsePlacement(std::string_view text) {
       placement.path = rest;
       break;
     }
-    default:
+    case Kind::kFilesystem:
+    case Kind::kPersistent:
+    case Kind::kHybrid:
+    case Kind::kFile:
       if (rest.empty()) return Wrong(text, fmt::format("{}:PATH", word));
       placement.path = rest;
   }

@@ -118,9 +118,12 @@ std::optional<toml::table> TierTable(const Placement& placement, const StackSett
                          {"size", bytes}};
     case Kind::kNuma:
       return toml::table{{"kind", "numa"}, {"nodes", toml::array{placement.node}}, {"size", bytes}};
-    default:
-      return std::nullopt;
+    case Kind::kDram:
+    case Kind::kHybrid:
+    case Kind::kFile:
+      break;
   }
+  return std::nullopt;
 }
 
 // The tiers of an rdb whose placement names them, and whether there are any besides DRAM.

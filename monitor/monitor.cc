@@ -37,26 +37,23 @@ std::optional<int64_t> LongOf(const Value& value) {
 // capacity of a tier that only the machine bounds is infinite.
 std::optional<double> NumberAt(const Value& vector, size_t row) {
   if (!vector.is_vector() || row >= vector.count()) return std::nullopt;
-  switch (vector.type()) {
-    case Type::kLong: {
-      const int64_t number = vector.span<int64_t>()[row];
-      if (number == kNullLong || number == kInfinityLong || number == -kInfinityLong) break;
-      return static_cast<double>(number);
+  if (vector.is(Type::kLong)) {
+    const int64_t number = vector.span<int64_t>()[row];
+    if (number == kNullLong || number == kInfinityLong || number == -kInfinityLong) {
+      return std::nullopt;
     }
-    case Type::kInt: {
-      const int32_t number = vector.span<int32_t>()[row];
-      if (number == kNullInt || number == kInfinityInt || number == -kInfinityInt) break;
-      return number;
-    }
-    case Type::kFloat: {
-      const double number = vector.span<double>()[row];
-      if (!std::isfinite(number)) break;
-      return number;
-    }
-    default:
-      break;
+    return static_cast<double>(number);
   }
-  return std::nullopt;
+  if (vector.is(Type::kInt)) {
+    const int32_t number = vector.span<int32_t>()[row];
+    if (number == kNullInt || number == kInfinityInt || number == -kInfinityInt) {
+      return std::nullopt;
+    }
+    return number;
+  }
+  if (!vector.is(Type::kFloat)) return std::nullopt;
+  const double number = vector.span<double>()[row];
+  return std::isfinite(number) ? std::optional(number) : std::nullopt;
 }
 
 std::string AsofQuery(std::string_view symbol) {

@@ -34,40 +34,28 @@ std::string ShowTemporal(Type type, int64_t value) {
   // The calendar ends before 32 bits of days do.
   const bool calendar = type == Type::kDate || type == Type::kMonth;
   if (calendar && magnitude > 1'000'000) return fmt::format("{}{}", value, LetterOf(type));
-  switch (type) {
-    case Type::kTimestamp:
-      return FormatTimestamp(value);
-    case Type::kMonth:
-      return FormatDate(DaysFromCivil(static_cast<int>(2000 + (value - (value < 0 ? 11 : 0)) / 12),
-                                      static_cast<int>((value % 12 + 12) % 12 + 1), 1))
-                 .substr(0, 7) +
-             "m";
-    case Type::kDate:
-      return FormatDate(static_cast<int32_t>(value));
-    case Type::kTimespan:
-      return ShowTimespan(value);
-    case Type::kMinute: {
-      const std::string text = ShowClock(magnitude * 60, 0, 0);
-      return sign + text.substr(0, text.size() - 3);
-    }
-    case Type::kSecond:
-      return sign + ShowClock(magnitude, 0, 0);
-    default:
-      return sign + ShowClock(magnitude / 1000, magnitude % 1000 * 1'000'000, 3);
+  if (type == Type::kTimestamp) return FormatTimestamp(value);
+  if (type == Type::kMonth) {
+    return FormatDate(DaysFromCivil(static_cast<int>(2000 + (value - (value < 0 ? 11 : 0)) / 12),
+                                    static_cast<int>((value % 12 + 12) % 12 + 1), 1))
+               .substr(0, 7) +
+           "m";
   }
+  if (type == Type::kDate) return FormatDate(static_cast<int32_t>(value));
+  if (type == Type::kTimespan) return ShowTimespan(value);
+  if (type == Type::kMinute) {
+    const std::string text = ShowClock(magnitude * 60, 0, 0);
+    return sign + text.substr(0, text.size() - 3);
+  }
+  if (type == Type::kSecond) return sign + ShowClock(magnitude, 0, 0);
+  return sign + ShowClock(magnitude / 1000, magnitude % 1000 * 1'000'000, 3);
 }
 
 std::string_view SuffixOf(Type type) {
-  switch (type) {
-    case Type::kShort:
-      return "h";
-    case Type::kInt:
-      return "i";
-    case Type::kReal:
-      return "e";
-    default:
-      return "";
-  }
+  if (type == Type::kShort) return "h";
+  if (type == Type::kInt) return "i";
+  if (type == Type::kReal) return "e";
+  return "";
 }
 
 // Appends one element without its type's suffix.

@@ -103,24 +103,18 @@ std::string TimespanText(int64_t ns) {
 }  // namespace
 
 Finite FiniteOf(Type type, std::span<const std::byte> element) {
-  switch (type) {
-    case Type::kShort:
-      return FiniteOf(Load<int16_t>(element));
-    case Type::kReal:
-      return FiniteOf(Load<float>(element));
-    case Type::kFloat:
-    case Type::kDatetime:
-      return FiniteOf(Load<double>(element));
-    case Type::kGuid:
-      for (const std::byte byte : element) {
-        if (byte != std::byte{0}) return Finite::kFinite;
-      }
-      return Finite::kNull;
-    default:
-      if (element.size() == 8) return FiniteOf(Load<int64_t>(element));
-      if (element.size() == 4) return FiniteOf(Load<int32_t>(element));
-      return Finite::kFinite;  // Booleans, bytes and chars.
+  if (type == Type::kShort) return FiniteOf(Load<int16_t>(element));
+  if (type == Type::kReal) return FiniteOf(Load<float>(element));
+  if (type == Type::kFloat || type == Type::kDatetime) return FiniteOf(Load<double>(element));
+  if (type == Type::kGuid) {
+    for (const std::byte byte : element) {
+      if (byte != std::byte{0}) return Finite::kFinite;
+    }
+    return Finite::kNull;
   }
+  if (element.size() == 8) return FiniteOf(Load<int64_t>(element));
+  if (element.size() == 4) return FiniteOf(Load<int32_t>(element));
+  return Finite::kFinite;  // Booleans, bytes and chars.
 }
 
 std::string ElementText(Type type, std::span<const std::byte> element, TimeStyle style) {
@@ -153,9 +147,24 @@ std::string ElementText(Type type, std::span<const std::byte> element, TimeStyle
       return DatetimeText(Load<double>(element), style);
     case Type::kTimespan:
       return TimespanText(Load<int64_t>(element));
-    default:
-      return ClockText(type, Load<int32_t>(element));
+    case Type::kList:
+    case Type::kSymbol:
+    case Type::kMinute:
+    case Type::kSecond:
+    case Type::kTime:
+    case Type::kTable:
+    case Type::kDict:
+    case Type::kLambda:
+    case Type::kUnary:
+    case Type::kOperator:
+    case Type::kIterator:
+    case Type::kProjection:
+    case Type::kComposition:
+    case Type::kSortedDict:
+    case Type::kError:
+      break;
   }
+  return ClockText(type, Load<int32_t>(element));
 }
 
 }  // namespace tickstack

@@ -98,20 +98,18 @@ std::string_view CellType(const Grid& grid, size_t c, size_t row) {
                          ? column.items()[row]
                          : Value::AtomFromBytes(column.type(), ElementAt(column, row));
   if (!item.is_atom()) return "String";
-  switch (item.type()) {
-    case Type::kByte:
-    case Type::kShort:
-    case Type::kInt:
-      return FiniteOf(item.type(), item.elements()) == Finite::kFinite ? "Number" : "String";
-    case Type::kLong:
-      return std::abs(static_cast<double>(item.as<int64_t>())) < kExactMax ? "Number" : "String";
-    case Type::kReal:
-      return std::isfinite(item.as<float>()) ? "Number" : "String";
-    case Type::kFloat:
-      return std::isfinite(item.as<double>()) ? "Number" : "String";
-    default:
-      return "String";
+  const Type type = item.type();
+  bool number = false;
+  if (type == Type::kByte || type == Type::kShort || type == Type::kInt) {
+    number = FiniteOf(type, item.elements()) == Finite::kFinite;
+  } else if (type == Type::kLong) {
+    number = std::abs(static_cast<double>(item.as<int64_t>())) < kExactMax;
+  } else if (type == Type::kReal) {
+    number = std::isfinite(item.as<float>());
+  } else if (type == Type::kFloat) {
+    number = std::isfinite(item.as<double>());
   }
+  return number ? "Number" : "String";
 }
 
 void AppendSheetCell(std::string& out, std::string_view type, std::string_view escaped) {

@@ -271,9 +271,13 @@ class HttpSession final : public HttpClientSession {
         return ErrorPage(question_.query, what);
       case HttpForm::kJson:
         return fmt::format("{{\"error\":{}}}\n", FormatJson(Value::String(what)));
-      default:
-        return what + "\n";
+      case HttpForm::kCsv:
+      case HttpForm::kText:
+      case HttpForm::kXml:
+      case HttpForm::kWorkbook:
+        break;
     }
+    return what + "\n";
   }
 
   // Refuses a request before there is a question: sends plain text and closes the connection.

@@ -105,9 +105,12 @@ std::string_view FreshSubject(Metric metric) {
       return "trades reached the bars";
     case Metric::kQuoteLag:
       return "quotes could be queried";
-    default:
-      return "trades could be queried";
+    case Metric::kTradeLag:
+    case Metric::kAsof:
+    case Metric::kQuery:
+      break;
   }
+  return "trades could be queried";
 }
 
 std::string FreshnessText(const TestResult& test) {

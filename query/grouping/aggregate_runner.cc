@@ -49,9 +49,23 @@ bool IsSame(const Node& x, const Node& y) {
       return std::ranges::equal(x.children, y.children, [](const NodePtr& a, const NodePtr& b) {
         return a == nullptr || b == nullptr ? a == b : IsSame(*a, *b);
       });
-    default:
-      return false;
+    case Node::Kind::kClosure:
+    case Node::Kind::kDerived:
+    case Node::Kind::kList:
+    case Node::Kind::kTable:
+    case Node::Kind::kCond:
+    case Node::Kind::kBlock:
+    case Node::Kind::kIf:
+    case Node::Kind::kDo:
+    case Node::Kind::kWhile:
+    case Node::Kind::kAssign:
+    case Node::Kind::kView:
+    case Node::Kind::kReturn:
+    case Node::Kind::kSignal:
+    case Node::Kind::kQuery:
+      break;
   }
+  return false;
 }
 
 }  // namespace

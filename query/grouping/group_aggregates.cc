@@ -482,7 +482,10 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
     case AggregateKind::kCorrelation:
       if (!ReadsAsFloats(weights) || !ReadsAsFloats(values)) return nullptr;
       return std::make_unique<Joint>(kind, slots);
-    default:
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg:
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
       break;
   }
   if (!IsFixedWidth(values) || values == Type::kGuid) return nullptr;
@@ -495,9 +498,22 @@ std::unique_ptr<GroupAccumulator> MakeAccumulator(AggregateKind kind, Type weigh
       return MakeOfValues<AvgRule>(values, Type::kFloat, slots);
     case AggregateKind::kMin:
       return MakeOfValues<MinRule>(values, values, slots);
-    default:
-      return MakeOfValues<MaxRule>(values, values, slots);
+    case AggregateKind::kCount:
+    case AggregateKind::kFirst:
+    case AggregateKind::kLast:
+    case AggregateKind::kMax:
+    case AggregateKind::kWeightedAvg:
+    case AggregateKind::kWeightedSum:
+    case AggregateKind::kVariance:
+    case AggregateKind::kDeviation:
+    case AggregateKind::kSampleVariance:
+    case AggregateKind::kSampleDeviation:
+    case AggregateKind::kCovariance:
+    case AggregateKind::kSampleCovariance:
+    case AggregateKind::kCorrelation:
+      break;
   }
+  return MakeOfValues<MaxRule>(values, values, slots);
 }
 
 }  // namespace tickstack::query

@@ -35,7 +35,7 @@ absl::StatusOr<std::optional<Value>> Assemble(Context& context, const GroupedExp
       return *expression.constant;
     case GroupedExpression::Kind::kAggregate:
       return results[expression.call];
-    default:
+    case GroupedExpression::Kind::kApply:
       break;
   }
   std::vector<Term> args(expression.args.size());

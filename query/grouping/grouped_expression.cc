@@ -102,7 +102,19 @@ std::optional<AggregateCall> CallOf(const Node& node, const TableView& view) {
     case AggregateKind::kLast:
       if (!IsPlainColumn(values, view)) return std::nullopt;
       break;
-    default:
+    case AggregateKind::kSum:
+    case AggregateKind::kAvg:
+    case AggregateKind::kMin:
+    case AggregateKind::kMax:
+    case AggregateKind::kWeightedAvg:
+    case AggregateKind::kWeightedSum:
+    case AggregateKind::kVariance:
+    case AggregateKind::kDeviation:
+    case AggregateKind::kSampleVariance:
+    case AggregateKind::kSampleDeviation:
+    case AggregateKind::kCovariance:
+    case AggregateKind::kSampleCovariance:
+    case AggregateKind::kCorrelation:
       if (!GoesByItem(values, view)) return std::nullopt;
       if (two && !GoesByItem(*node.children[1], view)) return std::nullopt;
   }

@@ -52,9 +52,11 @@ int64_t Convert(const Conversion& conversion, Type type, int64_t value) {
       return TimeOfDayNs(ToNs(type, value)) / conversion.factor;
     case Unit::kRatio:
       return SaturatingMultiply(value, conversion.factor);
-    default:
-      return value;
+    case Unit::kRaw:
+    case Unit::kDays:
+      break;
   }
+  return value;
 }
 
 double DaysOf(Type type, double value) {
@@ -239,9 +241,22 @@ bool CompareOrder(AtomicOp op, int order) {
       return order > 0;
     case AtomicOp::kLessOrEqual:
       return order <= 0;
-    default:
-      return order >= 0;
+    case AtomicOp::kAdd:
+    case AtomicOp::kSubtract:
+    case AtomicOp::kMultiply:
+    case AtomicOp::kDivide:
+    case AtomicOp::kFloorDivide:
+    case AtomicOp::kModulo:
+    case AtomicOp::kRoundDown:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kLesser:
+    case AtomicOp::kGreater:
+    case AtomicOp::kFill:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return order >= 0;
 }
 
 // Compares symbols and guids, which are not numbers.

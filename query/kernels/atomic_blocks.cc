@@ -37,9 +37,25 @@ int64_t Wrapping(AtomicOp op, int64_t a, int64_t b) {
       return static_cast<int64_t>(ua + ub);
     case AtomicOp::kSubtract:
       return static_cast<int64_t>(ua - ub);
-    default:
-      return static_cast<int64_t>(ua * ub);
+    case AtomicOp::kMultiply:
+    case AtomicOp::kDivide:
+    case AtomicOp::kFloorDivide:
+    case AtomicOp::kModulo:
+    case AtomicOp::kRoundDown:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kLesser:
+    case AtomicOp::kGreater:
+    case AtomicOp::kFill:
+    case AtomicOp::kEqual:
+    case AtomicOp::kNotEqual:
+    case AtomicOp::kLess:
+    case AtomicOp::kGreaterThan:
+    case AtomicOp::kLessOrEqual:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return static_cast<int64_t>(ua * ub);
 }
 
 template <typename D, typename F>
@@ -123,9 +139,22 @@ void Compare(AtomicOp op, const D* a, const D* b, uint8_t* out, size_t n) {
       return Flag(a, b, out, n, [](D x, D y) { return Less(y, x); });
     case AtomicOp::kLessOrEqual:
       return Flag(a, b, out, n, [](D x, D y) { return !Less(y, x); });
-    default:
-      return Flag(a, b, out, n, [](D x, D y) { return !Less(x, y); });
+    case AtomicOp::kAdd:
+    case AtomicOp::kSubtract:
+    case AtomicOp::kMultiply:
+    case AtomicOp::kDivide:
+    case AtomicOp::kFloorDivide:
+    case AtomicOp::kModulo:
+    case AtomicOp::kRoundDown:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kLesser:
+    case AtomicOp::kGreater:
+    case AtomicOp::kFill:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return Flag(a, b, out, n, [](D x, D y) { return !Less(x, y); });
 }
 
 }  // namespace
@@ -164,9 +193,19 @@ void ArithmeticBlock(AtomicOp op, const int64_t* a, const int64_t* b, int64_t* o
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::min(x, y); });
     case AtomicOp::kFill:
       return Loop(a, b, out, n, [](int64_t x, int64_t y) { return IsNull(y) ? x : y; });
-    default:
-      return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
+    case AtomicOp::kDivide:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kGreater:
+    case AtomicOp::kEqual:
+    case AtomicOp::kNotEqual:
+    case AtomicOp::kLess:
+    case AtomicOp::kGreaterThan:
+    case AtomicOp::kLessOrEqual:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return Loop(a, b, out, n, [](int64_t x, int64_t y) { return std::max(x, y); });
 }
 
 void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out, size_t n) {
@@ -193,9 +232,16 @@ void ArithmeticBlock(AtomicOp op, const double* a, const double* b, double* out,
       return Loop(a, b, out, n, [](double x, double y) { return std::isnan(y) ? x : y; });
     case AtomicOp::kLesser:
       return Loop(a, b, out, n, [](double x, double y) { return Less(y, x) ? y : x; });
-    default:
-      return Loop(a, b, out, n, [](double x, double y) { return Less(x, y) ? y : x; });
+    case AtomicOp::kGreater:
+    case AtomicOp::kEqual:
+    case AtomicOp::kNotEqual:
+    case AtomicOp::kLess:
+    case AtomicOp::kGreaterThan:
+    case AtomicOp::kLessOrEqual:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return Loop(a, b, out, n, [](double x, double y) { return Less(x, y) ? y : x; });
 }
 
 void CompareBlock(AtomicOp op, const int64_t* a, const int64_t* b, uint8_t* out, size_t n) {

@@ -93,37 +93,31 @@ absl::StatusOr<Value> ConvertTemporal(const Slice& slice, Type to, Budget& budge
   const bool instant = IsInstant(from);
   const auto clock = [instant](int64_t ns) { return instant ? TimeOfDayNs(ns) : ns; };
   // Divides by constants in each case, so that the compiler makes multiplications of them.
-  switch (to) {
-    case Type::kTimestamp:
-      return ConvertTimes<int64_t>(slice, to, budget, [](int64_t ns) { return ns; });
-    case Type::kTimespan:
-      return ConvertTimes<int64_t>(slice, to, budget, clock);
-    case Type::kMinute:
-      return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
-        return Saturate<int32_t>(FloorDivide(clock(ns), 60 * kNsPerSecond));
-      });
-    case Type::kSecond:
-      return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
-        return Saturate<int32_t>(FloorDivide(clock(ns), kNsPerSecond));
-      });
-    case Type::kTime:
-      return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
-        return Saturate<int32_t>(FloorDivide(clock(ns), kNsPerSecond / 1000));
-      });
-    default:
-      break;
+  if (to == Type::kTimestamp) {
+    return ConvertTimes<int64_t>(slice, to, budget, [](int64_t ns) { return ns; });
+  }
+  if (to == Type::kTimespan) return ConvertTimes<int64_t>(slice, to, budget, clock);
+  if (to == Type::kMinute) {
+    return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
+      return Saturate<int32_t>(FloorDivide(clock(ns), 60 * kNsPerSecond));
+    });
+  }
+  if (to == Type::kSecond) {
+    return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
+      return Saturate<int32_t>(FloorDivide(clock(ns), kNsPerSecond));
+    });
+  }
+  if (to == Type::kTime) {
+    return ConvertTimes<int32_t>(slice, to, budget, [&](int64_t ns) {
+      return Saturate<int32_t>(FloorDivide(clock(ns), kNsPerSecond / 1000));
+    });
   }
   if (!instant) return NyiError(fmt::format("`{}$ of a {}", NameOf(to), NameOf(from)));
-  switch (to) {
-    case Type::kDate:
-      return ConvertTimes<int32_t>(slice, to, budget, DayOf);
-    case Type::kMonth:
-      return ConvertTimes<int32_t>(slice, to, budget, MonthOf);
-    default:
-      return ConvertTimes<double>(slice, to, budget, [](int64_t ns) {
-        return static_cast<double>(ns) / static_cast<double>(kNsPerDay);
-      });
-  }
+  if (to == Type::kDate) return ConvertTimes<int32_t>(slice, to, budget, DayOf);
+  if (to == Type::kMonth) return ConvertTimes<int32_t>(slice, to, budget, MonthOf);
+  return ConvertTimes<double>(slice, to, budget, [](int64_t ns) {
+    return static_cast<double>(ns) / static_cast<double>(kNsPerDay);
+  });
 }
 
 bool IsNameType(Type type) { return type == Type::kGuid || type == Type::kSymbol; }
@@ -153,20 +147,13 @@ absl::StatusOr<Wanted> WantedByNumber(int16_t number) {
 }
 
 absl::StatusOr<Wanted> WantedBy(const Value& x) {
-  switch (x.type()) {
-    case Type::kSymbol: {
-      if (x.symbol().empty()) return Wanted{{Type::kSymbol, std::nullopt}, true};
-      const std::optional<CastTarget> target = FindCastTarget(x.symbol());
-      if (!target.has_value()) return TypeError("a cast to {}", x.symbol());
-      return Wanted{*target};
-    }
-    case Type::kChar:
-      return WantedByLetter(x.as<char>());
-    case Type::kShort:
-      return WantedByNumber(x.as<int16_t>());
-    default:
-      return TypeError("a cast by a {}", NameOf(x.type()));
-  }
+  if (x.type() == Type::kChar) return WantedByLetter(x.as<char>());
+  if (x.type() == Type::kShort) return WantedByNumber(x.as<int16_t>());
+  if (x.type() != Type::kSymbol) return TypeError("a cast by a {}", NameOf(x.type()));
+  if (x.symbol().empty()) return Wanted{{Type::kSymbol, std::nullopt}, true};
+  const std::optional<CastTarget> target = FindCastTarget(x.symbol());
+  if (!target.has_value()) return TypeError("a cast to {}", x.symbol());
+  return Wanted{*target};
 }
 
 absl::StatusOr<Value> CastTo(const Wanted& wanted, const Value& y, Budget& budget, int depth);

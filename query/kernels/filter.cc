@@ -40,9 +40,22 @@ Interval<int64_t> IntegerInterval(AtomicOp op, int64_t v) {
       return {kMin, v};
     case AtomicOp::kGreaterThan:
       return v == kMax ? Nothing<int64_t>() : Interval<int64_t>{v + 1, kMax};
-    default:
-      return {v, kMax};
+    case AtomicOp::kAdd:
+    case AtomicOp::kSubtract:
+    case AtomicOp::kMultiply:
+    case AtomicOp::kDivide:
+    case AtomicOp::kFloorDivide:
+    case AtomicOp::kModulo:
+    case AtomicOp::kRoundDown:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kLesser:
+    case AtomicOp::kGreater:
+    case AtomicOp::kFill:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return {v, kMax};
 }
 
 // Returns the same interval for narrower elements, whose null stands for the widened null.
@@ -93,10 +106,23 @@ Interval<double> FloatInterval(AtomicOp op, double v) {
     case AtomicOp::kGreaterThan:
       if (null) return {-kMax, kMax};
       return v < kMax ? Interval<double>{std::nextafter(HighestEqual(v), kMax), kMax} : interval;
-    default:
-      if (null) return {-kMax, kMax, true};
-      return {LowestEqual(v), kMax};
+    case AtomicOp::kAdd:
+    case AtomicOp::kSubtract:
+    case AtomicOp::kMultiply:
+    case AtomicOp::kDivide:
+    case AtomicOp::kFloorDivide:
+    case AtomicOp::kModulo:
+    case AtomicOp::kRoundDown:
+    case AtomicOp::kPower:
+    case AtomicOp::kLogarithm:
+    case AtomicOp::kLesser:
+    case AtomicOp::kGreater:
+    case AtomicOp::kFill:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  if (null) return {-kMax, kMax, true};
+  return {LowestEqual(v), kMax};
 }
 
 bool IsNumber(Type type) { return IsFixedWidth(type) && type != Type::kGuid; }

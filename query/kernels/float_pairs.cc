@@ -1,23 +1,17 @@
 #include "query/kernels/float_pairs.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "query/columns/elements.h"
 #include "query/kernels/number_rules.h"
 
 namespace tickstack::query {
 
 bool ReadsAsFloats(Type type) {
-  switch (type) {
-    case Type::kBoolean:
-    case Type::kByte:
-    case Type::kShort:
-    case Type::kInt:
-    case Type::kLong:
-    case Type::kReal:
-    case Type::kFloat:
-      return true;
-    default:
-      return false;
-  }
+  constexpr Type kTypes[] = {Type::kBoolean, Type::kByte, Type::kShort, Type::kInt,
+                             Type::kLong,    Type::kReal, Type::kFloat};
+  return std::ranges::find(kTypes, type) != std::end(kTypes);
 }
 
 absl::Status ReadFloats(const Slice& slice, size_t begin, std::span<double> out,

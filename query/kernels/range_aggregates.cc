@@ -195,9 +195,12 @@ std::optional<RangeKind> RangeKindOf(std::string_view function, Type type) {
     case RangeKind::kSum:
       return IsWideNumber(type) && SumType(type).has_value() ? std::optional(found->second)
                                                              : std::nullopt;
-    default:
-      return IsWideNumber(type) ? std::optional(found->second) : std::nullopt;
+    case RangeKind::kMax:
+    case RangeKind::kMin:
+    case RangeKind::kAvg:
+      break;
   }
+  return IsWideNumber(type) ? std::optional(found->second) : std::nullopt;
 }
 
 absl::StatusOr<Value> AggregateRanges(RangeKind kind, const Value& items,

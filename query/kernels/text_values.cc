@@ -196,7 +196,17 @@ absl::StatusOr<Value> ReadText(Type type, std::string_view text) {
     case Type::kGuid:
       value = ReadGuid(text);
       break;
-    default:
+    case Type::kList:
+    case Type::kTable:
+    case Type::kDict:
+    case Type::kLambda:
+    case Type::kUnary:
+    case Type::kOperator:
+    case Type::kIterator:
+    case Type::kProjection:
+    case Type::kComposition:
+    case Type::kSortedDict:
+    case Type::kError:
       return NyiError(fmt::format("a {} from text", NameOf(type)));
   }
   return value.has_value() ? *std::move(value) : NullOf(type);

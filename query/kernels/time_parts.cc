@@ -35,9 +35,12 @@ bool HasPart(Type type, TimePart part) {
     case TimePart::kDay:
     case TimePart::kWeek:
       return IsInstant(type) && type != Type::kMonth;
-    default:
-      return type == Type::kTimestamp || type == Type::kDatetime || IsTimeOfDay(type);
+    case TimePart::kHour:
+    case TimePart::kMinute:
+    case TimePart::kSecond:
+      break;
   }
+  return type == Type::kTimestamp || type == Type::kDatetime || IsTimeOfDay(type);
 }
 
 // Computes the calendar once a day and not once a row, because ticks come day by day.
@@ -106,10 +109,14 @@ absl::StatusOr<Value> PartOf(const Slice& slice, TimePart part, Budget& budget) 
       return MapTimes(Type::kInt, slice, budget, [&](int64_t ns) {
         return static_cast<int32_t>(clock(ns) / kNsPerSecond % 60);
       });
-    default:
-      return MapTimes(part == TimePart::kWeek ? Type::kDate : Type::kInt, slice, budget,
-                      PartOfDay(part));
+    case TimePart::kYear:
+    case TimePart::kMonth:
+    case TimePart::kDay:
+    case TimePart::kWeek:
+      break;
   }
+  return MapTimes(part == TimePart::kWeek ? Type::kDate : Type::kInt, slice, budget,
+                  PartOfDay(part));
 }
 
 }  // namespace tickstack::query

@@ -129,9 +129,15 @@ std::optional<Type> ResultType(AtomicOp op, Type x, Type y) {
     case AtomicOp::kLesser:
     case AtomicOp::kGreater:
       return Lookup(kLesserRules, x, y);
-    default:
-      return Lookup(kCompareRules, x, y);
+    case AtomicOp::kEqual:
+    case AtomicOp::kNotEqual:
+    case AtomicOp::kLess:
+    case AtomicOp::kGreaterThan:
+    case AtomicOp::kLessOrEqual:
+    case AtomicOp::kGreaterOrEqual:
+      break;
   }
+  return Lookup(kCompareRules, x, y);
 }
 
 std::optional<Type> DeltasType(Type type) { return TypeAt(kDeltasRules, type); }
@@ -139,21 +145,12 @@ std::optional<Type> DeltasType(Type type) { return TypeAt(kDeltasRules, type); }
 std::optional<Type> SumType(Type type) { return TypeAt(kSumRules, type); }
 
 int64_t UnitNs(Type type) {
-  switch (type) {
-    case Type::kTimestamp:
-    case Type::kTimespan:
-      return 1;
-    case Type::kDate:
-      return kNsPerDay;
-    case Type::kMinute:
-      return 60 * kNsPerSecond;
-    case Type::kSecond:
-      return kNsPerSecond;
-    case Type::kTime:
-      return kNsPerSecond / 1000;
-    default:
-      return 0;
-  }
+  if (type == Type::kTimestamp || type == Type::kTimespan) return 1;
+  if (type == Type::kDate) return kNsPerDay;
+  if (type == Type::kMinute) return 60 * kNsPerSecond;
+  if (type == Type::kSecond) return kNsPerSecond;
+  if (type == Type::kTime) return kNsPerSecond / 1000;
+  return 0;
 }
 
 }  // namespace tickstack::query

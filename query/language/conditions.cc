@@ -39,9 +39,21 @@ bool IsOfNoRows(const Node& node, const TableView& view) {
       return std::ranges::all_of(node.children, [&](const NodePtr& child) {
         return child == nullptr || IsOfNoRows(*child, view);
       });
-    default:
-      return false;
+    case Node::Kind::kDerived:
+    case Node::Kind::kTable:
+    case Node::Kind::kCond:
+    case Node::Kind::kBlock:
+    case Node::Kind::kIf:
+    case Node::Kind::kDo:
+    case Node::Kind::kWhile:
+    case Node::Kind::kAssign:
+    case Node::Kind::kView:
+    case Node::Kind::kReturn:
+    case Node::Kind::kSignal:
+    case Node::Kind::kQuery:
+      break;
   }
+  return false;
 }
 
 std::optional<TimeOfDayCondition> TimeOfDayConditionOf(const Node& node, const TableView& view) {

@@ -147,9 +147,12 @@ size_t RankOf(const Function& function) {
       case Iterator::kEachLeft:
       case Iterator::kEachRight:
         return 2;
-      default:
-        return 1;
+      case Iterator::kOver:
+      case Iterator::kScan:
+      case Iterator::kPrior:
+        break;
     }
+    return 1;
   }
   if (const auto* composed = std::get_if<std::shared_ptr<const Composition>>(&function)) {
     return RankOf((*composed)->inner);

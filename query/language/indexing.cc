@@ -16,19 +16,14 @@ namespace tickstack::query {
 
 std::optional<int64_t> IndexOf(const Value& atom) {
   if (!atom.is_atom()) return std::nullopt;
-  switch (atom.type()) {
-    case Type::kBoolean:
-    case Type::kByte:
-      return atom.as<uint8_t>();
-    case Type::kShort:
-      return atom.as<int16_t>() == kNullShort ? kNullLong : atom.as<int16_t>();
-    case Type::kInt:
-      return atom.as<int32_t>() == kNullInt ? kNullLong : atom.as<int32_t>();
-    case Type::kLong:
-      return atom.as<int64_t>();
-    default:
-      return std::nullopt;
+  const Type type = atom.type();
+  if (type == Type::kLong) return atom.as<int64_t>();
+  if (type == Type::kInt) return atom.as<int32_t>() == kNullInt ? kNullLong : atom.as<int32_t>();
+  if (type == Type::kShort) {
+    return atom.as<int16_t>() == kNullShort ? kNullLong : atom.as<int16_t>();
   }
+  if (type == Type::kBoolean || type == Type::kByte) return atom.as<uint8_t>();
+  return std::nullopt;
 }
 
 absl::StatusOr<bool> IsTrue(const Value& flag) {

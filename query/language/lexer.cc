@@ -76,9 +76,15 @@ bool Lexer::StartsNumber() const {
     case TokenKind::kOpen:
     case TokenKind::kSemicolon:
       return true;
-    default:
-      return false;
+    case TokenKind::kNumber:
+    case TokenKind::kString:
+    case TokenKind::kSymbol:
+    case TokenKind::kName:
+    case TokenKind::kClose:
+    case TokenKind::kEnd:
+      break;
   }
+  return false;
 }
 
 size_t Lexer::EndOfNumber() const {

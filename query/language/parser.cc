@@ -20,9 +20,13 @@ bool Parser::AtEndOfExpression() const {
       return comma_ends_ && Peek().text == ",";
     case TokenKind::kName:
       return AtName("by") || AtName("from") || (where_ends_ && AtName("where"));
-    default:
-      return false;
+    case TokenKind::kNumber:
+    case TokenKind::kString:
+    case TokenKind::kSymbol:
+    case TokenKind::kOpen:
+      break;
   }
+  return false;
 }
 
 absl::Status Parser::Unexpected(const Token& token) const {

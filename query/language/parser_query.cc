@@ -33,9 +33,25 @@ std::string NameOfColumn(const Node& node) {
       const NodePtr& named = last ? node.children.back() : node.children[1];
       return named == nullptr ? "x" : NameOfColumn(*named);
     }
-    default:
-      return "x";
+    case Node::Kind::kConstant:
+    case Node::Kind::kFunction:
+    case Node::Kind::kClosure:
+    case Node::Kind::kDerived:
+    case Node::Kind::kList:
+    case Node::Kind::kTable:
+    case Node::Kind::kCond:
+    case Node::Kind::kBlock:
+    case Node::Kind::kIf:
+    case Node::Kind::kDo:
+    case Node::Kind::kWhile:
+    case Node::Kind::kAssign:
+    case Node::Kind::kView:
+    case Node::Kind::kReturn:
+    case Node::Kind::kSignal:
+    case Node::Kind::kQuery:
+      break;
   }
+  return "x";
 }
 
 absl::StatusOr<NamedNode> Parser::NamedExpression() {

@@ -70,9 +70,12 @@ absl::StatusOr<Parser::Parsed> Parser::Primary() {
       return OperatorPrimary();
     case TokenKind::kOpen:
       return noun(Peek().text == "{" ? LambdaExpression() : Parenthesised());
-    default:
-      return Unexpected(Peek());
+    case TokenKind::kClose:
+    case TokenKind::kSemicolon:
+    case TokenKind::kEnd:
+      break;
   }
+  return Unexpected(Peek());
 }
 
 // Parses adjacent words of digits as one vector. 0: and the like are operators on files, which do
