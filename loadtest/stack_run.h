@@ -78,7 +78,7 @@ class StackRun {
   const std::string name_;
   const std::string folder_;
   std::vector<StackProcess> processes_;
-  size_t answered_ = 0;  // The first of `processes_`, which IsReady has asked.
+  size_t answered_ = 0;  // Processes that have answered: the first ones of processes_.
   Pipe lifeline_;
   OwnedFd output_;
   pid_t pid_ = -1;
