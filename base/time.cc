@@ -30,6 +30,8 @@ std::optional<int> ParseDigits(std::string_view text) {
 
 int64_t SystemClock::NowNs() const { return ReadClock(CLOCK_REALTIME) - kUnixNsOfKdbEpoch; }
 
+int64_t SystemClock::MonotonicNs() const { return ReadClock(CLOCK_MONOTONIC); }
+
 const SystemClock& SystemClock::Instance() {
   static const SystemClock clock;
   return clock;

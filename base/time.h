@@ -18,13 +18,15 @@ inline constexpr int64_t kNsPerDay = 86'400 * kNsPerSecond;
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual int64_t NowNs() const = 0;  // ns since 2000-01-01 UTC.
+  virtual int64_t NowNs() const = 0;        // ns since 2000-01-01 UTC, for stamps.
+  virtual int64_t MonotonicNs() const = 0;  // ns since some instant, for intervals and pacing.
 };
 
-// CLOCK_REALTIME, about 20 ns per call.
+// CLOCK_REALTIME and CLOCK_MONOTONIC, about 20 ns per call.
 class SystemClock final : public Clock {
  public:
   int64_t NowNs() const override;
+  int64_t MonotonicNs() const override;
   static const SystemClock& Instance();
 };
 
@@ -33,11 +35,16 @@ class ManualClock final : public Clock {
  public:
   explicit ManualClock(int64_t now_ns) : now_ns_(now_ns) {}
   int64_t NowNs() const override { return now_ns_; }
-  void Set(int64_t now_ns) { now_ns_ = now_ns; }
-  void Advance(int64_t ns) { now_ns_ += ns; }
+  int64_t MonotonicNs() const override { return monotonic_ns_; }
+  void Set(int64_t now_ns) { now_ns_ = now_ns; }  // As if an administrator set the system's clock.
+  void Advance(int64_t ns) {
+    now_ns_ += ns;
+    monotonic_ns_ += ns;
+  }
 
  private:
   int64_t now_ns_;
+  int64_t monotonic_ns_ = 0;
 };
 
 // CLOCK_MONOTONIC in ns: for intervals and pacing, never for timestamps.

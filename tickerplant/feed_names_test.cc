@@ -17,6 +17,7 @@ class FeedNamesTest : public testing::Test {
   class SetClock final : public Clock {
    public:
     int64_t NowNs() const override { return now_ns; }
+    int64_t MonotonicNs() const override { return now_ns; }
     int64_t now_ns = DaysFromCivil(2020, 3, 9) * kNsPerDay;
   };
 

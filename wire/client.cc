@@ -1,28 +1,17 @@
 #include "wire/client.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/error.hpp>
 #include <optional>
 #include <utility>
 
 #include "base/status.h"
 #include "wire/handshake.h"
-#include "wire/keep_alive.h"
-#include "wire/socket_address.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
 namespace asio = boost::asio;
-using Protocol = asio::generic::stream_protocol;
 
 struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Impl> {
   Impl(EventLoop& event_loop, Address to, const ClientOptions& opts, ClientHandler* handle)
@@ -30,14 +19,15 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
         address(std::move(to)),
         options(opts),
         handler(handle),
-        socket(event_loop.context()),
-        timer(event_loop.context()),
+        timer(event_loop),
         pause(opts.first_pause) {}
 
   void Attempt();
   void SendCredentials();
-  void ReadCapability();
-  void Established();
+  void Established(uint8_t capability);
+  void CloseTransport() {
+    if (transport != nullptr) transport->Close();
+  }
   void Failed(absl::Status why);
 
   void OnMessage(Connection& from, const ReceivedMessage& message) override {
@@ -51,23 +41,20 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
     if (!stopped && options.reconnect) Wait();
   }
   void Wait() {
-    timer.expires_after(pause);
-    pause = std::min(2 * pause, options.longest_pause);
-    timer.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
+    timer.Once(pause, [weak = weak_from_this()] {
       const std::shared_ptr<Impl> self = weak.lock();
-      if (self != nullptr && !error && !self->stopped) self->Attempt();
+      if (self != nullptr && !self->stopped) self->Attempt();
     });
+    pause = std::min(2 * pause, options.longest_pause);
   }
 
   EventLoop& loop;
   const Address address;
   const ClientOptions options;
   ClientHandler* handler;
-  Protocol::socket socket;
-  asio::steady_timer timer;
+  std::shared_ptr<Transport> transport;  // Until the handshake is done.
+  Timer timer;                           // Ends an attempt, or a pause.
   std::chrono::milliseconds pause;
-  std::string credentials;
-  std::array<std::byte, 1> answer{};
   std::shared_ptr<Connection> connection;
   bool stopped = false;
   bool timed_out = false;
@@ -75,84 +62,51 @@ struct Client::Impl : ConnectionHandler, std::enable_shared_from_this<Client::Im
 
 void Client::Impl::Attempt() {
   timed_out = false;
-  absl::StatusOr<SocketAddress> to = ToSocketAddress(address);
-  if (!to.ok()) return Failed(to.status());
-  Protocol::endpoint endpoint(to->get(), to->size());
-  boost::system::error_code error;
-  socket = Protocol::socket(loop.context());
-  socket.open(endpoint.protocol(), error);
-  if (error) return Failed(Unavailable("{}: socket: {}", address.ToString(), error.message()));
-  timer.expires_after(options.connect_timeout);
-  timer.async_wait([weak = weak_from_this()](const boost::system::error_code& cancelled) {
-    const std::shared_ptr<Impl> self = weak.lock();
-    if (self == nullptr || cancelled) return;
-    boost::system::error_code ignored;
-    self->timed_out = true;
-    self->socket.close(ignored);
-  });
-  socket.async_connect(
-      endpoint, [weak = weak_from_this()](const boost::system::error_code& failed) {
+  absl::StatusOr<std::unique_ptr<Transport>> connecting = loop.network().Connect(
+      loop, address, [weak = weak_from_this()](const boost::system::error_code& failed) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr || self->stopped) return;
         if (failed)
           return self->Failed(Unavailable("{}: {}", self->address.ToString(), failed.message()));
         self->SendCredentials();
       });
+  if (!connecting.ok()) return Failed(connecting.status());
+  transport = *std::move(connecting);
+  timer.Once(options.connect_timeout, [this] {
+    timed_out = true;
+    CloseTransport();
+  });
 }
 
 void Client::Impl::SendCredentials() {
-  const int on = 1;
-  ::setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  KeepAlive(socket.native_handle());
-  credentials = FormatCredentials({options.user, options.password, kOurCapability});
-  asio::async_write(socket, asio::buffer(credentials),
-                    [weak = weak_from_this()](const boost::system::error_code& failed, size_t) {
-                      const std::shared_ptr<Impl> self = weak.lock();
-                      if (self == nullptr || self->stopped) return;
-                      if (failed) {
-                        return self->Failed(Unavailable(
-                            "{}: handshake: {}", self->address.ToString(), failed.message()));
-                      }
-                      self->ReadCapability();
-                    });
-}
-
-void Client::Impl::ReadCapability() {
-  socket.async_read_some(
-      asio::buffer(answer.data(), 1),
-      [weak = weak_from_this()](const boost::system::error_code& failed, size_t) {
-        const std::shared_ptr<Impl> self = weak.lock();
-        if (self == nullptr || self->stopped) return;
-        if (failed) {
+  LogIn(transport, {options.user, options.password, kOurCapability},
+        [weak = weak_from_this()](const boost::system::error_code& failed, uint8_t capability) {
+          const std::shared_ptr<Impl> self = weak.lock();
+          if (self == nullptr || self->stopped) return;
+          if (!failed) return self->Established(capability);
           const bool refused = failed == asio::error::eof && !self->timed_out;
-          return self->Failed(Unavailable("{}: handshake: {}", self->address.ToString(),
-                                          refused           ? "refused, wrong user or password?"
-                                          : self->timed_out ? "timed out"
-                                                            : failed.message()));
-        }
-        self->Established();
-      });
+          self->Failed(Unavailable("{}: handshake: {}", self->address.ToString(),
+                                   refused           ? "refused, wrong user or password?"
+                                   : self->timed_out ? "timed out"
+                                                     : failed.message()));
+        });
 }
 
-void Client::Impl::Established() {
-  timer.cancel();
+void Client::Impl::Established(uint8_t capability) {
+  timer.Cancel();
   pause = options.first_pause;
-  const PeerName peer = PeerNameOf(socket.native_handle());
-  boost::system::error_code error;
-  const int descriptor = socket.release(error);
-  if (error) return Failed(Unavailable("{}: {}", address.ToString(), error.message()));
+  const PeerName peer = transport->peer();
   const std::string name = address.is_unix() ? address.ToString() : peer.text;
-  connection = Connection::Adopt(loop, descriptor, name, std::to_integer<uint8_t>(answer[0]),
-                                 peer.local, options.connection, this);
+  connection = Connection::Adopt(std::move(transport), name, capability, peer.local,
+                                 options.connection, this);
   connection->set_user(options.user);
   handler->OnConnected(*connection);
   if (connection != nullptr) connection->Start();
 }
 
 void Client::Impl::Failed(absl::Status why) {
-  boost::system::error_code ignored;
-  timer.cancel();
-  socket.close(ignored);
+  timer.Cancel();
+  CloseTransport();
   if (stopped) return;
   const std::chrono::milliseconds next = pause;
   if (options.reconnect) Wait();
@@ -162,7 +116,7 @@ void Client::Impl::Failed(absl::Status why) {
 Client::Client(EventLoop& loop, Address address, const ClientOptions& options,
                ClientHandler* handler)
     : impl_(std::make_shared<Impl>(loop, std::move(address), options, handler)) {
-  asio::post(loop.context(), [weak = std::weak_ptr<Impl>(impl_)] {
+  loop.Post([weak = std::weak_ptr<Impl>(impl_)] {
     const std::shared_ptr<Impl> self = weak.lock();
     if (self != nullptr && !self->stopped) self->Attempt();
   });
@@ -175,9 +129,8 @@ const Address& Client::address() const { return impl_->address; }
 
 void Client::Stop() {
   impl_->stopped = true;
-  boost::system::error_code ignored;
-  impl_->timer.cancel();
-  impl_->socket.close(ignored);
+  impl_->timer.Cancel();
+  impl_->CloseTransport();
   if (const std::shared_ptr<Connection> connection = std::exchange(impl_->connection, nullptr)) {
     connection->Detach();
   }

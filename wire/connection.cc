@@ -1,17 +1,8 @@
 #include "wire/connection.h"
 
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/ioctl.h>
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <atomic>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/post.hpp>
-#include <cerrno>
+#include <boost/asio/error.hpp>
 #include <cstdlib>
 #include <deque>
 #include <optional>
@@ -24,7 +15,6 @@
 namespace tickstack::wire {
 
 namespace asio = boost::asio;
-using Socket = asio::generic::stream_protocol::socket;
 
 namespace {
 
@@ -59,16 +49,11 @@ absl::Status ToError(const Value& error) { return absl::UnknownError(AbslView(er
 }  // namespace
 
 struct Connection::Impl {
-  Impl(EventLoop& event_loop, int descriptor, const ConnectionOptions& opts,
-       ConnectionHandler* handle)
-      : loop(event_loop), socket(event_loop.context()), options(opts), handler(handle) {
-    boost::system::error_code ignored;
-    socket.assign(asio::generic::stream_protocol(AF_UNSPEC, 0), descriptor, ignored);
-    socket.native_non_blocking(true, ignored);
-  }
+  Impl(std::shared_ptr<Transport> stream, const ConnectionOptions& opts, ConnectionHandler* handle)
+      : loop(stream->loop()), transport(std::move(stream)), options(opts), handler(handle) {}
 
   EventLoop& loop;
-  Socket socket;
+  const std::shared_ptr<Transport> transport;
   const ConnectionOptions options;
   ConnectionHandler* handler;
 
@@ -142,8 +127,8 @@ void Connection::ReadSome() {
   if (!open_ || impl.reading || impl.Throttled()) return;
   impl.MakeRoom();
   impl.reading = true;
-  impl.socket.async_read_some(
-      asio::buffer(impl.block->memory + impl.filled, impl.block->capacity - impl.filled),
+  impl.transport->AsyncRead(
+      {impl.block->memory + impl.filled, impl.block->capacity - impl.filled},
       [self = shared_from_this()](const boost::system::error_code& error, size_t bytes) {
         self->impl_->reading = false;
         if (!self->open_) return;
@@ -259,29 +244,20 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
 
 void Connection::PauseReading() { impl_->paused = true; }
 
-bool Connection::PeerHasLeft() const {
-  if (!open_) return true;
-  pollfd entry{impl_->socket.native_handle(), POLLRDHUP, 0};
-  return ::poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
+bool Connection::PeerHasLeft() const { return !open_ || impl_->transport->PeerHasClosed(); }
 
 void Connection::SetUnacknowledgedMax(std::chrono::milliseconds at_most) {
-  const auto ms = static_cast<unsigned>(at_most.count());
-  if (!open_) return;
-  ::setsockopt(impl_->socket.native_handle(), IPPROTO_TCP, TCP_USER_TIMEOUT, &ms, sizeof ms);
+  if (open_) impl_->transport->SetUnacknowledgedMax(at_most);
 }
 
 bool Connection::HasUnread() const {
-  if (!open_) return false;
-  if (impl_->filled > impl_->consumed) return true;
-  int waiting = 0;
-  return ::ioctl(impl_->socket.native_handle(), FIONREAD, &waiting) == 0 && waiting > 0;
+  return open_ && (impl_->filled > impl_->consumed || impl_->transport->HasUnread());
 }
 
 void Connection::ResumeReading() {
   if (!impl_->paused) return;
   impl_->paused = false;
-  asio::post(impl_->loop.context(), [self = shared_from_this()] {
+  impl_->loop.Post([self = shared_from_this()] {
     self->HandOn();
     self->ReadSome();
   });
@@ -319,31 +295,26 @@ void Connection::CheckQueue() {
 void Connection::Flush() {
   Impl& impl = *impl_;
   if (!open_ || impl.waiting_writable) return;
-  switch (impl.queue.WriteTo(impl.socket.native_handle(), &sent_bytes_)) {
-    case SendQueue::Outcome::kAllSent:
-      if (impl.close_when_sent) Fail(absl::OkStatus());
-      return;
-    case SendQueue::Outcome::kMore:
-      return WaitWritable();
-    case SendQueue::Outcome::kError:
-      return Fail(ErrnoStatus(errno, fmt::format("{}: send", peer_)));
-  }
+  const boost::system::error_code error = impl.queue.WriteTo(*impl.transport, &sent_bytes_);
+  if (error == asio::error::would_block) return WaitWritable();
+  if (error) return Fail(Unavailable("{}: send: {}", peer_, error.message()));
+  if (impl.close_when_sent) Fail(absl::OkStatus());
 }
 
 size_t Connection::queued_bytes() const { return impl_->queue.bytes(); }
 
 void Connection::WaitWritable() {
   impl_->waiting_writable = true;
-  impl_->socket.async_wait(Socket::wait_write,
-                           [self = shared_from_this()](const boost::system::error_code& error) {
-                             self->impl_->waiting_writable = false;
-                             if (error || !self->open_) return;
-                             self->Flush();
-                             Impl& impl = *self->impl_;
-                             if (self->open_ && impl.queue.empty() && impl.handler != nullptr) {
-                               impl.handler->OnSent(*self);
-                             }
-                           });
+  impl_->transport->AsyncWaitWritable(
+      [self = shared_from_this()](const boost::system::error_code& error) {
+        self->impl_->waiting_writable = false;
+        if (error || !self->open_) return;
+        self->Flush();
+        Impl& impl = *self->impl_;
+        if (self->open_ && impl.queue.empty() && impl.handler != nullptr) {
+          impl.handler->OnSent(*self);
+        }
+      });
 }
 
 // ---- answers
@@ -382,7 +353,7 @@ void Connection::Reply(ReplyTicket ticket, Answer answer) {
   }
   Flush();
   if (was_throttled && !impl.Throttled()) {
-    asio::post(impl.loop.context(), [self = shared_from_this()] {
+    impl.loop.Post([self = shared_from_this()] {
       self->HandOn();
       self->ReadSome();
     });
@@ -391,9 +362,8 @@ void Connection::Reply(ReplyTicket ticket, Answer answer) {
 
 void Connection::Call(const Value& request, ResponseCallback done) {
   if (!open_) {
-    asio::post(impl_->loop.context(), [done = std::move(done), peer = peer_] {
-      done(Unavailable("{}: not connected", peer));
-    });
+    impl_->loop.Post(
+        [done = std::move(done), peer = peer_] { done(Unavailable("{}: not connected", peer)); });
     return;
   }
   impl_->calls.push_back(std::move(done));
@@ -414,12 +384,12 @@ Connection::Connection(std::string peer, uint8_t capability, bool local)
 
 Connection::~Connection() = default;
 
-std::shared_ptr<Connection> Connection::Adopt(EventLoop& loop, int socket, std::string peer,
-                                              uint8_t capability, bool local,
+std::shared_ptr<Connection> Connection::Adopt(std::shared_ptr<Transport> transport,
+                                              std::string peer, uint8_t capability, bool local,
                                               const ConnectionOptions& options,
                                               ConnectionHandler* handler) {
   std::shared_ptr<Connection> connection(new Connection(std::move(peer), capability, local));
-  connection->impl_ = std::make_unique<Impl>(loop, socket, options, handler);
+  connection->impl_ = std::make_unique<Impl>(std::move(transport), options, handler);
   return connection;
 }
 
@@ -456,12 +426,11 @@ void Connection::Fail(absl::Status why) {
   if (!open_) return;
   open_ = false;
   Impl& impl = *impl_;
-  boost::system::error_code ignored;
-  impl.socket.close(ignored);
+  impl.transport->Close();
   impl.queue.Clear();
   impl.close_timer.reset();
   // Posted to the loop, because the caller may be in the middle of the handler's own work.
-  asio::post(impl.loop.context(), [self = shared_from_this(), why = std::move(why)] {
+  impl.loop.Post([self = shared_from_this(), why = std::move(why)] {
     std::deque<ResponseCallback>& calls = self->impl_->calls;
     // Unanswered calls get kUnavailable, after which a caller may retry.
     const absl::Status unanswered = why.ok()

@@ -2,7 +2,7 @@
 
 // One kdb+ IPC connection, after its handshake: whole messages in, a bounded queue of bytes out.
 //
-// Only the kernel copies bytes. The socket is read into blocks of 256 KiB. A message that lies
+// Only the kernel copies bytes. The stream is read into blocks of 256 KiB. A message that lies
 // whole in a block is delivered as a span over it, together with the block's owner, and a message
 // to send is a list of segments that may point into received blocks. So a tickerplant logs and
 // forwards columns without touching them. A block that nobody kept is filled again immediately,
@@ -31,6 +31,7 @@
 #include "wire/event_loop.h"
 #include "wire/ipc.h"
 #include "wire/send_queue.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
@@ -80,8 +81,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
  public:
   using ResponseCallback = std::function<void(absl::StatusOr<Value>)>;
 
-  // Takes a connected, non-blocking socket. `peer` names the other side in logs.
-  static std::shared_ptr<Connection> Adopt(EventLoop& loop, int socket, std::string peer,
+  // Takes a stream on which the handshake is done. `peer` names the other side in logs.
+  static std::shared_ptr<Connection> Adopt(std::shared_ptr<Transport> transport, std::string peer,
                                            uint8_t capability, bool local,
                                            const ConnectionOptions& options,
                                            ConnectionHandler* handler);

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/owned_fd.h"
 #include "base/status.h"
 #include "wire/client.h"
 #include "wire/codec.h"

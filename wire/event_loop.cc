@@ -8,9 +8,60 @@
 #include <csignal>
 #include <utility>
 
+#include "wire/socket_network.h"
+
 namespace tickstack::wire {
 
 namespace asio = boost::asio;
+
+namespace {
+
+// An alarm of the system's monotonic clock, which is std::chrono::steady_clock.
+class SystemAlarm final : public Alarm {
+ public:
+  SystemAlarm(asio::io_context& context, std::function<void()> function)
+      : state_(std::make_shared<State>(context, std::move(function))) {}
+  ~SystemAlarm() override { Cancel(); }
+
+  void Set(int64_t due_ns) override {
+    state_->timer.expires_at(
+        std::chrono::steady_clock::time_point(std::chrono::nanoseconds(due_ns)));
+    // A call that is on its way when the alarm is set anew or destroyed is recognised and dropped.
+    state_->timer.async_wait(
+        [weak = std::weak_ptr<State>(state_), expected = ++state_->generation](const auto& error) {
+          const std::shared_ptr<State> state = weak.lock();
+          if (!error && state != nullptr && state->generation == expected) state->function();
+        });
+  }
+  void Cancel() override {
+    ++state_->generation;
+    state_->timer.cancel();
+  }
+
+ private:
+  struct State {
+    State(asio::io_context& context, std::function<void()> call)
+        : timer(context), function(std::move(call)) {}
+    asio::steady_timer timer;
+    const std::function<void()> function;
+    uint64_t generation = 0;
+  };
+  std::shared_ptr<State> state_;
+};
+
+class SystemTime final : public TimeSource {
+ public:
+  explicit SystemTime(asio::io_context& context) : context_(context) {}
+  const Clock& clock() const override { return SystemClock::Instance(); }
+  std::unique_ptr<Alarm> MakeAlarm(std::function<void()> function) override {
+    return std::make_unique<SystemAlarm>(context_, std::move(function));
+  }
+
+ private:
+  asio::io_context& context_;
+};
+
+}  // namespace
 
 struct EventLoop::Impl {
   asio::io_context context{1};  // One thread runs it, so Asio omits the locks of its run queue.
@@ -18,6 +69,7 @@ struct EventLoop::Impl {
   asio::executor_work_guard<asio::io_context::executor_type> work{context.get_executor()};
   asio::signal_set signals{context};
   std::function<void(int)> on_signal;
+  SystemTime system_time{context};
 
   void WaitForSignal() {
     signals.async_wait([this](const boost::system::error_code& error, int number) {
@@ -28,10 +80,17 @@ struct EventLoop::Impl {
   }
 };
 
-EventLoop::EventLoop() : impl_(std::make_unique<Impl>()) {}
+EventLoop::EventLoop()
+    : impl_(std::make_unique<Impl>()),
+      time_(&impl_->system_time),
+      network_(&SocketNetwork::Instance()) {}
+EventLoop::EventLoop(TimeSource& time, Network& network)
+    : impl_(std::make_unique<Impl>()), time_(&time), network_(&network) {}
 EventLoop::~EventLoop() = default;
 
 void EventLoop::Run() { impl_->context.run(); }
+
+bool EventLoop::RunReady() { return impl_->context.poll_one() > 0; }
 
 void EventLoop::RunUntil(const std::function<bool()>& done, bool busy_poll) {
   while (!done() && !impl_->context.stopped()) {
@@ -68,62 +127,56 @@ void EventLoop::OnStopSignal(std::function<void(int)> function) {
 boost::asio::io_context& EventLoop::context() { return impl_->context; }
 
 struct Timer::Impl : std::enable_shared_from_this<Timer::Impl> {
-  explicit Impl(asio::io_context& context) : timer(context) {}
+  explicit Impl(const Clock& time) : clock(time) {}
 
-  void Wait() {
-    // The weak pointer lets a timer be destroyed inside its own callback.
-    timer.async_wait(
-        [weak = weak_from_this(), expected = generation](const boost::system::error_code& error) {
-          const std::shared_ptr<Impl> self = weak.lock();
-          if (error || self == nullptr || self->generation != expected) return;
-          self->Fire();
-        });
+  void Set(int64_t at_ns) {
+    due_ns = at_ns;
+    alarm->Set(due_ns);
   }
 
   void Fire() {
-    if (period.count() == 0) {
+    if (period_ns == 0) {
       const std::function<void()> once = std::exchange(function, nullptr);
       once();
       return;
     }
-    const auto now = std::chrono::steady_clock::now();
-    auto next = timer.expiry() + period;
-    if (next <= now) next += (now - next) / period * period + period;
-    timer.expires_at(next);
-    Wait();
+    const int64_t now_ns = clock.MonotonicNs();
+    int64_t next_ns = due_ns + period_ns;
+    if (next_ns <= now_ns) next_ns += ((now_ns - next_ns) / period_ns + 1) * period_ns;
+    Set(next_ns);
     const std::function<void()> call = function;  // A copy: the call may restart this timer.
     call();
   }
 
-  asio::steady_timer timer;
+  const Clock& clock;
+  std::unique_ptr<Alarm> alarm;
   std::function<void()> function;
-  std::chrono::nanoseconds period{0};
-  uint64_t generation = 0;
+  int64_t period_ns = 0;
+  int64_t due_ns = 0;
 };
 
-Timer::Timer(EventLoop& loop) : impl_(std::make_shared<Impl>(loop.context())) {}
+Timer::Timer(EventLoop& loop) : impl_(std::make_shared<Impl>(loop.clock())) {
+  // The weak pointer lets a timer be destroyed inside its own callback.
+  impl_->alarm = loop.time().MakeAlarm([weak = std::weak_ptr<Impl>(impl_)] {
+    if (const std::shared_ptr<Impl> self = weak.lock()) self->Fire();
+  });
+}
+
 Timer::~Timer() { Cancel(); }
 
 void Timer::Once(std::chrono::nanoseconds delay, std::function<void()> function) {
-  Cancel();
-  impl_->period = std::chrono::nanoseconds(0);
+  impl_->period_ns = 0;
   impl_->function = std::move(function);
-  impl_->timer.expires_after(delay);
-  impl_->Wait();
+  impl_->Set(impl_->clock.MonotonicNs() + delay.count());
 }
 
 void Timer::Every(std::chrono::nanoseconds period, std::function<void()> function,
                   std::optional<std::chrono::nanoseconds> first) {
-  Cancel();
-  impl_->period = period;
+  impl_->period_ns = period.count();
   impl_->function = std::move(function);
-  impl_->timer.expires_after(first.value_or(period));
-  impl_->Wait();
+  impl_->Set(impl_->clock.MonotonicNs() + first.value_or(period).count());
 }
 
-void Timer::Cancel() {
-  ++impl_->generation;
-  impl_->timer.cancel();
-}
+void Timer::Cancel() { impl_->alarm->Cancel(); }
 
 }  // namespace tickstack::wire

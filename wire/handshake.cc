@@ -1,6 +1,52 @@
 #include "wire/handshake.h"
 
+#include <array>
+#include <boost/asio/error.hpp>
+#include <memory>
+#include <utility>
+
 namespace tickstack::wire {
+namespace {
+
+using LoggedIn = absl::AnyInvocable<void(const Transport::ErrorCode&, uint8_t)>;
+
+// Sends the credentials and reads the answer; its own callbacks keep it alive.
+class LoginAttempt : public std::enable_shared_from_this<LoginAttempt> {
+ public:
+  LoginAttempt(std::shared_ptr<Transport> transport, std::string credentials, LoggedIn done)
+      : transport_(std::move(transport)),
+        credentials_(std::move(credentials)),
+        done_(std::move(done)) {}
+
+  // The credentials fit into a stream that has just been connected, as a rule.
+  void Send() {
+    transport_->AsyncWaitWritable([self = shared_from_this()](Transport::ErrorCode error) {
+      if (!error) {
+        const std::span<const std::byte> unsent =
+            std::as_bytes(std::span(self->credentials_)).subspan(self->sent_);
+        self->sent_ += self->transport_->TryWrite({&unsent, 1}, error);
+      }
+      if (error && error != boost::asio::error::would_block) return self->done_(error, 0);
+      self->sent_ < self->credentials_.size() ? self->Send() : self->ReadCapability();
+    });
+  }
+
+ private:
+  void ReadCapability() {
+    transport_->AsyncRead(capability_,
+                          [self = shared_from_this()](const Transport::ErrorCode& error, size_t) {
+                            self->done_(error, std::to_integer<uint8_t>(self->capability_[0]));
+                          });
+  }
+
+  const std::shared_ptr<Transport> transport_;
+  const std::string credentials_;
+  size_t sent_ = 0;
+  std::array<std::byte, 1> capability_{};
+  LoggedIn done_;
+};
+
+}  // namespace
 
 Credentials ParseCredentials(std::string_view text) {
   Credentials credentials;
@@ -21,6 +67,12 @@ std::string FormatCredentials(const Credentials& credentials) {
   text.push_back(static_cast<char>(credentials.capability));
   text.push_back('\0');
   return text;
+}
+
+void LogIn(std::shared_ptr<Transport> transport, const Credentials& credentials, LoggedIn done) {
+  std::make_shared<LoginAttempt>(std::move(transport), FormatCredentials(credentials),
+                                 std::move(done))
+      ->Send();
 }
 
 }  // namespace tickstack::wire

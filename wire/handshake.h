@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -22,5 +23,10 @@ inline constexpr size_t kMaxHandshakeBytes = 4096;
 Credentials ParseCredentials(std::string_view text);
 // Returns the credentials with capability and NUL, ready to send.
 std::string FormatCredentials(const Credentials& credentials);
+
+// Does the client's side of the handshake on a connected transport. `done` gets the capability that
+// the server answered; asio::error::eof means that it refused. Closing the transport ends it.
+void LogIn(std::shared_ptr<Transport> transport, const Credentials& credentials,
+           absl::AnyInvocable<void(const Transport::ErrorCode&, uint8_t capability)> done);
 
 }  // namespace tickstack::wire

@@ -1,10 +1,9 @@
 #include "wire/http_gateway.h"
 
-#include <sys/socket.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -40,15 +39,17 @@ void HttpGateway::Take(HttpNewcomer newcomer) {
   // A std::function must be copyable.
   auto shared = std::make_shared<HttpNewcomer>(std::move(newcomer));
   impl_->sessions.loop.Post([impl = impl_.get(), shared] {
+    std::unique_ptr<Transport> transport = shared->transport->Attach(impl->sessions.loop);
+    if (transport == nullptr) return;
     if (impl->sessions.count() < impl->sessions.options.max_sessions ||
         impl->sessions.AbortOldestNewcomer()) {
-      return RunHttpSession(impl->sessions, std::move(*shared));
+      return RunHttpSession(impl->sessions, std::move(transport), std::move(*shared));
     }
     constexpr std::string_view kBusy =
         "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
-    // Does not block: bytes that do not fit into the socket are not sent.
-    static_cast<void>(
-        ::send(shared->socket.get(), kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    const std::span<const std::byte> busy = std::as_bytes(std::span(kBusy));
+    Transport::ErrorCode ignored;
+    transport->TryWrite({&busy, 1}, ignored);  // Bytes that do not fit are not sent.
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
       LogWarn("http session refused host={} sessions={} withheld={}", shared->peer,

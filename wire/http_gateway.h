@@ -27,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/owned_fd.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
@@ -50,7 +50,7 @@ struct HttpOptions {
 
 // An accepted client of HTTP.
 struct HttpNewcomer {
-  OwnedFd socket;
+  std::unique_ptr<DetachedTransport> transport;
   std::string received;  // Bytes that it has sent so far.
   std::string peer;
   bool local = false;  // From this machine.
@@ -62,9 +62,10 @@ bool LooksLikeHttp(std::string_view received);
 
 class HttpGateway {
  public:
-  // Takes one end of a pair of sockets, on which a client will do the kdb+ handshake, and the
-  // client's name for logs. Called on the gateway's thread.
-  using ConnectInside = std::function<void(OwnedFd socket, std::string peer)>;
+  // Takes one end of a stream, on which a client will do the kdb+ handshake, and the client's name
+  // for logs. Called on the gateway's thread.
+  using ConnectInside =
+      std::function<void(std::unique_ptr<DetachedTransport> end, std::string peer)>;
 
   HttpGateway(const HttpOptions& options, ConnectInside connect);
   ~HttpGateway();  // Ends all sessions and joins the thread.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "base/owned_fd.h"
 #include "wire/codec.h"
 #include "wire/server.h"
 

@@ -1,8 +1,6 @@
 // The session of an HTTP client: successive requests, each a question to the process.
 
-#include <sys/socket.h>
-
-#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/error.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/read.hpp>
@@ -35,14 +33,11 @@ std::string_view View(beast::string_view text) { return {text.data(), text.size(
 
 class HttpSession final : public HttpClientSession {
  public:
-  HttpSession(HttpSessions& sessions, HttpNewcomer newcomer)
+  HttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport, HttpNewcomer newcomer)
       : HttpClientSession(sessions),
-        stream_(sessions.loop.context()),
+        stream_(std::move(transport)),
         peer_(std::move(newcomer.peer)),
         local_(newcomer.local) {
-    boost::system::error_code ignored;
-    stream_.socket().assign(asio::generic::stream_protocol(AF_UNSPEC, 0), newcomer.socket.Release(),
-                            ignored);
     const auto room = buffer_.prepare(newcomer.received.size());
     asio::buffer_copy(room, asio::buffer(newcomer.received));
     buffer_.commit(newcomer.received.size());
@@ -55,7 +50,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Abort() override {
-    stream_.close();
+    stream_.Close();
     DisconnectFromProcess();  // A pending answer keeps this session alive, too.
   }
 
@@ -67,7 +62,7 @@ class HttpSession final : public HttpClientSession {
   // Reads the next request, whenever it begins.
   void Read() {
     if (buffer_.size() > 0) return ReadHead();
-    stream_.expires_after(sessions_.options.idle_timeout);
+    stream_.ExpiresAfter(sessions_.options.idle_timeout);
     stream_.async_read_some(buffer_.prepare(kHeadBytesMax),
                             [self = Self()](const beast::error_code& error, size_t bytes) {
                               if (error) return;  // Dropping the last reference closes the socket.
@@ -80,7 +75,7 @@ class HttpSession final : public HttpClientSession {
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);
     parser_->body_limit(sessions_.options.max_request_bytes);
-    stream_.expires_after(sessions_.options.head_timeout);
+    stream_.ExpiresAfter(sessions_.options.head_timeout);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = Self()](const beast::error_code& error, size_t) {
                               self->sessions_.RemoveNewcomer(self.get());
@@ -89,7 +84,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void ReadBody() {
-    stream_.expires_after(sessions_.options.idle_timeout);
+    stream_.ExpiresAfter(sessions_.options.idle_timeout);
     http::async_read(
         stream_, buffer_, *parser_,
         [self = Self()](const beast::error_code& error, size_t) { self->OnRead(error); });
@@ -100,9 +95,8 @@ class HttpSession final : public HttpClientSession {
   }
 
   void OnRead(const beast::error_code& error) {
-    if (error == http::error::end_of_stream || error == beast::error::timeout ||
-        error == asio::error::operation_aborted) {
-      return;  // Dropping the last reference closes the socket.
+    if (error == http::error::end_of_stream || error == asio::error::operation_aborted) {
+      return;  // Dropping the last reference closes the stream.
     }
     request_ = {};
     if (error == http::error::body_limit || error == http::error::header_limit) {
@@ -129,7 +123,7 @@ class HttpSession final : public HttpClientSession {
       return Refuse(http::status::forbidden, *why);
     }
     if (is_web_socket) {
-      stream_.expires_never();
+      stream_.ExpiresNever();
       return RunWebSocketSession(sessions_, std::move(stream_), std::move(request_), peer_);
     }
     const http::verb method = request_.method();
@@ -153,7 +147,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   void Ask() {
-    stream_.expires_never();  // The process itself bounds the time of a query.
+    stream_.ExpiresNever();  // The process itself bounds the time of a query.
     WatchWhetherItLeaves();
     Credentials credentials = CredentialsOf(request_);
     if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
@@ -177,20 +171,18 @@ class HttpSession final : public HttpClientSession {
   // Cancels the query in the process if the client leaves.
   void WatchWhetherItLeaves() {
     asking_ = true;
-    stream_.socket().async_wait(asio::generic::stream_protocol::socket::wait_read,
-                                [self = Self()](const boost::system::error_code& error) {
-                                  if (error || !self->asking_) return;
-                                  if (!self->HasLeft()) return;  // Its next request has arrived.
-                                  self->left_ = true;
-                                  self->DisconnectFromProcess();
-                                });
+    stream_.transport().AsyncWaitReadable([self = Self()](const beast::error_code& error) {
+      if (error || !self->asking_) return;
+      if (!self->HasLeft()) return;  // Its next request has arrived.
+      self->left_ = true;
+      self->DisconnectFromProcess();
+    });
   }
 
   void OnAnswer(absl::StatusOr<Value> answer) {
     asking_ = false;
-    if (left_ || !stream_.socket().is_open()) return;
-    boost::system::error_code ignored;
-    stream_.socket().cancel(ignored);  // Cancels the wait for the client's end.
+    if (left_ || !stream_.transport().is_open()) return;
+    stream_.transport().Cancel();  // Cancels the wait for the client's end.
     if (answer.ok()) return Answer(*answer);
     const absl::Status& why = answer.status();
     // kUnknown has q's own error text, which q shows after a quote.
@@ -210,10 +202,7 @@ class HttpSession final : public HttpClientSession {
   }
 
   // True if the client has closed its side.
-  bool HasLeft() {
-    char byte;
-    return ::recv(stream_.socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
-  }
+  bool HasLeft() { return stream_.transport().PeerHasClosed() && !stream_.transport().HasUnread(); }
 
   void Answer(const Value& answer) {
     // Checked before the work: rendering delays all other clients.
@@ -307,7 +296,7 @@ class HttpSession final : public HttpClientSession {
     response_.body() = std::move(text);
     response_.keep_alive(request_.keep_alive());
     FinishResponse(request_, response_);
-    stream_.expires_after(sessions_.TimeToTake(unsent_bytes_));
+    stream_.ExpiresAfter(sessions_.TimeToTake(unsent_bytes_));
     http::async_write(stream_, response_, [self = Self()](const beast::error_code& error, size_t) {
       self->OnSentAll(error);
     });
@@ -319,9 +308,8 @@ class HttpSession final : public HttpClientSession {
     response_ = {};
     if (error) return;
     if (!ends) return Read();
-    boost::system::error_code ignored;
-    stream_.socket().shutdown(asio::socket_base::shutdown_send, ignored);
-    stream_.expires_after(kLinger);
+    stream_.transport().ShutdownSend();
+    stream_.ExpiresAfter(kLinger);
     Linger(0);
   }
 
@@ -353,8 +341,9 @@ class HttpSession final : public HttpClientSession {
 
 }  // namespace
 
-void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer) {
-  std::make_shared<HttpSession>(sessions, std::move(newcomer))->ReadFirst();
+void RunHttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
+                    HttpNewcomer newcomer) {
+  std::make_shared<HttpSession>(sessions, std::move(transport), std::move(newcomer))->ReadFirst();
 }
 
 }  // namespace tickstack::wire

@@ -1,17 +1,15 @@
 #include "wire/http_sessions.h"
 
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/read.hpp>
-#include <boost/asio/write.hpp>
+#include <boost/asio/error.hpp>
 #include <chrono>
 #include <utility>
 
 #include "base/status.h"
 #include "wire/http_question.h"
+#include "wire/socket_network.h"
 
 namespace tickstack::wire {
 
@@ -33,17 +31,6 @@ void HttpClientSession::DisconnectFromProcess() {
   if (inside_ != nullptr) std::exchange(inside_, nullptr)->Detach();
 }
 
-// The client side of a connection's handshake with the process.
-struct HttpSessions::Handshake {
-  Handshake(asio::io_context& context, int descriptor) : socket(context) {
-    boost::system::error_code ignored;
-    socket.assign(asio::generic::stream_protocol(AF_UNIX, 0), descriptor, ignored);
-  }
-  asio::generic::stream_protocol::socket socket;
-  std::string said;
-  std::array<std::byte, 1> capability{};
-};
-
 HttpSessions::HttpSessions(const HttpOptions& http_options, HttpGateway::ConnectInside connect)
     : options(http_options), connect_(std::move(connect)) {
   std::array<char, 256> name{};
@@ -52,37 +39,29 @@ HttpSessions::HttpSessions(const HttpOptions& http_options, HttpGateway::Connect
 
 void HttpSessions::Open(const Credentials& credentials, const std::string& peer,
                         ConnectionHandler* handler, Opened opened) {
-  int ends[2];
-  if (closing_ || ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0) {
-    return opened(Unavailable("no connection to the process: {}",
-                              closing_ ? "it is closing" : "no socket is left"));
-  }
-  connect_(OwnedFd(ends[1]), peer);
-  auto handshake = std::make_shared<Handshake>(loop.context(), ends[0]);
-  handshake->said = FormatCredentials(credentials);
+  if (closing_) return opened(Unavailable("no connection to the process: it is closing"));
+  auto ends = MakeSocketPair();
+  if (!ends.ok()) return opened(Annotate(ends.status(), "no connection to the process"));
+  const std::shared_ptr<Transport> transport = ends->first->Attach(loop);
+  if (transport == nullptr) return opened(Unavailable("no connection to the process"));
+  connect_(std::move(ends->second), peer);
   std::erase_if(handshakes_, [](const auto& old) { return old.expired(); });
-  handshakes_.push_back(handshake);
-  const auto on_read = [this, handshake, peer, handler, opened](
-                           const boost::system::error_code& refused, size_t) {
-    if (closing_) return opened(Unavailable("the process is closing"));
-    if (refused) return opened(absl::PermissionDeniedError("access"));
-    boost::system::error_code error;
-    const int descriptor = handshake->socket.release(error);
-    if (error) return opened(Unavailable("release: {}", error.message()));
-    ConnectionOptions bounds;
-    bounds.max_message_bytes = options.max_answer_bytes;
-    std::shared_ptr<Connection> connection = Connection::Adopt(
-        loop, descriptor, peer, std::to_integer<uint8_t>(handshake->capability[0]), true, bounds,
-        handler);
-    connection->Start();
-    opened(std::move(connection));
-  };
-  asio::async_write(handshake->socket, asio::buffer(handshake->said),
-                    [handshake, opened, on_read](const boost::system::error_code& unsent, size_t) {
-                      if (unsent) return opened(Unavailable("send: {}", unsent.message()));
-                      asio::async_read(handshake->socket, asio::buffer(handshake->capability),
-                                       on_read);
-                    });
+  handshakes_.push_back(transport);
+  LogIn(transport, credentials,
+        [this, transport, peer, handler, opened](const Transport::ErrorCode& refused,
+                                                 uint8_t capability) {
+          if (closing_) return opened(Unavailable("the process is closing"));
+          if (refused == asio::error::broken_pipe) {
+            return opened(Unavailable("send: {}", refused.message()));
+          }
+          if (refused) return opened(absl::PermissionDeniedError("access"));
+          ConnectionOptions bounds;
+          bounds.max_message_bytes = options.max_answer_bytes;
+          std::shared_ptr<Connection> connection =
+              Connection::Adopt(transport, peer, capability, true, bounds, handler);
+          connection->Start();
+          opened(std::move(connection));
+        });
 }
 
 bool HttpSessions::AbortOldestNewcomer() {
@@ -95,9 +74,8 @@ bool HttpSessions::AbortOldestNewcomer() {
 
 void HttpSessions::Close() {
   closing_ = true;
-  for (const std::weak_ptr<Handshake>& weak : handshakes_) {
-    boost::system::error_code ignored;
-    if (const std::shared_ptr<Handshake> handshake = weak.lock()) handshake->socket.close(ignored);
+  for (const std::weak_ptr<Transport>& weak : handshakes_) {
+    if (const std::shared_ptr<Transport> transport = weak.lock()) transport->Close();
   }
   // A copy, since some of them end during the loop.
   std::vector<std::shared_ptr<HttpClientSession>> all;

@@ -3,9 +3,6 @@
 // The state that a gateway's sessions share: options, live sessions, and access to the process.
 // Threads: the gateway's.
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <chrono>
@@ -20,11 +17,10 @@
 #include "wire/event_loop.h"
 #include "wire/handshake.h"
 #include "wire/http_gateway.h"
+#include "wire/http_stream.h"
 
 namespace tickstack::wire {
 
-using HttpStream = boost::beast::basic_stream<boost::asio::generic::stream_protocol,
-                                              boost::asio::io_context::executor_type>;
 using HttpRequest = boost::beast::http::request<boost::beast::http::string_body>;
 using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
@@ -92,17 +88,17 @@ class HttpSessions {
 
  private:
   friend class HttpClientSession;
-  struct Handshake;
   const HttpGateway::ConnectInside connect_;
   std::unordered_set<HttpClientSession*> live_;
   std::vector<HttpClientSession*> newcomers_;
-  std::vector<std::weak_ptr<Handshake>> handshakes_;
+  std::vector<std::weak_ptr<Transport>> handshakes_;  // Streams of logins that are under way.
   bool closing_ = false;
 };
 
 // Reads requests from a client and answers them until it leaves. After an upgrade to WebSocket,
 // RunWebSocketSession takes over.
-void RunHttpSession(HttpSessions& sessions, HttpNewcomer newcomer);
+void RunHttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
+                    HttpNewcomer newcomer);
 
 // `request` asked for the upgrade and may have it.
 void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,

@@ -6,6 +6,7 @@
 
 #include "base/logging.h"
 #include "base/status.h"
+#include "wire/socket_network.h"
 
 namespace tickstack::wire {
 namespace {
@@ -28,7 +29,9 @@ absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const ListenerOp
   options.http_options.web_socket_origins = listener.http_origins;
   std::unique_ptr<Server> server;
   if (listener.listen_fd >= 0) {
-    TS_ASSIGN_OR_RETURN(server, Server::Adopt(loop, listener.listen_fd, options, handler));
+    TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> inherited,
+                        AdoptListener(loop, listener.listen_fd));
+    server = Server::Adopt(loop, std::move(inherited), options, handler);
   } else {
     if (listener.port < 0 || listener.port > 65535) {
       return InvalidArgument("port {}: expected 0 to 65535", listener.port);

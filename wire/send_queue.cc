@@ -1,21 +1,18 @@
 #include "wire/send_queue.h"
 
-#include <sys/socket.h>
-#include <sys/uio.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
+#include <boost/asio/error.hpp>
 #include <utility>
 
 namespace tickstack::wire {
 namespace {
 
-// Smaller segments are copied: an iovec and a reference cost more than the bytes, and a few bytes
+// Smaller segments are copied: a piece and a reference cost more than the bytes, and a few bytes
 // must not keep a whole block alive in a slow reader's queue.
 constexpr size_t kCopyBelowBytes = 4096;
 constexpr size_t kStagingBytes = size_t{64} << 10;
-constexpr size_t kIovecs = 256;
+constexpr size_t kPieces = 256;  // Written in one call.
 // Bytes of a stream that one call sends: enough to fill any socket's buffer.
 constexpr size_t kPieceBytes = size_t{1} << 20;
 
@@ -88,34 +85,27 @@ void SendQueue::Drop(size_t sent) {
   }
 }
 
-SendQueue::Outcome SendQueue::WriteTo(int socket, uint64_t* sent_bytes) {
+boost::system::error_code SendQueue::WriteTo(Transport& transport, uint64_t* sent_bytes) {
   const uint64_t turn_ends = *sent_bytes + kTurnBytes;
   while (true) {
     Unroll();
     if (queue_.empty()) break;
-    if (*sent_bytes >= turn_ends) return Outcome::kMore;
-    std::array<iovec, kIovecs> pieces;
+    if (*sent_bytes >= turn_ends) return boost::asio::error::would_block;
+    std::array<std::span<const std::byte>, kPieces> pieces;
     size_t count = 0;
     for (const Entry& entry : queue_) {
-      if (count == kIovecs || entry.stream != nullptr) break;
-      const std::span<const std::byte> bytes = entry.segment.bytes;
-      pieces[count++] = {const_cast<std::byte*>(bytes.data()), bytes.size()};
+      if (count == kPieces || entry.stream != nullptr) break;
+      pieces[count++] = entry.segment.bytes;
     }
-    msghdr header{};
-    header.msg_iov = pieces.data();
-    header.msg_iovlen = count;
-    const ssize_t sent = ::sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (sent < 0) {
-      if (errno == EINTR) continue;
-      const bool is_full = errno == EAGAIN || errno == EWOULDBLOCK;
-      return is_full ? Outcome::kMore : Outcome::kError;
-    }
-    *sent_bytes += static_cast<uint64_t>(sent);
-    Drop(static_cast<size_t>(sent));
+    boost::system::error_code error;
+    const size_t sent = transport.TryWrite(std::span(pieces).first(count), error);
+    if (error) return error;
+    *sent_bytes += sent;
+    Drop(sent);
   }
   // All of it was sent: reuse it.
   if (staging_ != nullptr && staging_.use_count() == 1) staging_->clear();
-  return Outcome::kAllSent;
+  return {};
 }
 
 void SendQueue::Clear() {

@@ -3,6 +3,7 @@
 // What a connection has to send, in order: copies of small pieces, spans over memory of others, and
 // streams that make their bytes when they are reached.
 
+#include <boost/system/error_code.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -11,6 +12,7 @@
 
 #include "base/byte_buffer.h"
 #include "wire/message_stream.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
@@ -30,10 +32,9 @@ class SendQueue {
   void Append(std::span<const Segment> segments);
   void Append(std::unique_ptr<MessageStream> stream);
 
-  enum class Outcome : uint8_t { kAllSent, kMore, kError };  // kError: see errno.
-  // Writes what a non-blocking socket accepts, at most kTurnBytes and one more piece, and adds the
-  // number to `sent_bytes`. kMore: call again when the socket is writable.
-  Outcome WriteTo(int socket, uint64_t* sent_bytes);
+  // Writes what the transport accepts, at most kTurnBytes and one more piece, and adds the number
+  // to `sent_bytes`. Returns would_block if bytes are left: call again when it is writable.
+  boost::system::error_code WriteTo(Transport& transport, uint64_t* sent_bytes);
 
   void Clear();
   bool empty() const { return queue_.empty(); }

@@ -1,22 +1,8 @@
 #include "wire/server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <boost/asio/basic_socket_acceptor.hpp>
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/address.hpp>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <cerrno>
-#include <cstring>
+#include <array>
+#include <boost/asio/error.hpp>
 #include <list>
 #include <optional>
 #include <string_view>
@@ -26,22 +12,21 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "wire/handshake.h"
-#include "wire/keep_alive.h"
-#include "wire/listen_on.h"
-#include "wire/socket_address.h"
 
 namespace tickstack::wire {
 
 namespace asio = boost::asio;
-using Protocol = asio::generic::stream_protocol;
 
 namespace {
 
+constexpr std::chrono::milliseconds kAcceptRetryPause{100};
+
 // A client that has connected and not logged in yet.
 struct Newcomer {
-  explicit Newcomer(asio::io_context& context) : socket(context), timer(context) {}
-  Protocol::socket socket;
-  asio::steady_timer timer;
+  explicit Newcomer(std::unique_ptr<Transport> stream)
+      : transport(std::move(stream)), timer(transport->loop()) {}
+  std::unique_ptr<Transport> transport;
+  Timer timer;
   std::array<char, kMaxHandshakeBytes> text;
   size_t filled = 0;
   std::string peer;
@@ -51,34 +36,22 @@ struct Newcomer {
   std::optional<std::list<std::shared_ptr<Newcomer>>::iterator> place;
 };
 
-// Removes the socket file of a dead process: no one listens on it. Keeps files that are not
-// sockets, and sockets whose listener merely cannot accept now.
-void RemoveStaleSocket(const Address& address, const SocketAddress& bound) {
-  struct stat status{};
-  if (::lstat(address.unix_path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode)) return;
-  const OwnedFd probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (!probe.is_open()) return;
-  if (::connect(probe.get(), bound.get(), bound.size()) != 0 && errno == ECONNREFUSED) {
-    ::unlink(address.unix_path.c_str());
-  }
-}
-
 }  // namespace
 
 struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Impl> {
-  struct Listener {
-    explicit Listener(asio::io_context& context) : acceptor(context), retry(context) {}
-    asio::basic_socket_acceptor<Protocol> acceptor;
-    asio::steady_timer retry;
-    std::string unlink_path;
+  struct Entrance {
+    Entrance(EventLoop& loop, std::unique_ptr<Listener> open)
+        : listener(std::move(open)), retry(loop) {}
+    std::unique_ptr<Listener> listener;  // nullptr: no more clients are accepted.
+    Timer retry;
   };
 
   Impl(EventLoop& event_loop, const ServerOptions& opts, ServerHandler* handle)
       : loop(event_loop), options(opts), handler(handle) {}
 
-  absl::Status Bind(const Address& address);
-  void Accept(Listener& listener);
-  void Welcome(Protocol::socket socket, std::optional<PeerName> known = std::nullopt);
+  void AcceptFrom(std::unique_ptr<Listener> listener);
+  void Accept(Entrance& entrance);
+  void Welcome(std::unique_ptr<Transport> transport, std::optional<PeerName> known = std::nullopt);
   void HandToGateway(const std::shared_ptr<Newcomer>& newcomer);
   void ReadHandshake(const std::shared_ptr<Newcomer>& newcomer);
   void Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul);
@@ -104,78 +77,51 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   EventLoop& loop;
   const ServerOptions options;
   ServerHandler* handler;
-  std::list<Listener> listeners;
+  std::list<Entrance> entrances;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
   std::list<std::shared_ptr<Newcomer>> pending;  // Clients that are logging in, oldest first.
   uint16_t port = 0;
   std::unique_ptr<HttpGateway> gateway;  // Created with the first HTTP client.
 };
 
-absl::Status Server::Impl::Bind(const Address& address) {
-  TS_ASSIGN_OR_RETURN(const SocketAddress bound, ToSocketAddress(address));
-  Listener& listener = listeners.emplace_back(loop.context());
-  const auto fail = [&](std::string_view call) {
-    absl::Status status = ListenError(address, errno, call);
-    listeners.pop_back();
-    return status;
-  };
-  boost::system::error_code error;
-  const int descriptor = ::socket(bound.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return fail("socket");
-  listener.acceptor.assign(Protocol(bound.family(), 0), descriptor, error);
-  const int on = 1;
-  if (!address.is_unix()) ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (address.is_unix() && address.unix_path[0] != '@') RemoveStaleSocket(address, bound);
-  if (::bind(descriptor, bound.get(), bound.size()) != 0) return fail("bind");
-  if (::listen(descriptor, SOMAXCONN) != 0) return fail("listen");
-  if (address.is_unix() && address.unix_path[0] != '@') listener.unlink_path = address.unix_path;
-  Accept(listener);
-  return absl::OkStatus();
+void Server::Impl::AcceptFrom(std::unique_ptr<Listener> listener) {
+  Accept(entrances.emplace_back(loop, std::move(listener)));
 }
 
-void Server::Impl::Accept(Listener& listener) {
-  listener.acceptor.async_accept(
-      [weak = weak_from_this(), &listener](const boost::system::error_code& error,
-                                           Protocol::socket socket) {
+void Server::Impl::Accept(Entrance& entrance) {
+  if (entrance.listener == nullptr) return;
+  entrance.listener->AsyncAccept(
+      [weak = weak_from_this(), &entrance](const boost::system::error_code& error,
+                                           std::unique_ptr<Transport> transport) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr || error == asio::error::operation_aborted) return;
-        if (error) {
-          // Most likely out of descriptors: try again when some may have been closed.
-          static LogLimit limit;
-          if (const std::optional<uint64_t> withheld = limit.Pass()) {
-            LogWarn("no connection can be accepted reason=\"{}\" connections={} withheld={}",
-                    error.message(), self->connections.size(), *withheld);
-          }
-          listener.retry.expires_after(std::chrono::milliseconds(100));
-          listener.retry.async_wait([weak, &listener](const boost::system::error_code& cancelled) {
-            const std::shared_ptr<Impl> again = weak.lock();
-            if (again != nullptr && !cancelled) again->Accept(listener);
-          });
-          return;
+        if (!error) {
+          self->Welcome(std::move(transport));
+          return self->Accept(entrance);
         }
-        self->Welcome(std::move(socket));
-        self->Accept(listener);
+        // Most likely out of descriptors: try again when some may have been closed.
+        static LogLimit limit;
+        if (const std::optional<uint64_t> withheld = limit.Pass()) {
+          LogWarn("no connection can be accepted reason=\"{}\" connections={} withheld={}",
+                  error.message(), self->connections.size(), *withheld);
+        }
+        entrance.retry.Once(kAcceptRetryPause, [weak, &entrance] {
+          if (const std::shared_ptr<Impl> again = weak.lock()) again->Accept(entrance);
+        });
       });
 }
 
-void Server::Impl::Welcome(Protocol::socket socket, std::optional<PeerName> known) {
-  const PeerName peer = known ? *known : PeerNameOf(socket.native_handle());
+void Server::Impl::Welcome(std::unique_ptr<Transport> transport, std::optional<PeerName> known) {
+  const PeerName peer = known ? *known : transport->peer();
   if (IsFull(peer.text)) return;  // The destructor closes it.
-  auto newcomer = std::make_shared<Newcomer>(loop.context());
-  newcomer->socket = std::move(socket);
+  auto newcomer = std::make_shared<Newcomer>(std::move(transport));
   newcomer->peer = peer.text;
   newcomer->local = peer.local;
   newcomer->by_http = peer.by_http;
-  const int on = 1;
-  ::setsockopt(newcomer->socket.native_handle(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  KeepAlive(newcomer->socket.native_handle());
   // An HTTP session was bounded when it began, and its credentials follow immediately.
   if (!known.has_value()) AddPending(newcomer);
-  newcomer->timer.expires_after(options.handshake_timeout);
-  newcomer->timer.async_wait([newcomer](const boost::system::error_code& error) {
-    boost::system::error_code ignored;
-    if (!error) newcomer->socket.close(ignored);
-  });
+  newcomer->timer.Once(options.handshake_timeout,
+                       [stream = newcomer->transport.get()] { stream->Close(); });
   ReadHandshake(newcomer);
 }
 
@@ -209,15 +155,13 @@ void Server::Impl::RemovePending(Newcomer& newcomer) {
 
 void Server::Impl::Turn(const std::shared_ptr<Newcomer>& newcomer) {
   RemovePending(*newcomer);
-  boost::system::error_code ignored;
-  newcomer->timer.cancel();
-  newcomer->socket.close(ignored);
+  newcomer->timer.Cancel();
+  newcomer->transport->Close();
 }
 
 void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
-  newcomer->socket.async_read_some(
-      asio::buffer(newcomer->text.data() + newcomer->filled,
-                   newcomer->text.size() - newcomer->filled),
+  newcomer->transport->AsyncRead(
+      std::as_writable_bytes(std::span(newcomer->text)).subspan(newcomer->filled),
       [weak = weak_from_this(), newcomer](const boost::system::error_code& error, size_t bytes) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr) return;
@@ -237,27 +181,25 @@ void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
 
 void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
   RemovePending(*newcomer);
-  newcomer->timer.cancel();
-  boost::system::error_code error;
+  newcomer->timer.Cancel();
   HttpNewcomer client;
-  client.socket = OwnedFd(newcomer->socket.release(error));
-  if (error) return;
+  client.transport = newcomer->transport->Detach();
+  if (client.transport == nullptr) return;
   client.received.assign(newcomer->text.data(), newcomer->filled);
   client.peer = newcomer->peer;
   client.local = newcomer->local;
   if (gateway == nullptr) {
     gateway = std::make_unique<HttpGateway>(
-        options.http_options,
-        [weak = weak_from_this(), &loop = loop](OwnedFd end, std::string peer) {
+        options.http_options, [weak = weak_from_this(), &loop = loop](
+                                  std::unique_ptr<DetachedTransport> end, std::string peer) {
           // A std::function must be copyable.
-          auto socket = std::make_shared<OwnedFd>(std::move(end));
-          loop.Post([weak, socket, peer = std::move(peer)] {
+          const std::shared_ptr<DetachedTransport> shared = std::move(end);
+          loop.Post([weak, shared, peer = std::move(peer)] {
             const std::shared_ptr<Impl> self = weak.lock();
             if (self == nullptr || self->handler == nullptr) return;
-            boost::system::error_code failed;
-            Protocol::socket inside(self->loop.context());
-            inside.assign(Protocol(AF_UNIX, 0), socket->Release(), failed);
-            if (!failed) self->Welcome(std::move(inside), PeerName{peer + " by http", true, true});
+            std::unique_ptr<Transport> inside = shared->Attach(self->loop);
+            if (inside == nullptr) return;
+            self->Welcome(std::move(inside), PeerName{peer + " by http", true, true});
           });
         });
   }
@@ -271,15 +213,14 @@ void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) 
     return Turn(newcomer);
   const uint8_t capability = std::min(credentials.capability, kOurCapability);
   // Sent alone and immediately: some clients insist that their first read returns just this byte.
-  if (::send(newcomer->socket.native_handle(), &capability, 1, MSG_NOSIGNAL) != 1)
-    return Turn(newcomer);
-  RemovePending(*newcomer);
-  newcomer->timer.cancel();
+  const std::span<const std::byte> answer = std::as_bytes(std::span(&capability, 1));
   boost::system::error_code error;
-  const int descriptor = newcomer->socket.release(error);
-  if (error) return;
-  std::shared_ptr<Connection> connection = Connection::Adopt(
-      loop, descriptor, newcomer->peer, capability, newcomer->local, options.connection, this);
+  if (newcomer->transport->TryWrite({&answer, 1}, error) != 1) return Turn(newcomer);
+  RemovePending(*newcomer);
+  newcomer->timer.Cancel();
+  std::shared_ptr<Connection> connection =
+      Connection::Adopt(std::move(newcomer->transport), newcomer->peer, capability, newcomer->local,
+                        options.connection, this);
   connection->set_user(credentials.user);
   if (newcomer->by_http) connection->set_by_http();
   connections.emplace(connection->id(), connection);
@@ -294,28 +235,15 @@ Server::Server(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 absl::StatusOr<std::unique_ptr<Server>> Server::Listen(EventLoop& loop, const Address& address,
                                                        const ServerOptions& options,
                                                        ServerHandler* handler) {
-  auto impl = std::make_shared<Impl>(loop, options, handler);
-  TS_RETURN_IF_ERROR(impl->Bind(address));
-  impl->port = LocalPortOf(impl->listeners.front().acceptor.native_handle());
-  return std::unique_ptr<Server>(new Server(std::move(impl)));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener, loop.network().Listen(loop, address));
+  return Adopt(loop, std::move(listener), options, handler);
 }
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Adopt(EventLoop& loop, int listening_socket,
-                                                      const ServerOptions& options,
-                                                      ServerHandler* handler) {
-  int listening = 0;
-  socklen_t bytes = sizeof listening;
-  if (::getsockopt(listening_socket, SOL_SOCKET, SO_ACCEPTCONN, &listening, &bytes) != 0 ||
-      listening == 0) {
-    return InvalidArgument("descriptor {}: expected a listening socket", listening_socket);
-  }
+std::unique_ptr<Server> Server::Adopt(EventLoop& loop, std::unique_ptr<Listener> listener,
+                                      const ServerOptions& options, ServerHandler* handler) {
   auto impl = std::make_shared<Impl>(loop, options, handler);
-  Impl::Listener& listener = impl->listeners.emplace_back(loop.context());
-  boost::system::error_code error;
-  listener.acceptor.assign(Protocol(AF_INET, 0), listening_socket, error);
-  if (error) return Internal("descriptor {}: {}", listening_socket, error.message());
-  impl->port = LocalPortOf(listening_socket);
-  impl->Accept(listener);
+  impl->port = listener->port();
+  impl->AcceptFrom(std::move(listener));
   return std::unique_ptr<Server>(new Server(std::move(impl)));
 }
 
@@ -326,16 +254,19 @@ Server::~Server() {
   for (const std::shared_ptr<Connection>& connection : Connections()) connection->Detach();
 }
 
-absl::Status Server::AlsoListen(const Address& address) { return impl_->Bind(address); }
+absl::Status Server::AlsoListen(const Address& address) {
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<Listener> listener,
+                      impl_->loop.network().Listen(impl_->loop, address));
+  impl_->AcceptFrom(std::move(listener));
+  return absl::OkStatus();
+}
 
 uint16_t Server::port() const { return impl_->port; }
 
 void Server::StopAccepting() {
-  for (Impl::Listener& listener : impl_->listeners) {
-    boost::system::error_code ignored;
-    listener.acceptor.close(ignored);
-    listener.retry.cancel();
-    if (!listener.unlink_path.empty()) ::unlink(std::exchange(listener.unlink_path, "").c_str());
+  for (Impl::Entrance& entrance : impl_->entrances) {
+    entrance.listener = nullptr;
+    entrance.retry.Cancel();
   }
 }
 

@@ -14,6 +14,7 @@
 #include "wire/connection.h"
 #include "wire/event_loop.h"
 #include "wire/http_gateway.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
@@ -46,10 +47,9 @@ class Server {
   static absl::StatusOr<std::unique_ptr<Server>> Listen(EventLoop& loop, const Address& address,
                                                         const ServerOptions& options,
                                                         ServerHandler* handler);
-  // Takes over a socket that already listens.
-  static absl::StatusOr<std::unique_ptr<Server>> Adopt(EventLoop& loop, int listening_socket,
-                                                       const ServerOptions& options,
-                                                       ServerHandler* handler);
+  // Accepts clients of `listener`, such as one inherited from the parent process.
+  static std::unique_ptr<Server> Adopt(EventLoop& loop, std::unique_ptr<Listener> listener,
+                                       const ServerOptions& options, ServerHandler* handler);
   ~Server();  // Closes the listener and all connections; the handler is not called any more.
 
   // Listens on one more address, such as the Unix socket beside a port.

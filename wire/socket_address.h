@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "wire/address.h"
+#include "wire/transport.h"
 
 namespace tickstack::wire {
 
@@ -28,11 +29,6 @@ class SocketAddress {
 // Resolves names, which may block. kNotFound if there is no such host.
 absl::StatusOr<SocketAddress> ToSocketAddress(const Address& address);
 
-struct PeerName {
-  std::string text;  // For logs: `127.0.0.1:50123` or `unix`.
-  bool local;        // True if the peer is on this machine.
-  bool by_http = false;
-};
 PeerName PeerNameOf(int socket);
 uint16_t LocalPortOf(int socket);  // 0 if it has none.
 

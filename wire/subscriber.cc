@@ -176,7 +176,7 @@ void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
   const std::string reason(Message(why));
   LogInfo("connection to the tickerplant closed host={} seq={} reason=\"{}\"", connection.peer(),
           state_->position().seq(), reason);
-  lost_ = {connection.peer(), reason, MonotonicNs()};
+  lost_ = {connection.peer(), reason, loop_.clock().MonotonicNs()};
 }
 
 // Logs a lost connection once the tickerplant is back. An orderly shutdown of a stack stops the
@@ -184,12 +184,13 @@ void Subscriber::OnClosed(Connection& connection, const absl::Status& why) {
 void Subscriber::WarnOfLoss() {
   if (!lost_) return;
   LogWarn("tickerplant lost host={} seq={} ms={} reason=\"{}\"", lost_->tickerplant,
-          state_->position().seq(), (MonotonicNs() - lost_->since_ns) / 1'000'000, lost_->reason);
+          state_->position().seq(), (loop_.clock().MonotonicNs() - lost_->since_ns) / 1'000'000,
+          lost_->reason);
   lost_.reset();
 }
 
 void Subscriber::OnConnectFailed(const absl::Status& why, std::chrono::milliseconds pause) {
-  if (lost_ && MonotonicNs() - lost_->since_ns >= kLossIsNoStopNs) WarnOfLoss();
+  if (lost_ && loop_.clock().MonotonicNs() - lost_->since_ns >= kLossIsNoStopNs) WarnOfLoss();
   if (!waiting_limit_.Pass()) return;
   LogInfo("waiting for the tickerplant host={} reason=\"{}\" retry_ms={}",
           options_.tickerplant.ToString(), Message(why), pause.count());
@@ -449,7 +450,7 @@ void Subscriber::GoLive() {
 void Subscriber::ReplayTo(uint64_t end_seq, Next next) {
   replay_end_seq_ = end_seq;
   replay_begin_seq_ = state_->position().seq();
-  replay_begin_ns_ = MonotonicNs();
+  replay_begin_ns_ = loop_.clock().MonotonicNs();
   after_replay_ = next;
   if (replay_begin_seq_ >= end_seq) return Later(&Subscriber::FinishReplay);
   Later(&Subscriber::BeginReplay);
@@ -497,7 +498,7 @@ void Subscriber::FinishReplay() {
   const uint64_t messages = state_->position().seq() - replay_begin_seq_;
   if (messages > 0) {
     LogInfo("replayed log={} messages={} seq={} ms={}", log_path_, messages,
-            state_->position().seq(), (MonotonicNs() - replay_begin_ns_) / 1'000'000);
+            state_->position().seq(), (loop_.clock().MonotonicNs() - replay_begin_ns_) / 1'000'000);
   }
   if (client_->connection() != nullptr) (this->*after_replay_)();
 }

@@ -74,7 +74,7 @@ class WebSocketSession final : public HttpClientSession {
   }
 
   void Abort() override {
-    beast::get_lowest_layer(socket_).close();
+    socket_.next_layer().Close();
     Finish();
   }
 

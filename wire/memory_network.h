@@ -1,0 +1,45 @@
+#pragma once
+
+// Connections inside one thread, for tests: bytes are delivered through the loops, in the order in
+// which they were written, and no run differs from another.
+//
+// Threads: one, for the network and all loops that use it.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wire/transport.h"
+
+namespace tickstack::wire {
+
+class MemoryNetwork final : public Network {
+ public:
+  // Bytes of one direction of a connection that may be unread; a writer waits above.
+  static constexpr size_t kUnreadBytesMax = size_t{256} << 10;
+
+  MemoryNetwork();
+  // Drops the callbacks of operations that are pending. The loops may be gone already.
+  ~MemoryNetwork() override;
+  MemoryNetwork(const MemoryNetwork&) = delete;
+  MemoryNetwork& operator=(const MemoryNetwork&) = delete;
+
+  absl::StatusOr<std::unique_ptr<Listener>> Listen(EventLoop& loop,
+                                                   const Address& address) override;
+  absl::StatusOr<std::unique_ptr<Transport>> Connect(EventLoop& loop, const Address& address,
+                                                     Transport::Waited done) override;
+
+  struct End;  // One side of a connection.
+
+ private:
+  class MemoryListener;
+  std::shared_ptr<End> MakeEnd(EventLoop& loop);
+
+  std::map<std::string, MemoryListener*> listeners_;  // By port or path.
+  uint16_t next_port_ = 1;                            // Of a listener or a client.
+  std::vector<std::weak_ptr<End>> ends_;
+};
+
+}  // namespace tickstack::wire

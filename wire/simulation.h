@@ -1,0 +1,41 @@
+#pragma once
+
+// A loop with a time and a network of its own, for tests:
+//
+//   Simulation simulation(kNine);
+//   Client client(simulation.loop(), ...);
+//   EXPECT_TRUE(simulation.RunUntil([&] { return client.connection() != nullptr; }, 1h));
+//
+// An hour of pauses and retries takes no longer than the work that is done in it, and each run is
+// the same as the one before. Threads: one.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+
+#include "wire/event_loop.h"
+#include "wire/memory_network.h"
+#include "wire/simulated_time.h"
+
+namespace tickstack::wire {
+
+class Simulation {
+ public:
+  explicit Simulation(int64_t now_ns) : time_(now_ns), loop_(time_, network_) {}
+
+  EventLoop& loop() { return loop_; }
+  // Runs until `done()` holds or `at_most` of simulated time has passed; true if `done()` holds.
+  bool RunUntil(const std::function<bool()>& done, std::chrono::nanoseconds at_most) {
+    return time_.RunUntil(loop_, done, at_most);
+  }
+  void RunFor(std::chrono::nanoseconds duration) {
+    RunUntil([] { return false; }, duration);
+  }
+
+ private:
+  SimulatedTime time_;
+  MemoryNetwork network_;
+  EventLoop loop_;
+};
+
+}  // namespace tickstack::wire
