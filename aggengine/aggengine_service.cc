@@ -31,11 +31,11 @@ struct Turns {
 // of their engines are between all of their publications. Where such turns come sooner than the gap
 // allows, there is one turn in an interval, or in two, or three. The times come from another
 // process and may be anything, so each is first taken modulo the interval.
-Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns) {
+Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns, int64_t now_ns) {
   const int64_t interval_ns = of.interval_ns;
   const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
   const bool twice = interval_ns / 2 >= std::max(gap_ns, kHalfNsMin);
-  const int64_t since_ns = SystemClock::Instance().NowNs() % interval_ns - of.next_ns % interval_ns;
+  const int64_t since_ns = now_ns % interval_ns - of.next_ns % interval_ns;
   const int64_t step_ns = twice ? interval_ns / 2 : interval_ns;
   const int64_t wait_ns = (interval_ns / 8 * 3 - since_ns % interval_ns) % step_ns;
   return {wait_ns > 0 ? wait_ns : wait_ns + step_ns, twice ? step_ns : batches * interval_ns};
@@ -84,7 +84,8 @@ class AggEngineService::Link final : public wire::ClientHandler {
 
 AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& options,
                                    Engine* engine)
-    : engine_(engine),
+    : clock_(loop.clock()),
+      engine_(engine),
       name_(options.subscriber.client.user),
       publish_ns_(options.publish_ns),
       gap_ns_(options.gap_ns),
@@ -92,7 +93,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
       timer_(loop),
       due_timer_(loop),
       // Answers include all received rows.
-      queries_(&SystemClock::Instance(), {{".agg.stats", [this] { return engine_->Stats(); }}},
+      queries_(&clock_, {{".agg.stats", [this] { return engine_->Stats(); }}},
                [this] { engine_->TakeAdded(); }) {
   engine_->OnProgress([this] {
     if (!on_timer_) PublishWhenDue();
@@ -131,8 +132,8 @@ void AggEngineService::KeepPace() {
                           ahead_of->interval_ns <= kIntervalNsMax;
   on_timer_ = publish_ns_ > 0 || keeps_pace;
   if (!on_timer_) return;
-  const Turns turns =
-      publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_} : TurnsOf(*ahead_of, gap_ns_);
+  const Turns turns = publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_}
+                                      : TurnsOf(*ahead_of, gap_ns_, clock_.NowNs());
   const auto publish = [this, every_ns = turns.every_ns] {
     // An early batch was just followed, or publishing takes more than an eighth of the time.
     if (publish_ns_ == 0 && WaitNs() > every_ns / 4) return;
@@ -149,7 +150,7 @@ void AggEngineService::CancelTimers() {
 }
 
 // Returns how long the gap still lasts.
-int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - MonotonicNs(); }
+int64_t AggEngineService::WaitNs() const { return published_ns_ + wait_ns_ - clock_.MonotonicNs(); }
 
 // Publishes a whole batch at once: a batch of the tickerplant comes in many messages, and one
 // publication is to have the bars of all of them. While more of the batch is about to be read the
@@ -175,14 +176,14 @@ void AggEngineService::PublishWhenDue() {
 void AggEngineService::Publish() {
   wire::Connection* const connection = link_ == nullptr ? nullptr : link_->connection();
   if (connection == nullptr || !engine_->is_live()) return;
-  const int64_t begin_ns = gap_ns_ > 0 ? MonotonicNs() : 0;
+  const int64_t begin_ns = gap_ns_ > 0 ? clock_.MonotonicNs() : 0;
   bool any = false;
   while (std::optional<ByteBuffer> message = engine_->NextMessage()) {
     connection->Queue(*std::move(message));
     any = true;
   }
   if (any && gap_ns_ > 0) {
-    published_ns_ = MonotonicNs();
+    published_ns_ = clock_.MonotonicNs();
     // A busy engine publishes less often. Bars that change all the time then make one row of more
     // ticks, which saves work here, in the log and in every subscriber.
     wait_ns_ = std::clamp(kWaitPerWork * (published_ns_ - begin_ns), gap_ns_, 2 * gap_ns_);

@@ -67,6 +67,7 @@ class AggEngineService {
   void CancelTimers();
   void RegisterAsCloser(wire::Connection* connection);  // nullptr: does nothing.
 
+  const Clock& clock_;
   Engine* const engine_;
   const std::string name_;  // User name of both connections.
   const int64_t publish_ns_, gap_ns_;

@@ -14,14 +14,16 @@
 #include "mem/tier.h"
 #include "wire/codec.h"
 #include "wire/listener_options.h"
+#include "wire/simulation.h"
 
 namespace tickstack::aggengine {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAtMost = 20s;
 constexpr int32_t kDate = 5028;
+constexpr int64_t kNowNs = kDate * kNsPerDay + 15 * 3600 * kNsPerSecond;
+constexpr auto kAtMost = 20s;  // Simulated time.
 
 Value Empty(Type type) { return Value::Vector(type, ByteBuffer()); }
 
@@ -121,8 +123,7 @@ class AggEngineServiceTest : public testing::Test {
     BarSpec spec{"bars", "trade", 60 * kNsPerSecond, {}};
     spec.aggregates.push_back(*ParseAggregate("high", "max price"));
     spec.aggregates.push_back(*ParseAggregate("n", "count"));
-    engine_ = std::make_unique<Engine>(EngineOptions{.bars = {spec}}, tier_.get(),
-                                       &SystemClock::Instance());
+    engine_ = std::make_unique<Engine>(EngineOptions{.bars = {spec}}, tier_.get(), &loop_.clock());
     ServiceOptions options;
     options.subscriber.tickerplant = {"127.0.0.1", tickerplant_server_->port(), {}};
     options.subscriber.client.user = "agg";
@@ -137,7 +138,7 @@ class AggEngineServiceTest : public testing::Test {
   }
 
   void Wait(const std::function<bool()>& condition) {
-    ASSERT_TRUE(loop_.RunUntil(condition, kAtMost));
+    ASSERT_TRUE(simulation_.RunUntil(condition, kAtMost));
   }
   void WaitForUpds(size_t count) {
     Wait([&] { return tickerplant_.upds.size() >= count; });
@@ -165,7 +166,8 @@ class AggEngineServiceTest : public testing::Test {
   }
 
   std::unique_ptr<mem::Tier> tier_ = mem::MakeDramTier("dram");
-  wire::EventLoop loop_;
+  wire::Simulation simulation_{kNowNs};
+  wire::EventLoop& loop_ = simulation_.loop();
   SmallTickerplant tickerplant_;
   std::unique_ptr<wire::Server> tickerplant_server_;
   std::unique_ptr<Engine> engine_;
@@ -266,7 +268,7 @@ TEST_F(RareBarsTest, TheGapHoldsHoweverOftenBatchesLeave) {
   for (uint64_t i = 1; i <= 20; ++i) {
     tickerplant_.Publish({10}, {static_cast<int64_t>(i)});
     Wait([&] { return engine_->counters().rows_in == i; });
-    EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 5ms));
+    EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 5ms));
   }
 }
 
@@ -305,8 +307,7 @@ constexpr int64_t kSoonNs = 2 * kNsPerSecond;
 class BatchesTest : public AggEngineServiceTest {
  protected:
   explicit BatchesTest(int64_t eighths = 5, std::chrono::nanoseconds gap = 0ns)
-      : AggEngineServiceTest(gap, kHourNs,
-                             SystemClock::Instance().NowNs() + kHourNs * eighths / 8 + kSoonNs) {}
+      : AggEngineServiceTest(gap, kHourNs, kNowNs + kHourNs * eighths / 8 + kSoonNs) {}
 };
 class SecondTurnTest : public BatchesTest {
  protected:
@@ -348,7 +349,7 @@ TEST_F(MostOfAGapIsOverTest, TheTurnIsTaken) {
 
 TEST_F(MostOfAGapIsLeftTest, TheTurnPasses) {
   FollowAnEarlyBatch();
-  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 3s));
+  EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 3s));
 }
 
 TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
@@ -359,7 +360,7 @@ TEST_F(SecondTurnTest, PublishesTwiceBetweenBatches) {
 TEST_F(LongGapSecondTurnTest, PublishesOnceWhereTwiceWouldBeSoonerThanAGap) {
   tickerplant_.Publish({11}, {1});
   Wait([this] { return engine_->counters().rows_in == 1; });
-  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 3s));
+  EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 0; }, 3s));
 }
 
 TEST_F(BatchesTest, PublishesBetweenBatches) {
@@ -370,7 +371,7 @@ TEST_F(BatchesTest, PublishesBetweenBatches) {
   tickerplant_.AnswerOldest();
   tickerplant_.Publish({12}, {1});
   Wait([this] { return engine_->counters().rows_in == 6; });
-  EXPECT_FALSE(loop_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 50ms));
+  EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 50ms));
 }
 
 TEST_F(BatchesTest, FollowsABatchThatLeftBeforeItsTime) {

@@ -203,7 +203,7 @@ absl::Status Engine::AddRows(BarSource& source, const BatchView& batch) {
 
 void Engine::TakeAdded() {
   for (const std::unique_ptr<BarSource>& source : sources_) TakeAdded(*source);
-  taken_ns_ = MonotonicNs();
+  taken_ns_ = clock_->MonotonicNs();
 }
 
 void Engine::TakeAdded(BarSource& source) {

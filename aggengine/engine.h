@@ -97,7 +97,7 @@ class Engine final : public wire::SubscribedState {
     OnDrained();
   }
   void OnDrained() override {
-    if (MonotonicNs() - taken_ns_ >= kGatherNs) TakeAdded();
+    if (clock_->MonotonicNs() - taken_ns_ >= kGatherNs) TakeAdded();
     if (progress_) progress_();
   }
   bool is_live() const { return subscription_.live.load(std::memory_order_relaxed) != 0; }

@@ -90,7 +90,8 @@ class FeedService::TickerplantLink final : public wire::ClientHandler, public Li
 
 FeedService::FeedService(wire::EventLoop& loop, wire::Address tickerplant,
                          std::unique_ptr<Feed> feed)
-    : loop_(loop),
+    : clock_(loop.clock()),
+      loop_(loop),
       feed_(std::move(feed)),
       timer_(loop),
       queries_(&clock_, {{".feed.start",

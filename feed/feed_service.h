@@ -34,7 +34,7 @@ class FeedService {
   class TickerplantLink;
   void Pump();
 
-  const Clock& clock_ = SystemClock::Instance();
+  const Clock& clock_;
   wire::EventLoop& loop_;
   std::unique_ptr<Feed> feed_;
   wire::Timer timer_;

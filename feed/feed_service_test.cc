@@ -13,6 +13,7 @@
 #include "wire/client.h"
 #include "wire/listener_options.h"
 #include "wire/server.h"
+#include "wire/simulation.h"
 #include "wire/upd.h"
 
 namespace tickstack::feed {
@@ -20,9 +21,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAtMost = 20s;
+constexpr auto kAtMost = 20s;                                             // Simulated time.
+constexpr int64_t kNowNs = 9'500 * kNsPerDay + 15 * 3600 * kNsPerSecond;  // In 2026.
 
-// A tickerplant on a real socket that remembers rows, and breaks the connection on request.
+// A tickerplant that remembers rows, and breaks the connection on request.
 class SmallTickerplant final : public wire::ServerHandler {
  public:
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
@@ -63,23 +65,23 @@ class SmallTickerplant final : public wire::ServerHandler {
 // Queries the feed over its own port, on the same loop.
 class Asker final : public wire::ClientHandler {
  public:
-  Asker(wire::EventLoop& loop, uint16_t port)
-      : loop_(loop), client_(loop, {"127.0.0.1", port, {}}, {}, this) {}
+  Asker(wire::Simulation& simulation, uint16_t port)
+      : simulation_(simulation), client_(simulation.loop(), {"127.0.0.1", port, {}}, {}, this) {}
   void OnConnected(wire::Connection& connection) override { connection_ = &connection; }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
   void OnClosed(wire::Connection&, const absl::Status&) override { connection_ = nullptr; }
 
   absl::StatusOr<Value> Ask(std::string_view query) {
-    EXPECT_TRUE(loop_.RunUntil([this] { return connection_ != nullptr; }, kAtMost));
+    EXPECT_TRUE(simulation_.RunUntil([this] { return connection_ != nullptr; }, kAtMost));
     std::optional<absl::StatusOr<Value>> answer;
     connection_->Call(Value::String(query),
                       [&answer](const absl::StatusOr<Value>& a) { answer = a; });
-    EXPECT_TRUE(loop_.RunUntil([&answer] { return answer.has_value(); }, kAtMost));
+    EXPECT_TRUE(simulation_.RunUntil([&answer] { return answer.has_value(); }, kAtMost));
     return *answer;
   }
 
  private:
-  wire::EventLoop& loop_;
+  wire::Simulation& simulation_;
   wire::Connection* connection_ = nullptr;
   wire::Client client_;
 };
@@ -105,13 +107,14 @@ class FeedServiceTest : public testing::Test {
     server_ = *wire::Listen(loop_, {}, {}, service_->queries());
   }
   void RunToTheEnd() {
-    EXPECT_TRUE(loop_.RunUntil([this] { return service_->feed().finished(); }, kAtMost));
+    EXPECT_TRUE(simulation_.RunUntil([this] { return service_->feed().finished(); }, kAtMost));
     EXPECT_EQ(service_->feed().state(), FeedState::kDone);
     EXPECT_EQ(tickerplant_.rows["quote"].size(), 10'000u);
     EXPECT_EQ(tickerplant_.rows["trade"].size(), 1'000u);
   }
 
-  wire::EventLoop loop_;
+  wire::Simulation simulation_{kNowNs};
+  wire::EventLoop& loop_ = simulation_.loop();
   SmallTickerplant tickerplant_;
   std::unique_ptr<wire::Server> tickerplant_server_;
   std::unique_ptr<FeedService> service_;
@@ -120,7 +123,7 @@ class FeedServiceTest : public testing::Test {
 
 TEST_F(FeedServiceTest, WaitsForItsStartAndPublishesEverything) {
   Open();
-  Asker asker(loop_, server_->port());
+  Asker asker(simulation_, server_->port());
   const absl::StatusOr<Value> before = asker.Ask(".feed.stats[]");
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(before->values().items()[0], Value::Symbol("waiting"));
@@ -134,7 +137,7 @@ TEST_F(FeedServiceTest, WaitsForItsStartAndPublishesEverything) {
 
 TEST_F(FeedServiceTest, AnswersWhatEveryProcessDoes) {
   Open();
-  Asker asker(loop_, server_->port());
+  Asker asker(simulation_, server_->port());
   const absl::StatusOr<Value> now = asker.Ask(".z.p");
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_TRUE(now->is_atom_of(Type::kTimestamp));
@@ -159,21 +162,21 @@ TEST_F(FeedServiceTest, GoesQuietlyWhileAQuestionIsUnderWay) {
   tickerplant_.answers = false;
   Open();
   service_->Start();
-  loop_.RunUntil([this] { return service_->connected(); }, kAtMost);
-  loop_.RunUntil([] { return false; }, 20ms);
+  simulation_.RunUntil([this] { return service_->connected(); }, kAtMost);
+  simulation_.RunFor(20ms);
   server_.reset();
   service_.reset();
-  loop_.RunUntil([] { return false; }, 20ms);
+  simulation_.RunFor(20ms);
   EXPECT_EQ(tickerplant_.messages, 0);
 }
 
 TEST_F(FeedServiceTest, WhatWasQueuedIsSentBeforeItStops) {
   Open();
   service_->Start();
-  loop_.RunUntil([this] { return tickerplant_.messages > 0; }, kAtMost);
+  simulation_.RunUntil([this] { return tickerplant_.messages > 0; }, kAtMost);
   service_->StopPublishing(kAtMost);
-  EXPECT_TRUE(loop_.RunUntil([this] { return !service_->connected(); }, kAtMost));
-  loop_.RunUntil([this] { return tickerplant_server_->Connections().empty(); }, kAtMost);
+  EXPECT_TRUE(simulation_.RunUntil([this] { return !service_->connected(); }, kAtMost));
+  simulation_.RunUntil([this] { return tickerplant_server_->Connections().empty(); }, kAtMost);
   for (const auto& [table, rows] : service_->feed().rows_sent()) {
     EXPECT_EQ(static_cast<int64_t>(tickerplant_.rows[table].size()), rows) << table;
   }

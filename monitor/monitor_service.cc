@@ -87,7 +87,8 @@ class MonitorService::RdbLink final : public wire::ClientHandler, public Rdb {
 MonitorService::MonitorService(wire::EventLoop& loop, wire::Address rdb,
                                std::optional<wire::Address> feed, MonitorSettings settings,
                                Monitor::OnSample on_sample, QueryClients* clients)
-    : loop_(loop),
+    : clock_(loop.clock()),
+      loop_(loop),
       monitor_(std::move(settings), std::move(on_sample)),
       clients_(clients),
       timer_(loop),

@@ -45,7 +45,7 @@ class MonitorService {
   Value EndMeasuring();
   Value Stats() const;
 
-  const Clock& clock_ = SystemClock::Instance();
+  const Clock& clock_;
   wire::EventLoop& loop_;
   Monitor monitor_;
   QueryClients* const clients_;

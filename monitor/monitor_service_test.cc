@@ -9,17 +9,21 @@
 #include "wire/codec.h"
 #include "wire/listener_options.h"
 #include "wire/server.h"
+#include "wire/simulation.h"
 
 namespace tickstack::monitor {
 namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kAtMost = 20s;
+constexpr auto kAtMost = 20s;                                             // Simulated time.
+constexpr int64_t kNowNs = 9'500 * kNsPerDay + 15 * 3600 * kNsPerSecond;  // In 2026.
+constexpr int64_t kLagNs = 7'000;
 
 // Answers every question, as an rdb or a feed would, and can break the connection at one of them.
 class Answering final : public wire::ServerHandler {
  public:
+  explicit Answering(const Clock& clock) : clock_(clock) {}
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override {
     const absl::StatusOr<Value> query = wire::Decode(message.body);
     ASSERT_TRUE(query.ok());
@@ -27,12 +31,15 @@ class Answering final : public wire::ServerHandler {
     if (break_at == queries.size()) return connection.Close(absl::OkStatus());
     const bool time = query->text().starts_with("exec last time");
     connection.Reply(connection.TakeTicket(),
-                     time ? Value::Timestamp(SystemClock::Instance().NowNs()) : Value::Long(1));
+                     time ? Value::Timestamp(clock_.NowNs() - kLagNs) : Value::Long(1));
   }
   void OnClosed(wire::Connection&, const absl::Status&) override {}
 
   std::vector<std::string> queries;
   size_t break_at = 0;
+
+ private:
+  const Clock& clock_;
 };
 
 class MonitorServiceTest : public testing::Test {
@@ -50,11 +57,12 @@ class MonitorServiceTest : public testing::Test {
         [this](const Sample& sample) { samples_.push_back(sample); });
   }
   bool RunUntilSamples(size_t samples) {
-    return loop_.RunUntil([this, samples] { return samples_.size() >= samples; }, kAtMost);
+    return simulation_.RunUntil([this, samples] { return samples_.size() >= samples; }, kAtMost);
   }
 
-  wire::EventLoop loop_;
-  Answering rdb_, feed_;
+  wire::Simulation simulation_{kNowNs};
+  wire::EventLoop& loop_ = simulation_.loop();
+  Answering rdb_{loop_.clock()}, feed_{loop_.clock()};
   std::unique_ptr<wire::Server> rdb_server_, feed_server_;
   std::unique_ptr<MonitorService> service_;
   std::vector<Sample> samples_;
@@ -64,18 +72,18 @@ TEST_F(MonitorServiceTest, SamplesAndStartsTheFeedAfterTheFirst) {
   Open();
   ASSERT_TRUE(RunUntilSamples(1));
   EXPECT_TRUE(feed_.queries.empty());
-  ASSERT_TRUE(loop_.RunUntil([this] { return !feed_.queries.empty(); }, kAtMost));
+  ASSERT_TRUE(simulation_.RunUntil([this] { return !feed_.queries.empty(); }, kAtMost));
   EXPECT_EQ(feed_.queries[0], ".feed.start[]");
   ASSERT_TRUE(RunUntilSamples(5));
   EXPECT_EQ(samples_[4].asof_rows, 1);
-  EXPECT_GT(samples_[4].tables[0].lag_ns.value_or(0), 0);
+  EXPECT_EQ(samples_[4].tables[0].lag_ns, kLagNs);
   EXPECT_EQ(feed_.queries.size(), 1u);
 }
 
 TEST_F(MonitorServiceTest, StartsAFeedThatComesBackAgain) {
   feed_.break_at = 1;
   Open();
-  ASSERT_TRUE(loop_.RunUntil([this] { return feed_.queries.size() >= 2; }, kAtMost));
+  ASSERT_TRUE(simulation_.RunUntil([this] { return feed_.queries.size() >= 2; }, kAtMost));
   EXPECT_EQ(feed_.queries[1], ".feed.start[]");
 }
 
@@ -88,9 +96,9 @@ TEST_F(MonitorServiceTest, GoesOnAfterItsRdbWasAway) {
 
 TEST_F(MonitorServiceTest, GoesQuietlyWhileAQuestionIsUnderWay) {
   Open();
-  ASSERT_TRUE(loop_.RunUntil([this] { return !rdb_.queries.empty(); }, kAtMost));
+  ASSERT_TRUE(simulation_.RunUntil([this] { return !rdb_.queries.empty(); }, kAtMost));
   service_.reset();
-  loop_.RunUntil([] { return false; }, 20ms);
+  simulation_.RunFor(20ms);
   EXPECT_TRUE(samples_.empty());
 }
 

@@ -86,13 +86,13 @@ class QueryClients::Impl {
   void Publish();
 
   QueryClients& owner_;
-  const Clock& clock_ = SystemClock::Instance();
   const QuerySet set_;
   const wire::Address rdb_;
   SymbolActivity symbols_;
   bool told_;               // True if this object was told that it may begin.
   size_t unconnected_ = 0;  // Connections that were never established so far.
   wire::EventLoop loop_;
+  const Clock& clock_ = loop_.clock();
   std::vector<std::unique_ptr<Group>> groups_;
   std::unique_ptr<Scout> scout_;  // Exists until the symbols are known.
   std::thread thread_;

@@ -372,7 +372,7 @@ TEST_F(EndOfDayTest, KeepsADayWithRowsOfAnotherSchema) {
   stack.GoLive(logs.PathOf(kDate));
   for (const ByteBuffer& body : bodies) stack.Take(body);
   EXPECT_EQ(stack.rdb().counters().incomplete, 1u);
-  EXPECT_TRUE(stack.rdb().refused_since().contains("trade"));
+  EXPECT_TRUE(stack.rdb().stale_ms().contains("trade"));
   stack.Take(End(kDate));
   EXPECT_EQ(stack.rdb().counters().incomplete, 0u);
   ASSERT_TRUE(stack.Finish());

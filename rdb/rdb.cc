@@ -378,12 +378,16 @@ void Rdb::NoteStale(std::string_view table) {
     SetIncomplete(true);
   }
   const std::lock_guard lock(tables_mutex_);
-  if (refused_since_.size() < kUnknownTablesMax) refused_since_.try_emplace(table, MonotonicNs());
+  if (refused_since_.size() < kUnknownTablesMax)
+    refused_since_.try_emplace(table, clock_->MonotonicNs());
 }
 
-StringMap<int64_t> Rdb::refused_since() const {
+StringMap<int64_t> Rdb::stale_ms() const {
   const std::lock_guard lock(tables_mutex_);
-  return refused_since_;
+  StringMap<int64_t> ms = refused_since_;
+  const int64_t now_ns = clock_->MonotonicNs();
+  for (auto& [table, value] : ms) value = (now_ns - value) / 1'000'000;
+  return ms;
 }
 
 void Rdb::CountRefused(std::string_view table, const absl::Status& why, uint64_t rows) {

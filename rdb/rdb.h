@@ -130,8 +130,8 @@ class Rdb final : public wire::SubscribedState {
   std::optional<Snapshot> FindTable(std::string_view name) const;
   // The tables of a kept day are in the database now: later queries do not see them here.
   void DropDay(const EndedDay& day);
-  // Returns for each table the MonotonicNs of the first refused row that it lacks.
-  StringMap<int64_t> refused_since() const;
+  // Returns for how long, in ms, each table has lacked rows that it refused.
+  StringMap<int64_t> stale_ms() const;
   // Sets why the newest blocked day cannot be written; nullopt: no day is blocked.
   void SetBlockedDay(std::optional<BlockedDay> day);
   std::optional<BlockedDay> blocked_day() const;
@@ -223,9 +223,10 @@ class Rdb final : public wire::SubscribedState {
 
   mutable std::mutex tables_mutex_;
   StringMap<std::shared_ptr<const Table>> tables_;  // Guarded by tables_mutex_.
-  StringMap<int64_t> refused_since_;                // Guarded by tables_mutex_.
-  std::vector<EndedDay> kept_;                      // Guarded by tables_mutex_; in order of date.
-  std::optional<BlockedDay> blocked_;               // Guarded by tables_mutex_.
+  // MonotonicNs of the first refused row of each table. Guarded by tables_mutex_.
+  StringMap<int64_t> refused_since_;
+  std::vector<EndedDay> kept_;         // Guarded by tables_mutex_; in order of date.
+  std::optional<BlockedDay> blocked_;  // Guarded by tables_mutex_.
   std::mutex latency_mutex_;
   Histogram latency_;  // Guarded by latency_mutex_.
 };

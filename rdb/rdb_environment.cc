@@ -24,24 +24,18 @@ Value DictOf(const NamedLongs& longs) {
                      Value::Vector(Type::kLong, std::move(values)));
 }
 
-uint64_t MsSince(int64_t since_ns) {
-  return static_cast<uint64_t>(MonotonicNs() - since_ns) / 1'000'000;
-}
-
 uint64_t LongestStaleMs(const Rdb& rdb) {
-  uint64_t longest_ms = 0;
-  for (const auto& [table, since_ns] : rdb.refused_since()) {
-    longest_ms = std::max(longest_ms, MsSince(since_ns));
-  }
-  return longest_ms;
+  int64_t longest_ms = 0;
+  for (const auto& [table, ms] : rdb.stale_ms()) longest_ms = std::max(longest_ms, ms);
+  return static_cast<uint64_t>(longest_ms);
 }
 
 // Answers `.rdb.stale[]`: each table that lacks rows because it refused them, and for how long, in
 // ms.
 Value Stale(const Rdb& rdb) {
-  const StringMap<int64_t> refused_since = rdb.refused_since();
+  const StringMap<int64_t> stale_ms = rdb.stale_ms();
   NamedLongs stale;
-  for (const auto& [table, since_ns] : refused_since) stale.emplace_back(table, MsSince(since_ns));
+  for (const auto& [table, ms] : stale_ms) stale.emplace_back(table, static_cast<uint64_t>(ms));
   std::sort(stale.begin(), stale.end());
   return DictOf(stale);
 }

@@ -110,14 +110,14 @@ void QueryRunner::LogIfSlow(const Value& asked, const QueryRequest& request, int
 }
 
 Replies QueryRunner::Run(const QueryRequest& request) {
-  const int64_t began_ns = MonotonicNs();
+  const int64_t began_ns = options_.clock->MonotonicNs();
   absl::StatusOr<Value> asked = request.refusal.empty()
                                     ? wire::Decode(request.body)
                                     : absl::ResourceExhaustedError(request.refusal);
   const QueryClient& client = *request.client;
   query::ClientHandle handle(client.facts, request.ticket.has_value());
   absl::StatusOr<Value> value = asked.ok() ? Evaluate(*asked, request, handle) : asked.status();
-  const int64_t ended_ns = MonotonicNs();
+  const int64_t ended_ns = options_.clock->MonotonicNs();
   counters_->Record(ended_ns - request.arrived_ns);
   Count(value.status(), request);
   if (asked.ok()) LogIfSlow(*asked, request, began_ns, ended_ns);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/logging.h"
+#include "base/time.h"
 #include "query/query.h"
 #include "serve/query_counters.h"
 #include "serve/request_queue.h"
@@ -25,9 +26,10 @@ struct Replies {
 };
 
 struct QueryRunnerOptions {
-  query::Limits limits;    // For each evaluation, which gets its own deadline and flag.
-  int64_t timeout_ns = 0;  // 0: none.
-  int64_t slow_ns = 0;     // An evaluation that takes longer is logged; 0: none is.
+  query::Limits limits;          // For each evaluation, which gets its own deadline and flag.
+  int64_t timeout_ns = 0;        // 0: none.
+  int64_t slow_ns = 0;           // An evaluation that takes longer is logged; 0: none is.
+  const Clock* clock = nullptr;  // Required; must outlive the runner.
   // The loop on which large answers are freed after they were sent. Returning a GB to the system
   // takes tens of ms, which would delay the socket thread. Must outlive all answers.
   wire::EventLoop* free_on = nullptr;

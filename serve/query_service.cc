@@ -48,6 +48,7 @@ QueryRunnerOptions RunnerOptions(const QueryServiceOptions& options, size_t max_
                                  ScratchMemory* scratch, WorkerPool* helpers,
                                  wire::EventLoop* free_on) {
   QueryRunnerOptions runner;
+  runner.clock = &free_on->clock();
   runner.limits.max_result_bytes = max_result_bytes;
   runner.limits.scratch = scratch;
   runner.limits.workers = helpers;
@@ -177,7 +178,7 @@ void QueryService::Push(wire::Connection& connection, QueryRequest request) {
     connection.PauseReading();
   }
   request.client = at->second;
-  request.arrived_ns = MonotonicNs();
+  request.arrived_ns = loop_.clock().MonotonicNs();
   Add(counters_.queries, 1);
   Add(counters_.waiting, 1);
   queue_.Push(std::move(request));
@@ -195,7 +196,7 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
     connection->ResumeReading();
   }
   if (!request.ticket && replies.messages.empty()) return;
-  const int64_t now_ns = MonotonicNs();
+  const int64_t now_ns = loop_.clock().MonotonicNs();
   for (wire::Answer& message : replies.messages) {
     client.unread.Add(message.bytes(), now_ns);
     connection->Queue(std::move(message));
@@ -211,7 +212,7 @@ void QueryService::Deliver(const QueryRequest& request, Replies replies) {
 
 void QueryService::OnSent(wire::Connection& connection) {
   const auto at = clients_.find(connection.id());
-  if (at != clients_.end()) CountSent(at->second, MonotonicNs());
+  if (at != clients_.end()) CountSent(at->second, loop_.clock().MonotonicNs());
 }
 
 void QueryService::CountSent(const std::shared_ptr<QueryClient>& client, int64_t now_ns) {
@@ -228,7 +229,7 @@ void QueryService::Forget(QueryClient& client, size_t bytes) {
 }
 
 void QueryService::CheckClients() {
-  const int64_t now_ns = MonotonicNs();
+  const int64_t now_ns = loop_.clock().MonotonicNs();
   for (const auto& [id, client] : clients_) {
     wire::Connection& connection = *client->connection;
     if (!connection.is_open()) continue;  // OnClosed is about to come.

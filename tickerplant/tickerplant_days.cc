@@ -48,7 +48,7 @@ void TickerplantService::BeginClosing() {
   closing.push_back(Value::Symbol(protocol::kClosing));
   closing.push_back(Value::Date(tickerplant_->date()));
   const Value message = Value::List(std::move(closing));
-  for (const uint64_t id : closers_.Begin(MonotonicNs())) {
+  for (const uint64_t id : closers_.Begin(clock_.MonotonicNs())) {
     const auto found = connections_.find(id);
     if (found != connections_.end()) found->second->SendAsync(message);
   }
@@ -56,7 +56,7 @@ void TickerplantService::BeginClosing() {
 }
 
 void TickerplantService::EndWhenClosed() {
-  if (closers_.MustWait(MonotonicNs())) return;
+  if (closers_.MustWait(clock_.MonotonicNs())) return;
   for (const std::string& name : closers_.Missing()) {
     LogWarn("day ends without the last rows of name={} waited_ms={}", name,
             DayClosers::kWaitNsMax / 1'000'000);

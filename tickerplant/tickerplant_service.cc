@@ -43,7 +43,8 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
                                        std::unique_ptr<Tickerplant> tickerplant,
                                        const BatchClock& batches,
                                        std::function<void(absl::Status)> on_failed)
-    : tickerplant_(std::move(tickerplant)),
+    : clock_(loop.clock()),
+      tickerplant_(std::move(tickerplant)),
       batches_(batches),
       on_failed_(std::move(on_failed)),
       batch_timer_(loop),
@@ -51,7 +52,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
       retry_timer_(loop),
       closing_timer_(loop) {
   if (batches_.interval_ns() > 0) {
-    const int64_t now_ns = SystemClock::Instance().NowNs();
+    const int64_t now_ns = clock_.NowNs();
     batch_timer_.Every(
         std::chrono::nanoseconds(batches_.interval_ns()), [this] { tickerplant_->PublishInTime(); },
         std::chrono::nanoseconds(batches_.NextAfter(now_ns) - now_ns));

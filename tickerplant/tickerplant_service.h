@@ -72,6 +72,7 @@ class TickerplantService : public wire::ServerHandler {
   bool IsCloser(const wire::Connection& connection) const;
   ConnectionOutlet& OutletOf(wire::Connection& connection);
 
+  const Clock& clock_;
   std::unique_ptr<Tickerplant> tickerplant_;
   const BatchClock batches_;
   const std::function<void(absl::Status)> on_failed_;
@@ -83,7 +84,7 @@ class TickerplantService : public wire::ServerHandler {
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
   std::vector<WaitingReply> waiting_;  // Sync upds, which are answered once they are logged.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
-  FeedNames feed_names_{&SystemClock::Instance()};
+  FeedNames feed_names_{&clock_};
   // The last accepted numbered upd: its bytes up to the feed's name, and its sender. The sender
   // still owns the name if FeedNames::changes() is still `changes`.
   struct LastSender {

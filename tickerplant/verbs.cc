@@ -129,7 +129,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::SubscribeNumbered(Args args) {
   answer.push_back(PublishedCount());
   answer.push_back(LogPath());
   if (eager) {
-    const int64_t next_ns = service_.batches_.NextAfter(SystemClock::Instance().NowNs());
+    const int64_t next_ns = service_.batches_.NextAfter(service_.clock_.NowNs());
     answer.push_back(
         Value::List({Value::Timespan(service_.batches_.interval_ns()), Value::Timestamp(next_ns)}));
   }

@@ -58,7 +58,7 @@ class TickerplantService::Verbs final : public query::Environment {
 
   std::optional<Snapshot> FindTable(std::string_view) override { return std::nullopt; }
   std::vector<std::string> TableNames() override;
-  int64_t NowNs() override { return SystemClock::Instance().NowNs(); }
+  int64_t NowNs() override { return service_.clock_.NowNs(); }
   std::optional<Value> FindValue(std::string_view name) override;
   std::optional<absl::StatusOr<Value>> Call(std::string_view name, Args args) override;
   std::vector<std::string> FunctionNames() override;
