@@ -143,7 +143,7 @@ int Run(const Options& options) {
   how.database = options.database;
   how.threads = options.threads;
   how.nice = options.nice;
-  how.compression.Set("default", *ParseCompression(options.compression));
+  how.compression.Set("default", *disk::ParseCompression(options.compression));
   rdb::EndOfDay end_of_day(how, &rdb);
   rdb.KeepDays(&end_of_day);
   Market market(options);

@@ -13,9 +13,10 @@ namespace tickstack::bench {
 namespace {
 
 template <typename T>
-absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::span<const T>& out,
-                        std::vector<std::shared_ptr<const ColumnFile>>& files,
-                        std::vector<HeldBytes>& held) {
+absl::Status ReadColumn(const disk::SplayedTable& table, std::string_view name,
+                        std::span<const T>& out,
+                        std::vector<std::shared_ptr<const disk::ColumnFile>>& files,
+                        std::vector<disk::HeldBytes>& held) {
   const int at = table.Find(name);
   if (at < 0) return absl::OkStatus();  // A column of the other table.
   TS_ASSIGN_OR_RETURN(files.emplace_back(), table.Column(static_cast<size_t>(at)));
@@ -24,10 +25,10 @@ absl::Status ReadColumn(const SplayedTable& table, std::string_view name, std::s
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<SymbolId>> ReadSymbols(const SplayedTable& table) {
+absl::StatusOr<std::vector<SymbolId>> ReadSymbols(const disk::SplayedTable& table) {
   const int at = table.Find("sym");
   if (at < 0) return NotFound("{}: no column sym", table.directory());
-  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ColumnFile> file,
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::ColumnFile> file,
                       table.Column(static_cast<size_t>(at)));
   std::vector<SymbolId> ids(file->rows());
   TS_RETURN_IF_ERROR(file->ReadSymbols({0, file->rows()}, ids));
@@ -45,7 +46,7 @@ void Add(double bid, double size, SymbolSums& sums) {
 
 absl::StatusOr<std::unique_ptr<PastDays>> PastDays::Open(const std::string& root) {
   std::unique_ptr<PastDays> days(new PastDays());
-  TS_ASSIGN_OR_RETURN(days->database_, Database::Open(root));
+  TS_ASSIGN_OR_RETURN(days->database_, disk::Database::Open(root));
   TS_RETURN_IF_ERROR(days->Read("quote", days->quotes_));
   TS_RETURN_IF_ERROR(days->Read("trade", days->trades_));
   for (const PastRows& quotes : days->quotes_) days->quote_rows_ += quotes.time.size();
@@ -53,10 +54,10 @@ absl::StatusOr<std::unique_ptr<PastDays>> PastDays::Open(const std::string& root
 }
 
 absl::Status PastDays::Read(std::string_view name, std::vector<PastRows>& days) {
-  const PartitionedTable* const table = database_->FindPartitioned(name);
+  const disk::PartitionedTable* const table = database_->FindPartitioned(name);
   if (table == nullptr) return NotFound("{}: no table {}", database_->root(), name);
   for (size_t i = 0; i < database_->partitions().size(); ++i) {
-    TS_ASSIGN_OR_RETURN(const SplayedTable* const day, table->In(i));
+    TS_ASSIGN_OR_RETURN(const disk::SplayedTable* const day, table->In(i));
     if (day == nullptr) continue;
     PastRows& rows = days.emplace_back();
     rows.date = static_cast<int32_t>(database_->partitions()[i].value);

@@ -69,10 +69,10 @@ class PastDays {
   PastDays() = default;
   absl::Status Read(std::string_view table, std::vector<PastRows>& days);
 
-  std::shared_ptr<const Database> database_;
+  std::shared_ptr<const disk::Database> database_;
   // Where the spans point to.
-  std::vector<std::shared_ptr<const ColumnFile>> files_;
-  std::vector<HeldBytes> held_;
+  std::vector<std::shared_ptr<const disk::ColumnFile>> files_;
+  std::vector<disk::HeldBytes> held_;
   std::vector<PastRows> quotes_, trades_;
   size_t quote_rows_ = 0;
 };

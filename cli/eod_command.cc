@@ -172,12 +172,13 @@ absl::Status WritePastDay(const EodOptions& options, const StackConfig& config, 
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<rdb::LoggedDay> day,
                       rdb::LoggedDay::Replay(log, config.schemas, [] { return false; }));
   WorkerPool workers(static_cast<size_t>(how.threads - 1));
-  PartitionWriterOptions writer;
+  disk::PartitionWriterOptions writer;
   writer.database = how.database;
   writer.compression = how.compression;
   writer.workers = &workers;
   writer.memory_bytes = how.memory_bytes;
-  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer, date, day->Tables()));
+  TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
+                      disk::WritePartition(writer, date, day->Tables()));
   rdb::WarnOfOtherDates(date, written);
   for (const auto& table : written.tables) {
     std::printf("%s/%s %llu rows\n", written.path.c_str(), table.table.c_str(),

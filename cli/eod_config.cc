@@ -9,11 +9,11 @@
 namespace tickstack {
 namespace {
 
-absl::Status ReadCompression(const ConfigTable& table, CompressionRules& rules) {
+absl::Status ReadCompression(const ConfigTable& table, disk::CompressionRules& rules) {
   for (const std::string& key : table.Keys()) {
     std::string text;
     TS_RETURN_IF_ERROR(table.Read(key, &text));
-    const absl::StatusOr<CompressionOptions> options = ParseCompression(text);
+    const absl::StatusOr<disk::CompressionOptions> options = disk::ParseCompression(text);
     if (!options.ok()) return table.ErrorAt(key, Message(options.status()));
     rules.Set(key, *options);
   }

@@ -23,29 +23,31 @@ void SayUnfinished(std::span<const std::string> unfinished) {
   }
 }
 
-void PrintBalance(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves) {
-  for (const SegmentLoad& segment : segments) {
+void PrintBalance(std::span<const disk::SegmentLoad> segments,
+                  std::span<const disk::PartitionMove> moves) {
+  for (const disk::SegmentLoad& segment : segments) {
     fmt::print("{:>14}  {:>6} partitions  {}\n", segment.bytes, segment.partitions.size(),
                segment.path);
   }
-  fmt::print("the largest segment has {:.2f} times the mean size\n", Skew(segments));
-  for (const PartitionMove& move : moves) {
+  fmt::print("the largest segment has {:.2f} times the mean size\n", disk::Skew(segments));
+  for (const disk::PartitionMove& move : moves) {
     fmt::print("move {} from {} to {}: {} bytes\n", move.name, move.from, move.to, move.bytes);
   }
 }
 
-void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const PartitionMove> moves,
+void PrintBalanceJson(std::span<const disk::SegmentLoad> segments,
+                      std::span<const disk::PartitionMove> moves,
                       std::span<const std::string> unfinished) {
   nlohmann::ordered_json all;
-  all["skew"] = Skew(segments);
+  all["skew"] = disk::Skew(segments);
   all["segments"] = nlohmann::ordered_json::array();
-  for (const SegmentLoad& segment : segments) {
+  for (const disk::SegmentLoad& segment : segments) {
     all["segments"].push_back({{"path", segment.path},
                                {"partitions", segment.partitions.size()},
                                {"bytes", segment.bytes}});
   }
   all["moves"] = nlohmann::ordered_json::array();
-  for (const PartitionMove& move : moves) {
+  for (const disk::PartitionMove& move : moves) {
     all["moves"].push_back(
         {{"partition", move.name}, {"from", move.from}, {"to", move.to}, {"bytes", move.bytes}});
   }
@@ -54,26 +56,26 @@ void PrintBalanceJson(std::span<const SegmentLoad> segments, std::span<const Par
 }
 
 absl::Status Balance(const HdbBalanceOptions& options) {
-  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const Database> database,
-                      Database::Open(options.directory));
-  const Storage storage;
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::Database> database,
+                      disk::Database::Open(options.directory));
+  const disk::Storage storage;
   if (options.move) {
-    TS_ASSIGN_OR_RETURN(const size_t finished, FinishMoves(database->segments(), storage));
+    TS_ASSIGN_OR_RETURN(const size_t finished, disk::FinishMoves(database->segments(), storage));
     if (finished > 0) fmt::print(stderr, "completed {} interrupted moves\n", finished);
   }
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> unfinished,
-                      UnfinishedMoves(database->segments()));
+                      disk::UnfinishedMoves(database->segments()));
   SayUnfinished(unfinished);
-  TS_ASSIGN_OR_RETURN(std::vector<SegmentLoad> segments, MeasureSegments(*database));
-  const std::vector<PartitionMove> moves = PlanMoves(segments);
+  TS_ASSIGN_OR_RETURN(std::vector<disk::SegmentLoad> segments, disk::MeasureSegments(*database));
+  const std::vector<disk::PartitionMove> moves = disk::PlanMoves(segments);
   if (options.json) {
     PrintBalanceJson(segments, moves, unfinished);
   } else {
     PrintBalance(segments, moves);
   }
   if (!options.move) return absl::OkStatus();
-  for (const PartitionMove& move : moves) {
-    TS_RETURN_IF_ERROR(MovePartition(move, storage));
+  for (const disk::PartitionMove& move : moves) {
+    TS_RETURN_IF_ERROR(disk::MovePartition(move, storage));
     fmt::print(stderr, "moved {} to {}\n", move.name, move.to);
   }
   if (!moves.empty()) {

@@ -17,9 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json JsonOf(const std::vector<Finding>& findings) {
+Json JsonOf(const std::vector<disk::Finding>& findings) {
   Json json = Json::array();
-  for (const Finding& finding : findings) {
+  for (const disk::Finding& finding : findings) {
     Json one = {{"file", finding.path}};
     if (finding.byte) one["byte"] = *finding.byte;
     one["what"] = finding.what;
@@ -28,14 +28,14 @@ Json JsonOf(const std::vector<Finding>& findings) {
   return json;
 }
 
-void PrintLines(const std::vector<Finding>& findings, std::string_view before) {
-  for (const Finding& finding : findings) {
+void PrintLines(const std::vector<disk::Finding>& findings, std::string_view before) {
+  for (const disk::Finding& finding : findings) {
     fmt::print("{}{}: {}{}\n", before, Printable(finding.path),
                finding.byte ? fmt::format("byte {}: ", *finding.byte) : "", finding.what);
   }
 }
 
-void PrintJson(const std::string& directory, const DatabaseCheck& check) {
+void PrintJson(const std::string& directory, const disk::DatabaseCheck& check) {
   const Json json = {
       {"database", directory},
       {"partitions", check.partitions},
@@ -52,7 +52,7 @@ void PrintJson(const std::string& directory, const DatabaseCheck& check) {
   fmt::print("{}\n", json.dump(2, ' ', false, Json::error_handler_t::replace));
 }
 
-void PrintText(const std::string& directory, const DatabaseCheck& check) {
+void PrintText(const std::string& directory, const disk::DatabaseCheck& check) {
   PrintLines(check.findings, "");
   PrintLines(check.warnings, "warning: ");
   if (check.findings_left_off > 0) {
@@ -69,7 +69,7 @@ int RunHdbCheck(const HdbCheckOptions& options) {
   const size_t threads =
       options.threads > 0 ? options.threads : std::max(1u, std::thread::hardware_concurrency());
   WorkerPool workers(threads - 1);  // The main thread is one of them.
-  const absl::StatusOr<DatabaseCheck> check = CheckDatabase(options.directory, workers);
+  const absl::StatusOr<disk::DatabaseCheck> check = disk::CheckDatabase(options.directory, workers);
   if (!check.ok()) {
     fmt::print(stderr, "tickstack hdb check: {}\n", Message(check.status()));
     return 1;

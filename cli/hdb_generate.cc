@@ -38,7 +38,7 @@ bool IsWeekend(int32_t date) { return ((date % 7) + 7) % 7 < 2; }  // 2000.01.01
 
 class DayMaker {
  public:
-  DayMaker(const HdbGenerateOptions& options, PartitionWriterOptions writer)
+  DayMaker(const HdbGenerateOptions& options, disk::PartitionWriterOptions writer)
       : options_(options), writer_(std::move(writer)), tier_(mem::MakeDramTier("day")) {}
 
   absl::Status Make(int32_t date);
@@ -55,7 +55,7 @@ class DayMaker {
                     std::span<const std::shared_ptr<Table>> tables);
 
   const HdbGenerateOptions& options_;
-  const PartitionWriterOptions writer_;
+  const disk::PartitionWriterOptions writer_;
   const std::unique_ptr<mem::Tier> tier_;
   SymbolTable symbols_;
   wire::UpdDecoder decoder_;
@@ -94,7 +94,7 @@ absl::Status DayMaker::Fill(int32_t date, int64_t rows, std::string_view only, M
 }
 
 absl::Status DayMaker::Make(int32_t date) {
-  TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.directory, date));
+  TS_ASSIGN_OR_RETURN(const std::string there, disk::FindPartition(options_.directory, date));
   if (!there.empty()) return FailedPrecondition("{}: is there already", there);
   std::vector<std::shared_ptr<Table>> tables;
   for (const Schema& schema : DefaultSchemas()) {
@@ -114,7 +114,8 @@ absl::Status DayMaker::Make(int32_t date) {
   std::vector<Snapshot> snapshots;
   for (const auto& table : tables) snapshots.push_back(table->TakeSnapshot());
   const int64_t begin_ns = MonotonicNs();
-  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(writer_, date, snapshots));
+  TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
+                      disk::WritePartition(writer_, date, snapshots));
   std::string counts;
   for (const auto& table : written.tables) {
     counts += fmt::format(" {}={}", table.table, table.rows);
@@ -145,9 +146,9 @@ absl::StatusOr<std::vector<int32_t>> DatesOf(const HdbGenerateOptions& options) 
 }
 
 absl::Status Generate(const HdbGenerateOptions& options, const std::vector<int32_t>& dates,
-                      const CompressionOptions& compression) {
+                      const disk::CompressionOptions& compression) {
   WorkerPool workers(std::max(1u, std::thread::hardware_concurrency()) - 1);
-  PartitionWriterOptions writer;
+  disk::PartitionWriterOptions writer;
   writer.database = options.directory;
   writer.workers = &workers;
   writer.compression.Set("default", compression);
@@ -166,7 +167,8 @@ int GenerateFailed(const absl::Status& status, int code) {
 int RunHdbGenerate(const HdbGenerateOptions& options) {
   const absl::StatusOr<std::vector<int32_t>> dates = DatesOf(options);
   if (!dates.ok()) return GenerateFailed(dates.status(), kGenerateWrongUsage);
-  const absl::StatusOr<CompressionOptions> compression = ParseCompression(options.compression);
+  const absl::StatusOr<disk::CompressionOptions> compression =
+      disk::ParseCompression(options.compression);
   if (!compression.ok()) return GenerateFailed(compression.status(), kGenerateWrongUsage);
   const absl::Status status = Generate(options, *dates, *compression);
   return status.ok() ? 0 : GenerateFailed(status, 1);

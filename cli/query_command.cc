@@ -49,7 +49,7 @@ bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOpt
   if (answers.size() == 1) {
     if (!answers[0].answer.ok()) return Complain(place, answers[0].answer.status());
     if (options.format == OutputFormat::kParquet) {
-      const absl::StatusOr<std::string> file = FormatParquet(*answers[0].answer);
+      const absl::StatusOr<std::string> file = disk::FormatParquet(*answers[0].answer);
       return file.ok() ? WriteOut(*file) : Complain(place, file.status());
     }
     return WriteOut(Formatted(*answers[0].answer, options.format, TerminalLimits()));

@@ -299,7 +299,7 @@ default = "gzip"
   EXPECT_EQ(days.memory_bytes, size_t{1} << 30);
   EXPECT_EQ(days.keep_logs_days, 7);
   EXPECT_EQ(days.retry_ns, 500'000'000);
-  EXPECT_EQ(days.compression.Of("quote", "bid").algorithm, Compression::kZstd);
+  EXPECT_EQ(days.compression.Of("quote", "bid").algorithm, disk::Compression::kZstd);
   EXPECT_EQ(days.compression.Of("quote", "ask").level, 6);
 }
 

@@ -27,7 +27,7 @@
 #include "disk/stored_value.h"
 #include "table/codec.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr uint64_t kOffsetMask = (uint64_t{1} << 56) - 1;
@@ -344,4 +344,4 @@ absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
                                   std::move(domains));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

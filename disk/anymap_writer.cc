@@ -15,7 +15,7 @@
 #include "table/encoded.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr std::string_view kEmptyList("\xff\x01\x00\x00\x00\x00\x00\x00", 8);
@@ -235,4 +235,4 @@ absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, co
   return kEmptyList.size();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -15,11 +15,11 @@
 #include "absl/status/statusor.h"
 #include "disk/column_writer.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Like WriteColumn, for a column of type kList. An empty column is a single file with an empty
 // list. kUnimplemented, with the row and what was found: a function, or lists nested 100 deep.
 absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const std::string& path, const ColumnWriterOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

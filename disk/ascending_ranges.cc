@@ -1,6 +1,6 @@
 #include "disk/ascending_ranges.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 std::optional<bool> AscendingRanges::Find(RowRange rows) const {
   const std::lock_guard lock(mutex_);
@@ -14,4 +14,4 @@ void AscendingRanges::Add(RowRange rows, bool ascends) {
   by_begin_[rows.begin_row] = {rows.end_row, ascends};
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

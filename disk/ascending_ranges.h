@@ -11,7 +11,7 @@
 
 #include "disk/parted_index.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Threads: any. Memory: some 40 bytes per range; the ranges of an index are as many as its keys.
 class AscendingRanges {
@@ -29,4 +29,4 @@ class AscendingRanges {
   std::unordered_map<uint64_t, Known> by_begin_;  // Guarded by mutex_.
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -14,7 +14,7 @@
 #include "disk/kdb_format.h"
 #include "disk/parted_index_writer.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Calls f(row, element) for the elements in a piece of a file, until f returns false. No element
@@ -394,4 +394,4 @@ std::optional<Finding> FindTimeGoingBack(const std::string& path,
   return found;  // A block that cannot be decompressed is a finding of the column.
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

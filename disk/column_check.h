@@ -12,7 +12,7 @@
 #include "disk/symbol_file.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // A problem that a check found.
 struct Finding {
@@ -55,4 +55,4 @@ ColumnCheck CheckColumn(const std::string& path, std::shared_ptr<const SymbolDom
 std::optional<Finding> FindTimeGoingBack(const std::string& path,
                                          const std::vector<uint64_t>& starts);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "mem/medium.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // The elements of a column of T (SymbolId for symbols). Valid as long as the snapshot. Threads:
 // any.
@@ -52,4 +52,4 @@ class ColumnElements {
   std::vector<uintptr_t> origin_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

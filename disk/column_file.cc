@@ -10,7 +10,7 @@
 #include "disk/kdb_format.h"
 #include "disk/stored_value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 int64_t PositionAt(std::span<const std::byte> positions, size_t width, uint64_t row) {
@@ -261,4 +261,4 @@ absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
   return SymbolAt(row);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

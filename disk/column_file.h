@@ -27,7 +27,7 @@
 #include "disk/symbol_file.h"
 #include "table/value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 enum class ColumnKind : uint8_t { kFixed, kEnum, kSymbols, kItems };
 
@@ -122,4 +122,4 @@ class ColumnFile {
   mutable AscendingRanges ascending_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "disk/kdb_format.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Returns the header fe 20: a vector of a fixed-width type.
 inline ByteBuffer VectorHeader(Type type, Attribute attribute, size_t rows) {
@@ -48,4 +48,4 @@ inline ByteBuffer AnymapHeader(size_t rows) {
 }
 inline ByteBuffer AnymapPayloadHeader() { return PageHeader("", 0, 4, Attribute::kNone, 0); }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "base/status.h"
 #include "disk/kdb_file_testing.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::HasSubstr;
@@ -267,4 +267,4 @@ TEST_F(PartedTest, SeesThatAnIndexIsOfOtherRows) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

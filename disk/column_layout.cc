@@ -9,7 +9,7 @@
 #include "base/status.h"
 #include "disk/kdb_format.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // The 16 bytes that describe a vector in all forms but the oldest: two bytes of the form, type,
@@ -189,4 +189,4 @@ absl::StatusOr<ColumnLayout> ParseColumnLayout(std::span<const std::byte> head,
                   std::to_integer<int>(head[0]), std::to_integer<int>(head[1]));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

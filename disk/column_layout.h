@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 enum class ColumnForm : uint8_t {
   kVector,      // fe 20 and ff 20: elements of a fixed width.
@@ -46,4 +46,4 @@ struct ColumnLayout {
 absl::StatusOr<ColumnLayout> ParseColumnLayout(std::span<const std::byte> head,
                                                uint64_t file_bytes);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

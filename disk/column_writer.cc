@@ -15,7 +15,7 @@
 #include "disk/row_gather.h"
 #include "mem/medium.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Memory for a window.
@@ -173,4 +173,4 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
   return image.Finish();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

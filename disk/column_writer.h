@@ -25,7 +25,7 @@
 #include "mem/tier.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Where a process's names are in the domain: positions[id + 1] for SymbolId id, and positions[0]
 // for the null symbol.
@@ -58,4 +58,4 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
                                      const SymbolPositions& positions, const std::string& path,
                                      const ColumnWriterOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "disk/decompressed_image.h"
 #include "disk/decompression.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr uint32_t kVersionMin = 2;  // From 2015.
@@ -176,4 +176,4 @@ absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string pat
   return std::make_unique<CompressedFile>(std::move(path), std::move(mapping), *std::move(layout));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

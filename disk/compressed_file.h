@@ -19,7 +19,7 @@
 #include "disk/kdb_format.h"
 #include "disk/stored_file.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct CompressedBlock {
   uint64_t offset = 0;  // In the file.
@@ -47,4 +47,4 @@ absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte
 // Opens a file that StoredFile::Open found to be compressed.
 absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path, Mapping mapping);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

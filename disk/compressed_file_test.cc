@@ -20,7 +20,7 @@
 #include "disk/kdb_file_testing.h"
 #include "table/lz_stream.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::HasSubstr;
@@ -353,4 +353,4 @@ TEST_F(CacheTest, ThreadsReadMoreThanThereIsRoomFor) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "table/lz_stream.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 struct Named {
@@ -133,4 +133,4 @@ std::optional<ByteBuffer> CompressBlock(const CompressionOptions& options,
   return out;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

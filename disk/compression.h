@@ -14,7 +14,7 @@
 #include "base/byte_buffer.h"
 #include "disk/kdb_format.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // How a file is compressed. Compression::kIpc, q's own algorithm, is the only one that every kdb+
 // reads without an additional library; gzip is smaller, lz4 faster.
@@ -37,4 +37,4 @@ absl::StatusOr<CompressionOptions> ParseCompression(std::string_view text);
 std::optional<ByteBuffer> CompressBlock(const CompressionOptions& options,
                                         std::span<const std::byte> block);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

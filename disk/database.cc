@@ -15,7 +15,7 @@
 #include "disk/segment_list.h"
 #include "disk/segment_moves.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr std::string_view kSegmentList = "par.txt";
@@ -332,4 +332,4 @@ const SplayedTable* Database::FindSplayed(std::string_view name) const {
   return nullptr;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -26,7 +26,7 @@
 #include "disk/splayed_table.h"
 #include "table/schema.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // One directory of a partition. With segments, a value may have several successive ones.
 struct Partition {
@@ -148,4 +148,4 @@ class Database {
   std::vector<std::string> problems_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

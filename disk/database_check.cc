@@ -17,7 +17,7 @@
 #include "disk/stored_file.h"
 #include "disk/stored_value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 void AddFinding(Finding finding, DatabaseCheck& check) {
@@ -341,4 +341,4 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
   return check;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "base/worker_pool.h"
 #include "disk/column_check.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct DatabaseCheck {
   uint64_t partitions = 0;
@@ -47,4 +47,4 @@ absl::StatusOr<DatabaseCheck> CheckDatabase(const std::string& root, WorkerPool&
 absl::StatusOr<DatabaseCheck> CheckPartition(const std::string& root, const std::string& directory,
                                              WorkerPool& workers, absl::FunctionRef<bool()> stop);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -13,7 +13,7 @@
 #include "disk/parted_index_writer.h"
 #include "tests/support/fixtures.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::ElementsAre;
@@ -337,4 +337,4 @@ TEST_F(DatabaseCheckTest, FindsNothingWrongInWholeFixtures) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

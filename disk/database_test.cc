@@ -15,7 +15,7 @@
 #include "disk/kdb_file_testing.h"
 #include "disk/open_tables.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::ElementsAre;
@@ -408,4 +408,4 @@ TEST_F(DatabaseTest, NamesOfColumnsNeverLeaveTheirTable) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 uint64_t PartOfMemory(uint64_t divisor) {
@@ -158,4 +158,4 @@ bool DecompressedCache::Free(uint64_t bytes) {
   return freed > 0;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -24,7 +24,7 @@
 #include "absl/status/statusor.h"
 #include "base/mapping.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Filled once, by all threads that request it meanwhile: each takes the next block until none is
 // left, and then waits for the blocks of the other threads. Threads: any.
@@ -107,4 +107,4 @@ uint64_t DecompressedBytes();
 uint64_t DecompressedBytesMax();
 void SetDecompressedBytesMax(uint64_t bytes);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "table/lz_stream.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 absl::Status Damaged(const char* algorithm, size_t bytes, size_t expected) {
@@ -86,4 +86,4 @@ absl::Status DecompressBlock(Compression algorithm, std::span<const std::byte> b
   return Unimplemented("compression algorithm {}, expected 0 to 5", static_cast<int>(algorithm));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

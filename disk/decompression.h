@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "disk/kdb_format.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Fills `out` with the content of the block. kDataLoss if it is damaged or of another length: then
 // `out` is partly filled. kUnimplemented for an algorithm without a description. The caller adds
@@ -18,4 +18,4 @@ namespace tickstack {
 absl::Status DecompressBlock(Compression algorithm, std::span<const std::byte> block,
                              std::span<std::byte> out);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

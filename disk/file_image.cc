@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr size_t kBatchBytes = size_t{2} << 20;  // A multiple of every block size.
@@ -102,4 +102,4 @@ absl::StatusOr<uint64_t> FileImage::Finish() {
   return stream_.Finish();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

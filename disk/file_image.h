@@ -24,7 +24,7 @@
 #include "disk/file_stream.h"
 #include "disk/storage.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 class FileImage {
  public:
@@ -69,4 +69,4 @@ class FileImage {
   std::vector<StoredBlock> blocks_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

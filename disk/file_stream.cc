@@ -8,7 +8,7 @@
 #include "base/check.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 void FileStream::Free::operator()(std::byte* memory) const {
   ::operator delete(memory, std::align_val_t{File::kDirectAlignment});
@@ -62,4 +62,4 @@ absl::StatusOr<uint64_t> FileStream::Finish() {
   return written_bytes_;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -29,7 +29,7 @@
 #include "base/status.h"
 #include "disk/storage.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Appends to anything that has Room() and Filled() like a FileStream.
 template <typename Sink>
@@ -81,4 +81,4 @@ class FileStream {
   uint64_t written_bytes_ = 0;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

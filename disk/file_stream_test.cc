@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "disk/partition_testing.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr size_t kPiece = size_t{2} << 20;
@@ -84,4 +84,4 @@ TEST(FileStream, SaysWhenTheDiskIsFull) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Bytes of a file that stay valid as long as this object. Cheap to copy. For a plainly mapped file
 // there is no owner, and the bytes are valid as long as the file.
@@ -28,4 +28,4 @@ class HeldBytes {
   std::shared_ptr<const void> owner_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -23,7 +23,7 @@
 #include "table/lz_stream.h"
 #include "tests/support/fixtures.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr size_t kPage = 4096;
@@ -229,4 +229,4 @@ TEST(AnymapWriter, GivesTheBytesOfTheFixturesThatKdbWrote) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tickstack {
+namespace tickstack::disk {
 
 template <typename T>
 std::string LittleBytes(T value) {
@@ -104,4 +104,4 @@ class KdbFiles {
   std::filesystem::path root_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -22,7 +22,7 @@
 #include "disk/stored_value.h"
 #include "tests/support/fixtures.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 namespace fs = std::filesystem;
@@ -459,4 +459,4 @@ TEST_F(Fixtures, EveryDatabaseOpensAndItsColumnsCanBeRead) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

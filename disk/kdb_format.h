@@ -9,7 +9,7 @@
 
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // The first bytes of a file.
 inline constexpr std::string_view kVectorTag{"\xfe\x20", 2};     // A vector, 3.0 and later.
@@ -58,4 +58,4 @@ enum class Compression : uint8_t {
 // The companions of a nested column are beside it.
 inline constexpr char kCompanionSuffix = '#';
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

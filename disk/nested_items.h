@@ -15,7 +15,7 @@
 #include "disk/symbol_file.h"
 #include "table/value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Immutable. Threads: any.
 class NestedItems {
@@ -45,4 +45,4 @@ absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
     const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -12,7 +12,7 @@
 #include "disk/kdb_file_testing.h"
 #include "disk/stored_value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::HasSubstr;
@@ -174,4 +174,4 @@ TEST_F(StoredValueTest, AnyColumnIsAValueToo) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -5,7 +5,7 @@
 #include "disk/kdb_format.h"
 #include "disk/nested_items.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 class OldNested : public NestedItems {
@@ -59,4 +59,4 @@ absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFil
   return std::make_unique<OldNested>(column, layout, std::move(elements));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -6,7 +6,7 @@
 #include "base/mapping.h"
 #include "disk/splayed_table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Held by a thread that closes columns until they are unmapped: threads that wait for it then find
@@ -54,4 +54,4 @@ bool OpenTables::LetGo() {
   return !gone.empty();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include <list>
 #include <mutex>
 
-namespace tickstack {
+namespace tickstack::disk {
 
 class SplayedTable;
 
@@ -45,4 +45,4 @@ class OpenTables {
   std::atomic<uint64_t> columns_let_go_{0};
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -9,7 +9,7 @@
 #include "disk/parquet_column.h"
 #include "disk/thrift_compact.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr std::string_view kMagic = "PAR1";
@@ -117,4 +117,4 @@ absl::StatusOr<std::string> FormatParquet(const Value& table) {
   return file;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -28,7 +28,7 @@
 #include "absl/status/statusor.h"
 #include "table/value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Returns the bytes of a file with the rows of a table; for a keyed one, key columns first.
 //
@@ -39,4 +39,4 @@ namespace tickstack {
 // Threads: any.
 absl::StatusOr<std::string> FormatParquet(const Value& table);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -18,7 +18,7 @@
 #include "table/element_text.h"
 #include "table/utf8.h"
 
-namespace tickstack::parquet {
+namespace tickstack::disk::parquet {
 namespace {
 
 constexpr int kZstdLevel = 3;
@@ -449,4 +449,4 @@ Chunk ColumnWriter::WriteRows(size_t begin, size_t end, std::string& file) const
   return chunk;
 }
 
-}  // namespace tickstack::parquet
+}  // namespace tickstack::disk::parquet

@@ -11,7 +11,7 @@
 #include "disk/thrift_compact.h"
 #include "table/value.h"
 
-namespace tickstack::parquet {
+namespace tickstack::disk::parquet {
 
 // Numbers from parquet.thrift.
 enum class Physical : int32_t {
@@ -99,4 +99,4 @@ class ColumnWriter {
   Meaning meaning_ = Meaning::kNumber;
 };
 
-}  // namespace tickstack::parquet
+}  // namespace tickstack::disk::parquet

@@ -11,7 +11,7 @@
 
 // tests/e2e/parquet_test.py checks what readers make of such files.
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::EndsWith;
@@ -56,4 +56,4 @@ TEST(ParquetTest, WhatItCannotHoldIsNamed) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -7,7 +7,7 @@
 #include "base/byte_buffer.h"
 #include "disk/kdb_format.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Between the positions and the index, and after its keys, a 64-bit enum has a word with undefined
@@ -106,4 +106,4 @@ size_t PartedIndex::KeyOfRow(uint64_t row) const {
          1;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 
 #include "disk/column_layout.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct RowRange {
   uint64_t begin_row = 0;
@@ -63,4 +63,4 @@ class PartedIndex {
   std::vector<uint32_t> by_key_;  // Numbers of keys, in ascending order of the keys.
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

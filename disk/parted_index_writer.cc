@@ -9,7 +9,7 @@
 #include "disk/kdb_format.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Appends the header of a vector as in kdb+'s memory. Its first byte is the object's size class:
@@ -62,4 +62,4 @@ ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64
   return out;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -10,7 +10,7 @@
 
 #include "base/byte_buffer.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Returns the bytes that follow the elements of a column of `rows` rows. `keys`: the distinct
 // positions in the order of their rows; `starts`: the first row of each. Both have the same size.
@@ -23,4 +23,4 @@ ByteBuffer PartedIndexBytes(std::span<const int64_t> keys, std::span<const int64
 // -1.
 std::vector<int64_t> PartedHashTable(std::span<const int64_t> keys, size_t slots);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -6,7 +6,7 @@
 
 #include "base/time.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Parses all of `text` as a number without a sign.
@@ -82,4 +82,4 @@ std::string FormatPartition(PartitionKind kind, int64_t value) {
   return fmt::format("{}", value);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 enum class PartitionKind : uint8_t { kDate, kMonth, kYear, kInt };
 
@@ -34,4 +34,4 @@ std::optional<PartitionName> ParsePartitionName(std::string_view name);
 // Returns the directory's name. `value` must be valid for a name.
 std::string FormatPartition(PartitionKind kind, int64_t value);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

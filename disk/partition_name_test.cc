@@ -4,7 +4,7 @@
 
 #include <string>
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 TEST(PartitionName, EachKindComesBackAsItsName) {
@@ -31,4 +31,4 @@ TEST(PartitionName, OtherNamesAreNone) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // A temporary folder, removed with its test.
 class TemporaryFolder {
@@ -105,4 +105,4 @@ inline std::vector<std::string> SymbolColumn(const std::string& path, const std:
   return symbols;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

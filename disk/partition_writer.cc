@@ -20,7 +20,7 @@
 #include "disk/symbol_file_writer.h"
 #include "mem/tier.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr std::string_view kUnfinished = "writing.";
@@ -297,4 +297,4 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   return written;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

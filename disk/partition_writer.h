@@ -33,7 +33,7 @@
 #include "disk/storage.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // How columns are compressed, by `default`, `column`, `table` or `table.column`. The most specific
 // key wins; a column is more specific than a table.
@@ -92,4 +92,4 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -18,7 +18,7 @@
 #include "table/batch_testing.h"
 #include "table/symbols.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::ElementsAre;
@@ -384,4 +384,4 @@ TEST(Compression, IsReadFromItsNameAndLevel) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

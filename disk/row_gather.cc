@@ -4,7 +4,7 @@
 
 #include "mem/medium.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // From this many passes over a column on, gathering symbol by symbol is cheaper.
@@ -145,4 +145,4 @@ template class RowGather<uint64_t>;
 template class RowGather<GuidBytes>;
 template class RowGather<SymbolId>;
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -31,7 +31,7 @@
 #include "disk/row_order.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // The rows of some groups of a RowOrder, as pieces of its runs.
 struct OrderedWindow {
@@ -99,4 +99,4 @@ extern template class RowGather<uint64_t>;
 extern template class RowGather<GuidBytes>;
 extern template class RowGather<SymbolId>;
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -12,7 +12,7 @@
 #include "table/batch_testing.h"
 #include "table/symbols.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 struct Market {
@@ -99,4 +99,4 @@ TEST(RowGather, FillsWindowsOfRowsThatAreInOrderOfTimeAlone) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -6,7 +6,7 @@
 
 #include "mem/medium.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 int FindTime(const Schema& schema) {
@@ -227,4 +227,4 @@ void RowOrder::BySymbolWithoutIndex() {
   }
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -30,7 +30,7 @@
 #include "table/symbols.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 class RowOrder {
  public:
@@ -90,4 +90,4 @@ class RowOrder {
   std::deque<std::vector<uint32_t>> own_;  // Rows of runs_ that the index does not have.
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

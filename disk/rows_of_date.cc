@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 int FindDate(const Schema& schema) {
@@ -38,4 +38,4 @@ int32_t RowsOfDate::DateOf(size_t row) const {
                                   chunk.number)[row - chunk.begin_row];
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -18,7 +18,7 @@
 #include "table/table.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 class RowsOfDate {
  public:
@@ -51,4 +51,4 @@ class RowsOfDate {
   int32_t last_date_ = 0;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr uint64_t kSegmentListBytesMax = uint64_t{1} << 20;
@@ -63,4 +63,4 @@ absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
   return lines;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

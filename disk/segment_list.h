@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct SegmentLine {
   std::string path;  // Absolute, or relative to the database.
@@ -24,4 +24,4 @@ struct SegmentLine {
 absl::StatusOr<std::optional<std::vector<SegmentLine>>> ReadSegmentList(
     const std::string& database);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -14,7 +14,7 @@
 #include "base/status.h"
 #include "disk/partition_name.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 namespace fs = std::filesystem;
@@ -256,4 +256,4 @@ absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const 
   return finished;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -23,7 +23,7 @@
 #include "disk/database.h"
 #include "disk/storage.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct PartitionLoad {
   std::string name;  // `2024.01.29`
@@ -74,4 +74,4 @@ absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::st
 // meanwhile.
 absl::StatusOr<size_t> FinishMoves(std::span<const std::string> segments, const Storage& storage);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -13,7 +13,7 @@
 #include "base/check.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +191,4 @@ TEST_F(SegmentMovesTest, EndingMovesCanDieToo) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

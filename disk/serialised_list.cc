@@ -5,7 +5,7 @@
 #include "disk/nested_items.h"
 #include "disk/stored_value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // Stores where each item begins: 8 bytes per item, which has at least 2 bytes.
@@ -43,4 +43,4 @@ absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
   return std::make_unique<SerialisedList>(column, *std::move(offsets), std::move(domains));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

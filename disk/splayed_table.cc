@@ -4,7 +4,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 SplayedTable::SplayedTable(std::string directory, std::vector<std::string> names,
                            std::shared_ptr<const SymbolDomains> domains)
@@ -88,4 +88,4 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::Column(size_t i)
   return column;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

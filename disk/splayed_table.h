@@ -19,7 +19,7 @@
 #include "disk/column_file.h"
 #include "disk/open_tables.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Immutable. A column is opened when it is first requested, and kept while the process has enough
 // mappings (open_tables.h). Threads: any. Files that `.d` does not name are not part of the table.
@@ -67,4 +67,4 @@ class SplayedTable {
   const OpenTables::Entry entry_;  // Last: other threads may use the table once it exists.
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

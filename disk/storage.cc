@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 absl::Status Storage::MakeDirectory(const std::string& path) const {
   TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
@@ -60,4 +60,4 @@ absl::Status WriteNewFile(const Storage& storage, const std::string& path,
   return storage.Sync(file);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

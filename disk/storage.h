@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 enum class StorageStep : uint8_t {
   kMakeDirectory,
@@ -64,4 +64,4 @@ class Storage {
 absl::Status WriteNewFile(const Storage& storage, const std::string& path,
                           std::span<const std::byte> bytes);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -10,7 +10,7 @@
 #include "disk/compressed_file.h"
 #include "disk/kdb_format.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 class PlainFile : public StoredFile {
@@ -39,4 +39,4 @@ absl::StatusOr<std::unique_ptr<const StoredFile>> StoredFile::Open(const std::st
   return std::make_unique<PlainFile>(path, std::move(mapping));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

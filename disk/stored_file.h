@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "disk/held_bytes.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Immutable. Threads: any, concurrently. What Head() returns is valid as long as the StoredFile,
 // and so are HeldBytes of it without an owner. Truncating the file while it is open ends the
@@ -54,4 +54,4 @@ class StoredFile {
   const uint64_t disk_bytes_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -11,7 +11,7 @@
 #include "table/codec.h"
 #include "table/encoded.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 // An enum: the name of its domain NUL, attribute, i32 count, that many i32 positions.
@@ -224,4 +224,4 @@ absl::StatusOr<Value> ReadStoredValue(const std::string& path,
   return column->AllRows();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

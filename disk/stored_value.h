@@ -16,7 +16,7 @@
 #include "disk/symbol_file.h"
 #include "table/value.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Limit on a value whose enums are resolved, and on a row of a nested column: names may be much
 // longer than positions, and several references may be to the same bytes.
@@ -46,4 +46,4 @@ absl::StatusOr<std::vector<uint64_t>> ItemOffsets(std::span<const std::byte> fil
 absl::StatusOr<Value> ReadStoredValue(const std::string& path,
                                       std::shared_ptr<const SymbolDomains> domains);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

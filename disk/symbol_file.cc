@@ -10,7 +10,7 @@
 #include "disk/kdb_format.h"
 #include "disk/stored_file.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
@@ -102,4 +102,4 @@ const SymbolDomain* SymbolDomains::Find(std::string_view name) const {
   return nullptr;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -20,7 +20,7 @@
 #include "base/string_map.h"
 #include "table/symbols.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 struct StoredNames {
   std::span<const std::byte> text;  // Whole names, each with its NUL.
@@ -76,4 +76,4 @@ class SymbolDomains {
   std::vector<std::unique_ptr<SymbolDomain>> domains_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -7,7 +7,7 @@
 #include "disk/symbol_file.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 constexpr size_t kHeaderBytes = 8;
@@ -113,4 +113,4 @@ absl::StatusOr<std::vector<int64_t>> SymbolFileWriter::Numbers(
   return numbers;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

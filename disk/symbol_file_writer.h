@@ -28,7 +28,7 @@
 #include "base/string_map.h"
 #include "disk/storage.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 
 class SymbolFileWriter {
  public:
@@ -70,4 +70,4 @@ class SymbolFileWriter {
 // `.d`.
 ByteBuffer SymbolListFile(std::span<const std::string_view> names);
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

@@ -6,7 +6,7 @@
 #include "disk/partition_testing.h"
 #include "table/types.h"
 
-namespace tickstack {
+namespace tickstack::disk {
 namespace {
 
 using testing::ElementsAre;
@@ -112,4 +112,4 @@ TEST(SymbolFileWriter, SaysWhatItFoundInsteadOfNames) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::disk

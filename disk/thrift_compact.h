@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tickstack {
+namespace tickstack::disk {
 
 // Appends seven bits per byte, the lowest first; the highest bit of a byte means that more follow.
 inline void AppendVarint(std::string& out, uint64_t value) {
@@ -98,4 +98,4 @@ class ThriftWriter {
   std::vector<int> last_;  // For each open structure, the number of its last field.
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::disk

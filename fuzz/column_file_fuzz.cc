@@ -31,17 +31,17 @@ std::span<const std::byte> Take(std::span<const std::byte>& rest, size_t bytes) 
 }
 
 // Returns the domains in which enums are looked up.
-std::shared_ptr<const SymbolDomains> Domains(const ScratchFolder& folder) {
-  const auto domains = std::make_shared<SymbolDomains>();
+std::shared_ptr<const disk::SymbolDomains> Domains(const ScratchFolder& folder) {
+  const auto domains = std::make_shared<disk::SymbolDomains>();
   const std::string_view sym("\xff\x01\x0b\0\0\0\0\0AAPL\0IBM\0MSFT\0", 22);
   TS_CHECK(domains->Add(folder.Write("sym", AsBytes(sym))).value() == 0);
   return domains;
 }
 
-void ReadEnum(const ColumnFile& column) {
+void ReadEnum(const disk::ColumnFile& column) {
   std::vector<SymbolId> ids(column.rows());
   static_cast<void>(column.ReadSymbols({0, column.rows()}, ids));
-  const absl::StatusOr<const PartedIndex*> index = column.Parted();
+  const absl::StatusOr<const disk::PartedIndex*> index = column.Parted();
   if (!index.ok() || *index == nullptr) return;
   uint64_t end = 0;
   for (size_t i = 0; i < (*index)->keys(); ++i) {
@@ -53,10 +53,10 @@ void ReadEnum(const ColumnFile& column) {
   TS_CHECK(end == column.rows());
 }
 
-void ReadAll(const ColumnFile& column, bool is_sound) {
-  const absl::StatusOr<HeldBytes> elements = column.Elements();
+void ReadAll(const disk::ColumnFile& column, bool is_sound) {
+  const absl::StatusOr<disk::HeldBytes> elements = column.Elements();
   if (elements.ok()) TS_CHECK(elements->size() == column.rows() * column.element_bytes());
-  if (column.kind() == ColumnKind::kEnum) ReadEnum(column);
+  if (column.kind() == disk::ColumnKind::kEnum) ReadEnum(column);
   for (uint64_t row = 0; row < std::min(column.rows(), kRowsMax); ++row) {
     const absl::Status read = column.ItemAt(row).status();
     TS_CHECK(read.ok() || !is_sound);
@@ -66,8 +66,8 @@ void ReadAll(const ColumnFile& column, bool is_sound) {
 
 void Run(std::span<const std::byte> data) {
   static const ScratchFolder folder;
-  static const std::shared_ptr<const SymbolDomains> domains = Domains(folder);
-  SetDecompressedBytesMax(uint64_t{64} << 20);
+  static const std::shared_ptr<const disk::SymbolDomains> domains = Domains(folder);
+  disk::SetDecompressedBytesMax(uint64_t{64} << 20);
   if (data.size() < 8) return;
   const auto column_bytes = LoadLittle<uint32_t>(data.data());
   const auto items_bytes = LoadLittle<uint32_t>(data.data() + 4);
@@ -76,11 +76,11 @@ void Run(std::span<const std::byte> data) {
   folder.Add("col#", Take(rest, items_bytes));
   if (!rest.empty()) folder.Add("col##", rest);
 
-  const ColumnCheck check = CheckColumn(path, domains);
-  TS_CHECK(check.findings.size() <= ColumnCheck::kFindingsMax);
-  const auto column = ColumnFile::Open(path, domains);
+  const disk::ColumnCheck check = disk::CheckColumn(path, domains);
+  TS_CHECK(check.findings.size() <= disk::ColumnCheck::kFindingsMax);
+  const auto column = disk::ColumnFile::Open(path, domains);
   if (column.ok()) ReadAll(**column, check.findings.empty());
-  static_cast<void>(ReadStoredValue(path, domains));
+  static_cast<void>(disk::ReadStoredValue(path, domains));
 }
 
 }  // namespace

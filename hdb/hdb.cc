@@ -15,16 +15,16 @@
 
 namespace tickstack::hdb {
 
-LoadedDatabase::LoadedDatabase(std::shared_ptr<const Database> database)
+LoadedDatabase::LoadedDatabase(std::shared_ptr<const disk::Database> database)
     : database_(std::move(database)) {
   const auto add = [&](const std::string& name) {
     tables_.emplace(name, query::StoredTable::Find(database_, name));
   };
   for (const auto& table : database_->partitioned_tables()) add(table->name());
-  for (const Database::RootTable& table : database_->splayed_tables()) add(table.name);
+  for (const disk::Database::RootTable& table : database_->splayed_tables()) add(table.name);
   problems_.assign(database_->problems().begin(), database_->problems().end());
-  for (const Database::RootFile& file : database_->flat_files()) {
-    absl::StatusOr<Value> value = ReadStoredValue(file.path, database_->domains());
+  for (const disk::Database::RootFile& file : database_->flat_files()) {
+    absl::StatusOr<Value> value = disk::ReadStoredValue(file.path, database_->domains());
     if (value.ok()) {
       flat_.emplace(file.name, *std::move(value));
     } else {
@@ -47,15 +47,15 @@ const std::vector<std::string>& LoadedDatabase::layout_problems() const {
 
 // Reports damaged `.d` files, columns without their file, and partitions that lack the table though
 // an older one has it. kdb+'s `.Q.chk` fills the last in.
-void LoadedDatabase::FindLayoutProblems(const PartitionedTable& table) const {
-  const std::span<const Partition> partitions = database_->partitions();
+void LoadedDatabase::FindLayoutProblems(const disk::PartitionedTable& table) const {
+  const std::span<const disk::Partition> partitions = database_->partitions();
   bool exists = false;
   for (size_t p = 0; p < partitions.size();) {
-    const Partition& first = partitions[p];
+    const disk::Partition& first = partitions[p];
     // True if one of the value's directories has the table; with segments there may be several.
     bool has = false;
     for (; p < partitions.size() && partitions[p].value == first.value; ++p) {
-      const absl::StatusOr<const SplayedTable*> part = table.In(p);
+      const absl::StatusOr<const disk::SplayedTable*> part = table.In(p);
       has = has || !part.ok() || *part != nullptr;
       if (!part.ok()) layout_problems_.emplace_back(Message(part.status()));
       if (!part.ok() || *part == nullptr) continue;
@@ -78,7 +78,7 @@ void LoadedDatabase::FindLayoutProblems(const PartitionedTable& table) const {
 void LoadedDatabase::FindLostTables() const {
   // The newest partition that has the table, by the table's name.
   std::map<std::string, std::string> lost;
-  for (const Partition& partition : database_->partitions()) {
+  for (const disk::Partition& partition : database_->partitions()) {
     const absl::StatusOr<std::vector<DirectoryEntry>> entries = ListDirectory(partition.directory);
     if (!entries.ok()) continue;  // Queries report that.
     for (const DirectoryEntry& entry : *entries) {
@@ -127,7 +127,7 @@ std::vector<std::string> LoadedDatabase::TableNames() const {
 Value LoadedDatabase::PartitionValues() const {
   const Type type = TypeOf(database_->partition_kind());
   ByteBuffer values;
-  const std::span<const Partition> partitions = database_->partitions();
+  const std::span<const disk::Partition> partitions = database_->partitions();
   for (size_t i = 0; i < partitions.size(); ++i) {
     // Two segments may have the same value.
     if (i > 0 && partitions[i].value == partitions[i - 1].value) continue;
@@ -142,7 +142,7 @@ Value LoadedDatabase::PartitionValues() const {
 
 absl::StatusOr<std::shared_ptr<const LoadedDatabase>> Hdb::Load() const {
   const MappingReserve reserve;
-  TS_ASSIGN_OR_RETURN(std::shared_ptr<const Database> database, Database::Open(root_));
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<const disk::Database> database, disk::Database::Open(root_));
   auto loaded = std::make_shared<const LoadedDatabase>(std::move(database));
   TS_RETURN_IF_ERROR(reserve.refused());  // The database may lack undamaged parts.
   return loaded;

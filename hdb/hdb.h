@@ -29,9 +29,9 @@ namespace tickstack::hdb {
 // Immutable; any thread. Flat files are read into memory when the database is loaded, as in kdb+.
 class LoadedDatabase {
  public:
-  explicit LoadedDatabase(std::shared_ptr<const Database> database);
+  explicit LoadedDatabase(std::shared_ptr<const disk::Database> database);
 
-  const Database& database() const { return *database_; }
+  const disk::Database& database() const { return *database_; }
   std::shared_ptr<const query::StoredTable> Find(std::string_view table) const;  // nullptr: none.
   // Returns the value of a flat file of the root, such as a table in one file; nullptr: none.
   const Value* FindFlat(std::string_view name) const;
@@ -49,10 +49,10 @@ class LoadedDatabase {
   size_t partitions() const { return partition_count_; }  // Distinct values.
 
  private:
-  void FindLayoutProblems(const PartitionedTable& table) const;
+  void FindLayoutProblems(const disk::PartitionedTable& table) const;
   void FindLostTables() const;
 
-  const std::shared_ptr<const Database> database_;
+  const std::shared_ptr<const disk::Database> database_;
   size_t partition_count_ = 0;
   std::map<std::string, std::shared_ptr<const query::StoredTable>, std::less<>> tables_;
   std::map<std::string, Value, std::less<>> flat_;

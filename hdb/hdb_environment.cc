@@ -90,7 +90,7 @@ Value HdbEnvironment::Stats() const {
     values.AppendLittle(static_cast<int64_t>(value));
   };
   if (const std::shared_ptr<const LoadedDatabase> loaded = hdb_->current()) {
-    const Database& database = loaded->database();
+    const disk::Database& database = loaded->database();
     add("tables", loaded->TableNames().size());
     add("partitions", loaded->partitions());
     add("segments", database.segments().size());
@@ -100,12 +100,12 @@ Value HdbEnvironment::Stats() const {
   add("reloads", hdb_->reloads());
   add("reloads_failed", hdb_->reloads_failed());
   add("load_ns", static_cast<uint64_t>(hdb_->load_ns()));
-  add("decompressed_bytes", DecompressedBytes());
-  add("cache_max_bytes", DecompressedCache::Instance().max_bytes());
-  add("cache_evictions", DecompressedCache::Instance().evictions());
+  add("decompressed_bytes", disk::DecompressedBytes());
+  add("cache_max_bytes", disk::DecompressedCache::Instance().max_bytes());
+  add("cache_evictions", disk::DecompressedCache::Instance().evictions());
   add("mappings", Mapping::Live());
   add("mappings_max", Mapping::Max());
-  add("columns_let_go", OpenTables::Instance().columns_let_go());
+  add("columns_let_go", disk::OpenTables::Instance().columns_let_go());
   for (const auto& [name, value] : serve::NamedCounts(queries_)) add(name, value);
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::move(values)));

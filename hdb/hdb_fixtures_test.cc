@@ -27,7 +27,7 @@ std::set<fs::path> DatabasesUnder(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder)) {
     if (!entry.is_directory() || !IsTable(entry.path())) continue;
     const fs::path partition = entry.path().parent_path();
-    if (ParsePartitionName(partition.filename().string()).has_value()) {
+    if (disk::ParsePartitionName(partition.filename().string()).has_value()) {
       roots.insert(partition.parent_path());
     }
   }

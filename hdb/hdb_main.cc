@@ -17,7 +17,7 @@ namespace tickstack::hdb {
 namespace {
 
 absl::Status Run(HdbMainOptions options) {
-  if (options.cache_bytes > 0) DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
+  if (options.cache_bytes > 0) disk::DecompressedCache::Instance().SetMaxBytes(options.cache_bytes);
   Hdb hdb(options.database);
   // Goes on without a database, so that nobody gets answers that miss days. A later reload finds
   // what was missing, for example a segment that was not mounted yet.

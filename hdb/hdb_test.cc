@@ -57,11 +57,11 @@ class HdbTest : public testing::Test {
     batch.Add(Type::kTimestamp, times).AddSymbols(names).Add(Type::kLong, sizes);
     if (rows > 0) TS_CHECK((*table)->Append(batch.view()).ok());
     const Snapshot snapshot = (*table)->TakeSnapshot();
-    PartitionWriterOptions options;
+    disk::PartitionWriterOptions options;
     options.database = root_;
-    if (compressed) options.compression.Set("default", {Compression::kLz4, 1, 12});
-    const absl::StatusOr<WrittenPartition> written =
-        WritePartition(options, kFirstDay + day, std::span(&snapshot, 1));
+    if (compressed) options.compression.Set("default", {disk::Compression::kLz4, 1, 12});
+    const absl::StatusOr<disk::WrittenPartition> written =
+        disk::WritePartition(options, kFirstDay + day, std::span(&snapshot, 1));
     TS_CHECK(written.ok());
   }
   absl::StatusOr<Value> Evaluate(std::string_view text) {
@@ -249,7 +249,7 @@ TEST_F(HdbTest, ReloadsSwapWhileQueriesRun) {
 TEST_F(HdbTest, QueriesReadMoreThanTheCacheHasRoomFor) {
   for (int day = 0; day < 4; ++day) WriteDay(day, 4'000, true);
   ASSERT_TRUE(hdb_->Reload().ok());
-  DecompressedCache& cache = DecompressedCache::Instance();
+  disk::DecompressedCache& cache = disk::DecompressedCache::Instance();
   const uint64_t max_bytes = cache.max_bytes();
   cache.SetMaxBytes(40'000);  // A column of a day has 32,000 bytes.
   std::vector<std::thread> threads;

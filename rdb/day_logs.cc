@@ -24,12 +24,12 @@ absl::Status CompareRows(const std::string& partition, const std::string& log,
                          const wire::TableRows& logged, std::span<const Schema> schemas) {
   for (const auto& [table, rows] : logged) {
     const std::string folder = fmt::format("{}/{}", partition, table);
-    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const SplayedTable> stored,
-                        SplayedTable::Open(folder));
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::SplayedTable> stored,
+                        disk::SplayedTable::Open(folder));
     TS_ASSIGN_OR_RETURN(const uint64_t found, stored->Rows());
     const auto schema = std::ranges::find(schemas, table, &Schema::table);
     const bool keyed = schema != schemas.end() && schema->key_columns > 0;
-    const bool may_be_empty = keyed && RowsOfDate::ByKey(*schema);
+    const bool may_be_empty = keyed && disk::RowsOfDate::ByKey(*schema);
     if (found == rows || (keyed && found < rows && (found > 0 || may_be_empty))) continue;
     return DataLoss("{}: {} rows, expected the {} that {} has", folder, found, rows, log);
   }
@@ -126,8 +126,8 @@ std::vector<Snapshot> LoggedDay::Tables() const {
   return tables;
 }
 
-void WarnOfOtherDates(int32_t date, const WrittenPartition& written) {
-  for (const WrittenTable& table : written.tables) {
+void WarnOfOtherDates(int32_t date, const disk::WrittenPartition& written) {
+  for (const disk::WrittenTable& table : written.tables) {
     if (table.other_date_rows == 0) continue;
     LogWarn("rows of other dates {} table={} date={} rows={} first={} last={}",
             table.left_out ? "left out of the partition, the log has them"

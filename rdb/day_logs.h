@@ -54,7 +54,7 @@ class LoggedDay {
 std::string RowsNotInMemory(const std::string& log, std::span<const Snapshot> tables);
 
 // Logs a warning for each table of the partition that had rows of other dates (rows_of_date.h).
-void WarnOfOtherDates(int32_t date, const WrittenPartition& written);
+void WarnOfOtherDates(int32_t date, const disk::WrittenPartition& written);
 
 // Returns OK if the partition has all rows that the log has of these tables. A keyed table has one
 // row per key, so it must not have more rows, and may have none only if its key has a date

@@ -27,12 +27,13 @@ void Add(std::atomic<uint64_t>& counter) { counter.fetch_add(1, std::memory_orde
 
 }  // namespace
 
-absl::Status EndOfDay::Stopper::Before(StorageStep step, const std::string& path, size_t bytes) {
+absl::Status EndOfDay::Stopper::Before(disk::StorageStep step, const std::string& path,
+                                       size_t bytes) {
   // Removing still goes on: it clears away what was begun.
-  if (owner_->stopping() && step != StorageStep::kRemove) {
+  if (owner_->stopping() && step != disk::StorageStep::kRemove) {
     return absl::CancelledError("the process ends");
   }
-  StorageObserver* const next = owner_->options_.observer;
+  disk::StorageObserver* const next = owner_->options_.observer;
   return next == nullptr ? absl::OkStatus() : next->Before(step, path, bytes);
 }
 
@@ -199,15 +200,16 @@ void EndOfDay::CountError(std::string_view what, int32_t date, const absl::Statu
 
 absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
   const int64_t begin_ns = MonotonicNs();
-  PartitionWriterOptions options;
+  disk::PartitionWriterOptions options;
   options.database = options_.database;
   options.compression = options_.compression;
   options.workers = &workers_;
   options.memory_bytes = options_.memory_bytes;
   options.observer = &stopper_;
-  TS_ASSIGN_OR_RETURN(const WrittenPartition written, WritePartition(options, date, tables));
+  TS_ASSIGN_OR_RETURN(const disk::WrittenPartition written,
+                      disk::WritePartition(options, date, tables));
   uint64_t rows = 0;
-  for (const WrittenTable& table : written.tables) rows += table.rows;
+  for (const disk::WrittenTable& table : written.tables) rows += table.rows;
   WarnOfOtherDates(date, written);
   Add(rdb_->counters().days_written);
   LogInfo("day written date={} path={} tables={} rows={} bytes={} new_names={} ms={}",
@@ -219,12 +221,13 @@ absl::Status EndOfDay::Write(int32_t date, std::span<const Snapshot> tables) {
 // Checks that an existing partition has this day; kFailedPrecondition if its rows are others.
 absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tables,
                                     std::string_view source) const {
-  TS_ASSIGN_OR_RETURN(const std::string path, FindPartition(options_.database, date));
+  TS_ASSIGN_OR_RETURN(const std::string path, disk::FindPartition(options_.database, date));
   if (path.empty()) return Unavailable("{}: its partition went away", FormatDate(date));
   for (const Snapshot& table : tables) {
     const std::string folder = fmt::format("{}/{}", path, table.schema().table);
-    const size_t expected = RowsOfDate(table, date).rows();
-    const absl::StatusOr<std::shared_ptr<const SplayedTable>> stored = SplayedTable::Open(folder);
+    const size_t expected = disk::RowsOfDate(table, date).rows();
+    const absl::StatusOr<std::shared_ptr<const disk::SplayedTable>> stored =
+        disk::SplayedTable::Open(folder);
     if (absl::IsNotFound(stored.status()) && expected == 0) continue;
     const absl::StatusOr<uint64_t> rows =
         stored.ok() ? (*stored)->Rows() : absl::StatusOr<uint64_t>(stored.status());
@@ -335,7 +338,7 @@ std::string EndOfDay::StampOf(int32_t date) const {
     stamp += fmt::format("{} {} {} {}.{}\n", path, status.st_ino, status.st_size,
                          status.st_ctim.tv_sec, status.st_ctim.tv_nsec);
   };
-  const absl::StatusOr<std::string> partition = FindPartition(options_.database, date);
+  const absl::StatusOr<std::string> partition = disk::FindPartition(options_.database, date);
   if (partition.ok() && !partition->empty()) add(*partition);
   if (logs_) {
     const std::string log = LogOf(date).path;
@@ -411,7 +414,7 @@ absl::Status EndOfDay::WritePastLogs() {
       continue;
     }
     const std::string stamp = StampOf(log.date);
-    TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options_.database, log.date));
+    TS_ASSIGN_OR_RETURN(const std::string there, disk::FindPartition(options_.database, log.date));
     if (!there.empty()) {
       CompareWithLog(there, log);
       continue;
@@ -455,10 +458,10 @@ absl::Status EndOfDay::VerifyPartition(const std::string& partition, const DayLo
   TS_RETURN_IF_ERROR(VerifyAgainstLog(partition, log.path, logs_->schemas));
   // Checking reads all of the partition, so a day that ends meanwhile comes first.
   const auto stop = [this] { return stopping() || FirstEnded().has_value(); };
-  TS_ASSIGN_OR_RETURN(const DatabaseCheck check,
-                      CheckPartition(options_.database, partition, workers_, stop));
+  TS_ASSIGN_OR_RETURN(const disk::DatabaseCheck check,
+                      disk::CheckPartition(options_.database, partition, workers_, stop));
   if (check.is_sound()) return absl::OkStatus();
-  const Finding& first = check.findings.front();
+  const disk::Finding& first = check.findings.front();
   return DataLoss("{}{}: {}, one of {} findings", first.path,
                   first.byte ? fmt::format(": byte {}", *first.byte) : "", first.what,
                   check.findings.size() + check.findings_left_off);
@@ -471,9 +474,9 @@ void EndOfDay::RemoveOldLogs() {
   for (const DayLog& log : *logs) {
     if (stopping() || log.date >= logs_->current - options_.keep_logs_days) return;
     if (unverified_.contains(log.date) || IsBlocked(log.date)) continue;
-    const absl::StatusOr<std::string> partition = FindPartition(options_.database, log.date);
+    const absl::StatusOr<std::string> partition = disk::FindPartition(options_.database, log.date);
     if (!partition.ok() || partition->empty()) continue;
-    const Storage storage(&stopper_);
+    const disk::Storage storage(&stopper_);
     absl::Status status = VerifyPartition(*partition, log);
     if (absl::IsCancelled(status)) return;  // Handing over the waiting day leads here again.
     if (status.ok()) status = storage.Remove(log.path);

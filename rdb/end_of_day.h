@@ -63,14 +63,14 @@ struct EndOfDayOptions {
   // even if the logs cannot be read.
   std::string log_folder;
   std::string hdb;  // host:port; empty: no hdb is notified.
-  CompressionRules compression;
+  disk::CompressionRules compression;
   int threads = 3;  // Writing threads; usually one of three waits for the disk.
   int nice = 10;
   size_t memory_bytes = size_t{160} << 20;  // See PartitionWriterOptions.
   int keep_logs_days = -1;                  // -1: keep all.
   int64_t retry_ns = 5 * kNsPerSecond;
   int64_t hdb_timeout_ns = 10 * kNsPerSecond;
-  StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.
+  disk::StorageObserver* observer = nullptr;  // Observes the writes; may be nullptr.
 };
 
 class EndOfDay final : public DayKeeper {
@@ -89,10 +89,10 @@ class EndOfDay final : public DayKeeper {
 
  private:
   // Cancels all further steps of a write once this object is stopping.
-  class Stopper final : public StorageObserver {
+  class Stopper final : public disk::StorageObserver {
    public:
     explicit Stopper(EndOfDay* owner) : owner_(owner) {}
-    absl::Status Before(StorageStep step, const std::string& path, size_t bytes) override;
+    absl::Status Before(disk::StorageStep step, const std::string& path, size_t bytes) override;
 
    private:
     EndOfDay* const owner_;

@@ -67,7 +67,7 @@ class Logs {
   void Write(int32_t date, const std::vector<ByteBuffer>& bodies) {
     std::string bytes("\xff\x01\0\0\0\0\0\0", 8);
     for (const ByteBuffer& body : bodies) bytes += AsText(body);
-    PutFile(PathOf(date), bytes);
+    disk::PutFile(PathOf(date), bytes);
   }
   // Writes a day of one upd.
   void WriteDay(int32_t date, int64_t first, int64_t rows) {
@@ -127,7 +127,7 @@ class EndOfDayTest : public testing::Test {
   }
   std::string PartitionOf(int32_t date) const { return folder_ / "hdb/" + FormatDate(date); }
   std::vector<int64_t> Written(int32_t date) const {
-    std::vector<int64_t> sizes = FixedColumn<int64_t>(PartitionOf(date) + "/trade/size");
+    std::vector<int64_t> sizes = disk::FixedColumn<int64_t>(PartitionOf(date) + "/trade/size");
     std::ranges::sort(sizes);
     return sizes;
   }
@@ -150,7 +150,7 @@ class EndOfDayTest : public testing::Test {
     return numbers;
   }
 
-  TemporaryFolder folder_;
+  disk::TemporaryFolder folder_;
   EndOfDayOptions options_;
 };
 
@@ -166,7 +166,7 @@ TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
   EXPECT_EQ(stack.rdb().counters().days_written, 1u);
   EXPECT_EQ(stack.rdb().counters().day_errors, 0u);
   // A table without rows is there too, and so is a day without any.
-  EXPECT_EQ(FixedColumn<int64_t>(PartitionOf(kDate) + "/quote/time").size(), 0u);
+  EXPECT_EQ(disk::FixedColumn<int64_t>(PartitionOf(kDate) + "/quote/time").size(), 0u);
   stack.Take(End(kDate + 1));
   stack.Take(End(kDate + 2));
   ASSERT_TRUE(stack.Finish());
@@ -175,10 +175,10 @@ TEST_F(EndOfDayTest, WritesTheDayAndGoesOnWithTheNext) {
 }
 
 // An observer that refuses steps while it is told to.
-class Refusing : public StorageObserver {
+class Refusing : public disk::StorageObserver {
  public:
-  absl::Status Before(StorageStep step, const std::string& path, size_t) override {
-    if (!refuse || step == StorageStep::kRemove) return absl::OkStatus();
+  absl::Status Before(disk::StorageStep step, const std::string& path, size_t) override {
+    if (!refuse || step == disk::StorageStep::kRemove) return absl::OkStatus();
     ++refused;
     return ResourceExhausted("{}: write: No space left on device", path);
   }
@@ -284,7 +284,7 @@ TEST_F(EndOfDayTest, LeavesADamagedLogToAPersonAndGoesOnWithTheNextDay) {
   Logs logs(folder_ / "tplog");
   logs.WriteDay(kDate + 1, 0, 10);
   logs.Write(kDate + 2, {});
-  PutFile(logs.PathOf(kDate), "this is no log");
+  disk::PutFile(logs.PathOf(kDate), "this is no log");
   Stack stack(options_);
   stack.GoLive(logs.PathOf(kDate + 2));
   ASSERT_TRUE(stack.Finish());
@@ -335,7 +335,7 @@ TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
   const std::string whole = std::string(AsText(*ReadWholeFile(logs.PathOf(kDate), 1 << 30)));
   std::string damaged = whole;
   damaged[whole.size() / 2 - (whole.size() / 2 - 8) % bodies[0].size() + 2] ^= 64;
-  PutFile(logs.PathOf(kDate), damaged);
+  disk::PutFile(logs.PathOf(kDate), damaged);
 
   Stack stack(options_, size_t{1} << 20);
   stack.GoLive(logs.PathOf(kDate));
@@ -349,7 +349,7 @@ TEST_F(EndOfDayTest, KeepsADayThatNeitherMemoryNorItsLogHasWhole) {
               testing::AllOf(testing::HasSubstr("its log cannot be replayed"),
                              testing::HasSubstr("rows of trade")));
 
-  PutFile(logs.PathOf(kDate), whole);
+  disk::PutFile(logs.PathOf(kDate), whole);
   ASSERT_TRUE(Until([&] { return stack.rdb().days_kept() == 0; }));
   EXPECT_EQ(Written(kDate), Numbers(0, 50'000));
   EXPECT_FALSE(stack.rdb().blocked_day().has_value());
@@ -534,9 +534,9 @@ TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
     ASSERT_TRUE(stack.Finish());
   }
   const std::string sym = PartitionOf(kDate) + "/trade/sym";
-  std::string bytes = FileBytes(sym);
+  std::string bytes = disk::FileBytes(sym);
   bytes[4096 + 3 * 8] = 77;
-  PutFile(sym, bytes);
+  disk::PutFile(sym, bytes);
   options_.keep_logs_days = 0;
   Stack stack(options_);
   stack.GoLive(logs.PathOf(kDate + 2));
@@ -548,17 +548,18 @@ TEST_F(EndOfDayTest, KeepsTheLogOfAPartitionThatIsDamaged) {
 
 // The disk of a process that is killed before its n-th step: later steps do nothing, and of files
 // that were not synced by then a random part remains.
-class Killed : public StorageObserver {
+class Killed : public disk::StorageObserver {
  public:
   explicit Killed(size_t steps_left) : steps_left_(steps_left) {}
 
-  absl::Status Before(StorageStep step, const std::string& path, size_t) override {
+  absl::Status Before(disk::StorageStep step, const std::string& path, size_t) override {
     const std::lock_guard lock(mutex_);
     ++steps_;
     if (steps_left_ == 0) return absl::CancelledError("killed");
     --steps_left_;
-    if (step == StorageStep::kCreate || step == StorageStep::kWrite) unsynced_.insert(path);
-    if (step == StorageStep::kSync) unsynced_.erase(path);
+    if (step == disk::StorageStep::kCreate || step == disk::StorageStep::kWrite)
+      unsynced_.insert(path);
+    if (step == disk::StorageStep::kSync) unsynced_.erase(path);
     return absl::OkStatus();
   }
   void LoseWhatWasNotSynced(std::mt19937_64& rng) {
@@ -587,7 +588,7 @@ class Killed : public StorageObserver {
 // file is made, written, synced, renamed. What was not synced is lost at random. Then a second
 // process is killed at a random step as well, and a third is not.
 TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
-  const TemporaryFolder folder(TemporaryFolder::InMemory());
+  const disk::TemporaryFolder folder(disk::TemporaryFolder::InMemory());
   Logs logs(folder / "tplog");
   std::vector<ByteBuffer> first, second;
   first.push_back(Upd(0, 300));
@@ -596,7 +597,7 @@ TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
   logs.Write(kDate + 1, second);
   logs.Write(kDate + 2, {});
 
-  const auto run = [&](const std::string& database, StorageObserver* observer, bool killed) {
+  const auto run = [&](const std::string& database, disk::StorageObserver* observer, bool killed) {
     EndOfDayOptions options = options_;
     options.database = database;
     options.observer = observer;
@@ -627,11 +628,11 @@ TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
     ASSERT_TRUE(run(database, nullptr, false));
     for (const int32_t date : {kDate, kDate + 1}) {
       const std::string path = database + "/" + FormatDate(date) + "/trade/";
-      ASSERT_EQ(FileBytes(path + "size"),
-                FileBytes(folder / "clean/" + FormatDate(date) + "/trade/size"));
-      ASSERT_EQ(
-          SymbolColumn(path + "sym", database + "/sym"),
-          SymbolColumn(folder / "clean/" + FormatDate(date) + "/trade/sym", folder / "clean/sym"));
+      ASSERT_EQ(disk::FileBytes(path + "size"),
+                disk::FileBytes(folder / "clean/" + FormatDate(date) + "/trade/size"));
+      ASSERT_EQ(disk::SymbolColumn(path + "sym", database + "/sym"),
+                disk::SymbolColumn(folder / "clean/" + FormatDate(date) + "/trade/sym",
+                                   folder / "clean/sym"));
     }
     for (const auto& entry : std::filesystem::directory_iterator(database)) {
       const std::string name = entry.path().filename();

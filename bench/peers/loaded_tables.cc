@@ -117,11 +117,11 @@ absl::Status LoadedTables::LoadTable(const std::string& directory, std::string_v
 }
 
 absl::Status LoadedTables::WriteTo(const std::string& database, int32_t date) const {
-  PartitionWriterOptions options;
+  disk::PartitionWriterOptions options;
   options.database = database;
   std::vector<Snapshot> snapshots;
   for (const auto& [name, table] : tables_) snapshots.push_back(table->TakeSnapshot());
-  return WritePartition(options, date, snapshots).status();
+  return disk::WritePartition(options, date, snapshots).status();
 }
 
 std::optional<Snapshot> LoadedTables::FindTable(std::string_view name) {

@@ -44,9 +44,9 @@ RowSet RowSet::Settled() && {
   return std::move(*this);
 }
 
-RowSet RowSet::FromRanges(std::span<const RowRange> ranges) {
+RowSet RowSet::FromRanges(std::span<const disk::RowRange> ranges) {
   RowSet set;
-  for (const RowRange& range : ranges) {
+  for (const disk::RowRange& range : ranges) {
     set.AddRange(static_cast<size_t>(range.begin_row), static_cast<size_t>(range.end_row));
   }
   return std::move(set).Settled();

@@ -25,7 +25,7 @@ class RowSet {
   static RowSet Range(size_t begin_row, size_t end_row);
   static RowSet Of(ScratchVector<uint32_t> ascending_rows);
   // Ranges must ascend; empty ones are dropped, and adjacent ones are merged.
-  static RowSet FromRanges(std::span<const RowRange> ranges);
+  static RowSet FromRanges(std::span<const disk::RowRange> ranges);
   // Points into the index: valid as long as the table.
   static RowSet FromPostings(const Postings& postings);
   // Borrows row numbers; `owner` keeps them alive.

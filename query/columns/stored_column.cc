@@ -34,7 +34,7 @@ std::vector<std::byte> ElementOf(const Value& constant) {
 absl::Status StoredColumn::OpenIn(size_t part) {
   PartColumn& column = columns_[part];
   TS_ASSIGN_OR_RETURN(column.opened, OpenPart(parts_->table(), parts_->parts()[part], index_));
-  const ColumnFile* const file = column.opened.file.get();
+  const disk::ColumnFile* const file = column.opened.file.get();
   if (file == nullptr) {
     column.constant = ElementOf(column.opened.constant);
     return absl::OkStatus();
@@ -42,16 +42,16 @@ absl::Status StoredColumn::OpenIn(size_t part) {
   // Many threads decompress it here; otherwise the reader of the first row would do it alone.
   TS_ASSIGN_OR_RETURN(column.held, OrLimit(file->Hold()));
   switch (file->kind()) {
-    case ColumnKind::kItems:
+    case disk::ColumnKind::kItems:
       return absl::OkStatus();
-    case ColumnKind::kSymbols:
+    case disk::ColumnKind::kSymbols:
       return NyiError(fmt::format("{}: names without a domain", file->path()));
-    case ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const HeldBytes elements, file->Elements());
+    case disk::ColumnKind::kFixed: {
+      TS_ASSIGN_OR_RETURN(const disk::HeldBytes elements, file->Elements());
       column.elements = elements.span();  // These are views into the held bytes.
       return absl::OkStatus();
     }
-    case ColumnKind::kEnum: {
+    case disk::ColumnKind::kEnum: {
       if (file->domain() == nullptr) {
         return NotFound("{}: its names are in {}, which the database does not have", file->path(),
                         file->domain_name());
@@ -119,8 +119,8 @@ absl::StatusOr<Value> StoredColumn::At(size_t row) const {
 }
 
 absl::Status StoredColumn::CheckNamesIn(size_t part) const {
-  const ColumnFile& file = *columns_[part].opened.file;
-  const PartedIndex& index = *columns_[part].index;
+  const disk::ColumnFile& file = *columns_[part].opened.file;
+  const disk::PartedIndex& index = *columns_[part].index;
   const std::optional<size_t> outside = index.FindOutside(file.domain()->ids().size());
   if (!outside) return absl::OkStatus();
   return file.OutsideOfDomain(index.rows(*outside).begin_row, index.key(*outside));
@@ -132,15 +132,16 @@ absl::Status StoredColumn::CheckNames() const {
   return absl::OkStatus();
 }
 
-absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) const {
+absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<disk::RowRange>& ranges) const {
   TS_CHECK(indexed_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     const PartColumn& part = columns_[i];
     const uint64_t begin_row = parts_->parts()[i].begin_row;
-    const SymbolDomain& domain = *part.opened.file->domain();
+    const disk::SymbolDomain& domain = *part.opened.file->domain();
     const size_t first = ranges.size();
     const auto add = [&](int64_t position) -> absl::Status {
-      TS_ASSIGN_OR_RETURN(const std::optional<RowRange> found, part.opened.file->RowsOf(position));
+      TS_ASSIGN_OR_RETURN(const std::optional<disk::RowRange> found,
+                          part.opened.file->RowsOf(position));
       if (found.has_value() && found->rows() > 0) {
         ranges.push_back({begin_row + found->begin_row, begin_row + found->end_row});
       }
@@ -155,7 +156,9 @@ absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) 
         if (domain.IdAt(position) == id) TS_RETURN_IF_ERROR(add(position));
       }
       std::sort(ranges.begin() + static_cast<ptrdiff_t>(first), ranges.end(),
-                [](const RowRange& a, const RowRange& b) { return a.begin_row < b.begin_row; });
+                [](const disk::RowRange& a, const disk::RowRange& b) {
+                  return a.begin_row < b.begin_row;
+                });
     }
     if (ranges.size() > first || id == kNullSymbol) continue;
     if (const absl::Status named = CheckNamesIn(i); !named.ok()) {
@@ -167,16 +170,17 @@ absl::Status StoredColumn::RangesOf(SymbolId id, std::vector<RowRange>& ranges) 
 }
 
 absl::Status StoredColumn::ForEachRange(const RowSet& rows,
-                                        absl::FunctionRef<void(SymbolId, RowRange)> f) const {
+                                        absl::FunctionRef<void(SymbolId, disk::RowRange)> f) const {
   TS_CHECK(indexed_);
   for (size_t i = 0; i < columns_.size(); ++i) {
     const PartColumn& part = columns_[i];
     const uint64_t begin_row = parts_->parts()[i].begin_row;
     for (size_t key = 0; key < part.index->keys(); ++key) {
       const int64_t position = part.index->key(key);
-      TS_ASSIGN_OR_RETURN(const std::optional<RowRange> found, part.opened.file->RowsOf(position));
+      TS_ASSIGN_OR_RETURN(const std::optional<disk::RowRange> found,
+                          part.opened.file->RowsOf(position));
       if (!found.has_value() || found->rows() == 0) continue;
-      const RowRange range = {begin_row + found->begin_row, begin_row + found->end_row};
+      const disk::RowRange range = {begin_row + found->begin_row, begin_row + found->end_row};
       if (const std::optional<SymbolId> id = part.opened.file->domain()->IdAt(position)) {
         f(*id, range);
         continue;

@@ -60,11 +60,11 @@ class StoredColumn {
   // Appends the ascending ranges of rows with a name to `ranges`, for an indexed column. kDataLoss
   // if an index does not match its rows; also if a part's domain lacks the name and some of its
   // rows have positions that the domain lacks, because these rows may have the name.
-  absl::Status RangesOf(SymbolId id, std::vector<RowRange>& ranges) const;
+  absl::Status RangesOf(SymbolId id, std::vector<disk::RowRange>& ranges) const;
   // The index of a part of an indexed column, whose rows count from the part's first one.
-  const PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
+  const disk::PartedIndex& IndexOf(size_t part) const { return *columns_[part].index; }
   // Returns the known ascending ranges of a part's elements, for a direct column.
-  AscendingRanges& AscendingIn(size_t part) const {
+  disk::AscendingRanges& AscendingIn(size_t part) const {
     return columns_[part].opened.file->ascending();
   }
   // kDataLoss if rows of an indexed column have positions that their domain lacks, so that their
@@ -73,15 +73,15 @@ class StoredColumn {
   // Calls f for each name and range of it, part by part. kDataLoss as for RangesOf, and if one of
   // `rows` has a position that its domain lacks.
   absl::Status ForEachRange(const RowSet& rows,
-                            absl::FunctionRef<void(SymbolId, RowRange)> f) const;
+                            absl::FunctionRef<void(SymbolId, disk::RowRange)> f) const;
 
  private:
   struct PartColumn {
     StoredColumnPart opened;
-    std::vector<HeldBytes> held;          // The bytes that the files' rows are read from.
-    std::span<const std::byte> elements;  // Empty for names, and where there is no file.
-    const PartedIndex* index = nullptr;   // nullptr if there is none.
-    std::vector<std::byte> constant;      // The element of every row if there is no file.
+    std::vector<disk::HeldBytes> held;         // The bytes that the files' rows are read from.
+    std::span<const std::byte> elements;       // Empty for names, and where there is no file.
+    const disk::PartedIndex* index = nullptr;  // nullptr if there is none.
+    std::vector<std::byte> constant;           // The element of every row if there is no file.
   };
 
   StoredColumn(std::shared_ptr<const StoredParts> parts, size_t index)

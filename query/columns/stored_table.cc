@@ -16,10 +16,10 @@ Value PartitionItem(Type type, int64_t value) {
   return Value::Atom(type, static_cast<int32_t>(value));
 }
 
-Schema SchemaOf(const SplayedTable& table, std::string_view name) {
+Schema SchemaOf(const disk::SplayedTable& table, std::string_view name) {
   Schema schema{std::string(name), {}, 0};
   for (size_t i = 0; i < table.columns(); ++i) {
-    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file = table.Column(i);
+    const absl::StatusOr<std::shared_ptr<const disk::ColumnFile>> file = table.Column(i);
     schema.columns.push_back({table.column_names()[i], file.ok() ? (*file)->type() : Type::kList});
   }
   return schema;
@@ -27,7 +27,7 @@ Schema SchemaOf(const SplayedTable& table, std::string_view name) {
 
 }  // namespace
 
-std::shared_ptr<const StoredTable> StoredTable::Find(std::shared_ptr<const Database> database,
+std::shared_ptr<const StoredTable> StoredTable::Find(std::shared_ptr<const disk::Database> database,
                                                      std::string_view name) {
   std::shared_ptr<StoredTable> table(new StoredTable());
   table->partitioned_ = database->FindPartitioned(name);
@@ -49,7 +49,7 @@ std::shared_ptr<const StoredTable> StoredTable::Find(std::shared_ptr<const Datab
 Value StoredTable::PartitionValues() const {
   const Type type = schema_.columns.front().type;
   ByteBuffer values;
-  for (const Partition& partition : database_->partitions()) {
+  for (const disk::Partition& partition : database_->partitions()) {
     if (WidthOf(type) == 8) {
       values.AppendLittle(partition.value);
     } else {
@@ -59,18 +59,18 @@ Value StoredTable::PartitionValues() const {
   return Value::Vector(type, std::move(values));
 }
 
-absl::StatusOr<const SplayedTable*> StoredTable::In(size_t partition) const {
+absl::StatusOr<const disk::SplayedTable*> StoredTable::In(size_t partition) const {
   if (!is_partitioned()) return splayed_;
   return partitioned_->In(partition);
 }
 
 Attribute StoredTable::AttributeOf(size_t column) const {
   for (size_t partition = partitions(); partition-- > 0;) {
-    const absl::StatusOr<const SplayedTable*> table = In(partition);
+    const absl::StatusOr<const disk::SplayedTable*> table = In(partition);
     if (!table.ok() || *table == nullptr) continue;
     const int at = (*table)->Find(schema_.columns[column].name);
     if (at < 0) return Attribute::kNone;
-    const absl::StatusOr<std::shared_ptr<const ColumnFile>> file =
+    const absl::StatusOr<std::shared_ptr<const disk::ColumnFile>> file =
         (*table)->Column(static_cast<size_t>(at));
     return file.ok() ? (*file)->attribute() : Attribute::kNone;
   }
@@ -86,7 +86,7 @@ absl::StatusOr<std::shared_ptr<const StoredParts>> StoredParts::Open(
   TS_RETURN_IF_ERROR(ParallelRanges(
       budget, partitions.size(), kParts, [&](size_t begin, size_t end) -> absl::Status {
         for (size_t i = begin; i < end; ++i) {
-          TS_ASSIGN_OR_RETURN(const SplayedTable* const in,
+          TS_ASSIGN_OR_RETURN(const disk::SplayedTable* const in,
                               OrLimit(opened->table().In(partitions[i])));
           uint64_t rows = 0;
           if (in != nullptr) {

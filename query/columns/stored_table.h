@@ -35,7 +35,7 @@ class StoredTable {
  public:
   // Returns nullptr if the database has no such table. Opens the columns of a splayed table to get
   // their types: a column whose file is damaged counts as a list, and is an error once it is read.
-  static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const Database> database,
+  static std::shared_ptr<const StoredTable> Find(std::shared_ptr<const disk::Database> database,
                                                  std::string_view name);
 
   // Includes the partition column, as the first one, if there is one.
@@ -49,23 +49,23 @@ class StoredTable {
     return database_->partitions()[partition].value;
   }
   // nullptr if the partition has no such table.
-  absl::StatusOr<const SplayedTable*> In(size_t partition) const;
+  absl::StatusOr<const disk::SplayedTable*> In(size_t partition) const;
   // Returns the attribute in the newest partition's file; none if it cannot be read.
   Attribute AttributeOf(size_t column) const;
 
  private:
   StoredTable() = default;
 
-  std::shared_ptr<const Database> database_;
-  const PartitionedTable* partitioned_ = nullptr;  // Set for a partitioned table.
-  const SplayedTable* splayed_ = nullptr;          // Set for a splayed table.
+  std::shared_ptr<const disk::Database> database_;
+  const disk::PartitionedTable* partitioned_ = nullptr;  // Set for a partitioned table.
+  const disk::SplayedTable* splayed_ = nullptr;          // Set for a splayed table.
   Schema schema_;
 };
 
 // The part of a table in one partition. It has rows.
 struct StoredPart {
   size_t partition;
-  const SplayedTable* table;
+  const disk::SplayedTable* table;
   size_t begin_row;  // In numbers that run through all parts.
   size_t rows;
 };
@@ -104,7 +104,8 @@ class StoredParts {
 
 // A column in one part: its file, or a value that all rows have.
 struct StoredColumnPart {
-  std::shared_ptr<const ColumnFile> file;  // nullptr if there is none: every row has `constant`.
+  std::shared_ptr<const disk::ColumnFile>
+      file;        // nullptr if there is none: every row has `constant`.
   Value constant;  // The partition's value, or the null of a column that the part lacks.
 };
 // Opens a column in a part. kDataLoss if the file's type differs from that of the table's column;

@@ -151,13 +151,13 @@ class Tables : public TestEnvironment {
                                        "`timespan${};price:{};size:{};venue:{};text:({}))",
                                        all_.date, all_.sym, all_.time, all_.date, all_.time,
                                        all_.price, all_.size, all_.venue, all_.text));
-    PartitionWriterOptions options;
+    disk::PartitionWriterOptions options;
     options.database = directory_;
-    if (compress) options.compression.Set("default", {Compression::kGzip, 6, 12});
+    if (compress) options.compression.Set("default", {disk::Compression::kGzip, 6, 12});
     for (size_t day = 0; day < std::size(kDays); ++day) {
       const Snapshot rows = *FindTable(fmt::format("day{}", day));
-      const absl::StatusOr<WrittenPartition> written =
-          WritePartition(options, *ParseDate(kDays[day]), std::span(&rows, 1));
+      const absl::StatusOr<disk::WrittenPartition> written =
+          disk::WritePartition(options, *ParseDate(kDays[day]), std::span(&rows, 1));
       TS_CHECK(written.ok());
       paths_.push_back(written->path);
     }
@@ -166,7 +166,8 @@ class Tables : public TestEnvironment {
   ~Tables() override { std::filesystem::remove_all(directory_); }
 
   void Load() {
-    absl::StatusOr<std::shared_ptr<const Database>> database = Database::Open(directory_);
+    absl::StatusOr<std::shared_ptr<const disk::Database>> database =
+        disk::Database::Open(directory_);
     TS_CHECK(database.ok());
     // The table is called `trade` in the database and `disk` in queries.
     AddStored("disk", StoredTable::Find(*database, "trade"));

@@ -18,14 +18,14 @@ constexpr size_t kRowsPerGroupMin = 8;
 struct Piece {
   uint32_t partition;  // Number among the distinct values, in their order.
   uint32_t symbol;     // Number among the names, in their order.
-  RowRange rows;
+  disk::RowRange rows;
 };
 
 // Groups whose rows are pieces that follow each other.
 class PieceGroups final : public Groups {
  public:
-  PieceGroups(std::vector<Value> keys, std::vector<RowRange> pieces, std::vector<size_t> begins,
-              GroupEnds ends)
+  PieceGroups(std::vector<Value> keys, std::vector<disk::RowRange> pieces,
+              std::vector<size_t> begins, GroupEnds ends)
       : Groups(std::move(keys), begins.size() - 1),
         pieces_(std::move(pieces)),
         begins_(std::move(begins)),
@@ -39,7 +39,7 @@ class PieceGroups final : public Groups {
   absl::StatusOr<const GroupNumbers*> Numbers(Budget&) override { return nullptr; }
 
  private:
-  const std::vector<RowRange> pieces_;
+  const std::vector<disk::RowRange> pieces_;
   const std::vector<size_t> begins_;  // The first piece of each group, and the end of the last one.
   const GroupEnds ends_;
 };
@@ -84,7 +84,7 @@ class Maker {
       }
       return a.rows.begin_row < b.rows.begin_row;
     });
-    std::vector<RowRange> ranges;
+    std::vector<disk::RowRange> ranges;
     std::vector<size_t> begins;
     std::vector<Piece> firsts;
     GroupEnds ends;

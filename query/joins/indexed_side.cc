@@ -11,7 +11,7 @@ namespace {
 
 // Returns the rows that are in both sets, neither of which has runs.
 RowSet Common(const RowSet& of_symbol, const RowSet& of_view) {
-  std::vector<RowRange> common;
+  std::vector<disk::RowRange> common;
   const auto cut = [&](size_t begin_row, size_t end_row) {
     EachRangeOf(of_view, [&](size_t from, size_t to) {
       const size_t begin = std::max(begin_row, from), end = std::min(end_row, to);

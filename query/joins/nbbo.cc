@@ -184,14 +184,14 @@ class PartedNbboRun {
       : venues_(&venues), sides_(&sides), rows_(rows), budget_(&budget) {}
 
   absl::Status RunSymbols(size_t begin, size_t end);
-  void RunPiece(RowRange rows, std::array<BestQuotes, 2>& books);
+  void RunPiece(disk::RowRange rows, std::array<BestQuotes, 2>& books);
 
   const ItemNumbers* venues_;
   std::array<NbboSide, 2>* sides_;
   size_t rows_;
   Budget* budget_;
   // Rows of the view; those of a symbol follow each other and ascend.
-  std::vector<RowRange> pieces_;
+  std::vector<disk::RowRange> pieces_;
   std::vector<size_t> symbols_;  // The first piece of each symbol, and the end of the last one.
 };
 
@@ -213,7 +213,8 @@ absl::StatusOr<std::optional<PartedNbboRun>> PartedNbboRun::Make(const Slice& sy
     });
   }
   run.symbols_.push_back(run.pieces_.size());
-  TS_RETURN_IF_ERROR(budget.Charge(run.pieces_.size() + run.symbols_.size(), sizeof(RowRange)));
+  TS_RETURN_IF_ERROR(
+      budget.Charge(run.pieces_.size() + run.symbols_.size(), sizeof(disk::RowRange)));
   return run;
 }
 
@@ -248,7 +249,7 @@ absl::Status PartedNbboRun::RunSymbols(size_t begin, size_t end) {
   return absl::OkStatus();
 }
 
-void PartedNbboRun::RunPiece(RowRange rows, std::array<BestQuotes, 2>& books) {
+void PartedNbboRun::RunPiece(disk::RowRange rows, std::array<BestQuotes, 2>& books) {
   std::array<uint32_t, kQuotesPerBlock> venue;
   std::array<BestQuotes::Quote, kQuotesPerBlock> quotes;
   for (size_t begin = rows.begin_row; begin < rows.end_row; begin += kQuotesPerBlock) {

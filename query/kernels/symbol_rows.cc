@@ -16,7 +16,7 @@ void SymbolRows::Add(SymbolId id, RowSet rows) {
 
 absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const SymbolId> ids) {
   SymbolRows found(key);
-  std::vector<RowRange> ranges;
+  std::vector<disk::RowRange> ranges;
   for (SymbolId id : ids) {
     if (key.stored() != nullptr) {
       ranges.clear();
@@ -32,17 +32,17 @@ absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const Sym
 absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, const RowSet& rows, Budget& budget) {
   struct Range {
     SymbolId id;
-    RowRange rows;
+    disk::RowRange rows;
   };
   std::vector<Range> all;
   TS_RETURN_IF_ERROR(key.stored()->ForEachRange(
-      rows, [&](SymbolId id, RowRange of_symbol) { all.push_back({id, of_symbol}); }));
-  TS_RETURN_IF_ERROR(budget.Charge(all.size(), sizeof(Range) + sizeof(RowRange)));
+      rows, [&](SymbolId id, disk::RowRange of_symbol) { all.push_back({id, of_symbol}); }));
+  TS_RETURN_IF_ERROR(budget.Charge(all.size(), sizeof(Range) + sizeof(disk::RowRange)));
   std::ranges::sort(all, [](const Range& a, const Range& b) {
     return a.id != b.id ? a.id < b.id : a.rows.begin_row < b.rows.begin_row;
   });
   SymbolRows found(key);
-  std::vector<RowRange> of_symbol;
+  std::vector<disk::RowRange> of_symbol;
   for (size_t i = 0; i < all.size(); ++i) {
     of_symbol.push_back(all[i].rows);
     if (i + 1 < all.size() && all[i + 1].id == all[i].id) continue;
@@ -59,11 +59,11 @@ namespace {
 template <typename T>
 bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, size_t row,
             size_t end_row, std::span<const T> all) {
-  const PartedIndex& index = key.IndexOf(part);
-  const RowRange of_symbol = index.rows(index.KeyOfRow(row));
+  const disk::PartedIndex& index = key.IndexOf(part);
+  const disk::RowRange of_symbol = index.rows(index.KeyOfRow(row));
   // A name that its domain has twice may have two neighbouring keys.
   if (end_row > of_symbol.end_row) return std::ranges::is_sorted(all.subspan(row, end_row - row));
-  AscendingRanges& known = times.AscendingIn(part);
+  disk::AscendingRanges& known = times.AscendingIn(part);
   if (const std::optional<bool> ascends = known.Find(of_symbol)) return *ascends;
   const bool ascends = std::ranges::is_sorted(all.subspan(of_symbol.begin_row, of_symbol.rows()));
   known.Add(of_symbol, ascends);
@@ -77,7 +77,7 @@ template <typename T, typename Cut>
 std::optional<RowSet> CutRanges(const Column& key, const Column& times, const RowSet& rows,
                                 Cut cut) {
   const ChunkLayout layout = times.layout();
-  std::vector<RowRange> left;
+  std::vector<disk::RowRange> left;
   bool known = true;
   EachRangeOf(rows, [&](size_t begin_row, size_t end_row) {
     EachPart(layout, begin_row, end_row, [&](size_t row, size_t part_end) {
@@ -169,13 +169,13 @@ absl::StatusOr<RowSet> SymbolRows::Merge(Budget& budget) const {
   if (rows_.empty()) return RowSet();
   if (rows_.size() == 1) return *rows_[0];
   if (key_.stored() != nullptr) {
-    std::vector<RowRange> ranges;
+    std::vector<disk::RowRange> ranges;
     for (const auto& rows : rows_) {
       EachRangeOf(
           *rows, [&](size_t begin_row, size_t end_row) { ranges.push_back({begin_row, end_row}); });
     }
-    TS_RETURN_IF_ERROR(budget.Charge(ranges.size(), 2 * sizeof(RowRange)));
-    std::ranges::sort(ranges, {}, &RowRange::begin_row);
+    TS_RETURN_IF_ERROR(budget.Charge(ranges.size(), 2 * sizeof(disk::RowRange)));
+    std::ranges::sort(ranges, {}, &disk::RowRange::begin_row);
     return RowSet::FromRanges(ranges);
   }
   size_t count = 0;
