@@ -2,28 +2,41 @@
 
 #include <algorithm>
 #include <bit>
-
-#include "aggengine/exact_sum.h"
+#include <new>
+#include <type_traits>
 
 namespace tickstack::aggengine {
 namespace {
 
-// Returns the number of words that an aggregate occupies.
-uint32_t WordsOf(Function function, bool floating) {
+// Calls f with the type of an aggregate's state; not for kCount, which has none.
+template <typename F>
+auto WithStateType(Function function, bool floating, F f) {
   switch (function) {
-    case Function::kCount:
-      return 0;  // The record counts its rows anyway.
     case Function::kSum:
-      return floating ? kExactWords : 1;
+      return floating ? f(std::type_identity<ExactSum>{}) : f(std::type_identity<uint64_t>{});
     case Function::kAvg:
-      return kExactWords + 1;
+      return f(std::type_identity<MeanState>{});
     case Function::kWavg:
-      return 2 * kExactWords;
+      return f(std::type_identity<WeightedState>{});
     case Function::kTwavg:
-      return kExactWords + 2;
-    default:
-      return 1;
+      return f(std::type_identity<OverTimeState>{});
+    case Function::kFirst:
+    case Function::kLast:
+    case Function::kMin:
+    case Function::kMax:
+    case Function::kCount:
+      break;
   }
+  return f(std::type_identity<uint64_t>{});
+}
+
+// Returns the number of words that an aggregate's state occupies.
+uint32_t WordsOf(Function function, bool floating) {
+  if (function == Function::kCount) return 0;
+  return WithStateType(function, floating, []<typename State>(std::type_identity<State>) {
+    static_assert(sizeof(State) % sizeof(uint64_t) == 0 && alignof(State) == alignof(uint64_t));
+    return static_cast<uint32_t>(sizeof(State) / sizeof(uint64_t));
+  });
 }
 
 uint64_t FloatBits(double value) {
@@ -50,31 +63,45 @@ uint64_t Mix(uint64_t hash, uint64_t word) {
   return static_cast<uint64_t>(product) ^ static_cast<uint64_t>(product >> 64);
 }
 
-uint64_t ResultOf(const BarColumn& column, const uint64_t* record) {
-  const uint64_t* const words = record + column.word;
+double Ratio(double sum, uint64_t terms) { return sum / static_cast<double>(terms); }
+
+uint64_t ResultOf(const BarColumn& column, const BarRecord& record) {
   switch (column.function) {
     case Function::kCount:
-      return record[kRows];
+      return record.rows;
     case Function::kSum:
-      return column.floating ? FloatBits(ReadExact(words)) : words[0];
-    case Function::kAvg:
-      return FloatBits(ReadExact(words) / static_cast<double>(words[kExactWords]));
-    case Function::kWavg:
-      return FloatBits(ReadExact(words) / ReadExact(words + kExactWords));
-    case Function::kTwavg:
-      if (words[kExactWords] == 0) return FloatBits(std::bit_cast<double>(words[kExactWords + 1]));
-      return FloatBits(ReadExact(words) / static_cast<double>(words[kExactWords]));
-    default:
-      return column.floating ? NarrowFloat(std::bit_cast<double>(words[0]), column.type)
-                             : Narrow(static_cast<int64_t>(words[0]), column.type);
+      return column.floating ? FloatBits(record.At<ExactSum>(column.word).Value())
+                             : record.At<uint64_t>(column.word);
+    case Function::kAvg: {
+      const auto& mean = record.At<MeanState>(column.word);
+      return FloatBits(Ratio(mean.sum.Value(), mean.terms));
+    }
+    case Function::kWavg: {
+      const auto& mean = record.At<WeightedState>(column.word);
+      return FloatBits(mean.products.Value() / mean.weights.Value());
+    }
+    case Function::kTwavg: {
+      const auto& mean = record.At<OverTimeState>(column.word);
+      const int64_t over_ns = mean.integral.over_ns;
+      if (over_ns == 0) return FloatBits(mean.last);
+      return FloatBits(Ratio(mean.integral.sum.Value(), static_cast<uint64_t>(over_ns)));
+    }
+    case Function::kFirst:
+    case Function::kLast:
+    case Function::kMin:
+    case Function::kMax:
+      break;
   }
+  const auto bits = record.At<uint64_t>(column.word);
+  return column.floating ? NarrowFloat(std::bit_cast<double>(bits), column.type)
+                         : Narrow(static_cast<int64_t>(bits), column.type);
 }
 
 }  // namespace
 
 BarLayout::BarLayout(const BarSpec& spec, const Schema& source, TickBatch& batch)
     : schema_(*SchemaOf(spec, source)) {
-  uint32_t words = kAggregates;
+  uint32_t words = 0;
   for (size_t i = 0; i < spec.aggregates.size(); ++i) {
     const Aggregate& aggregate = spec.aggregates[i];
     BarColumn column{aggregate.function, schema_.columns[i + kBarKeyColumns + 1].type, false,
@@ -87,25 +114,34 @@ BarLayout::BarLayout(const BarSpec& spec, const Schema& source, TickBatch& batch
     words += WordsOf(column.function, column.floating);
     columns_.push_back(column);
   }
-  words_ = words;
+  state_words_ = words;
 }
 
-void BarLayout::Reset(BarRecord record, int64_t begin_ns, uint32_t slot) const {
-  std::fill_n(record, words_, 0);
-  record[kBegin] = static_cast<uint64_t>(begin_ns);
-  record[kSlot] = slot;
-  record[kPublished] = kNothingPublished;
-  record[kNewest] = static_cast<uint64_t>(INT64_MIN);
-  record[kFirst] = static_cast<uint64_t>(INT64_MAX);
+BarRecord* BarLayout::Make(std::byte* memory, int64_t begin_ns, uint32_t slot) const {
+  auto* const record = new (memory) BarRecord{.begin_ns = begin_ns,
+                                              .slot = slot,
+                                              .is_changed = false,
+                                              .published_hash = kNothingPublished,
+                                              .newest_ns = INT64_MIN,
+                                              .first_ns = INT64_MAX,
+                                              .rows = 0};
+  std::byte* const states = memory + sizeof(BarRecord);
   for (const BarColumn& column : columns_) {
+    if (column.function == Function::kCount) continue;
+    WithStateType(column.function, column.floating, [&]<typename State>(std::type_identity<State>) {
+      new (states + column.word * sizeof(uint64_t)) State{};
+    });
     const bool extreme = column.function == Function::kMin || column.function == Function::kMax;
-    if (extreme)
-      record[column.word] = column.floating ? kNullFloatBits : static_cast<uint64_t>(kNullLong);
+    if (extreme) {
+      record->At<uint64_t>(column.word) =
+          column.floating ? kNullFloatBits : static_cast<uint64_t>(kNullLong);
+    }
   }
+  return record;
 }
 
-void BarLayout::ReadRow(const uint64_t* record, uint64_t* row) const {
-  *row++ = record[kNewest];
+void BarLayout::ReadRow(const BarRecord& record, uint64_t* row) const {
+  *row++ = static_cast<uint64_t>(record.newest_ns);
   for (const BarColumn& column : columns_) *row++ = ResultOf(column, record);
 }
 

@@ -1,18 +1,22 @@
 #pragma once
 
-// The words of a bar's record and their meaning. The published row can be read from them at any
+// The record of a bar: one symbol in one interval. The published row can be read from it at any
 // time.
 //
-//   record  | begin | slot, flags | published | newest | first | rows | aggregates ...
-//                                   hash        time     time            64-bit words
+//   record   | begin | slot, changed | published hash | newest | first | rows | states ...
 //
-//   aggregate      words
-//   first last     the value of the first, or last, row by (time, arrival)
-//   min max        the value; null until there is one
-//   sum            a long that wraps as q's, or an exact sum
-//   avg            exact sum, number of values
-//   wavg           exact sum of w*x, exact sum of w
-//   twavg          exact integral over time, its duration in ns, the last row's value
+// Behind the record's fields are the states of its aggregates, each a type of its own:
+//
+//   aggregate      state              what it holds
+//   first last     uint64_t           bits of the value of the first, or last, row by (time,
+//                                     arrival)
+//   min max        uint64_t           bits of the value; null until there is one
+//   count                             nothing: the record counts its rows
+//   sum            uint64_t           a long that wraps as q's;
+//                  ExactSum           of floats
+//   avg            MeanState          exact sum, number of values
+//   wavg           WeightedState      exact sums of w*x and of w
+//   twavg          OverTimeState      exact integral over time, value of the last row
 //
 // Threads: constant after construction.
 
@@ -23,19 +27,52 @@
 #include <vector>
 
 #include "aggengine/aggregate.h"
+#include "aggengine/exact_integral.h"
+#include "aggengine/exact_sum.h"
 #include "aggengine/tick_batch.h"
 #include "table/schema.h"
 #include "table/types.h"
 
 namespace tickstack::aggengine {
 
-// A record, in the memory of a tier. It does not move during the day.
-using BarRecord = uint64_t*;
+inline constexpr uint64_t kNothingPublished = 0;  // No row has this hash.
+inline constexpr size_t kBarKeyColumns = 2;       // sym, and when the bar begins.
 
-enum BarWord : uint32_t { kBegin, kSlot, kPublished, kNewest, kFirst, kRows, kAggregates };
-inline constexpr uint64_t kChangedFlag = uint64_t{1} << 32;  // In the word kSlot.
-inline constexpr uint64_t kNothingPublished = 0;             // Value of the word kPublished.
-inline constexpr size_t kBarKeyColumns = 2;                  // sym, and when the bar begins.
+struct MeanState {
+  ExactSum sum;
+  uint64_t terms = 0;
+};
+struct WeightedState {
+  ExactSum products;
+  ExactSum weights;
+};
+struct OverTimeState {
+  ExactIntegral integral;
+  double last = 0;
+};
+
+// In the memory of a tier. It does not move during the day. BarLayout::Make makes one, with the
+// states of its aggregates behind it.
+struct BarRecord {
+  // The state that begins `word` 64-bit words behind the fields (BarColumn::word).
+  template <typename State>
+  State& At(uint32_t word) {
+    return *reinterpret_cast<State*>(reinterpret_cast<std::byte*>(this + 1) +
+                                     word * sizeof(uint64_t));
+  }
+  template <typename State>
+  const State& At(uint32_t word) const {
+    return const_cast<BarRecord*>(this)->At<State>(word);
+  }
+
+  int64_t begin_ns;         // When the interval begins.
+  uint32_t slot;            // Of the symbol.
+  bool is_changed;          // The record is among those that changed since they were published.
+  uint64_t published_hash;  // Of the row that was published last, or kNothingPublished.
+  int64_t newest_ns;        // Times of the newest and the first row.
+  int64_t first_ns;
+  uint64_t rows;
+};
 
 inline bool IsNull(int64_t value) { return value == kNullLong; }
 inline bool IsNull(double value) { return std::isnan(value); }
@@ -45,7 +82,7 @@ struct BarColumn {
   Function function;
   Type type;      // Type of the published column.
   bool floating;  // True if the operand is a float.
-  uint32_t word;  // First word in the record.
+  uint32_t word;  // Where the state begins, see BarRecord::At.
   size_t x = 0;   // Index of the operand in the batch.
   size_t weight = 0;
 };
@@ -58,15 +95,16 @@ class BarLayout {
 
   const Schema& schema() const { return schema_; }                 // Schema of published rows.
   std::span<const BarColumn> columns() const { return columns_; }  // From the fourth column on.
-  size_t words() const { return words_; }                          // Words of a record.
+  size_t record_bytes() const { return sizeof(BarRecord) + state_words_ * sizeof(uint64_t); }
   size_t row_words() const { return schema_.columns.size() - kBarKeyColumns; }
 
-  // Sets a record to a bar without rows, unpublished.
-  void Reset(BarRecord record, int64_t begin_ns, uint32_t slot) const;
+  // Makes the record of a bar without rows, unpublished, in record_bytes() of memory for 64-bit
+  // words.
+  BarRecord* Make(std::byte* memory, int64_t begin_ns, uint32_t slot) const;
 
   // Reads the published columns from `time` on, each into the low bytes of one of row_words()
   // words.
-  void ReadRow(const uint64_t* record, uint64_t* row) const;
+  void ReadRow(const BarRecord& record, uint64_t* row) const;
   // Returns the hash of such words; bytes above a column's width do not count. Never
   // kNothingPublished.
   uint64_t HashOf(std::span<const uint64_t> row) const;
@@ -74,7 +112,7 @@ class BarLayout {
  private:
   const Schema schema_;
   std::vector<BarColumn> columns_;
-  size_t words_ = 0;
+  size_t state_words_ = 0;
 };
 
 }  // namespace tickstack::aggengine

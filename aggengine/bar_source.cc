@@ -63,7 +63,7 @@ void BarSource::TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& ta
   CountSteps(begin, end);
   runs_.clear();
   others_.clear();
-  for (std::vector<BarRecord>& records : run_records_) records.clear();
+  for (std::vector<BarRecord*>& records : run_records_) records.clear();
   for (const SymbolGroups::Group& group : groups) {
     if (!GoesOn(group, begin)) {
       others_.push_back(group);
@@ -75,7 +75,7 @@ void BarSource::TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& ta
     taken.newest_ns = std::max(taken.newest_ns, newest_ns_[group.slot]);
   }
   for (size_t i = 0; i < bars_.size(); ++i) bars_[i]->TakeRuns(run_records_[i], batch_, runs_);
-  for (TimedOperand& timed : timed_) TakeHeld(timed, begin, end);
+  for (TimedOperand& timed : timed_) TakeIntegral(timed, begin, end);
   for (const SymbolGroups::Group& group : others_) TakeGroup(group, taken);
 }
 
@@ -103,20 +103,20 @@ bool BarSource::GoesOn(const SymbolGroups::Group& group, size_t block_begin) {
   return goes_on;
 }
 
-void BarSource::TakeHeld(TimedOperand& timed, size_t block_begin, size_t block_end) {
+void BarSource::TakeIntegral(TimedOperand& timed, size_t block_begin, size_t block_end) {
   const std::span<const int64_t> times = batch_.times();
   const std::span<const double> values = batch_.AsFloats(timed.operand);
   const size_t block_rows = block_end - block_begin;
-  held_.Load(times.subspan(block_begin, block_rows), values.subspan(block_begin, block_rows));
+  integrals_.Load(times.subspan(block_begin, block_rows), values.subspan(block_begin, block_rows));
   for (size_t i = 0; i < runs_.size(); ++i) {
     const auto [slot, begin, end] = runs_[i];
     const Step before = timed.history->AppendRun(slot, times.subspan(begin, end - begin),
                                                  values.subspan(begin, end - begin));
-    HeldSum held;
-    held.Add(before.value, times[begin] - before.time_ns);
-    held_.AddTo(begin - block_begin, end - block_begin, held);
+    ExactIntegral integral;
+    integral.Add(before.value, times[begin] - before.time_ns);
+    integrals_.AddTo(begin - block_begin, end - block_begin, integral);
     for (const Reader& reader : timed.readers) {
-      bars_[reader.bars]->TakeHeld(reader.number, run_records_[reader.bars][i], held);
+      bars_[reader.bars]->TakeIntegral(reader.number, run_records_[reader.bars][i], integral);
     }
   }
 }
@@ -199,13 +199,13 @@ void BarSource::TakeHistory(TimedOperand& timed, const TickRun& run, Taken& take
   if (end - begin == 1) return;
   timed.history->AppendRun(slot, times.subspan(begin + 1, end - begin - 1),
                            values.subspan(begin + 1, end - begin - 1));
-  HeldSum held;
+  ExactIntegral integral;
   for (size_t at = begin + 1; at < end; ++at) {
-    held.Add(values[at - 1], times[at] - times[at - 1]);
+    integral.Add(values[at - 1], times[at] - times[at - 1]);
   }
   for (const Reader& reader : timed.readers) {
-    if (records_[reader.bars] == nullptr || held.over_ns == 0) continue;
-    bars_[reader.bars]->TakeHeld(reader.number, records_[reader.bars], held);
+    if (records_[reader.bars] == nullptr || integral.over_ns == 0) continue;
+    bars_[reader.bars]->TakeIntegral(reader.number, records_[reader.bars], integral);
   }
 }
 

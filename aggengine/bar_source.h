@@ -9,8 +9,8 @@
 // A run is in the order of time, none of its rows is older than the symbol's newest row, and it is
 // in one interval of all bars. A late row is a run of its own. The symbol is looked up once per
 // run: its record in each of the bars, and the end of its history. The integral between the rows of
-// a run is computed once (exact_run.h) and added to the record of each of the bars, since all of
-// them contain it. In batches at a million rows per second, a symbol has some five rows, and the
+// a run is computed once (exact_integral.h) and added to the record of each of the bars, since all
+// of them contain it. In batches at a million rows per second, a symbol has some five rows, and the
 // busiest have hundreds.
 //
 // Nearly all symbols have one run in a batch, within their current intervals. These are processed
@@ -29,7 +29,7 @@
 #include "absl/status/status.h"
 #include "aggengine/aggregate.h"
 #include "aggengine/bars.h"
-#include "aggengine/held_sum.h"
+#include "aggengine/exact_integral.h"
 #include "aggengine/step_history.h"
 #include "aggengine/tick_batch.h"
 #include "mem/tier.h"
@@ -88,7 +88,7 @@ class BarSource {
   void TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& taken);
   void CountSteps(size_t begin, size_t end);
   bool GoesOn(const SymbolGroups::Group& group, size_t block_begin);
-  void TakeHeld(TimedOperand& timed, size_t block_begin, size_t block_end);
+  void TakeIntegral(TimedOperand& timed, size_t block_begin, size_t block_end);
   void TakeGroup(const SymbolGroups::Group& group, Taken& taken);
   uint32_t EndOfRun(uint32_t begin, uint32_t end, int64_t newest_ns) const;
   void TakeRun(const TickRun& run, Taken& taken);
@@ -98,14 +98,14 @@ class BarSource {
   TickBatch batch_;
   std::vector<std::unique_ptr<Bars>> bars_;
   std::vector<TimedOperand> timed_;
-  std::vector<int64_t> newest_ns_;  // By symbol slot.
-  std::vector<BarRecord> records_;  // Current run's records, by bars; nullptr: tier full.
+  std::vector<int64_t> newest_ns_;   // By symbol slot.
+  std::vector<BarRecord*> records_;  // Current run's records, by bars; nullptr: tier full.
   // The current block: its runs, their records by bars, and the symbols without a run.
   std::vector<TickRun> runs_;
-  std::vector<std::vector<BarRecord>> run_records_;
+  std::vector<std::vector<BarRecord*>> run_records_;
   std::vector<SymbolGroups::Group> others_;
   std::vector<uint32_t> back_;  // By place: number of earlier places that are older.
-  HeldSums held_;
+  ExactIntegrals integrals_;
 };
 
 }  // namespace tickstack::aggengine

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "aggengine/exact_run.h"
 #include "aggengine/exact_sum.h"
+#include "aggengine/exact_sum_run.h"
 #include "base/time.h"
 #include "wire/upd_encoder.h"
 
@@ -92,6 +92,19 @@ double ExtremeOf(double kept, std::span<const double> values) {
   return kept;
 }
 
+// Adds the values that are in range. Returns their number.
+uint64_t AddFloats(std::span<const double> values, ExactSum& sum) {
+  ExactSumRun run;
+  uint64_t terms = 0;
+  for (const double value : values) {
+    if (!InRange(value)) continue;
+    run.Add(value);
+    ++terms;
+  }
+  run.AddTo(sum);
+  return terms;
+}
+
 // Computes first, last, min and max.
 template <typename T>
 void TakeValues(Function function, std::span<const T> values, bool is_first, bool is_last,
@@ -117,9 +130,10 @@ void TakeValues(Function function, std::span<const T> values, bool is_first, boo
 Bars::Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier)
     : layout_(spec, source, batch),
       width_ns_(spec.width_ns),
-      store_(tier, layout_.words()),
-      no_record_(store_.words()) {
-  layout_.Reset(no_record_.data(), INT64_MAX, 0);
+      store_(tier, layout_.record_bytes()),
+      no_record_memory_(layout_.record_bytes() / sizeof(uint64_t)),
+      no_record_(
+          layout_.Make(std::as_writable_bytes(std::span(no_record_memory_)).data(), INT64_MAX, 0)) {
   for (size_t i = 0; i < layout_.columns().size(); ++i) {
     if (layout_.columns()[i].function != Function::kTwavg) continue;
     time_operands_.push_back(layout_.columns()[i].x);
@@ -132,7 +146,7 @@ int64_t Bars::BeginOf(int64_t time_ns) const {
   return time_ns - (into < 0 ? into + width_ns_ : into);
 }
 
-BarRecord Bars::Find(uint32_t slot, int64_t time_ns) const {
+BarRecord* Bars::Find(uint32_t slot, int64_t time_ns) const {
   const std::vector<Interval>& intervals = intervals_[slot];
   const auto behind = std::upper_bound(
       intervals.begin(), intervals.end(), time_ns,
@@ -142,12 +156,12 @@ BarRecord Bars::Find(uint32_t slot, int64_t time_ns) const {
   return time_ns < found.begin_ns + width_ns_ ? found.record : nullptr;
 }
 
-BarRecord Bars::FindOrMake(uint32_t slot, int64_t time_ns) {
-  if (BarRecord const found = Find(slot, time_ns)) return found;
-  BarRecord const record = store_.New();
-  if (record == nullptr) return nullptr;
+BarRecord* Bars::FindOrMake(uint32_t slot, int64_t time_ns) {
+  if (BarRecord* const found = Find(slot, time_ns)) return found;
+  std::byte* const memory = store_.New();
+  if (memory == nullptr) return nullptr;
   const int64_t begin_ns = BeginOf(time_ns);
-  layout_.Reset(record, begin_ns, slot);
+  BarRecord* const record = layout_.Make(memory, begin_ns, slot);
   std::vector<Interval>& intervals = intervals_[slot];
   const auto behind = std::upper_bound(
       intervals.begin(), intervals.end(), begin_ns,
@@ -158,15 +172,15 @@ BarRecord Bars::FindOrMake(uint32_t slot, int64_t time_ns) {
   return record;
 }
 
-void Bars::Touch(BarRecord record) {
-  if ((record[kSlot] & kChangedFlag) != 0) return;
-  record[kSlot] |= kChangedFlag;
+void Bars::Touch(BarRecord* record) {
+  if (record->is_changed) return;
+  record->is_changed = true;
   changed_.push_back(record);
 }
 
 void Bars::BeginBatch(size_t symbol_slots) {
   if (current_.size() < symbol_slots) {
-    current_.resize(symbol_slots, no_record_.data());
+    current_.resize(symbol_slots, no_record_);
     intervals_.resize(symbol_slots);
   }
   store_.TryAgain();
@@ -174,24 +188,24 @@ void Bars::BeginBatch(size_t symbol_slots) {
 
 // ---- rows
 
-void Bars::TakeRun(BarRecord record, TickBatch& batch, const TickRun& run) {
+void Bars::TakeRun(BarRecord* record, TickBatch& batch, const TickRun& run) {
   const int64_t first_ns = batch.times()[run.begin], last_ns = batch.times()[run.end - 1];
-  const bool is_first = first_ns < static_cast<int64_t>(record[kFirst]);
-  const bool is_last = last_ns >= static_cast<int64_t>(record[kNewest]);
-  if (is_first) record[kFirst] = static_cast<uint64_t>(first_ns);
-  if (is_last) record[kNewest] = static_cast<uint64_t>(last_ns);
-  record[kRows] += run.end - run.begin;
+  const bool is_first = first_ns < record->first_ns;
+  const bool is_last = last_ns >= record->newest_ns;
+  if (is_first) record->first_ns = first_ns;
+  if (is_last) record->newest_ns = last_ns;
+  record->rows += run.end - run.begin;
   Touch(record);
   for (const BarColumn& column : layout_.columns()) {
     TakeColumn(column, record, batch, run, is_first, is_last);
   }
 }
 
-void Bars::TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
+void Bars::TakeRuns(std::span<BarRecord* const> records, TickBatch& batch,
                     std::span<const TickRun> runs) {
   for (size_t i = 0; i < runs.size(); ++i) {
-    records[i][kNewest] = static_cast<uint64_t>(batch.times()[runs[i].end - 1]);
-    records[i][kRows] += runs[i].end - runs[i].begin;
+    records[i]->newest_ns = batch.times()[runs[i].end - 1];
+    records[i]->rows += runs[i].end - runs[i].begin;
     Touch(records[i]);
   }
   for (const BarColumn& column : layout_.columns()) {
@@ -201,85 +215,85 @@ void Bars::TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
   }
 }
 
-void Bars::TakeColumn(const BarColumn& column, BarRecord record, TickBatch& batch,
+void Bars::TakeColumn(const BarColumn& column, BarRecord* record, TickBatch& batch,
                       const TickRun& run, bool is_first, bool is_last) {
-  uint64_t* const words = record + column.word;
   const size_t begin = run.begin, end = run.end, rows = end - begin;
   switch (column.function) {
     case Function::kCount:
       return;
-    case Function::kSum:
-      if (!column.floating) {
-        for (const int64_t value : batch.longs(column.x).subspan(begin, rows)) {
-          if (!IsNull(value)) words[0] += static_cast<uint64_t>(value);
-        }
+    case Function::kSum: {
+      if (column.floating) {
+        AddFloats(batch.floats(column.x).subspan(begin, rows), record->At<ExactSum>(column.word));
         return;
       }
-      [[fallthrough]];
-    case Function::kAvg: {
-      ExactRun sum;
-      uint64_t terms = 0;
-      for (const double value : batch.AsFloats(column.x).subspan(begin, rows)) {
-        if (!InRange(value)) continue;
-        sum.Add(value);
-        ++terms;
+      auto& sum = record->At<uint64_t>(column.word);
+      for (const int64_t value : batch.longs(column.x).subspan(begin, rows)) {
+        if (!IsNull(value)) sum += static_cast<uint64_t>(value);
       }
-      sum.AddTo(words);
-      if (column.function == Function::kAvg) words[kExactWords] += terms;
+      return;
+    }
+    case Function::kAvg: {
+      auto& mean = record->At<MeanState>(column.word);
+      mean.terms += AddFloats(batch.AsFloats(column.x).subspan(begin, rows), mean.sum);
       return;
     }
     case Function::kWavg: {
       const std::span<const double> values = batch.AsFloats(column.x);
       const std::span<const double> weights = batch.AsFloats(column.weight);
-      ExactRun products, sum;
+      ExactSumRun products, sum;
       for (size_t i = begin; i < end; ++i) {
         if (!InRange(values[i]) || !InRange(weights[i]) || !InRange(values[i] * weights[i]))
           continue;
         products.AddProduct(values[i], weights[i]);
         sum.Add(weights[i]);
       }
-      products.AddTo(words);
-      sum.AddTo(words + kExactWords);
+      auto& mean = record->At<WeightedState>(column.word);
+      products.AddTo(mean.products);
+      sum.AddTo(mean.weights);
       return;
     }
     case Function::kTwavg:
-      if (!is_last) return;
-      words[kExactWords + 1] = std::bit_cast<uint64_t>(batch.AsFloats(column.x)[end - 1]);
+      if (is_last) record->At<OverTimeState>(column.word).last = batch.AsFloats(column.x)[end - 1];
       return;
-    default:
+    case Function::kFirst:
+    case Function::kLast:
+    case Function::kMin:
+    case Function::kMax: {
+      auto& word = record->At<uint64_t>(column.word);
       if (column.floating) {
         return TakeValues(column.function, batch.floats(column.x).subspan(begin, rows), is_first,
-                          is_last, words[0]);
+                          is_last, word);
       }
       return TakeValues(column.function, batch.longs(column.x).subspan(begin, rows), is_first,
-                        is_last, words[0]);
+                        is_last, word);
+    }
   }
 }
 
 // ---- means over time
 
-void Bars::AddOver(BarRecord record, const BarColumn& column, double value, int64_t ns,
+void Bars::AddOver(BarRecord* record, const BarColumn& column, double value, int64_t ns,
                    bool take_out) {
   if (record == nullptr || ns == 0 || !InRangeByTime(value)) return;
-  AddExactOverTime(value, ns, take_out, record + column.word);
-  record[column.word + kExactWords] += static_cast<uint64_t>(take_out ? -ns : ns);
+  ExactIntegral& integral = record->At<OverTimeState>(column.word).integral;
+  integral.sum.AddOverTime(value, ns, take_out);
+  integral.over_ns += take_out ? -ns : ns;
   Touch(record);
 }
 
-void Bars::TakeHeld(size_t number, BarRecord record, const HeldSum& held) {
-  uint64_t* const words = record + layout_.columns()[time_columns_[number]].word;
-  AddSum(held.integral, words);
-  words[kExactWords] += static_cast<uint64_t>(held.over_ns);
+void Bars::TakeIntegral(size_t number, BarRecord* record, const ExactIntegral& integral) {
+  const BarColumn& column = layout_.columns()[time_columns_[number]];
+  record->At<OverTimeState>(column.word).integral.Add(integral);
 }
 
 // Corrects the means when the line changed from the row's time to the next step's. Bars in between
 // have no row, so nothing is added to them.
-void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
+void Bars::TakeChange(size_t number, BarRecord* record, int64_t time_ns, double value,
                       const StepHistory::Change& change) {
   if (change.forgotten) return;
   const BarColumn& column = layout_.columns()[time_columns_[number]];
-  const auto slot = static_cast<uint32_t>(record[kSlot]);
-  const auto begin_ns = static_cast<int64_t>(record[kBegin]);
+  const uint32_t slot = record->slot;
+  const int64_t begin_ns = record->begin_ns;
   const int64_t bar_end_ns = begin_ns + width_ns_;
   const bool has_earlier = change.before && change.before->time_ns >= begin_ns;
   const bool has_later = change.after && change.after->time_ns < bar_end_ns;
@@ -304,9 +318,9 @@ void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double v
   AddOver(record, column, value, end_ns - time_ns, false);
   if (end_ns == change.after->time_ns) return;
   // The next row is in another bar, and this value holds up to it from that bar's begin.
-  BarRecord const next = Find(slot, change.after->time_ns);
+  BarRecord* const next = Find(slot, change.after->time_ns);
   if (next == nullptr) return;
-  const int64_t reach_ns = change.after->time_ns - static_cast<int64_t>(next[kBegin]);
+  const int64_t reach_ns = change.after->time_ns - next->begin_ns;
   if (change.old) AddOver(next, column, *change.old, reach_ns, true);
   AddOver(next, column, value, reach_ns, false);
 }
@@ -314,26 +328,25 @@ void Bars::TakeChange(size_t number, BarRecord record, int64_t time_ns, double v
 // ---- publishing
 
 // Reads into outgoing_ and `records` the rows that differ from what was published of them.
-void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records) {
+void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord*>& records) {
   const size_t stride = layout_.row_words();
   const size_t end_record = records.size() + rows_max;
   outgoing_.clear();
   while (has_changes() && records.size() < end_record) {
     if (next_changed_ + kRecordsAhead < changed_.size()) {
-      const uint64_t* const ahead = changed_[next_changed_ + kRecordsAhead];
-      for (size_t word = 0; word < store_.words(); word += 8) __builtin_prefetch(ahead + word, 1);
+      PrefetchForWriting(changed_[next_changed_ + kRecordsAhead]);
     }
-    BarRecord const record = changed_[next_changed_++];
-    record[kSlot] &= ~kChangedFlag;
+    BarRecord* const record = changed_[next_changed_++];
+    record->is_changed = false;
     const size_t at = outgoing_.size();
     outgoing_.resize(at + stride);
-    layout_.ReadRow(record, outgoing_.data() + at);
+    layout_.ReadRow(*record, outgoing_.data() + at);
     const uint64_t hash = layout_.HashOf(std::span(outgoing_).subspan(at));
-    if (hash == record[kPublished]) {
+    if (hash == record->published_hash) {
       outgoing_.resize(at);
       continue;
     }
-    record[kPublished] = hash;
+    record->published_hash = hash;
     records.push_back(record);
   }
   if (next_changed_ >= changed_.size() / 2) {
@@ -342,19 +355,19 @@ void Bars::ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records) {
   }
 }
 
-void Bars::AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbols,
+void Bars::AppendKeys(std::span<BarRecord* const> rows, const SymbolTable& symbols,
                       ByteBuffer& columns) const {
   wire::UpdEncoder x(columns);
   x.Column(Type::kSymbol, rows.size());
-  for (BarRecord const record : rows) {
-    const auto slot = static_cast<uint32_t>(record[kSlot]);
+  for (BarRecord* const record : rows) {
+    const uint32_t slot = record->slot;
     if (slot > 0) columns.Append(symbols.NameOf(static_cast<SymbolId>(slot - 1)));
     columns.AppendLittle(uint8_t{0});
   }
   const Type key = schema().columns[1].type;
   x.Column(key, rows.size());
-  for (BarRecord const record : rows) {
-    const auto begin_ns = static_cast<int64_t>(record[kBegin]);
+  for (BarRecord* const record : rows) {
+    const int64_t begin_ns = record->begin_ns;
     if (key == Type::kDate) {
       columns.AppendLittle(static_cast<int32_t>(begin_ns / kNsPerDay));
     } else {
@@ -364,10 +377,10 @@ void Bars::AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbol
 }
 
 size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBuffer& columns,
-                             std::vector<BarRecord>& records) {
+                             std::vector<BarRecord*>& records) {
   const size_t first_record = records.size();
   ReadChangedRows(rows_max, records);
-  const std::span<const BarRecord> rows = std::span(records).subspan(first_record);
+  const std::span<BarRecord* const> rows = std::span(records).subspan(first_record);
   if (rows.empty()) return 0;
   columns.reserve(columns.size() + rows.size() * 80);
   wire::UpdEncoder(columns).Columns(schema().columns.size());
@@ -379,9 +392,9 @@ size_t Bars::TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBu
   return rows.size();
 }
 
-void Bars::PublishAgain(std::span<const BarRecord> records) {
-  for (BarRecord const record : records) {
-    record[kPublished] = kNothingPublished;
+void Bars::PublishAgain(std::span<BarRecord* const> records) {
+  for (BarRecord* const record : records) {
+    record->published_hash = kNothingPublished;
     Touch(record);
   }
 }
@@ -395,7 +408,7 @@ void Bars::OnLogged(const BatchView& rows, std::span<const SymbolId> symbols) {
                                  ? LoadLittle<int32_t>(key + i * sizeof(int32_t)) * kNsPerDay
                                  : LoadLittle<int64_t>(key + i * sizeof(int64_t));
     if (slot >= intervals_.size()) continue;
-    BarRecord const record = Find(slot, begin_ns);
+    BarRecord* const record = Find(slot, begin_ns);
     if (record == nullptr) continue;
     for (size_t column = 0; column < row.size(); ++column) {
       const size_t width = WidthOf(schema().columns[column + kBarKeyColumns].type);
@@ -403,7 +416,7 @@ void Bars::OnLogged(const BatchView& rows, std::span<const SymbolId> symbols) {
       std::memcpy(&row[column], rows.columns[column + kBarKeyColumns].data.data() + i * width,
                   width);
     }
-    record[kPublished] = layout_.HashOf(row);
+    record->published_hash = layout_.HashOf(row);
   }
 }
 
@@ -416,7 +429,7 @@ void Bars::Clear() {
 }
 
 size_t Bars::index_bytes() const {
-  size_t bytes = (current_.capacity() + changed_.capacity()) * sizeof(BarRecord) +
+  size_t bytes = (current_.capacity() + changed_.capacity()) * sizeof(BarRecord*) +
                  intervals_.capacity() * sizeof(std::vector<Interval>);
   for (const std::vector<Interval>& of_symbol : intervals_) {
     bytes += of_symbol.capacity() * sizeof(Interval);

@@ -17,7 +17,7 @@
 
 #include "aggengine/aggregate.h"
 #include "aggengine/bar_record.h"
-#include "aggengine/held_sum.h"
+#include "aggengine/exact_integral.h"
 #include "aggengine/record_store.h"
 #include "aggengine/step_history.h"
 #include "aggengine/tick_batch.h"
@@ -46,37 +46,33 @@ class Bars {
   // Begins a batch with `symbol_slots` symbols. A tier that was full is tried again once.
   void BeginBatch(size_t symbol_slots);
   // Returns the record of the symbol's last interval.
-  BarRecord Current(uint32_t slot) const { return current_[slot]; }
+  BarRecord* Current(uint32_t slot) const { return current_[slot]; }
   // Returns the record of the symbol's interval at this time; nullptr if the tier is full.
-  BarRecord RecordAt(uint32_t slot, int64_t time_ns) {
-    BarRecord const current = current_[slot];
+  BarRecord* RecordAt(uint32_t slot, int64_t time_ns) {
+    BarRecord* const current = current_[slot];
     return Has(current, time_ns) ? current : FindOrMake(slot, time_ns);
   }
-  bool Has(const uint64_t* record, int64_t time_ns) const {
-    return static_cast<uint64_t>(time_ns) - record[kBegin] < static_cast<uint64_t>(width_ns_);
+  bool Has(const BarRecord* record, int64_t time_ns) const {
+    return static_cast<uint64_t>(time_ns) - static_cast<uint64_t>(record->begin_ns) <
+           static_cast<uint64_t>(width_ns_);
   }
-  int64_t EndOf(const uint64_t* record) const {
-    return static_cast<int64_t>(record[kBegin]) + width_ns_;
-  }
+  int64_t EndOf(const BarRecord* record) const { return record->begin_ns + width_ns_; }
   // Takes a run of the record's rows, except for time-weighted means.
-  void TakeRun(BarRecord record, TickBatch& batch, const TickRun& run);
+  void TakeRun(BarRecord* record, TickBatch& batch, const TickRun& run);
   // The same for many runs, each of a different symbol whose record has rows, none newer than the
   // run's. Works aggregate by aggregate, so that the processor accesses several records at a time.
-  void TakeRuns(std::span<const BarRecord> records, TickBatch& batch,
+  void TakeRuns(std::span<BarRecord* const> records, TickBatch& batch,
                 std::span<const TickRun> runs);
   // Takes a row's change of the history of time_operands()[number]; the record is the row's.
-  void TakeChange(size_t number, BarRecord record, int64_t time_ns, double value,
+  void TakeChange(size_t number, BarRecord* record, int64_t time_ns, double value,
                   const StepHistory::Change& change);
   // Takes the integral of a run of rows that are the newest of their symbol and all in this record.
-  void TakeHeld(size_t number, BarRecord record, const HeldSum& held);
+  void TakeIntegral(size_t number, BarRecord* record, const ExactIntegral& integral);
 
   // Prefetch the memory that a symbol's next run touches: first what finds its record, then the
   // record.
   void PrefetchFinder(uint32_t slot) const { __builtin_prefetch(&current_[slot]); }
-  void PrefetchRecord(uint32_t slot) const {
-    const uint64_t* const record = current_[slot];
-    for (size_t word = 0; word < store_.words(); word += 8) __builtin_prefetch(record + word, 1);
-  }
+  void PrefetchRecord(uint32_t slot) const { PrefetchForWriting(current_[slot]); }
 
   // True if rows differ, or may differ, from what was last published.
   bool has_changes() const { return next_changed_ < changed_.size(); }
@@ -84,9 +80,9 @@ class Bars {
   // Appends up to `rows_max` changed rows as an encoded list of columns, and their records. Returns
   // 0 and appends nothing if none really differs. The appended rows count as published.
   size_t TakeChangedRows(size_t rows_max, const SymbolTable& symbols, ByteBuffer& columns,
-                         std::vector<BarRecord>& records);
+                         std::vector<BarRecord*>& records);
   // Marks rows that may not have arrived, to be published again.
-  void PublishAgain(std::span<const BarRecord> records);
+  void PublishAgain(std::span<BarRecord* const> records);
   // Takes note of rows of these bars that are in the log: those that agree with it need not be
   // published.
   void OnLogged(const BatchView& rows, std::span<const SymbolId> symbols);
@@ -101,18 +97,22 @@ class Bars {
  private:
   struct Interval {
     int64_t begin_ns;
-    BarRecord record;
+    BarRecord* record;
   };
 
+  void PrefetchForWriting(const BarRecord* record) const {
+    const auto* const memory = reinterpret_cast<const std::byte*>(record);
+    for (size_t at = 0; at < store_.record_bytes(); at += 64) __builtin_prefetch(memory + at, 1);
+  }
   int64_t BeginOf(int64_t time_ns) const;
-  BarRecord FindOrMake(uint32_t slot, int64_t time_ns);
-  BarRecord Find(uint32_t slot, int64_t time_ns) const;
-  void Touch(BarRecord record);
-  static void TakeColumn(const BarColumn& column, BarRecord record, TickBatch& batch,
+  BarRecord* FindOrMake(uint32_t slot, int64_t time_ns);
+  BarRecord* Find(uint32_t slot, int64_t time_ns) const;
+  void Touch(BarRecord* record);
+  static void TakeColumn(const BarColumn& column, BarRecord* record, TickBatch& batch,
                          const TickRun& run, bool is_first, bool is_last);
-  void AddOver(BarRecord record, const BarColumn& column, double value, int64_t ns, bool take_out);
-  void ReadChangedRows(size_t rows_max, std::vector<BarRecord>& records);
-  void AppendKeys(std::span<const BarRecord> rows, const SymbolTable& symbols,
+  void AddOver(BarRecord* record, const BarColumn& column, double value, int64_t ns, bool take_out);
+  void ReadChangedRows(size_t rows_max, std::vector<BarRecord*>& records);
+  void AppendKeys(std::span<BarRecord* const> rows, const SymbolTable& symbols,
                   ByteBuffer& columns) const;
 
   const BarLayout layout_;
@@ -120,11 +120,12 @@ class Bars {
   std::vector<size_t> time_operands_;
   std::vector<size_t> time_columns_;  // Columns of the layout, in the order of time_operands_.
   RecordStore store_;
-  std::vector<uint64_t> no_record_;  // Replaces a missing record: no time is in its interval.
+  std::vector<uint64_t> no_record_memory_;
+  BarRecord* no_record_;  // Replaces a missing record: no time is in its interval.
 
-  std::vector<BarRecord> current_;  // By symbol slot: the record of its last interval.
+  std::vector<BarRecord*> current_;  // By symbol slot: the record of its last interval.
   std::vector<std::vector<Interval>> intervals_;  // By symbol slot, in the order of time.
-  std::vector<BarRecord> changed_;                // In the order of their first change.
+  std::vector<BarRecord*> changed_;               // In the order of their first change.
   size_t next_changed_ = 0;                       // Those before it were taken.
 
   // Rows to be published: row_words() words each.

@@ -143,7 +143,7 @@ class Engine final : public wire::SubscribedState {
  private:
   struct Unanswered {
     Bars* bars;
-    std::vector<BarRecord> records;
+    std::vector<BarRecord*> records;
   };
   enum class Origin : uint8_t { kPublished, kLog };
 

@@ -10,15 +10,10 @@
 namespace tickstack::aggengine {
 namespace {
 
-struct Sum {
-  uint64_t words[kExactWords] = {};
-  double value() const { return ReadExact(words); }
-};
-
 double SumOf(const std::vector<double>& terms) {
-  Sum sum;
-  for (const double term : terms) AddExact(term, sum.words);
-  return sum.value();
+  ExactSum sum;
+  for (const double term : terms) sum.Add(term);
+  return sum.Value();
 }
 
 TEST(ExactSum, OfOneTermIsTheTerm) {
@@ -64,9 +59,9 @@ TEST(ExactSum, DoesNotDependOnTheOrder) {
       about += static_cast<long double>(price) * size;
     }
     const auto sum = [&] {
-      Sum of;
-      for (const auto& [price, size] : pairs) AddExactProduct(price, size, of.words);
-      return of.value();
+      ExactSum of;
+      for (const auto& [price, size] : pairs) of.AddProduct(price, size);
+      return of.Value();
     };
     const double first = sum();
     EXPECT_NEAR(first, static_cast<double>(about),
@@ -81,8 +76,8 @@ TEST(ExactSum, DoesNotDependOnTheOrder) {
 // Goal: a term that is taken out leaves no trace, also where its interval was added in two parts.
 TEST(ExactSum, ATermOverTimeCanBeTakenOutInParts) {
   std::mt19937_64 rng(1);
-  Sum sum;
-  AddExact(0.25, sum.words);
+  ExactSum sum;
+  sum.Add(0.25);
   for (int i = 0; i < 10'000; ++i) {
     const double value =
         std::ldexp(static_cast<double>(rng() >> 11), static_cast<int>(rng() % 120) - 120) *
@@ -90,10 +85,10 @@ TEST(ExactSum, ATermOverTimeCanBeTakenOutInParts) {
     ASSERT_TRUE(InRangeByTime(value));
     const auto ns = static_cast<int64_t>(rng() % 86'400'000'000'000);
     const int64_t part = ns / 3;
-    AddExactOverTime(value, ns, false, sum.words);
-    AddExactOverTime(value, part, true, sum.words);
-    AddExactOverTime(value, ns - part, true, sum.words);
-    ASSERT_EQ(sum.value(), 0.25) << value << " " << ns;
+    sum.AddOverTime(value, ns);
+    sum.AddOverTime(value, part, true);
+    sum.AddOverTime(value, ns - part, true);
+    ASSERT_EQ(sum.Value(), 0.25) << value << " " << ns;
   }
 }
 

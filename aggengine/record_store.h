@@ -1,8 +1,8 @@
 #pragma once
 
 // Records of one size in the memory of a tier. They do not move, and are freed together. A record
-// that fills whole cache lines except for an eighth gets these lines for itself: without that, 15
-// words would span three lines as often as two.
+// that fills whole cache lines except for an eighth gets these lines for itself: without that, 120
+// bytes would span three lines as often as two.
 //
 // Threads: one owner.
 
@@ -16,17 +16,18 @@ namespace tickstack::aggengine {
 
 class RecordStore {
  public:
-  // Records have `words` 64-bit words. The tier must outlive this.
-  RecordStore(mem::Tier* tier, size_t words)
-      : tier_(tier), words_(words), stride_(StrideOf(words)) {}
+  // Records have `record_bytes` bytes, a multiple of 8. The tier must outlive this.
+  RecordStore(mem::Tier* tier, size_t record_bytes)
+      : tier_(tier), record_bytes_(record_bytes), stride_(StrideOf(record_bytes)) {}
   ~RecordStore() { Clear(); }
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
-  // Returns a record of any content; nullptr if the tier is full, or has been full since TryAgain.
-  uint64_t* New() {
+  // Returns a record of any content, aligned to 8 bytes; nullptr if the tier is full, or has been
+  // full since TryAgain.
+  std::byte* New() {
     if (left_ == 0 && (full_ || !Grow())) return nullptr;
-    uint64_t* const record = next_;
+    std::byte* const record = next_;
     next_ += stride_;
     --left_;
     ++records_;
@@ -40,7 +41,7 @@ class RecordStore {
     chunks_.clear();
     left_ = records_ = 0;
   }
-  size_t words() const { return words_; }
+  size_t record_bytes() const { return record_bytes_; }
   size_t records() const { return records_; }
   size_t bytes() const {
     size_t bytes = 0;
@@ -55,9 +56,10 @@ class RecordStore {
     size_t bytes;
   };
 
-  static constexpr size_t StrideOf(size_t words) {
-    const size_t lines = (words + 7) / 8 * 8;
-    return lines * 8 <= words * 9 ? lines : words;
+  static constexpr size_t StrideOf(size_t record_bytes) {
+    constexpr size_t kLine = 64;
+    const size_t lines = (record_bytes + kLine - 1) / kLine * kLine;
+    return lines * 8 <= record_bytes * 9 ? lines : record_bytes;
   }
 
   bool Grow() {
@@ -68,16 +70,16 @@ class RecordStore {
     full_ = !memory.ok();
     if (full_) return false;
     chunks_.push_back({*memory, bytes});
-    next_ = reinterpret_cast<uint64_t*>(*memory);
-    left_ = bytes / (stride_ * sizeof(uint64_t));
+    next_ = *memory;
+    left_ = bytes / stride_;
     return true;
   }
 
   mem::Tier* const tier_;
-  const size_t words_;
-  const size_t stride_;  // Words between the starts of successive records.
+  const size_t record_bytes_;
+  const size_t stride_;  // Bytes between the starts of successive records.
   std::vector<Chunk> chunks_;
-  uint64_t* next_ = nullptr;
+  std::byte* next_ = nullptr;
   size_t left_ = 0;
   bool full_ = false;
   size_t records_ = 0;

@@ -17,33 +17,31 @@
 
 namespace tickstack::aggengine {
 
-class ExactRun {
+class ExactSumRun {
  public:
-  // Like AddExact, AddExactProduct and AddExactOverTime, with the same conditions.
+  // Like those of ExactSum, with the same conditions.
   void Add(double term) {
     const internal::Parts x = internal::Split(term);
-    if (!IsSmall(term)) return AddExact(term, large_);
+    if (!IsSmall(term)) return large_.Add(term);
     AddScaled(x.mantissa, x.exponent, x.negative);
   }
   void AddProduct(double a, double b) {
-    if (!IsSmall(a * b)) return AddExactProduct(a, b, large_);
+    if (!IsSmall(a * b)) return large_.AddProduct(a, b);
     const internal::Parts x = internal::Split(a), y = internal::Split(b);
     AddScaled(static_cast<unsigned __int128>(x.mantissa) * y.mantissa, x.exponent + y.exponent,
               x.negative != y.negative);
   }
   void AddOverTime(double value, int64_t ns) {
-    if (!IsSmall(value * static_cast<double>(ns))) {
-      return AddExactOverTime(value, ns, false, large_);
-    }
+    if (!IsSmall(value * static_cast<double>(ns))) return large_.AddOverTime(value, ns);
     const internal::Parts x = internal::SplitOverTime(value);
     AddScaled(static_cast<unsigned __int128>(x.mantissa) * static_cast<uint64_t>(ns), x.exponent,
               x.negative);
   }
 
   // Adds the terms so far to a sum. May be called repeatedly.
-  void AddTo(uint64_t* sum) {
+  void AddTo(ExactSum& sum) {
     Carry();
-    AddSum(large_, sum);
+    sum.AddSum(large_);
   }
 
  private:
@@ -66,16 +64,14 @@ class ExactRun {
   }
 
   void Carry() {
-    const auto low = static_cast<uint64_t>(small_), high = static_cast<uint64_t>(small_ >> 64);
-    const uint64_t words[kExactWords] = {low, high, small_ < 0 ? UINT64_MAX : 0};
-    AddSum(words, large_);
+    large_.AddSum(ExactSum::FromUnits(small_));
     small_ = 0;
     terms_ = 0;
   }
 
   __int128 small_ = 0;
   int terms_ = 0;
-  uint64_t large_[kExactWords] = {};
+  ExactSum large_;
 };
 
 }  // namespace tickstack::aggengine

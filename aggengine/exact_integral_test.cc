@@ -1,4 +1,4 @@
-#include "aggengine/held_sum.h"
+#include "aggengine/exact_integral.h"
 
 #include <gtest/gtest.h>
 
@@ -11,16 +11,16 @@
 namespace tickstack::aggengine {
 namespace {
 
-void ExpectEqual(const HeldSum& found, const HeldSum& expected) {
-  EXPECT_TRUE(std::equal(found.integral, found.integral + kExactWords, expected.integral));
+void ExpectEqual(const ExactIntegral& found, const ExactIntegral& expected) {
+  EXPECT_EQ(found.sum, expected.sum);
   EXPECT_EQ(found.over_ns, expected.over_ns);
 }
 
 // Goal: every stretch has the bits of its terms added one by one. Method: rows of several symbols
 // behind one another, with ties, nulls, infinities, values from below the unit to beyond the range,
 // and gaps from nothing to a day; stretches of every length around the 256 that are added at once.
-TEST(HeldSums, OfAStretchAreThoseOfItsTerms) {
-  HeldSums sums;
+TEST(ExactIntegrals, OfAStretchAreThoseOfItsTerms) {
+  ExactIntegrals integrals;
   for (uint64_t seed = 0; seed < 100; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
@@ -41,35 +41,35 @@ TEST(HeldSums, OfAStretchAreThoseOfItsTerms) {
       }
       stretches.emplace_back(begin, times.size());
     }
-    sums.Load(times, values);
+    integrals.Load(times, values);
     for (const auto& [begin, end] : stretches) {
-      HeldSum expected, found;
+      ExactIntegral expected, found;
       expected.Add(0.25, 7);
       found.Add(0.25, 7);
       for (size_t i = begin + 1; i < end; ++i) expected.Add(values[i - 1], times[i] - times[i - 1]);
-      sums.AddTo(begin, end, found);
+      integrals.AddTo(begin, end, found);
       ExpectEqual(found, expected);
     }
   }
 }
 
 // Goal: 256 of the largest terms that are added at once do not overflow.
-TEST(HeldSums, HoldTheirLargestTerms) {
+TEST(ExactIntegrals, HoldTheirLargestTerms) {
   std::vector<int64_t> times;
   std::vector<double> values;
   for (int64_t i = 0; i < 600; ++i) {
     times.push_back(i << 20);
     values.push_back(std::nextafter(0x1p18, 0) * (i < 300 ? 1 : -1));
   }
-  HeldSums sums;
-  sums.Load(times, values);
-  HeldSum expected, found;
+  ExactIntegrals integrals;
+  integrals.Load(times, values);
+  ExactIntegral expected, found;
   for (size_t i = 1; i < 300; ++i) expected.Add(values[i - 1], times[i] - times[i - 1]);
-  sums.AddTo(0, 300, found);
+  integrals.AddTo(0, 300, found);
   ExpectEqual(found, expected);
-  HeldSum all_expected, all;
+  ExactIntegral all_expected, all;
   for (size_t i = 1; i < 600; ++i) all_expected.Add(values[i - 1], times[i] - times[i - 1]);
-  sums.AddTo(0, 600, all);
+  integrals.AddTo(0, 600, all);
   ExpectEqual(all, all_expected);
 }
 

@@ -1,10 +1,10 @@
-#include "aggengine/held_sum.h"
+#include "aggengine/exact_integral.h"
 
 #include <algorithm>
 
 namespace tickstack::aggengine {
 
-void HeldSums::Load(std::span<const int64_t> times, std::span<const double> values) {
+void ExactIntegrals::Load(std::span<const int64_t> times, std::span<const double> values) {
   times_ = times;
   values_ = values;
   units_.resize(times.size());
@@ -34,19 +34,16 @@ void HeldSums::Load(std::span<const int64_t> times, std::span<const double> valu
   }
 }
 
-void HeldSums::AddTo(size_t begin, size_t end, HeldSum& sum) const {
+void ExactIntegrals::AddTo(size_t begin, size_t end, ExactIntegral& integral) const {
   while (begin + 1 < end) {
     const size_t last = std::min(end - 1, begin + kRowsMax);
     const auto units = static_cast<__int128>(units_[last] - units_[begin]);
-    const uint64_t words[kExactWords] = {static_cast<uint64_t>(units),
-                                         static_cast<uint64_t>(units >> 64),
-                                         units < 0 ? UINT64_MAX : 0};
-    AddSum(words, sum.integral);
-    sum.over_ns += static_cast<int64_t>(static_cast<uint64_t>(over_ns_[last]) -
-                                        static_cast<uint64_t>(over_ns_[begin]));
+    integral.sum.AddSum(ExactSum::FromUnits(units));
+    integral.over_ns += static_cast<int64_t>(static_cast<uint64_t>(over_ns_[last]) -
+                                             static_cast<uint64_t>(over_ns_[begin]));
     if (large_[last] != large_[begin]) [[unlikely]] {
       for (size_t i = begin + 1; i <= last; ++i) {
-        if (large_[i] != large_[i - 1]) sum.Add(values_[i - 1], times_[i] - times_[i - 1]);
+        if (large_[i] != large_[i - 1]) integral.Add(values_[i - 1], times_[i] - times_[i - 1]);
       }
     }
     begin = last;

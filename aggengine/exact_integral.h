@@ -13,15 +13,19 @@
 
 namespace tickstack::aggengine {
 
-struct HeldSum {
-  uint64_t integral[kExactWords] = {};
+struct ExactIntegral {
+  ExactSum sum;  // The sum of value * ns.
   int64_t over_ns = 0;
 
   // Adds a value that is valid for `ns`. Ignores nulls, and values too large for a sum.
   void Add(double value, int64_t ns) {
     if (ns == 0 || !InRangeByTime(value)) return;
-    AddExactOverTime(value, ns, false, integral);
+    sum.AddOverTime(value, ns);
     over_ns += ns;
+  }
+  void Add(const ExactIntegral& other) {
+    sum.AddSum(other.sum);
+    over_ns += other.over_ns;
   }
 };
 
@@ -36,14 +40,14 @@ struct HeldSum {
 // are rare (a value of a million for three days), and are added separately.
 //
 // Cost: some 3 ns per row. Threads: one owner.
-class HeldSums {
+class ExactIntegrals {
  public:
   // Loads rows in any order. A pair of rows that is not in the order of time contributes nothing,
   // so no range may contain one. The spans must outlive the sums.
   void Load(std::span<const int64_t> times, std::span<const double> values);
 
   // Adds the integral between rows [begin, end).
-  void AddTo(size_t begin, size_t end, HeldSum& sum) const;
+  void AddTo(size_t begin, size_t end, ExactIntegral& integral) const;
 
  private:
   static constexpr size_t kRowsMax = 256;
