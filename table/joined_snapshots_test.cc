@@ -15,7 +15,7 @@ namespace tickstack {
 namespace {
 
 // Tables of one process, which share their names.
-struct Process {
+struct ProcessTables {
   std::shared_ptr<Table> NewTable(std::string_view columns) {
     absl::StatusOr<std::shared_ptr<Table>> created =
         Table::Create(*ParseSchema("trade", columns), &symbols, {tier.get(), {}, nullptr},
@@ -64,7 +64,7 @@ std::vector<uint32_t> RowsOf(const Snapshot& snapshot, std::string_view name) {
 }
 
 TEST(JoinedSnapshots, RowNumbersRunThroughAllTables) {
-  Process process;
+  ProcessTables process;
   const auto old_day = process.NewTable(kColumns), new_day = process.NewTable(kColumns);
   AddRows(*old_day, 0, 100);
   AddRows(*new_day, 100, 70);
@@ -84,7 +84,7 @@ TEST(JoinedSnapshots, RowNumbersRunThroughAllTables) {
 }
 
 TEST(JoinedSnapshots, ASymbolHasItsRowsInEveryTable) {
-  Process process;
+  ProcessTables process;
   const auto old_day = process.NewTable(kColumns), new_day = process.NewTable(kColumns);
   AddRows(*old_day, 0, 100);
   AddRows(*new_day, 100, 70);
@@ -101,7 +101,7 @@ TEST(JoinedSnapshots, ASymbolHasItsRowsInEveryTable) {
 }
 
 TEST(JoinedSnapshots, TablesWithoutRowsAreNotSeen) {
-  Process process;
+  ProcessTables process;
   const auto old_day = process.NewTable(kColumns), new_day = process.NewTable(kColumns);
   const auto join = [&] {
     return Snapshot::Join({old_day->TakeSnapshot(), new_day->TakeSnapshot()});
@@ -116,7 +116,7 @@ TEST(JoinedSnapshots, TablesWithoutRowsAreNotSeen) {
 }
 
 TEST(JoinedSnapshots, AKeyedTableIsJoinedAsItsBatchesLeftIt) {
-  Process process;
+  ProcessTables process;
   constexpr std::string_view kKeyed = "time p, sym s | price f";
   const auto old_day = process.NewTable(kKeyed), new_day = process.NewTable(kKeyed);
   AddRows(*old_day, 0, 100);
@@ -129,7 +129,7 @@ TEST(JoinedSnapshots, AKeyedTableIsJoinedAsItsBatchesLeftIt) {
 }
 
 TEST(JoinedSnapshots, ItemsOfListsAreFoundByRow) {
-  Process process;
+  ProcessTables process;
   const auto old_day = process.NewTable("time p, text C");
   const auto new_day = process.NewTable("time p, text C");
   const auto add = [](Table& table, std::string_view text) {

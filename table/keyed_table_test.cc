@@ -21,9 +21,9 @@ namespace {
 
 constexpr std::string_view kBars = "sym s, minute p | high f, trades j";
 
-struct Fixture {
-  explicit Fixture(std::string_view columns, size_t capacity_bytes = SIZE_MAX,
-                   TableOptions options = {.rows_per_block = 64})
+struct KeyedFixture {
+  explicit KeyedFixture(std::string_view columns, size_t capacity_bytes = SIZE_MAX,
+                        TableOptions options = {.rows_per_block = 64})
       : tier(mem::MakeDramTier("t", capacity_bytes)) {
     absl::StatusOr<std::shared_ptr<Table>> created =
         Table::Create(*ParseSchema("bars", columns), &symbols, {tier.get(), {}, nullptr}, options);
@@ -80,7 +80,7 @@ std::vector<Bar> BarsOf(const Snapshot& snapshot) {
 }
 
 TEST(KeyedTable, ReplacesTheRowOfAKeyWhereItIsAndAppendsNewKeys) {
-  Fixture f(kBars);
+  KeyedFixture f(kBars);
   ASSERT_TRUE(f.table->Append(BatchOf({{"IBM", 1, 10, 1}, {"AIG", 1, 20, 1}}).view()).ok());
   const Snapshot before = f.table->TakeSnapshot();
   ASSERT_TRUE(f.table->Append(BatchOf({{"IBM", 2, 11, 1}, {"IBM", 1, 12, 2}}).view()).ok());
@@ -92,7 +92,7 @@ TEST(KeyedTable, ReplacesTheRowOfAKeyWhereItIsAndAppendsNewKeys) {
 }
 
 TEST(KeyedTable, TheLastRowOfAKeyInABatchCounts) {
-  Fixture f(kBars);
+  KeyedFixture f(kBars);
   ASSERT_TRUE(
       f.table->Append(BatchOf({{"A", 1, 1, 1}, {"B", 1, 2, 1}, {"A", 1, 3, 2}}).view()).ok());
   EXPECT_THAT(BarsOf(f.table->TakeSnapshot()),
@@ -102,7 +102,7 @@ TEST(KeyedTable, TheLastRowOfAKeyInABatchCounts) {
 }
 
 TEST(KeyedTable, HasAKeyOfAnyTypes) {
-  Fixture f("b b, g g, h h, i i, f f, e e, c c, s s, p p | v j");
+  KeyedFixture f("b b, g g, h h, i i, f f, e e, c c, s s, p p | v j");
   const auto batch = [](bool flag, std::string_view guid, int16_t h, double x, float y, char c,
                         const std::string& sym, int64_t value) {
     Batch one(1);
@@ -138,7 +138,7 @@ TEST(KeyedTable, HasAKeyOfAnyTypes) {
 }
 
 TEST(KeyedTable, IndexesASymbolOfItsKey) {
-  Fixture f(kBars);
+  KeyedFixture f(kBars);
   ASSERT_TRUE(
       f.table->Append(BatchOf({{"A", 1, 1, 1}, {"B", 1, 1, 1}, {"A", 2, 1, 1}}).view()).ok());
   ASSERT_TRUE(f.table->Append(BatchOf({{"A", 1, 2, 2}, {"A", 3, 1, 1}}).view()).ok());
@@ -147,16 +147,16 @@ TEST(KeyedTable, IndexesASymbolOfItsKey) {
   EXPECT_THAT(RowNumbers(snapshot, "B"), testing::ElementsAre(1));
   EXPECT_FALSE(snapshot.RowsOf(0)->times.has_value());
   EXPECT_EQ(f.table->indexed_column(), 0);
-  Fixture alone("sym s | price f");
+  KeyedFixture alone("sym s | price f");
   EXPECT_EQ(alone.table->indexed_column(), -1);
   EXPECT_TRUE(alone.table->has_index());
-  Fixture changing("id j, venue s | sym s");
+  KeyedFixture changing("id j, venue s | sym s");
   EXPECT_EQ(changing.table->indexed_column(), -1) << "a value column changes";
 }
 
 TEST(KeyedTable, RefusesColumnsWhoseBytesAreNotTheirRows) {
   const auto refuse = [](Batch batch, std::string_view message) {
-    Fixture f(kBars);
+    KeyedFixture f(kBars);
     ASSERT_TRUE(f.table->Append(BatchOf({{"A", 1, 1, 1}}).view()).ok());
     const absl::Status status = f.table->Append(batch.view());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
@@ -220,7 +220,7 @@ TEST(KeyedTable, AFullTierRefusesABatchWhole) {
   int refused = 0;
   for (size_t capacity = 256; capacity < (size_t{64} << 10); capacity += 1280) {
     SCOPED_TRACE(capacity);
-    Fixture f(kBars, capacity);
+    KeyedFixture f(kBars, capacity);
     std::vector<Bar> model;
     std::mt19937_64 rng(capacity);
     for (int64_t batch = 0; batch < 40; ++batch) {
@@ -256,7 +256,7 @@ TEST(KeyedTable, AFullTierRefusesABatchWhole) {
 }
 
 TEST(KeyedTable, RefusesRowsBeyondItsLimitAndStillReplaces) {
-  Fixture f(kBars, SIZE_MAX, {.rows_per_block = 64, .rows_max = 2});
+  KeyedFixture f(kBars, SIZE_MAX, {.rows_per_block = 64, .rows_max = 2});
   ASSERT_TRUE(f.table->Append(BatchOf({{"A", 1, 1, 1}, {"B", 1, 1, 1}}).view()).ok());
   const absl::Status status = f.table->Append(BatchOf({{"A", 1, 2, 2}, {"C", 1, 1, 1}}).view());
   EXPECT_EQ(Message(status), "table bars: 1 rows more than 2: it takes 2 rows");
@@ -272,7 +272,7 @@ TEST(KeyedTable, AgreesWithAMapAndSnapshotsStay) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    Fixture f(kBars);
+    KeyedFixture f(kBars);
     std::map<std::pair<std::string, int64_t>, size_t> rows;
     std::vector<Bar> model;
     std::vector<std::pair<Snapshot, std::vector<Bar>>> held;
@@ -312,7 +312,7 @@ TEST(KeyedTable, AgreesWithAMapAndSnapshotsStay) {
 
 // Goal: keys are found while the index doubles many times.
 TEST(KeyedTable, FindsKeysInAnIndexThatGrew) {
-  Fixture f("k j | v j", SIZE_MAX, {});
+  KeyedFixture f("k j | v j", SIZE_MAX, {});
   constexpr int64_t kKeys = 200'000, kBatch = 1000;
   for (int round = 0; round < 2; ++round) {
     for (int64_t begin = 0; begin < kKeys; begin += kBatch) {

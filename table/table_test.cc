@@ -30,9 +30,9 @@ std::string EncodedString(std::string_view text) {
   return item + std::string(text);
 }
 
-struct Fixture {
-  explicit Fixture(std::string_view columns, TableOptions options = {},
-                   size_t capacity_bytes = SIZE_MAX)
+struct TableFixture {
+  explicit TableFixture(std::string_view columns, TableOptions options = {},
+                        size_t capacity_bytes = SIZE_MAX)
       : tier(mem::MakeDramTier("t", capacity_bytes)) {
     absl::StatusOr<std::shared_ptr<Table>> created = Table::Create(
         *ParseSchema("trade", columns), &symbols, TablePlacement{tier.get(), {}, nullptr}, options);
@@ -53,7 +53,7 @@ Batch OneTrade(int64_t time, const std::string& name, double price) {
 }
 
 TEST(Table, ShowsWhatWasAppendedToSnapshotsTakenAfterwards) {
-  Fixture f("time p, sym s, price f");
+  TableFixture f("time p, sym s, price f");
   const Snapshot before = f.table->TakeSnapshot();
   ASSERT_TRUE(f.table->Append(OneTrade(5, "IBM", 1.5).view()).ok());
   EXPECT_EQ(before.rows(), 0u);
@@ -68,7 +68,7 @@ TEST(Table, ShowsWhatWasAppendedToSnapshotsTakenAfterwards) {
 }
 
 TEST(Table, KeepsEveryTypeOfColumn) {
-  Fixture f(
+  TableFixture f(
       "b b, g g, x x, h h, i i, j j, e e, f f, c c, s s, p p, m m, d d, z z, n n, u u, v v, "
       "t t, l *");
   Batch batch(2);
@@ -105,7 +105,7 @@ TEST(Table, KeepsEveryTypeOfColumn) {
 }
 
 TEST(Table, AListColumnTakesTypedVectorsAsAtoms) {
-  Fixture f("l *");
+  TableFixture f("l *");
   ASSERT_TRUE(f.table->Append(Batch(2).AddBytes(Type::kChar, "xy").view()).ok());
   ASSERT_TRUE(f.table->Append(Batch(1).AddSymbols({"IBM"}).view()).ok());
   ASSERT_TRUE(f.table->Append(Batch(1).Add<int16_t>(Type::kShort, {0x4142}).view()).ok());
@@ -117,7 +117,7 @@ TEST(Table, AListColumnTakesTypedVectorsAsAtoms) {
 }
 
 TEST(Table, RefusesBatchesThatDoNotFitTheSchema) {
-  Fixture f("time p, sym s, price f");
+  TableFixture f("time p, sym s, price f");
   EXPECT_EQ(Message(f.table->Append(Batch(1).Add<int64_t>(Type::kTimestamp, {1}).view())),
             "length: 1 columns, table trade has 3");
   Batch wrong_type(1);
@@ -129,7 +129,7 @@ TEST(Table, RefusesBatchesThatDoNotFitTheSchema) {
 
 TEST(Table, RefusesColumnsWhoseBytesAreNotTheirRows) {
   const auto refuse = [](std::string_view columns, Type type, std::string_view bytes) {
-    Fixture f(columns);
+    TableFixture f(columns);
     const absl::Status status = f.table->Append(Batch(2).AddBytes(type, bytes).view());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     EXPECT_EQ(f.table->rows(), 0u);
@@ -151,7 +151,7 @@ TEST(Table, RefusesColumnsWhoseBytesAreNotTheirRows) {
 }
 
 TEST(Table, RefusesRowsBeyondItsLimitByName) {
-  Fixture f("j j", {.rows_per_chunk = 64, .rows_max = 3});
+  TableFixture f("j j", {.rows_per_chunk = 64, .rows_max = 3});
   ASSERT_TRUE(f.table->Append(Batch(2).Add<int64_t>(Type::kLong, {1, 2}).view()).ok());
   const absl::Status status = f.table->Append(Batch(2).Add<int64_t>(Type::kLong, {3, 4}).view());
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
@@ -170,7 +170,7 @@ TEST(Table, CreateRefusesWhatNoTableCanBe) {
 }
 
 TEST(Table, SaysWhetherTheTimesOfASymbolEverWentDown) {
-  Fixture f("time n, sym s, price f");
+  TableFixture f("time n, sym s, price f");
   const auto add = [&](int64_t time, const std::string& name) {
     Batch batch(1);
     batch.Add<int64_t>(Type::kTimespan, {time}).AddSymbols({name}).Add<double>(Type::kFloat, {0});
@@ -187,7 +187,7 @@ TEST(Table, SaysWhetherTheTimesOfASymbolEverWentDown) {
 }
 
 TEST(Table, IndexesWithoutTimesAndNotAtAllIfThereIsNothingToIndex) {
-  Fixture no_times("time t, sym s");
+  TableFixture no_times("time t, sym s");
   ASSERT_TRUE(
       no_times.table->Append(Batch(1).Add<int32_t>(Type::kTime, {1}).AddSymbols({"A"}).view())
           .ok());
@@ -195,9 +195,9 @@ TEST(Table, IndexesWithoutTimesAndNotAtAllIfThereIsNothingToIndex) {
   EXPECT_THAT(postings.runs[0].rows, testing::ElementsAre(0));
   EXPECT_TRUE(postings.runs[0].coarse.empty());
   EXPECT_FALSE(postings.times.has_value());
-  EXPECT_FALSE(Fixture("time p, price f").table->TakeSnapshot().RowsOf(0).has_value());
-  EXPECT_EQ(Fixture("time p, sym c").table->indexed_column(), -1);
-  EXPECT_EQ(Fixture("sym s", {.index = false}).table->indexed_column(), -1);
+  EXPECT_FALSE(TableFixture("time p, price f").table->TakeSnapshot().RowsOf(0).has_value());
+  EXPECT_EQ(TableFixture("time p, sym c").table->indexed_column(), -1);
+  EXPECT_EQ(TableFixture("sym s", {.index = false}).table->indexed_column(), -1);
 }
 
 TEST(Table, GivesEverythingBackToItsTiers) {
@@ -238,7 +238,7 @@ Batch Quotes(size_t rows) {
 }
 
 TEST(Table, ASmallTableIsSmall) {
-  Fixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c");
+  TableFixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c");
   ASSERT_TRUE(f.table->Append(Quotes(100).view()).ok());
   EXPECT_EQ(f.table->TakeSnapshot().chunks(), 1u);
   EXPECT_LE(f.table->bytes(), 1024u * 46 + 4096);
@@ -247,7 +247,7 @@ TEST(Table, ASmallTableIsSmall) {
 }
 
 TEST(Table, ALargeTableTakesTheBytesOfItsRows) {
-  Fixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c", {.index = false});
+  TableFixture f("time p, sym s, bid f, ask f, bsize j, asize j, mode c, ex c", {.index = false});
   for (size_t rows = 0; rows < size_t{1} << 20; rows += size_t{1} << 16) {
     ASSERT_TRUE(f.table->Append(Quotes(size_t{1} << 16).view()).ok());
   }
@@ -255,7 +255,7 @@ TEST(Table, ALargeTableTakesTheBytesOfItsRows) {
 }
 
 TEST(Table, TakesListValuesLargerThanAnArenaBlock) {
-  Fixture f("l *");
+  TableFixture f("l *");
   const std::vector<std::string> items = {
       EncodedString("small"), EncodedString(std::string(5 * kMiB, 'x')),
       EncodedString(std::string(kMiB, 'y')), EncodedString("last")};
@@ -279,7 +279,7 @@ TEST(Table, AgreesWithPlainVectorsAcrossChunkBorders) {
   };
   for (const size_t rows_per_chunk : {size_t{64}, size_t{256}, size_t{4096}}) {
     SCOPED_TRACE(rows_per_chunk);
-    Fixture f("time p, sym s, cond c, text *", {.rows_per_chunk = rows_per_chunk});
+    TableFixture f("time p, sym s, cond c, text *", {.rows_per_chunk = rows_per_chunk});
     std::mt19937_64 rng(rows_per_chunk);
     Model model;
     std::vector<Snapshot> snapshots;
@@ -427,7 +427,7 @@ TEST(Table, ABatchThatATierRefusesLeavesNoTrace) {
 }
 
 TEST(Table, StaysUsableWhenItsTierIsFull) {
-  Fixture f("time p, sym s, price f", {.rows_per_chunk = 1024}, 90'000);
+  TableFixture f("time p, sym s, price f", {.rows_per_chunk = 1024}, 90'000);
   size_t rows = 0;
   absl::Status status;
   while (status.ok()) {
@@ -468,7 +468,7 @@ TEST(Table, TheIndexOfAZipfDayWastesLessThanAThird) {
 // appends batches whose values sum to zero over column `amount` and whose rows carry one batch
 // number; two readers check every snapshot they take.
 TEST(Table, ReadersSeeWholeBatchesWhileTheWriterAppends) {
-  Fixture f("time p, sym s, amount j, text *", {.rows_per_chunk = 256});
+  TableFixture f("time p, sym s, amount j, text *", {.rows_per_chunk = 256});
   constexpr int kBatches = 2000;
   std::atomic<int> wrong = 0;
   std::atomic<bool> done = false;
@@ -580,7 +580,7 @@ TEST(Table, UsesMostOfASmallTierBeforeItIsRefused) {
 }
 
 TEST(Table, HasFullChunksInALargeTier) {
-  Fixture f("time p, sym s, price f", {}, 32 * 20 * (size_t{1} << 18));
+  TableFixture f("time p, sym s, price f", {}, 32 * 20 * (size_t{1} << 18));
   EXPECT_EQ(f.table->TakeSnapshot().layout().Rows(40), size_t{1} << 18);
 }
 

@@ -18,8 +18,8 @@ namespace {
 constexpr size_t kBlockRows = 64;
 
 // Has two columns of longs, of which one keeps its values and one changes.
-struct Fixture {
-  explicit Fixture(size_t capacity_bytes = SIZE_MAX)
+struct BlocksFixture {
+  explicit BlocksFixture(size_t capacity_bytes = SIZE_MAX)
       : tier(mem::MakeDramTier("t", capacity_bytes)),
         blocks(std::make_unique<VersionedBlocks>(ChunkLayout(kBlockRows), Places(tier.get()))) {}
 
@@ -64,7 +64,7 @@ std::vector<int64_t> Column(const BlockView& view, size_t column) {
 }
 
 TEST(VersionedBlocks, KeepsAViewAsItWasWhileRowsChangeAndCome) {
-  Fixture f;
+  BlocksFixture f;
   const auto none = f.Pin();
   ASSERT_TRUE(f.Set({}, {1, 2, 3}).ok());
   const auto three = f.Pin();
@@ -76,7 +76,7 @@ TEST(VersionedBlocks, KeepsAViewAsItWasWhileRowsChangeAndCome) {
 }
 
 TEST(VersionedBlocks, SharesWhatDidNotChange) {
-  Fixture f;
+  BlocksFixture f;
   ASSERT_TRUE(f.Set({}, std::vector<int64_t>(3 * kBlockRows, 7)).ok());
   const auto before = f.Pin();
   ASSERT_TRUE(f.Set({{kBlockRows, 8}}, {}).ok());
@@ -91,7 +91,7 @@ TEST(VersionedBlocks, SharesWhatDidNotChange) {
 }
 
 TEST(VersionedBlocks, GivesBackAPieceWhenTheLastViewWithItGoes) {
-  Fixture f;
+  BlocksFixture f;
   constexpr size_t kPieceBytes = kBlockRows * sizeof(int64_t);
   ASSERT_TRUE(f.Set({}, {1}).ok());
   const size_t alone = f.blocks->bytes(1);
@@ -117,7 +117,7 @@ TEST(VersionedBlocks, GivesBackAPieceWhenTheLastViewWithItGoes) {
 }
 
 TEST(VersionedBlocks, RefusesABatchWhenTheTierIsFullAndStaysAsItWas) {
-  Fixture f(size_t{8} << 10);
+  BlocksFixture f(size_t{8} << 10);
   ASSERT_TRUE(f.Set({}, std::vector<int64_t>(5 * kBlockRows, 7)).ok());
   const size_t before = f.tier->Stats().used_bytes;
   std::map<size_t, int64_t> everywhere;
@@ -133,7 +133,7 @@ TEST(VersionedBlocks, RefusesABatchWhenTheTierIsFullAndStaysAsItWas) {
 }
 
 TEST(VersionedBlocks, RefusesABatchWhileEveryViewIsHeld) {
-  Fixture f;
+  BlocksFixture f;
   ASSERT_TRUE(f.Set({}, {1}).ok());
   std::vector<std::shared_ptr<const BlockView>> held;
   absl::Status status;
@@ -153,7 +153,7 @@ TEST(VersionedBlocks, AgreesWithCopiesOfEverything) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
-    Fixture f;
+    BlocksFixture f;
     std::vector<int64_t> model;
     struct Held {
       std::shared_ptr<const BlockView> view;

@@ -13,7 +13,7 @@ namespace tickstack::tickerplant {
 namespace {
 
 // Decodes messages, and keeps the segments as a slow connection would.
-class Reader : public Outlet {
+class DecodingOutlet : public Outlet {
  public:
   void Queue(std::span<const wire::Segment> message) override {
     kept.emplace_back(message.begin(), message.end());
@@ -94,7 +94,7 @@ TEST(EmptyTable, IsKeyedAsItsSchemaIs) {
 
 TEST(Publisher, JoinsTheRowsOfATableIntoOneMessage) {
   Publisher publisher(Schemas(), /*keep_order=*/false);
-  Reader reader;
+  DecodingOutlet reader;
   publisher.Subscribe(0, {&reader, {}, false});
   publisher.Subscribe(1, {&reader, {}, false});
   Add(publisher, 0, RowsOfT({"a", "b"}, 1));
@@ -115,7 +115,7 @@ TEST(Publisher, JoinsTheRowsOfATableIntoOneMessage) {
 
 TEST(Publisher, CutsALargeBatchIntoMessages) {
   Publisher publisher(Schemas(), /*keep_order=*/false);
-  Reader reader;
+  DecodingOutlet reader;
   publisher.Subscribe(0, {&reader, {}, false});
   publisher.Subscribe(1, {&reader, {}, false});
   Add(publisher, 1, RowsOfU({"a"}));
@@ -189,7 +189,7 @@ TEST(Publisher, SendsTheFirstRowsOfEveryTableToEverySubscriberBeforeTheRest) {
 
 TEST(Publisher, KeepsTheOrderOfTablesInZeroLatencyMode) {
   Publisher publisher(Schemas(), /*keep_order=*/true);
-  Reader reader;
+  DecodingOutlet reader;
   publisher.Subscribe(0, {&reader, {}, false});
   publisher.Subscribe(1, {&reader, {}, false});
   Add(publisher, 0, RowsOfT({"a"}, 1));
@@ -207,7 +207,7 @@ TEST(Publisher, KeepsTheOrderOfTablesInZeroLatencyMode) {
 
 TEST(Publisher, NumbersUpdsForThoseWhoAsked) {
   Publisher publisher(Schemas(), false);
-  Reader plain, numbered;
+  DecodingOutlet plain, numbered;
   publisher.Subscribe(0, {&plain, {}, false});
   publisher.Subscribe(0, {&numbered, {}, true});
   Add(publisher, 0, RowsOfT({"a"}, 1));
@@ -222,7 +222,7 @@ TEST(Publisher, NumbersUpdsForThoseWhoAsked) {
 
 TEST(Publisher, SendsAFilteredSubscriberItsSymbolsOnly) {
   Publisher publisher(Schemas(), false);
-  Reader some, none;
+  DecodingOutlet some, none;
   publisher.Subscribe(0, {&some, {"b", "d"}, false});
   publisher.Subscribe(0, {&none, {"zzz"}, false});
   Add(publisher, 0, RowsOfT({"a", "b", "c", "d", "b"}, 0));
@@ -238,7 +238,7 @@ TEST(Publisher, SendsAFilteredSubscriberItsSymbolsOnly) {
 TEST(Publisher, StartsAMessageWhereANestedColumnChangesItsType) {
   const std::vector<Schema> schemas = {*ParseSchema("t", "sym s, any *")};
   Publisher publisher(schemas, false);
-  Reader reader;
+  DecodingOutlet reader;
   publisher.Subscribe(0, {&reader, {}, false});
   for (const Value& any :
        {Value::Longs({1}), Value::List({Value::String("x")}), Value::List({Value::Long(1)})}) {
@@ -253,7 +253,7 @@ TEST(Publisher, StartsAMessageWhereANestedColumnChangesItsType) {
 
 TEST(Publisher, ForgetsAnOutletAndReplacesItsSubscription) {
   Publisher publisher(Schemas(), false);
-  Reader reader;
+  DecodingOutlet reader;
   publisher.Subscribe(0, {&reader, {}, false});
   publisher.Subscribe(0, {&reader, {"b"}, false});
   EXPECT_EQ(publisher.SubscriptionsOf(0).size(), 1u);
@@ -273,7 +273,7 @@ TEST(Publisher, DeliversEveryRowWhateverTheSizes) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     Publisher publisher(Schemas(), seed % 2 == 0);
-    Reader reader, numbered;
+    DecodingOutlet reader, numbered;
     publisher.Subscribe(0, {&reader, {}, false});
     publisher.Subscribe(0, {&numbered, {}, true});
     std::vector<std::string> expected;
@@ -288,7 +288,7 @@ TEST(Publisher, DeliversEveryRowWhateverTheSizes) {
       if (rng() % 5 == 0) publisher.Publish(i);
     }
     publisher.Publish(30);
-    for (const Reader* one : {&reader, &numbered}) {
+    for (const DecodingOutlet* one : {&reader, &numbered}) {
       std::vector<std::string> syms;
       double price = 0;
       for (const Value& message : one->Messages()) {

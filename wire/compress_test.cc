@@ -72,12 +72,12 @@ TEST(Compress, LeavesWhatDoesNotGetUnderHalf) {
 
 // The blocks of a file that kdb+ compressed with its own algorithm. Layout: `kxzipped`, blocks,
 // then a tail that ends in (u32 bytes, u32 algorithm) per block and the i64 number of blocks.
-struct Block {
+struct KxBlock {
   std::span<const std::byte> bytes;
   uint32_t algorithm;
 };
-std::vector<Block> BlocksOf(std::span<const std::byte> file) {
-  std::vector<Block> blocks;
+std::vector<KxBlock> BlocksOf(std::span<const std::byte> file) {
+  std::vector<KxBlock> blocks;
   const auto count = LoadLittle<uint64_t>(file.data() + file.size() - 8);
   const std::byte* table = file.data() + file.size() - 8 - 8 * count;
   size_t offset = 8;
@@ -99,11 +99,11 @@ TEST(Compress, MakesTheSameBytesAsKdbDid) {
     if (!entry.is_regular_file()) continue;
     const ByteBuffer file = ReadWholeFile(entry.path());
     if (file.size() < 48 || AsText(file.span().first(8)) != "kxzipped") continue;
-    const std::vector<Block> blocks = BlocksOf(file);
+    const std::vector<KxBlock> blocks = BlocksOf(file);
     const std::byte asked = file.data()[file.size() - 8 - 8 * blocks.size() - 32 + 4];
     if (asked != std::byte{1}) continue;
     SCOPED_TRACE(entry.path());
-    for (const Block& block : blocks) {
+    for (const KxBlock& block : blocks) {
       if (block.algorithm == 1) {
         const absl::StatusOr<ByteBuffer> plain = Decompress(block.bytes, kPlenty);
         ASSERT_TRUE(plain.ok()) << plain.status();

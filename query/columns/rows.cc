@@ -70,7 +70,7 @@ RowSet RowSet::Borrow(std::span<const uint32_t> ascending_rows, std::shared_ptr<
   return set;
 }
 
-RowSet RowSet::Of(ScratchVector<uint32_t> ascending_rows) {
+RowSet RowSet::FromRows(ScratchVector<uint32_t> ascending_rows) {
   const auto owner = std::make_shared<const ScratchVector<uint32_t>>(std::move(ascending_rows));
   return Borrow(*owner, owner);
 }

@@ -23,7 +23,7 @@ class RowSet {
  public:
   RowSet() = default;  // No rows.
   static RowSet Range(size_t begin_row, size_t end_row);
-  static RowSet Of(ScratchVector<uint32_t> ascending_rows);
+  static RowSet FromRows(ScratchVector<uint32_t> ascending_rows);
   // Ranges must ascend; empty ones are dropped, and adjacent ones are merged.
   static RowSet FromRanges(std::span<const disk::RowRange> ranges);
   // Points into the index: valid as long as the table.

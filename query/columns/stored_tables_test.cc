@@ -135,9 +135,9 @@ constexpr std::string_view kDays[] = {"2024.01.01", "2024.01.02", "2024.01.03", 
 
 // `disk`, in a database of five days, and `memory` with the same rows. The first day has no columns
 // `size` and `venue`, the fourth no rows.
-class Tables : public TestEnvironment {
+class DiskAndMemory : public TestEnvironment {
  public:
-  Tables(uint32_t seed, bool compress, bool segments)
+  DiskAndMemory(uint32_t seed, bool compress, bool segments)
       : directory_(std::filesystem::temp_directory_path() / "tickstack.XXXXXX") {
     TS_CHECK(::mkdtemp(directory_.data()) != nullptr);
     if (segments) {
@@ -163,7 +163,7 @@ class Tables : public TestEnvironment {
     }
     Load();
   }
-  ~Tables() override { std::filesystem::remove_all(directory_); }
+  ~DiskAndMemory() override { std::filesystem::remove_all(directory_); }
 
   void Load() {
     absl::StatusOr<std::shared_ptr<const disk::Database>> database =
@@ -227,7 +227,7 @@ TEST(StoredTables, AnswerAsTheTableInMemory) {
   limits.workers = &helpers;
   for (const bool compress : {false, true}) {
     for (const bool segments : {false, true}) {
-      Tables tables(7, compress, segments);
+      DiskAndMemory tables(7, compress, segments);
       for (const std::string_view query : kQueries) {
         const std::string expected = tables.Ask(Over(query, "memory"));
         EXPECT_THAT(expected, testing::Not(StartsWith("'"))) << query;
@@ -239,7 +239,7 @@ TEST(StoredTables, AnswerAsTheTableInMemory) {
 }
 
 TEST(StoredTables, RowNumbersBeginAnewInEachPartition) {
-  Tables tables(1, false, false);
+  DiskAndMemory tables(1, false, false);
   EXPECT_EQ(tables.Ask("exec max i by date from disk where date<2024.01.03"),
             tables.Ask("2024.01.01 2024.01.02!59 59"));
   EXPECT_EQ(tables.Ask("exec i from disk where i<2"), "0 1 0 1 0 1 0 1");
@@ -248,7 +248,7 @@ TEST(StoredTables, RowNumbersBeginAnewInEachPartition) {
 }
 
 TEST(StoredTables, MetaSaysWhatTheNewestPartitionHas) {
-  Tables tables(1, false, false);
+  DiskAndMemory tables(1, false, false);
   EXPECT_EQ(tables.Ask("exec c!t from meta disk"),
             tables.Ask("`date`sym`time`stamp`price`size`venue`text!\"dsnpfjsC\""));
   EXPECT_EQ(tables.Ask("exec c!a from meta disk where c=`sym"),
@@ -263,7 +263,7 @@ void Overwrite(const std::string& path, size_t offset, std::string_view bytes) {
 }
 
 TEST(StoredTables, ADamagedFileFailsTheQueriesThatNeedItAndNoOthers) {
-  Tables tables(3, false, false);
+  DiskAndMemory tables(3, false, false);
   const std::string path = tables.PathOf(2) + "/trade/price";
   Overwrite(path, 0, std::string(16, '\x7f'));
   tables.Load();
@@ -279,7 +279,7 @@ TEST(StoredTables, ADamagedFileFailsTheQueriesThatNeedItAndNoOthers) {
 
 // Goal: a position without a name is an error: it is neither another name nor a null.
 TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
-  Tables tables(3, false, false);
+  DiskAndMemory tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/venue";
   const size_t elements = 4096;
   Overwrite(path, elements + 8 * 7, std::string("\x50\x00\x00\x00\x00\x00\x00\x00", 8));
@@ -295,7 +295,7 @@ TEST(StoredTables, APositionOutsideOfTheDomainIsAnError) {
 // Goal: if the index has such a position too, every query that asks for its rows is an error,
 // although it reads none of them; other queries are answered.
 TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
-  Tables tables(3, false, false);
+  DiskAndMemory tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/sym", domain = tables.PathOf(1) + "/../sym";
   // Cuts the last names off the domain, among them `s1`, which every day has.
   const uint64_t kept = 8 + sizeof("s0");
@@ -330,7 +330,7 @@ TEST(StoredTables, AnIndexedPositionOutsideOfTheDomainIsAnErrorOfItsRows) {
 }
 
 TEST(StoredTables, AColumnOfAnotherTypeThanTheNewestIsAnErrorByItsFile) {
-  Tables tables(3, false, false);
+  DiskAndMemory tables(3, false, false);
   const std::string path = tables.PathOf(1) + "/trade/price";
   Overwrite(path, 2, "\x07");  // Makes the type longs.
   tables.Load();
@@ -339,7 +339,7 @@ TEST(StoredTables, AColumnOfAnotherTypeThanTheNewestIsAnErrorByItsFile) {
 }
 
 TEST(StoredTables, ConditionsOnPartitionsOpenNoOtherPartition) {
-  Tables tables(3, false, false);
+  DiskAndMemory tables(3, false, false);
   for (const size_t day : {0u, 1u, 3u, 4u}) std::filesystem::remove_all(tables.PathOf(day));
   EXPECT_EQ(tables.Ask("select from disk where date=2024.01.03,sym=`s1"),
             tables.Ask("select from memory where date=2024.01.03,sym=`s1"));

@@ -88,8 +88,8 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& no
   PartRuns runs = RunsOfParts(*view_.stored, *left_.rows);
   TS_RETURN_IF_ERROR(context_.budget.Charge(runs.ends.size(), 2 * sizeof(uint32_t)));
   TS_ASSIGN_OR_RETURN(Column values, view_.columns[0].Get(context_.budget));
-  return KeyColumn{Slice{std::move(values),
-                         std::make_shared<const RowSet>(RowSet::Of(std::move(runs.first_rows)))},
+  return KeyColumn{Slice{std::move(values), std::make_shared<const RowSet>(
+                                                RowSet::FromRows(std::move(runs.first_rows)))},
                    std::move(runs.ends)};
 }
 
@@ -136,7 +136,7 @@ absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
         FindTimeRuns(Slice{std::move(times), left_.rows}, bucket->bucket_ns, context_.budget));
     if (runs.has_value() && !runs->ends.empty()) {
       key.run_ends = std::move(runs->ends);
-      rows = std::make_shared<const RowSet>(RowSet::Of(std::move(runs->first_rows)));
+      rows = std::make_shared<const RowSet>(RowSet::FromRows(std::move(runs->first_rows)));
     }
   }
   TS_ASSIGN_OR_RETURN(Term term, EvaluateAt(node, rows));

@@ -26,7 +26,7 @@ Slice RandomTimes(size_t rows, std::mt19937_64& rng) {
   if (rng() % 2 == 0) {
     ScratchVector<uint32_t> some;
     for (uint32_t row = 0; row < rows; row += 3) some.push_back(row);
-    slice.rows = std::make_shared<const RowSet>(RowSet::Of(std::move(some)));
+    slice.rows = std::make_shared<const RowSet>(RowSet::FromRows(std::move(some)));
   }
   return slice;
 }

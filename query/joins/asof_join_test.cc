@@ -24,7 +24,7 @@ using Times = std::vector<int64_t>;
 constexpr int64_t kOpenNs = 434'453'400'000'000'000;  // 2013.10.07D09:30
 
 // The rows of a random trade or quote table; times may go down.
-struct Rows {
+struct TickRows {
   std::vector<std::string> sym;
   Times time;
   std::vector<int64_t> value;
@@ -32,9 +32,9 @@ struct Rows {
 
 // Returns rows at 50 times, so that there are many ties. The times are all in one coarse unit of
 // the index, in two, each in its own, or beyond the last one.
-Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) {
+TickRows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) {
   static constexpr const char* kNames[] = {"a", "b", "c", ""};
-  Rows random;
+  TickRows random;
   for (size_t i = 0; i < rows; ++i) {
     random.sym.emplace_back(kNames[rng() % 4]);
     random.time.push_back(static_cast<int64_t>(rng() % 50) << time_shift);
@@ -47,8 +47,8 @@ Rows RandomRows(std::mt19937_64& rng, size_t rows, bool sorted, int time_shift) 
 
 // Returns rows of three symbols, of which one has nine rows in ten, 50 us apart on average. If they
 // are not `sorted`, one row in 1,000 goes back in time.
-Rows ManyRows(std::mt19937_64& rng, size_t rows, bool sorted) {
-  Rows many;
+TickRows ManyRows(std::mt19937_64& rng, size_t rows, bool sorted) {
+  TickRows many;
   int64_t ns = kOpenNs;
   for (size_t i = 0; i < rows; ++i) {
     ns += static_cast<int64_t>(rng() % 100'000);
@@ -60,7 +60,7 @@ Rows ManyRows(std::mt19937_64& rng, size_t rows, bool sorted) {
   return many;
 }
 
-Value TableOf(const Rows& rows, std::string_view value_name) {
+Value TableOf(const TickRows& rows, std::string_view value_name) {
   SymbolVector sym;
   for (const std::string& name : rows.sym) sym.push_back(name);
   return Value::Table({"time", "sym", value_name},
@@ -71,7 +71,7 @@ Value TableOf(const Rows& rows, std::string_view value_name) {
 
 // Returns for each left row the last of the latest right rows of its symbol at or before it, unless
 // that is older than `max_age`.
-std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right,
+std::vector<int64_t> JoinByDefinition(const TickRows& left, const TickRows& right,
                                       std::optional<int64_t> max_age = std::nullopt) {
   std::vector<int64_t> joined;
   for (size_t i = 0; i < left.sym.size(); ++i) {
@@ -90,8 +90,8 @@ std::vector<int64_t> JoinByDefinition(const Rows& left, const Rows& right,
   return joined;
 }
 
-Rows OnlyOf(const Rows& rows, std::string_view name) {
-  Rows only;
+TickRows OnlyOf(const TickRows& rows, std::string_view name) {
+  TickRows only;
   for (size_t i = 0; i < rows.sym.size(); ++i) {
     if (rows.sym[i] != name) continue;
     only.sym.push_back(rows.sym[i]);
@@ -103,7 +103,7 @@ Rows OnlyOf(const Rows& rows, std::string_view name) {
 
 class JoinedTables {
  public:
-  JoinedTables(const Rows& left, const Rows& right) {
+  JoinedTables(const TickRows& left, const TickRows& right) {
     environment_.SetValue("vt", TableOf(left, "size"));
     environment_.SetValue("vq", TableOf(right, "bid"));
     environment_.CaptureTable("t", "vt");
@@ -136,8 +136,8 @@ TEST(AsofJoin, EveryPathAgreesWithTheDefinition) {
     SCOPED_TRACE(seed);
     std::mt19937_64 rng(seed);
     const int time_shift = std::array{0, 10, 20, 45}[rng() % 4];
-    const Rows left = RandomRows(rng, SomeRows(rng, 200), rng() % 2 == 0, time_shift);
-    const Rows right = RandomRows(rng, SomeRows(rng, 600), rng() % 2 == 0, time_shift);
+    const TickRows left = RandomRows(rng, SomeRows(rng, 200), rng() % 2 == 0, time_shift);
+    const TickRows right = RandomRows(rng, SomeRows(rng, 600), rng() % 2 == 0, time_shift);
     JoinedTables tables(left, right);
     std::string age;
     std::optional<int64_t> max_age;
@@ -158,7 +158,7 @@ TEST(AsofJoin, EveryPathAgreesWithTheDefinition) {
     ASSERT_EQ(bids("vt", "vq"), expected);
     ASSERT_EQ(bids("t", "select from q where bid>=0"), expected);
     ASSERT_EQ(bids("select from t where size>=0", "q"), expected);
-    const Rows left_a = OnlyOf(left, "a"), right_a = OnlyOf(right, "a");
+    const TickRows left_a = OnlyOf(left, "a"), right_a = OnlyOf(right, "a");
     ASSERT_EQ(bids("t", "select sym,time,bid from q where sym=`a"),
               JoinByDefinition(left, right_a, max_age));
     const std::vector<int64_t> of_a = JoinByDefinition(left_a, right_a, max_age);

@@ -60,10 +60,10 @@ std::string Over(std::string_view query, std::string_view table) {
   return text;
 }
 
-class Tables : public TestEnvironment {
+class SplitTables : public TestEnvironment {
  public:
   // Makes `whole`, and `joined` with the same rows in parts that end before `ends`.
-  Tables(std::mt19937& random, size_t rows, const std::vector<size_t>& ends) {
+  SplitTables(std::mt19937& random, size_t rows, const std::vector<size_t>& ends) {
     std::string time, sym, price, size, text;
     for (size_t i = 0; i < rows; ++i) {
       time += fmt::format(" {}", i * 1'000'000'000 + random() % 900'000'000);
@@ -93,7 +93,7 @@ TEST(JoinedTables, AnswerAsTheWholeTable) {
                                           {199, 200},
                                           {200, 200},
                                           {63, 64, 65, 200}}) {
-    Tables tables(random, 200, ends);
+    SplitTables tables(random, 200, ends);
     for (const std::string_view query : kQueries) {
       ASSERT_EQ(tables.Ask(Over(query, "joined")), tables.Ask(Over(query, "whole")))
           << query << ", parts " << ends.size();
@@ -104,7 +104,7 @@ TEST(JoinedTables, AnswerAsTheWholeTable) {
 // Goal: each query has an answer; otherwise the test above would compare errors.
 TEST(JoinedTables, AreAskedWhatCanBeAnswered) {
   std::mt19937 random(7);
-  Tables tables(random, 200, {200});
+  SplitTables tables(random, 200, {200});
   for (const std::string_view query : kQueries) {
     EXPECT_FALSE(tables.Ask(Over(query, "whole")).starts_with("'"))
         << query << ": " << tables.Ask(Over(query, "whole"));

@@ -132,10 +132,10 @@ TEST(AsofJoin, AsofTakesTheRowsOfATable) {
 
 // A table of two key columns and one of values; kNone is a null.
 constexpr int kNone = -1;
-struct Rows {
+struct KeyedRows {
   std::vector<int> sym, day, v;
   size_t size() const { return sym.size(); }
-  bool Same(size_t i, const Rows& other, size_t j) const {
+  bool Same(size_t i, const KeyedRows& other, size_t j) const {
     return sym[i] == other.sym[j] && day[i] == other.day[j];
   }
   void Add(int s, int d, int value) {
@@ -145,8 +145,8 @@ struct Rows {
   }
 };
 
-Rows RandomRows(std::mt19937& rng, size_t rows) {
-  Rows made;
+KeyedRows RandomRows(std::mt19937& rng, size_t rows) {
+  KeyedRows made;
   for (size_t i = 0; i < rows; ++i) {
     const auto draw = [&](unsigned n) { return static_cast<int>(rng() % (n + 1)) - 1; };
     made.Add(draw(3), draw(4), draw(1000));
@@ -164,11 +164,11 @@ std::string Longs(const std::vector<int>& numbers) {
   for (const int n : numbers) text += n == kNone ? ",0N" : fmt::format(",{}", n);
   return text;
 }
-std::string Literal(const Rows& rows, bool keyed) {
+std::string Literal(const KeyedRows& rows, bool keyed) {
   return fmt::format("([{0}sym:{1};day:{2}{3}v:{4})", keyed ? "" : "]", Names(rows.sym),
                      Longs(rows.day), keyed ? "]" : ";", Longs(rows.v));
 }
-std::string WithColumn(const Rows& rows, const std::vector<int>& w) {
+std::string WithColumn(const KeyedRows& rows, const std::vector<int>& w) {
   return fmt::format("([]sym:{};day:{};v:{};w:{})", Names(rows.sym), Longs(rows.day), Longs(rows.v),
                      Longs(w));
 }
@@ -189,11 +189,11 @@ class RandomJoins : public testing::TestWithParam<unsigned> {
 
   std::mt19937 rng_;
   TestEnvironment environment_;
-  Rows left_, right_;
+  KeyedRows left_, right_;
 };
 
 TEST_P(RandomJoins, AgreeWithTheirDefinitions) {
-  Rows left, inner, equi;
+  KeyedRows left, inner, equi;
   std::vector<int> left_w, inner_w, equi_w;
   for (size_t i = 0; i < left_.size(); ++i) {
     bool found = false;
@@ -216,7 +216,7 @@ TEST_P(RandomJoins, AgreeWithTheirDefinitions) {
 }
 
 TEST_P(RandomJoins, UnionOfKeyedTablesIsAnUpsert) {
-  Rows merged = left_;
+  KeyedRows merged = left_;
   for (size_t j = 0; j < right_.size(); ++j) {
     bool found = false;
     for (size_t i = 0; i < merged.size(); ++i) {

@@ -27,7 +27,7 @@ absl::StatusOr<TableView> DistinctRows(const TableView& view, Budget& budget) {
   }
   TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> rows, RowsAt(*view.rows, std::move(firsts), budget));
   TableView result = view;
-  result.rows = std::make_shared<const RowSet>(RowSet::Of(std::move(rows)));
+  result.rows = std::make_shared<const RowSet>(RowSet::FromRows(std::move(rows)));
   return result;
 }
 

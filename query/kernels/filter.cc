@@ -417,7 +417,7 @@ absl::StatusOr<RowSet> Keep(const RowSet& rows, const Value& flags) {
   for (size_t i = 0; i < flag.size(); ++i) {
     if (flag[i] != 0) kept.push_back(numbers[i]);
   }
-  return RowSet::Of(std::move(kept));
+  return RowSet::FromRows(std::move(kept));
 }
 
 }  // namespace tickstack::query

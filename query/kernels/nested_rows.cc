@@ -206,7 +206,7 @@ absl::StatusOr<Value> GroupTable(const TableView& view, Budget& budget) {
   TableView distinct = view;
   TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> firsts,
                       RowsAt(*view.rows, FirstPositions(grouping), budget));
-  distinct.rows = std::make_shared<const RowSet>(RowSet::Of(std::move(firsts)));
+  distinct.rows = std::make_shared<const RowSet>(RowSet::FromRows(std::move(firsts)));
   TS_ASSIGN_OR_RETURN(Value keys, Release(std::move(distinct), budget));
   TS_RETURN_IF_ERROR(budget.ChargeItems(grouping.groups()));
   TS_RETURN_IF_ERROR(budget.Charge(view.count(), sizeof(int64_t)));

@@ -193,7 +193,7 @@ absl::StatusOr<RowSet> SymbolRows::Merge(Budget& budget) const {
   }
   if (count < table_rows / 64) {
     std::ranges::sort(merged);
-    return RowSet::Of(std::move(merged));
+    return RowSet::FromRows(std::move(merged));
   }
   TS_RETURN_IF_ERROR(budget.Charge(table_rows / 64 + 1, sizeof(uint64_t)));
   ScratchVector<uint64_t> bits(table_rows / 64 + 1);
@@ -204,7 +204,7 @@ absl::StatusOr<RowSet> SymbolRows::Merge(Budget& budget) const {
       merged[at++] = static_cast<uint32_t>(word * 64 + static_cast<size_t>(std::countr_zero(left)));
     }
   }
-  return RowSet::Of(std::move(merged));
+  return RowSet::FromRows(std::move(merged));
 }
 
 }  // namespace tickstack::query

@@ -315,7 +315,7 @@ absl::StatusOr<Term> DeleteFromTable(Context& context, const Query& query, const
   ScratchVector<uint32_t> kept;
   kept.reserve(all.size() - deleted.size());
   std::ranges::set_difference(all, deleted, std::back_inserter(kept));
-  result.rows = std::make_shared<const RowSet>(RowSet::Of(std::move(kept)));
+  result.rows = std::make_shared<const RowSet>(RowSet::FromRows(std::move(kept)));
   return Term(std::move(result));
 }
 
