@@ -65,7 +65,7 @@ void BarSource::TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& ta
   others_.clear();
   for (std::vector<BarRecord*>& records : run_records_) records.clear();
   for (const SymbolGroups::Group& group : groups) {
-    if (!GoesOn(group, begin)) {
+    if (!ContinuesIntervals(group, begin)) {
       others_.push_back(group);
       continue;
     }
@@ -91,7 +91,7 @@ void BarSource::CountSteps(size_t begin, size_t end) {
 
 // Returns whether all rows of a symbol are later than its newest one, and in the same interval as
 // that for every kind of bar. If so, records_ are the records of these rows.
-bool BarSource::GoesOn(const SymbolGroups::Group& group, size_t block_begin) {
+bool BarSource::ContinuesIntervals(const SymbolGroups::Group& group, size_t block_begin) {
   const int64_t newest_ns = newest_ns_[group.slot];
   const int64_t first_ns = batch_.times()[group.begin], last_ns = batch_.times()[group.end - 1];
   bool goes_on = first_ns > newest_ns &&

@@ -87,7 +87,7 @@ class BarSource {
   void Prefetch(std::span<const SymbolGroups::Group> groups) const;
   void TakeBlock(std::span<const SymbolGroups::Group> groups, Taken& taken);
   void CountSteps(size_t begin, size_t end);
-  bool GoesOn(const SymbolGroups::Group& group, size_t block_begin);
+  bool ContinuesIntervals(const SymbolGroups::Group& group, size_t block_begin);
   void TakeIntegral(TimedOperand& timed, size_t block_begin, size_t block_end);
   void TakeGroup(const SymbolGroups::Group& group, Taken& taken);
   uint32_t EndOfRun(uint32_t begin, uint32_t end, int64_t newest_ns) const;

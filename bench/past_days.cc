@@ -16,7 +16,7 @@ template <typename T>
 absl::Status ReadColumn(const disk::SplayedTable& table, std::string_view name,
                         std::span<const T>& out,
                         std::vector<std::shared_ptr<const disk::ColumnFile>>& files,
-                        std::vector<disk::HeldBytes>& held) {
+                        std::vector<disk::PinnedBytes>& held) {
   const int at = table.Find(name);
   if (at < 0) return absl::OkStatus();  // A column of the other table.
   TS_ASSIGN_OR_RETURN(files.emplace_back(), table.Column(static_cast<size_t>(at)));

@@ -14,7 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "disk/database.h"
-#include "disk/held_bytes.h"
+#include "disk/pinned_bytes.h"
 #include "table/symbols.h"
 
 namespace tickstack::bench {
@@ -72,7 +72,7 @@ class PastDays {
   std::shared_ptr<const disk::Database> database_;
   // Where the spans point to.
   std::vector<std::shared_ptr<const disk::ColumnFile>> files_;
-  std::vector<disk::HeldBytes> held_;
+  std::vector<disk::PinnedBytes> held_;
   std::vector<PastRows> quotes_, trades_;
   size_t quote_rows_ = 0;
 };

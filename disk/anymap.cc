@@ -47,7 +47,7 @@ constexpr uint64_t kGrowthMax = 64;
 
 struct Names {
   std::unique_ptr<const StoredFile> file;
-  HeldBytes held;
+  PinnedBytes held;
   std::span<const std::byte> text;  // View of `held`.
   std::vector<uint64_t> starts;     // Offsets in `text`.
 
@@ -297,8 +297,8 @@ class Anymap : public NestedItems {
         domains_(std::move(domains)) {}
 
   absl::StatusOr<Value> At(uint64_t row) const override {
-    TS_ASSIGN_OR_RETURN(const HeldBytes references, column_.All());
-    TS_ASSIGN_OR_RETURN(const HeldBytes payload, payload_->All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes references, column_.All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes payload, payload_->All());
     const uint64_t at = layout_.data_offset + row * sizeof(uint64_t);
     absl::StatusOr<Value> value =
         Builder(payload.span().subspan(kPageBytes), names_, domains_.get())
@@ -309,7 +309,7 @@ class Anymap : public NestedItems {
     }
     return value;
   }
-  absl::Status Hold(std::vector<HeldBytes>& held) const override {
+  absl::Status Pin(std::vector<PinnedBytes>& held) const override {
     TS_ASSIGN_OR_RETURN(held.emplace_back(), payload_->All());
     return absl::OkStatus();
   }

@@ -170,7 +170,7 @@ class ColumnChecker {
   void CheckItems() {
     if (layout_.form == ColumnForm::kOldNested) CheckOldNestedEnd();
     // An error is reported for the rows.
-    const absl::StatusOr<std::vector<HeldBytes>> held = column_->Hold();
+    const absl::StatusOr<std::vector<PinnedBytes>> held = column_->Pin();
     for (uint64_t row = 0; row < column_->rows(); ++row) {
       const absl::StatusOr<Value> item = column_->ItemAt(row);
       if (item.ok()) continue;
@@ -184,7 +184,7 @@ class ColumnChecker {
   void CheckOldNestedEnd() {
     const uint64_t rows = column_->rows();
     if (rows == 0) return;
-    const absl::StatusOr<HeldBytes> ends = column_->file().All();
+    const absl::StatusOr<PinnedBytes> ends = column_->file().All();
     const absl::StatusOr<std::unique_ptr<const StoredFile>> elements =
         StoredFile::Open(path_ + kCompanionSuffix);
     if (!ends.ok() || !elements.ok()) return;  // Reported for the rows.

@@ -86,7 +86,7 @@ absl::Status ColumnFile::Read(const std::string& path) {
 }
 
 absl::Status ColumnFile::ReadSerialised() {
-  TS_ASSIGN_OR_RETURN(const HeldBytes held, file_->All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, file_->All());
   const std::span<const std::byte> bytes = held.span();
   if (bytes.size() < kSerialisedVectorBytes) {
     return DataLoss("{}: byte {}: the file ends here, in a header of {} bytes", path(),
@@ -134,18 +134,18 @@ absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<HeldBytes>> ColumnFile::Hold() const {
-  std::vector<HeldBytes> held;
+absl::StatusOr<std::vector<PinnedBytes>> ColumnFile::Pin() const {
+  std::vector<PinnedBytes> held;
   TS_ASSIGN_OR_RETURN(held.emplace_back(), file_->All());
-  if (items_ != nullptr) TS_RETURN_IF_ERROR(items_->Hold(held));
+  if (items_ != nullptr) TS_RETURN_IF_ERROR(items_->Pin(held));
   return held;
 }
 
-absl::StatusOr<HeldBytes> ColumnFile::Elements() const {
+absl::StatusOr<PinnedBytes> ColumnFile::Elements() const {
   if (element_bytes_ == 0) {
     return InvalidArgument("{}: has no elements of one width", path());
   }
-  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file_->All());
   return bytes.subspan(layout_.data_offset, layout_.data_bytes());
 }
 
@@ -159,7 +159,7 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
     return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
                            out.size(), rows_);
   }
-  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, Elements());
   const std::span<const std::byte> positions = held.span();
   if (domain_->positions_are_ids() &&
       PositionsAsIds(positions.subspan(rows.begin_row * layout_.width, rows.rows() * layout_.width),
@@ -186,7 +186,7 @@ absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
   if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
   std::call_once(parted_once_, [this] {
-    const absl::StatusOr<HeldBytes> bytes = file_->All();
+    const absl::StatusOr<PinnedBytes> bytes = file_->All();
     parted_status_ = bytes.status();
     if (bytes.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
   });
@@ -199,7 +199,7 @@ absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) con
   if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
   const std::optional<RowRange> rows = parted->Find(position);
   if (!rows) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const HeldBytes held, Elements());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, Elements());
   const std::span<const std::byte> positions = held.span();
   for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
     const int64_t found = PositionAt(positions, layout_.width, row);
@@ -217,17 +217,17 @@ absl::StatusOr<Value> ColumnFile::SymbolAt(uint64_t row) const {
     TS_RETURN_IF_ERROR(ReadSymbols({row, row + 1}, std::span(&id, 1)));
     return Value::Symbol(domains_->symbols().NameOf(id));
   }
-  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file_->All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file_->All());
   // Ends at the name's own NUL, which exists.
   return Value::Symbol(reinterpret_cast<const char*>(bytes.data() + name_starts_[row]));
 }
 
 absl::StatusOr<Value> ColumnFile::AllRows() const {
   if (kind_ == ColumnKind::kFixed) {
-    TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes elements, Elements());
     return Value::Vector(type_, ByteBuffer(elements.span()), attribute());
   }
-  TS_ASSIGN_OR_RETURN(const std::vector<HeldBytes> held, Hold());
+  TS_ASSIGN_OR_RETURN(const std::vector<PinnedBytes> held, Pin());
   SymbolVector symbols;
   std::vector<Value> items;
   uint64_t bytes_left = kStoredValueBytesMax;
@@ -248,7 +248,7 @@ absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
   if (row >= rows_) return InvalidArgument("{}: row {} of {}", path(), row, rows_);
   switch (kind_) {
     case ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const HeldBytes elements, Elements());
+      TS_ASSIGN_OR_RETURN(const PinnedBytes elements, Elements());
       return Value::AtomFromBytes(type_,
                                   elements.span().subspan(row * element_bytes_, element_bytes_));
     }

@@ -57,10 +57,10 @@ class ColumnFile {
   // Returns the elements of kFixed, or the positions of kEnum: rows() times element_bytes(),
   // aligned to the element's width (8 for a guid). kInvalidArgument for the other kinds.
   // Cost: none, or that of StoredFile::All for a compressed file.
-  absl::StatusOr<HeldBytes> Elements() const;
+  absl::StatusOr<PinnedBytes> Elements() const;
   // Returns the bytes that rows are read from. While they are held, nothing is decompressed twice,
   // which helps callers that read many rows. Cost: as Elements, for each of the column's files.
-  absl::StatusOr<std::vector<HeldBytes>> Hold() const;
+  absl::StatusOr<std::vector<PinnedBytes>> Pin() const;
   size_t element_bytes() const { return element_bytes_; }  // 0 for kSymbols and kItems.
 
   // For kEnum 8 or 4, otherwise 0.

@@ -37,7 +37,7 @@ class ColumnFileTest : public testing::Test {
 
 template <typename T>
 std::vector<T> ElementsOf(const ColumnFile& column) {
-  const absl::StatusOr<HeldBytes> raw = column.Elements();
+  const absl::StatusOr<PinnedBytes> raw = column.Elements();
   EXPECT_TRUE(raw.ok()) << raw.status();
   std::vector<T> elements(raw->size() / sizeof(T));
   std::memcpy(elements.data(), raw->data(), raw->size());

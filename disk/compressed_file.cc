@@ -36,12 +36,12 @@ class CompressedFile : public StoredFile {
     return head_.span();
   }
 
-  absl::StatusOr<HeldBytes> All() const override {
+  absl::StatusOr<PinnedBytes> All() const override {
     TS_ASSIGN_OR_RETURN(const std::shared_ptr<DecompressedImage> image, Image());
     TS_RETURN_IF_ERROR(
         image->Fill([this](size_t i, std::span<std::byte> out) { return Decompress(i, out); }));
     DecompressedCache::Instance().Use(image);
-    return HeldBytes(image->bytes(), image);
+    return PinnedBytes(image->bytes(), image);
   }
 
   absl::Status Visit(Visitor visitor) const override {

@@ -162,7 +162,7 @@ TEST_P(CompressedFileTest, SurvivesEveryCutAndAnyFlip) {
     flipped[rng() % flipped.size()] ^= static_cast<char>(1 << rng() % 8);
     const auto file = Open(flipped);
     if (!file.ok()) continue;
-    const absl::StatusOr<HeldBytes> all = (*file)->All();
+    const absl::StatusOr<PinnedBytes> all = (*file)->All();
     if (all.ok()) {
       EXPECT_EQ(all->size(), (*file)->bytes());
     }
@@ -219,7 +219,7 @@ TEST_F(CompressedLayoutTest, ThreadsShareTheWorkAndSeeOneResult) {
   std::vector<std::thread> threads;
   for (size_t i = 0; i < seen.size(); ++i) {
     threads.emplace_back([&, i] {
-      const absl::StatusOr<HeldBytes> all = (*file)->All();
+      const absl::StatusOr<PinnedBytes> all = (*file)->All();
       ASSERT_TRUE(all.ok());
       EXPECT_EQ(AsText(all->span()), image);
       seen[i] = all->data();
@@ -235,7 +235,7 @@ TEST_F(CompressedLayoutTest, MemoryIsBoundedAndCounted) {
   SetDecompressedBytesMax(before + image.size() * 3 / 2);
   {
     const auto first = Open(CompressedFileOf(Compression::kGzip, image));
-    const absl::StatusOr<HeldBytes> held = (*first)->All();
+    const absl::StatusOr<PinnedBytes> held = (*first)->All();
     EXPECT_TRUE(held.ok());
     EXPECT_EQ(DecompressedBytes(), before + image.size());
     const auto second =
@@ -265,8 +265,8 @@ class CacheTest : public CompressedLayoutTest {
     DecompressedCache::Instance().SetMaxBytes(max_bytes_);
     SetDecompressedBytesMax(limit_);
   }
-  HeldBytes Read(size_t i) {
-    const absl::StatusOr<HeldBytes> bytes = all_[i]->All();
+  PinnedBytes Read(size_t i) {
+    const absl::StatusOr<PinnedBytes> bytes = all_[i]->All();
     EXPECT_TRUE(bytes.ok()) << bytes.status();
     EXPECT_EQ(AsText(bytes->span()), image_);
     return *bytes;
@@ -298,34 +298,34 @@ TEST_F(CacheTest, WhatWasUsedStaysLongerThanWhatWasNot) {
   const std::byte* const kept = Read(1).data();
   Read(4);
   EXPECT_EQ(Evictions(), 2u);
-  const HeldBytes others[] = {Read(3), Read(4)};
+  const PinnedBytes others[] = {Read(3), Read(4)};
   EXPECT_EQ(Read(1).data(), kept) << "2 went";
   EXPECT_EQ(Evictions(), 2u);
 }
 
 TEST_F(CacheTest, NeverFreesWhatSomebodyReads) {
-  std::vector<HeldBytes> held;
+  std::vector<PinnedBytes> held;
   for (size_t i = 0; i < all_.size(); ++i) held.push_back(Read(i));
   EXPECT_EQ(Images(), 6u) << "more than there is room for, as long as it is read";
-  for (const HeldBytes& bytes : held) EXPECT_EQ(AsText(bytes.span()), image_);
+  for (const PinnedBytes& bytes : held) EXPECT_EQ(AsText(bytes.span()), image_);
   EXPECT_EQ(Read(0).data(), held[0].data()) << "shared, not made again";
   held.clear();
   EXPECT_EQ(Images(), 3u);
 }
 
 TEST_F(CacheTest, MakesRoomUnderTheLimitOutOfWhatNobodyReads) {
-  const HeldBytes held = Read(0);
+  const PinnedBytes held = Read(0);
   Read(1);
   Read(2);
   SetDecompressedBytesMax(before_ + 3 * image_.size());
-  const HeldBytes third = Read(3), fourth = Read(4);
+  const PinnedBytes third = Read(3), fourth = Read(4);
   EXPECT_EQ(Images(), 3u);
   EXPECT_EQ(all_[5]->All().status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_EQ(AsText(held.span()), image_);
 }
 
 TEST_F(CacheTest, AFileThatIsGoneKeepsNoMemory) {
-  const HeldBytes held = Read(0);
+  const PinnedBytes held = Read(0);
   Read(1);
   all_.clear();
   EXPECT_EQ(Images(), 1u);

@@ -90,7 +90,7 @@ std::string_view ColumnOfFile(std::string_view name) {
 void CheckColumnList(const std::string& path, size_t names, DatabaseCheck& check) {
   const absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path);
   if (!file.ok()) return;
-  const absl::StatusOr<HeldBytes> bytes = (*file)->All();
+  const absl::StatusOr<PinnedBytes> bytes = (*file)->All();
   if (!bytes.ok() || bytes->span().size() < kSerialisedVectorBytes) return;
   if (const auto attribute = static_cast<int>(bytes->span()[3]); attribute != 0) {
     AddWarning({path, 3, fmt::format("attribute {}, expected 0", attribute)}, check);

@@ -92,7 +92,7 @@ DecompressedCache& DecompressedCache::Instance() {
 }
 
 // Images are freed with `gone`, outside of the mutex, because unmapping takes time.
-void DecompressedCache::LetGo(Images::iterator image, Images& gone) {
+void DecompressedCache::Evict(Images::iterator image, Images& gone) {
   bytes_ -= (*image)->claimed_;
   (*image)->cached_.store(false, std::memory_order_relaxed);
   gone.splice(gone.end(), images_, image);
@@ -107,7 +107,7 @@ void DecompressedCache::Shrink(Images& gone) {
       images_.splice(images_.end(), images_, first);
       continue;
     }
-    LetGo(first, gone);
+    Evict(first, gone);
     evictions_.fetch_add(1, std::memory_order_relaxed);
   }
 }
@@ -128,7 +128,7 @@ void DecompressedCache::Remove(const DecompressedImage* image) {
   const std::lock_guard lock(mutex_);
   if (!image->cached_.load(std::memory_order_relaxed)) return;
   for (auto at = images_.begin(); at != images_.end(); ++at) {
-    if (at->get() == image) return LetGo(at, gone);
+    if (at->get() == image) return Evict(at, gone);
   }
 }
 
@@ -149,7 +149,7 @@ bool DecompressedCache::Free(uint64_t bytes) {
       // Another thread may take a reference meanwhile, which only keeps the image alive longer.
       if (at->use_count() == 1) {
         freed += (*at)->claimed_;
-        LetGo(at, gone);
+        Evict(at, gone);
         evictions_.fetch_add(1, std::memory_order_relaxed);
       }
       at = next;

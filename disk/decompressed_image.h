@@ -2,7 +2,7 @@
 
 // The content of a compressed file in memory, and how much of it the process keeps.
 //
-//   CompressedFile  - - -weak- - ->  DecompressedImage  <---- current readers (HeldBytes)
+//   CompressedFile  - - -weak- - ->  DecompressedImage  <---- current readers (PinnedBytes)
 //                                           ^
 //   DecompressedCache  ---------------------'   while there is room
 //
@@ -87,7 +87,7 @@ class DecompressedCache {
   using Images = std::list<std::shared_ptr<DecompressedImage>>;
 
   DecompressedCache();
-  void LetGo(Images::iterator image, Images& gone);
+  void Evict(Images::iterator image, Images& gone);
   void Shrink(Images& gone);
   // Releases images that only the cache holds until `bytes` bytes are free. False if there was
   // none.

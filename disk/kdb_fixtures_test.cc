@@ -296,7 +296,7 @@ class Fixtures : public testing::Test {
 
   // Checks the rows of each key one by one.
   static void CheckIndex(const ColumnFile& column, const PartedIndex& index) {
-    const HeldBytes held = *column.Elements();
+    const PinnedBytes held = *column.Elements();
     const std::span<const std::byte> positions = held.span();
     for (size_t i = 0; i < index.keys(); ++i) {
       const absl::StatusOr<std::optional<RowRange>> rows = column.RowsOf(index.key(i));

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "disk/column_layout.h"
-#include "disk/held_bytes.h"
+#include "disk/pinned_bytes.h"
 #include "disk/stored_file.h"
 #include "disk/symbol_file.h"
 #include "table/value.h"
@@ -25,8 +25,8 @@ class NestedItems {
   // invalid.
   virtual absl::StatusOr<Value> At(uint64_t row) const = 0;
   // Adds the bytes that rows are read from, except those of the column's own file; see
-  // ColumnFile::Hold.
-  virtual absl::Status Hold(std::vector<HeldBytes>& held) const = 0;
+  // ColumnFile::Pin.
+  virtual absl::Status Pin(std::vector<PinnedBytes>& held) const = 0;
 };
 
 // The form before 3.6: the column has the number of elements up to the end of each row, and

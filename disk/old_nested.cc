@@ -21,12 +21,12 @@ class OldNested : public NestedItems {
       return DataLoss("{}: byte {}: row {} ends at element {}, the row before at {}",
                       column_.path(), OffsetOf(row), row, end, begin);
     }
-    TS_ASSIGN_OR_RETURN(const HeldBytes elements, elements_->All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes elements, elements_->All());
     const size_t width = WidthOf(layout_.type);
     const auto bytes = elements.span().subspan(begin * width, (end - begin) * width);
     return Value::Vector(layout_.type, ByteBuffer(bytes));
   }
-  absl::Status Hold(std::vector<HeldBytes>& held) const override {
+  absl::Status Pin(std::vector<PinnedBytes>& held) const override {
     TS_ASSIGN_OR_RETURN(held.emplace_back(), elements_->All());
     return absl::OkStatus();
   }
@@ -35,7 +35,7 @@ class OldNested : public NestedItems {
   uint64_t OffsetOf(uint64_t row) const { return layout_.data_offset + row * sizeof(int64_t); }
 
   absl::StatusOr<uint64_t> End(uint64_t row) const {
-    TS_ASSIGN_OR_RETURN(const HeldBytes ends, column_.All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes ends, column_.All());
     const auto end = LoadLittle<int64_t>(ends.data() + OffsetOf(row));
     const uint64_t elements = elements_->bytes() / WidthOf(layout_.type);
     if (end < 0 || static_cast<uint64_t>(end) > elements) {

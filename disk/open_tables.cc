@@ -17,7 +17,7 @@ std::mutex letting_go;
 }  // namespace
 
 OpenTables::OpenTables() {
-  Mapping::SetLetGo([] { return Instance().LetGo(); });
+  Mapping::SetLetGo([] { return Instance().Evict(); });
 }
 
 // Never destroyed: tables may outlive static objects.
@@ -38,14 +38,14 @@ OpenTables::Entry::~Entry() {
   all.tables_.erase(at_);
 }
 
-bool OpenTables::LetGo() {
+bool OpenTables::Evict() {
   const std::lock_guard one_by_one(letting_go);
   std::vector<std::shared_ptr<const ColumnFile>> gone;
   {
     const std::lock_guard lock(mutex_);
     for (const bool used_too : {false, true}) {
       for (size_t left = tables_.size(); left > 0 && gone.empty(); --left) {
-        tables_.front()->LetGo(used_too, gone);
+        tables_.front()->Evict(used_too, gone);
         tables_.splice(tables_.end(), tables_, tables_.begin());
       }
     }

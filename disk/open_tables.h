@@ -34,7 +34,7 @@ class OpenTables {
 
   // Closes the columns without holders of the next table that has any. False if no table has. Cost:
   // unmapping; at most two rounds over all tables.
-  bool LetGo();
+  bool Evict();
   uint64_t columns_let_go() const { return columns_let_go_.load(std::memory_order_relaxed); }
 
  private:

@@ -16,14 +16,14 @@ class SerialisedList : public NestedItems {
       : column_(column), offsets_(std::move(offsets)), domains_(std::move(domains)) {}
 
   absl::StatusOr<Value> At(uint64_t row) const override {
-    TS_ASSIGN_OR_RETURN(const HeldBytes bytes, column_.All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, column_.All());
     const uint64_t begin = offsets_[row];
     absl::StatusOr<Value> value =
         DecodeStored(bytes.span().subspan(begin, offsets_[row + 1] - begin), domains_.get(), begin);
     if (!value.ok()) return Annotate(value.status(), column_.path());
     return value;
   }
-  absl::Status Hold(std::vector<HeldBytes>&) const override { return absl::OkStatus(); }
+  absl::Status Pin(std::vector<PinnedBytes>&) const override { return absl::OkStatus(); }
   uint64_t rows() const { return offsets_.size() - 1; }
 
  private:
@@ -36,7 +36,7 @@ class SerialisedList : public NestedItems {
 
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenSerialisedList(
     const StoredFile& column, std::shared_ptr<const SymbolDomains> domains, uint64_t* rows) {
-  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, column.All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, column.All());
   absl::StatusOr<std::vector<uint64_t>> offsets = ItemOffsets(bytes.span());
   if (!offsets.ok()) return Annotate(offsets.status(), column.path());
   *rows = offsets->size() - 1;

@@ -41,7 +41,7 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t 
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
   const std::lock_guard opening(opening_);
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
-  // This may call LetGo again, for lack of mappings.
+  // This may call Evict again, for lack of mappings.
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file,
                       ColumnFile::Open(directory_ + "/" + names_[i], domains_));
   const std::lock_guard lock(mutex_);
@@ -49,7 +49,7 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t 
   return file;
 }
 
-void SplayedTable::LetGo(bool used_too,
+void SplayedTable::Evict(bool used_too,
                          std::vector<std::shared_ptr<const ColumnFile>>& gone) const {
   if (used_.exchange(false, std::memory_order_relaxed) && !used_too) return;
   const std::lock_guard lock(mutex_);

@@ -47,7 +47,7 @@ class SplayedTable {
 
   // Moves columns without holders to `gone`. If any column was requested since the last call, does
   // so only with `used_too`.
-  void LetGo(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
+  void Evict(bool used_too, std::vector<std::shared_ptr<const ColumnFile>>& gone) const;
 
  private:
   SplayedTable(std::string directory, std::vector<std::string> names,
@@ -62,7 +62,7 @@ class SplayedTable {
   mutable std::mutex mutex_;    // Guards files_ while one is copied, never while one is opened.
   mutable std::vector<std::shared_ptr<const ColumnFile>> files_;
   mutable std::atomic<uint64_t> rows_{kRowsUnknown};  // Needs no ordering.
-  mutable std::atomic<bool> used_{false};             // Since the last LetGo. Needs no ordering.
+  mutable std::atomic<bool> used_{false};             // Since the last Evict. Needs no ordering.
   static constexpr uint64_t kRowsUnknown = UINT64_MAX;
   const OpenTables::Entry entry_;  // Last: other threads may use the table once it exists.
 };

@@ -22,7 +22,7 @@ class PlainFile : public StoredFile {
   absl::StatusOr<std::span<const std::byte>> Head() const override {
     return mapping_.bytes().first(std::min(kPageBytes, mapping_.bytes().size()));
   }
-  absl::StatusOr<HeldBytes> All() const override { return HeldBytes(mapping_.bytes()); }
+  absl::StatusOr<PinnedBytes> All() const override { return PinnedBytes(mapping_.bytes()); }
   absl::Status Visit(Visitor visitor) const override { return visitor(0, mapping_.bytes()); }
 
  private:

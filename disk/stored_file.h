@@ -12,12 +12,12 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "disk/held_bytes.h"
+#include "disk/pinned_bytes.h"
 
 namespace tickstack::disk {
 
 // Immutable. Threads: any, concurrently. What Head() returns is valid as long as the StoredFile,
-// and so are HeldBytes of it without an owner. Truncating the file while it is open ends the
+// and so are PinnedBytes of it without an owner. Truncating the file while it is open ends the
 // process (base/mapping.h).
 class StoredFile {
  public:
@@ -36,7 +36,7 @@ class StoredFile {
   // scratch memory, and is cached while it is held or there is room (decompressed_image.h), so
   // callers that read many rows should hold it. kDataLoss names path and byte; kResourceExhausted
   // if DecompressedBytesMax() does not allow it now.
-  virtual absl::StatusOr<HeldBytes> All() const = 0;
+  virtual absl::StatusOr<PinnedBytes> All() const = 0;
   // Passes all bytes to `visitor` from front to back, in pieces that begin at a multiple of their
   // size or are the only one, until it returns an error, which is then returned. Caches nothing:
   // for files that are read once. Memory: one block of a compressed file.

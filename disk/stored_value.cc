@@ -214,7 +214,7 @@ absl::StatusOr<Value> ReadStoredValue(const std::string& path,
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file->Head());
   if (AsText(head).starts_with(kSerialisedTag)) {
-    TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file->All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file->All());
     absl::StatusOr<Value> value = DecodeStoredFile(bytes.span(), domains.get());
     if (!value.ok()) return Annotate(value.status(), path);
     return value;

@@ -42,7 +42,7 @@ absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file) {
 
 absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
-  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file->All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file->All());
   const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   if (stored->torn_bytes > 0) {
@@ -81,7 +81,7 @@ std::optional<SymbolId> SymbolDomain::IdAt(int64_t position) const {
 
 absl::StatusOr<size_t> SymbolDomains::Add(const std::string& path) {
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
-  TS_ASSIGN_OR_RETURN(const HeldBytes bytes, file->All());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file->All());
   const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
   const auto known = static_cast<size_t>(symbols_.size());

@@ -54,7 +54,7 @@ void ReadEnum(const disk::ColumnFile& column) {
 }
 
 void ReadAll(const disk::ColumnFile& column, bool is_sound) {
-  const absl::StatusOr<disk::HeldBytes> elements = column.Elements();
+  const absl::StatusOr<disk::PinnedBytes> elements = column.Elements();
   if (elements.ok()) TS_CHECK(elements->size() == column.rows() * column.element_bytes());
   if (column.kind() == disk::ColumnKind::kEnum) ReadEnum(column);
   for (uint64_t row = 0; row < std::min(column.rows(), kRowsMax); ++row) {

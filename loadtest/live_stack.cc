@@ -176,10 +176,10 @@ absl::Status LiveStack::BeginMonitors() {
   for (const StackProcess& process : run_->processes()) {
     if (const auto usage = UsageOf(process.pid)) before_[process.name] = *usage;
   }
-  return MeasureAnew();
+  return ResetMeasurements();
 }
 
-absl::Status LiveStack::MeasureAnew() {
+absl::Status LiveStack::ResetMeasurements() {
   for (const std::string& monitor : run_->ProcessesOf("monitor")) {
     TS_RETURN_IF_ERROR(run_->Ask(monitor, ".monitor.begin[]").status());
   }

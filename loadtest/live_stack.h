@@ -40,7 +40,7 @@ class LiveStack {
   absl::Status TakeShares();
   absl::Status BeginMonitors();
   // Discards what the monitors measured until now. The processes' usage is kept.
-  absl::Status MeasureAnew();
+  absl::Status ResetMeasurements();
   absl::Status StartFeeds(int64_t begin_ns);  // Times are counted from `begin_ns` (monotonic).
   // Asks how far the feed is. Once the feed is done, or with `whole` (once a second), asks how far
   // the rdbs are, too.

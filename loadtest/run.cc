@@ -148,7 +148,7 @@ class TestRun {
       if (interrupted()) return absl::CancelledError("interrupted");
       if (!warm && Seconds(now_ns - begin_ns_) >= spec_.warm_up_s) {
         warm = true;
-        TS_RETURN_IF_ERROR(EachStack([](LiveStack& stack) { return stack.MeasureAnew(); }));
+        TS_RETURN_IF_ERROR(EachStack([](LiveStack& stack) { return stack.ResetMeasurements(); }));
       }
       const bool done = std::all_of(stacks_.begin(), stacks_.end(),
                                     [](const LiveStack& stack) { return stack.feed_done(); });

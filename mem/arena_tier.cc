@@ -163,7 +163,7 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
       const absl::Status done =
           arena_->Touch(arena_->At(offset / page_bytes_ * page_bytes_), page_bytes_);
       if (!done.ok()) {
-        GiveBack(offset, rounded);
+        FreePages(offset, rounded);
         return Refuse(bytes, Message(done));
       }
     }
@@ -173,14 +173,14 @@ absl::StatusOr<std::byte*> ArenaTier::Allocate(size_t bytes) {
   if (!touched) {
     if (const absl::Status done = arena_->Touch(memory, rounded); !done.ok()) {
       const std::lock_guard lock(mutex_);
-      GiveBack(offset, rounded);
+      FreePages(offset, rounded);
       return Refuse(bytes, Message(done));
     }
   }
   return memory;
 }
 
-void ArenaTier::GiveBack(size_t offset, size_t rounded) {
+void ArenaTier::FreePages(size_t offset, size_t rounded) {
   TS_CHECK(used_bytes_ >= rounded);
   used_bytes_ -= rounded;
   allocator_.Give(offset, rounded);
@@ -188,7 +188,7 @@ void ArenaTier::GiveBack(size_t offset, size_t rounded) {
 
 void ArenaTier::Free(std::byte* memory, size_t bytes) {
   const std::lock_guard lock(mutex_);
-  GiveBack(arena_->OffsetOf(memory), RoundedBytes(bytes));
+  FreePages(arena_->OffsetOf(memory), RoundedBytes(bytes));
 }
 
 TierStats ArenaTier::Stats() const {
@@ -244,7 +244,7 @@ void ArenaTier::TouchAhead() {
     }
     // A page that could not be touched is handed out untouched, and that allocation reports why.
     if (done.ok()) {
-      allocator_.GiveTouched(*page);
+      allocator_.ReturnTouched(*page);
     } else {
       allocator_.Give(offset, page_bytes_);
       exhausted_ = true;

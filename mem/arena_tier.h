@@ -31,7 +31,7 @@ class ArenaTier : public Tier {
 
  protected:
   absl::Status Refuse(size_t bytes, std::string_view why);
-  void GiveBack(size_t offset, size_t rounded);  // Under mutex_.
+  void FreePages(size_t offset, size_t rounded);  // Under mutex_.
   void StopTouching();
 
   const TierOptions options_;

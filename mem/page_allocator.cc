@@ -160,7 +160,7 @@ std::optional<size_t> PageAllocator::TakeUntouched() {
   return std::nullopt;
 }
 
-void PageAllocator::GiveTouched(size_t page) {
+void PageAllocator::ReturnTouched(size_t page) {
   SetTouched(page);
   SetFree(page, true);
 }

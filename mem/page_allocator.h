@@ -53,9 +53,9 @@ class PageAllocator {
   // Excludes a page from allocation.
   void Bar(size_t page);
 
-  // For pre-touching: reserves a free page that was never touched, until GiveTouched returns it.
+  // For pre-touching: reserves a free page that was never touched, until ReturnTouched returns it.
   std::optional<size_t> TakeUntouched();
-  void GiveTouched(size_t page);
+  void ReturnTouched(size_t page);
   size_t touched_free_pages() const { return touched_free_; }
   size_t touched_pages() const { return touched_; }
   size_t free_pages() const { return free_; }

@@ -46,7 +46,7 @@ TEST(PageAllocator, GivesAPageBackWithItsLastBlock) {
 TEST(PageAllocator, HandsPagesToTheTouchingThread) {
   PageAllocator allocator(2);
   const size_t page = *allocator.TakeUntouched();
-  allocator.GiveTouched(page);
+  allocator.ReturnTouched(page);
   EXPECT_EQ(allocator.touched_free_pages(), 1u);
   EXPECT_TRUE(allocator.Take(2 * kMiB)->touched);
   EXPECT_EQ(allocator.TakeUntouched(), 1u);

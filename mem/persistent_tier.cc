@@ -430,7 +430,7 @@ absl::Status PersistentTier::Commit(std::span<const std::byte> root) {
   const std::lock_guard lock(mutex_);
   TS_RETURN_IF_ERROR(broken_);
   // Under the lock, these pages cannot be granted before the commit without them is durable.
-  for (const Freed& freed : freed_) GiveBack(freed.offset, freed.rounded);
+  for (const Freed& freed : freed_) FreePages(freed.offset, freed.rounded);
   freed_.clear();
   TakeChanges();
   if (const absl::Status written = WriteSlot(root); !written.ok()) {

@@ -42,7 +42,7 @@ ClientGroup::ClientGroup(const QuerySet& set, size_t client, const SymbolActivit
 }
 
 void ClientGroup::Begin(int64_t now_ns) {
-  texts_.BeginAnew();
+  texts_.Restart();
   schedule_.Begin(now_ns);
   for (Connection& connection : connections_) {
     connection.counts = false;

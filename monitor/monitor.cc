@@ -124,7 +124,7 @@ int64_t Monitor::DueNs(int64_t number) const {
          static_cast<int64_t>(share * static_cast<double>(settings_.spread_ns));
 }
 
-void Monitor::BeginAnew(int64_t now_ns) {
+void Monitor::Restart(int64_t now_ns) {
   for (Metric& metric : metrics_) metric.Reset();
   for (Newest& newest : newest_) {
     newest.waiting_ns.clear();

@@ -110,7 +110,7 @@ class Monitor {
   void OnAnswer(const absl::StatusOr<Value>& answer, int64_t now_ns);
   // Discards all measurements and restarts, keeping what it knows about the rdb. For runs with a
   // preparation, such as filling the rdb. A sample in progress does not count.
-  void BeginAnew(int64_t now_ns);
+  void Restart(int64_t now_ns);
   // Starts a sample if one is due. Returns when to call next; kNothingDue: after the next answer or
   // connection.
   int64_t Poll(int64_t now_ns);

@@ -119,7 +119,7 @@ void MonitorService::Pump() {
 
 Value MonitorService::BeginMeasuring() {
   LogInfo("measuring begins samples_before={}", monitor_.samples());
-  monitor_.BeginAnew(clock_.NowNs());
+  monitor_.Restart(clock_.NowNs());
   if (clients_ != nullptr) clients_->Begin();
   Pump();
   return Value();

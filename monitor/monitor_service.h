@@ -20,7 +20,7 @@ namespace tickstack::monitor {
 
 // Answers `.monitor.stats[]`, a dictionary of longs: samples missed errors reconnects, and for
 // clients answers client_errors clients_idle; `.monitor.begin[]`, which restarts the measurements
-// (Monitor::BeginAnew) and makes clients start to ask; and `.monitor.end[]`, which makes them stop.
+// (Monitor::Restart) and makes clients start to ask; and `.monitor.end[]`, which makes them stop.
 class MonitorService {
  public:
   // Connects to the rdb. Once that answers, connects to the feed, if any, and tells it to start,

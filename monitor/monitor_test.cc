@@ -297,7 +297,7 @@ TEST_F(MonitorTest, ForgetsWhatItMeasuredWhenItBeginsAnew) {
   RunSample();
   EXPECT_EQ(monitor_.Poll(now_ns_ += 100 * kMs), kNothingDue);
   Answer(kMs, 2);
-  monitor_.BeginAnew(now_ns_);
+  monitor_.Restart(now_ns_);
   const int64_t begin_ns = now_ns_;
   Answer();  // Answers the rest of a sample that began before.
   EXPECT_EQ(monitor_.samples(), 0);

@@ -220,7 +220,7 @@ text = "r"
   EXPECT_NEAR(counts["A"], 6'000, 300);
   EXPECT_NEAR(counts["B"], 3'000, 300);
   EXPECT_NEAR(counts["r"], 1'000, 200);
-  texts.BeginAnew();
+  texts.Restart();
   EXPECT_EQ(draw(), drawn);
 }
 

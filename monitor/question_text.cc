@@ -120,10 +120,10 @@ QuestionTexts::QuestionTexts(const QuerySet& set, size_t client, const SymbolAct
       seed_(set.seed + 0x9e3779b97f4a7c15u * (client + 1)) {
   double sum = 0;
   for (const int weight : client_.weights) up_to_.push_back(sum += weight);
-  BeginAnew();
+  Restart();
 }
 
-void QuestionTexts::BeginAnew() {
+void QuestionTexts::Restart() {
   choices_.seed(seed_);
   draws_.seed(~seed_);
   number_ = 0;

@@ -61,7 +61,7 @@ class QuestionTexts {
   // Returns the text of that question; `now_ns` is {end}. Requires symbols if it asks for one.
   std::string Text(size_t place, int64_t now_ns);
 
-  void BeginAnew();
+  void Restart();
 
  private:
   const QuerySet& set_;

@@ -32,7 +32,7 @@ VersionedBlocks::~VersionedBlocks() {
   for (const Garbage& garbage : garbage_) Free(garbage);
   for (size_t block = 0; block < block_count_; ++block) {
     for (size_t column = 0; column < columns_.size(); ++column) {
-      GivePiece(column, Piece(column, block));
+      ReleasePiece(column, Piece(column, block));
     }
   }
   for (const Leaf leaf : draft_) delete[] leaf;
@@ -52,7 +52,7 @@ absl::StatusOr<std::byte*> VersionedBlocks::TakePiece(size_t column) {
   return piece;
 }
 
-void VersionedBlocks::GivePiece(size_t column, std::byte* piece) {
+void VersionedBlocks::ReleasePiece(size_t column, std::byte* piece) {
   ColumnState& state = columns_[column];
   state.place.tier->Free(piece, state.piece_bytes);
   state.bytes.fetch_sub(mem::Tier::RoundedBytes(state.piece_bytes), std::memory_order_relaxed);
@@ -69,7 +69,7 @@ absl::Status VersionedBlocks::AddBlocks(size_t end_row) {
     for (size_t column = 0; column < columns_.size(); ++column) {
       absl::StatusOr<std::byte*> piece = TakePiece(column);
       if (!piece.ok()) {
-        for (size_t i = 0; i < column; ++i) GivePiece(i, leaf[SlotOf(i, block_count_)]);
+        for (size_t i = 0; i < column; ++i) ReleasePiece(i, leaf[SlotOf(i, block_count_)]);
         return piece.status();
       }
       leaf[SlotOf(column, block_count_)] = *piece;
@@ -107,7 +107,7 @@ void VersionedBlocks::Cancel() {
   size_t column = 0;
   for (std::byte* const copy : copies_) {
     while (!columns_[column % columns_.size()].place.changes) ++column;
-    GivePiece(column++ % columns_.size(), copy);
+    ReleasePiece(column++ % columns_.size(), copy);
   }
   copies_.clear();
   copied_blocks_.clear();
@@ -189,7 +189,7 @@ void VersionedBlocks::Free(const Garbage& garbage) {
   if (garbage.column == kLeafOfNoColumn) {
     delete[] static_cast<Leaf>(garbage.memory);
   } else {
-    GivePiece(garbage.column, static_cast<std::byte*>(garbage.memory));
+    ReleasePiece(garbage.column, static_cast<std::byte*>(garbage.memory));
   }
 }
 

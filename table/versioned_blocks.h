@@ -154,7 +154,7 @@ class VersionedBlocks {
   }
   absl::Status AddBlocks(size_t end_row);
   absl::StatusOr<std::byte*> TakePiece(size_t column);
-  void GivePiece(size_t column, std::byte* piece);
+  void ReleasePiece(size_t column, std::byte* piece);
   void Free(const Garbage& garbage);
   bool IsHeld(const Garbage& garbage) const;
   // True if a view is available for the next batch.

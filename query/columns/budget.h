@@ -75,7 +75,7 @@ class Budget {
   // The same for memory that is kept across steps until it is replaced, such as a variable:
   // Temporaries does not give it back.
   absl::Status Hold(Amount amount);
-  void LetGo(Amount amount) {
+  void Release(Amount amount) {
     held_.bytes -= amount.bytes;
     held_.dram_bytes -= amount.dram_bytes;
   }

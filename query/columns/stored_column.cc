@@ -40,14 +40,14 @@ absl::Status StoredColumn::OpenIn(size_t part) {
     return absl::OkStatus();
   }
   // Many threads decompress it here; otherwise the reader of the first row would do it alone.
-  TS_ASSIGN_OR_RETURN(column.held, OrLimit(file->Hold()));
+  TS_ASSIGN_OR_RETURN(column.held, OrLimit(file->Pin()));
   switch (file->kind()) {
     case disk::ColumnKind::kItems:
       return absl::OkStatus();
     case disk::ColumnKind::kSymbols:
       return NyiError(fmt::format("{}: names without a domain", file->path()));
     case disk::ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const disk::HeldBytes elements, file->Elements());
+      TS_ASSIGN_OR_RETURN(const disk::PinnedBytes elements, file->Elements());
       column.elements = elements.span();  // These are views into the held bytes.
       return absl::OkStatus();
     }

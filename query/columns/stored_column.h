@@ -17,8 +17,8 @@
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "disk/held_bytes.h"
 #include "disk/parted_index.h"
+#include "disk/pinned_bytes.h"
 #include "query/columns/budget.h"
 #include "query/columns/rows.h"
 #include "query/columns/stored_table.h"
@@ -78,7 +78,7 @@ class StoredColumn {
  private:
   struct PartColumn {
     StoredColumnPart opened;
-    std::vector<disk::HeldBytes> held;         // The bytes that the files' rows are read from.
+    std::vector<disk::PinnedBytes> held;       // The bytes that the files' rows are read from.
     std::span<const std::byte> elements;       // Empty for names, and where there is no file.
     const disk::PartedIndex* index = nullptr;  // nullptr if there is none.
     std::vector<std::byte> constant;           // The element of every row if there is no file.

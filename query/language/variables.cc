@@ -123,7 +123,7 @@ absl::StatusOr<Term> Shared(Term term, Budget& budget) {
 
 absl::Status HeldTerm::Set(Term term) {
   TS_ASSIGN_OR_RETURN(const Budget::Amount bytes, CheckedBytes(term, true));
-  budget_.LetGo(std::exchange(bytes_, {}));
+  budget_.Release(std::exchange(bytes_, {}));
   TS_RETURN_IF_ERROR(budget_.Hold(bytes));
   bytes_ = bytes;
   term_ = std::move(term);
@@ -131,7 +131,7 @@ absl::Status HeldTerm::Set(Term term) {
 }
 
 Frame::~Frame() {
-  for (const Variable& variable : variables_) budget_.LetGo(variable.held_bytes);
+  for (const Variable& variable : variables_) budget_.Release(variable.held_bytes);
 }
 
 bool Frame::IsLocal(std::string_view name) const {
@@ -160,7 +160,7 @@ absl::Status Frame::Assign(std::string_view name, Term term) {
   if (FindVariable(name) == nullptr) variables_.push_back({std::string(name), std::nullopt, {}});
   Variable& variable = *FindVariable(name);
   // The old value is still there until it is replaced, but only one of them is charged.
-  budget_.LetGo(std::exchange(variable.held_bytes, {}));
+  budget_.Release(std::exchange(variable.held_bytes, {}));
   variable.term.reset();
   variable.is_view = false;
   variable.is_kept = false;

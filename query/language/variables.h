@@ -51,7 +51,7 @@ absl::StatusOr<Term> KeepingResult(Budget& budget, F f) {
 class HeldTerm {
  public:
   explicit HeldTerm(Budget& budget) : budget_(budget) {}
-  ~HeldTerm() { budget_.LetGo(bytes_); }
+  ~HeldTerm() { budget_.Release(bytes_); }
   HeldTerm(const HeldTerm&) = delete;
   HeldTerm& operator=(const HeldTerm&) = delete;
 

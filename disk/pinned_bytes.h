@@ -9,18 +9,19 @@ namespace tickstack::disk {
 
 // Bytes of a file that stay valid as long as this object. Cheap to copy. For a plainly mapped file
 // there is no owner, and the bytes are valid as long as the file.
-class HeldBytes {
+class PinnedBytes {
  public:
-  HeldBytes() = default;
-  explicit HeldBytes(std::span<const std::byte> bytes, std::shared_ptr<const void> owner = nullptr)
+  PinnedBytes() = default;
+  explicit PinnedBytes(std::span<const std::byte> bytes,
+                       std::shared_ptr<const void> owner = nullptr)
       : bytes_(bytes), owner_(std::move(owner)) {}
 
   std::span<const std::byte> span() const { return bytes_; }
   const std::byte* data() const { return bytes_.data(); }
   size_t size() const { return bytes_.size(); }
   bool empty() const { return bytes_.empty(); }
-  HeldBytes subspan(size_t offset, size_t n) const {
-    return HeldBytes(bytes_.subspan(offset, n), owner_);
+  PinnedBytes subspan(size_t offset, size_t n) const {
+    return PinnedBytes(bytes_.subspan(offset, n), owner_);
   }
 
  private:
