@@ -66,9 +66,9 @@ struct BarRecord {
   }
 
   int64_t begin_ns;         // When the interval begins.
-  uint32_t slot;            // Of the symbol.
+  uint32_t slot;            // The symbol's slot.
   bool is_changed;          // The record is among those that changed since they were published.
-  uint64_t published_hash;  // Of the row that was published last, or kNothingPublished.
+  uint64_t published_hash;  // Hash of the row published last, or kNothingPublished.
   int64_t newest_ns;        // Times of the newest and the first row.
   int64_t first_ns;
   uint64_t rows;

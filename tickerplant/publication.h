@@ -77,7 +77,7 @@ class Publication {
 
   // Messages of the log that have been published.
   uint64_t published_seq() const { return published_seq_; }
-  void set_published_seq(uint64_t seq) { published_seq_ = seq; }  // Of a log that is opened.
+  void set_published_seq(uint64_t seq) { published_seq_ = seq; }  // For a log just opened.
 
   std::vector<const Subscription*> SubscriptionsOf(size_t table) const;
   std::vector<Outlet*> Outlets() const;  // Each once.

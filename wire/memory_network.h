@@ -38,7 +38,7 @@ class MemoryNetwork final : public Network {
   std::shared_ptr<End> MakeEnd(EventLoop& loop);
 
   std::map<std::string, MemoryListener*> listeners_;  // By port or path.
-  uint16_t next_port_ = 1;                            // Of a listener or a client.
+  uint16_t next_port_ = 1;                            // The next listener's or client's port.
   std::vector<std::weak_ptr<End>> ends_;
 };
 
