@@ -104,7 +104,7 @@ TEST(MessageStream, IsTheEncodedMessageWhereVectorsAreLarge) {
 }
 
 TEST(MessageStream, EndsWithTheNulOfAnErrorHoweverLongItsTextIs) {
-  for (const size_t bytes : {0, 1, 4095, 4096, 10'000}) {
+  for (const size_t bytes : {0u, 1u, 4095u, 4096u, 10'000u}) {
     const Value error = Value::Error(std::string(bytes, 'e'));
     MessageStream stream = StreamOf(error);
     EXPECT_TRUE(SameBytes(Drained(stream, 3000), EncodeMessage(MessageKind::kResponse, error)));

@@ -266,7 +266,7 @@ TEST_F(PowerCutTest, ZerosAtTheEndOfAnIndexAreNoDamage) {
   AppendBlocks(*writer, 3, rng);
   writer = nullptr;
   std::filesystem::remove(TplogStatePath(path_));
-  for (const size_t zeros : {1, 7, 8, 181, 323, 5000}) {
+  for (const size_t zeros : {1u, 7u, 8u, 181u, 323u, 5000u}) {
     AppendTo(index_path_, AsBytes(std::string(zeros, '\0')));
     EXPECT_EQ(OpenReader()->Next().status(), absl::OkStatus());
     EXPECT_EQ(OpenWriter()->totals().messages, 3u) << zeros;

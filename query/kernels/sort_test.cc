@@ -204,7 +204,7 @@ TEST(Sort, GradeAgreesWithAStableSort) {
 // columns of one value.
 TEST(Sort, GradeSortsExtremesAndTies) {
   std::vector<int64_t> extremes, ties(1000, 7);
-  for (int i = 0; i < 1000; ++i) {
+  for (size_t i = 0; i < 1000; ++i) {
     extremes.push_back(std::array<int64_t, 4>{kInfinityLong, kNullLong, 0, -1}[i % 4]);
   }
   const Slice both[] = {SliceOf(Type::kLong, ties), SliceOf(Type::kLong, extremes),
