@@ -272,7 +272,7 @@ TEST_F(EndOfDayTest, WritesPastDaysFromTheirLogsInOrderAndNoneTwice) {
   EXPECT_EQ(Written(kDate), Numbers(0, 10));
   EXPECT_EQ(Written(kDate + 1).size(), 10u);
   EXPECT_FALSE(std::filesystem::exists(PartitionOf(kDate + 2)));
-  EXPECT_THAT(Names(folder_ / "hdb/sym"), ElementsAre("IBM", "AIG"));
+  EXPECT_THAT(disk::Names(folder_ / "hdb/sym"), ElementsAre("IBM", "AIG"));
   Stack again(options_);
   again.GoLive(logs.PathOf(kDate + 2));
   ASSERT_TRUE(again.Finish());
