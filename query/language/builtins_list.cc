@@ -244,9 +244,10 @@ Result ViewOfPart(TableView view, Part part) {
 }
 
 Result TakeRows(int64_t n, TableView view, Budget& budget) {
-  if (Magnitude(n) <= view.count()) return ViewOfPart(std::move(view), PartTaken(n, view.count()));
-  if (view.count() == 0) return view;
-  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, Circular(n, view.count(), budget));
+  const size_t rows = view.count();  // Before the view is moved: arguments have no order.
+  if (Magnitude(n) <= rows) return ViewOfPart(std::move(view), PartTaken(n, rows));
+  if (rows == 0) return view;
+  TS_ASSIGN_OR_RETURN(ScratchVector<uint32_t> positions, Circular(n, rows, budget));
   TS_ASSIGN_OR_RETURN(TableView taken, RowsInOrder(view, std::move(positions), budget));
   return taken;
 }
