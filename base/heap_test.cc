@@ -7,6 +7,8 @@
 #include <cstring>
 #include <memory>
 
+#include "absl/base/config.h"
+
 namespace tickstack {
 namespace {
 
@@ -25,7 +27,8 @@ int64_t FaultsOf(size_t bytes) {
 
 // Without TouchHeap, there would be 1,536 page faults, or three for huge pages.
 TEST(TouchHeap, WhatIsTakenNextFaultsNoPageIn) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER) || \
+    !defined(__GLIBC__)
   GTEST_SKIP() << "the heap is a sanitizer's, or not the GNU C library's";
 #endif
   KeepFreedMemory();

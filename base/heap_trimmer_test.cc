@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "base/heap.h"
 #include "base/kept_blocks.h"
 #include "base/scratch.h"
@@ -39,7 +40,8 @@ bool ComesBelow(size_t bytes) {
 }
 
 TEST(HeapTrimmer, GivesBackWhatAThreadFreed) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER) || \
+    !defined(__GLIBC__)
   GTEST_SKIP() << "the heap is a sanitizer's, or not the GNU C library's";
 #endif
   KeepFreedMemory();
@@ -50,7 +52,8 @@ TEST(HeapTrimmer, GivesBackWhatAThreadFreed) {
 }
 
 TEST(HeapTrimmer, GivesBackKeptBlocks) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER) || \
+    !defined(__GLIBC__)
   GTEST_SKIP() << "the heap is a sanitizer's, or not the GNU C library's";
 #endif
   const HeapTrimmer trimmer({.period = 20ms, .slack_bytes = size_t{16} << 20});

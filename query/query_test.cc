@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "base/time.h"
 #include "query/columns/errors.h"
 #include "query/kernels/search.h"
@@ -696,7 +697,7 @@ double LoopMs(std::string_view text) {
 // time of each, which does not depend on the machine's load, with three times of that. Expressions
 // that checked the time too seldom took 90 to 210 ms.
 TEST(Query, NoQuestionHoldsUpALoop) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(NDEBUG)
+#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER) || !defined(NDEBUG)
   GTEST_SKIP() << "times are those of an optimised build without sanitizers";
 #endif
   for (const std::string_view text : kHostile) EXPECT_LT(LoopMs(text), 60) << text;

@@ -193,7 +193,7 @@ TEST(Along, NeighboursRanksAndFills) {
       {"rank `a`b`c!20 30 10", "1 2 0"},
       {"rank ()", "`long$()"},
       {"rank 5", "'rank"},
-      {"rank trade", "'nyi: rank of a table"},
+      {"rank trade", "0 2 1 3"},
       {"exec rank price from trade", "3 0 2 1"},
       {"select rank price by sym from trade", "([sym:`aig`bac]price:(1 0;0 1))"},
       {"4 xrank til 8", "0 0 1 1 2 2 3 3"},
