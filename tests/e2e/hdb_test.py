@@ -139,7 +139,7 @@ class HdbTest(stack.StackTest):
         self.assertEqual(6, before["segments"][0]["partitions"])
         moved = self.run_program("hdb", "balance", str(database), "--move")
         self.assertEqual(0, moved.returncode)
-        self.assertIn("sent `\\l .`", moved.stderr)
+        self.assertIn("send it `\\l .`", moved.stderr)
         after = json.loads(self.run_program("hdb", "balance", str(database), "--json").stdout)
         self.assertLess(after["skew"], 1.2)
         self.assertEqual([], after["moves"])
