@@ -148,7 +148,7 @@ class LoadTest(stack.StackTest):
         os.kill(pids["filesystem-1"]["rdb-1"], signal.SIGKILL)
         output, _ = running.communicate(timeout=60)
         self.assertEqual(1, running.returncode, output)
-        self.assertIn("filesystem-1 exited during the test:", output)
+        self.assertIn("filesystem-1: its `tickstack up` exited during the test", output)
         self.assertIn("rdb-1 died: signal=SIGKILL", output)
         self.assert_nothing_is_left(pids)
         summary = json.loads((self.out / "summary.json").read_text())
