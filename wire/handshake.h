@@ -7,6 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "absl/functional/any_invocable.h"
+#include "wire/transport.h"
+
 namespace tickstack::wire {
 
 // What a client sends first: `user:password`, a capability byte, NUL. Old clients leave out the
