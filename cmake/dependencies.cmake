@@ -2,7 +2,7 @@
 # optional one would be a second build that nobody tests. `make deps` installs the Debian packages.
 
 find_package(Threads REQUIRED)
-find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers)  # Asio: sockets and timers
+find_package(Boost 1.81 CONFIG REQUIRED COMPONENTS headers)  # Asio: sockets and timers; Math: Student's t
 find_package(absl REQUIRED CONFIG)                           # Status, StatusOr, flat_hash_map
 find_package(fmt 9 REQUIRED CONFIG)                          # text formatting
 find_package(spdlog 1.10 REQUIRED CONFIG)                    # logs

@@ -1,6 +1,7 @@
 #include "loadtest/report/compare_spread.h"
 
 #include <algorithm>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -19,39 +20,6 @@ double VarianceOf(const std::vector<double>& numbers) {
   double squares = 0;
   for (const double number : numbers) squares += (number - mean) * (number - mean);
   return squares / (count - 1);
-}
-
-// Evaluates the continued fraction of the incomplete beta function by Lentz's method (Press and
-// others, Numerical Recipes, section 6.4).
-double BetaFraction(double a, double b, double x) {
-  constexpr double kTiny = 1e-300;
-  double c = 1;
-  double d = 1 - (a + b) * x / (a + 1);
-  d = 1 / (std::abs(d) < kTiny ? kTiny : d);
-  double result = d;
-  for (int m = 1; m < 500; ++m) {
-    for (const bool even : {true, false}) {
-      const double numerator = even ? m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
-                                    : -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
-      d = 1 + numerator * d;
-      d = 1 / (std::abs(d) < kTiny ? kTiny : d);
-      c = 1 + numerator / c;
-      if (std::abs(c) < kTiny) c = kTiny;
-      result *= d * c;
-    }
-    if (std::abs(d * c - 1) < 1e-14) break;
-  }
-  return result;
-}
-
-double IncompleteBeta(double a, double b, double x) {
-  if (x <= 0) return 0;
-  if (x >= 1) return 1;
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log1p(-x));
-  // The fraction converges fast on one side of the mean only; the other side follows by symmetry.
-  if (x < (a + 1) / (a + b + 2)) return front * BetaFraction(a, b, x) / a;
-  return 1 - front * BetaFraction(b, a, 1 - x) / b;
 }
 
 // Values in ascending order, with their slices renumbered from 0 without gaps.
@@ -151,16 +119,15 @@ std::optional<Spread> MedianSpread(const std::vector<std::pair<double, int64_t>>
 }
 
 double TwoSidedT(double probability, double degrees) {
-  const auto beyond = [degrees](double t) {
-    return IncompleteBeta(degrees / 2, 0.5, degrees / (degrees + t * t));
-  };
-  double low = 0, high = 1;
-  while (beyond(high) > probability && high < 1e12) high *= 2;
-  for (int i = 0; i < 200 && high - low > 1e-12 * high; ++i) {
-    const double middle = (low + high) / 2;
-    (beyond(middle) > probability ? low : high) = middle;
-  }
-  return high;
+  // Boost's default is to throw. Degrees can be NaN if a run's files have absurd figures.
+  using boost::math::policies::ignore_error;
+  using NoThrow =
+      boost::math::policies::policy<boost::math::policies::domain_error<ignore_error>,
+                                    boost::math::policies::pole_error<ignore_error>,
+                                    boost::math::policies::overflow_error<ignore_error>,
+                                    boost::math::policies::evaluation_error<ignore_error>>;
+  const boost::math::students_t_distribution<double, NoThrow> distribution(degrees);
+  return boost::math::quantile(boost::math::complement(distribution, probability / 2));
 }
 
 }  // namespace tickstack::loadtest::report

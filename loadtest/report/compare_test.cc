@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <string>
@@ -107,6 +108,10 @@ TEST(TwoSidedT, AgreesWithTables) {
   EXPECT_NEAR(3.169, TwoSidedT(0.01, 10), 1e-3);
   EXPECT_NEAR(1.960, TwoSidedT(0.05, 1e6), 1e-3);
   EXPECT_NEAR(636.6, TwoSidedT(0.001, 1), 0.1);
+}
+
+TEST(TwoSidedT, IsNotANumberForSuchDegrees) {
+  EXPECT_TRUE(std::isnan(TwoSidedT(0.05, std::numeric_limits<double>::quiet_NaN())));
 }
 
 // Goal: the bootstrap's variance is the variance over repetitions. Method: compare the variance of
