@@ -21,6 +21,9 @@ add_library(libzip::zip ALIAS PkgConfig::libzip)
 pkg_check_modules(libedit REQUIRED IMPORTED_TARGET GLOBAL libedit>=3.1)  # the line that a shell reads
 add_library(libedit::libedit ALIAS PkgConfig::libedit)
 
+pkg_check_modules(libisal REQUIRED IMPORTED_TARGET GLOBAL libisal>=2.30)  # CRC32C
+add_library(libisal::libisal ALIAS PkgConfig::libisal)
+
 # The memory libraries have only pkg-config files.
 pkg_check_modules(libmemkind REQUIRED IMPORTED_TARGET GLOBAL memkind>=1.14)  # memory of a file system
 add_library(memkind::memkind ALIAS PkgConfig::libmemkind)

@@ -49,8 +49,7 @@ std::optional<Spread> RateSpread(const SlicedValues& values);
 std::optional<Spread> MedianSpread(const std::vector<std::pair<double, int64_t>>& medians);
 
 // Returns the two-sided quantile of Student's t distribution: the t that is exceeded in either
-// direction with this probability (0 < probability < 1, degrees > 0). NaN for degrees that are not a
-// number.
+// direction with this probability (0 < probability < 1, degrees > 0). Returns NaN for NaN degrees.
 double TwoSidedT(double probability, double degrees);
 
 }  // namespace tickstack::loadtest::report
