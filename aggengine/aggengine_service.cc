@@ -99,10 +99,6 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
     if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();
   });
-  // The timer covers batches that are published on time.
-  engine_->OnEarlyBatch([this] {
-    if (on_timer_ && publish_ns_ == 0) PublishWhenDue();
-  });
   engine_->OnceLive([this] { OnLive(); });
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
   wire::SubscriberOptions subscribe = options.subscriber;
@@ -113,7 +109,6 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
 
 AggEngineService::~AggEngineService() {
   engine_->OnProgress(nullptr);
-  engine_->OnEarlyBatch(nullptr);
   engine_->OnceLive(nullptr);
 }
 
@@ -135,7 +130,7 @@ void AggEngineService::KeepPace() {
   const Turns turns = publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_}
                                       : TurnsOf(*ahead_of, gap_ns_, clock_.NowNs());
   const auto publish = [this, every_ns = turns.every_ns] {
-    // An early batch was just followed, or publishing takes more than an eighth of the time.
+    // The last publication took more than an eighth of the time.
     if (publish_ns_ == 0 && WaitNs() > every_ns / 4) return;
     Publish();
   };

@@ -318,37 +318,39 @@ class LongGapSecondTurnTest : public BatchesTest {
   LongGapSecondTurnTest() : BatchesTest(1, 31min) {}
 };
 
-// The engine has just followed an early batch; its next turn is in two seconds.
-class TurnBehindAnEarlyBatchTest : public BatchesTest {
+// The engine has just published because a day ends; its next turn is in two seconds.
+class TurnBehindAPublicationTest : public BatchesTest {
  protected:
-  explicit TurnBehindAnEarlyBatchTest(std::chrono::nanoseconds gap) : BatchesTest(5, gap) {}
-  void FollowAnEarlyBatch() {
+  explicit TurnBehindAPublicationTest(std::chrono::nanoseconds gap) : BatchesTest(5, gap) {}
+  void PublishForTheEndOfADay() {
     tickerplant_.Publish({11}, {1});
     Wait([this] { return engine_->counters().rows_in == 1; });
-    tickerplant_.subscriber->SendAsync(Value::List({Value::Symbol(".u.batch"), Value::Long(1)}));
+    tickerplant_.subscriber->SendAsync(
+        Value::List({Value::Symbol(".u.closing"), Value::Date(kDate)}));
     WaitForUpds(1);
     tickerplant_.AnswerOldest();
+    Wait([this] { return !engine_->closing_date(); });
     tickerplant_.Publish({12}, {1});
     Wait([this] { return engine_->counters().rows_in == 2; });
   }
 };
-class MostOfAGapIsOverTest : public TurnBehindAnEarlyBatchTest {
+class MostOfAGapIsOverTest : public TurnBehindAPublicationTest {
  protected:
-  MostOfAGapIsOverTest() : TurnBehindAnEarlyBatchTest(7min) {}
+  MostOfAGapIsOverTest() : TurnBehindAPublicationTest(7min) {}
 };
-class MostOfAGapIsLeftTest : public TurnBehindAnEarlyBatchTest {
+class MostOfAGapIsLeftTest : public TurnBehindAPublicationTest {
  protected:
-  MostOfAGapIsLeftTest() : TurnBehindAnEarlyBatchTest(8min) {}
+  MostOfAGapIsLeftTest() : TurnBehindAPublicationTest(8min) {}
 };
 
 // A turn is taken if at most a quarter of its interval is left to wait: 7.5 minutes of 30.
 TEST_F(MostOfAGapIsOverTest, TheTurnIsTaken) {
-  FollowAnEarlyBatch();
+  PublishForTheEndOfADay();
   WaitForUpds(2);
 }
 
 TEST_F(MostOfAGapIsLeftTest, TheTurnPasses) {
-  FollowAnEarlyBatch();
+  PublishForTheEndOfADay();
   EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 3s));
 }
 
@@ -372,16 +374,6 @@ TEST_F(BatchesTest, PublishesBetweenBatches) {
   tickerplant_.Publish({12}, {1});
   Wait([this] { return engine_->counters().rows_in == 6; });
   EXPECT_FALSE(simulation_.RunUntil([this] { return tickerplant_.upds.size() > 1; }, 50ms));
-}
-
-TEST_F(BatchesTest, FollowsABatchThatLeftBeforeItsTime) {
-  tickerplant_.Publish({11}, {1});
-  WaitForUpds(1);
-  tickerplant_.AnswerOldest();
-  tickerplant_.Publish({12}, {1});
-  tickerplant_.subscriber->SendAsync(Value::List({Value::Symbol(".u.batch"), Value::Long(2)}));
-  WaitForUpds(2);
-  EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(2));
 }
 
 TEST_F(BatchesTest, ADayThatEndsDoesNotWaitForTheNextTime) { ExpectThatADayEndsAtOnce(); }

@@ -133,7 +133,6 @@ wire::LiveOutcome Engine::OnLive(std::span<const std::byte> body) {
     if (is_whole) closing_date_ = message->items()[1].as<int32_t>();
     return wire::LiveOutcome::kTaken;
   }
-  if (verb == protocol::kEarlyBatch && early_batch_) early_batch_();
   if (!protocol::IsUpd(verb.value_or(std::string_view()))) return wire::LiveOutcome::kTaken;
   ++counters_.messages;
   return TakeUpd(body, Origin::kPublished) ? wire::LiveOutcome::kTaken

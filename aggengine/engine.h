@@ -110,8 +110,6 @@ class Engine final : public wire::SubscribedState {
   // Sets a function that is called when rows were taken and when the subscription goes live: the
   // moment to publish.
   void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
-  // Sets a function that is called when the tickerplant publishes a batch early.
-  void OnEarlyBatch(std::function<void()> left) { early_batch_ = std::move(left); }
   // Sets a function that is called each time before the subscription goes live.
   void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
   bool has_changes() const;
@@ -174,7 +172,6 @@ class Engine final : public wire::SubscribedState {
   std::vector<SymbolId> own_symbols_;
   std::deque<Unanswered> unanswered_;
   std::function<void()> progress_;
-  std::function<void()> early_batch_;
   std::function<void()> once_live_;
   std::optional<int32_t> closing_date_;
   bool again_ = false;  // True while unanswered messages are sent again.

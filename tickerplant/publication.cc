@@ -3,12 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "wire/codec.h"
-#include "wire/protocol.h"
-
 namespace tickstack::tickerplant {
-
-namespace protocol = wire::protocol;
 
 namespace {
 
@@ -33,14 +28,11 @@ void Publication::Subscribe(size_t table, const Subscription& subscription) {
   const bool is_eager = asks || (options_.batch && options_.at_once[table]);
   (is_eager ? batched_ : eager_).Remove(subscription.outlet, table);
   (is_eager ? eager_ : batched_).Subscribe(table, subscription);
-  std::erase(told_, subscription.outlet);
-  if (asks) told_.push_back(subscription.outlet);
 }
 
 void Publication::Unsubscribe(const Outlet* outlet) {
   batched_.Remove(outlet);
   eager_.Remove(outlet);
-  std::erase(told_, outlet);
 }
 
 void Publication::Add(size_t table, const BatchView& batch,
@@ -59,17 +51,6 @@ void Publication::Publish(uint64_t logged_seq) {
   PublishEager();  // Before its number changes.
   batched_.Publish(static_cast<int64_t>(logged_seq));
   published_seq_ = logged_seq;
-}
-
-void Publication::PublishEarly(uint64_t logged_seq) {
-  const bool is_batch = options_.batch && batched_.pending_bytes() > 0;
-  Publish(logged_seq);
-  if (!is_batch || told_.empty()) return;
-  const ByteBuffer message = wire::EncodeMessage(
-      wire::MessageKind::kAsync, Value::List({Value::Symbol(protocol::kEarlyBatch),
-                                              Value::Long(static_cast<int64_t>(logged_seq))}));
-  const std::vector<Outlet*> told = told_;  // One may fail, and be removed.
-  SendTo(told, message);
 }
 
 void Publication::Broadcast(const ByteBuffer& message) { SendTo(Outlets(), message); }

@@ -29,8 +29,7 @@
 // subscription is eager.
 //
 // A batch is published before its time if it has become large (`publish_bytes`), or if somebody
-// subscribes or asks for a position. (`.u.batch; number) then tells those who asked to be eager,
-// since they time their own publications by the batches'.
+// subscribes or asks for a position.
 //
 // Threads: one owner.
 
@@ -67,10 +66,8 @@ class Publication {
   bool is_due() const;
 
   void PublishEager();
-  // Publishes everything; the log has `logged_seq` messages. PublishEarly is for a batch whose time
-  // has not come.
+  // Publishes everything; the log has `logged_seq` messages.
   void Publish(uint64_t logged_seq);
-  void PublishEarly(uint64_t logged_seq);
 
   // Sends a message to each subscriber once.
   void Broadcast(const ByteBuffer& message);
@@ -91,7 +88,6 @@ class Publication {
   const PublicationOptions options_;
   Publisher batched_;
   Publisher eager_;
-  std::vector<Outlet*> told_;  // Subscribers that asked to be eager.
   uint64_t published_seq_ = 0;
 };
 

@@ -189,36 +189,9 @@ void Publisher::Publish(int64_t seq) {
   std::vector<std::unique_ptr<Batch>> batches = std::exchange(pending_, {});
   std::fill(batch_of_table_.begin(), batch_of_table_.end(), nullptr);
   pending_bytes_ = 0;
-  SendAll(std::move(batches), seq);
-}
-
-// Moves the messages of a round to `begin`, at most 2^round of each table, and returns their end.
-// The messages of a table keep their order.
-size_t Publisher::GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
-                              size_t round) const {
-  std::vector<size_t> gathered(schemas_.size());
-  std::vector<std::unique_ptr<Batch>> later;
-  size_t end = begin;
-  for (size_t i = begin; i < batches.size(); ++i) {
-    const bool now = gathered[batches[i]->table]++ < size_t{1} << round;
-    if (now) {
-      std::swap(batches[end++], batches[i]);
-    } else {
-      later.push_back(std::move(batches[i]));
-    }
-  }
-  std::move(later.begin(), later.end(), batches.begin() + static_cast<std::ptrdiff_t>(end));
-  return end;
-}
-
-void Publisher::SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq) {
-  for (size_t begin = 0, round = 0; begin < batches.size(); ++round) {
-    const size_t end = keep_order_ ? batches.size() : GatherRound(batches, begin, round);
-    for (size_t i = begin; i < end; ++i) Send(*batches[i], seq);
-    const std::vector<Outlet*> outlets = outlets_;  // A copy, since one may fail and be removed.
-    for (Outlet* outlet : outlets) outlet->Flush();
-    begin = end;
-  }
+  for (const std::unique_ptr<Batch>& batch : batches) Send(*batch, seq);
+  const std::vector<Outlet*> outlets = outlets_;  // A copy, since one may fail and be removed.
+  for (Outlet* outlet : outlets) outlet->Flush();
   for (std::unique_ptr<Batch>& batch : batches) {
     batch->rows = batch->bytes = 0;
     for (PendingColumn& column : batch->columns) column.Clear();

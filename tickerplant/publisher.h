@@ -9,10 +9,6 @@
 // subscribers share the encoded message; its prefix and suffix are encoded a second time for
 // subscribers of numbered upds.
 //
-// A large batch is sent in doubling rounds: first one message of every table to every subscriber,
-// then two of each, four, eight. All subscribers therefore process rows of every table while most
-// of the batch is still unsent, and the last of ten does not wait for nine complete batches.
-//
 //   header | ( `upd ; `trade ; +names!( type attr count | bytes bytes bytes .. ; .. ) [; seq] )
 //
 // Threads: one owner.
@@ -82,9 +78,6 @@ class Publisher {
  private:
   struct Batch;
   struct Rows;
-  size_t GatherRound(std::vector<std::unique_ptr<Batch>>& batches, size_t begin,
-                     size_t round) const;
-  void SendAll(std::vector<std::unique_ptr<Batch>> batches, int64_t seq);
   void Send(const Batch& batch, int64_t seq);
   void SendFiltered(const Rows& rows, const Subscription& subscription, int64_t seq) const;
   Batch& BatchFor(size_t table);

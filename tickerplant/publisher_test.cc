@@ -141,52 +141,6 @@ TEST(Publisher, CutsALargeBatchIntoMessages) {
   EXPECT_EQ(rows, kUpds * kRows);
 }
 
-// Two subscribers record their events: `subscriber table`, or `subscriber !` for a flush.
-class Observer : public Outlet {
- public:
-  Observer(std::string name, std::vector<std::string>* events)
-      : name_(std::move(name)), events_(*events) {}
-  void Queue(std::span<const wire::Segment> message) override {
-    ByteBuffer whole;
-    for (const wire::Segment& segment : message) whole.Append(segment.bytes);
-    const Value upd = *wire::Decode(whole.span().subspan(wire::kHeaderBytes));
-    events_.push_back(name_ + " " + std::string(upd.items()[1].symbol()));
-  }
-  void Flush() override { events_.push_back(name_ + " !"); }
-
- private:
-  const std::string name_;
-  std::vector<std::string>& events_;
-};
-
-TEST(Publisher, SendsTheFirstRowsOfEveryTableToEverySubscriberBeforeTheRest) {
-  std::vector<std::string> events;
-  Observer a("a", &events), b("b", &events);
-  for (const bool keep_order : {false, true}) {
-    events.clear();
-    Publisher publisher(Schemas(), keep_order);
-    for (const size_t table : {0u, 1u}) {
-      for (Observer* const observer : {&a, &b}) publisher.Subscribe(table, {observer, {}, false});
-    }
-    // Four messages of t, the last with one row, and one of u.
-    for (int i = 0; i < 3; ++i) {
-      Add(publisher, 0, RowsOfT({"a"}, 1, Publisher::kMessageBytes));
-      if (keep_order) Add(publisher, 1, RowsOfU({"a"}));
-    }
-    Add(publisher, 0, RowsOfT({"z"}, 1));
-    if (!keep_order) Add(publisher, 1, RowsOfU({"a"}));
-    publisher.Publish(1);
-    const std::vector<std::string> sent_in_rounds = {
-        "a t", "b t", "a u", "b u", "a !", "b !",  // One of each.
-        "a t", "b t", "a t", "b t", "a !", "b !",  // Two of each.
-        "a t", "b t", "a !", "b !"};               // The rest of four.
-    const std::vector<std::string> sent_in_order = {"a t", "b t", "a u", "b u", "a t", "b t",
-                                                    "a u", "b u", "a t", "b t", "a u", "b u",
-                                                    "a t", "b t", "a !", "b !"};
-    EXPECT_EQ(events, keep_order ? sent_in_order : sent_in_rounds);
-  }
-}
-
 TEST(Publisher, KeepsTheOrderOfTablesInZeroLatencyMode) {
   Publisher publisher(Schemas(), /*keep_order=*/true);
   DecodingOutlet reader;

@@ -81,10 +81,8 @@ class Tickerplant {
   // kResourceExhausted if the disk is full: everything stays staged, so call it again. Any other
   // error is final.
   absl::Status Commit();
-  // Publishes everything that is logged: PublishInTime when the batch's time has come, Publish
-  // whenever else.
-  void Publish() { publication_.PublishEarly(logged_seq()); }
-  void PublishInTime() { publication_.Publish(logged_seq()); }
+  // Publishes everything that is logged.
+  void Publish() { publication_.Publish(logged_seq()); }
 
   // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the position
   // that FindValue returns next is exact. kNotFound, with the table's name, for an unknown table.

@@ -54,7 +54,7 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
   if (batches_.interval_ns() > 0) {
     const int64_t now_ns = clock_.NowNs();
     batch_timer_.Every(
-        std::chrono::nanoseconds(batches_.interval_ns()), [this] { tickerplant_->PublishInTime(); },
+        std::chrono::nanoseconds(batches_.interval_ns()), [this] { tickerplant_->Publish(); },
         std::chrono::nanoseconds(batches_.NextAfter(now_ns) - now_ns));
   }
   day_timer_.Every(kDayTick, [this] { Roll(); });

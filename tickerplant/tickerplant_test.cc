@@ -190,17 +190,13 @@ TEST_F(TickerplantTest, WhoIsAheadHasRowsWhenTheyAreLogged) {
   }
   EXPECT_EQ(ahead.rows(), 6u);
   EXPECT_EQ(reader.rows(), 0u);
-  plant_->PublishInTime();
+  plant_->Publish();
   ASSERT_TRUE(Upd("trade", Trades(1)).ok());
   ASSERT_TRUE(plant_->Commit().ok());
   EXPECT_THAT(numbers(ahead), testing::ElementsAre(-1, -1, -3)) << "of the publication before";
   EXPECT_THAT(numbers(reader), testing::ElementsAre(2));
   EXPECT_EQ(ahead.rows(), 7u) << "and nothing of it twice";
   plant_->Publish();
-  const Value left = Value::List({Value::Symbol(".u.batch"), Value::Long(3)});
-  EXPECT_EQ(ahead.messages.back(), left) << "told of a batch that left early";
-  plant_->Publish();
-  EXPECT_EQ(ahead.messages.size(), 4u) << "and not of none";
   // A subscription replaces the one to its own table only.
   ASSERT_TRUE(plant_->Subscribe("span", {&ahead, {}, true}).ok());
   ASSERT_TRUE(Upd("trade", Trades(5)).ok());
@@ -231,7 +227,6 @@ TEST_F(TickerplantTest, WhatIsAheadIsNumberedByWhatWasPublishedWhenItCame) {
   EXPECT_EQ(plant_->published_seq(), 3u);
   EXPECT_EQ(ahead.rows(), 3 * many);
   for (const Value& message : ahead.messages) {
-    if (message.items()[0] == Value::Symbol(".u.batch")) continue;
     EXPECT_TRUE(position.OnPublished("trade", message.items()[2].count(),
                                      message.items()[3].as<int64_t>()));
   }

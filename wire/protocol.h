@@ -28,7 +28,6 @@ inline constexpr std::string_view kTakeover = "takeover";
 inline constexpr std::string_view kSubscribe = ".u.sub";
 inline constexpr std::string_view kSubscribeNumbered = ".u.subx";
 inline constexpr std::string_view kAhead = "ahead";
-inline constexpr std::string_view kEarlyBatch = ".u.batch";
 inline constexpr std::string_view kLog = ".u.log";
 inline constexpr std::string_view kCuts = ".u.cuts";
 
