@@ -41,7 +41,7 @@ namespace {
 
 struct Options {
   std::string database;  // Empty: one is created, and removed at the end.
-  HdbGenerateOptions generate;
+  cli::HdbGenerateOptions generate;
   int threads = 2;
   int runs = 9;
 };
@@ -338,7 +338,7 @@ int Main(int argc, char** argv) {
     made = "hdb_bench.XXXXXX";
     TS_CHECK(::mkdtemp(made.data()) != nullptr);
     options.generate.directory = made;
-    if (RunHdbGenerate(options.generate) != 0) return 1;
+    if (cli::RunHdbGenerate(options.generate) != 0) return 1;
   }
   const absl::Status status = Bench(options, made.empty() ? options.database : made).Run();
   if (!made.empty()) std::filesystem::remove_all(made);

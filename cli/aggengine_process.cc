@@ -7,7 +7,7 @@
 #include "cli/shared_options.h"
 #include "cli/tier_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using aggengine::AggEngineMainOptions;
@@ -70,4 +70,4 @@ const ProcessHooks<AggEngineMainOptions> kAggEngineHooks = {
         },
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

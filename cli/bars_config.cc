@@ -5,7 +5,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 using aggengine::BarSpec;
 
@@ -118,4 +118,4 @@ std::vector<std::string> DailyBars(std::span<const BarSpec> bars) {
   return names;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -11,7 +11,7 @@
 #include "base/config.h"
 #include "table/schema.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Returns the default bars, unless `default_bars` is false, and those of [[aggengine.bars]]. Adds
 // the table of each to `schemas`, which must have the sources, unless it has that table already;
@@ -27,4 +27,4 @@ absl::StatusOr<std::vector<aggengine::BarSpec>> ReadBars(const ConfigTable& tabl
 // Returns the names of daily bars. They have the fewest rows, so the newest one is found fastest.
 std::vector<std::string> DailyBars(std::span<const aggengine::BarSpec> bars);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

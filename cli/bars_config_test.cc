@@ -7,7 +7,7 @@
 #include "base/time.h"
 #include "cli/stack_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -183,4 +183,4 @@ state = "slow"
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -16,7 +16,7 @@
 #include "wire/client.h"
 #include "wire/protocol.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 namespace protocol = wire::protocol;
 namespace {
@@ -224,4 +224,4 @@ int RunEod(const EodOptions& options) {
   return written.ok() ? 0 : Failed(written, 1);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -8,7 +8,7 @@
 
 #include "cli/stack_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct EodOptions {
   std::string config;  // A stack.toml; empty: the defaults.
@@ -24,4 +24,4 @@ struct EodOptions {
 // Returns the exit code: 0 done, 1 failed, 2 wrong usage.
 int RunEod(const EodOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

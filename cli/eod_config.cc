@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "disk/compression.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 absl::Status ReadCompression(const ConfigTable& table, disk::CompressionRules& rules) {
@@ -62,4 +62,4 @@ absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hd
   return absl::OkStatus();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,7 +9,7 @@
 #include "base/config.h"
 #include "rdb/rdb_main.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Applies `[eod]` to the rdb that it names, or else to the first one; does nothing without `[eod]`.
 // An hdb's name stays a name, to be resolved with the other addresses; if none is named,
@@ -17,4 +17,4 @@ namespace tickstack {
 absl::Status ReadEndOfDay(const ConfigTable& root, const std::string& default_hdb,
                           std::vector<rdb::RdbMainOptions>& rdbs);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

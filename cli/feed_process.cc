@@ -8,7 +8,7 @@
 #include "cli/shared_options.h"
 #include "cli/source_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using feed::FeedOptions;
@@ -69,4 +69,4 @@ const ProcessHooks<FeedOptions> kFeedHooks = {
     .set_date = SetDateOfSource,
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

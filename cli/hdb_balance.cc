@@ -13,7 +13,7 @@
 #include "disk/segment_moves.h"
 #include "disk/storage.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 // Reports what a plan omits: days that no segment has completely until their moves are finished.
@@ -93,4 +93,4 @@ int RunHdbBalance(const HdbBalanceOptions& options) {
   return 1;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct HdbBalanceOptions {
   std::string directory;
@@ -17,4 +17,4 @@ struct HdbBalanceOptions {
 // move, it first completes what an earlier move left unfinished.
 int RunHdbBalance(const HdbBalanceOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -12,7 +12,7 @@
 #include "base/worker_pool.h"
 #include "disk/database_check.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -79,4 +79,4 @@ int RunHdbCheck(const HdbCheckOptions& options) {
   return passes ? 0 : 1;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct HdbCheckOptions {
   std::string directory;
@@ -19,4 +19,4 @@ struct HdbCheckOptions {
 // findings; 1 with findings, or if the directory could not be read. Threads: the main one.
 int RunHdbCheck(const HdbCheckOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -21,7 +21,7 @@
 #include "table/table.h"
 #include "wire/upd.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 // Updates of a day are spread evenly from 14:30 to 21:00 UTC, when New York's exchanges are open in
@@ -174,4 +174,4 @@ int RunHdbGenerate(const HdbGenerateOptions& options) {
   return status.ok() ? 0 : GenerateFailed(status, 1);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct HdbGenerateOptions {
   std::string directory;  // Created if missing; it is an error if it already has one of the days.
@@ -24,4 +24,4 @@ struct HdbGenerateOptions {
 // bytes each.
 int RunHdbGenerate(const HdbGenerateOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

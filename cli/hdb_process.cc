@@ -6,7 +6,7 @@
 #include "cli/process_table.h"
 #include "cli/shared_options.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using hdb::HdbMainOptions;
@@ -42,4 +42,4 @@ const ProcessHooks<HdbMainOptions> kHdbHooks = {
                       Flags& flags) { flags.insert(flags.end(), {"--data", config.data}); },
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

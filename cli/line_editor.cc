@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int kHistoryLines = 5000;
@@ -126,4 +126,4 @@ std::string CommonBegin(const std::vector<std::string>& words) {
   return common;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // The words that can complete a word that has been started.
 struct Completion {
@@ -46,4 +46,4 @@ class LineEditor {
 // Returns the longest common prefix.
 std::string CommonBegin(const std::vector<std::string>& words);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

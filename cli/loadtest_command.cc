@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "loadtest/load_test.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using loadtest::LoadTestOptions;
@@ -136,4 +136,4 @@ void AddDemoCommand(CLI::App& app, LoadTestOptions& options, const std::vector<s
   });
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,11 +9,11 @@ namespace CLI {
 class App;
 }
 
-namespace tickstack {
-
-namespace loadtest {
+namespace tickstack::loadtest {
 struct LoadTestOptions;
 }
+
+namespace tickstack::cli {
 
 // Add `tickstack loadtest`, and `tickstack demo`, which is a short one. Parsing sets `action`. The
 // options must outlive the app. `args` is the command line, which the results record.
@@ -22,4 +22,4 @@ void AddLoadTestCommand(CLI::App& app, loadtest::LoadTestOptions& options,
 void AddDemoCommand(CLI::App& app, loadtest::LoadTestOptions& options,
                     const std::vector<std::string>& args, Action& action);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -19,7 +19,7 @@
 #include "wire/tplog_repair.h"
 #include "wire/upd.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -280,4 +280,4 @@ int RunLogRepair(const LogRepairOptions& options) {
   return 0;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct LogDumpOptions {
   std::string file;
@@ -35,4 +35,4 @@ int RunLogDump(const LogDumpOptions& options);
 int RunLogCheck(const LogCheckOptions& options);
 int RunLogRepair(const LogRepairOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -8,7 +8,7 @@
 
 #include "wire/tplog_for_test.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using wire::BlockOf;
@@ -171,4 +171,4 @@ TEST_F(LogCommandTest, RepairRefusesDamageUntilItIsToldTo) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -23,7 +23,7 @@
 #include "cli/up_command.h"
 #include "loadtest/load_test.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int kExitUsage = 2;
@@ -283,9 +283,9 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli
 
 int main(int argc, char** argv) {
   tickstack::RaiseDescriptorLimit();  // Before a thread starts.
-  return tickstack::Main(argc, argv);
+  return tickstack::cli::Main(argc, argv);
 }

@@ -8,7 +8,7 @@
 #include "cli/shared_options.h"
 #include "monitor/query_set.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using monitor::MonitorOptions;
@@ -93,4 +93,4 @@ const ProcessHooks<MonitorOptions> kMonitorHooks = {
     .child_flags = AddChildFlags,
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

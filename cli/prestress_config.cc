@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "feed/sim_source.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int64_t kBatchRows = 16'384;
@@ -75,4 +75,4 @@ absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* sc
   return absl::OkStatus();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -13,7 +13,7 @@
 #include "rdb/rdb_main.h"
 #include "table/schema.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Reads the section of the rdb that is being read into `options`, if it has one. `schemas` as in
 // ReadTiers; if it is nullptr, the section is an error, because the tables are needed before the
@@ -21,4 +21,4 @@ namespace tickstack {
 absl::Status ReadPrestress(const ConfigTable& rdb, const std::vector<Schema>* schemas,
                            rdb::RdbMainOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -12,7 +12,7 @@
 #include "base/status.h"
 #include "cli/process_table.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 // --- Which configuration -------------------------------------------------------------------------
@@ -129,4 +129,4 @@ void AddProcessCommands(CLI::App& app, StackConfig& config, Action& action) {
   }
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

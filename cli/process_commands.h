@@ -14,7 +14,7 @@ namespace CLI {
 class App;
 }
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // What a subcommand runs once the whole command line was parsed. Returns main's exit code.
 using Action = std::function<int()>;
@@ -29,4 +29,4 @@ absl::StatusOr<StackConfig> ConfigForProcess(const std::vector<std::string>& arg
 // configuration must outlive the app.
 void AddProcessCommands(CLI::App& app, StackConfig& config, Action& action);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -21,7 +21,7 @@ namespace CLI {
 class App;
 }
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct StackConfig;
 
@@ -199,4 +199,4 @@ constexpr ProcessKind Row(std::string_view role, std::string_view help, int defa
           Kind::kSeveral, Kind::Read, Kind::AddDefault, Kind::KeepOne, Kind::Find};
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -24,7 +24,7 @@
 #include "table/schema.h"
 #include "tickerplant/tickerplant_main.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct StackConfig {
   std::string name = "stack";
@@ -85,4 +85,4 @@ struct ListedProcess {
 // The processes of a configuration, in the order of the table.
 std::vector<ListedProcess> ProcessesOf(StackConfig& config);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

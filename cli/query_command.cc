@@ -19,7 +19,7 @@
 #include "cli/query_words.h"
 #include "disk/parquet.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr double kTimeoutSeconds = 30, kShellTimeoutSeconds = 86'400;
@@ -123,4 +123,4 @@ int RunQuery(const QueryOptions& options) {
   return RunQueryShell(*std::move(servers), options, TimeoutOf(options, kShellTimeoutSeconds));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

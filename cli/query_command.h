@@ -7,7 +7,7 @@
 
 #include "cli/query_output.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct QueryOptions {
   std::string address;  // `host:port`, `:port` or `unix:PATH`; several are separated by commas.
@@ -25,4 +25,4 @@ struct QueryOptions {
 // does not answer.
 int RunQuery(const QueryOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

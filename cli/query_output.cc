@@ -11,7 +11,7 @@
 
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 TextLimits TerminalLimits() {
   winsize size{};
@@ -100,4 +100,4 @@ void ShowInPager(const std::string& text) {
   ::signal(SIGPIPE, before);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -11,7 +11,7 @@
 #include "table/format_value.h"
 #include "table/value.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // FormatParquet makes Parquet, which holds one table of one server and is not for terminals.
 enum class OutputFormat { kText, kJson, kCsv, kParquet };
@@ -36,4 +36,4 @@ bool WriteOut(std::string_view text);
 // either.
 void ShowInPager(const std::string& text);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "wire/event_loop.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 // One server, with a connection that reconnects.
@@ -124,4 +124,4 @@ std::vector<QueryServers::Answered> QueryServers::Impl::Ask(const std::string& q
 size_t QueryServers::size() const { return impl_->servers.size(); }
 const std::string& QueryServers::names() const { return impl_->names; }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

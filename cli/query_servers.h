@@ -12,7 +12,7 @@
 #include "wire/address.h"
 #include "wire/client.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Threads: one owner.
 class QueryServers {
@@ -46,4 +46,4 @@ class QueryServers {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

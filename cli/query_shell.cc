@@ -14,7 +14,7 @@
 #include "cli/line_editor.h"
 #include "cli/query_words.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int64_t kAskForWordsNs = kNsPerSecond;  // A completion must not block for long.
@@ -219,4 +219,4 @@ int RunQueryShell(std::unique_ptr<QueryServers> servers, const QueryOptions& opt
   return QueryShell(std::move(servers), options, timeout).Run();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,11 +9,11 @@
 #include "cli/query_command.h"
 #include "cli/query_servers.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Runs the shell until its end is typed. Ctrl-C drops a line, or cancels the pending query, also at
 // the server. Blocks. Returns the exit code.
 int RunQueryShell(std::unique_ptr<QueryServers> servers, const QueryOptions& options,
                   std::chrono::milliseconds timeout);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

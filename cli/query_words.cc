@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 size_t BeginOfWord(std::string_view text) {
   size_t begin = text.size();
@@ -93,4 +93,4 @@ std::vector<std::string> WordsThatBegin(const std::vector<std::string>& sorted,
   return found;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Returns where the name at the end of `text` begins: letters, digits, `_` and `.`. A name after a
 // backtick is a symbol, and is completed as one. text.size() if there is no name.
@@ -35,4 +35,4 @@ absl::StatusOr<std::string> ReadScript(const std::string& path);
 std::vector<std::string> WordsThatBegin(const std::vector<std::string>& sorted,
                                         std::string_view begin);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -5,7 +5,7 @@
 
 #include "cli/line_editor.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -55,4 +55,4 @@ TEST(QueryWords, CompleteWhatBeginsAlike) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,7 +9,7 @@
 #include "cli/stack_config.h"
 #include "cli/tier_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using rdb::RdbMainOptions;
@@ -79,4 +79,4 @@ const ProcessHooks<RdbMainOptions> kRdbHooks = {
     .child_flags = AddChildFlags,
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

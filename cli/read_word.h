@@ -10,7 +10,7 @@
 #include "base/config.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 template <typename T, size_t N>
 using Words = std::array<std::pair<std::string_view, T>, N>;
@@ -33,4 +33,4 @@ absl::Status ReadWord(const ConfigTable& table, std::string_view key, const Word
   return table.ErrorAt(key, fmt::format("expected one of {}, found \"{}\"", known, text));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -9,7 +9,7 @@
 #include "loadtest/report/compare.h"
 #include "loadtest/report/page.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 int RunReport(const std::string& run_directory) {
   const absl::Status status = loadtest::WriteReport(run_directory);
@@ -32,4 +32,4 @@ int RunCompare(const CompareOptions& options) {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Prints the page's path to stdout, errors to stderr. Returns the exit code: 0, or 1 if it failed.
 // Threads: the main one.
@@ -21,4 +21,4 @@ struct CompareOptions {
 // compared, whatever the result; else 1.
 int RunCompare(const CompareOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "cli/stack_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 absl::Status ReadFromZero(const ConfigTable& table, std::string_view key, double* target) {
   TS_RETURN_IF_ERROR(table.Read(key, target));
@@ -104,4 +104,4 @@ void ThrowUnlessOk(const std::string& flag, const absl::Status& status) {
   if (!status.ok()) throw CLI::ValidationError(flag, std::string(Message(status)));
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -17,7 +17,7 @@ class App;
 class Option;
 }  // namespace CLI
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct StackConfig;
 
@@ -41,4 +41,4 @@ CLI::Option* AddDurationFlag(CLI::App& command, const std::string& flag, int64_t
 // Throws CLI::ValidationError, which names the flag, unless the status is OK.
 void ThrowUnlessOk(const std::string& flag, const absl::Status& status);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -15,7 +15,7 @@
 #include "base/status.h"
 #include "cli/shared_options.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using feed::SourceOption;
@@ -237,4 +237,4 @@ std::function<void()> AddSourceFlags(CLI::App& command, SourceSettings& source) 
   };
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -16,7 +16,7 @@ namespace CLI {
 class App;
 }
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Reads `source` and the options' keys. kInvalidArgument with file, line and key.
 absl::Status ReadSource(const ConfigTable& table, feed::SourceSettings& source);
@@ -28,4 +28,4 @@ std::function<void()> AddSourceFlags(CLI::App& command, feed::SourceSettings& so
 // Sets one option from a flag's text: a list is `aig,bac`. kInvalidArgument with what was expected.
 absl::Status SetOption(const feed::SourceOption& option, const std::string& text);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

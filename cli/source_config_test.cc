@@ -10,7 +10,7 @@
 #include "feed/lean_source.h"
 #include "feed/sim_source.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -124,4 +124,4 @@ TEST_F(SourceFlags, SayInTheirHelpWhichKindsHaveThem) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

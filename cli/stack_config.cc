@@ -17,7 +17,7 @@
 #include "table/keyed_table.h"
 #include "wire/http_question.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 absl::Status ReadStack(const ConfigTable& table, StackConfig& config) {
@@ -187,4 +187,4 @@ void SetData(StackConfig& config, const std::string& data) {
   for (const ListedProcess& listed : ProcessesOf(config)) listed.process->SetData(data);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

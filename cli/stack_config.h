@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "cli/process_table.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Read and check a configuration. kInvalidArgument, with file, line and key (base/config.h), for a
 // value of the wrong type, an unknown key, or a name of two processes. Addresses that name a
@@ -29,4 +29,4 @@ void ResolveAddresses(StackConfig& config);
 absl::Status SetDate(StackConfig& config, const std::string& date);
 void SetData(StackConfig& config, const std::string& data);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

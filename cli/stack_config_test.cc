@@ -7,7 +7,7 @@
 #include "feed/lean_source.h"
 #include "feed/sim_source.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -316,4 +316,4 @@ TEST(StackConfig, SaysWhatIsWrongWithAnEndOfDay) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -13,9 +13,12 @@
 #include "cli/stack_config.h"
 #include "feed/sim_source.h"
 
-namespace tickstack::loadtest {
+namespace tickstack::cli {
 namespace {
 
+using loadtest::ParsePlacement;
+using loadtest::Profile;
+using loadtest::StackSettings;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -32,7 +35,8 @@ StackSettings Settings() {
 }
 
 StackConfig Made(std::string_view placement, const StackSettings& settings = Settings()) {
-  const absl::StatusOr<StackToml> made = MakeStackToml(*ParsePlacement(placement), settings);
+  const absl::StatusOr<loadtest::StackToml> made =
+      loadtest::MakeStackToml(*ParsePlacement(placement), settings);
   EXPECT_TRUE(made.ok()) << made.status();
   if (!made.ok()) return {};
   const absl::StatusOr<StackConfig> config = ParseStackConfig(made->text, "made.toml");
@@ -60,7 +64,7 @@ TEST(StackToml, IsAStackWithAMonitorForEachRdb) {
   EXPECT_EQ(config.monitors[1].rdb, "rdb-2");
   EXPECT_EQ(config.monitors[1].query_ms, 20);
   EXPECT_EQ(config.monitors[1].feed, "");
-  EXPECT_EQ(config.monitors[1].asof_symbol, AsofSymbol(Profile()));
+  EXPECT_EQ(config.monitors[1].asof_symbol, loadtest::AsofSymbol(Profile()));
   EXPECT_EQ(SimOf(config).seed, 7u);
   EXPECT_EQ(SimOf(config).seconds, 60);
   EXPECT_EQ(SimOf(config).rate, 48'000);
@@ -71,7 +75,7 @@ TEST(StackToml, PutsEverythingIntoTheTierOfItsPlacement) {
   const rdb::RdbMainOptions& rdb = config.rdbs.front();
   EXPECT_EQ(rdb.tiers.back().options.kind, mem::TierKind::kFilesystem);
   EXPECT_EQ(rdb.placement.TierOfTheRest(), rdb.tiers.back().options.name);
-  EXPECT_GT(rdb.tiers.back().options.capacity_bytes, BytesOfRows(Settings().prestress));
+  EXPECT_GT(rdb.tiers.back().options.capacity_bytes, loadtest::BytesOfRows(Settings().prestress));
   const StackConfig persistent = Made("persistent:/dev/shm");
   EXPECT_TRUE(persistent.aggengine.has_value());
   EXPECT_EQ(persistent.rdbs.front().placement.TierOfColumn("trade_daily", "high"), "dram");
@@ -93,7 +97,7 @@ TEST(StackToml, GivesTheMonitorsTheirClients) {
   }
   Profile profile;
   profile.symbols = 3;
-  const std::string weights = SymbolWeights(profile);
+  const std::string weights = loadtest::SymbolWeights(profile);
   EXPECT_THAT(weights, HasSubstr(",1\n"));
   EXPECT_THAT(weights, HasSubstr(",0.5\n"));
   EXPECT_THAT(weights, testing::EndsWith(",0.333333333\n"));
@@ -101,7 +105,7 @@ TEST(StackToml, GivesTheMonitorsTheirClients) {
 
 TEST(StackToml, KeepsTheShapeOfTheProfile) {
   StackSettings settings = Settings();
-  settings.profile = *LoadProfile("bursts");
+  settings.profile = *loadtest::LoadProfile("bursts");
   const StackConfig config = Made("dram", settings);
   ASSERT_EQ(SimOf(config).phases.size(), 2u);
   EXPECT_EQ(SimOf(config).phases[1].rate, 120'000);
@@ -112,7 +116,7 @@ TEST(StackToml, TakesTiersAndPlacementOfAFile) {
   ASSERT_EQ(config.rdbs.size(), 3u);
   EXPECT_EQ(config.rdbs[2].placement.TierOfColumn("quote", "time"), "dram");
   EXPECT_EQ(config.rdbs[2].placement.TierOfColumn("quote", "bid"), "pmem");
-  const absl::StatusOr<StackFile> file = ReadStackFile("examples/hybrid.toml");
+  const absl::StatusOr<loadtest::StackFile> file = loadtest::ReadStackFile("examples/hybrid.toml");
   ASSERT_TRUE(file.ok());
   EXPECT_EQ(file->smallest_tier_bytes, uint64_t{48} << 20);
 }
@@ -128,16 +132,16 @@ TEST(StackToml, RunsTheStackOfAFile) {
 }
 
 TEST(StackToml, SaysWhatIsWrongWithAFile) {
-  EXPECT_EQ(MakeStackToml(*ParsePlacement("none.toml"), Settings()).status().code(),
+  EXPECT_EQ(loadtest::MakeStackToml(*ParsePlacement("none.toml"), Settings()).status().code(),
             absl::StatusCode::kNotFound);
   const std::string path =
       (std::filesystem::temp_directory_path() / fmt::format("stack_toml.{}.toml", getpid()))
           .string();
   std::ofstream(path) << "[tickerplant]\nbatch_ms = \n";
-  EXPECT_THAT(Message(MakeStackToml(*ParsePlacement(path), Settings()).status()),
+  EXPECT_THAT(Message(loadtest::MakeStackToml(*ParsePlacement(path), Settings()).status()),
               HasSubstr(path + ":2: "));
   std::ofstream(path) << "[tickerplant]\n";
-  EXPECT_THAT(Message(MakeStackToml(*ParsePlacement(path), Settings()).status()),
+  EXPECT_THAT(Message(loadtest::MakeStackToml(*ParsePlacement(path), Settings()).status()),
               HasSubstr("expected an [[rdb]], found none"));
   std::filesystem::remove(path);
 }
@@ -160,4 +164,4 @@ TEST(StackToml, TouchesMemoryFirstInTheTierOfTheRowsAndOfTheBars) {
 }
 
 }  // namespace
-}  // namespace tickstack::loadtest
+}  // namespace tickstack::cli

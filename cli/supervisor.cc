@@ -20,7 +20,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr size_t kLongestLine = size_t{64} << 10;
@@ -421,4 +421,4 @@ absl::Status Supervisor::Run() {
   return impl.result;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -18,7 +18,7 @@
 #include "base/child_process.h"
 #include "base/time.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct ProcessSpec {
   std::string name;
@@ -66,4 +66,4 @@ class Supervisor {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

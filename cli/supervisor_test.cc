@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "wire/listen_on.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::HasSubstr;
@@ -269,4 +269,4 @@ TEST_F(SupervisorTest, FailsWhenAProgramIsNotThere) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

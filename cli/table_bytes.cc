@@ -14,7 +14,7 @@
 #include "table/symbols.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr size_t kRowsAtOnce = 16'384;
@@ -94,4 +94,4 @@ absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,
   return taken;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

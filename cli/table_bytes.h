@@ -7,7 +7,7 @@
 #include "table/schema.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 // Number of symbols of the simulated and of the measured day. Their frequencies follow Zipf's law.
 inline constexpr size_t kDaySymbols = 8000;
@@ -26,4 +26,4 @@ struct TableBytes {
 absl::StatusOr<TableBytes> MeasureTableBytes(const Schema& schema, size_t rows,
                                              size_t rows_per_chunk = TableOptions().rows_per_chunk);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

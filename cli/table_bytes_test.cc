@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 TEST(MeasureTableBytes, AnswersWhatATableOfTheseRowsTakes) {
@@ -38,4 +38,4 @@ TEST(MeasureTableBytes, HasNoIndexWithoutSymbols) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -11,7 +11,7 @@
 #include "cli/read_word.h"
 #include "cli/shared_options.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using tickerplant::TickerplantMainOptions;
@@ -116,4 +116,4 @@ const ProcessHooks<TickerplantMainOptions> kTickerplantHooks = {
     .set_date = [](int32_t day, TickerplantMainOptions& options) { options.date = day; },
 };
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

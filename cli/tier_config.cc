@@ -8,7 +8,7 @@
 #include "base/status.h"
 #include "cli/read_word.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using mem::TierKind;
@@ -437,4 +437,4 @@ absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::Rdb
   return absl::OkStatus();
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

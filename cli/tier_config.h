@@ -14,7 +14,7 @@
 #include "rdb/rdb_main.h"
 #include "table/schema.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 
 inline constexpr int kNumaNodeMax = 1023;
 
@@ -42,4 +42,4 @@ absl::Status ReadStateTier(const ConfigTable& root, const ConfigTable& table,
 absl::Status CheckStackTiers(const ConfigTable& root, const std::vector<rdb::RdbMainOptions>& rdbs,
                              std::string_view state, std::vector<std::string>& warnings);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "cli/stack_config.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 using testing::ElementsAre;
@@ -391,4 +391,4 @@ TEST(TierConfig, WarnsOfTiersThatNothingIsPlacedIn) {
 }
 
 }  // namespace
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -24,7 +24,7 @@
 #include "table/format_value.h"
 #include "table/table.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int kExitWrongTiers = 2;
@@ -316,4 +316,4 @@ int RunTiers(const TiersOptions& options) {
   return would_start && printed ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

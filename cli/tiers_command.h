@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct TiersOptions {
   std::string config;
@@ -20,4 +20,4 @@ struct TiersOptions {
 // error that would also end a start.
 int RunTiers(const TiersOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -11,7 +11,7 @@
 #include "cli/supervisor.h"
 #include "wire/listen_on.h"
 
-namespace tickstack {
+namespace tickstack::cli {
 namespace {
 
 constexpr int kExitFailed = 1;
@@ -118,4 +118,4 @@ int RunUp(const UpOptions& options) {
   return ended.ok() ? 0 : End(kExitFailed, ended);
 }
 
-}  // namespace tickstack
+}  // namespace tickstack::cli

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-namespace tickstack {
+namespace tickstack::cli {
 
 struct UpOptions {
   std::string config;
@@ -25,4 +25,4 @@ struct UpOptions {
 // finish. Returns 0; 1 if a process failed; 2 if the configuration is wrong.
 int RunUp(const UpOptions& options);
 
-}  // namespace tickstack
+}  // namespace tickstack::cli
