@@ -16,13 +16,15 @@
 #include "loadtest/plan.h"
 #include "loadtest/process_usage.h"
 #include "loadtest/profile.h"
+#include "loadtest/report/metric.h"
 
 namespace tickstack::loadtest {
 
-// What the monitors measure, in the order of the files.
-enum Metric { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery, kMetrics };
-inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
-    "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
+// The metrics are those of the report.
+using report::kMetricNames;
+using report::kMetrics;
+using report::Metric;
+using enum report::Metric;
 
 struct Measured {
   Histogram whole;        // In ns, over all monitors of the stack.

@@ -33,16 +33,16 @@ Json Short(double number) {
 // The position of a stack in the order of placements: the number of its placement, and its own
 // number within that.
 struct Place {
-  const StackResult* stack;
+  const RecordedStack* stack;
   size_t index, group, nth;
 };
 
-std::vector<Place> PlacesOf(const TestResult& test) {
+std::vector<Place> PlacesOf(const RecordedTest& test) {
   std::vector<Place> places;
   const std::vector<Group> groups = GroupsOf(test);
   for (size_t g = 0; g < groups.size(); ++g) {
     for (size_t n = 0; n < groups[g].stacks.size(); ++n) {
-      const StackResult* const stack = groups[g].stacks[n];
+      const RecordedStack* const stack = groups[g].stacks[n];
       const auto index = static_cast<size_t>(stack - test.stacks.data());
       places.push_back({.stack = stack, .index = index, .group = g, .nth = n});
     }
@@ -89,8 +89,8 @@ Json StackJson(const Place& place, const StackSeries& series, size_t slices) {
     Json metric = MetricJson(series.metrics[i], place.stack->metrics[i], slices);
     if (!metric.empty()) metrics[std::string(kMetricNames[i])] = std::move(metric);
   }
-  for (const ClientResult& client : place.stack->clients) {
-    for (const QueryResult& query : client.queries) {
+  for (const RecordedClient& client : place.stack->clients) {
+    for (const RecordedQuery& query : client.queries) {
       Json curve = CurveJson(query.times);
       if (curve.empty()) continue;
       metrics[ChartName(client.name, query.name)] = {{"curve", std::move(curve)}};
@@ -110,7 +110,7 @@ Json StackJson(const Place& place, const StackSeries& series, size_t slices) {
           {"tiers", std::move(tiers)}};
 }
 
-std::string ColourKey(const TestResult& test) {
+std::string ColourKey(const RecordedTest& test) {
   std::string html = "<ul class=\"key\">";
   for (const Place& place : PlacesOf(test)) {
     html += fmt::format("<li><i class=\"c{} d{}\" aria-hidden=\"true\"></i>{}</li>",
@@ -119,9 +119,9 @@ std::string ColourKey(const TestResult& test) {
   return html + "</ul>\n";
 }
 
-std::string LabelOfMetric(const TestResult& test, Metric metric) {
+std::string LabelOfMetric(const RecordedTest& test, Metric metric) {
   std::string text = fmt::format(", {}", kMetricTitles[static_cast<size_t>(metric)]);
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     const Distribution& whole = stack.metric(metric).whole;
     if (whole.count == 0) continue;
     text += fmt::format("; {}{}: median {}, 99 % within {}, longest {}", stack.name,
@@ -131,9 +131,9 @@ std::string LabelOfMetric(const TestResult& test, Metric metric) {
   return text;
 }
 
-std::string LabelOfTiers(const TestResult& test) {
+std::string LabelOfTiers(const RecordedTest& test) {
   std::string text;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) {
       text += fmt::format("; {}{}, tier {}: {}", stack.name, stack.simulated ? " (SIMULATED)" : "",
                           tier.name, BytesText(tier.used));
@@ -142,16 +142,16 @@ std::string LabelOfTiers(const TestResult& test) {
   return text;
 }
 
-bool AnyMeasured(const TestResult& test, Metric metric) {
-  return std::any_of(test.stacks.begin(), test.stacks.end(), [metric](const StackResult& stack) {
+bool AnyMeasured(const RecordedTest& test, Metric metric) {
+  return std::any_of(test.stacks.begin(), test.stacks.end(), [metric](const RecordedStack& stack) {
     return stack.metric(metric).whole.count > 0;
   });
 }
 
 // The label of a line has room only for SIM, so the chart's heading has the whole word.
-std::string SimulatedMark(const TestResult& test) {
+std::string SimulatedMark(const RecordedTest& test) {
   std::string names;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     if (stack.simulated) names += (names.empty() ? "" : ", ") + SafeHtml(stack.name);
   }
   return names.empty() ? "" : fmt::format(" <span class=\"simulated\">SIMULATED: {}</span>", names);
@@ -162,7 +162,7 @@ struct Chart {
   std::string explanation, metrics, label;  // Plain text.
 };
 
-std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart) {
+std::string FigureHtml(const RecordedTest& test, size_t number, const Chart& chart) {
   return fmt::format(
       "<figure class=\"chart\" data-test=\"{}\" data-kind=\"{}\" data-metrics=\"{}\">\n"
       "<figcaption><b>{}</b> <span class=\"quiet\">{}</span>{}</figcaption>\n"
@@ -172,15 +172,15 @@ std::string FigureHtml(const TestResult& test, size_t number, const Chart& chart
 }
 
 // Returns a chart for each class of clients. The page lets the reader choose the query.
-std::string ClientFigures(const TestResult& test, size_t number) {
+std::string ClientFigures(const RecordedTest& test, size_t number) {
   std::string html;
   for (const ClientNames& client : ClientsOf(test)) {
     const std::string& name = client.client->name;
     std::string metrics, label;
     for (const std::string& query : client.queries) {
       metrics += (metrics.empty() ? "" : " ") + ChartName(name, query);
-      for (const StackResult& stack : test.stacks) {
-        const QueryResult* const found = FindQuery(stack, name, query);
+      for (const RecordedStack& stack : test.stacks) {
+        const RecordedQuery* const found = FindQuery(stack, name, query);
         if (found == nullptr || found->times.whole.count == 0) continue;
         label += fmt::format("; {} of {}: median {}, 99 % within {}", query, stack.name,
                              DurationText(found->times.whole.p50_ms),
@@ -221,7 +221,7 @@ std::vector<double> QuantileCurve(const MetricResult& metric) {
   return curve;
 }
 
-std::string ChartFigures(const TestResult& test, const TestSeries& series, size_t number) {
+std::string ChartFigures(const RecordedTest& test, const TestSeries& series, size_t number) {
   const double slice_s = series.slice_s;
   std::vector<Metric> freshness;
   for (const Metric metric :
@@ -283,7 +283,7 @@ std::string ChartData(const RunFiles& run, const std::vector<TestSeries>& series
   for (size_t i = 0; i < kMetrics; ++i) {
     titles[std::string(kMetricNames[i])] = std::string(kMetricTitles[i]);
   }
-  for (const TestResult& test : run.tests) {
+  for (const RecordedTest& test : run.tests) {
     for (const ClientNames& client : ClientsOf(test)) {
       for (const std::string& query : client.queries) {
         titles[ChartName(client.client->name, query)] = query;

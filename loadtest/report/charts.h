@@ -13,7 +13,7 @@ namespace tickstack::loadtest::report {
 
 // Returns the empty figures of a test and the key to their lines: the colour shows the placement,
 // and the dash which stack of that placement.
-std::string ChartFigures(const TestResult& test, const TestSeries& series, size_t number);
+std::string ChartFigures(const RecordedTest& test, const TestSeries& series, size_t number);
 
 // Returns the numbers of all charts as ASCII JSON.
 std::string ChartData(const RunFiles& run, const std::vector<TestSeries>& series);

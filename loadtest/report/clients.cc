@@ -10,19 +10,19 @@
 namespace tickstack::loadtest::report {
 namespace {
 
-const ClientResult* FindClient(const StackResult& stack, std::string_view client) {
-  const auto found = std::ranges::find(stack.clients, client, &ClientResult::name);
+const RecordedClient* FindClient(const RecordedStack& stack, std::string_view client) {
+  const auto found = std::ranges::find(stack.clients, client, &RecordedClient::name);
   return found == stack.clients.end() ? nullptr : &*found;
 }
 
-std::string ErrorCell(const QueryResult& query) {
+std::string ErrorCell(const RecordedQuery& query) {
   if (query.errors == 0) return "0";
   const std::string text =
       fmt::format("{}: {}", query.errors, SafeHtml(query.first_error.substr(0, 200)));
   return query.errors_allowed ? text : fmt::format("<span class=\"failed\">{}</span>", text);
 }
 
-std::vector<std::string> CellsOfQuery(const QueryResult& query) {
+std::vector<std::string> CellsOfQuery(const RecordedQuery& query) {
   const Distribution& whole = query.times.whole;
   std::string count = CountText(static_cast<double>(whole.count));
   if (query.unanswered > 0) count += fmt::format(" ({} unanswered)", query.unanswered);
@@ -38,25 +38,25 @@ std::vector<std::string> CellsOfQuery(const QueryResult& query) {
 
 }  // namespace
 
-const QueryResult* FindQuery(const StackResult& stack, std::string_view client,
-                             std::string_view query) {
-  const ClientResult* const of = FindClient(stack, client);
+const RecordedQuery* FindQuery(const RecordedStack& stack, std::string_view client,
+                               std::string_view query) {
+  const RecordedClient* const of = FindClient(stack, client);
   if (of == nullptr) return nullptr;
-  const auto found = std::ranges::find(of->queries, query, &QueryResult::name);
+  const auto found = std::ranges::find(of->queries, query, &RecordedQuery::name);
   return found == of->queries.end() ? nullptr : &*found;
 }
 
-std::vector<ClientNames> ClientsOf(const TestResult& test) {
+std::vector<ClientNames> ClientsOf(const RecordedTest& test) {
   std::vector<ClientNames> names;
-  for (const StackResult& stack : test.stacks) {
-    for (const ClientResult& client : stack.clients) {
+  for (const RecordedStack& stack : test.stacks) {
+    for (const RecordedClient& client : stack.clients) {
       auto known = std::ranges::find_if(
           names, [&client](const ClientNames& one) { return one.client->name == client.name; });
       if (known == names.end()) {
         names.push_back({.client = &client, .queries = {}});
         known = names.end() - 1;
       }
-      for (const QueryResult& query : client.queries) {
+      for (const RecordedQuery& query : client.queries) {
         if (std::ranges::find(known->queries, query.name) == known->queries.end()) {
           known->queries.push_back(query.name);
         }
@@ -66,7 +66,7 @@ std::vector<ClientNames> ClientsOf(const TestResult& test) {
   return names;
 }
 
-std::string ClientText(const ClientResult& client) {
+std::string ClientText(const RecordedClient& client) {
   std::string text = client.connections
                          ? Plural(static_cast<int64_t>(*client.connections), "connection")
                          : std::string();
@@ -81,7 +81,7 @@ std::string ClientText(const ClientResult& client) {
   return text;
 }
 
-std::string ClientTable(const TestResult& test, size_t number) {
+std::string ClientTable(const RecordedTest& test, size_t number) {
   const std::vector<ClientNames> clients = ClientsOf(test);
   if (clients.empty()) return "";
   HtmlTable table(fmt::format("clients-{}", number), "What clients asked");
@@ -90,8 +90,8 @@ std::string ClientTable(const TestResult& test, size_t number) {
   for (const ClientNames& client : clients) {
     table.Group(fmt::format("{}: {}", client.client->name, ClientText(*client.client)));
     for (const std::string& name : client.queries) {
-      for (const StackResult& stack : test.stacks) {
-        const QueryResult* const query = FindQuery(stack, client.client->name, name);
+      for (const RecordedStack& stack : test.stacks) {
+        const RecordedQuery* const query = FindQuery(stack, client.client->name, name);
         if (query == nullptr) continue;
         table.RowOfHtml(
             SafeHtml(name) + "<br><span class=\"quiet\">" + StackLabel(stack) + "</span>",

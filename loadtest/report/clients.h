@@ -13,23 +13,23 @@
 namespace tickstack::loadtest::report {
 
 // Returns nullptr if the stack has no such client, or the client no such query.
-const QueryResult* FindQuery(const StackResult& stack, std::string_view client,
-                             std::string_view query);
+const RecordedQuery* FindQuery(const RecordedStack& stack, std::string_view client,
+                               std::string_view query);
 
 // A class of clients and its queries. Clients of one name are one class, whatever stack they ask.
 struct ClientNames {
-  const ClientResult* client;  // As the first stack that has it defines it.
+  const RecordedClient* client;  // As the first stack that has it defines it.
   std::vector<std::string> queries;
 };
 // Returns the classes of a test, in the order of the first stack that has each.
-std::vector<ClientNames> ClientsOf(const TestResult& test);
+std::vector<ClientNames> ClientsOf(const RecordedTest& test);
 
 // Describes a class: `2 connections, 100 ms after each answer`, `8 connections, one due every 50
 // ms, at random`.
-std::string ClientText(const ClientResult& client);
+std::string ClientText(const RecordedClient& client);
 
 // Returns the table of every query of every stack; empty without clients.
-std::string ClientTable(const TestResult& test, size_t number);
+std::string ClientTable(const RecordedTest& test, size_t number);
 
 // Returns the name by which the page's script finds the times of a query.
 std::string ChartName(std::string_view client, std::string_view query);

@@ -37,20 +37,20 @@ void AddQueryKinds(const std::string& client, const std::string& query,
                    std::vector<FigureKind>& kinds) {
   const std::string quantity = client + "/" + query;
   const auto of = [client, query](auto field) -> Figure {
-    return [=](const StackResult& stack) -> std::optional<double> {
-      const QueryResult* const found = FindQuery(stack, client, query);
+    return [=](const RecordedStack& stack) -> std::optional<double> {
+      const RecordedQuery* const found = FindQuery(stack, client, query);
       return found == nullptr ? std::nullopt : field(*found);
     };
   };
   const auto time = [&of](std::optional<double> Distribution::* field) {
-    return of([field](const QueryResult& found) { return found.times.whole.*field; });
+    return of([field](const RecordedQuery& found) { return found.times.whole.*field; });
   };
   kinds.push_back(
       {quantity, "p50_ms", std::nullopt, 0, time(&Distribution::p50_ms), client, query});
   kinds.push_back({quantity, "p99_ms", std::nullopt, 0, time(&Distribution::p99_ms), "", ""});
   kinds.push_back({quantity, "max_ms", std::nullopt, 0, time(&Distribution::max_ms), "", ""});
   kinds.push_back({quantity, "per_minute", std::nullopt, 0,
-                   of([](const QueryResult& found) { return found.per_minute; }), "", ""});
+                   of([](const RecordedQuery& found) { return found.per_minute; }), "", ""});
 }
 
 // Returns the figures of every stack, and those of what clients asked in either run.
@@ -64,13 +64,13 @@ std::vector<FigureKind> FigureKinds(const RunFiles& a, const RunFiles& b) {
     made.push_back({name, "max_ms", metric, 0, nullptr, "", ""});
   }
   made.push_back({"samples", "per_minute", std::nullopt, 0,
-                  [](const StackResult& stack) { return stack.queries_per_minute; }, "", ""});
+                  [](const RecordedStack& stack) { return stack.queries_per_minute; }, "", ""});
   made.push_back({"rows_captured", "per_second", std::nullopt, 0,
-                  [](const StackResult& stack) { return stack.captured_per_s; }, "", ""});
+                  [](const RecordedStack& stack) { return stack.captured_per_s; }, "", ""});
   made.push_back({"dram", "bytes", std::nullopt, 0, DramUsed, "", ""});
   std::set<std::pair<std::string, std::string>> known;
   for (const RunFiles* run : {&a, &b}) {
-    for (const TestResult& test : run->tests) {
+    for (const RecordedTest& test : run->tests) {
       for (const ClientNames& client : ClientsOf(test)) {
         for (const std::string& query : client.queries) {
           if (known.emplace(client.client->name, query).second) {
@@ -83,7 +83,7 @@ std::vector<FigureKind> FigureKinds(const RunFiles& a, const RunFiles& b) {
   return made;
 }
 
-std::optional<double> ValueOf(const FigureKind& kind, const StackResult& stack) {
+std::optional<double> ValueOf(const FigureKind& kind, const RecordedStack& stack) {
   if (!kind.metric) return kind.other(stack);
   const Distribution& whole = stack.metric(*kind.metric).whole;
   if (kind.quantile == 0) return whole.max_ms;
@@ -94,8 +94,8 @@ constexpr std::array kQuantiles = {0.5, 0.99};
 
 // A stack, and what its samples tell about the scatter of its figures.
 struct Measured {
-  const TestResult* test = nullptr;
-  const StackResult* stack = nullptr;
+  const RecordedTest* test = nullptr;
+  const RecordedStack* stack = nullptr;
   std::array<SlicedValues, kMetrics> samples;  // Cleared once the spreads are known.
   size_t rows = 0;
   std::array<std::vector<std::optional<Spread>>, kMetrics> quantiles;
@@ -134,9 +134,9 @@ struct Side {
 
 absl::StatusOr<Side> ReadSide(const RunFiles& run) {
   Side side{.run = &run, .tests = {}};
-  for (const TestResult& test : run.tests) {
+  for (const RecordedTest& test : run.tests) {
     std::vector<Measured>& stacks = side.tests.emplace_back();
-    for (const StackResult& stack : test.stacks) {
+    for (const RecordedStack& stack : test.stacks) {
       Measured& one = stacks.emplace_back();
       one.test = &test;
       one.stack = &stack;
@@ -144,7 +144,7 @@ absl::StatusOr<Side> ReadSide(const RunFiles& run) {
   }
   TS_RETURN_IF_ERROR(ReadSamples(
       run, [](const SampleColumns&) {},
-      [&side](const SampleRow& row) {
+      [&side](const RecordedSample& row) {
         Measured& one = side.tests[row.test][row.stack];
         if (++one.rows > kSamplesMax) {
           return ResourceExhausted("more than {} samples of a stack", kSamplesMax);
@@ -287,8 +287,8 @@ void NoteUnlike(Comparison& comparison) {
     return run.query_set.empty() ? std::string("monitor") : run.query_set;
   };
   note("queries of clients", set(a), set(b));
-  for (const TestResult& test : a.tests) {
-    for (const TestResult& other : b.tests) {
+  for (const RecordedTest& test : a.tests) {
+    for (const RecordedTest& other : b.tests) {
       if (test.batch_ms != other.batch_ms || test.query_ms != other.query_ms) continue;
       note("seconds of " + test.name, test.seconds, other.seconds);
       note("quotes loaded before " + test.name, test.prestress_quotes.value_or(0),

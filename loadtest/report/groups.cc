@@ -5,7 +5,7 @@
 namespace tickstack::loadtest::report {
 namespace {
 
-std::optional<double> UsedOfKind(const StackResult& stack, bool is_dram) {
+std::optional<double> UsedOfKind(const RecordedStack& stack, bool is_dram) {
   std::optional<double> used;
   for (const TierUse& tier : stack.tiers) {
     if ((tier.kind == "dram") == is_dram && tier.used) used = used.value_or(0) + *tier.used;
@@ -19,9 +19,9 @@ bool IsDram(std::string_view placement) {
   return placement == "dram" || placement.starts_with("dram:");
 }
 
-std::vector<Group> GroupsOf(const TestResult& test) {
+std::vector<Group> GroupsOf(const RecordedTest& test) {
   std::vector<Group> groups;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     auto group = std::find_if(groups.begin(), groups.end(), [&stack](const Group& one) {
       return one.placement == stack.placement && one.simulated == stack.simulated;
     });
@@ -38,7 +38,7 @@ std::vector<Group> GroupsOf(const TestResult& test) {
 
 std::optional<double> MeanOf(const Group& group, const Figure& figure) {
   double sum = 0, count = 0;
-  for (const StackResult* stack : group.stacks) {
+  for (const RecordedStack* stack : group.stacks) {
     const std::optional<double> value = figure(*stack);
     if (!value) continue;
     sum += *value;
@@ -49,17 +49,19 @@ std::optional<double> MeanOf(const Group& group, const Figure& figure) {
 
 std::optional<double> WorstOf(const Group& group, const Figure& figure) {
   std::optional<double> worst;
-  for (const StackResult* stack : group.stacks) {
+  for (const RecordedStack* stack : group.stacks) {
     const std::optional<double> value = figure(*stack);
     if (value) worst = std::max(worst.value_or(*value), *value);
   }
   return worst;
 }
 
-std::optional<double> DramUsed(const StackResult& stack) { return UsedOfKind(stack, true); }
-std::optional<double> OtherTiersUsed(const StackResult& stack) { return UsedOfKind(stack, false); }
+std::optional<double> DramUsed(const RecordedStack& stack) { return UsedOfKind(stack, true); }
+std::optional<double> OtherTiersUsed(const RecordedStack& stack) {
+  return UsedOfKind(stack, false);
+}
 
-std::optional<double> ProcessesShare(const StackResult& stack) {
+std::optional<double> ProcessesShare(const RecordedStack& stack) {
   std::optional<double> bytes;
   for (const ProcessUse& process : stack.processes) {
     if (process.pss_max) bytes = bytes.value_or(0) + *process.pss_max;
@@ -67,7 +69,7 @@ std::optional<double> ProcessesShare(const StackResult& stack) {
   return bytes;
 }
 
-std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack) {
+std::optional<double> CoresUsed(const RecordedTest& test, const RecordedStack& stack) {
   std::optional<double> seconds;
   for (const ProcessUse& process : stack.processes) {
     if (process.cpu_s) seconds = seconds.value_or(0) + *process.cpu_s;
@@ -76,12 +78,12 @@ std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack
   return *seconds / test.seconds;
 }
 
-Metric FreshnessMetric(const TestResult& test) {
+Metric FreshnessMetric(const RecordedTest& test) {
   Metric worst = Metric::kQuoteBarLag;
   double worst_ms = -1;
   for (const Metric metric :
        {Metric::kQuoteBarLag, Metric::kTradeBarLag, Metric::kQuoteLag, Metric::kTradeLag}) {
-    for (const StackResult& stack : test.stacks) {
+    for (const RecordedStack& stack : test.stacks) {
       const double p99_ms = stack.metric(metric).whole.p99_ms.value_or(-1);
       if (p99_ms <= worst_ms) continue;
       worst = metric;

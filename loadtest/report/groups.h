@@ -15,36 +15,37 @@ namespace tickstack::loadtest::report {
 struct Group {
   std::string placement;
   bool simulated = false;
-  std::vector<const StackResult*> stacks;  // Pointers into the test, which must outlive the group.
+  std::vector<const RecordedStack*>
+      stacks;  // Pointers into the test, which must outlive the group.
 };
 
 // True for `dram`, and for `dram:2` with its count of rdbs.
 bool IsDram(std::string_view placement);
 
 // Returns the groups in the order of their first stacks, except that DRAM, the baseline, is first.
-std::vector<Group> GroupsOf(const TestResult& test);
+std::vector<Group> GroupsOf(const RecordedTest& test);
 
 // Returns a figure of one stack; nullopt if it was not measured.
-using Figure = std::function<std::optional<double>(const StackResult&)>;
+using Figure = std::function<std::optional<double>(const RecordedStack&)>;
 
 // Return the mean and the largest value over the stacks that have the figure; nullopt if none has.
 std::optional<double> MeanOf(const Group& group, const Figure& figure);
 std::optional<double> WorstOf(const Group& group, const Figure& figure);
 
 // Return the bytes in use in a stack's tiers of kind `dram`, and in all its other tiers.
-std::optional<double> DramUsed(const StackResult& stack);
-std::optional<double> OtherTiersUsed(const StackResult& stack);
+std::optional<double> DramUsed(const RecordedStack& stack);
+std::optional<double> OtherTiersUsed(const RecordedStack& stack);
 
 // Returns the memory of a stack's processes, counting shared pages once; nullopt if it was not
 // measured.
-std::optional<double> ProcessesShare(const StackResult& stack);
+std::optional<double> ProcessesShare(const RecordedStack& stack);
 
 // Returns how many cores a stack's processes kept busy; nullopt if no duration is known.
-std::optional<double> CoresUsed(const TestResult& test, const StackResult& stack);
+std::optional<double> CoresUsed(const RecordedTest& test, const RecordedStack& stack);
 
 // Returns the worst of the four lags by its 99th percentile in any stack. Rows wait for the publish
 // interval; bars pass through the whole stack but may be published before the rows. kQuoteBarLag if
 // none was measured.
-Metric FreshnessMetric(const TestResult& test);
+Metric FreshnessMetric(const RecordedTest& test);
 
 }  // namespace tickstack::loadtest::report

@@ -61,7 +61,7 @@ std::string FailureSection(const std::vector<std::string>& failures) {
 std::string SimulatedNote(const RunFiles& run) {
   const bool simulated = std::any_of(run.tests.begin(), run.tests.end(), [](const auto& test) {
     return std::any_of(test.stacks.begin(), test.stacks.end(),
-                       [](const StackResult& stack) { return stack.simulated; });
+                       [](const RecordedStack& stack) { return stack.simulated; });
   });
   if (!simulated) return "";
   return "<p class=\"note\"><span class=\"simulated\">SIMULATED</span> Stacks with this mark ran "
@@ -82,8 +82,9 @@ std::string Header(const RunFiles& run) {
   if (run.symbols) add("Symbols", CountText(static_cast<double>(*run.symbols)));
   if (run.seed) add("Seed", std::to_string(*run.seed));
   // Nothing to say without clients, or for older files, which do not name their queries.
-  const bool clients = std::any_of(run.tests.begin(), run.tests.end(),
-                                   [](const TestResult& test) { return !ClientsOf(test).empty(); });
+  const bool clients =
+      std::any_of(run.tests.begin(), run.tests.end(),
+                  [](const RecordedTest& test) { return !ClientsOf(test).empty(); });
   if (clients) add("Clients ask", run.query_set);
   std::string html = fmt::format(
       "<header>\n<p class=\"quiet\">tickstack load test</p>\n<h1>{}</h1>\n", SafeHtml(run.name));
@@ -131,7 +132,7 @@ std::string LimitList(const std::vector<Limit>& limits) {
 }
 
 std::string TestSection(const RunFiles& run, size_t i, const TestSeries& series) {
-  const TestResult& test = run.tests[i];
+  const RecordedTest& test = run.tests[i];
   std::string html = fmt::format(
       "<section class=\"test\" aria-labelledby=\"test-{0}\">\n<h2 id=\"test-{0}\">Test {1}</h2>\n"
       "<p>Batch interval {2:g} ms, query interval {3:g} ms, duration {4}{5}.</p>\n",

@@ -57,11 +57,11 @@ constexpr PaperRow kRows[] = {
 
 std::span<const PaperRow> PaperRows() { return kRows; }
 
-const PaperRow* MatchingPaperRow(const TestResult& test) {
+const PaperRow* MatchingPaperRow(const RecordedTest& test) {
   const std::vector<Group> groups = GroupsOf(test);
   if (groups.size() < 2) return nullptr;
   const bool many_rdbs = std::any_of(test.stacks.begin(), test.stacks.end(),
-                                     [](const StackResult& stack) { return stack.rdbs > 1; });
+                                     [](const RecordedStack& stack) { return stack.rdbs > 1; });
   // The same number of RDBs on both sides is a different experiment from the paper's second test.
   const bool same_rdbs = groups[0].stacks[0]->rdbs == groups[1].stacks[0]->rdbs;
   if (many_rdbs && same_rdbs) return nullptr;

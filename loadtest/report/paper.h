@@ -30,6 +30,6 @@ std::span<const PaperRow> PaperRows();
 // Returns the row with the test's timers, which is from the paper's second test if the two
 // placements differ in RDBs per stack. nullptr if the paper has no such row, or if the test does
 // not compare two placements.
-const PaperRow* MatchingPaperRow(const TestResult& test);
+const PaperRow* MatchingPaperRow(const RecordedTest& test);
 
 }  // namespace tickstack::loadtest::report

@@ -15,7 +15,7 @@ namespace {
 // Returns the longest latency of the last minute. The paper's ends when a tick was in the
 // aggregated data. Ours ends when the tick could be queried, too, because bars can be published
 // before rows.
-std::optional<double> LongestLatency(const StackResult& stack) {
+std::optional<double> LongestLatency(const RecordedStack& stack) {
   std::optional<double> longest;
   for (const Metric metric :
        {Metric::kTradeLag, Metric::kQuoteLag, Metric::kTradeBarLag, Metric::kQuoteBarLag}) {
@@ -41,7 +41,7 @@ std::string PercentCell(std::optional<double> percent) {
 // A row of the table: the two figures of the paper, then ours.
 class PaperLines {
  public:
-  PaperLines(HtmlTable& table, const PaperRow& row, const TestResult& test)
+  PaperLines(HtmlTable& table, const PaperRow& row, const RecordedTest& test)
       : table_(table), row_(row), groups_(GroupsOf(test)) {}
 
   using Text = std::string (*)(std::optional<double>);
@@ -53,14 +53,14 @@ class PaperLines {
   }
 
   void AddAll(const RunFiles& run) {
-    const Figure per_minute = [](const StackResult& stack) { return stack.queries_per_minute; };
-    const Figure query = [](const StackResult& stack) {
+    const Figure per_minute = [](const RecordedStack& stack) { return stack.queries_per_minute; };
+    const Figure query = [](const RecordedStack& stack) {
       return stack.metric(Metric::kQuery).last_minute.p50_ms;
     };
     Add("Longest latency", row_.max_latency_ms, DurationText, WorstOf(groups_[0], LongestLatency),
         WorstOf(groups_[1], LongestLatency), DurationText);
     if (row_.many_rdbs) {
-      const Figure part = [&run](const StackResult& stack) -> std::optional<double> {
+      const Figure part = [&run](const RecordedStack& stack) -> std::optional<double> {
         const std::optional<double> used = DramUsed(stack);
         if (!used || !run.memory_bytes || *run.memory_bytes <= 0) return std::nullopt;
         return *used / *run.memory_bytes * 100;
@@ -91,7 +91,7 @@ std::string LabelOf(const Group& group) {
 // Returns the headings of our two columns; with several tests whose placements differ, each test
 // names its own.
 std::pair<std::string, std::string> OurHeads(
-    const std::vector<std::pair<const TestResult*, const PaperRow*>>& matches) {
+    const std::vector<std::pair<const RecordedTest*, const PaperRow*>>& matches) {
   std::pair<std::string, std::string> heads;
   for (const auto& [test, row] : matches) {
     const std::vector<Group> groups = GroupsOf(*test);
@@ -105,8 +105,8 @@ std::pair<std::string, std::string> OurHeads(
 }  // namespace
 
 std::string PaperTable(const RunFiles& run) {
-  std::vector<std::pair<const TestResult*, const PaperRow*>> matches;
-  for (const TestResult& test : run.tests) {
+  std::vector<std::pair<const RecordedTest*, const PaperRow*>> matches;
+  for (const RecordedTest& test : run.tests) {
     if (const PaperRow* const row = MatchingPaperRow(test)) matches.emplace_back(&test, row);
   }
   if (matches.empty()) return "";

@@ -86,8 +86,8 @@ TEST(ReportRun, ReadsWhatClientsAsked) {
       "slices":[[1.5,3],[0.5,2]]}}},"placement":"dram")";
   absl::StatusOr<RunFiles> run = Parse(kSummary, "\"placement\":\"dram\"", clients);
   ASSERT_TRUE(run.ok()) << run.status();
-  const StackResult& stack = run->tests[0].stacks[0];
-  const QueryResult* const last = FindQuery(stack, "desk", "last");
+  const RecordedStack& stack = run->tests[0].stacks[0];
+  const RecordedQuery* const last = FindQuery(stack, "desk", "last");
   ASSERT_NE(nullptr, last);
   EXPECT_EQ(2, last->times.whole.p50_ms);
   EXPECT_EQ(1, last->errors);
@@ -98,7 +98,7 @@ TEST(ReportRun, ReadsWhatClientsAsked) {
   EXPECT_EQ(nullptr, FindQuery(run->tests[0].stacks[1], "desk", "last"));
   const std::string table = ClientTable(run->tests[0], 0);
   EXPECT_THAT(table, HasSubstr("<span class=\"failed\">1: nyi</span>"));
-  EXPECT_EQ("", ClientTable(TestResult(), 0));
+  EXPECT_EQ("", ClientTable(RecordedTest(), 0));
 
   // Names become parts of attributes, and of lists that are separated by spaces.
   for (const char* name : {"de sk", "", "\\\"><script>"}) {
@@ -207,7 +207,7 @@ TEST(ReportSamples, TakesQuotesCarriageReturnsAndAMissingLastNewline) {
   std::vector<std::string> rdbs;
   ASSERT_TRUE(ReadSamples(
                   file.run(), [](const SampleColumns&) {},
-                  [&rdbs](const SampleRow& row) {
+                  [&rdbs](const RecordedSample& row) {
                     rdbs.emplace_back(row.rdb);
                     return absl::OkStatus();
                   })
@@ -226,7 +226,7 @@ TEST(ReportSamples, ReadsAcrossItsBuffer) {
   int next = 0;
   const absl::Status status = ReadSamples(
       file.run(), [](const SampleColumns&) {},
-      [&next](const SampleRow& row) {
+      [&next](const RecordedSample& row) {
         EXPECT_EQ(next++, row.metrics_ms[static_cast<size_t>(Metric::kAsof)]);
         return absl::OkStatus();
       });

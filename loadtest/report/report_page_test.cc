@@ -25,8 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-StackResult Stack(const std::string& name, const std::string& placement, double p99_ms = 50) {
-  StackResult stack;
+RecordedStack Stack(const std::string& name, const std::string& placement, double p99_ms = 50) {
+  RecordedStack stack;
   stack.name = name;
   stack.placement = placement;
   Distribution& lag = stack.metrics[static_cast<size_t>(Metric::kQuoteBarLag)].whole;
@@ -38,8 +38,8 @@ StackResult Stack(const std::string& name, const std::string& placement, double 
   return stack;
 }
 
-TestResult MakeTest(double batch_ms, double query_ms, std::vector<StackResult> stacks) {
-  TestResult test;
+RecordedTest MakeTest(double batch_ms, double query_ms, std::vector<RecordedStack> stacks) {
+  RecordedTest test;
   test.name = "test";
   test.batch_ms = batch_ms;
   test.query_ms = query_ms;
@@ -48,7 +48,7 @@ TestResult MakeTest(double batch_ms, double query_ms, std::vector<StackResult> s
   return test;
 }
 
-RunFiles RunOf(std::vector<TestResult> tests) {
+RunFiles RunOf(std::vector<RecordedTest> tests) {
   RunFiles run;
   run.name = "march2020";
   run.updates_per_s = 48'000;
@@ -134,7 +134,7 @@ TEST(ReportText, ShowsThreeDigitsAndAUnitThatFits) {
 
 TEST(ReportPaper, MatchesTheTimersOfItsRows) {
   const auto name_of = [](double batch_ms, double query_ms, int64_t dram_rdbs, int64_t other_rdbs) {
-    StackResult dram = Stack("a", "dram"), other = Stack("b", "filesystem:/mnt");
+    RecordedStack dram = Stack("a", "dram"), other = Stack("b", "filesystem:/mnt");
     dram.rdbs = dram_rdbs;
     other.rdbs = other_rdbs;
     const PaperRow* const row = MatchingPaperRow(MakeTest(batch_ms, query_ms, {dram, other}));
@@ -167,7 +167,7 @@ TEST(ReportGroups, DramIsWhatTheOthersAreComparedWith) {
 }
 
 TEST(ReportGroups, ACountOfRdbsIsNoOtherPlace) {
-  StackResult dram = Stack("a", "dram:2"), other = Stack("b", "filesystem:/mnt:10");
+  RecordedStack dram = Stack("a", "dram:2"), other = Stack("b", "filesystem:/mnt:10");
   dram.rdbs = 2;
   other.rdbs = 10;
   const RunFiles run = RunOf({MakeTest(1000, 50, {other, dram})});
@@ -178,13 +178,13 @@ TEST(ReportGroups, ACountOfRdbsIsNoOtherPlace) {
 TEST(ReportGroups, AMeanLeavesOutWhatWasNotMeasured) {
   const RunFiles run = TwoStacks();
   Group group{.placement = "", .simulated = false, .stacks = {}};
-  for (const StackResult& stack : run.tests[0].stacks) group.stacks.push_back(&stack);
-  const Figure one = [](const StackResult& stack) {
+  for (const RecordedStack& stack : run.tests[0].stacks) group.stacks.push_back(&stack);
+  const Figure one = [](const RecordedStack& stack) {
     return stack.name == "a" ? std::optional(3.0) : std::nullopt;
   };
   EXPECT_EQ(3.0, MeanOf(group, one));
   EXPECT_EQ(3.0, WorstOf(group, one));
-  EXPECT_EQ(std::nullopt, MeanOf(group, [](const StackResult&) { return std::nullopt; }));
+  EXPECT_EQ(std::nullopt, MeanOf(group, [](const RecordedStack&) { return std::nullopt; }));
 }
 
 TEST(ReportGroups, FreshnessIsThatOfTheLeastFresh) {
@@ -200,7 +200,7 @@ TEST(ReportGroups, FreshnessIsThatOfTheLeastFresh) {
 }
 
 TEST(ReportCharts, ShowTheLeastFreshFirst) {
-  TestResult test = MakeTest(50, 50, {Stack("a", "dram")});
+  RecordedTest test = MakeTest(50, 50, {Stack("a", "dram")});
   test.stacks[0].metrics[static_cast<size_t>(Metric::kTradeLag)].whole = {
       .count = 9, .p50_ms = 26, .p99_ms = 51, .p999_ms = 52, .max_ms = 53};
   EXPECT_THAT(ChartFigures(test, {}, 0), HasSubstr("data-metrics=\"trade_lag quote_bar_lag\""));
@@ -209,10 +209,10 @@ TEST(ReportCharts, ShowTheLeastFreshFirst) {
 }
 
 TEST(ReportPaper, ALatencyIsThatOfRowsWhereBarsAreAheadOfThem) {
-  TestResult test = MakeTest(1000, 50, {Stack("a", "dram:2"), Stack("b", "filesystem:/mnt:10")});
+  RecordedTest test = MakeTest(1000, 50, {Stack("a", "dram:2"), Stack("b", "filesystem:/mnt:10")});
   test.stacks[0].rdbs = 2;
   test.stacks[1].rdbs = 10;
-  for (StackResult& stack : test.stacks) {
+  for (RecordedStack& stack : test.stacks) {
     stack.metrics[static_cast<size_t>(Metric::kQuoteBarLag)].last_minute.max_ms = 540;
     stack.metrics[static_cast<size_t>(Metric::kTradeLag)].last_minute.max_ms = 987;
   }
@@ -287,7 +287,7 @@ TEST(ReportStory, FailuresBeginWithTheRuns) {
 
 TEST(ReportLimits, NameWhatWasSaturated) {
   RunFiles run = TwoStacks();
-  StackResult& stack = run.tests[0].stacks[0];
+  RecordedStack& stack = run.tests[0].stacks[0];
   stack.captured_per_s = 40'000;
   stack.processes.resize(2);
   stack.processes[0].name = "rdb";

@@ -58,7 +58,7 @@ bool IsPlainName(std::string_view name) {
              std::string_view::npos;
 }
 
-void ReadClients(const Fields& fields, StackResult& stack) {
+void ReadClients(const Fields& fields, RecordedStack& stack) {
   const Fields queries = fields.ObjectOrEmpty("queries");
   size_t pairs = 0;
   const auto check = [&](const Fields& place, const std::string& name) {
@@ -74,7 +74,7 @@ void ReadClients(const Fields& fields, StackResult& stack) {
   };
   fields.EachEntry("clients", [&](const std::string& name, const Fields& spec) {
     if (!check(fields, name)) return;
-    ClientResult& client = stack.clients.emplace_back();
+    RecordedClient& client = stack.clients.emplace_back();
     client.name = name;
     client.mode = spec.TextOrEmpty("mode");
     client.arrivals = spec.TextOrEmpty("arrivals");
@@ -83,7 +83,7 @@ void ReadClients(const Fields& fields, StackResult& stack) {
     client.think_ms = spec.NumberOrNull("think_ms");
     queries.EachEntry(name, [&](const std::string& query_name, const Fields& query) {
       if (!check(queries, query_name)) return;
-      QueryResult& read = client.queries.emplace_back();
+      RecordedQuery& read = client.queries.emplace_back();
       read.name = query_name;
       read.times = ReadMetric(query);
       read.per_minute = query.NumberOrNull("per_minute");
@@ -99,8 +99,8 @@ void ReadClients(const Fields& fields, StackResult& stack) {
   });
 }
 
-StackResult ReadStack(const Fields& fields) {
-  StackResult stack;
+RecordedStack ReadStack(const Fields& fields) {
+  RecordedStack stack;
   stack.name = fields.Text("name");
   stack.placement = fields.Text("placement");
   stack.simulated = fields.Flag("simulated");
@@ -147,8 +147,8 @@ StackResult ReadStack(const Fields& fields) {
   return stack;
 }
 
-TestResult ReadTest(const Fields& fields) {
-  TestResult test;
+RecordedTest ReadTest(const Fields& fields) {
+  RecordedTest test;
   test.name = fields.Text("name");
   test.batch_ms = fields.Number("batch_ms", 0, 1e9);
   test.query_ms = fields.Number("query_ms", 0, 1e9);
@@ -234,8 +234,8 @@ absl::Status ReadSummary(std::string_view text, RunFiles& run) {
                     [&](const Fields& found) { run.maxima.push_back(ReadMaximum(found)); });
   // A search for the highest rate has several tests of one name, one for each stack.
   std::set<std::pair<std::string_view, std::string_view>> names;
-  for (const TestResult& test : run.tests) {
-    for (const StackResult& stack : test.stacks) {
+  for (const RecordedTest& test : run.tests) {
+    for (const RecordedStack& stack : test.stacks) {
       if (names.emplace(test.name, stack.name).second) continue;
       fields.Fail("tests", fmt::format("found stack \"{}\" of test \"{}\" twice, expected names "
                                        "that differ",

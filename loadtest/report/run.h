@@ -16,18 +16,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "loadtest/report/metric.h"
 
 namespace tickstack::loadtest::report {
-
-// What a monitor measures, in the order of all tables and files.
-enum class Metric { kTradeLag, kQuoteLag, kTradeBarLag, kQuoteBarLag, kAsof, kQuery };
-inline constexpr size_t kMetrics = 6;
-inline constexpr std::array<std::string_view, kMetrics> kMetricNames = {
-    "trade_lag", "quote_lag", "trade_bar_lag", "quote_bar_lag", "asof", "query"};
-// The titles that the page shows.
-inline constexpr std::array<std::string_view, kMetrics> kMetricTitles = {
-    "Trade latency",     "Quote latency", "Trade bar latency",
-    "Quote bar latency", "As-of join",    "All questions of a sample"};
 
 struct Distribution {
   int64_t count = 0;
@@ -40,7 +31,7 @@ struct MetricResult {
   std::vector<std::pair<double, int64_t>> histogram;
 };
 
-struct RowCounts {
+struct RecordedRows {
   std::string table;
   std::optional<int64_t> offered, logged, captured;
 };
@@ -59,7 +50,7 @@ struct ProcessUse {
 };
 
 // What a class of clients asked of one query, and the answers.
-struct QueryResult {
+struct RecordedQuery {
   std::string name;
   MetricResult times;
   std::optional<double> per_minute;
@@ -69,40 +60,40 @@ struct QueryResult {
   // For each ten seconds the median in ms and the number of answers.
   std::vector<std::pair<double, int64_t>> slices;
 };
-struct ClientResult {
+struct RecordedClient {
   std::string name, mode, arrivals;
   std::optional<double> connections, every_ms, think_ms;
-  std::vector<QueryResult> queries;
+  std::vector<RecordedQuery> queries;
 };
 
-struct StackResult {
+struct RecordedStack {
   std::string name, placement;
   bool simulated = false;
   int64_t rdbs = 1;
   bool failed = false;
   std::string reason;
-  std::vector<RowCounts> rows;
+  std::vector<RecordedRows> rows;
   std::array<MetricResult, kMetrics> metrics;
   std::optional<double> queries_per_minute, offered_per_s, logged_per_s, captured_per_s;
   std::vector<TierUse> tiers;
   std::vector<ProcessUse> processes;
-  std::vector<ClientResult> clients;
+  std::vector<RecordedClient> clients;
 
   const MetricResult& metric(Metric metric) const { return metrics[static_cast<size_t>(metric)]; }
 };
 
-struct TestResult {
+struct RecordedTest {
   std::string name;
   double batch_ms = 0, query_ms = 0, seconds = 0;
   bool failed = false;
   std::string reason;
   std::optional<int64_t> prestress_quotes, prestress_trades;
   Distribution relay;  // Latency of the bare relay beside the stacks; count 0: none ran.
-  std::vector<StackResult> stacks;
+  std::vector<RecordedStack> stacks;
 };
 
 // A step of the search for the highest rate that a stack sustains.
-struct Probe {
+struct RecordedProbe {
   double updates_per_s = 0, seconds = 0;
   bool sustained = false;
   std::optional<double> achieved_per_s, worst_p99_ms;
@@ -112,7 +103,7 @@ struct Probe {
 struct Maximum {
   std::string stack, broke;
   std::optional<double> below_ms, updates_per_s, achieved_per_s;
-  std::vector<Probe> probes;
+  std::vector<RecordedProbe> probes;
 };
 
 struct RunFiles {
@@ -124,7 +115,7 @@ struct RunFiles {
   double updates_per_s = 0, seconds = 0;
   std::optional<int64_t> symbols;
   std::optional<double> quotes_per_trade;
-  std::vector<TestResult> tests;
+  std::vector<RecordedTest> tests;
   std::vector<Maximum> maxima;
 
   // From environment.json: pairs of a label and a text, one for each line that the report shows.

@@ -143,7 +143,8 @@ class SampleHeader {
     return absl::OkStatus();
   }
 
-  absl::Status RowOf(const RunFiles& run, const std::vector<std::string>& cells, SampleRow& row) {
+  absl::Status RowOf(const RunFiles& run, const std::vector<std::string>& cells,
+                     RecordedSample& row) {
     if (cells.size() != names_.size()) {
       return DataLoss("found {} cells, the header has {}", cells.size(), names_.size());
     }
@@ -210,7 +211,7 @@ class SampleHeader {
 
 absl::Status ReadLines(const RunFiles& run, Lines& lines,
                        const std::function<void(const SampleColumns&)>& begin,
-                       const std::function<absl::Status(const SampleRow&)>& use) {
+                       const std::function<absl::Status(const RecordedSample&)>& use) {
   std::vector<std::string> cells;
   SampleHeader header;
   TS_ASSIGN_OR_RETURN(std::optional<std::string_view> line, lines.Next());
@@ -221,7 +222,7 @@ absl::Status ReadLines(const RunFiles& run, Lines& lines,
   TS_RETURN_IF_ERROR(at_line(Split(*line, cells)));
   TS_RETURN_IF_ERROR(at_line(header.Read(cells)));
   begin(header.columns());
-  SampleRow row;
+  RecordedSample row;
   while (true) {
     TS_ASSIGN_OR_RETURN(line, lines.Next());
     if (!line) return absl::OkStatus();
@@ -235,7 +236,7 @@ absl::Status ReadLines(const RunFiles& run, Lines& lines,
 
 absl::Status ReadSamples(const RunFiles& run,
                          const std::function<void(const SampleColumns&)>& begin,
-                         const std::function<absl::Status(const SampleRow&)>& use) {
+                         const std::function<absl::Status(const RecordedSample&)>& use) {
   const std::string path = run.directory + "/samples.csv";
   TS_ASSIGN_OR_RETURN(const File file, File::OpenForReading(path));
   Lines lines(file);

@@ -18,7 +18,7 @@
 
 namespace tickstack::loadtest::report {
 
-struct SampleRow {
+struct RecordedSample {
   size_t test = 0, stack = 0;  // Indices into the run's lists.
   std::string_view rdb;        // Valid until the next row.
   double time_s = 0;           // Since the start of the test; at most 10^7.
@@ -36,6 +36,6 @@ struct SampleColumns {
 // expected ...`, also for a test or stack that the run does not have.
 absl::Status ReadSamples(const RunFiles& run,
                          const std::function<void(const SampleColumns&)>& begin,
-                         const std::function<absl::Status(const SampleRow&)>& use);
+                         const std::function<absl::Status(const RecordedSample&)>& use);
 
 }  // namespace tickstack::loadtest::report

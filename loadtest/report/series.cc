@@ -39,8 +39,8 @@ void Coarsen(TestSeries& test) {
 
 size_t SlicesFor(const RunFiles& run, size_t points_max) {
   size_t series = 1;
-  for (const TestResult& test : run.tests) {
-    for (const StackResult& stack : test.stacks) {
+  for (const RecordedTest& test : run.tests) {
+    for (const RecordedStack& stack : test.stacks) {
       series += 2 * kMetrics + stack.tiers.size();
     }
   }
@@ -81,7 +81,7 @@ absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t p
   const size_t slices = SlicesFor(run, points_max);
   std::vector<TestSeries> tests(run.tests.size());
   for (size_t i = 0; i < tests.size(); ++i) {
-    const TestResult& test = run.tests[i];
+    const RecordedTest& test = run.tests[i];
     // A short test has fewer questions in a slice, since a course over time needs some slices.
     const double question_s = std::max(test.query_ms / 1e3, 1e-3);
     const double least_s = std::max(
@@ -96,7 +96,7 @@ absl::StatusOr<std::vector<TestSeries>> ReadSeries(const RunFiles& run, size_t p
   size_t tier_series = 0;
   TS_RETURN_IF_ERROR(ReadSamples(
       run, [&columns](const SampleColumns& found) { columns = found; },
-      [&](const SampleRow& row) {
+      [&](const RecordedSample& row) {
         TestSeries& test = tests[row.test];
         // A sample that is due at the end of a slice belongs to it, and the test ends like
         // that.

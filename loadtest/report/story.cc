@@ -47,7 +47,7 @@ std::string NameOf(const Group& group, const std::vector<Group>& groups) {
 }
 
 // Returns `DRAM against filesystem`, with counts if they differ or if there are several RDBs.
-std::string Compared(const TestResult& test) {
+std::string Compared(const RecordedTest& test) {
   std::string text;
   const std::vector<Group> groups = GroupsOf(test);
   for (const Group& group : groups) {
@@ -63,14 +63,14 @@ std::string Compared(const TestResult& test) {
 }
 
 Figure P99Of(Metric metric) {
-  return [metric](const StackResult& stack) { return stack.metric(metric).whole.p99_ms; };
+  return [metric](const RecordedStack& stack) { return stack.metric(metric).whole.p99_ms; };
 }
 Figure MedianOf(Metric metric) {
-  return [metric](const StackResult& stack) { return stack.metric(metric).whole.p50_ms; };
+  return [metric](const RecordedStack& stack) { return stack.metric(metric).whole.p50_ms; };
 }
 
 // Returns `51 ms in DRAM and 52 ms in filesystem`; empty if no stack has the figure.
-std::string ByGroup(const TestResult& test, const Figure& figure) {
+std::string ByGroup(const RecordedTest& test, const Figure& figure) {
   std::vector<std::string> parts;
   const std::vector<Group> groups = GroupsOf(test);
   bool measured = false;
@@ -83,8 +83,8 @@ std::string ByGroup(const TestResult& test, const Figure& figure) {
   return measured ? Joined(parts) : "";
 }
 
-const TestResult& WorstTest(const RunFiles& run) {
-  const auto lateness = [](const TestResult& test) {
+const RecordedTest& WorstTest(const RunFiles& run) {
+  const auto lateness = [](const RecordedTest& test) {
     double worst = -1;
     for (const Group& group : GroupsOf(test)) {
       worst = std::max(worst, WorstOf(group, P99Of(FreshnessMetric(test))).value_or(-1));
@@ -92,9 +92,10 @@ const TestResult& WorstTest(const RunFiles& run) {
     // A row cannot be fresher than the publish interval allows.
     return worst < 0 ? worst : worst / std::max(test.batch_ms, 1.0);
   };
-  return *std::max_element(
-      run.tests.begin(), run.tests.end(),
-      [&lateness](const TestResult& a, const TestResult& b) { return lateness(a) < lateness(b); });
+  return *std::max_element(run.tests.begin(), run.tests.end(),
+                           [&lateness](const RecordedTest& a, const RecordedTest& b) {
+                             return lateness(a) < lateness(b);
+                           });
 }
 
 std::string_view FreshSubject(Metric metric) {
@@ -113,7 +114,7 @@ std::string_view FreshSubject(Metric metric) {
   return "trades could be queried";
 }
 
-std::string FreshnessText(const TestResult& test) {
+std::string FreshnessText(const RecordedTest& test) {
   const Metric metric = FreshnessMetric(test);
   const std::string latency = ByGroup(test, P99Of(metric));
   if (latency.empty()) return "freshness was not measured";
@@ -121,7 +122,7 @@ std::string FreshnessText(const TestResult& test) {
                      SettingText(test.batch_ms));
 }
 
-std::string QueryText(const TestResult& test) {
+std::string QueryText(const RecordedTest& test) {
   const std::string times = ByGroup(test, MedianOf(Metric::kAsof));
   return times.empty() ? "" : fmt::format("an as-of join took {}", times);
 }
@@ -133,9 +134,9 @@ struct Totals {
 };
 
 // Sums the rows over tables and compares their counts. Captured rows are counted for each rdb.
-Totals RowTotals(const StackResult& stack) {
+Totals RowTotals(const RecordedStack& stack) {
   Totals totals;
-  for (const RowCounts& rows : stack.rows) {
+  for (const RecordedRows& rows : stack.rows) {
     if (!rows.offered || !rows.logged || !rows.captured) {
       totals.complete = false;
       continue;
@@ -150,8 +151,8 @@ Totals RowTotals(const StackResult& stack) {
 std::string RowsText(const RunFiles& run) {
   bool complete = true, equal = true;
   double offered = 0;
-  for (const TestResult& test : run.tests) {
-    for (const StackResult& stack : test.stacks) {
+  for (const RecordedTest& test : run.tests) {
+    for (const RecordedStack& stack : test.stacks) {
       const Totals totals = RowTotals(stack);
       complete = complete && totals.complete;
       equal = equal && totals.equal;
@@ -184,10 +185,10 @@ std::string MaximaSentence(const std::vector<Maximum>& maxima) {
 
 std::string Percent(double part) { return fmt::format("{:.0f} %", 100 * part); }
 
-void AddCpuLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
+void AddCpuLimits(const RunFiles& run, const RecordedTest& test, std::vector<Limit>& limits) {
   double cores_used = 0;
   bool measured = false;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     const std::optional<double> used = CoresUsed(test, stack);
     measured = measured || used.has_value();
     cores_used += used.value_or(0);
@@ -208,8 +209,8 @@ void AddCpuLimits(const RunFiles& run, const TestResult& test, std::vector<Limit
                    part >= kCpuFull ? ": stacks slowed one another, and latency shows it" : "")});
 }
 
-void AddTierLimits(const TestResult& test, std::vector<Limit>& limits) {
-  for (const StackResult& stack : test.stacks) {
+void AddTierLimits(const RecordedTest& test, std::vector<Limit>& limits) {
+  for (const RecordedStack& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) {
       const std::optional<double> most = tier.high_water ? tier.high_water : tier.used;
       if (!most || !tier.capacity || *tier.capacity <= 0) continue;
@@ -222,10 +223,10 @@ void AddTierLimits(const TestResult& test, std::vector<Limit>& limits) {
   }
 }
 
-void AddRateLimits(const RunFiles& run, const TestResult& test, std::vector<Limit>& limits) {
+void AddRateLimits(const RunFiles& run, const RecordedTest& test, std::vector<Limit>& limits) {
   if (!run.maxima.empty()) return;  // Each test had a rate of its own.
   bool all_reached = !test.stacks.empty(), measured = false;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     if (!stack.captured_per_s || run.updates_per_s <= 0) continue;
     measured = true;
     if (*stack.captured_per_s >= kRateReached * run.updates_per_s) continue;
@@ -256,7 +257,7 @@ std::optional<double> TypicalMost(const Series& series, size_t begin, size_t end
 }
 
 // Adds the relay's latency: no stack can be faster than the machine allows.
-void AddRelay(const TestResult& test, std::vector<Limit>& limits) {
+void AddRelay(const RecordedTest& test, std::vector<Limit>& limits) {
   if (!test.relay.p50_ms || !test.relay.max_ms) return;
   limits.push_back(
       {false, fmt::format("The machine itself: a bare relay beside the stacks took {} in the "
@@ -265,7 +266,7 @@ void AddRelay(const TestResult& test, std::vector<Limit>& limits) {
                           DurationText(test.relay.max_ms))});
 }
 
-void AddGrowth(const TestResult& test, const TestSeries& series, std::vector<Limit>& limits) {
+void AddGrowth(const RecordedTest& test, const TestSeries& series, std::vector<Limit>& limits) {
   const Metric metric = FreshnessMetric(test);
   bool measured = false, grew = false;
   for (size_t i = 0; i < test.stacks.size() && i < series.stacks.size(); ++i) {
@@ -296,7 +297,7 @@ std::string StorySentence(const RunFiles& run) {
   if (run.tests.empty() || run.tests[0].stacks.empty()) {
     return run.failed ? "The run failed before any test began." : "The run has no tests.";
   }
-  const TestResult& test = WorstTest(run);
+  const RecordedTest& test = WorstTest(run);
   std::string text =
       fmt::format("{} at {} updates/s", Compared(test), CountText(run.updates_per_s));
   const int64_t loaded = test.prestress_quotes.value_or(0) + test.prestress_trades.value_or(0);
@@ -316,17 +317,17 @@ std::vector<std::string> Failures(const RunFiles& run) {
   if (run.failed) {
     failures.push_back("The run failed" + (run.reason.empty() ? "." : ": " + run.reason));
   }
-  for (const TestResult& test : run.tests) {
+  for (const RecordedTest& test : run.tests) {
     if (test.failed) {
       failures.push_back(fmt::format("Test {} failed{}", test.name,
                                      test.reason.empty() ? "." : ": " + test.reason));
     }
-    for (const StackResult& stack : test.stacks) {
+    for (const RecordedStack& stack : test.stacks) {
       if (stack.failed) {
         failures.push_back(fmt::format("Test {}: stack {} failed{}", test.name, stack.name,
                                        stack.reason.empty() ? "." : ": " + stack.reason));
       }
-      for (const RowCounts& rows : stack.rows) {
+      for (const RecordedRows& rows : stack.rows) {
         if (!rows.offered || !rows.logged || !rows.captured) continue;
         if (*rows.offered == *rows.logged && *rows.offered == *rows.captured) continue;
         const auto count = [](int64_t number) { return CountText(static_cast<double>(number)); };
@@ -340,7 +341,7 @@ std::vector<std::string> Failures(const RunFiles& run) {
   return failures;
 }
 
-std::vector<Limit> Limits(const RunFiles& run, const TestResult& test, const TestSeries& series) {
+std::vector<Limit> Limits(const RunFiles& run, const RecordedTest& test, const TestSeries& series) {
   std::vector<Limit> limits;
   AddRateLimits(run, test, limits);
   AddGrowth(test, series, limits);

@@ -24,6 +24,6 @@ struct Limit {
 };
 
 // Returns the limits of CPU, tiers and rate, and whether latency grew during the test.
-std::vector<Limit> Limits(const RunFiles& run, const TestResult& test, const TestSeries& series);
+std::vector<Limit> Limits(const RunFiles& run, const RecordedTest& test, const TestSeries& series);
 
 }  // namespace tickstack::loadtest::report

@@ -26,7 +26,7 @@ using MetricField = std::optional<double> Distribution::*;
 
 Line MetricLine(std::string heading, Metric metric, MetricField field, bool last_minute = false) {
   return {std::move(heading),
-          [=](const StackResult& stack) {
+          [=](const RecordedStack& stack) {
             const MetricResult& result = stack.metric(metric);
             return (last_minute ? result.last_minute : result.whole).*field;
           },
@@ -45,20 +45,21 @@ LineGroup ClientLines(const ClientNames& client) {
     for (const auto& [words, field] : {std::pair{"median", &Distribution::p50_ms},
                                        std::pair{"99 % within", &Distribution::p99_ms}}) {
       const MetricField which = field;
-      group.lines.push_back({fmt::format("{}, {}", name, words),
-                             [of, name, which](const StackResult& stack) -> std::optional<double> {
-                               const QueryResult* const query = FindQuery(stack, of, name);
-                               return query == nullptr ? std::nullopt : query->times.whole.*which;
-                             },
-                             DurationText});
+      group.lines.push_back(
+          {fmt::format("{}, {}", name, words),
+           [of, name, which](const RecordedStack& stack) -> std::optional<double> {
+             const RecordedQuery* const query = FindQuery(stack, of, name);
+             return query == nullptr ? std::nullopt : query->times.whole.*which;
+           },
+           DurationText});
     }
   }
   group.lines.push_back({"answers per minute",
-                         [of](const StackResult& stack) -> std::optional<double> {
+                         [of](const RecordedStack& stack) -> std::optional<double> {
                            std::optional<double> sum;
-                           for (const ClientResult& one : stack.clients) {
+                           for (const RecordedClient& one : stack.clients) {
                              if (one.name != of) continue;
-                             for (const QueryResult& query : one.queries) {
+                             for (const RecordedQuery& query : one.queries) {
                                if (query.per_minute) sum = sum.value_or(0) + *query.per_minute;
                              }
                            }
@@ -68,11 +69,11 @@ LineGroup ClientLines(const ClientNames& client) {
   return group;
 }
 
-std::vector<LineGroup> SideBySideLines(const TestResult& test) {
+std::vector<LineGroup> SideBySideLines(const RecordedTest& test) {
   const auto field = [](auto member) {
-    return [member](const StackResult& stack) { return stack.*member; };
+    return [member](const RecordedStack& stack) { return stack.*member; };
   };
-  const Figure cores = [&test](const StackResult& stack) { return CoresUsed(test, stack); };
+  const Figure cores = [&test](const RecordedStack& stack) { return CoresUsed(test, stack); };
   std::vector<LineGroup> groups;
   groups.push_back(
       {"From a tick to its bar (quotes)",
@@ -94,11 +95,11 @@ std::vector<LineGroup> SideBySideLines(const TestResult& test) {
         MetricLine("as-of join, 99 % within", Metric::kAsof, &Distribution::p99_ms),
         MetricLine("all of a sample, median", Metric::kQuery, &Distribution::p50_ms),
         MetricLine("all of a sample, 99 % within", Metric::kQuery, &Distribution::p99_ms),
-        {"samples per minute", field(&StackResult::queries_per_minute), CountText}}});
+        {"samples per minute", field(&RecordedStack::queries_per_minute), CountText}}});
   for (const ClientNames& client : ClientsOf(test)) groups.push_back(ClientLines(client));
   groups.push_back({"Rows per second",
-                    {{"offered", field(&StackResult::offered_per_s), CountText},
-                     {"captured", field(&StackResult::captured_per_s), CountText}}});
+                    {{"offered", field(&RecordedStack::offered_per_s), CountText},
+                     {"captured", field(&RecordedStack::captured_per_s), CountText}}});
   groups.push_back({"Memory and CPU",
                     {{"rows in DRAM", DramUsed, BytesText},
                      {"rows in other tiers", OtherTiersUsed, BytesText},
@@ -109,9 +110,10 @@ std::vector<LineGroup> SideBySideLines(const TestResult& test) {
   return groups;
 }
 
-bool IsMeasured(const TestResult& test, const Line& line) {
-  return std::any_of(test.stacks.begin(), test.stacks.end(),
-                     [&line](const StackResult& stack) { return line.figure(stack).has_value(); });
+bool IsMeasured(const RecordedTest& test, const Line& line) {
+  return std::any_of(test.stacks.begin(), test.stacks.end(), [&line](const RecordedStack& stack) {
+    return line.figure(stack).has_value();
+  });
 }
 
 std::string Bar(double part) {
@@ -182,18 +184,18 @@ std::string HtmlTable::Finish() {
   return std::move(html_) + "</table>\n</div>\n";
 }
 
-std::string StackLabel(const StackResult& stack) {
+std::string StackLabel(const RecordedStack& stack) {
   return SafeHtml(stack.name) +
          (stack.simulated ? " <span class=\"simulated\">SIMULATED</span>" : "") +
          (stack.failed ? " <span class=\"failed\">FAILED</span>" : "");
 }
 
-std::string SideBySideTable(const TestResult& test, size_t number) {
+std::string SideBySideTable(const RecordedTest& test, size_t number) {
   const std::vector<Group> groups = GroupsOf(test);
   HtmlTable table(fmt::format("side-{}", number), "Side by side");
   std::vector<std::string> head = {"<span class=\"quiet\">whole run</span>"};
   for (const Group& group : groups) {
-    for (const StackResult* stack : group.stacks) head.push_back(StackLabel(*stack));
+    for (const RecordedStack* stack : group.stacks) head.push_back(StackLabel(*stack));
   }
   for (size_t i = 1; i < groups.size(); ++i) {
     head.push_back(fmt::format("<span class=\"ratio\">{}<br>by {}</span>",
@@ -208,7 +210,7 @@ std::string SideBySideTable(const TestResult& test, size_t number) {
       headed = true;
       std::vector<std::string> cells;
       for (const Group& group : groups) {
-        for (const StackResult* stack : group.stacks)
+        for (const RecordedStack* stack : group.stacks)
           cells.push_back(line.text(line.figure(*stack)));
       }
       for (size_t i = 1; i < groups.size(); ++i) {
@@ -220,11 +222,11 @@ std::string SideBySideTable(const TestResult& test, size_t number) {
   return table.Finish();
 }
 
-std::string PercentileTable(const TestResult& test, size_t number) {
+std::string PercentileTable(const RecordedTest& test, size_t number) {
   HtmlTable table(fmt::format("percentiles-{}", number), "Every measured time");
   table.Span({{"whole run", 5}, {"last minute", 3}});
   table.Head({"", "values", "median", "99 %", "99.9 %", "longest", "median", "99 %", "longest"});
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
     for (size_t i = 0; i < kMetrics; ++i) {
       const Distribution& whole = stack.metrics[i].whole;
@@ -240,11 +242,11 @@ std::string PercentileTable(const TestResult& test, size_t number) {
   return table.Finish();
 }
 
-std::string RowsTable(const TestResult& test, size_t number) {
+std::string RowsTable(const RecordedTest& test, size_t number) {
   HtmlTable table(fmt::format("rows-{}", number), "Rows");
   table.Head({"", "offered", "logged", "captured", ""});
-  for (const StackResult& stack : test.stacks) {
-    for (const RowCounts& rows : stack.rows) {
+  for (const RecordedStack& stack : test.stacks) {
+    for (const RecordedRows& rows : stack.rows) {
       const bool known = rows.offered && rows.logged && rows.captured;
       const bool equal = known && *rows.offered == *rows.logged && *rows.offered == *rows.captured;
       table.RowOfHtml(StackLabel(stack) + " " + SafeHtml(rows.table),
@@ -258,14 +260,14 @@ std::string RowsTable(const TestResult& test, size_t number) {
   return table.Finish();
 }
 
-std::string TierTable(const TestResult& test, size_t number) {
+std::string TierTable(const RecordedTest& test, size_t number) {
   double most = 1;
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) most = std::max(most, tier.used.value_or(0));
   }
   HtmlTable table(fmt::format("tiers-{}", number), "Memory by tier at the end");
   table.Head({"", "in use", "", "most", "capacity", "of it resident in DRAM"});
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     for (const TierUse& tier : stack.tiers) {
       table.RowOfHtml(
           StackLabel(stack) + "<br><span class=\"quiet\">" + SafeHtml(tier.name) +
@@ -279,11 +281,11 @@ std::string TierTable(const TestResult& test, size_t number) {
   return table.Finish();
 }
 
-std::string ProcessTable(const TestResult& test, size_t number) {
+std::string ProcessTable(const RecordedTest& test, size_t number) {
   HtmlTable table(fmt::format("processes-{}", number), "Processes");
   table.Head({"", "CPU", "cores busy", "peak memory", "voluntary switches", "involuntary switches",
               "read", "written"});
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
     for (const ProcessUse& process : stack.processes) {
       const std::optional<double> ms =
@@ -300,14 +302,14 @@ std::string ProcessTable(const TestResult& test, size_t number) {
   return table.Finish();
 }
 
-std::string ShareTable(const TestResult& test, size_t number) {
+std::string ShareTable(const RecordedTest& test, size_t number) {
   if (std::none_of(test.stacks.begin(), test.stacks.end(),
-                   [](const StackResult& stack) { return ProcessesShare(stack).has_value(); })) {
+                   [](const RecordedStack& stack) { return ProcessesShare(stack).has_value(); })) {
     return "";
   }
   HtmlTable table(fmt::format("shares-{}", number), "Memory of the processes, each page once");
   table.Head({"", "together", "their own", "of the page cache", "tmpfs and shared"});
-  for (const StackResult& stack : test.stacks) {
+  for (const RecordedStack& stack : test.stacks) {
     if (!ProcessesShare(stack)) continue;
     table.Group(stack.name + (stack.simulated ? " (SIMULATED)" : ""));
     for (const ProcessUse& process : stack.processes) {
@@ -322,7 +324,7 @@ std::string MaximumTable(const Maximum& maximum, size_t number) {
   HtmlTable table(fmt::format("maximum-{}", number),
                   "The search for the highest rate of " + maximum.stack);
   table.Head({"updates/s", "for", "captured per second", "slowest 99 %", "outcome"});
-  for (const Probe& probe : maximum.probes) {
+  for (const RecordedProbe& probe : maximum.probes) {
     table.Row(CountText(probe.updates_per_s),
               {SettingText(probe.seconds * 1e3), CountText(probe.achieved_per_s),
                DurationText(probe.worst_p99_ms), probe.sustained ? "held" : probe.broke});

@@ -36,23 +36,23 @@ class HtmlTable {
 };
 
 // Returns a stack's name as HTML, with the mark of a simulated one.
-std::string StackLabel(const StackResult& stack);
+std::string StackLabel(const RecordedStack& stack);
 
 // Returns the paper's findings with ours beside each row whose timers a test has; empty if none
 // has.
 std::string PaperTable(const RunFiles& run);
 
 // Returns a test's stacks side by side, with the ratio of each placement to the first.
-std::string SideBySideTable(const TestResult& test, size_t number);
+std::string SideBySideTable(const RecordedTest& test, size_t number);
 // Returns every percentile.
-std::string PercentileTable(const TestResult& test, size_t number);
+std::string PercentileTable(const RecordedTest& test, size_t number);
 // Returns the numbers of rows offered, logged and captured.
-std::string RowsTable(const TestResult& test, size_t number);
+std::string RowsTable(const RecordedTest& test, size_t number);
 // Returns the bytes by tier, also as bars.
-std::string TierTable(const TestResult& test, size_t number);
-std::string ProcessTable(const TestResult& test, size_t number);
+std::string TierTable(const RecordedTest& test, size_t number);
+std::string ProcessTable(const RecordedTest& test, size_t number);
 // Returns "" if no process's share of memory was measured.
-std::string ShareTable(const TestResult& test, size_t number);
+std::string ShareTable(const RecordedTest& test, size_t number);
 // Returns the steps of the search for a stack's highest rate.
 std::string MaximumTable(const Maximum& maximum, size_t number);
 std::string EnvironmentTable(const RunFiles& run);
