@@ -32,7 +32,7 @@
 #include "base/thread_priority.h"
 #include "base/time.h"
 #include "bench/day_batches.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "rdb/end_of_day.h"
 #include "rdb/rdb.h"
 #include "table/codec.h"

@@ -25,7 +25,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "bench/day_batches.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "query/query.h"
 #include "table/table.h"
 

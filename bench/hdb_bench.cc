@@ -29,7 +29,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "base/worker_pool.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/past_days.h"
 #include "cli/hdb_generate.h"
 #include "hdb/hdb.h"

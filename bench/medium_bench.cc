@@ -34,7 +34,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "mem/medium.h"
 #include "query/columns/budget.h"
 #include "query/columns/column.h"

@@ -29,7 +29,7 @@
 #include "base/histogram.h"
 #include "base/time.h"
 #include "bench/loopback.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/queries_workload.h"
 #include "rdb/rdb_main.h"
 #include "tickerplant/tickerplant_main.h"

@@ -38,7 +38,7 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "bench/day_batches.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/places.h"
 #include "mem/persistent_tier.h"
 #include "table/durable_tables.h"

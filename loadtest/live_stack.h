@@ -1,7 +1,7 @@
 #pragma once
 
 // A stack of a load test, from its start to its result: sends questions to its processes and
-// evaluates the answers. run.h decides which stacks run together, and for how long.
+// evaluates the answers. test_runner.h decides which stacks run together, and for how long.
 
 #include <cstdint>
 #include <map>
@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "loadtest/result.h"
-#include "loadtest/run.h"
 #include "loadtest/stack_run.h"
 #include "loadtest/stack_toml.h"
+#include "loadtest/test_runner.h"
 
 namespace tickstack::loadtest {
 

@@ -17,15 +17,15 @@
 #include "base/status.h"
 #include "base/time.h"
 #include "loadtest/client_summary.h"
-#include "loadtest/environment.h"
+#include "loadtest/environment_json.h"
 #include "loadtest/find_max.h"
-#include "loadtest/matrix.h"
+#include "loadtest/paper_tests.h"
 #include "loadtest/plan.h"
 #include "loadtest/progress.h"
 #include "loadtest/report/page.h"
-#include "loadtest/run.h"
 #include "loadtest/stack_toml.h"
 #include "loadtest/summary.h"
+#include "loadtest/test_runner.h"
 #include "monitor/query_set.h"
 
 namespace tickstack::loadtest {

@@ -21,7 +21,7 @@ struct LoadTestOptions {
   std::optional<double> query_ms;
   std::string queries = "monitor";  // The set of queries that clients ask; see monitor/query_set.h.
   std::vector<std::string> stacks;  // See placement.h. Default: DRAM beside the second tier.
-  std::string matrix;               // Runs these tests (matrix.h) instead of `stacks`.
+  std::string matrix;               // Runs these tests (paper_tests.h) instead of `stacks`.
   // The second tier of a matrix, and of a run without `stacks`: a directory or a placement. Empty:
   // /dev/shm.
   std::string second_tier;

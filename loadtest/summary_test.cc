@@ -10,7 +10,7 @@
 #include "base/human_text.h"
 #include "base/time.h"
 #include "loadtest/find_max.h"
-#include "loadtest/matrix.h"
+#include "loadtest/paper_tests.h"
 
 namespace tickstack::loadtest {
 namespace {

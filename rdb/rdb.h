@@ -25,7 +25,7 @@
 #include "base/time.h"
 #include "rdb/durable_state.h"
 #include "rdb/ended_day.h"
-#include "rdb/placement.h"
+#include "rdb/placement_rules.h"
 #include "table/schema.h"
 #include "table/symbols.h"
 #include "table/table.h"

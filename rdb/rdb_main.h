@@ -13,7 +13,7 @@
 
 #include "mem/tier.h"
 #include "rdb/end_of_day.h"
-#include "rdb/placement.h"
+#include "rdb/placement_rules.h"
 #include "rdb/prestress.h"
 #include "serve/query_settings.h"
 #include "wire/listener_options.h"

@@ -23,7 +23,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/peers/answerer.h"
 #include "bench/peers/captured_day.h"
 

@@ -11,7 +11,7 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/peers/answerer.h"
 #include "hdb/hdb.h"
 #include "hdb/hdb_environment.h"

@@ -18,7 +18,7 @@
 
 #include "base/status.h"
 #include "base/time.h"
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 #include "bench/peers/answerer.h"
 #include "bench/peers/loaded_tables.h"
 

@@ -1,4 +1,4 @@
-#include "loadtest/environment.h"
+#include "loadtest/environment_json.h"
 
 #include <absl/base/config.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "rdb/placement.h"
+#include "rdb/placement_rules.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

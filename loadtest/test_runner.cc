@@ -1,4 +1,4 @@
-#include "loadtest/run.h"
+#include "loadtest/test_runner.h"
 
 #include <algorithm>
 #include <chrono>

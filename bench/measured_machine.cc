@@ -1,4 +1,4 @@
-#include "bench/machine.h"
+#include "bench/measured_machine.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-#include "loadtest/matrix.h"
+#include "loadtest/paper_tests.h"
 
 #include "base/status.h"
 
