@@ -36,8 +36,8 @@
 #include "base/time.h"
 #include "bench/measured_machine.h"
 #include "mem/medium.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/gather.h"
 #include "table/table.h"
 
@@ -137,7 +137,7 @@ class Prices {
   }
   query::Slice All(size_t column) const {
     const auto snapshot = std::make_shared<const Snapshot>(table_->TakeSnapshot());
-    return {query::Column(snapshot, column),
+    return {query::AnyColumn(snapshot, column),
             std::make_shared<const query::RowSet>(query::RowSet::Range(0, snapshot->rows()))};
   }
   double NsOfEach(const std::vector<uint32_t>& rows) const {

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 
 namespace tickstack::query {
 namespace {
@@ -32,7 +32,7 @@ absl::Status ForEachMadeBlock(const StoredColumn& column, size_t row, size_t end
 }
 
 template <typename T>
-absl::Status ForEachBlockOfRows(const Column& column, size_t row, size_t end_row,
+absl::Status ForEachBlockOfRows(const AnyColumn& column, size_t row, size_t end_row,
                                 const Budget& budget, absl::FunctionRef<void(const Block<T>&)> f) {
   if (!column.direct()) return ForEachMadeBlock<T>(*column.stored(), row, end_row, budget, f);
   const ChunkLayout layout = column.layout();

@@ -123,7 +123,7 @@ ColumnCopy::ColumnCopy(const Slice& slice)
   in_ranges_ = runs_.empty();
 }
 
-ColumnCopy::ColumnCopy(Column column, std::span<const uint32_t> positions)
+ColumnCopy::ColumnCopy(AnyColumn column, std::span<const uint32_t> positions)
     : column_(std::move(column)), type_(column_.type()), layout_(column_.layout()) {
   AddRun(positions, nullptr);
 }
@@ -265,7 +265,7 @@ absl::StatusOr<Value> Release(Slice slice, Budget& budget) {
   return Materialise(slice, budget);
 }
 
-absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,
+absl::StatusOr<Value> GatherRows(const AnyColumn& column, std::span<const uint32_t> rows,
                                  Budget& budget) {
   const Type type = column.type();
   if (IsFixedWidth(type)) return CopyOne(ColumnCopy(column, rows), budget);

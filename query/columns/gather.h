@@ -17,8 +17,8 @@
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "table/value.h"
 
@@ -30,7 +30,7 @@ class ColumnCopy {
   explicit ColumnCopy(const Slice& slice);
   // Copies the column's items at `positions`, with its type's null for kNoItem. Borrows
   // `positions`.
-  ColumnCopy(Column column, std::span<const uint32_t> positions);
+  ColumnCopy(AnyColumn column, std::span<const uint32_t> positions);
 
   size_t count() const { return count_; }
   absl::Status Reserve(Budget& budget);  // Makes room for the items.
@@ -53,7 +53,7 @@ class ColumnCopy {
   template <typename T>
   void Gather(std::span<const uint32_t> rows, T* out) const;
 
-  Column column_;
+  AnyColumn column_;
   Type type_;
   std::shared_ptr<const RowSet> rows_;  // Rows of a slice.
   size_t first_row_ = 0;                // First row of a range.
@@ -75,7 +75,7 @@ absl::StatusOr<Value> Materialise(const Slice& slice, Budget& budget);
 absl::StatusOr<Value> Release(Slice slice, Budget& budget);
 
 // Returns the column's items at these rows (kNoItem: null) as one vector.
-absl::StatusOr<Value> GatherRows(const Column& column, std::span<const uint32_t> rows,
+absl::StatusOr<Value> GatherRows(const AnyColumn& column, std::span<const uint32_t> rows,
                                  Budget& budget);
 
 }  // namespace tickstack::query

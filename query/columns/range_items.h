@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <span>
 
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 #include "table/chunk_layout.h"
 
 namespace tickstack::query {
 
 // Calls f(elements, offset) for pieces of items [begin, end); `offset` counts from `begin`. T as in
-// Column::Chunk.
+// AnyColumn::Chunk.
 template <typename T, typename F>
 void EachSpan(const Slice& slice, size_t begin, size_t end, F f) {
   const size_t first_row = slice.rows->begin_row() + begin;

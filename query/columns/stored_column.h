@@ -26,7 +26,7 @@
 
 namespace tickstack::query {
 
-// Immutable; any thread. Elements are those of Column::Chunk: SymbolId for names.
+// Immutable; any thread. Elements are those of AnyColumn::Chunk: SymbolId for names.
 class StoredColumn {
  public:
   // Opens the column in every part, several at a time. Errors: those of the first file that is

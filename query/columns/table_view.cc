@@ -45,7 +45,7 @@ int TableView::Find(std::string_view name) const {
 }
 
 absl::StatusOr<Slice> TableView::ColumnAt(size_t column, Budget& budget) const {
-  TS_ASSIGN_OR_RETURN(Column gathered, columns[column].Get(budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn gathered, columns[column].Get(budget));
   return Slice{std::move(gathered), rows};
 }
 
@@ -65,7 +65,7 @@ TableView ViewOf(Snapshot snapshot) {
   const auto shared = std::make_shared<const Snapshot>(std::move(snapshot));
   for (size_t i = 0; i < shared->schema().columns.size(); ++i) {
     view.names.push_back(shared->schema().columns[i].name);
-    view.columns.emplace_back(Column(shared, i));
+    view.columns.emplace_back(AnyColumn(shared, i));
   }
   view.key_columns = shared->schema().key_columns;
   return view;

@@ -12,8 +12,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/string_map.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "query/columns/view_column.h"
 #include "table/table.h"

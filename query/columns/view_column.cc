@@ -21,25 +21,25 @@ struct ViewColumn::Deferred {
   std::optional<ViewColumn> below = std::nullopt;
   std::shared_ptr<const RowSet> below_rows = nullptr;
   int depth = 1;  // How many deferred columns lie on top of each other.
-  std::optional<Column> gathered = std::nullopt;
+  std::optional<AnyColumn> gathered = std::nullopt;
 
   // Returns whether each item comes from the base alone.
   bool plain() const { return !otherwise.has_value() && !below.has_value(); }
-  void Keep(Column column);
+  void Keep(AnyColumn column);
   absl::StatusOr<Value> GatherStacked(Budget& budget) const;
   absl::StatusOr<Value> Gather(Budget& budget) const;
-  absl::StatusOr<Value> GatherOr(const Column& from, Budget& budget) const;
+  absl::StatusOr<Value> GatherOr(const AnyColumn& from, Budget& budget) const;
   absl::StatusOr<Value> GatherAt(const RowSet& at, Budget& budget) const;
 };
 
 struct ViewColumn::Stored {
   std::shared_ptr<const StoredParts> parts;
   size_t column;
-  std::optional<Column> opened = std::nullopt;
+  std::optional<AnyColumn> opened = std::nullopt;
 };
 
 // Keeps the gathered column and drops what it was gathered from.
-void ViewColumn::Deferred::Keep(Column column) {
+void ViewColumn::Deferred::Keep(AnyColumn column) {
   gathered = column;
   base = ViewColumn(std::move(column));
   otherwise.reset();
@@ -56,8 +56,8 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherStacked(Budget& budget) const 
 }
 
 // Gathers both sides as one vector, and then the items out of it.
-absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget& budget) const {
-  TS_ASSIGN_OR_RETURN(const Column instead, otherwise->Get(budget));
+absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const AnyColumn& from, Budget& budget) const {
+  TS_ASSIGN_OR_RETURN(const AnyColumn instead, otherwise->Get(budget));
   TS_ASSIGN_OR_RETURN(const Value left, Materialise(Slice{instead, otherwise_rows}, budget));
   TS_ASSIGN_OR_RETURN(const Value right, GatherRows(from, *positions, budget));
   TS_ASSIGN_OR_RETURN(const Value both, Join(left, right, budget));
@@ -69,7 +69,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherOr(const Column& from, Budget&
 
 absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
   if (below.has_value()) return GatherStacked(budget);
-  TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
+  TS_ASSIGN_OR_RETURN(const AnyColumn from, base.Get(budget));
   if (rows != nullptr) return Materialise(Slice{from, rows}, budget);
   if (otherwise.has_value()) return GatherOr(from, budget);
   return GatherRows(from, *positions, budget);
@@ -77,7 +77,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::Gather(Budget& budget) const {
 
 // Gathers only some of the items of a plain column.
 absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& budget) const {
-  TS_ASSIGN_OR_RETURN(const Column from, base.Get(budget));
+  TS_ASSIGN_OR_RETURN(const AnyColumn from, base.Get(budget));
   TS_RETURN_IF_ERROR(budget.Charge(at.count(), sizeof(uint32_t)));
   ScratchVector<uint32_t> some = at.ToVector();
   if (rows == nullptr) {
@@ -96,7 +96,7 @@ absl::StatusOr<Value> ViewColumn::Deferred::GatherAt(const RowSet& at, Budget& b
   return GatherRows(from, some, budget);
 }
 
-ViewColumn::ViewColumn(Column column) : column_(std::move(column)) {}
+ViewColumn::ViewColumn(AnyColumn column) : column_(std::move(column)) {}
 
 ViewColumn::ViewColumn(Deferred deferred) {
   int below = deferred.base.depth();
@@ -143,10 +143,10 @@ absl::Status ViewColumn::Settle(Budget& budget) const {
   return settled ? absl::OkStatus() : Get(budget).status();
 }
 
-const Column* ViewColumn::gathered() const {
-  const std::optional<Column>& column = stored_ != nullptr     ? stored_->opened
-                                        : deferred_ == nullptr ? column_
-                                                               : deferred_->gathered;
+const AnyColumn* ViewColumn::gathered() const {
+  const std::optional<AnyColumn>& column = stored_ != nullptr     ? stored_->opened
+                                           : deferred_ == nullptr ? column_
+                                                                  : deferred_->gathered;
   return column.has_value() ? &*column : nullptr;
 }
 
@@ -154,7 +154,7 @@ Type ViewColumn::type() const {
   if (stored_ != nullptr) {
     return stored_->parts->table().schema().columns[stored_->column].type;
   }
-  const Column* const column = gathered();
+  const AnyColumn* const column = gathered();
   return column != nullptr ? column->type() : deferred_->base.type();
 }
 
@@ -176,17 +176,17 @@ absl::Status ViewColumn::Open(Budget& budget) const {
 
 Attribute ViewColumn::attribute() const {
   if (stored_ != nullptr) return stored_->parts->table().AttributeOf(stored_->column);
-  const Column* const column = gathered();
+  const AnyColumn* const column = gathered();
   if (column == nullptr) return Attribute::kNone;
   if (column->value() != nullptr) return column->value()->attribute();
   return column->indexed() ? Attribute::kGrouped : Attribute::kNone;
 }
 
-absl::StatusOr<Column> ViewColumn::Get(Budget& budget) const {
+absl::StatusOr<AnyColumn> ViewColumn::Get(Budget& budget) const {
   TS_RETURN_IF_ERROR(Open(budget));
-  if (const Column* const column = gathered()) return *column;
+  if (const AnyColumn* const column = gathered()) return *column;
   TS_ASSIGN_OR_RETURN(Value value, deferred_->Gather(budget));
-  deferred_->Keep(Column(std::move(value)));
+  deferred_->Keep(AnyColumn(std::move(value)));
   return *deferred_->gathered;
 }
 
@@ -199,12 +199,12 @@ absl::StatusOr<Slice> ViewColumn::SliceAt(const std::shared_ptr<const RowSet>& a
     TS_ASSIGN_OR_RETURN(Value some, deferred_->GatherAt(*at, budget));
     return Slice::Of(std::move(some));
   }
-  TS_ASSIGN_OR_RETURN(Column column, Get(budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn column, Get(budget));
   return Slice{std::move(column), at};
 }
 
-absl::StatusOr<Column> ViewColumn::Take(Budget& budget) && {
-  TS_ASSIGN_OR_RETURN(Column column, Get(budget));
+absl::StatusOr<AnyColumn> ViewColumn::Take(Budget& budget) && {
+  TS_ASSIGN_OR_RETURN(AnyColumn column, Get(budget));
   deferred_.reset();
   stored_.reset();
   column_.reset();
@@ -233,7 +233,7 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
       TS_RETURN_IF_ERROR(column.Get(budget).status());
       continue;
     }
-    TS_ASSIGN_OR_RETURN(Column base, deferred->base.Get(budget));
+    TS_ASSIGN_OR_RETURN(AnyColumn base, deferred->base.Get(budget));
     owners.push_back(deferred);
     if (deferred->rows != nullptr) {
       copies.emplace_back(Slice{std::move(base), deferred->rows});
@@ -243,13 +243,13 @@ absl::Status ViewColumn::GatherAll(std::span<const ViewColumn> columns, Budget& 
   }
   TS_RETURN_IF_ERROR(CopyAll(copies, budget));
   for (size_t i = 0; i < owners.size(); ++i) {
-    owners[i]->Keep(Column(std::move(copies[i]).Finish()));
+    owners[i]->Keep(AnyColumn(std::move(copies[i]).Finish()));
   }
   return absl::OkStatus();
 }
 
 absl::StatusOr<Value> ViewColumn::At(size_t row) const {
-  if (const Column* const column = gathered()) return column->At(row);
+  if (const AnyColumn* const column = gathered()) return column->At(row);
   if (stored_ != nullptr) return stored_->parts->At(stored_->column, row);
   if (deferred_->rows != nullptr) {
     const size_t above = deferred_->rows->count();

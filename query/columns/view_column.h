@@ -26,8 +26,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 
 namespace tickstack::query {
 
@@ -36,8 +36,8 @@ using SharedPositions = std::shared_ptr<const ScratchVector<uint32_t>>;
 // Cheap to copy.
 class ViewColumn {
  public:
-  ViewColumn(Column column);  // NOLINT(google-explicit-constructor): a column is one of a view.
-  explicit ViewColumn(Value vector) : ViewColumn(Column(std::move(vector))) {}
+  ViewColumn(AnyColumn column);  // NOLINT(google-explicit-constructor): a column is one of a view.
+  explicit ViewColumn(Value vector) : ViewColumn(AnyColumn(std::move(vector))) {}
   // A stored column, not open yet.
   ViewColumn(std::shared_ptr<const StoredParts> parts, size_t column);
 
@@ -59,22 +59,22 @@ class ViewColumn {
   // it.
   absl::Status Settle(Budget& budget) const;
 
-  Type type() const;    // As Column::type.
-  size_t rows() const;  // As Column::rows.
+  Type type() const;    // As AnyColumn::type.
+  size_t rows() const;  // As AnyColumn::rows.
 
   // Returns the column, after gathering it if it was deferred, or opening its files if it is
   // stored. Only the first call has a cost.
-  absl::StatusOr<Column> Get(Budget& budget) const;
+  absl::StatusOr<AnyColumn> Get(Budget& budget) const;
   // Returns the column's items at rows `at`. If these are few rows of a deferred column, only they
   // are gathered, and are not kept; the slice then refers to a column of its own.
   absl::StatusOr<Slice> SliceAt(const std::shared_ptr<const RowSet>& at, Budget& budget) const;
   // Both consume this column: the caller becomes the only owner of data that only this column held.
-  absl::StatusOr<Column> Take(Budget& budget) &&;
+  absl::StatusOr<AnyColumn> Take(Budget& budget) &&;
   absl::StatusOr<Slice> TakeAt(const std::shared_ptr<const RowSet>& at, Budget& budget) &&;
   // Gathers all deferred columns together: all threads help with all columns.
   static absl::Status GatherAll(std::span<const ViewColumn> columns, Budget& budget);
   // Returns the column if there is nothing left to gather or open; nullptr otherwise.
-  const Column* gathered() const;
+  const AnyColumn* gathered() const;
   // True if the column is gathered only when its elements are needed.
   bool is_deferred() const {
     return !column_.has_value() && deferred_ != nullptr && gathered() == nullptr;
@@ -83,7 +83,7 @@ class ViewColumn {
   absl::Status Open(Budget& budget) const;
   // The attribute that `meta` shows.
   Attribute attribute() const;
-  // One item, without gathering the others. As Column::At.
+  // One item, without gathering the others. As AnyColumn::At.
   absl::StatusOr<Value> At(size_t row) const;
 
  private:
@@ -92,7 +92,7 @@ class ViewColumn {
   explicit ViewColumn(Deferred deferred);
   int depth() const;  // Levels of deferred columns; 0 if it is available.
 
-  std::optional<Column> column_;        // An available column.
+  std::optional<AnyColumn> column_;     // An available column.
   std::shared_ptr<Deferred> deferred_;  // nullptr if it is one of the others.
   std::shared_ptr<Stored> stored_;
 };

@@ -167,7 +167,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupsOfSymbols(const SymbolRows& symbol
   std::vector<std::shared_ptr<const RowSet>> unsorted_rows;
   GroupEnds ends;
   ScratchVector<SymbolId> ids;
-  const Column& key = symbols.key();
+  const AnyColumn& key = symbols.key();
   size_t rows_of_all = 0;
   bool whole = key.captured() && rows_around.IsAllOf(key.rows());  // True if no symbol lacks a row.
   for (size_t i = 0; i < symbols.count(); ++i) {

@@ -13,8 +13,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "query/grouping/group_numbers.h"
 #include "query/kernels/symbol_rows.h"

@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Groups>> GroupMaker::MakeSymbolGroups(
     std::vector<std::string>& names) {
   if (!left_.symbols.has_value() || phrase_.size() != 1) return nullptr;
   const std::optional<size_t> column = ColumnNamed(*phrase_[0].node, view_);
-  const Column* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
+  const AnyColumn* const key = column.has_value() ? view_.columns[*column].gathered() : nullptr;
   if (key == nullptr || !key->has_ids() || key->index() != left_.symbols->key().index())
     return nullptr;
   names.push_back(phrase_[0].name);
@@ -87,7 +87,7 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::PartitionKey(const Node& no
   }
   PartRuns runs = RunsOfParts(*view_.stored, *left_.rows);
   TS_RETURN_IF_ERROR(context_.budget.Charge(runs.ends.size(), 2 * sizeof(uint32_t)));
-  TS_ASSIGN_OR_RETURN(Column values, view_.columns[0].Get(context_.budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn values, view_.columns[0].Get(context_.budget));
   return KeyColumn{Slice{std::move(values), std::make_shared<const RowSet>(
                                                 RowSet::FromRows(std::move(runs.first_rows)))},
                    std::move(runs.ends)};
@@ -116,7 +116,7 @@ absl::StatusOr<std::optional<KeyColumn>> GroupMaker::MappedKey(const Node& node)
   TS_ASSIGN_OR_RETURN(Term keys, ApplyTerm(context_, std::move(dictionary), std::span(&all, 1)));
   TS_ASSIGN_OR_RETURN(Value mapped, ToValue(std::move(keys), context_.budget));
   if (!mapped.is_vector() || mapped.count() != kValues) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(Column items, view_.columns[*column].Get(context_.budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn items, view_.columns[*column].Get(context_.budget));
   return KeyColumn{Slice{std::move(items), left_.rows}, {}, std::move(mapped)};
 }
 
@@ -130,7 +130,7 @@ absl::StatusOr<KeyColumn> GroupMaker::EvaluateKey(const Node& node) {
   KeyColumn key{Slice::Of(EmptyVector(Type::kLong))};
   std::shared_ptr<const RowSet> rows = left_.rows;
   if (const std::optional<TimeBucket> bucket = TimeBucketOf(node, view_)) {
-    TS_ASSIGN_OR_RETURN(Column times, view_.columns[bucket->column].Get(context_.budget));
+    TS_ASSIGN_OR_RETURN(AnyColumn times, view_.columns[bucket->column].Get(context_.budget));
     TS_ASSIGN_OR_RETURN(
         std::optional<TimeRuns> runs,
         FindTimeRuns(Slice{std::move(times), left_.rows}, bucket->bucket_ns, context_.budget));

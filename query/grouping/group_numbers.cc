@@ -513,7 +513,7 @@ absl::StatusOr<NumberedKeys> NumberGroups(std::span<const KeyColumn> keys, Budge
       std::ranges::transform(order, ranks.begin(),
                              [&](uint32_t group) { return tuples.of_group[column][group]; });
       TS_ASSIGN_OR_RETURN(result.keys.emplace_back(),
-                          GatherRows(Column(std::move(sorted[column])), ranks, budget));
+                          GatherRows(AnyColumn(std::move(sorted[column])), ranks, budget));
     }
     result.numbers.slots = tuples.codes.count;
     result.numbers.of_row = std::move(tuples.codes.of_row);

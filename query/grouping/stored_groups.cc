@@ -157,7 +157,7 @@ absl::StatusOr<std::optional<StoredKeys>> StoredKeysOf(std::span<const NamedNode
     StoredKey kind = StoredKey::kPartition;
     if (found != 0 || !view.stored->table().is_partitioned()) {
       if (column.type() != Type::kSymbol) return std::nullopt;
-      TS_ASSIGN_OR_RETURN(Column symbol, column.Get(budget));
+      TS_ASSIGN_OR_RETURN(AnyColumn symbol, column.Get(budget));
       if (symbol.stored() == nullptr || !symbol.indexed()) return std::nullopt;
       kind = StoredKey::kSymbol;
       keys.symbol.emplace(std::move(symbol));

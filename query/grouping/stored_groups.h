@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "query/columns/stored_table.h"
 #include "query/columns/table_view.h"
@@ -25,7 +25,7 @@ enum class StoredKey { kPartition, kSymbol };
 // The keys of a `by` phrase.
 struct StoredKeys {
   std::vector<StoredKey> kinds;
-  std::optional<Column> symbol = std::nullopt;  // The parted column, if it is among the keys.
+  std::optional<AnyColumn> symbol = std::nullopt;  // The parted column, if it is among the keys.
 };
 // Returns nullopt if the phrase has another key, or one of them twice.
 absl::StatusOr<std::optional<StoredKeys>> StoredKeysOf(std::span<const NamedNode> phrase,

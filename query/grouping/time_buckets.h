@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/table_view.h"
 #include "query/language/ast.h"
 

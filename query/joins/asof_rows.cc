@@ -133,7 +133,7 @@ struct BothSides {
 };
 
 // Returns sorted rows for an index whose times went down somewhere.
-absl::StatusOr<TimedRows> SortedRows(const Column& time, RowSet rows, const Budget& budget) {
+absl::StatusOr<TimedRows> SortedRows(const AnyColumn& time, RowSet rows, const Budget& budget) {
   TimedRows timed;
   timed.rows = rows.ToVector();
   const auto shared = std::make_shared<const RowSet>(std::move(rows));

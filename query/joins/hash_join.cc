@@ -71,7 +71,7 @@ absl::StatusOr<Value> Addend(const TableView& right, size_t column,
   if (!ResultType(AtomicOp::kAdd, Type::kInt, type).has_value()) {
     return TypeError("column {} of {}s cannot be added", right.names[column], NameOf(type));
   }
-  TS_ASSIGN_OR_RETURN(const Column whole, right.columns[column].Get(budget));
+  TS_ASSIGN_OR_RETURN(const AnyColumn whole, right.columns[column].Get(budget));
   TS_ASSIGN_OR_RETURN(Value items, GatherRows(whole, matched, budget));
   const std::span<std::byte> bytes = MutableElements(items);
   VisitElementType(type, [&]<typename T>(std::type_identity<T>) {

@@ -45,8 +45,8 @@ absl::StatusOr<std::optional<IndexedSide>> IndexedSide::Make(const TableView& vi
                                                              Budget& budget) {
   TS_RETURN_IF_ERROR(view.columns[key_column].Open(budget));
   TS_RETURN_IF_ERROR(view.columns[time_column].Open(budget));
-  const Column* const key = view.columns[key_column].gathered();
-  const Column* const time = view.columns[time_column].gathered();
+  const AnyColumn* const key = view.columns[key_column].gathered();
+  const AnyColumn* const time = view.columns[time_column].gathered();
   if (key != nullptr && time != nullptr && key->stored() != nullptr && time->stored() != nullptr) {
     if (!key->indexed() || !view.rows->runs().empty()) return std::nullopt;
     IndexedSide side(*key, *time, view.rows);

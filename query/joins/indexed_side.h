@@ -28,8 +28,8 @@ class IndexedSide {
   static absl::StatusOr<std::optional<IndexedSide>> Make(const TableView& view, size_t key_column,
                                                          size_t time_column, Budget& budget);
 
-  const Column& key() const { return key_; }
-  const Column& time() const { return time_; }
+  const AnyColumn& key() const { return key_; }
+  const AnyColumn& time() const { return time_; }
   const SymbolTable& symbols() const { return key_.symbols(); }
   // True if a row's number is its position in the view: all rows of the table.
   bool whole() const { return rows_->IsAllOf(key_.rows()); }
@@ -39,12 +39,12 @@ class IndexedSide {
   RowSet RowsOf(std::string_view name) const;
 
  private:
-  IndexedSide(Column key, Column time, std::shared_ptr<const RowSet> rows)
+  IndexedSide(AnyColumn key, AnyColumn time, std::shared_ptr<const RowSet> rows)
       : key_(std::move(key)), time_(std::move(time)), rows_(std::move(rows)) {}
 
   absl::Status FindStoredRows(Budget& budget);
 
-  Column key_, time_;
+  AnyColumn key_, time_;
   std::shared_ptr<const RowSet> rows_;
   std::optional<SymbolId> only_;
   // For a stored table, the rows of each symbol by its number plus one; nullptr: none.

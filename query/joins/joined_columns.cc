@@ -62,7 +62,7 @@ class ColumnJoiner {
 
   // Returns the right rows' positions, with none where the item is null.
   absl::StatusOr<SharedPositions> WithoutNulls(const ViewColumn& right) const {
-    TS_ASSIGN_OR_RETURN(const Column column, right.Get(budget_));
+    TS_ASSIGN_OR_RETURN(const AnyColumn column, right.Get(budget_));
     TS_RETURN_IF_ERROR(budget_.Charge(count(), sizeof(uint32_t)));
     auto positions = std::make_shared<ScratchVector<uint32_t>>(*rows_.right);
     if (column.type() == Type::kList) return SharedPositions(std::move(positions));

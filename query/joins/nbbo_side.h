@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "base/byte_buffer.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/joins/best_quotes.h"
 #include "table/value.h"
 

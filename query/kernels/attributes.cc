@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 #include "query/columns/elements.h"
 #include "query/columns/errors.h"
 #include "query/kernels/dictionary.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/kernels/time_parts.h"
 #include "table/value.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "table/value.h"
 
 namespace tickstack::query {

@@ -236,12 +236,12 @@ absl::StatusOr<RowSet> SelectInBounds(const Slice& slice, const std::vector<Boun
 }
 
 // Returns whether the index has a copy of the column's values.
-bool IsIndexedTime(const Column& column) {
+bool IsIndexedTime(const AnyColumn& column) {
   return column.captured() && column.snapshot().schema().columns[column.index()].name == "time";
 }
 
 // Returns whether a column may ascend within each symbol's rows of a stored table.
-bool IsStoredTime(const Column& column) {
+bool IsStoredTime(const AnyColumn& column) {
   return column.stored() != nullptr && column.direct() && IsTemporal(column.type()) &&
          !IsFloating(column.type());
 }
@@ -280,7 +280,7 @@ absl::StatusOr<RowSet> FilterByBlocks(const Slice& slice, const Condition& condi
 absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
                                              const RowSet& rows, Condition condition,
                                              const Value& constant, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(Column whole, view.columns[column].Get(budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn whole, view.columns[column].Get(budget));
   const Slice slice{std::move(whole), std::make_shared<const RowSet>(rows)};
   if (slice.type() == Type::kSymbol) {
     return internal::FilterSymbols(slice, condition, constant, budget);
@@ -318,7 +318,7 @@ absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t colum
 absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget) {
-  const Column* const times = view.columns[column].gathered();
+  const AnyColumn* const times = view.columns[column].gathered();
   if (times == nullptr) return std::nullopt;
   const bool stored = IsStoredTime(*times) && rows.key().stored() != nullptr;
   if (!stored && !(IsIndexedTime(*times) && rows.key().captured())) return std::nullopt;
@@ -339,7 +339,7 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& row
                                                            const TableView& view, size_t column,
                                                            Type part, Condition condition,
                                                            const Value& constant, Budget& budget) {
-  const Column* const times = view.columns[column].gathered();
+  const AnyColumn* const times = view.columns[column].gathered();
   if (times == nullptr || times->type() != Type::kTimestamp || !IsStoredTime(*times) ||
       rows.key().stored() == nullptr) {
     return std::nullopt;
@@ -354,7 +354,7 @@ absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& row
   return rows.WithTimesOfDay(*times, first * unit_ns, (last + 1) * unit_ns - 1, budget);
 }
 
-std::optional<RangeFilter> RangeFilter::Make(const Column& column, const RowSet& rows,
+std::optional<RangeFilter> RangeFilter::Make(const AnyColumn& column, const RowSet& rows,
                                              const Condition& condition, const Value& constant,
                                              Budget& budget) {
   if (!column.direct() || !IsNumber(column.type()) || !rows.is_range()) return std::nullopt;

@@ -10,8 +10,8 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "query/columns/table_view.h"
 #include "query/kernels/symbol_rows.h"
@@ -70,7 +70,7 @@ class RangeFilter {
   // Makes a filter for `rows`, a range of the column. nullopt if the condition does not have this
   // form, if the elements are not in memory, or if the bounds of times exclude most rows without
   // reading them (Filter).
-  static std::optional<RangeFilter> Make(const Column& column, const RowSet& rows,
+  static std::optional<RangeFilter> Make(const AnyColumn& column, const RowSet& rows,
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);
   // Returns how many rows of [row, row + n) pass, and writes their numbers to `passed`, which has

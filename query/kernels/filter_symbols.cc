@@ -96,7 +96,7 @@ absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view,
                                                           Condition condition,
                                                           const Value& constant,
                                                           const Budget& budget) {
-  const Column* const key = view.columns[column].gathered();
+  const AnyColumn* const key = view.columns[column].gathered();
   if (key == nullptr || key->type() != Type::kSymbol || !key->has_ids()) return std::nullopt;
   TS_ASSIGN_OR_RETURN(const std::optional<SymbolIdSet> set,
                       SymbolsOf(key->symbols(), condition, constant, budget));

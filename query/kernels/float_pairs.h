@@ -8,8 +8,8 @@
 #include <span>
 
 #include "absl/status/status.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 
 namespace tickstack::query {
 

@@ -88,7 +88,7 @@ ScratchVector<uint32_t> FirstPositions(const Grouping& grouping) {
 // Returns the items of each group as a vector or list.
 absl::StatusOr<Value> NestColumn(const ViewColumn& column, const Grouping& grouping,
                                  std::span<const uint32_t> rows, Budget& budget) {
-  TS_ASSIGN_OR_RETURN(const Column whole, column.Get(budget));
+  TS_ASSIGN_OR_RETURN(const AnyColumn whole, column.Get(budget));
   TS_RETURN_IF_ERROR(budget.ChargeItems(grouping.groups()));
   std::vector<Value> lists;
   ScratchVector<uint32_t> of_group;

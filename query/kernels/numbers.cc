@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/functional/function_ref.h"
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 #include "query/columns/errors.h"
 #include "query/kernels/domain_blocks.h"
 #include "query/kernels/type_rules.h"

@@ -3,8 +3,8 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "table/value.h"
 
 namespace tickstack::query {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 #include "query/columns/parallel.h"
 #include "query/columns/rows.h"
 #include "query/kernels/number_kernels.h"

@@ -6,8 +6,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 #include "query/columns/table_view.h"
 #include "table/value.h"

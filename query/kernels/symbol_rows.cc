@@ -14,7 +14,7 @@ void SymbolRows::Add(SymbolId id, RowSet rows) {
   rows_.push_back(std::make_shared<const RowSet>(std::move(rows)));
 }
 
-absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const SymbolId> ids) {
+absl::StatusOr<SymbolRows> SymbolRows::Of(const AnyColumn& key, std::span<const SymbolId> ids) {
   SymbolRows found(key);
   std::vector<disk::RowRange> ranges;
   for (SymbolId id : ids) {
@@ -29,7 +29,8 @@ absl::StatusOr<SymbolRows> SymbolRows::Of(const Column& key, std::span<const Sym
   return found;
 }
 
-absl::StatusOr<SymbolRows> SymbolRows::All(const Column& key, const RowSet& rows, Budget& budget) {
+absl::StatusOr<SymbolRows> SymbolRows::All(const AnyColumn& key, const RowSet& rows,
+                                           Budget& budget) {
   struct Range {
     SymbolId id;
     disk::RowRange rows;
@@ -74,7 +75,7 @@ bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, siz
 // pair of iterators that bounds the selected times, or nullopt if it cannot tell. Returns nullopt
 // in that case, or if the times of a part do not ascend.
 template <typename T, typename Cut>
-std::optional<RowSet> CutRanges(const Column& key, const Column& times, const RowSet& rows,
+std::optional<RowSet> CutRanges(const AnyColumn& key, const AnyColumn& times, const RowSet& rows,
                                 Cut cut) {
   const ChunkLayout layout = times.layout();
   std::vector<disk::RowRange> left;
@@ -123,7 +124,7 @@ absl::StatusOr<std::optional<SymbolRows>> SymbolRows::CutEach(
 }
 
 template <typename T>
-absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column& times, T first,
+absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const AnyColumn& times, T first,
                                                                   T last, Budget& budget) const {
   return CutEach(budget, [&](const RowSet& rows) {
     return CutRanges<T>(key_, times, rows, [&](std::span<const T> piece) {
@@ -132,7 +133,7 @@ absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column& 
   });
 }
 
-absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOfDay(const Column& times,
+absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOfDay(const AnyColumn& times,
                                                                      int64_t first_ns,
                                                                      int64_t last_ns,
                                                                      Budget& budget) const {
@@ -151,10 +152,12 @@ absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOfDay(const Colum
                  [&](const RowSet& rows) { return CutRanges<int64_t>(key_, times, rows, cut); });
 }
 
-template absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column&, int32_t,
-                                                                           int32_t, Budget&) const;
-template absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const Column&, int64_t,
-                                                                           int64_t, Budget&) const;
+template absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const AnyColumn&,
+                                                                           int32_t, int32_t,
+                                                                           Budget&) const;
+template absl::StatusOr<std::optional<SymbolRows>> SymbolRows::WithTimesOf(const AnyColumn&,
+                                                                           int64_t, int64_t,
+                                                                           Budget&) const;
 
 std::optional<SymbolRows> SymbolRows::WithTimes(int64_t first_ns, int64_t last_ns) const {
   SymbolRows cut(key_);

@@ -15,8 +15,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/rows.h"
 
 namespace tickstack::query {
@@ -25,17 +25,17 @@ class SymbolRows {
  public:
   // `key` is the indexed column of a captured or stored table; symbols without rows are left out.
   // kDataLoss if the index of a stored part is damaged; see StoredColumn::RangesOf.
-  static absl::StatusOr<SymbolRows> Of(const Column& key, std::span<const SymbolId> ids);
+  static absl::StatusOr<SymbolRows> Of(const AnyColumn& key, std::span<const SymbolId> ids);
   // Returns the rows of all symbols of a stored table. kDataLoss if one of `rows`, the rows that
   // are needed, has a position that its domain lacks.
-  static absl::StatusOr<SymbolRows> All(const Column& key, const RowSet& rows, Budget& budget);
+  static absl::StatusOr<SymbolRows> All(const AnyColumn& key, const RowSet& rows, Budget& budget);
 
   size_t count() const { return rows_.size(); }  // Number of symbols.
   SymbolId IdOf(size_t i) const { return ids_[i]; }
   std::string_view NameOf(size_t i) const { return key_.symbols().NameOf(ids_[i]); }
   const std::shared_ptr<const RowSet>& RowsOf(size_t i) const { return rows_[i]; }
   // The column in the table that has the rows.
-  const Column& key() const { return key_; }
+  const AnyColumn& key() const { return key_; }
 
   // Returns the rows whose time is in [first_ns, last_ns]; nullopt if some symbol's times do not
   // ascend.
@@ -44,11 +44,11 @@ class SymbolRows {
   // help. Cost: the first call reads the symbols' times in all parts, to see whether they ascend,
   // which is remembered while the file is open; later calls make two searches per symbol and part.
   template <typename T>
-  absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const Column& times, T first, T last,
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOf(const AnyColumn& times, T first, T last,
                                                         Budget& budget) const;
   // The same by the time of day of timestamps: rows whose time since midnight is in [first_ns,
   // last_ns]. nullopt also if some symbol's rows of a part are not all of one day.
-  absl::StatusOr<std::optional<SymbolRows>> WithTimesOfDay(const Column& times, int64_t first_ns,
+  absl::StatusOr<std::optional<SymbolRows>> WithTimesOfDay(const AnyColumn& times, int64_t first_ns,
                                                            int64_t last_ns, Budget& budget) const;
 
   // Returns all rows, ascending. Cost: nothing for one symbol; for a captured table a sort if the
@@ -56,13 +56,13 @@ class SymbolRows {
   absl::StatusOr<RowSet> Merge(Budget& budget) const;
 
  private:
-  explicit SymbolRows(Column key) : key_(std::move(key)) {}
+  explicit SymbolRows(AnyColumn key) : key_(std::move(key)) {}
   // `cut` returns the remaining rows of one symbol; it is called on several threads.
   absl::StatusOr<std::optional<SymbolRows>> CutEach(
       Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const;
   void Add(SymbolId id, RowSet rows);
 
-  Column key_;
+  AnyColumn key_;
   std::vector<SymbolId> ids_;
   std::vector<std::shared_ptr<const RowSet>> rows_;  // Rows of each symbol of `ids_`.
 };

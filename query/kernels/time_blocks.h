@@ -7,8 +7,8 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 
 namespace tickstack::query {
 

@@ -6,8 +6,9 @@ namespace tickstack::query {
 namespace {
 
 // Returns the cut within the rows [begin_row, end_row) of one chunk.
-TimeCut CutOfChunk(const Column& column, const ChunkLayout::Chunk& chunk, const TimeBounds& bounds,
-                   size_t begin_row, size_t end_row, int64_t first_ns, int64_t last_ns) {
+TimeCut CutOfChunk(const AnyColumn& column, const ChunkLayout::Chunk& chunk,
+                   const TimeBounds& bounds, size_t begin_row, size_t end_row, int64_t first_ns,
+                   int64_t last_ns) {
   if (bounds.max_ns < first_ns || bounds.min_ns > last_ns) return {begin_row, begin_row, true};
   if (bounds.min_ns >= first_ns && bounds.max_ns <= last_ns) return {begin_row, end_row, true};
   if (!bounds.ascends) return {begin_row, end_row, false};
@@ -25,7 +26,7 @@ TimeCut CutOfChunk(const Column& column, const ChunkLayout::Chunk& chunk, const 
 
 }  // namespace
 
-std::optional<TimeCut> CutByTime(const Column& column, size_t begin_row, size_t end_row,
+std::optional<TimeCut> CutByTime(const AnyColumn& column, size_t begin_row, size_t end_row,
                                  int64_t first_ns, int64_t last_ns) {
   if (!column.captured()) return std::nullopt;
   const ChunkLayout layout = column.layout();

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 
 namespace tickstack::query {
 
@@ -19,7 +19,7 @@ struct TimeCut {
 // bounds of the table's chunks: chunks outside of the interval are not read, and ascending ones are
 // searched by bisection. nullopt unless `column` has its table's times. Cost: a few ns per chunk,
 // and two searches in the chunks that contain the bounds.
-std::optional<TimeCut> CutByTime(const Column& column, size_t begin_row, size_t end_row,
+std::optional<TimeCut> CutByTime(const AnyColumn& column, size_t begin_row, size_t end_row,
                                  int64_t first_ns, int64_t last_ns);
 
 }  // namespace tickstack::query

@@ -23,7 +23,7 @@ absl::Status NotSortable(std::string_view name, const Term& term) {
 // Gathers one column of an ordered view and gives it an attribute.
 absl::Status SetAttribute(TableView& view, size_t column, Attribute attribute, Budget& budget) {
   if (view.columns[column].type() == Type::kList) return absl::OkStatus();
-  TS_ASSIGN_OR_RETURN(Column ordered, std::move(view.columns[column]).Take(budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn ordered, std::move(view.columns[column]).Take(budget));
   const Slice slice{std::move(ordered), view.rows};
   TS_ASSIGN_OR_RETURN(Value value, Release(slice, budget));
   value.set_attribute(attribute);

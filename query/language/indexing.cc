@@ -212,7 +212,7 @@ absl::StatusOr<TableView> RowsOf(const TableView& view, size_t first_column,
   std::vector<Value> columns;
   std::vector<std::string> names;
   for (size_t i = first_column; i < view.columns.size(); ++i) {
-    TS_ASSIGN_OR_RETURN(const Column whole, view.columns[i].Get(budget));
+    TS_ASSIGN_OR_RETURN(const AnyColumn whole, view.columns[i].Get(budget));
     TS_ASSIGN_OR_RETURN(columns.emplace_back(), GatherRows(whole, rows, budget));
     names.push_back(view.names[i]);
   }

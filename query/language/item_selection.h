@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "base/scratch.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/language/term.h"
 
 namespace tickstack::query {

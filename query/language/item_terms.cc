@@ -77,7 +77,7 @@ absl::StatusOr<Term> ItemTerms::At(size_t i) const {
   }
   Value& item = list_->mutable_items()[i];
   if (!item.is_vector() && !item.is_list()) return Term(item);
-  Column column(std::shared_ptr<Value>(list_, &item));
+  AnyColumn column(std::shared_ptr<Value>(list_, &item));
   auto rows = std::make_shared<const RowSet>(RowSet::Range(0, column.rows()));
   return Term(Slice{std::move(column), std::move(rows)});
 }

@@ -132,7 +132,7 @@ absl::StatusOr<std::optional<Term>> FindInScope(Context& context, std::string_vi
   if (const size_t dot = name.find('.'); dot != std::string_view::npos) {
     const int column = scope.view->Find(name.substr(0, dot));
     if (column >= 0) {
-      TS_ASSIGN_OR_RETURN(Column named,
+      TS_ASSIGN_OR_RETURN(AnyColumn named,
                           scope.view->columns[static_cast<size_t>(column)].Get(context.budget));
       const Slice slice{std::move(named), scope.rows};
       TS_ASSIGN_OR_RETURN(Value part, DottedPart(slice, name, dot, context.budget));

@@ -156,7 +156,7 @@ absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
     if (done) return true;
   }
   TS_RETURN_IF_ERROR(MergeSymbols());
-  TS_ASSIGN_OR_RETURN(Column left, view_.columns[*column].Get(context_.budget));
+  TS_ASSIGN_OR_RETURN(AnyColumn left, view_.columns[*column].Get(context_.budget));
   Term args[] = {Slice{std::move(left), rows_}, std::move(right)};
   TS_ASSIGN_OR_RETURN(Term flags, query::Apply(context_, *condition.children[0]->function, args));
   TS_RETURN_IF_ERROR(KeepFlagged(std::move(flags)));
@@ -218,7 +218,7 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
   TS_ASSIGN_OR_RETURN(const Term right, EvaluateAt(*condition.children[2], rows_));
   const auto* const constant = std::get_if<Value>(&right);
   if (constant == nullptr) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const Column filtered, view_.columns[*column].Get(context_.budget));
+  TS_ASSIGN_OR_RETURN(const AnyColumn filtered, view_.columns[*column].Get(context_.budget));
   const std::optional<RangeFilter> filter =
       RangeFilter::Make(filtered, *rows_, *kind, *constant, context_.budget);
   if (!filter.has_value()) return std::nullopt;
@@ -407,7 +407,7 @@ absl::StatusOr<Term> QueryEvaluator::LastRows(Groups& groups, std::vector<std::s
   std::vector<size_t> copied;  // Which columns the copies become.
   for (size_t i = 0; i < view_.columns.size(); ++i) {
     if (std::ranges::find(names, view_.names[i]) != names.end()) continue;
-    TS_ASSIGN_OR_RETURN(Column whole, view_.columns[i].Get(context_.budget));
+    TS_ASSIGN_OR_RETURN(AnyColumn whole, view_.columns[i].Get(context_.budget));
     names.push_back(view_.names[i]);
     if (IsFixedWidth(whole.type())) {
       copied.push_back(columns.size());

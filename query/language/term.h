@@ -5,8 +5,8 @@
 #include <variant>
 
 #include "absl/status/statusor.h"
+#include "query/columns/any_column.h"
 #include "query/columns/budget.h"
-#include "query/columns/column.h"
 #include "query/columns/table_view.h"
 #include "query/language/environment.h"
 #include "query/language/function.h"

@@ -57,7 +57,7 @@ absl::Status Count::Add(const Value& value, int depth) {
 }
 
 absl::Status Count::Add(const ViewColumn& column) {
-  const Column* const gathered = column.gathered();
+  const AnyColumn* const gathered = column.gathered();
   if (gathered != nullptr && gathered->value() != nullptr) return Add(*gathered->value());
   if (as_gathered_ && column.is_deferred()) {
     const Type type = column.type();

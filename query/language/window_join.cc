@@ -160,7 +160,7 @@ class WindowAggregate {
       if (!name.is_atom_of(Type::kSymbol)) return TypeError("a column that is no name");
       const int column = right.Find(name.symbol());
       if (column < 0) return NameError(name.symbol());
-      TS_ASSIGN_OR_RETURN(Column whole, right.columns[static_cast<size_t>(column)].Get(budget));
+      TS_ASSIGN_OR_RETURN(AnyColumn whole, right.columns[static_cast<size_t>(column)].Get(budget));
       made.columns_.push_back(std::move(whole));
       made.name_ = name.symbol();
     }
@@ -181,7 +181,7 @@ class WindowAggregate {
                            std::span<const ItemRange> ranges) const {
     Budget& budget = context.budget;
     std::vector<Slice> items;
-    for (const Column& column : columns_) {
+    for (const AnyColumn& column : columns_) {
       TS_ASSIGN_OR_RETURN(Value gathered, GatherRows(column, rows, budget));
       if (kind_.has_value()) return AggregateRanges(*kind_, gathered, ranges, budget);
       items.push_back(Slice::Of(std::move(gathered)));
@@ -207,7 +207,7 @@ class WindowAggregate {
 
  private:
   Term function_ = Value();
-  std::vector<Column> columns_;
+  std::vector<AnyColumn> columns_;
   std::string name_;
   std::optional<RangeKind> kind_;
 };

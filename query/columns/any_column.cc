@@ -1,4 +1,4 @@
-#include "query/columns/column.h"
+#include "query/columns/any_column.h"
 
 #include <algorithm>
 
@@ -6,39 +6,39 @@
 
 namespace tickstack::query {
 
-Column::Column(Value vector) : Column(std::make_shared<Value>(std::move(vector))) {}
+AnyColumn::AnyColumn(Value vector) : AnyColumn(std::make_shared<Value>(std::move(vector))) {}
 
-Column::Column(std::shared_ptr<Value> vector) : value_(std::move(vector)) {
+AnyColumn::AnyColumn(std::shared_ptr<Value> vector) : value_(std::move(vector)) {
   TS_CHECK(value_->is_vector() || value_->is_list());
 }
 
-Column::Column(std::shared_ptr<const Snapshot> snapshot, size_t index)
+AnyColumn::AnyColumn(std::shared_ptr<const Snapshot> snapshot, size_t index)
     : snapshot_(std::move(snapshot)), index_(index) {}
 
-Column::Column(std::shared_ptr<const StoredColumn> stored)
+AnyColumn::AnyColumn(std::shared_ptr<const StoredColumn> stored)
     : stored_(std::move(stored)), index_(stored_->index()) {}
 
-Type Column::type() const {
+Type AnyColumn::type() const {
   if (stored_ != nullptr) return stored_->type();
   return captured() ? snapshot_->schema().columns[index_].type : value_->type();
 }
 
-size_t Column::rows() const {
+size_t AnyColumn::rows() const {
   if (stored_ != nullptr) return stored_->rows();
   return captured() ? snapshot_->rows() : value_->count();
 }
 
-bool Column::indexed() const {
+bool AnyColumn::indexed() const {
   if (stored_ != nullptr) return stored_->indexed();
   return captured() && snapshot_->table().indexed_column() == static_cast<int>(index_);
 }
 
-std::optional<Value> Column::Release() && {
+std::optional<Value> AnyColumn::Release() && {
   if (value_ == nullptr || value_.use_count() != 1) return std::nullopt;
   return std::move(*value_);
 }
 
-std::string_view Column::SymbolAt(size_t row) const {
+std::string_view AnyColumn::SymbolAt(size_t row) const {
   TS_CHECK(stored_ == nullptr);
   if (!captured()) return value_->symbols()[row];
   mem::MediumAccess access(medium());
@@ -47,12 +47,12 @@ std::string_view Column::SymbolAt(size_t row) const {
   return symbols().NameOf(id);
 }
 
-SymbolId Column::IdAt(size_t row) const {
+SymbolId AnyColumn::IdAt(size_t row) const {
   const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
   return Chunk<SymbolId>(chunk.number)[row - chunk.begin_row];
 }
 
-absl::StatusOr<Value> Column::At(size_t row) const {
+absl::StatusOr<Value> AnyColumn::At(size_t row) const {
   if (stored_ != nullptr) return stored_->At(row);
   if (!captured()) return ItemAt(*value_, row);
   if (type() == Type::kSymbol) return Value::Symbol(SymbolAt(row));
@@ -74,7 +74,7 @@ absl::StatusOr<Value> Column::At(size_t row) const {
 }
 
 Slice Slice::Of(Value vector) {
-  Column column(std::move(vector));
+  AnyColumn column(std::move(vector));
   auto rows = std::make_shared<const RowSet>(RowSet::Range(0, column.rows()));
   return Slice{std::move(column), std::move(rows)};
 }

@@ -34,14 +34,14 @@ namespace tickstack::query {
 
 // Cheap to copy. Reentrant: a column is immutable, or a snapshot of one that only grows. The files
 // of a stored column are open.
-class Column {
+class AnyColumn {
  public:
   // `vector` is a vector or a list.
-  explicit Column(Value vector);
+  explicit AnyColumn(Value vector);
   // A vector that is shared, such as an item of a list.
-  explicit Column(std::shared_ptr<Value> vector);
-  Column(std::shared_ptr<const Snapshot> snapshot, size_t index);
-  explicit Column(std::shared_ptr<const StoredColumn> stored);
+  explicit AnyColumn(std::shared_ptr<Value> vector);
+  AnyColumn(std::shared_ptr<const Snapshot> snapshot, size_t index);
+  explicit AnyColumn(std::shared_ptr<const StoredColumn> stored);
 
   Type type() const;    // A vector type, or kList.
   size_t rows() const;  // Below 2^32 - 1 where row numbers are used.
@@ -98,7 +98,7 @@ class Column {
 
 // A column at some rows.
 struct Slice {
-  Column column;
+  AnyColumn column;
   std::shared_ptr<const RowSet> rows;
 
   // Returns all rows of a vector or list.
@@ -123,9 +123,9 @@ struct Block {
   }
 };
 
-// Calls f over items [begin, end) of the slice in order. T as in Column::Chunk. Cost: no copy for a
-// range of rows, one gather into the cache for scattered rows; one call for each block of some
-// thousand bytes, or for each chunk. A task of a parallel step may call it.
+// Calls f over items [begin, end) of the slice in order. T as in AnyColumn::Chunk. Cost: no copy
+// for a range of rows, one gather into the cache for scattered rows; one call for each block of
+// some thousand bytes, or for each chunk. A task of a parallel step may call it.
 template <typename T>
 absl::Status ForEachBlock(const Slice& slice, size_t begin, size_t end, const Budget& budget,
                           absl::FunctionRef<void(const Block<T>&)> f);
