@@ -59,6 +59,10 @@ deps-aarch64:
 build/%/build.ninja: | deps
 	cmake --preset $* -DTICKSTACK_UNITY=ON --log-level=WARNING
 
+# clang-tidy wants the command of each source.
+build/lint/build.ninja: | deps
+	cmake --preset lint --log-level=WARNING
+
 build: build/release/build.ninja
 	cmake --build build/release --parallel $(JOBS) --target tickstack
 
@@ -112,7 +116,7 @@ bench-peers: build
 format:
 	git ls-files -z '*.h' '*.cc' | xargs -0 clang-format-19 -i
 
-lint: build/dev-clang/build.ninja
+lint: build/lint/build.ninja
 	tests/lint.sh $(if $(ALL),all,changed) $(LINT_BASE) $(LINT_SECONDS)
 
 fuzz: build/asan/build.ninja
