@@ -57,7 +57,7 @@ absl::Status Run(AggEngineMainOptions options) {
   wire::ReportReady(options.listener);
   loop.RunUntil([&] { return stop; }, options.busy_poll);
   server->StopAccepting();
-  service.StopTaking();
+  service.StopAcceptingRows();
   loop.RunUntil([&] { return !service.has_unpublished(); }, kPublishAtMost);
   LogInfo("aggengine down rows_in={} rows_out={} rows_late={}", engine.counters().rows_in,
           engine.counters().rows_out, engine.counters().rows_late);

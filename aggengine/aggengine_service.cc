@@ -21,17 +21,18 @@ constexpr int64_t kIntervalNsMin = 1'000'000, kIntervalNsMax = kNsPerDay;
 constexpr int64_t kHalfNsMin = 10'000'000;
 
 // When the engine publishes to a tickerplant whose rows it gets ahead of their batches.
-struct Turns {
+struct Schedule {
   int64_t first_ns = 0;  // Counted from now.
   int64_t every_ns = 0;
 };
 
-// Returns turns, two in an interval of the tickerplant: three and seven eighths of it behind a
-// publication. Where two or four tickerplants of a machine share the interval evenly, these turns
-// of their engines are between all of their publications. Where such turns come sooner than the gap
-// allows, there is one turn in an interval, or in two, or three. The times come from another
-// process and may be anything, so each is first taken modulo the interval.
-Turns TurnsOf(const wire::BatchTimes& of, int64_t gap_ns, int64_t now_ns) {
+// Returns the schedule with two publications in an interval of the tickerplant: at three and at
+// seven eighths of it, counted from the tickerplant's own publication. Where two or four
+// tickerplants of a machine share the interval evenly, the publications of their engines are
+// between all of theirs. If two would come sooner than the gap allows, there is one in an interval,
+// or in two, or three. The times come from another process and may be anything, so each is first
+// taken modulo the interval.
+Schedule ScheduleOf(const wire::BatchTimes& of, int64_t gap_ns, int64_t now_ns) {
   const int64_t interval_ns = of.interval_ns;
   const int64_t batches = std::max<int64_t>(1, (gap_ns + interval_ns - 1) / interval_ns);
   const bool twice = interval_ns / 2 >= std::max(gap_ns, kHalfNsMin);
@@ -99,7 +100,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
     if (!on_timer_) PublishWhenDue();
     if (engine_->closing_date()) Publish();
   });
-  engine_->OnceLive([this] { OnLive(); });
+  engine_->SetOnReplayDone([this] { OnLive(); });
   link_ = std::make_unique<Link>(*this, loop, options.subscriber);
   wire::SubscriberOptions subscribe = options.subscriber;
   subscribe.tables = engine_->Sources();
@@ -109,7 +110,7 @@ AggEngineService::AggEngineService(wire::EventLoop& loop, const ServiceOptions& 
 
 AggEngineService::~AggEngineService() {
   engine_->OnProgress(nullptr);
-  engine_->OnceLive(nullptr);
+  engine_->SetOnReplayDone(nullptr);
 }
 
 void AggEngineService::OnLive() {
@@ -127,15 +128,15 @@ void AggEngineService::KeepPace() {
                           ahead_of->interval_ns <= kIntervalNsMax;
   on_timer_ = publish_ns_ > 0 || keeps_pace;
   if (!on_timer_) return;
-  const Turns turns = publish_ns_ > 0 ? Turns{publish_ns_, publish_ns_}
-                                      : TurnsOf(*ahead_of, gap_ns_, clock_.NowNs());
-  const auto publish = [this, every_ns = turns.every_ns] {
+  const Schedule schedule = publish_ns_ > 0 ? Schedule{publish_ns_, publish_ns_}
+                                            : ScheduleOf(*ahead_of, gap_ns_, clock_.NowNs());
+  const auto publish = [this, every_ns = schedule.every_ns] {
     // The last publication took more than an eighth of the time.
     if (publish_ns_ == 0 && WaitNs() > every_ns / 4) return;
     Publish();
   };
-  timer_.Every(std::chrono::nanoseconds(turns.every_ns), publish,
-               std::chrono::nanoseconds(turns.first_ns));
+  timer_.Every(std::chrono::nanoseconds(schedule.every_ns), publish,
+               std::chrono::nanoseconds(schedule.first_ns));
 }
 
 void AggEngineService::CancelTimers() {
@@ -199,7 +200,7 @@ void AggEngineService::RegisterAsCloser(wire::Connection* connection) {
   connection->SendAsync(Value::List({Value::String(protocol::kCloser), Value::Symbol(name_)}));
 }
 
-void AggEngineService::StopTaking() {
+void AggEngineService::StopAcceptingRows() {
   CancelTimers();
   Publish();
   is_behind_ = true;  // Every answer makes room for more rows.

@@ -51,7 +51,7 @@ class AggEngineService {
   ~AggEngineService();
 
   // Takes no more rows, and publishes the changes so far.
-  void StopTaking();
+  void StopAcceptingRows();
   bool has_unpublished() const;  // Also true only if a connection could take it.
 
   // The handler of the process's server.

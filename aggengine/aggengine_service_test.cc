@@ -246,11 +246,12 @@ TEST_F(AggEngineServiceTest, ARefusalIsCountedAndDoesNotHoldADayOpen) {
   EXPECT_EQ(engine_->counters().messages_out_refused, 1u);
 }
 
-// Rows that arrive after StopTaking are not taken; those taken before are published and answered.
+// Rows that arrive after StopAcceptingRows are not taken; those taken before are published and
+// answered.
 TEST_F(AggEngineServiceTest, AtItsEndItPublishesWhatItTook) {
   tickerplant_.Publish({10}, {1});
   WaitForUpds(1);
-  service_->StopTaking();
+  service_->StopAcceptingRows();
   tickerplant_.Publish({11}, {2});
   tickerplant_.AnswerOldest();
   Wait([this] { return !service_->has_unpublished(); });
@@ -385,7 +386,7 @@ TEST_F(LongGapTest, WhatComesInTheGapGathers) {
   for (int i = 0; i < 5; ++i) tickerplant_.Publish({11}, {1});
   Wait([this] { return engine_->counters().rows_in == 6 && engine_->unanswered() == 0; });
   EXPECT_EQ(tickerplant_.upds.size(), 1u);
-  service_->StopTaking();
+  service_->StopAcceptingRows();
   WaitForUpds(2);
   EXPECT_THAT(Counts(tickerplant_.upds[1]), testing::ElementsAre(6)) << "one row for five batches";
 }

@@ -92,8 +92,8 @@ class Engine final : public wire::SubscribedState {
   const wire::LogIdentity& log() const override { return log_; }
   void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
 
-  void OnGoneLive() override {
-    if (once_live_) once_live_();
+  void OnReplayDone() override {
+    if (on_replay_done_) on_replay_done_();
     OnDrained();
   }
   void OnDrained() override {
@@ -111,7 +111,7 @@ class Engine final : public wire::SubscribedState {
   // moment to publish.
   void OnProgress(std::function<void()> progress) { progress_ = std::move(progress); }
   // Sets a function that is called each time before the subscription goes live.
-  void OnceLive(std::function<void()> live) { once_live_ = std::move(live); }
+  void SetOnReplayDone(std::function<void()> live) { on_replay_done_ = std::move(live); }
   bool has_changes() const;
   // Takes the rows that were added and still wait.
   void TakeAdded();
@@ -172,7 +172,7 @@ class Engine final : public wire::SubscribedState {
   std::vector<SymbolId> own_symbols_;
   std::deque<Unanswered> unanswered_;
   std::function<void()> progress_;
-  std::function<void()> once_live_;
+  std::function<void()> on_replay_done_;
   std::optional<int32_t> closing_date_;
   bool again_ = false;  // True while unanswered messages are sent again.
   EngineCounters counters_;

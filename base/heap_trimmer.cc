@@ -20,7 +20,7 @@ using std::chrono::steady_clock;
 constexpr size_t kBusyBytes = size_t{64} << 20;
 // A look at the heap takes a step for each free piece, so it gets at most a hundredth of a
 // processor.
-constexpr int kPausesPerLook = 100;
+constexpr int kPausesPerCheck = 100;
 // Kept at the end of the main arena: what KeepFreedMemory keeps and TouchHeap touched.
 [[maybe_unused]] constexpr size_t kPadBytes = size_t{64} << 20;
 
@@ -71,7 +71,7 @@ void HeapTrimmer::Run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, options_.period, [this] { return stopping_; })) {
     lock.unlock();
-    Look();
+    Check();
     lock.lock();
   }
 }
@@ -90,19 +90,19 @@ bool HeapTrimmer::IsAbove(size_t resident_bytes, steady_clock::time_point now) {
   if (resident_bytes >= low_bytes_ + options_.slack_bytes) return true;
   if (KeptBlockBytes() >= options_.slack_bytes) return true;
   // Memory that a query held at the last trim, and freed since, was resident then and still is.
-  return now >= next_heap_look_ && HeapFree() >= free_after_trim_ + options_.slack_bytes;
+  return now >= next_heap_check_ && HeapFree() >= free_after_trim_ + options_.slack_bytes;
 }
 
 size_t HeapTrimmer::HeapFree() {
   const steady_clock::time_point begun = steady_clock::now();
   const size_t bytes = FreeHeapBytes();
   const steady_clock::time_point ended = steady_clock::now();
-  next_heap_look_ = ended + std::max<steady_clock::duration>(4 * options_.period,
-                                                             kPausesPerLook * (ended - begun));
+  next_heap_check_ = ended + std::max<steady_clock::duration>(4 * options_.period,
+                                                              kPausesPerCheck * (ended - begun));
   return bytes;
 }
 
-void HeapTrimmer::Look() {
+void HeapTrimmer::Check() {
   const steady_clock::time_point now = steady_clock::now();
   const size_t resident_bytes = ResidentBytes();
   const bool busy = IsBusy(resident_bytes);

@@ -51,7 +51,7 @@ class HeapTrimmer {
 
  private:
   void Run();
-  void Look();
+  void Check();
   bool IsBusy(size_t resident_bytes);
   bool IsAbove(size_t resident_bytes, std::chrono::steady_clock::time_point now);
   size_t HeapFree();
@@ -66,7 +66,7 @@ class HeapTrimmer {
   std::chrono::steady_clock::time_point next_busy_trim_;  // Earliest trim while queries run.
   // Free bytes in the heap after the last trim, including trimmed ones.
   size_t free_after_trim_ = 0;
-  std::chrono::steady_clock::time_point next_heap_look_;
+  std::chrono::steady_clock::time_point next_heap_check_;
   bool is_above_ = false;
 
   std::mutex mutex_;

@@ -38,7 +38,7 @@ struct Holder {
   std::mutex mutex;
   std::shared_ptr<spdlog::logger> logger = MakeLogger("tickstack");  // Guarded by mutex.
 };
-Holder& TheHolder() {
+Holder& LoggerHolder() {
   static Holder* const holder = new Holder;
   return *holder;
 }
@@ -67,7 +67,7 @@ std::atomic<LogLevel> log_level{LogLevel::kInfo};
 void WriteLog(LogLevel level, std::string_view text) {
   std::shared_ptr<spdlog::logger> logger;
   {
-    Holder& holder = TheHolder();
+    Holder& holder = LoggerHolder();
     const std::lock_guard lock(holder.mutex);
     logger = holder.logger;
   }
@@ -85,7 +85,7 @@ std::optional<LogLevel> ParseLogLevel(std::string_view text) {
 }
 
 void InitLogging(std::string_view process, std::optional<LogLevel> level) {
-  Holder& holder = TheHolder();
+  Holder& holder = LoggerHolder();
   std::shared_ptr<spdlog::logger> logger = MakeLogger(process);
   const std::lock_guard lock(holder.mutex);
   holder.logger = std::move(logger);

@@ -17,7 +17,7 @@ namespace {
 // The counters order no other data.
 std::atomic<size_t> live_mappings = 0;
 std::atomic<size_t> process_max_set = 0;
-std::atomic<Mapping::LetGo> let_go_of_some = nullptr;
+std::atomic<Mapping::Reclaim> reclaim_function = nullptr;
 thread_local MappingReserve* innermost_reserve = nullptr;
 
 size_t ProcessMax() {
@@ -69,15 +69,18 @@ void Mapping::SetProcessMax(size_t mappings) {
   process_max_set.store(mappings, std::memory_order_relaxed);
 }
 
-void Mapping::SetLetGo(LetGo let_go) { let_go_of_some.store(let_go, std::memory_order_release); }
+void Mapping::SetReclaim(Reclaim reclaim) {
+  reclaim_function.store(reclaim, std::memory_order_release);
+}
 
 absl::StatusOr<Mapping> Mapping::Map(const std::string& name, size_t bytes, int protection,
                                      int flags, int fd) {
   absl::Status error;
-  const LetGo let_go = let_go_of_some.load(std::memory_order_acquire);  // Pairs with SetLetGo.
+  const Reclaim reclaim =
+      reclaim_function.load(std::memory_order_acquire);  // Pairs with SetReclaim.
   bool claimed = ClaimMapping();
-  for (bool some = let_go != nullptr; some && !claimed;) {
-    some = let_go();
+  for (bool some = reclaim != nullptr; some && !claimed;) {
+    some = reclaim();
     claimed = ClaimMapping();  // Another thread may have taken the freed ones.
   }
   if (!claimed) {

@@ -55,8 +55,8 @@ class Mapping {
   // Sets the function that frees mappings when there are Max() of them; it returns true if it freed
   // any. It is called on any thread, so no caller of OfFile may hold a lock that it takes. Set
   // once.
-  using LetGo = bool (*)();
-  static void SetLetGo(LetGo let_go);
+  using Reclaim = bool (*)();
+  static void SetReclaim(Reclaim reclaim);
 
   std::span<const std::byte> bytes() const { return {data_, bytes_}; }
   std::span<std::byte> writable_bytes() { return {data_, bytes_}; }  // After OfMemory only.

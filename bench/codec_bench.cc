@@ -216,7 +216,7 @@ void ReadNames(benchmark::State& state) {
 }
 BENCHMARK(ReadNames)->Arg(10'000)->Arg(kPoolBytes);
 
-void TurnQuotesRound(benchmark::State& state) {
+void RoundTripQuotes(benchmark::State& state) {
   std::mt19937_64 rng(5);
   ByteBuffer x;
   Encode(RandomColumn(Type::kFloat, 100'000, rng), x);
@@ -232,7 +232,7 @@ void TurnQuotesRound(benchmark::State& state) {
   }
   Report(state, counts);
 }
-BENCHMARK(TurnQuotesRound);
+BENCHMARK(RoundTripQuotes);
 
 void EncodeQuotes(benchmark::State& state) {
   std::mt19937_64 rng(5);

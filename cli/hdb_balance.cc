@@ -17,7 +17,7 @@ namespace tickstack::cli {
 namespace {
 
 // Reports what a plan omits: days that no segment has completely until their moves are finished.
-void SayUnfinished(std::span<const std::string> unfinished) {
+void PrintUnfinished(std::span<const std::string> unfinished) {
   for (const std::string& path : unfinished) {
     fmt::print(stderr, "{}: left by an interrupted move; --move completes it\n", path);
   }
@@ -65,7 +65,7 @@ absl::Status Balance(const HdbBalanceOptions& options) {
   }
   TS_ASSIGN_OR_RETURN(const std::vector<std::string> unfinished,
                       disk::UnfinishedMoves(database->segments()));
-  SayUnfinished(unfinished);
+  PrintUnfinished(unfinished);
   TS_ASSIGN_OR_RETURN(std::vector<disk::SegmentLoad> segments, disk::MeasureSegments(*database));
   const std::vector<disk::PartitionMove> moves = disk::PlanMoves(segments);
   if (options.json) {

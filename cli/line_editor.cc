@@ -106,7 +106,7 @@ std::optional<LineEditor::Line> LineEditor::Read(const std::string& prompt) {
   return line;
 }
 
-void LineEditor::Remember(const std::string& entry) {
+void LineEditor::AddToHistory(const std::string& entry) {
   HistEvent event;
   history(impl_->history, &event, H_ENTER, entry.c_str());
   if (impl_->history_file.empty()) return;

@@ -36,7 +36,7 @@ class LineEditor {
   // Shows the prompt and waits for a line; nullopt at the end of input (Ctrl-D).
   std::optional<Line> Read(const std::string& prompt);
   // Adds an entry to the history, for the next Read and the next shell.
-  void Remember(const std::string& entry);
+  void AddToHistory(const std::string& entry);
 
  private:
   struct Impl;

@@ -36,7 +36,7 @@ absl::StatusOr<std::unique_ptr<QueryServers>> ConnectTo(const QueryOptions& opti
   return QueryServers::Connect(options.address, client);
 }
 
-bool Complain(std::string_view place, const absl::Status& why) {
+bool PrintError(std::string_view place, const absl::Status& why) {
   std::fprintf(stderr, "%.*s%s\n", static_cast<int>(place.size()), place.data(),
                ErrorText(why).c_str());
   return false;
@@ -47,17 +47,17 @@ bool AskAndWrite(QueryServers& servers, const std::string& query, const QueryOpt
                  std::string_view place) {
   const auto answers = servers.Ask(query, TimeoutOf(options, kTimeoutSeconds));
   if (answers.size() == 1) {
-    if (!answers[0].answer.ok()) return Complain(place, answers[0].answer.status());
+    if (!answers[0].answer.ok()) return PrintError(place, answers[0].answer.status());
     if (options.format == OutputFormat::kParquet) {
       const absl::StatusOr<std::string> file = disk::FormatParquet(*answers[0].answer);
-      return file.ok() ? WriteOut(*file) : Complain(place, file.status());
+      return file.ok() ? WriteOut(*file) : PrintError(place, file.status());
     }
     return WriteOut(Formatted(*answers[0].answer, options.format, TerminalLimits()));
   }
   bool ok = WriteOut(Formatted(answers, options.format, TerminalLimits()));
   for (const QueryServers::Answered& answered : answers) {
     if (!answered.answer.ok()) {
-      ok = Complain(fmt::format("{}{}: ", place, answered.address), answered.answer.status());
+      ok = PrintError(fmt::format("{}{}: ", place, answered.address), answered.answer.status());
     }
   }
   return ok;
@@ -73,7 +73,7 @@ int RunScript(QueryServers& servers, const QueryOptions& options) {
     name = options.file;
     absl::StatusOr<std::string> read = ReadScript(options.file);
     if (!read.ok()) {
-      Complain("", read.status());
+      PrintError("", read.status());
       return EXIT_FAILURE;
     }
     script = *std::move(read);
@@ -102,17 +102,17 @@ absl::Status CheckParquet(const QueryOptions& options, size_t servers) {
 int RunQuery(const QueryOptions& options) {
   absl::StatusOr<std::unique_ptr<QueryServers>> servers = ConnectTo(options);
   if (!servers.ok()) {
-    Complain("", servers.status());
+    PrintError("", servers.status());
     return EXIT_FAILURE;
   }
   if (options.format == OutputFormat::kParquet) {
     if (const absl::Status fits = CheckParquet(options, (*servers)->size()); !fits.ok()) {
-      Complain("", fits);
+      PrintError("", fits);
       return EXIT_FAILURE;
     }
   }
   if ((*servers)->size() > 1 && options.format == OutputFormat::kCsv) {
-    Complain("", InvalidArgument("CSV cannot show the names of several servers; use --json"));
+    PrintError("", InvalidArgument("CSV cannot show the names of several servers; use --json"));
     return EXIT_FAILURE;
   }
   if (!options.query.empty()) {

@@ -63,10 +63,10 @@ class QueryShell {
         continue;
       }
       entry += entry.empty() ? line->text : "\n" + line->text;
-      if (GoesOn(entry)) continue;
+      if (IsIncomplete(entry)) continue;
       const std::string whole = std::exchange(entry, "");
       if (whole.find_first_not_of(" \t\n") == std::string::npos) continue;
-      editor_.Remember(whole);
+      editor_.AddToHistory(whole);
       if (!Do(whole)) return EXIT_SUCCESS;
     }
     std::printf("\n");

@@ -21,7 +21,7 @@ size_t BeginOfWord(std::string_view text) {
              : begin;
 }
 
-bool GoesOn(std::string_view text) {
+bool IsIncomplete(std::string_view text) {
   int open = 0;
   bool in_string = false;
   for (size_t i = 0; i < text.size(); ++i) {

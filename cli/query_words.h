@@ -17,7 +17,7 @@ size_t BeginOfWord(std::string_view text);
 
 // True if brackets or a string are still open. Surplus closing brackets return false, since the
 // server reports them.
-bool GoesOn(std::string_view text);
+bool IsIncomplete(std::string_view text);
 
 // A statement of a script: one line; a line that begins with a blank continues the previous
 // statement. Empty lines, and lines that begin with a slash, are skipped.

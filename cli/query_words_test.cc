@@ -24,13 +24,13 @@ TEST(QueryWords, AreNamesThatEndHere) {
 
 TEST(QueryWords, GoOnWhileSomethingIsOpen) {
   for (const char* open : {"(1;2", "f[x", "{x+y", "\"text", "\"a\\\"", "((1)", "f[\"]"}) {
-    EXPECT_TRUE(GoesOn(open)) << open;
+    EXPECT_TRUE(IsIncomplete(open)) << open;
   }
   for (const char* closed :
        {"", "1+1", "(1;2)", "\"(\"", "\"a\\\"\"", "1 / a ( in a comment", "1)", "sum/[(1;2)]"}) {
-    EXPECT_FALSE(GoesOn(closed)) << closed;
+    EXPECT_FALSE(IsIncomplete(closed)) << closed;
   }
-  EXPECT_TRUE(GoesOn("(1 / a ) in a comment\n;2"));
+  EXPECT_TRUE(IsIncomplete("(1 / a ) in a comment\n;2"));
 }
 
 TEST(QueryWords, AScriptHasAStatementALine) {

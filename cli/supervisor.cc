@@ -99,7 +99,7 @@ struct Supervisor::Impl {
   void TakeReady(Process& process);
   void Reap();
   void OnDeath(Process& process, int wait_status);
-  void DoWhatIsDue(int64_t now);
+  void RunDueActions(int64_t now);
   int64_t NextDue() const;
   void WaitForEvents();
   void Forward(Process& process, std::string_view line);
@@ -342,7 +342,7 @@ void Supervisor::Impl::OnDeath(Process& process, int wait_status) {
   if (stopping) StopNextRank();
 }
 
-void Supervisor::Impl::DoWhatIsDue(int64_t now) {
+void Supervisor::Impl::RunDueActions(int64_t now) {
   if (now >= stop_ns && !stopping) Stop("--seconds elapsed");
   for (Process& process : processes) {
     if (process.state == State::kPausing && now >= process.restart_ns) {
@@ -414,7 +414,7 @@ absl::Status Supervisor::Run() {
       if (process.ready.is_open()) impl.TakeReady(process);
     }
     impl.Reap();
-    impl.DoWhatIsDue(MonotonicNs());
+    impl.RunDueActions(MonotonicNs());
   }
   if (!impl.options.ready_file.empty()) unlink(impl.options.ready_file.c_str());
   LogInfo("stopped");

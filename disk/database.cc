@@ -21,7 +21,7 @@ namespace {
 constexpr std::string_view kSegmentList = "par.txt";
 
 // kdb+ ignores hidden entries and names that end in $, so programs keep their files there.
-bool IsOfNoConcern(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
+bool IsIgnored(std::string_view name) { return name.starts_with('.') || name.ends_with('$'); }
 
 absl::Status CheckRoot(const std::string& root) {
   struct stat status{};
@@ -165,7 +165,7 @@ absl::Status Database::ReadRoot(const Options& options) {
   const auto domains = std::make_shared<SymbolDomains>();
   std::vector<std::string> domain_paths;
   for (const DirectoryEntry& entry : entries) {
-    if (entry.is_directory || IsOfNoConcern(entry.name) || entry.name == kSegmentList ||
+    if (entry.is_directory || IsIgnored(entry.name) || entry.name == kSegmentList ||
         entry.name.ends_with(kCompanionSuffix)) {
       continue;
     }
@@ -206,7 +206,7 @@ absl::Status Database::ReadRoot(const Options& options) {
 
   TS_RETURN_IF_ERROR(ReadSegments(options));
   for (const DirectoryEntry& entry : entries) {
-    if (!entry.is_directory || IsOfNoConcern(entry.name)) continue;
+    if (!entry.is_directory || IsIgnored(entry.name)) continue;
     const std::string path = root_ + "/" + entry.name;
     if (std::ranges::find(segments_, path) != segments_.end()) continue;
     if (FileExists(path + "/.d")) {
@@ -247,7 +247,7 @@ absl::Status Database::ReadPartitions(const Options& options) {
     TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
     for (const DirectoryEntry& entry : entries) {
       const std::string path = segment + "/" + entry.name;
-      if (IsOfMove(entry.name)) {
+      if (IsPartOfMove(entry.name)) {
         problems_.push_back(path +
                             ": of a move between segments that runs, or that died: "
                             "`tickstack hdb balance --move` ends it");
@@ -299,7 +299,7 @@ void Database::ReadPartitionedTables() {
       continue;
     }
     for (const DirectoryEntry& entry : *entries) {
-      if (!entry.is_file && !IsOfNoConcern(entry.name)) names.push_back(entry.name);
+      if (!entry.is_file && !IsIgnored(entry.name)) names.push_back(entry.name);
     }
   }
   std::ranges::sort(names);

@@ -17,7 +17,7 @@ std::mutex letting_go;
 }  // namespace
 
 OpenTables::OpenTables() {
-  Mapping::SetLetGo([] { return Instance().Evict(); });
+  Mapping::SetReclaim([] { return Instance().Evict(); });
 }
 
 // Never destroyed: tables may outlive static objects.

@@ -252,7 +252,7 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
   // A day whose move died must not be written a second time. A day that is being moved may get its
   // name back between the first two checks.
   const std::string name = FormatDate(date);
-  for (const std::string& each : {name, NameOfTakenAway(name), name}) {
+  for (const std::string& each : {name, NameWhileMoved(name), name}) {
     for (const std::string& segment : segments) {
       std::string path = fmt::format("{}/{}", segment, each);
       if (FileExists(path)) return path;

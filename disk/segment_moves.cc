@@ -194,11 +194,11 @@ absl::Status MovePartition(const PartitionMove& move, const Storage& storage) {
   return storage.Remove(moved);
 }
 
-std::string NameOfTakenAway(std::string_view partition) {
+std::string NameWhileMoved(std::string_view partition) {
   return fmt::format("{}{}$", kMoved, partition);
 }
 
-bool IsOfMove(std::string_view name) {
+bool IsPartOfMove(std::string_view name) {
   return !Unmarked(name, kMoved).empty() || !Unmarked(name, kMoving).empty();
 }
 
@@ -207,7 +207,7 @@ absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::st
   for (const std::string& segment : segments) {
     TS_ASSIGN_OR_RETURN(const std::vector<DirectoryEntry> entries, ListDirectory(segment));
     for (const DirectoryEntry& entry : entries) {
-      if (IsOfMove(entry.name)) paths.push_back(segment + "/" + entry.name);
+      if (IsPartOfMove(entry.name)) paths.push_back(segment + "/" + entry.name);
     }
   }
   return paths;

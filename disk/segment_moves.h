@@ -62,10 +62,10 @@ absl::Status MovePartition(const PartitionMove& move, const Storage& storage);
 
 // Returns the name of a partition's directory in the segment that it leaves, while its copy waits
 // for the final name: then it is the partition's only complete directory.
-std::string NameOfTakenAway(std::string_view partition);
+std::string NameWhileMoved(std::string_view partition);
 // True for an entry of a segment that belongs to a move, which is running, or died and waits for
 // FinishMoves.
-bool IsOfMove(std::string_view name);
+bool IsPartOfMove(std::string_view name);
 // Returns the paths of such entries.
 absl::StatusOr<std::vector<std::string>> UnfinishedMoves(std::span<const std::string> segments);
 

@@ -153,7 +153,7 @@ TEST_F(SegmentMovesTest, PartsOfTheSamePartitionElsewhereAreNoCopies) {
 // second one.
 TEST_F(SegmentMovesTest, APartitionThatWasWrittenAgainIsNotReplaced) {
   const PartitionMove move{"2024.01.01", root_ + "/a", root_ + "/c", 6'000};
-  const std::string moved = root_ + "/a/" + NameOfTakenAway("2024.01.01");
+  const std::string moved = root_ + "/a/" + NameWhileMoved("2024.01.01");
   for (const std::string again : {"/a/2024.01.01", "/c/2024.01.01"}) {
     Rebuild();
     size_t steps = 0;

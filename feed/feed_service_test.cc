@@ -63,9 +63,9 @@ class SmallTickerplant final : public wire::ServerHandler {
 };
 
 // Queries the feed over its own port, on the same loop.
-class Asker final : public wire::ClientHandler {
+class TestClient final : public wire::ClientHandler {
  public:
-  Asker(wire::Simulation& simulation, uint16_t port)
+  TestClient(wire::Simulation& simulation, uint16_t port)
       : simulation_(simulation), client_(simulation.loop(), {"127.0.0.1", port, {}}, {}, this) {}
   void OnConnected(wire::Connection& connection) override { connection_ = &connection; }
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
@@ -123,25 +123,25 @@ class FeedServiceTest : public testing::Test {
 
 TEST_F(FeedServiceTest, WaitsForItsStartAndPublishesEverything) {
   Open();
-  Asker asker(simulation_, server_->port());
-  const absl::StatusOr<Value> before = asker.Ask(".feed.stats[]");
+  TestClient client(simulation_, server_->port());
+  const absl::StatusOr<Value> before = client.Ask(".feed.stats[]");
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(before->values().items()[0], Value::Symbol("waiting"));
   EXPECT_EQ(tickerplant_.messages, 0);
-  EXPECT_TRUE(asker.Ask(".feed.start[]").ok());
+  EXPECT_TRUE(client.Ask(".feed.start[]").ok());
   RunToTheEnd();
-  const absl::StatusOr<Value> after = asker.Ask(".feed.stats[]");
+  const absl::StatusOr<Value> after = client.Ask(".feed.stats[]");
   ASSERT_TRUE(after.ok());
   EXPECT_EQ(after->values().items()[0], Value::Symbol("done"));
 }
 
 TEST_F(FeedServiceTest, AnswersWhatEveryProcessDoes) {
   Open();
-  Asker asker(simulation_, server_->port());
-  const absl::StatusOr<Value> now = asker.Ask(".z.p");
+  TestClient client(simulation_, server_->port());
+  const absl::StatusOr<Value> now = client.Ask(".z.p");
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_TRUE(now->is_atom_of(Type::kTimestamp));
-  EXPECT_FALSE(asker.Ask(".feed.nonsense[]").ok());
+  EXPECT_FALSE(client.Ask(".feed.nonsense[]").ok());
 }
 
 TEST_F(FeedServiceTest, ComesBackAfterABrokenConnection) {

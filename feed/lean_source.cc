@@ -236,23 +236,23 @@ void LeanSource::AppendTrade(const Symbol& symbol, const LeanTrade& trade) {
 }
 
 void LeanSource::AppendQuote(Symbol& symbol, const LeanQuote& quote) {
-  Standing& standing = symbol.exchanges[static_cast<size_t>(quote.exchange - 'A')];
+  ExchangeQuote& exchange_quote = symbol.exchanges[static_cast<size_t>(quote.exchange - 'A')];
   if (quote.bid != 0 || quote.bid_size != 0) {
-    standing.bid = quote.bid;
-    standing.bid_size = quote.bid_size;
+    exchange_quote.bid = quote.bid;
+    exchange_quote.bid_size = quote.bid_size;
   }
   if (quote.ask != 0 || quote.ask_size != 0) {
-    standing.ask = quote.ask;
-    standing.ask_size = quote.ask_size;
+    exchange_quote.ask = quote.ask;
+    exchange_quote.ask_size = quote.ask_size;
   }
   if (next_row_[kQuote]++ < rows_done_[kQuote]) return;
   ColumnList& list = lists_[kQuote];
   list.Append(0, date_ns_ + quote.of_day_ns);
   list.AppendSymbol(1, symbol.name);
-  list.Append(2, standing.bid);
-  list.Append(3, standing.ask);
-  list.Append(4, standing.bid_size);
-  list.Append(5, standing.ask_size);
+  list.Append(2, exchange_quote.bid);
+  list.Append(3, exchange_quote.ask);
+  list.Append(4, exchange_quote.bid_size);
+  list.Append(5, exchange_quote.ask_size);
   list.Append(6, quote.mode);
   list.Append(7, quote.exchange);
   list.EndRow();

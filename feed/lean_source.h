@@ -68,13 +68,13 @@ class LeanSource final : public Source {
     LeanQuote quote{};
   };
   // The current quote of an exchange in one symbol; null for sides that have not occurred.
-  struct Standing {
+  struct ExchangeQuote {
     double bid, ask;
     int64_t bid_size, ask_size;
   };
   struct Symbol {
     std::string name;
-    std::array<Standing, 26> exchanges;  // By letter.
+    std::array<ExchangeQuote, 26> exchanges;  // By letter.
   };
 
   LeanSource() = default;

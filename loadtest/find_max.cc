@@ -109,7 +109,7 @@ class Search {
     probe.seconds = seconds;
     probe.achieved_per_s = last->stacks.front().logged_per_s;
     probe.worst_p99_ms = WorstP99Ms(*last);
-    const std::optional<std::string> broke = WhatBroke(*last, found_.below_ms);
+    const std::optional<std::string> broke = BrokenBound(*last, found_.below_ms);
     probe.sustained = !broke.has_value();
     if (broke) found_.broke = probe.broke = *broke;
     found_.probes.push_back(probe);
@@ -124,7 +124,7 @@ class Search {
 
 }  // namespace
 
-std::optional<std::string> WhatBroke(const TestResult& test, double below_ms) {
+std::optional<std::string> BrokenBound(const TestResult& test, double below_ms) {
   if (!test.failure.empty()) return test.failure;
   for (const StackResult& stack : test.stacks) {
     const double seconds = test.spec.profile.seconds;

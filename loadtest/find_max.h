@@ -25,7 +25,7 @@ using RunOneTest = std::function<TestResult(const TestSpec& test, bool is_probe)
 
 // Returns what did not hold; nullopt if everything did. `below_ms` bounds the 99th percentile of
 // each lag.
-std::optional<std::string> WhatBroke(const TestResult& test, double below_ms);
+std::optional<std::string> BrokenBound(const TestResult& test, double below_ms);
 
 // Searches for the first stack of `test`, whose profile gives the length of the confirmation and
 // the first rate. `confirmed` receives the confirmation, or the last one that failed.

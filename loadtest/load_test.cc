@@ -230,7 +230,7 @@ class LoadTest {
         result_.tests.push_back(RunOne(test, false));
         const TestResult& test_result = result_.tests.back();
         progress_.Note("\n" + SideBySide(test_result));
-        if (test_result.relay) progress_.Note(BesideTheRelay(*test_result.relay));
+        if (test_result.relay) progress_.Note(RelayComparison(*test_result.relay));
         if (test_result.failure.empty()) progress_.Note(EqualRows(test_result) + "\n");
       }
       TS_RETURN_IF_ERROR(WriteFiles());  // Keeps the results so far, whatever comes.
@@ -250,7 +250,7 @@ class LoadTest {
     std::optional<TestResult> confirmed;
     const RunOneTest run = [this](const TestSpec& probe, bool is_probe) {
       TestResult result = RunOne(probe, is_probe);
-      const std::optional<std::string> broke = WhatBroke(result, options_.below_ms);
+      const std::optional<std::string> broke = BrokenBound(result, options_.below_ms);
       progress_.Note(broke ? "  does not hold: " + *broke : "  holds");
       return result;
     };

@@ -132,7 +132,7 @@ absl::Status StackRun::CheckAlive() {
   return Unavailable(
       "{}: its `tickstack up` exited during the test; expected it to run until stopped. End of its "
       "log:\n{}",
-      name_, LastWords());
+      name_, FailureText());
 }
 
 void StackRun::Stop() {
@@ -145,7 +145,7 @@ absl::Status StackRun::Wait() {
   waitpid(std::exchange(pid_, -1), &wait_status, 0);
   if (WIFEXITED(wait_status) && WEXITSTATUS(wait_status) == 0) return absl::OkStatus();
   return Internal("{}: its `tickstack up` failed during shutdown. End of its log:\n{}", name_,
-                  LastWords());
+                  FailureText());
 }
 
 absl::StatusOr<Value> StackRun::Ask(std::string_view process, std::string_view query) const {
@@ -181,7 +181,7 @@ std::string StackRun::LogTail(std::string_view process, size_t lines) const {
   return at == std::string::npos || at == 0 ? text : text.substr(at + 1);
 }
 
-std::string StackRun::LastWords() const {
+std::string StackRun::FailureText() const {
   constexpr size_t kLevel = 27;  // Where the level is in a line: after the time and a space.
   const std::string log = LogTail("", SIZE_MAX);
   std::vector<std::string> errors;

@@ -64,7 +64,7 @@ class StackRun {
   std::string LogTail(std::string_view process, size_t lines) const;
   // Returns why the stack ended: its last warnings and errors, and the last lines of a process that
   // died.
-  std::string LastWords() const;
+  std::string FailureText() const;
   std::string DataFile(std::string_view name) const {
     return folder_ + "/data/" + std::string(name);
   }

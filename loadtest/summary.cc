@@ -367,7 +367,7 @@ std::string SamplesCsv(const RunResult& run) {
   return csv;
 }
 
-std::string BesideTheRelay(const Histogram& relay) {
+std::string RelayComparison(const Histogram& relay) {
   const auto ms = [&relay](double percentile) {
     return MsText(Ms(relay.ValueAtPercentile(percentile)));
   };

@@ -45,7 +45,7 @@ std::string SamplesCsv(const RunResult& run);
 // Returns a table for the terminal: the stacks side by side, with their ratios to the first one.
 std::string SideBySide(const TestResult& test);
 // Describes what the machine itself adds to a latency: `a bare relay beside them: p50 80 us ...`.
-std::string BesideTheRelay(const Histogram& relay);
+std::string RelayComparison(const Histogram& relay);
 // Describes what a successful run has shown: `1,440,000 rows offered, logged and captured: ...`.
 std::string EqualRows(const TestResult& test);
 

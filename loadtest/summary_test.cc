@@ -236,15 +236,15 @@ TEST_F(FindMaximumTest, FindsNothingWhereNothingHolds) {
   EXPECT_FALSE(found.broke.empty());
 }
 
-TEST(WhatBroke, NamesWhatDidNotHold) {
+TEST(BrokenBound, NamesWhatDidNotHold) {
   TestResult test;
   test.stacks = {MakeStack("dram", 10)};
-  EXPECT_EQ(WhatBroke(test, 100), std::nullopt);
-  EXPECT_THAT(*WhatBroke(test, 5), HasSubstr("dram-1: p99 of quote_lag was 9.90 ms"));
+  EXPECT_EQ(BrokenBound(test, 100), std::nullopt);
+  EXPECT_THAT(*BrokenBound(test, 5), HasSubstr("dram-1: p99 of quote_lag was 9.90 ms"));
   test.stacks[0].logged_per_s = 30'000;
-  EXPECT_THAT(*WhatBroke(test, 100), HasSubstr("30,000 updates/s were taken of 48,000"));
+  EXPECT_THAT(*BrokenBound(test, 100), HasSubstr("30,000 updates/s were taken of 48,000"));
   test.failure = "rdb-1 died";
-  EXPECT_EQ(*WhatBroke(test, 100), "rdb-1 died");
+  EXPECT_EQ(*BrokenBound(test, 100), "rdb-1 died");
 }
 
 }  // namespace

@@ -33,13 +33,13 @@ bool Lock(int fd, int operation) {
 }
 
 // Returns whether the open file still has this name: another process may have removed it since.
-bool IsStill(int fd, const std::string& path) {
+bool HasName(int fd, const std::string& path) {
   struct stat open_one = {}, named = {};
   return fstat(fd, &open_one) == 0 && stat(path.c_str(), &named) == 0 &&
          open_one.st_dev == named.st_dev && open_one.st_ino == named.st_ino;
 }
 
-absl::Status GiveItBytes(int fd, const std::string& path) {
+absl::Status AllocateBytes(int fd, const std::string& path) {
   struct stat found = {};
   if (fstat(fd, &found) != 0) return Annotate(ErrnoStatus(errno, "stat"), path);
   if (found.st_size == static_cast<off_t>(kFileBytes)) return absl::OkStatus();
@@ -60,8 +60,8 @@ absl::StatusOr<std::unique_ptr<MediumTimeline>> MediumTimeline::Open(const std::
     OwnedFd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644));
     if (!file.is_open()) return Annotate(ErrnoStatus(errno, "open"), path);
     if (!Lock(file.get(), LOCK_SH)) return Annotate(ErrnoStatus(errno, "lock"), path);
-    if (!IsStill(file.get(), path)) continue;
-    TS_RETURN_IF_ERROR(GiveItBytes(file.get(), path));
+    if (!HasName(file.get(), path)) continue;
+    TS_RETURN_IF_ERROR(AllocateBytes(file.get(), path));
     void* const mapped =
         mmap(nullptr, kFileBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
     if (mapped == MAP_FAILED) return Annotate(ErrnoStatus(errno, "mmap"), path);
@@ -77,7 +77,7 @@ MediumTimeline::~MediumTimeline() {
   munmap(lanes_, kFileBytes);
   // A process that gets the exclusive lock is the last user. One that opens the file meanwhile
   // waits for the lock, and then finds the file removed.
-  if (Lock(file_.get(), LOCK_EX | LOCK_NB) && IsStill(file_.get(), path_)) unlink(path_.c_str());
+  if (Lock(file_.get(), LOCK_EX | LOCK_NB) && HasName(file_.get(), path_)) unlink(path_.c_str());
 }
 
 int64_t MediumTimeline::Take(Lane lane, int64_t from_ns, double ns) {

@@ -143,7 +143,7 @@ struct PersistentTier::File {
   static absl::StatusOr<std::unique_ptr<File>> Open(const TierOptions& options);
   absl::Status Map(const TierOptions& options);
   absl::Status Initialise(Persistence& persistence);
-  bool IsOurs() const;
+  bool IsTierFile() const;
   SlotHeader* Header(int slot) const {
     return reinterpret_cast<SlotHeader*>(base + layout.SlotOffset(slot));
   }
@@ -190,7 +190,7 @@ absl::StatusOr<std::unique_ptr<PersistentTier::File>> PersistentTier::File::Open
     if (file->fresh) file->locked.Truncate(0).IgnoreError();
     return mapped;
   }
-  if (!file->fresh && !file->IsOurs()) {
+  if (!file->fresh && !file->IsTierFile()) {
     LogWarn("persistent tier made anew: not written by this version, or not whole path={}",
             file->path);
     file->fresh = true;
@@ -225,7 +225,7 @@ absl::Status PersistentTier::File::Map(const TierOptions& options) {
   return absl::OkStatus();
 }
 
-bool PersistentTier::File::IsOurs() const {
+bool PersistentTier::File::IsTierFile() const {
   Superblock found{};
   std::memcpy(&found, base, sizeof(found));
   return found.magic == kMagic && found.version == kVersion &&

@@ -31,10 +31,10 @@ ClientSpec WithPace(ClientSpec spec, int64_t every_ns) {
 }  // namespace
 
 ClientGroup::ClientGroup(const QuerySet& set, size_t client, const SymbolActivity& symbols,
-                         int64_t every_ns, Asker* asker)
+                         int64_t every_ns, QuestionSender* sender)
     : set_(set),
       spec_(WithPace(set.clients[client], every_ns)),
-      asker_(asker),
+      sender_(sender),
       texts_(set, client, symbols),
       schedule_(spec_.every_ms * 1e6, spec_.poisson, set.seed + client),
       connections_(static_cast<size_t>(spec_.count)) {
@@ -70,7 +70,7 @@ void ClientGroup::OnConnected(size_t number, int64_t now_ns) {
   Connection& connection = connections_[number];
   connection.connected = true;
   if (connection.asking && connection.counts) {
-    asker_->Ask(number, connection.text);
+    sender_->Ask(number, connection.text);
     return;
   }
   connection.asking = false;
@@ -117,7 +117,7 @@ void ClientGroup::Ask(size_t number, int64_t since_ns, int64_t now_ns) {
   connection.since_ns = since_ns;
   connection.text = texts_.Text(connection.place, now_ns);
   ++asked_;
-  asker_->Ask(number, connection.text);
+  sender_->Ask(number, connection.text);
 }
 
 void ClientGroup::OnAnswer(size_t number, const absl::StatusOr<Value>& answer, int64_t now_ns) {

@@ -65,9 +65,9 @@ struct ClientResult {
 };
 
 // The interface of a group's connections to the rdb.
-class Asker {
+class QuestionSender {
  public:
-  virtual ~Asker() = default;
+  virtual ~QuestionSender() = default;
   // The answer goes to ClientGroup::OnAnswer of that connection.
   virtual void Ask(size_t connection, std::string_view text) = 0;
 };
@@ -80,7 +80,7 @@ class ClientGroup {
   // `every_ns` is for an open loop without a rate of its own. The other arguments must outlive
   // this.
   ClientGroup(const QuerySet& set, size_t client, const SymbolActivity& symbols, int64_t every_ns,
-              Asker* asker);
+              QuestionSender* sender);
 
   // Each takes the time of the call, ns since 2000.
   // Discards all measurements and starts to ask. Answers to earlier questions do not count.
@@ -128,7 +128,7 @@ class ClientGroup {
 
   const QuerySet& set_;
   ClientSpec spec_;
-  Asker* const asker_;
+  QuestionSender* const sender_;
   QuestionTexts texts_;
   OpenSchedule schedule_;
   std::vector<Connection> connections_;

@@ -21,7 +21,7 @@ constexpr int64_t kStartNs = 9'000 * kNsPerDay;
 constexpr double kDigits = 0.001;  // Relative precision of the histograms.
 
 // Runs a class of clients on a manual clock, before a server that answers when the test says so.
-class ClientGroupTest : public testing::Test, public Asker {
+class ClientGroupTest : public testing::Test, public QuestionSender {
  protected:
   ClientGroupTest() { InitLogging("test", LogLevel::kOff); }
 

@@ -79,7 +79,7 @@ class QueryClients::Impl {
 
  private:
   class Group;
-  class Scout;
+  class SymbolLookup;
 
   void OnFirstConnect();
   void BeginIfReady();
@@ -89,21 +89,21 @@ class QueryClients::Impl {
   const QuerySet set_;
   const wire::Address rdb_;
   SymbolActivity symbols_;
-  bool told_;               // True if this object was told that it may begin.
+  bool may_begin_;          // True if this object was told that it may begin.
   size_t unconnected_ = 0;  // Connections that were never established so far.
   wire::EventLoop loop_;
   const Clock& clock_ = loop_.clock();
   std::vector<std::unique_ptr<Group>> groups_;
-  std::unique_ptr<Scout> scout_;  // Exists until the symbols are known.
+  std::unique_ptr<SymbolLookup> symbol_lookup_;  // Exists until the symbols are known.
   std::thread thread_;
 };
 
-class QueryClients::Impl::Group final : public Asker {
+class QueryClients::Impl::Group final : public QuestionSender {
  public:
   Group(Impl& impl, size_t client, int64_t query_ns)
       : impl_(impl), group_(impl.set_, client, impl.symbols_, query_ns, this), timer_(impl.loop_) {
     for (size_t i = 0; i < static_cast<size_t>(group_.spec().count); ++i) {
-      seats_.push_back(std::make_unique<Seat>(*this, i));
+      connections_.push_back(std::make_unique<RdbConnection>(*this, i));
     }
   }
 
@@ -120,9 +120,9 @@ class QueryClients::Impl::Group final : public Asker {
 
  private:
   // One of the connections of a group.
-  class Seat final : public Line {
+  class RdbConnection final : public Line {
    public:
-    Seat(Group& group, size_t number)
+    RdbConnection(Group& group, size_t number)
         : Line(group.impl_.loop_, group.impl_.rdb_), group_(group), number_(number) {}
     using Line::Ask;
 
@@ -154,7 +154,9 @@ class QueryClients::Impl::Group final : public Asker {
     bool connected_once_ = false;
   };
 
-  void Ask(size_t connection, std::string_view text) override { seats_[connection]->Ask(text); }
+  void Ask(size_t connection, std::string_view text) override {
+    connections_[connection]->Ask(text);
+  }
 
   void Pump(int64_t now_ns) {
     const int64_t call_ns = group_.Poll(now_ns);
@@ -172,13 +174,14 @@ class QueryClients::Impl::Group final : public Asker {
   wire::Timer timer_;
   int64_t armed_ns_ = ClientGroup::kNever;
   // Last, because their callbacks use the other members.
-  std::vector<std::unique_ptr<Seat>> seats_;
+  std::vector<std::unique_ptr<RdbConnection>> connections_;
 };
 
 // Asks which symbols there are, until there are some.
-class QueryClients::Impl::Scout final : public Line {
+class QueryClients::Impl::SymbolLookup final : public Line {
  public:
-  explicit Scout(Impl& impl) : Line(impl.loop_, impl.rdb_), impl_(impl), timer_(impl.loop_) {}
+  explicit SymbolLookup(Impl& impl)
+      : Line(impl.loop_, impl.rdb_), impl_(impl), timer_(impl.loop_) {}
 
  private:
   void OnUp() override { Ask(kSymbolsQuery); }
@@ -196,7 +199,7 @@ class QueryClients::Impl::Scout final : public Line {
     LogInfo("clients ask for symbols symbols={}", impl_.symbols_.size());
     // Posts to the loop, because this object is about to be destroyed.
     impl_.loop_.Post([&impl = impl_] {
-      impl.scout_ = nullptr;
+      impl.symbol_lookup_ = nullptr;
       impl.BeginIfReady();
     });
   }
@@ -210,12 +213,13 @@ QueryClients::Impl::Impl(QueryClients& owner, QueryClientsOptions options)
       set_(std::move(options.set)),
       rdb_(std::move(options.rdb)),
       symbols_(std::move(options.symbols)),
-      told_(!options.wait) {
+      may_begin_(!options.wait) {
   for (size_t i = 0; i < set_.clients.size(); ++i) {
     unconnected_ += static_cast<size_t>(set_.clients[i].count);
     groups_.push_back(std::make_unique<Group>(*this, i, options.query_ns));
   }
-  if (symbols_.empty() && set_.asks_for_symbols()) scout_ = std::make_unique<Scout>(*this);
+  if (symbols_.empty() && set_.asks_for_symbols())
+    symbol_lookup_ = std::make_unique<SymbolLookup>(*this);
   thread_ = std::thread([this] { loop_.Run(); });
 }
 
@@ -223,7 +227,7 @@ QueryClients::Impl::~Impl() = default;
 
 void QueryClients::Impl::Begin() {
   loop_.Post([this] {
-    told_ = true;
+    may_begin_ = true;
     BeginIfReady();
   });
 }
@@ -241,7 +245,7 @@ std::vector<ClientResult> QueryClients::Impl::Stop() {
   loop_.Post([this, &results] {
     const int64_t now_ns = clock_.NowNs();
     for (const auto& group : groups_) results.push_back(group->Result(now_ns));
-    scout_ = nullptr;
+    symbol_lookup_ = nullptr;
     groups_.clear();
     loop_.Stop();
   });
@@ -256,7 +260,7 @@ void QueryClients::Impl::OnFirstConnect() {
 }
 
 void QueryClients::Impl::BeginIfReady() {
-  if (!told_ || scout_ != nullptr || unconnected_ > 0) return;
+  if (!may_begin_ || symbol_lookup_ != nullptr || unconnected_ > 0) return;
   const int64_t now_ns = clock_.NowNs();
   for (const auto& group : groups_) group->Begin(now_ns);
   Publish();

@@ -54,14 +54,14 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
   if (!found.position.Load(mark) || !LoadLog(mark, &found.log) || !mark.Read(&rows_refused) ||
       !mark.AtEnd()) {
     LogError("persistent tables have no log position, created again from the log path={}", place);
-    return BeginAnew(*std::move(loaded), symbols);
+    return Discard(*std::move(loaded), symbols);
   }
   if (rows_refused > 0) {
     LogWarn(
         "persistent tables lack rows that a full tier refused, created again from the log path={} "
         "rows_refused={}",
         place, rows_refused);
-    return BeginAnew(*std::move(loaded), symbols);
+    return Discard(*std::move(loaded), symbols);
   }
   found.tables = std::move(loaded->tables);
   uint64_t rows = 0;
@@ -76,8 +76,7 @@ DurableState::Found DurableState::Load(SymbolTable& symbols, const TableOptions&
 }
 
 // Commits that there are no tables, so that their memory can be used again.
-DurableState::Found DurableState::BeginAnew(DurableTables::Found loaded,
-                                            const SymbolTable& symbols) {
+DurableState::Found DurableState::Discard(DurableTables::Found loaded, const SymbolTable& symbols) {
   loaded.tables.clear();
   if (const absl::Status committed = store_.Commit(symbols, {}, {}); !committed.ok()) {
     LogError("persistent tier not emptied error=\"{}\"", Message(committed));

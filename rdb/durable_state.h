@@ -69,7 +69,7 @@ class DurableState {
   mem::PersistentTierStats CommitStats() const { return store_.tier().CommitStats(); }
 
  private:
-  Found BeginAnew(DurableTables::Found loaded, const SymbolTable& symbols);
+  Found Discard(DurableTables::Found loaded, const SymbolTable& symbols);
 
   DurableTables store_;
   const int64_t commit_ns_;

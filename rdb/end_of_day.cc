@@ -67,7 +67,7 @@ void EndOfDay::OnDayEnded(EndedDay day) {
   changed_.notify_all();
 }
 
-void EndOfDay::OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) {
+void EndOfDay::OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) {
   const std::optional<DayLog> log = ParseDayLog(log_path);
   if (!log) return;  // A log without a date does not say which logs are of the past.
   const std::string name = log_path.substr(0, log_path.size() - FormatDate(log->date).size());
@@ -232,7 +232,7 @@ absl::Status EndOfDay::CheckWritten(int32_t date, std::span<const Snapshot> tabl
     const absl::StatusOr<uint64_t> rows =
         stored.ok() ? (*stored)->Rows() : absl::StatusOr<uint64_t>(stored.status());
     if (rows.ok() && *rows == expected) continue;
-    return IsAnotherDays(FailedPrecondition("{}: written before, {}, expected {} rows", folder,
+    return MismatchError(FailedPrecondition("{}: written before, {}, expected {} rows", folder,
                                             rows.ok() ? fmt::format("with {} rows", *rows)
                                                       : std::string(Message(rows.status())),
                                             expected),
@@ -280,7 +280,7 @@ absl::Status EndOfDay::WriteIncompleteDay(const EndedDay& day) {
   return WaitsForLog(written, day.tables, log.path);
 }
 
-absl::Status EndOfDay::IsAnotherDays(const absl::Status& why, std::string_view source) const {
+absl::Status EndOfDay::MismatchError(const absl::Status& why, std::string_view source) const {
   return FailedPrecondition(
       "day is not what its partition has: move that away, and it is written from {} within {} s: "
       "{}",
@@ -320,7 +320,7 @@ void EndOfDay::CompareWithLog(const std::string& partition, const DayLog& log) {
   if (const absl::Status same = CompareRowsWithLog(partition, log.path, logs_->schemas);
       !same.ok()) {
     unverified_.insert(log.date);
-    Block(log.date, std::nullopt, stamp, IsAnotherDays(same, "its log"));
+    Block(log.date, std::nullopt, stamp, MismatchError(same, "its log"));
     return;
   }
   compared_.insert(log.date);

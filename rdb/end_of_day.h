@@ -81,7 +81,7 @@ class EndOfDay final : public DayKeeper {
   ~EndOfDay() override;
 
   void OnDayEnded(EndedDay day) override;
-  void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) override;
+  void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) override;
 
   // Waits until all known work is done or waits for a person. Returns false if the time is over
   // first.
@@ -127,7 +127,7 @@ class EndOfDay final : public DayKeeper {
   absl::Status CheckWritten(int32_t date, std::span<const Snapshot> tables,
                             std::string_view source) const;
   // `source`: where the day is written from, "memory" or "its log".
-  absl::Status IsAnotherDays(const absl::Status& why, std::string_view source) const;
+  absl::Status MismatchError(const absl::Status& why, std::string_view source) const;
   absl::Status WaitsForLog(const absl::Status& why,
                            std::span<const std::shared_ptr<const Table>> tables,
                            const std::string& log) const;

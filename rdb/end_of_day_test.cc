@@ -96,7 +96,7 @@ class Stack {
   void Take(const ByteBuffer& message) { rdb_.OnLive(message); }
   void GoLive(const std::string& log) {
     rdb_.SetLog({log, std::nullopt});
-    rdb_.OnGoneLive();
+    rdb_.OnReplayDone();
   }
   bool Finish(int64_t at_most_ns = kWait) { return end_of_day_->WaitUntilIdle(at_most_ns); }
   // Stops as a process that is told to end, or as one that was killed.

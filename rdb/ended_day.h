@@ -57,7 +57,7 @@ class DayKeeper {
   virtual void OnDayEnded(EndedDay day) = 0;
   // From now on the tables follow this log without a gap; `schemas` are those of the log's tables.
   // All other logs with that name are of past days.
-  virtual void OnGoneLive(const std::string& log_path, std::vector<Schema> schemas) = 0;
+  virtual void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) = 0;
 };
 
 }  // namespace tickstack::rdb

@@ -254,14 +254,14 @@ void Rdb::EndDay(std::span<const std::byte> body) {
   StartOver();
 }
 
-void Rdb::OnGoneLive() {
+void Rdb::OnReplayDone() {
   if (counters_.messages_missing.load(std::memory_order_relaxed) != missing_before_) {
     SetIncomplete(true);
   }
   if (keeper_ == nullptr) return;
   std::vector<Schema> schemas;
   for (const auto& [name, entry] : entries_) schemas.push_back(entry->table->schema());
-  keeper_->OnGoneLive(log_.path, std::move(schemas));
+  keeper_->OnReplayDone(log_.path, std::move(schemas));
 }
 
 void Rdb::SetBlockedDay(std::optional<BlockedDay> day) {

@@ -121,7 +121,7 @@ class Rdb final : public wire::SubscribedState {
     uncommitted_ = true;
   }
 
-  void OnGoneLive() override;
+  void OnReplayDone() override;
 
   // ---- Any thread.
 

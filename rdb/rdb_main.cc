@@ -58,10 +58,10 @@ absl::Status EnterLog(const std::string& path, wire::LogReplay& replay, Rdb& rdb
 }
 
 // Runs one turn of the loop, so that a signal is seen.
-void TurnOnce(wire::EventLoop& loop) {
-  bool turned = false;
-  loop.Post([&turned] { turned = true; });
-  loop.RunUntil([&turned] { return turned; }, true);
+void RunOnce(wire::EventLoop& loop) {
+  bool ran = false;
+  loop.Post([&ran] { ran = true; });
+  loop.RunUntil([&ran] { return ran; }, true);
 }
 
 // Reports the rows of a log that no table has.
@@ -87,7 +87,7 @@ absl::Status ReplayWholeLog(const std::string& path, wire::EventLoop& loop, cons
   auto progress = wire::LogReplay::Progress::kMore;
   while (progress == wire::LogReplay::Progress::kMore && !stop) {
     TS_ASSIGN_OR_RETURN(progress, replay->Step(rdb, UINT64_MAX, kSlice));
-    TurnOnce(loop);
+    RunOnce(loop);
   }
   const RdbCounters& counters = rdb.counters();
   LogInfo("log replayed log={} messages={} rows={} refused={} torn_bytes={} ms={}", path,
@@ -190,7 +190,7 @@ absl::Status Run(RdbMainOptions options) {
   // Prestress comes first: the rdb does not say that it is ready before it has its initial rows.
   if (options.prestress != nullptr) {
     const auto stopped = [&] {
-      TurnOnce(loop);
+      RunOnce(loop);
       return stop;
     };
     TS_RETURN_IF_ERROR(Prestress(*options.prestress, options.prestress_schemas, stopped, rdb));

@@ -234,7 +234,7 @@ void QueryService::CheckClients() {
     wire::Connection& connection = *client->connection;
     if (!connection.is_open()) continue;  // OnClosed is about to come.
     CountSent(client, now_ns);
-    if (client->paused && connection.PeerHasLeft()) {
+    if (client->paused && connection.PeerHasClosed()) {
       connection.Close(absl::OkStatus());
     } else if (client->unread.IsLate(options_.unread_timeout_ns, now_ns)) {
       LogWarn("client cut off, it does not read host={} unread_bytes={}", client->peer,

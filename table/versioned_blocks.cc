@@ -83,7 +83,7 @@ absl::Status VersionedBlocks::AddBlocks(size_t end_row) {
 absl::Status VersionedBlocks::Reserve(std::span<const uint32_t> changed_blocks, size_t end_row) {
   TS_CHECK(copied_blocks_.empty());
   Reclaim();
-  if (!HasViewToGive()) {
+  if (!HasFreeView()) {
     return ResourceExhausted("{} versions of its rows are held by queries, expected less",
                              kViewsMax);
   }

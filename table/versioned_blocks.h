@@ -158,7 +158,7 @@ class VersionedBlocks {
   void Free(const Garbage& garbage);
   bool IsHeld(const Garbage& garbage) const;
   // True if a view is available for the next batch.
-  bool HasViewToGive() const { return !free_views_.empty() || view_count_ < kViewsMax; }
+  bool HasFreeView() const { return !free_views_.empty() || view_count_ < kViewsMax; }
   uint32_t MakeView(size_t rows);
 
   const ChunkLayout layout_;

@@ -80,7 +80,7 @@ absl::StatusOr<FeedNames::Grant> FeedNames::Claim(std::string_view name, std::st
   return Grant{.changed = true, .taken_from = Own(name, instance, sender).taken_from};
 }
 
-absl::Status FeedNames::WhyRefused(std::string_view name, uint64_t connection) const {
+absl::Status FeedNames::CheckSender(std::string_view name, uint64_t connection) const {
   const auto held = owners_.find(name);
   if (held == owners_.end()) return CheckRoom();
   const Owner& owner = held->second;
@@ -89,7 +89,7 @@ absl::Status FeedNames::WhyRefused(std::string_view name, uint64_t connection) c
 }
 
 absl::Status FeedNames::MaySend(std::string_view name, uint64_t connection) {
-  absl::Status status = WhyRefused(name, connection);
+  absl::Status status = CheckSender(name, connection);
   if (!status.ok()) ++counters_.upds_refused;
   return status;
 }

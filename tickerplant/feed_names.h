@@ -77,7 +77,7 @@ class FeedNames {
   // another.
   absl::Status MaySend(std::string_view name, uint64_t connection);
   // Returns the error that MaySend would return, without counting it.
-  absl::Status WhyRefused(std::string_view name, uint64_t connection) const;
+  absl::Status CheckSender(std::string_view name, uint64_t connection) const;
   // Rows of the sender were accepted, after MaySend: it owns the name from now on.
   void OnAccepted(std::string_view name, const Sender& sender);
 

@@ -164,7 +164,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
     LogInfo("day has ended here before, the next one is open date={} ended={}", FormatDate(today),
             FormatDate(clock_date));
   }
-  tickerplant->MendLogBefore(today);
+  tickerplant->RepairLogBefore(today);
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), tickerplant->options_.schemas));
@@ -204,7 +204,7 @@ absl::StatusOr<int32_t> Tickerplant::FirstDayNotEnded(int32_t date) const {
 
 // A power cut may also have hit the previous day, if that was just over. Its log is repaired before
 // it is read; today's does not depend on it.
-void Tickerplant::MendLogBefore(int32_t date) const {
+void Tickerplant::RepairLogBefore(int32_t date) const {
   const std::optional<int32_t> newest = NewestLog(date);
   if (!newest) return;
   const std::string path = LogPath(*newest);

@@ -128,7 +128,7 @@ class Tickerplant {
   std::string LogPath(int32_t date) const;
   std::optional<int32_t> NewestLog(int32_t before = INT32_MAX) const;
   absl::StatusOr<int32_t> FirstDayNotEnded(int32_t date) const;
-  void MendLogBefore(int32_t date) const;
+  void RepairLogBefore(int32_t date) const;
   absl::StatusOr<StringMap<wire::TableRows>> ProgressBefore(int32_t date) const;
   absl::Status OpenLog(int32_t date, StringMap<wire::TableRows> carried);
   absl::Status Stage(size_t table, wire::RowsView& rows, std::span<const std::byte> x,

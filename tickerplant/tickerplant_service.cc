@@ -144,7 +144,7 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
   const auto before = connections_.find(grant.taken_from);
   if (before == connections_.end()) return absl::OkStatus();
   // Tells the previous owner now: it may send no rows, which would be refused, for a long time.
-  const absl::Status taken = feed_names_.WhyRefused(name, grant.taken_from);
+  const absl::Status taken = feed_names_.CheckSender(name, grant.taken_from);
   before->second->SendAsync(Refusal(taken));
   return absl::OkStatus();
 }

@@ -14,7 +14,7 @@ constexpr size_t kCopyBelowBytes = 4096;
 constexpr size_t kScratchBytes = size_t{64} << 10;
 
 // Returns the bytes of a column after its first `skip` rows.
-std::span<const std::byte> Behind(const ColumnView& column, size_t skip) {
+std::span<const std::byte> BytesAfter(const ColumnView& column, size_t skip) {
   if (const size_t width = WidthOf(column.type); width != 0)
     return column.data.subspan(skip * width);
   std::span<const std::byte> rest = column.data;
@@ -93,7 +93,7 @@ ByteBuffer EncodeColumns(const BatchView& batch, size_t first_row, std::span<con
       for (size_t row = 0; row < rows; ++row) out.Append(stamp);
     } else {
       x.Column(batch.columns[source].type, rows);
-      out.Append(Behind(batch.columns[source], first_row));
+      out.Append(BytesAfter(batch.columns[source], first_row));
     }
   }
   return out;

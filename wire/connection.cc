@@ -64,7 +64,7 @@ struct Connection::Impl {
   size_t consumed = 0;
   uint64_t to_skip = 0;     // Bytes of a message above the limit, still to be dropped.
   bool reading = false;     // An asynchronous read is under way.
-  bool handing_on = false;  // Inside HandOn.
+  bool delivering = false;  // Inside DeliverMessages.
   bool paused = false;      // Paused by the handler.
 
   // Sending.
@@ -87,7 +87,7 @@ struct Connection::Impl {
 // ---- receiving
 
 // Returns the size of the incomplete message at the end of the block; 0 if its header is
-// incomplete. HandOn has checked the header.
+// incomplete. DeliverMessages has checked the header.
 size_t Connection::Impl::BytesOfTail() const {
   if (filled - consumed < kHeaderBytes) return 0;
   const absl::StatusOr<Header> header =
@@ -152,7 +152,7 @@ void Connection::ReadSome() {
 void Connection::OnReadable(size_t bytes) {
   impl_->filled += bytes;
   received_bytes_ += bytes;
-  HandOn();
+  DeliverMessages();
   ReadSome();
 }
 
@@ -166,10 +166,10 @@ bool Connection::SkipTooLarge(MessageKind kind, uint64_t bytes) {
   return impl_->handler != nullptr && impl_->handler->OnTooLarge(*this, kind, bytes);
 }
 
-void Connection::HandOn() {
+void Connection::DeliverMessages() {
   Impl& impl = *impl_;
-  if (impl.handing_on) return;
-  impl.handing_on = true;
+  if (impl.delivering) return;
+  impl.delivering = true;
   bool any = false;
   while (open_ && !impl.Throttled()) {
     impl.Skip();
@@ -194,13 +194,13 @@ void Connection::HandOn() {
     if (impl.filled - impl.consumed < total) break;
     impl.consumed += total;
     any = true;
-    if (!HandOnOne({at, total})) break;
+    if (!DeliverMessage({at, total})) break;
   }
   if (any && impl.handler != nullptr) impl.handler->OnDrained(*this);
-  impl.handing_on = false;
+  impl.delivering = false;
 }
 
-bool Connection::HandOnOne(std::span<const std::byte> message) {
+bool Connection::DeliverMessage(std::span<const std::byte> message) {
   Impl& impl = *impl_;
   const absl::StatusOr<Header> header = ParseHeader(message.first<kHeaderBytes>());
   std::span<const std::byte> body = message.subspan(kHeaderBytes);
@@ -244,7 +244,7 @@ bool Connection::HandOnOne(std::span<const std::byte> message) {
 
 void Connection::PauseReading() { impl_->paused = true; }
 
-bool Connection::PeerHasLeft() const { return !open_ || impl_->transport->PeerHasClosed(); }
+bool Connection::PeerHasClosed() const { return !open_ || impl_->transport->PeerHasClosed(); }
 
 void Connection::SetUnacknowledgedMax(std::chrono::milliseconds at_most) {
   if (open_) impl_->transport->SetUnacknowledgedMax(at_most);
@@ -258,7 +258,7 @@ void Connection::ResumeReading() {
   if (!impl_->paused) return;
   impl_->paused = false;
   impl_->loop.Post([self = shared_from_this()] {
-    self->HandOn();
+    self->DeliverMessages();
     self->ReadSome();
   });
 }
@@ -354,7 +354,7 @@ void Connection::Reply(ReplyTicket ticket, Answer answer) {
   Flush();
   if (was_throttled && !impl.Throttled()) {
     impl.loop.Post([self = shared_from_this()] {
-      self->HandOn();
+      self->DeliverMessages();
       self->ReadSome();
     });
   }

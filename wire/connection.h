@@ -123,7 +123,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void PauseReading();
   void ResumeReading();
   // True if the peer has closed its side. For use while reading is paused. Cost: one system call.
-  bool PeerHasLeft() const;
+  bool PeerHasClosed() const;
   // Sets the time after which the connection ends if the peer does not acknowledge sent bytes; 0:
   // the kernel's limit of about 15 minutes. Not for peers that may leave bytes unread for long,
   // because the kernel counts that time, too. Has no effect on Unix sockets.
@@ -161,8 +161,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection(std::string peer, uint8_t capability, bool local);
   void ReadSome();
   void OnReadable(size_t bytes);
-  void HandOn();
-  bool HandOnOne(std::span<const std::byte> message);
+  void DeliverMessages();
+  bool DeliverMessage(std::span<const std::byte> message);
   void WaitWritable();
   void Fail(absl::Status why);
   void CheckQueue();

@@ -245,9 +245,9 @@ TEST_F(ConnectionTest, SeesThatAPeerLeftWhileReadingIsPaused) {
   SendRaw(socket, Handshake(3));
   Until([&] { return echo_.opened.size() == 1; });
   echo_.opened[0]->PauseReading();
-  EXPECT_FALSE(echo_.opened[0]->PeerHasLeft());
+  EXPECT_FALSE(echo_.opened[0]->PeerHasClosed());
   ::close(socket);
-  Until([&] { return echo_.opened[0]->PeerHasLeft(); });
+  Until([&] { return echo_.opened[0]->PeerHasClosed(); });
 }
 
 TEST_F(ConnectionTest, PausesAPeerThatAsksFasterThanItIsAnswered) {
@@ -534,7 +534,7 @@ TEST_F(ConnectionTest, AnswersTheSmallerCapability) {
   }
 }
 
-TEST_F(ConnectionTest, DropsANewcomerThatSaysNothing) {
+TEST_F(ConnectionTest, DropsAPendingLoginThatSendsNothing) {
   ServerOptions options;
   options.handshake_timeout = 20ms;
   Listen(options);
@@ -548,7 +548,7 @@ TEST_F(ConnectionTest, DropsANewcomerThatSaysNothing) {
 
 // Goal: the deadline covers the whole login. Method: one byte at each turn of the loop, for ever; a
 // deadline for each read would restart each time.
-TEST_F(ConnectionTest, DropsANewcomerThatLogsInByteByByte) {
+TEST_F(ConnectionTest, DropsALoginThatArrivesByteByByte) {
   ServerOptions options;
   options.handshake_timeout = 50ms;
   Listen(options);
@@ -602,7 +602,7 @@ TEST_F(ConnectionTest, PendingLoginsKeepNobodyOut) {
   ::close(socket);
 }
 
-TEST_F(ConnectionTest, DropsANewcomerWhoseGreetingNeverEnds) {
+TEST_F(ConnectionTest, DropsALoginThatNeverEnds) {
   Listen();
   const int socket = RawSocket();
   SendRaw(socket, std::string(kHeaderBytes + 4096, 'x'));

@@ -35,14 +35,14 @@ HttpGateway::~HttpGateway() {
   impl_->thread.join();
 }
 
-void HttpGateway::Take(HttpNewcomer newcomer) {
+void HttpGateway::Take(AcceptedHttpClient client) {
   // A std::function must be copyable.
-  auto shared = std::make_shared<HttpNewcomer>(std::move(newcomer));
+  auto shared = std::make_shared<AcceptedHttpClient>(std::move(client));
   impl_->sessions.loop.Post([impl = impl_.get(), shared] {
     std::unique_ptr<Transport> transport = shared->transport->Attach(impl->sessions.loop);
     if (transport == nullptr) return;
     if (impl->sessions.count() < impl->sessions.options.max_sessions ||
-        impl->sessions.AbortOldestNewcomer()) {
+        impl->sessions.AbortOldestPending()) {
       return RunHttpSession(impl->sessions, std::move(transport), std::move(*shared));
     }
     constexpr std::string_view kBusy =

@@ -49,7 +49,7 @@ struct HttpOptions {
 };
 
 // An accepted client of HTTP.
-struct HttpNewcomer {
+struct AcceptedHttpClient {
   std::unique_ptr<DetachedTransport> transport;
   std::string received;  // Bytes that it has sent so far.
   std::string peer;
@@ -73,7 +73,7 @@ class HttpGateway {
   HttpGateway& operator=(const HttpGateway&) = delete;
 
   // Any thread.
-  void Take(HttpNewcomer newcomer);
+  void Take(AcceptedHttpClient client);
 
  private:
   struct Impl;

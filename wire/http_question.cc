@@ -171,9 +171,9 @@ std::optional<BasicCredentials> ParseBasicAuthorization(std::string_view header)
   return BasicCredentials{text.substr(0, colon), text.substr(colon + 1)};
 }
 
-std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
-                                      std::string_view own_name,
-                                      std::span<const std::string> allowed_origins) {
+std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from_this_machine,
+                                         std::string_view own_name,
+                                         std::span<const std::string> allowed_origins) {
   if (from_this_machine && !request.host.empty() &&
       !IsOfThisMachine(NameOfHost(request.host), own_name)) {
     return fmt::format("the host {} is no name of this machine",

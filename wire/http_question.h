@@ -60,9 +60,9 @@ struct RequestOrigin {
 // not read the answer, but `.u.upd` needs no reader. Pages of `allowed_origins` may; an origin is
 // compared byte by byte. From the machine itself, the host must be an address, `localhost` or
 // `own_name`, because anyone can let a name of their own point to this machine (DNS rebinding).
-std::optional<std::string> WhyRefused(const RequestOrigin& request, bool from_this_machine,
-                                      std::string_view own_name,
-                                      std::span<const std::string> allowed_origins);
+std::optional<std::string> RefusalReason(const RequestOrigin& request, bool from_this_machine,
+                                         std::string_view own_name,
+                                         std::span<const std::string> allowed_origins);
 
 // kInvalidArgument unless `origin` is written as browsers send it: `https://name` or
 // `http://name:port`, in lower case, without a path and without the scheme's own port.

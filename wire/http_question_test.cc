@@ -72,7 +72,7 @@ TEST(HttpQuestion, CredentialsAreBase64) {
 }
 
 std::string Why(const RequestOrigin& request, bool local = true) {
-  return WhyRefused(request, local, "tick1", {}).value_or("");
+  return RefusalReason(request, local, "tick1", {}).value_or("");
 }
 
 TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
@@ -96,7 +96,7 @@ TEST(HttpOrigin, PagesFromElsewhereMayNotAsk) {
 TEST(HttpOrigin, PagesOfAllowedOriginsMayAsk) {
   const std::vector<std::string> allowed = {"https://grafana.example", "http://localhost:3000"};
   const auto refused = [&](std::string_view host, std::string_view origin) {
-    return WhyRefused({host, origin, "cross-site"}, true, "tick1", allowed).has_value();
+    return RefusalReason({host, origin, "cross-site"}, true, "tick1", allowed).has_value();
   };
   EXPECT_FALSE(refused("localhost:5010", "https://grafana.example"));
   EXPECT_FALSE(refused("localhost:5010", "http://localhost:3000"));
@@ -136,7 +136,7 @@ TEST(HttpOrigin, NamesThatPointHereForAWhileAreRefused) {
   }
 }
 
-TEST(HttpNewcomers, AreToldFromTheHandshakeOfKdb) {
+TEST(LooksLikeHttp, TellsARequestFromTheHandshakeOfKdb) {
   EXPECT_TRUE(LooksLikeHttp("GET / HTTP/1.1\r\n"));
   EXPECT_TRUE(LooksLikeHttp("POST /.csv"));
   for (const std::string_view text :

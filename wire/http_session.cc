@@ -33,19 +33,20 @@ std::string_view View(beast::string_view text) { return {text.data(), text.size(
 
 class HttpSession final : public HttpClientSession {
  public:
-  HttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport, HttpNewcomer newcomer)
+  HttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
+              AcceptedHttpClient client)
       : HttpClientSession(sessions),
         stream_(std::move(transport)),
-        peer_(std::move(newcomer.peer)),
-        local_(newcomer.local) {
-    const auto room = buffer_.prepare(newcomer.received.size());
-    asio::buffer_copy(room, asio::buffer(newcomer.received));
-    buffer_.commit(newcomer.received.size());
+        peer_(std::move(client.peer)),
+        local_(client.local) {
+    const auto room = buffer_.prepare(client.received.size());
+    asio::buffer_copy(room, asio::buffer(client.received));
+    buffer_.commit(client.received.size());
   }
   ~HttpSession() override { sessions_.unsent_bytes -= unsent_bytes_; }
 
   void ReadFirst() {
-    sessions_.AddNewcomer(this);
+    sessions_.AddPending(this);
     ReadHead();
   }
 
@@ -78,7 +79,7 @@ class HttpSession final : public HttpClientSession {
     stream_.ExpiresAfter(sessions_.options.head_timeout);
     http::async_read_header(stream_, buffer_, *parser_,
                             [self = Self()](const beast::error_code& error, size_t) {
-                              self->sessions_.RemoveNewcomer(self.get());
+                              self->sessions_.RemovePending(self.get());
                               error ? self->OnRead(error) : self->ReadBody();
                             });
   }
@@ -119,7 +120,7 @@ class HttpSession final : public HttpClientSession {
     const bool is_web_socket = beast::websocket::is_upgrade(request_);
     std::span<const std::string> allowed_origins;
     if (is_web_socket) allowed_origins = sessions_.options.web_socket_origins;
-    if (const auto why = WhyRefused(origin, local_, sessions_.own_name, allowed_origins)) {
+    if (const auto why = RefusalReason(origin, local_, sessions_.own_name, allowed_origins)) {
       return Refuse(http::status::forbidden, *why);
     }
     if (is_web_socket) {
@@ -148,7 +149,7 @@ class HttpSession final : public HttpClientSession {
 
   void Ask() {
     stream_.ExpiresNever();  // The process itself bounds the time of a query.
-    WatchWhetherItLeaves();
+    WatchForClose();
     Credentials credentials = CredentialsOf(request_);
     if (inside_ != nullptr && inside_as_ == FormatCredentials(credentials)) return Call();
     DisconnectFromProcess();
@@ -169,11 +170,11 @@ class HttpSession final : public HttpClientSession {
   }
 
   // Cancels the query in the process if the client leaves.
-  void WatchWhetherItLeaves() {
+  void WatchForClose() {
     asking_ = true;
     stream_.transport().AsyncWaitReadable([self = Self()](const beast::error_code& error) {
       if (error || !self->asking_) return;
-      if (!self->HasLeft()) return;  // Its next request has arrived.
+      if (!self->ClientHasClosed()) return;  // Its next request has arrived.
       self->left_ = true;
       self->DisconnectFromProcess();
     });
@@ -202,13 +203,15 @@ class HttpSession final : public HttpClientSession {
   }
 
   // True if the client has closed its side.
-  bool HasLeft() { return stream_.transport().PeerHasClosed() && !stream_.transport().HasUnread(); }
+  bool ClientHasClosed() {
+    return stream_.transport().PeerHasClosed() && !stream_.transport().HasUnread();
+  }
 
   void Answer(const Value& answer) {
     // Checked before the work: rendering delays all other clients.
-    if (HasLeft()) return;
+    if (ClientHasClosed()) return;
     const size_t bytes = question_.form == HttpForm::kPage ? 0 : EncodedBytes(answer).value_or(0);
-    if (!sessions_.HasRoom(0, bytes)) return RefuseForNow();
+    if (!sessions_.HasRoom(0, bytes)) return RespondOverloaded();
     std::string text;
     if (is_index_) {
       text = IndexText(answer);
@@ -234,11 +237,11 @@ class HttpSession final : public HttpClientSession {
           break;
       }
     }
-    if (!sessions_.HasRoom(0, text.size())) return RefuseForNow();
+    if (!sessions_.HasRoom(0, text.size())) return RespondOverloaded();
     Respond(http::status::ok, std::move(text));
   }
 
-  void RefuseForNow() {
+  void RespondOverloaded() {
     Respond(http::status::service_unavailable,
             ErrorText("too many answers wait for slow readers; try again"));
   }
@@ -342,8 +345,8 @@ class HttpSession final : public HttpClientSession {
 }  // namespace
 
 void RunHttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
-                    HttpNewcomer newcomer) {
-  std::make_shared<HttpSession>(sessions, std::move(transport), std::move(newcomer))->ReadFirst();
+                    AcceptedHttpClient client) {
+  std::make_shared<HttpSession>(sessions, std::move(transport), std::move(client))->ReadFirst();
 }
 
 }  // namespace tickstack::wire

@@ -24,7 +24,7 @@ HttpClientSession::HttpClientSession(HttpSessions& sessions) : sessions_(session
 HttpClientSession::~HttpClientSession() {
   DisconnectFromProcess();
   sessions_.live_.erase(this);
-  sessions_.RemoveNewcomer(this);
+  sessions_.RemovePending(this);
 }
 
 void HttpClientSession::DisconnectFromProcess() {
@@ -64,10 +64,10 @@ void HttpSessions::Open(const Credentials& credentials, const std::string& peer,
         });
 }
 
-bool HttpSessions::AbortOldestNewcomer() {
-  if (newcomers_.empty()) return false;
-  const std::shared_ptr<HttpClientSession> oldest = newcomers_.front()->shared_from_this();
-  RemoveNewcomer(oldest.get());
+bool HttpSessions::AbortOldestPending() {
+  if (pending_.empty()) return false;
+  const std::shared_ptr<HttpClientSession> oldest = pending_.front()->shared_from_this();
+  RemovePending(oldest.get());
   oldest->Abort();
   return true;
 }

@@ -77,9 +77,9 @@ class HttpSessions {
   size_t count() const { return live_.size(); }
 
   // Clients that have not sent the whole head of their first request, oldest first.
-  void AddNewcomer(HttpClientSession* session) { newcomers_.push_back(session); }
-  void RemoveNewcomer(HttpClientSession* session) { std::erase(newcomers_, session); }
-  bool AbortOldestNewcomer();  // False if there is none.
+  void AddPending(HttpClientSession* session) { pending_.push_back(session); }
+  void RemovePending(HttpClientSession* session) { std::erase(pending_, session); }
+  bool AbortOldestPending();  // False if there is none.
 
   EventLoop loop;
   const HttpOptions options;
@@ -90,7 +90,7 @@ class HttpSessions {
   friend class HttpClientSession;
   const HttpGateway::ConnectInside connect_;
   std::unordered_set<HttpClientSession*> live_;
-  std::vector<HttpClientSession*> newcomers_;
+  std::vector<HttpClientSession*> pending_;
   std::vector<std::weak_ptr<Transport>> handshakes_;  // Streams of logins that are under way.
   bool closing_ = false;
 };
@@ -98,7 +98,7 @@ class HttpSessions {
 // Reads requests from a client and answers them until it leaves. After an upgrade to WebSocket,
 // RunWebSocketSession takes over.
 void RunHttpSession(HttpSessions& sessions, std::unique_ptr<Transport> transport,
-                    HttpNewcomer newcomer);
+                    AcceptedHttpClient client);
 
 // `request` asked for the upgrade and may have it.
 void RunWebSocketSession(HttpSessions& sessions, HttpStream stream, HttpRequest request,

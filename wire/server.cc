@@ -22,8 +22,8 @@ namespace {
 constexpr std::chrono::milliseconds kAcceptRetryPause{100};
 
 // A client that has connected and not logged in yet.
-struct Newcomer {
-  explicit Newcomer(std::unique_ptr<Transport> stream)
+struct PendingLogin {
+  explicit PendingLogin(std::unique_ptr<Transport> stream)
       : transport(std::move(stream)), timer(transport->loop()) {}
   std::unique_ptr<Transport> transport;
   Timer timer;
@@ -33,14 +33,14 @@ struct Newcomer {
   bool local = false;
   bool by_http = false;
   // Its place in Impl::pending; nullopt if it is not in there.
-  std::optional<std::list<std::shared_ptr<Newcomer>>::iterator> place;
+  std::optional<std::list<std::shared_ptr<PendingLogin>>::iterator> place;
 };
 
 }  // namespace
 
 struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Impl> {
-  struct Entrance {
-    Entrance(EventLoop& loop, std::unique_ptr<Listener> open)
+  struct Acceptor {
+    Acceptor(EventLoop& loop, std::unique_ptr<Listener> open)
         : listener(std::move(open)), retry(loop) {}
     std::unique_ptr<Listener> listener;  // nullptr: no more clients are accepted.
     Timer retry;
@@ -50,15 +50,16 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
       : loop(event_loop), options(opts), handler(handle) {}
 
   void AcceptFrom(std::unique_ptr<Listener> listener);
-  void Accept(Entrance& entrance);
-  void Welcome(std::unique_ptr<Transport> transport, std::optional<PeerName> known = std::nullopt);
-  void HandToGateway(const std::shared_ptr<Newcomer>& newcomer);
-  void ReadHandshake(const std::shared_ptr<Newcomer>& newcomer);
-  void Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul);
-  void Turn(const std::shared_ptr<Newcomer>& newcomer);
+  void Accept(Acceptor& acceptor);
+  void BeginLogin(std::unique_ptr<Transport> transport,
+                  std::optional<PeerName> known = std::nullopt);
+  void HandToGateway(const std::shared_ptr<PendingLogin>& login);
+  void ReadHandshake(const std::shared_ptr<PendingLogin>& login);
+  void Admit(const std::shared_ptr<PendingLogin>& login, size_t nul);
+  void Disconnect(const std::shared_ptr<PendingLogin>& login);
   bool IsFull(std::string_view peer) const;
-  void AddPending(const std::shared_ptr<Newcomer>& newcomer);
-  void RemovePending(Newcomer& newcomer);
+  void AddPendingLogin(const std::shared_ptr<PendingLogin>& login);
+  void RemovePendingLogin(PendingLogin& login);
 
   void OnMessage(Connection& connection, const ReceivedMessage& message) override {
     if (message.kind != MessageKind::kResponse) handler->OnMessage(connection, message);
@@ -77,27 +78,27 @@ struct Server::Impl : ConnectionHandler, std::enable_shared_from_this<Server::Im
   EventLoop& loop;
   const ServerOptions options;
   ServerHandler* handler;
-  std::list<Entrance> entrances;
+  std::list<Acceptor> acceptors;
   std::unordered_map<uint64_t, std::shared_ptr<Connection>> connections;
-  std::list<std::shared_ptr<Newcomer>> pending;  // Clients that are logging in, oldest first.
+  std::list<std::shared_ptr<PendingLogin>> pending;  // Clients that are logging in, oldest first.
   uint16_t port = 0;
   std::unique_ptr<HttpGateway> gateway;  // Created with the first HTTP client.
 };
 
 void Server::Impl::AcceptFrom(std::unique_ptr<Listener> listener) {
-  Accept(entrances.emplace_back(loop, std::move(listener)));
+  Accept(acceptors.emplace_back(loop, std::move(listener)));
 }
 
-void Server::Impl::Accept(Entrance& entrance) {
-  if (entrance.listener == nullptr) return;
-  entrance.listener->AsyncAccept(
-      [weak = weak_from_this(), &entrance](const boost::system::error_code& error,
+void Server::Impl::Accept(Acceptor& acceptor) {
+  if (acceptor.listener == nullptr) return;
+  acceptor.listener->AsyncAccept(
+      [weak = weak_from_this(), &acceptor](const boost::system::error_code& error,
                                            std::unique_ptr<Transport> transport) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr || error == asio::error::operation_aborted) return;
         if (!error) {
-          self->Welcome(std::move(transport));
-          return self->Accept(entrance);
+          self->BeginLogin(std::move(transport));
+          return self->Accept(acceptor);
         }
         // Most likely out of descriptors: try again when some may have been closed.
         static LogLimit limit;
@@ -105,24 +106,24 @@ void Server::Impl::Accept(Entrance& entrance) {
           LogWarn("no connection can be accepted reason=\"{}\" connections={} withheld={}",
                   error.message(), self->connections.size(), *withheld);
         }
-        entrance.retry.Once(kAcceptRetryPause, [weak, &entrance] {
-          if (const std::shared_ptr<Impl> again = weak.lock()) again->Accept(entrance);
+        acceptor.retry.Once(kAcceptRetryPause, [weak, &acceptor] {
+          if (const std::shared_ptr<Impl> again = weak.lock()) again->Accept(acceptor);
         });
       });
 }
 
-void Server::Impl::Welcome(std::unique_ptr<Transport> transport, std::optional<PeerName> known) {
+void Server::Impl::BeginLogin(std::unique_ptr<Transport> transport, std::optional<PeerName> known) {
   const PeerName peer = known ? *known : transport->peer();
   if (IsFull(peer.text)) return;  // The destructor closes it.
-  auto newcomer = std::make_shared<Newcomer>(std::move(transport));
-  newcomer->peer = peer.text;
-  newcomer->local = peer.local;
-  newcomer->by_http = peer.by_http;
+  auto login = std::make_shared<PendingLogin>(std::move(transport));
+  login->peer = peer.text;
+  login->local = peer.local;
+  login->by_http = peer.by_http;
   // An HTTP session was bounded when it began, and its credentials follow immediately.
-  if (!known.has_value()) AddPending(newcomer);
-  newcomer->timer.Once(options.handshake_timeout,
-                       [stream = newcomer->transport.get()] { stream->Close(); });
-  ReadHandshake(newcomer);
+  if (!known.has_value()) AddPendingLogin(login);
+  login->timer.Once(options.handshake_timeout,
+                    [stream = login->transport.get()] { stream->Close(); });
+  ReadHandshake(login);
 }
 
 // True if no more client may log in; logs that.
@@ -136,58 +137,57 @@ bool Server::Impl::IsFull(std::string_view peer) const {
   return true;
 }
 
-void Server::Impl::AddPending(const std::shared_ptr<Newcomer>& newcomer) {
+void Server::Impl::AddPendingLogin(const std::shared_ptr<PendingLogin>& login) {
   if (pending.size() >= options.max_pending_logins) {
-    const std::shared_ptr<Newcomer> oldest = pending.front();
+    const std::shared_ptr<PendingLogin> oldest = pending.front();
     static LogLimit limit;
     if (const std::optional<uint64_t> withheld = limit.Pass()) {
       LogWarn("login closed, it is the oldest of too many host={} bound={} withheld={}",
               oldest->peer, options.max_pending_logins, *withheld);
     }
-    Turn(oldest);
+    Disconnect(oldest);
   }
-  newcomer->place = pending.insert(pending.end(), newcomer);
+  login->place = pending.insert(pending.end(), login);
 }
 
-void Server::Impl::RemovePending(Newcomer& newcomer) {
-  if (newcomer.place.has_value()) pending.erase(*std::exchange(newcomer.place, std::nullopt));
+void Server::Impl::RemovePendingLogin(PendingLogin& login) {
+  if (login.place.has_value()) pending.erase(*std::exchange(login.place, std::nullopt));
 }
 
-void Server::Impl::Turn(const std::shared_ptr<Newcomer>& newcomer) {
-  RemovePending(*newcomer);
-  newcomer->timer.Cancel();
-  newcomer->transport->Close();
+void Server::Impl::Disconnect(const std::shared_ptr<PendingLogin>& login) {
+  RemovePendingLogin(*login);
+  login->timer.Cancel();
+  login->transport->Close();
 }
 
-void Server::Impl::ReadHandshake(const std::shared_ptr<Newcomer>& newcomer) {
-  newcomer->transport->AsyncRead(
-      std::as_writable_bytes(std::span(newcomer->text)).subspan(newcomer->filled),
-      [weak = weak_from_this(), newcomer](const boost::system::error_code& error, size_t bytes) {
+void Server::Impl::ReadHandshake(const std::shared_ptr<PendingLogin>& login) {
+  login->transport->AsyncRead(
+      std::as_writable_bytes(std::span(login->text)).subspan(login->filled),
+      [weak = weak_from_this(), login](const boost::system::error_code& error, size_t bytes) {
         const std::shared_ptr<Impl> self = weak.lock();
         if (self == nullptr) return;
-        if (error) return self->Turn(newcomer);
-        newcomer->filled += bytes;
-        if (self->options.http && LooksLikeHttp({newcomer->text.data(), newcomer->filled})) {
-          return self->HandToGateway(newcomer);
+        if (error) return self->Disconnect(login);
+        login->filled += bytes;
+        if (self->options.http && LooksLikeHttp({login->text.data(), login->filled})) {
+          return self->HandToGateway(login);
         }
-        const auto end = newcomer->text.begin() + static_cast<std::ptrdiff_t>(newcomer->filled);
-        const auto nul = std::find(newcomer->text.begin(), end, '\0');
-        if (nul != end)
-          return self->Admit(newcomer, static_cast<size_t>(nul - newcomer->text.begin()));
-        if (newcomer->filled == newcomer->text.size()) return self->Turn(newcomer);
-        self->ReadHandshake(newcomer);
+        const auto end = login->text.begin() + static_cast<std::ptrdiff_t>(login->filled);
+        const auto nul = std::find(login->text.begin(), end, '\0');
+        if (nul != end) return self->Admit(login, static_cast<size_t>(nul - login->text.begin()));
+        if (login->filled == login->text.size()) return self->Disconnect(login);
+        self->ReadHandshake(login);
       });
 }
 
-void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
-  RemovePending(*newcomer);
-  newcomer->timer.Cancel();
-  HttpNewcomer client;
-  client.transport = newcomer->transport->Detach();
+void Server::Impl::HandToGateway(const std::shared_ptr<PendingLogin>& login) {
+  RemovePendingLogin(*login);
+  login->timer.Cancel();
+  AcceptedHttpClient client;
+  client.transport = login->transport->Detach();
   if (client.transport == nullptr) return;
-  client.received.assign(newcomer->text.data(), newcomer->filled);
-  client.peer = newcomer->peer;
-  client.local = newcomer->local;
+  client.received.assign(login->text.data(), login->filled);
+  client.peer = login->peer;
+  client.local = login->local;
   if (gateway == nullptr) {
     gateway = std::make_unique<HttpGateway>(
         options.http_options, [weak = weak_from_this(), &loop = loop](
@@ -199,35 +199,33 @@ void Server::Impl::HandToGateway(const std::shared_ptr<Newcomer>& newcomer) {
             if (self == nullptr || self->handler == nullptr) return;
             std::unique_ptr<Transport> inside = shared->Attach(self->loop);
             if (inside == nullptr) return;
-            self->Welcome(std::move(inside), PeerName{peer + " by http", true, true});
+            self->BeginLogin(std::move(inside), PeerName{peer + " by http", true, true});
           });
         });
   }
   gateway->Take(std::move(client));
 }
 
-void Server::Impl::Admit(const std::shared_ptr<Newcomer>& newcomer, size_t nul) {
-  if (IsFull(newcomer->peer)) return Turn(newcomer);
-  const Credentials credentials = ParseCredentials({newcomer->text.data(), nul});
+void Server::Impl::Admit(const std::shared_ptr<PendingLogin>& login, size_t nul) {
+  if (IsFull(login->peer)) return Disconnect(login);
+  const Credentials credentials = ParseCredentials({login->text.data(), nul});
   if (options.authenticate && !options.authenticate(credentials.user, credentials.password))
-    return Turn(newcomer);
+    return Disconnect(login);
   const uint8_t capability = std::min(credentials.capability, kOurCapability);
   // Sent alone and immediately: some clients insist that their first read returns just this byte.
   const std::span<const std::byte> answer = std::as_bytes(std::span(&capability, 1));
   boost::system::error_code error;
-  if (newcomer->transport->TryWrite({&answer, 1}, error) != 1) return Turn(newcomer);
-  RemovePending(*newcomer);
-  newcomer->timer.Cancel();
-  std::shared_ptr<Connection> connection =
-      Connection::Adopt(std::move(newcomer->transport), newcomer->peer, capability, newcomer->local,
-                        options.connection, this);
+  if (login->transport->TryWrite({&answer, 1}, error) != 1) return Disconnect(login);
+  RemovePendingLogin(*login);
+  login->timer.Cancel();
+  std::shared_ptr<Connection> connection = Connection::Adopt(
+      std::move(login->transport), login->peer, capability, login->local, options.connection, this);
   connection->set_user(credentials.user);
-  if (newcomer->by_http) connection->set_by_http();
+  if (login->by_http) connection->set_by_http();
   connections.emplace(connection->id(), connection);
   handler->OnOpened(*connection);
   const size_t behind = nul + 1;
-  connection->Start(
-      std::as_bytes(std::span(newcomer->text)).subspan(behind, newcomer->filled - behind));
+  connection->Start(std::as_bytes(std::span(login->text)).subspan(behind, login->filled - behind));
 }
 
 Server::Server(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -264,9 +262,9 @@ absl::Status Server::AlsoListen(const Address& address) {
 uint16_t Server::port() const { return impl_->port; }
 
 void Server::StopAccepting() {
-  for (Impl::Entrance& entrance : impl_->entrances) {
-    entrance.listener = nullptr;
-    entrance.retry.Cancel();
+  for (Impl::Acceptor& acceptor : impl_->acceptors) {
+    acceptor.listener = nullptr;
+    acceptor.retry.Cancel();
   }
 }
 

@@ -70,7 +70,7 @@ class SubscribedState {
   virtual bool OutlivesProcess() const { return false; }
 
   // From now on OnLive follows the log without a gap.
-  virtual void OnGoneLive() {}
+  virtual void OnReplayDone() {}
   // Every message of one read has been delivered.
   virtual void OnDrained() {}
 };

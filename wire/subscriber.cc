@@ -441,7 +441,7 @@ void Subscriber::GoLive() {
   was_live_plain_ = !numbered_;
   Set(state_->subscription().live, 1);
   LogInfo("live seq={} numbered={} log={}", replay_end_seq_, numbered_, log_path_);
-  state_->OnGoneLive();
+  state_->OnReplayDone();
   client_->connection()->ResumeReading();
 }
 

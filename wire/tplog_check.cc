@@ -30,7 +30,7 @@ class Check {
     TS_ASSIGN_OR_RETURN(report_.log_bytes, log_.Bytes());
     report_.totals.log_bytes = kTplogHeaderBytes;
     TS_RETURN_IF_ERROR(CheckIndexed());
-    if (!ended_) TS_RETURN_IF_ERROR(CheckTheRest());
+    if (!ended_) TS_RETURN_IF_ERROR(CheckTail());
     return std::move(report_);
   }
 
@@ -44,7 +44,7 @@ class Check {
   }
   void CompareCounts(const TplogIndexReader::Record& record, const IndexDictionary& names);
   absl::Status CheckTornBlock(const TplogIndexReader::Record& record, const IndexDictionary& names);
-  absl::Status CheckTheRest();
+  absl::Status CheckTail();
   absl::Status CheckDamage(uint64_t offset);
   void TakeCounted(uint64_t end_offset);
   void Report(Kind kind, uint64_t offset, std::string text);
@@ -211,7 +211,7 @@ absl::Status Check::CheckTornBlock(const TplogIndexReader::Record& record,
 }
 
 // Checks the part that no index covers, by the grammar.
-absl::Status Check::CheckTheRest() {
+absl::Status Check::CheckTail() {
   scanner_.GoTo(report_.totals.log_bytes);
   while (!ended_) {
     TS_ASSIGN_OR_RETURN(const std::optional<Bytes> body, scanner_.Next(report_.log_bytes));

@@ -54,7 +54,7 @@ class TplogReader::State {
   absl::StatusOr<Found> NextBlock();
   absl::StatusOr<Found> FindBlock();
   absl::StatusOr<bool> LoadBlock();
-  absl::Status Look();
+  absl::Status UpdateLogBytes();
   absl::Status EnterBlock();
   absl::StatusOr<std::optional<TplogMessage>> PeekUnindexed();
   absl::Status CheckPlace() const;
@@ -145,7 +145,7 @@ absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
     // log by then is in the index, unless another program appended it. The size of the last look is
     // sufficient as long as it leads to a block.
     if (look) {
-      TS_RETURN_IF_ERROR(Look());
+      TS_RETURN_IF_ERROR(UpdateLogBytes());
       if (log_bytes_ == offset_) return Found::kNotYet;
     }
     TS_ASSIGN_OR_RETURN(const Found found, FindBlock());
@@ -167,7 +167,7 @@ absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
                                              found_crc_, damaged.bytes, damaged.crc));
 }
 
-absl::Status TplogReader::State::Look() {
+absl::Status TplogReader::State::UpdateLogBytes() {
   TS_ASSIGN_OR_RETURN(log_bytes_, log_.Bytes());
   if (log_bytes_ >= offset_) return absl::OkStatus();
   return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);

@@ -110,7 +110,7 @@ class TplogWriter::State {
  private:
   absl::Status Check(const TplogBlock& block) const;
   void MakeRecords(const TplogBlock& block);
-  void TakeBack();
+  void UndoAppend();
   void CloseFor(const absl::Status& status);
   void NoteFailures();
 
@@ -187,7 +187,7 @@ absl::Status TplogWriter::State::Append(const TplogBlock& block) {
   if (!written.ok()) {
     names_.tables.DropFrom(next_table);
     names_.feeds.DropFrom(next_feed);
-    TakeBack();
+    UndoAppend();
     return written;
   }
   index_bytes_ += records_.size();
@@ -200,7 +200,7 @@ absl::Status TplogWriter::State::Append(const TplogBlock& block) {
 
 // Cuts off what a failed Append left: the log first, because the record must tell the source of
 // bytes in the log.
-void TplogWriter::State::TakeBack() {
+void TplogWriter::State::UndoAppend() {
   absl::Status status = log_.Truncate(totals_.log_bytes);
   if (status.ok()) status = index_.Truncate(index_bytes_);
   if (!status.ok()) CloseFor(status);

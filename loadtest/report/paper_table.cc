@@ -90,7 +90,7 @@ std::string LabelOf(const Group& group) {
 
 // Returns the headings of our two columns; with several tests whose placements differ, each test
 // names its own.
-std::pair<std::string, std::string> OurHeads(
+std::pair<std::string, std::string> MeasuredHeads(
     const std::vector<std::pair<const RecordedTest*, const PaperRow*>>& matches) {
   std::pair<std::string, std::string> heads;
   for (const auto& [test, row] : matches) {
@@ -111,7 +111,7 @@ std::string PaperTable(const RunFiles& run) {
   }
   if (matches.empty()) return "";
   HtmlTable table("paper-table", "The paper's table, and ours");
-  const auto [first, second] = OurHeads(matches);
+  const auto [first, second] = MeasuredHeads(matches);
   table.Span({{"as published, on their hardware", 3}, {"this run, on this machine", 3}});
   table.Head({"", "DRAM", "Optane", "ratio", first, second, "ratio"});
   for (const auto& [test, row] : matches) {

@@ -25,7 +25,7 @@ std::optional<Condition> ConditionOf(const Node& function) {
   return std::nullopt;
 }
 
-bool IsOfNoRows(const Node& node, const TableView& view) {
+bool NamesNoColumn(const Node& node, const TableView& view) {
   switch (node.kind) {
     case Node::Kind::kConstant:
     case Node::Kind::kFunction:
@@ -37,7 +37,7 @@ bool IsOfNoRows(const Node& node, const TableView& view) {
     case Node::Kind::kApply:
     case Node::Kind::kList:
       return std::ranges::all_of(node.children, [&](const NodePtr& child) {
-        return child == nullptr || IsOfNoRows(*child, view);
+        return child == nullptr || NamesNoColumn(*child, view);
       });
     case Node::Kind::kDerived:
     case Node::Kind::kTable:
@@ -64,7 +64,7 @@ std::optional<TimeOfDayCondition> TimeOfDayConditionOf(const Node& node, const T
   }
   const std::optional<Condition> condition = ConditionOf(*node.children[0]);
   const Node &left = *node.children[1], &right = *node.children[2];
-  if (!condition.has_value() || left.kind != Node::Kind::kName || !IsOfNoRows(right, view)) {
+  if (!condition.has_value() || left.kind != Node::Kind::kName || !NamesNoColumn(right, view)) {
     return std::nullopt;
   }
   const std::string_view name = left.name;

@@ -16,7 +16,7 @@ namespace tickstack::query {
 std::optional<Condition> ConditionOf(const Node& function);
 
 // True if the expression names no column, so that it is the same for all rows in scope.
-bool IsOfNoRows(const Node& node, const TableView& view);
+bool NamesNoColumn(const Node& node, const TableView& view);
 
 // `time.minute op right`: a condition on the time of day of a column. `right` names no column.
 struct TimeOfDayCondition {

@@ -262,18 +262,18 @@ absl::StatusOr<Term> Accumulate(Context& context, const Derived& derived, std::s
 }
 
 // The condition of a loop: `steps` left, or what `test` says of the state.
-class Going {
+class Repetition {
  public:
-  static absl::StatusOr<Going> Of(Term until, Budget& budget) {
+  static absl::StatusOr<Repetition> Of(Term until, Budget& budget) {
     if (const auto* value = std::get_if<Value>(&until); value != nullptr && value->is_atom()) {
       const std::optional<int64_t> steps = IndexOf(*value);
-      if (steps.has_value()) return Going(*steps, std::nullopt);
+      if (steps.has_value()) return Repetition(*steps, std::nullopt);
     }
     TS_ASSIGN_OR_RETURN(std::optional<Function> test, AsFunction(until, budget));
     if (test.has_value()) until = *std::move(test);
-    return Going(0, std::move(until));
+    return Repetition(0, std::move(until));
   }
-  absl::StatusOr<bool> On(Context& context, const Term& state) {
+  absl::StatusOr<bool> Continues(Context& context, const Term& state) {
     if (!test_.has_value()) {
       if (steps_ <= 0) return false;  // A null is below zero as well.
       --steps_;
@@ -286,22 +286,22 @@ class Going {
   }
 
  private:
-  Going(int64_t steps, std::optional<Term> test) : steps_(steps), test_(std::move(test)) {}
+  Repetition(int64_t steps, std::optional<Term> test) : steps_(steps), test_(std::move(test)) {}
   int64_t steps_;
   std::optional<Term> test_;
 };
 
-// Applies f/ and f\ for f of one argument, as long as `going` says; without it, until the state
-// stays the same.
-absl::StatusOr<Term> Iterate(Context& context, const Derived& derived, std::optional<Going> going,
-                             Term x) {
+// Applies f/ and f\ for f of one argument, as long as `repetition` says; without it, until the
+// state stays the same.
+absl::StatusOr<Term> Iterate(Context& context, const Derived& derived,
+                             std::optional<Repetition> repetition, Term x) {
   Budget& budget = context.budget;
   const bool scan = derived.iterator == Iterator::kScan;
   Results results(budget);
   HeldTerm state(budget);
   TS_RETURN_IF_ERROR(state.Set(std::move(x)));
   std::optional<Value> first;
-  if (!going.has_value()) {
+  if (!repetition.has_value()) {
     TS_ASSIGN_OR_RETURN(first, ToValue(state.term(), budget));
   }
   if (scan) TS_RETURN_IF_ERROR(results.Add(state.term()));
@@ -309,13 +309,13 @@ absl::StatusOr<Term> Iterate(Context& context, const Derived& derived, std::opti
     {
       const Budget::Temporaries temporaries(budget);
       TS_RETURN_IF_ERROR(budget.CheckTime());
-      if (going.has_value()) {
-        TS_ASSIGN_OR_RETURN(const bool on, going->On(context, state.term()));
-        if (!on) break;
+      if (repetition.has_value()) {
+        TS_ASSIGN_OR_RETURN(const bool more, repetition->Continues(context, state.term()));
+        if (!more) break;
       }
       Term arg = state.term();
       TS_ASSIGN_OR_RETURN(Term next, Step(context, derived.inner, std::span(&arg, 1)));
-      if (!going.has_value()) {
+      if (!repetition.has_value()) {
         TS_ASSIGN_OR_RETURN(const Value after, ToValue(next, budget));
         TS_ASSIGN_OR_RETURN(const Value before, ToValue(state.term(), budget));
         if (Match(after, before) || Match(after, *first)) break;
@@ -338,8 +338,8 @@ absl::StatusOr<Term> ApplyAccumulator(Context& context, const Derived& derived,
   if (RankOfTerm(derived.inner) > 1) return Accumulate(context, derived, args);
   if (args.size() == 1) return Iterate(context, derived, std::nullopt, std::move(args[0]));
   if (args.size() > 2) return RankError("{} arguments to iterate with", args.size());
-  TS_ASSIGN_OR_RETURN(Going going, Going::Of(std::move(args[0]), context.budget));
-  return Iterate(context, derived, std::move(going), std::move(args[1]));
+  TS_ASSIGN_OR_RETURN(Repetition repetition, Repetition::Of(std::move(args[0]), context.budget));
+  return Iterate(context, derived, std::move(repetition), std::move(args[1]));
 }
 
 // Returns the value before the first item: the function's identity if it has one, otherwise a null

@@ -31,7 +31,7 @@ void EachName(Context& context, F visit) {
   for (const std::string& name : environment.TableNames()) visit(name);
   for (const std::string& name : environment.FunctionNames()) visit(name);
   for (const std::string& name : environment.ValueNames()) visit(name);
-  context.variables.EachOfTheRequest([&](std::string_view name) { visit(std::string(name)); });
+  context.variables.ForEachOfRequest([&](std::string_view name) { visit(std::string(name)); });
 }
 
 bool IsNamespaceName(std::string_view name) {

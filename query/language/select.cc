@@ -144,7 +144,7 @@ absl::StatusOr<bool> QueryEvaluator::ApplyToColumn(const Node& condition) {
   const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
   const std::optional<size_t> column = PlainColumn(*condition.children[1]);
   if (!kind.has_value() || !column.has_value()) return false;
-  if (!IsOfNoRows(*condition.children[2], view_)) TS_RETURN_IF_ERROR(MergeSymbols());
+  if (!NamesNoColumn(*condition.children[2], view_)) TS_RETURN_IF_ERROR(MergeSymbols());
   TS_ASSIGN_OR_RETURN(Term right, EvaluateAt(*condition.children[2], rows_));
   if (auto* slice = std::get_if<Slice>(&right);
       slice != nullptr && kind->kind == Condition::Kind::kIn) {
@@ -211,7 +211,7 @@ absl::StatusOr<std::optional<Term>> QueryEvaluator::AggregateFiltered(const Node
   }
   const std::optional<Condition> kind = ConditionOf(*condition.children[0]);
   const std::optional<size_t> column = PlainColumn(*condition.children[1]);
-  if (!kind.has_value() || !column.has_value() || !IsOfNoRows(*condition.children[2], view_) ||
+  if (!kind.has_value() || !column.has_value() || !NamesNoColumn(*condition.children[2], view_) ||
       !IsFixedWidth(view_.columns[*column].type())) {
     return std::nullopt;
   }

@@ -179,7 +179,7 @@ class Variables {
   // The namespace of names without a dot: that of the called lambda, else of the text.
   const std::string& space() const { return space_; }
   template <typename F>
-  void EachOfTheRequest(F visit) const {
+  void ForEachOfRequest(F visit) const {
     request_.Each(visit);
   }
   // Returns a name that is not local, with its namespace.
