@@ -71,11 +71,11 @@ class TestClient final : public wire::ClientHandler {
   void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
   void OnClosed(wire::Connection&, const absl::Status&) override { connection_ = nullptr; }
 
-  absl::StatusOr<Value> Ask(std::string_view query) {
+  absl::StatusOr<Value> Ask(std::string_view query) { return Ask(Value::String(query)); }
+  absl::StatusOr<Value> Ask(const Value& query) {
     EXPECT_TRUE(simulation_.RunUntil([this] { return connection_ != nullptr; }, kAtMost));
     std::optional<absl::StatusOr<Value>> answer;
-    connection_->Call(Value::String(query),
-                      [&answer](const absl::StatusOr<Value>& a) { answer = a; });
+    connection_->Call(query, [&answer](const absl::StatusOr<Value>& a) { answer = a; });
     EXPECT_TRUE(simulation_.RunUntil([&answer] { return answer.has_value(); }, kAtMost));
     return *answer;
   }
@@ -142,6 +142,23 @@ TEST_F(FeedServiceTest, AnswersWhatEveryProcessDoes) {
   ASSERT_TRUE(now.ok()) << now.status();
   EXPECT_TRUE(now->is_atom_of(Type::kTimestamp));
   EXPECT_FALSE(client.Ask(".feed.nonsense[]").ok());
+}
+
+// A list that begins with a function's name is a call, whatever its arguments. It needs no
+// evaluation, in which the list of an unknown name or a wrong one is an error.
+TEST_F(FeedServiceTest, AnswersACallWithoutEvaluatingIt) {
+  Open();
+  TestClient client(simulation_, server_->port());
+  const auto call = [](std::string_view name, Value argument) {
+    return Value::List({Value::Symbol(name), std::move(argument)});
+  };
+  for (const Value& argument : {Value::List({}), Value::Symbol("x")}) {
+    const absl::StatusOr<Value> stats = client.Ask(call(".feed.stats", argument));
+    ASSERT_TRUE(stats.ok()) << stats.status();
+    EXPECT_EQ(stats->values().items()[0], Value::Symbol("waiting"));
+  }
+  EXPECT_TRUE(client.Ask(Value::Symbols({".feed.stats", "x"})).ok());
+  EXPECT_FALSE(client.Ask(call(".feed.nonsense", Value::List({}))).ok());
 }
 
 TEST_F(FeedServiceTest, ComesBackAfterABrokenConnection) {

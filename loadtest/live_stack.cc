@@ -122,19 +122,14 @@ absl::StatusOr<bool> LiveStack::IsLoaded(double waited_s) {
 }
 
 absl::StatusOr<bool> LiveStack::IsLive() {
-  absl::StatusOr<bool> live = AllLive();
-  // A process that touches gigabytes may not answer within a question's 20 ms: ask it again.
-  if (!live.ok() && Message(live.status()).ends_with(": stop")) return false;
-  return live;
-}
-
-absl::StatusOr<bool> LiveStack::AllLive() {
-  for (const auto& [role, query] :
-       {std::pair("rdb", ".rdb.stats[]"), std::pair("aggengine", ".agg.stats[]")}) {
-    for (const std::string& name : run_->ProcessesOf(role)) {
-      TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(name, query));
-      if (LongsOf(stats)["live"] != 1) return false;
-    }
+  for (const std::string& name : run_->ProcessesOf("rdb")) {
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(name, ".rdb.stats[]"));
+    if (LongsOf(stats)["live"] != 1) return false;
+  }
+  for (const std::string& name : run_->ProcessesOf("aggengine")) {
+    // The engine answers on the thread that touches its memory, gigabytes of it.
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Call(name, ".agg.stats"));
+    if (LongsOf(stats)["live"] != 1) return false;
   }
   return IsTouched();
 }
@@ -148,7 +143,7 @@ absl::StatusOr<bool> LiveStack::IsTouched() {
   uint64_t resident = 0;
   for (const auto& [name, tier] : tiers) resident += tier.resident.value_or(0);
   for (const std::string& name : run_->ProcessesOf("aggengine")) {
-    TS_ASSIGN_OR_RETURN(const Value stats, run_->Ask(name, ".agg.stats[]"));
+    TS_ASSIGN_OR_RETURN(const Value stats, run_->Call(name, ".agg.stats"));
     resident += static_cast<uint64_t>(LongsOf(stats)["state_resident_bytes"]);
   }
   const int64_t now_ns = MonotonicNs();

@@ -85,7 +85,6 @@ class LiveStack {
 
   absl::Status PollFeed();
   void PlanTouching(StackSettings& settings);
-  absl::StatusOr<bool> AllLive();
   absl::StatusOr<bool> IsTouched();
   // Adds the tier statistics of an rdb to `tiers`.
   absl::Status ReadTiers(const std::string& rdb, std::map<std::string, TierResult>& tiers) const;

@@ -149,12 +149,21 @@ absl::Status StackRun::Wait() {
 }
 
 absl::StatusOr<Value> StackRun::Ask(std::string_view process, std::string_view query) const {
+  return Request(process, Value::String(query), query);
+}
+
+absl::StatusOr<Value> StackRun::Call(std::string_view process, std::string_view function) const {
+  return Request(process, Value::List({Value::Symbol(function), Value::List({})}), function);
+}
+
+absl::StatusOr<Value> StackRun::Request(std::string_view process, const Value& request,
+                                        std::string_view text) const {
   for (const StackProcess& known : processes_) {
     if (known.name != process) continue;
     const wire::Address address{"127.0.0.1", known.port, ""};
-    absl::StatusOr<Value> answer = wire::Ask(address, Value::String(query), kAnswerAtMost);
+    absl::StatusOr<Value> answer = wire::Ask(address, request, kAnswerAtMost);
     if (!answer.ok()) {
-      return Annotate(answer.status(), fmt::format("{}: {}: {}", name_, process, query));
+      return Annotate(answer.status(), fmt::format("{}: {}: {}", name_, process, text));
     }
     return answer;
   }

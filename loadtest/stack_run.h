@@ -54,6 +54,9 @@ class StackRun {
 
   // kNotFound; kUnavailable if the process does not answer; kUnknown with q's error.
   absl::StatusOr<Value> Ask(std::string_view process, std::string_view query) const;
+  // The same for a function without arguments of a process that has no tables, such as
+  // `.agg.stats`. Unlike a query, a call has no time limit in the process.
+  absl::StatusOr<Value> Call(std::string_view process, std::string_view function) const;
 
   const std::string& name() const { return name_; }
   const std::string& folder() const { return folder_; }
@@ -74,6 +77,8 @@ class StackRun {
 
  private:
   absl::Status ReadReadyFile();
+  absl::StatusOr<Value> Request(std::string_view process, const Value& request,
+                                std::string_view text) const;
 
   const std::string name_;
   const std::string folder_;

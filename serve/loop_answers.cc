@@ -25,6 +25,12 @@ query::ClientFacts FactsOf(const wire::Connection& connection) {
   return {handle, connection.user(), AddressOf(connection.peer())};
 }
 
+void AnswerSync(wire::Connection& connection, wire::ReplyTicket ticket,
+                const absl::StatusOr<Value>& answer) {
+  if (answer.ok()) return connection.Reply(ticket, *answer);
+  connection.ReplyError(ticket, query::QErrorText(answer.status()));
+}
+
 absl::Status AnswerOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,
                           query::Environment& environment) {
   const bool sync = message.kind == wire::MessageKind::kSync;
@@ -33,8 +39,7 @@ absl::Status AnswerOnLoop(wire::Connection& connection, const wire::ReceivedMess
   const absl::StatusOr<Value> answer =
       query::EvaluateMessage(message.body, environment, query::LoopLimits(), &handle);
   for (const Value& sent : handle.TakeMessages()) connection.SendAsync(sent);
-  if (sync && answer.ok()) connection.Reply(ticket, *answer);
-  if (sync && !answer.ok()) connection.ReplyError(ticket, query::QErrorText(answer.status()));
+  if (sync) AnswerSync(connection, ticket, answer);
   return answer.status();
 }
 

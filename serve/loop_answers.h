@@ -4,8 +4,10 @@
 // query::LoopLimits.
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "query/language/client_handle.h"
 #include "query/language/environment.h"
+#include "table/value.h"
 #include "wire/connection.h"
 
 namespace tickstack::serve {
@@ -13,6 +15,10 @@ namespace tickstack::serve {
 // Returns what a request can know about its connection. A connection of the HTTP gateway, which
 // several clients may share, has no handle.
 query::ClientFacts FactsOf(const wire::Connection& connection);
+
+// Sends an answer, or its error, to the request that has the ticket.
+void AnswerSync(wire::Connection& connection, wire::ReplyTicket ticket,
+                const absl::StatusOr<Value>& answer);
 
 // Evaluates a request and sends its messages to the asking client, then its answer if it is
 // synchronous. Returns the evaluation's error, which is the answer as well.

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "serve/loop_answers.h"
+#include "wire/codec.h"
+#include "wire/upd.h"
 
 namespace tickstack::serve {
 
@@ -21,8 +23,24 @@ std::optional<absl::StatusOr<Value>> LoopQueries::Functions::Call(std::string_vi
 
 void LoopQueries::OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) {
   if (prepare_) prepare_();
+  if (AnswerCall(connection, message)) return;
   // The client gets the error as its answer, and the process needs no more of it.
   (void)AnswerOnLoop(connection, message, environment_);
+}
+
+// Returns false if the message is no call of a function, malformed, or has large arguments, which
+// query::LoopLimits bounds.
+bool LoopQueries::AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message) {
+  constexpr size_t kCallBytesMax = 4096;
+  if (message.body.size() > kCallBytesMax) return false;
+  const std::optional<std::string_view> name = wire::PeekVerb(message.body);
+  if (!name || !wire::Decode(message.body).ok()) return false;
+  const std::optional<absl::StatusOr<Value>> answer = environment_.Call(*name, {});
+  if (!answer) return false;
+  if (message.kind == wire::MessageKind::kSync) {
+    AnswerSync(connection, connection.TakeTicket(), *answer);
+  }
+  return true;
 }
 
 }  // namespace tickstack::serve

@@ -1,7 +1,9 @@
 #pragma once
 
 // The clients of a process that has no tables, only functions of its own such as `.feed.stats`. It
-// answers them on the thread that does its work, within query::LoopLimits.
+// answers them on the thread that does its work. An expression is evaluated within
+// query::LoopLimits. A list that begins with a function's name, such as (`.feed.stats;()), is a
+// call that needs no evaluation: it is answered however long the thread was delayed.
 
 #include <functional>
 #include <optional>
@@ -52,6 +54,8 @@ class LoopQueries final : public wire::ServerHandler {
     const Clock* const clock_;
     const std::vector<Function> functions_;
   };
+
+  bool AnswerCall(wire::Connection& connection, const wire::ReceivedMessage& message);
 
   Functions environment_;
   const std::function<void()> prepare_;
