@@ -85,7 +85,7 @@ CLI::Option* AddBytesFlag(CLI::App& command, const std::string& flag, size_t& ta
             target = *bytes;
           },
           help)
-      ->default_str(std::to_string(target));
+      ->default_str(target == SIZE_MAX ? "no limit" : std::to_string(target));
 }
 
 CLI::Option* AddDurationFlag(CLI::App& command, const std::string& flag, int64_t& target_ns,
