@@ -1,8 +1,8 @@
 #pragma once
 
-// Records of one size in the memory of a tier. They do not move, and are freed together. A record
-// that fills whole cache lines except for an eighth gets these lines for itself: without that, 120
-// bytes would span three lines as often as two.
+// Allocates records of one size from a tier. Records do not move, and all are freed together.
+// Records are padded to whole cache lines if that enlarges them by at most an eighth. Without
+// padding, every second record of 120 bytes would span three cache lines instead of two.
 //
 // Threads: one owner.
 
@@ -16,15 +16,15 @@ namespace tickstack::aggengine {
 
 class RecordStore {
  public:
-  // Records have `record_bytes` bytes, a multiple of 8. The tier must outlive this.
+  // `record_bytes` is the size of a record, a multiple of 8. The tier must outlive this object.
   RecordStore(mem::Tier* tier, size_t record_bytes)
       : tier_(tier), record_bytes_(record_bytes), stride_(StrideOf(record_bytes)) {}
   ~RecordStore() { Clear(); }
   RecordStore(const RecordStore&) = delete;
   RecordStore& operator=(const RecordStore&) = delete;
 
-  // Returns a record of any content, aligned to 8 bytes; nullptr if the tier is full, or has been
-  // full since TryAgain.
+  // Returns an uninitialised record, aligned to 8 bytes. Returns nullptr if the tier is full, or
+  // was full at an earlier call since the last TryAgain.
   std::byte* New() {
     if (left_ == 0 && (full_ || !Grow())) return nullptr;
     std::byte* const record = next_;
@@ -33,8 +33,8 @@ class RecordStore {
     ++records_;
     return record;
   }
-  // Lets a full tier be asked again: that costs more than taking a row, so it is done once per
-  // batch.
+  // Lets New ask a tier again that was full. Called once per batch, because asking a full tier
+  // costs more than taking a row.
   void TryAgain() { full_ = false; }
   void Clear() {
     for (const Chunk& chunk : chunks_) tier_->Free(chunk.memory, chunk.bytes);

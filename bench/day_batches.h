@@ -1,8 +1,8 @@
 #pragma once
 
-// Encoded batches of one table's day at a cost of about 1 ns per row, so that the consumer
-// dominates what is measured: a pool of batches is made once and reused again and again, with later
-// times.
+// Generates the encoded batches of one table's day at about 1 ns per row, so that a benchmark
+// measures mostly the consumer. A pool of batches is built once; each reuse of a batch changes only
+// its times.
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +28,9 @@ struct DayBatchOptions {
 };
 
 // Rows of a schema with a column `time` of timestamps and a column `sym` of symbols. Times ascend
-// by `step_ns`, symbols have a Zipf activity (the k-th has 1/k of the first one's rows), everything
-// else is random: prices from 1 to 100, sizes from 1 to 1,000. The same options give the same rows.
+// by `step_ns`. Rows are distributed over symbols by Zipf's law: the k-th symbol has 1/k of the
+// first one's rows. Other values are random: prices from 1 to 100, sizes from 1 to 1,000. The same
+// options give the same rows.
 //
 // Threads: one owner.
 class DayBatches {
@@ -38,8 +39,9 @@ class DayBatches {
 
   // Returns the next batch. Its bytes belong to the pool: valid until the batch is reused.
   BatchView Next();
-  // Returns batch `number` modulo the pool's size, with the times of its first use, for callers
-  // that must not pay for changing them. Does not count as handed out.
+  // Returns the batch at `number` modulo the pool's size, for callers that must not spend time on
+  // setting its times: they are those that Next() set last, or those of the first batch. rows()
+  // does not count the batch.
   BatchView InPool(size_t number) const {
     return {pool_[number % pool_.size()].columns, options_.rows_per_batch};
   }
@@ -47,7 +49,7 @@ class DayBatches {
     return std::as_bytes(pool_[number % pool_.size()].bytes.span());
   }
   size_t pool_size() const { return pool_.size(); }
-  // Starts the day again: the first batch comes next.
+  // Starts the day again: Next() returns the first batch.
   void Restart() { handed_out_ = 0; }
 
   // Returns the number of rows handed out so far.
@@ -55,7 +57,7 @@ class DayBatches {
   // Returns the name with the rank-th most rows in the pool; ranks start at 0.
   const std::string& NameOf(size_t rank) const { return names_[by_activity_[rank]]; }
   size_t RowsOf(std::string_view name) const;
-  // Returns the number of the last row with this name, which must have one.
+  // Returns the number of the last row with this name. At least one row must have it.
   size_t LastRowOf(std::string_view name) const;
   int64_t TimeOf(size_t row) const {
     return options_.open_ns + static_cast<int64_t>(row) * options_.step_ns;

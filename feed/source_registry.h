@@ -1,6 +1,7 @@
 #pragma once
 
-// The kinds of sources that a feed can have: `source = "lean"` in stack.toml, `--source lean`.
+// The kinds of sources from which a feed can take rows: chosen by `source = "lean"` in stack.toml,
+// or by `--source lean`.
 
 #include <memory>
 #include <span>
@@ -14,23 +15,24 @@ namespace tickstack::feed {
 
 struct SourceKind {
   std::string_view name;
-  std::unique_ptr<SourceOptions> (*make_options)();  // With their defaults.
+  std::unique_ptr<SourceOptions> (*make_options)();  // Returns the default options.
 };
 
 std::span<const SourceKind> SourceKinds();
 
-// The options of every kind, and which kind is chosen. Options of the other kinds are kept, so that
-// a flag can choose another kind than the configuration. Copies share their options.
+// The options of every kind of source, and the kind that is chosen. Options of the other kinds are
+// kept too: stack.toml may set options of several kinds, and a flag then chooses one. Copies share
+// the option objects.
 class SourceSettings {
  public:
   SourceSettings();  // Chooses `sim`.
 
-  // kInvalidArgument, with the names that there are, for another name.
+  // Chooses a kind by its name. kInvalidArgument, with a list of the known names, if it is unknown.
   absl::Status Choose(std::string_view kind);
   const std::string& kind() const { return kind_; }
 
   SourceOptions& chosen() const;
-  // In the order of SourceKinds().
+  // Returns the options of all kinds, in the order of SourceKinds().
   const std::vector<std::shared_ptr<SourceOptions>>& all() const { return all_; }
 
  private:

@@ -1,19 +1,20 @@
 #pragma once
 
-// Answers clients on one thread for the sockets and several that evaluate; none of them is the
-// ingest thread. An evaluation works on a snapshot, so even a slow one does not block updates. The
-// evaluating threads have a higher nice value than the ingest thread, which therefore gets the core
-// where there are too few for both.
+// Answers the queries of clients. One thread reads and writes the sockets, several others evaluate;
+// none of them is the ingest thread. An evaluation works on a snapshot, so even a slow one does not
+// block updates. The evaluating threads have a higher nice value than the ingest thread, so that
+// the ingest thread runs first if there are too few cores for all.
 //
 //   sockets   OnMessage --> RequestQueue                        .--> Connection, stream by stream
-//                              | a client's turn                |
+//                              | clients take turns             |
 //   threads                    '--> QueryRunner --> Answer -----'
 //
 // Bounds:
-//   - A request has at most 16 MiB; a larger one is dropped and answered with an error. A client
-//     with kWaitingMax requests or 16 MiB waiting is not read until some are answered.
-//   - An evaluation may build max_result_bytes, or as much as the scratch tier has free if there is
-//     one. A query that needs more fails with an error that names the tier; others go on.
+//   - A request has at most 16 MiB; a larger one is dropped and answered with an error. The service
+//     stops reading from a client that has kWaitingMax requests or 16 MiB of requests waiting,
+//     until at most half of that is waiting.
+//   - An evaluation may use max_result_bytes of memory. If the scratch tier has less free, a query
+//     that needs more fails with an error that names the tier; others continue.
 //   - An answer is sent from its value in pieces (wire/message_stream.h). The client's next request
 //     is evaluated after the answer has left. All unsent answers together hold at most
 //     max_unread_bytes; further ones become errors. A client that does not read is disconnected
@@ -46,27 +47,27 @@ namespace tickstack::serve {
 struct QueryServiceOptions {
   wire::ListenerOptions listener;
   int threads = 1;
-  // Threads that all evaluations share for parallel steps.
+  // Number of threads that all evaluations share for parallel steps.
   size_t helpers = 0;
-  int nice = 0;            // Nice value of all these threads except the socket thread.
-  int64_t timeout_ns = 0;  // An evaluation that takes longer ends with `stop`; 0: never.
-  int64_t slow_ns = 0;     // An evaluation that takes longer is logged; 0: none.
-  // The tier for results and temporaries, except lists and blocks below 64 KiB; nullptr: malloc.
-  // Must outlive the service.
+  int nice = 0;            // Nice value of all threads of the service except the socket thread.
+  int64_t timeout_ns = 0;  // An evaluation that takes longer fails with `stop`; 0: no limit.
+  int64_t slow_ns = 0;     // An evaluation that takes longer is logged; 0: none is logged.
+  // Tier for blocks of at least 64 KiB in results and temporaries; nullptr: malloc. Smaller blocks
+  // and general lists always come from malloc. Must outlive the service.
   mem::Tier* scratch = nullptr;
-  // Bytes that one evaluation may build; 0: the scratch tier's capacity, or 1 GiB without one.
+  // Bytes that one evaluation may use; 0: the scratch tier's capacity, or 1 GiB without one.
   size_t max_result_bytes = 0;
   // Bytes that unread answers of all clients may hold together; 0: twice the limit of one
   // evaluation.
   size_t max_unread_bytes = 0;
-  // Time that a client has to read an answer, plus 1 s for every 4 MiB; after it, the client is
-  // disconnected. 0: no limit.
+  // A client that has not read an answer after this time, plus 1 s for every 4 MiB of it, is
+  // disconnected; 0: never.
   int64_t unread_timeout_ns = 60 * kNsPerSecond;
 };
 
 class QueryService : public wire::ServerHandler {
  public:
-  // Starts listening and answering. `environment` is called by several threads at a time; it and
+  // Starts listening and answering. Several threads call `environment` at the same time; it and
   // `counters` must outlive the service. kUnavailable if the address cannot be bound.
   static absl::StatusOr<std::unique_ptr<QueryService>> Start(const QueryServiceOptions& options,
                                                              query::Environment* environment,
@@ -102,16 +103,16 @@ class QueryService : public wire::ServerHandler {
 
   const QueryServiceOptions options_;
   QueryCounters& counters_;
-  std::optional<mem::TierScratch> scratch_;  // Before all that may hold an answer.
+  std::optional<mem::TierScratch> scratch_;  // Destroyed after all members that may hold an answer.
   const size_t max_result_bytes_;
   const size_t max_unread_bytes_;
-  wire::EventLoop free_loop_;  // Before all that may hold an answer, too.
-  WorkerPool helpers_;         // Before the threads that evaluate.
+  wire::EventLoop free_loop_;  // Destroyed after all members that may hold an answer.
+  WorkerPool helpers_;         // Destroyed after the threads that evaluate.
   RequestQueue queue_;
   QueryRunner runner_;
 
   wire::EventLoop loop_;
-  std::unordered_map<uint64_t, std::shared_ptr<QueryClient>> clients_;  // The socket thread's.
+  std::unordered_map<uint64_t, std::shared_ptr<QueryClient>> clients_;  // For the socket thread.
   wire::Timer check_clients_;
   std::unique_ptr<wire::Server> server_;
   std::thread free_thread_;

@@ -1,25 +1,28 @@
 #pragma once
 
-// The tables of a process in one persistent tier: every batch is made durable, and the next process
-// has them again without reading a log.
+// Keeps the tables of a process in one persistent tier. Commit makes new rows durable, and a later
+// process restores the tables without replaying the log.
 //
-// A commit makes these durable together, each row and name written once:
+// A commit makes these parts durable together. Each row and name is written once:
 //
-//   names     those that came since the last commit, behind the others (durable_symbols.h)
-//   columns   the bytes of the new rows; where new chunks are (column.h, durable_list.h)
-//   index     where new blocks are; every 131,072 rows (1,048,576 where a flush is an msync) the
-//             postings since, and each symbol's count (symbol_index_save.cc)
-//   root      per table its schema, row count and where all of that is; the caller's mark
+//   names     names that were interned since the last commit (durable_symbols.h)
+//   columns   bytes of the new rows, and the locations of new chunks (column.h, durable_list.h)
+//   index     locations of new blocks. At a checkpoint also the postings since the last checkpoint
+//             and each symbol's count (symbol_index_save.cc). Checkpoints are 131,072 rows apart,
+//             or 1,048,576 if a flush is an msync
+//   root      schema, row count and locations of each table; the caller's mark
 //
-// The root is what counts: what lies behind the counts in it was never committed and is written
-// over. So a commit's cost is the new rows' bytes and some 20 flushes. Loading maps the rows, reads
-// the index and the symbol column once (12 bytes a row), since what they hold leads to memory, and
-// puts the rows since the last checkpoint into the index again from their columns.
+// Only the root makes the other parts valid: data after the counts in the root was never committed,
+// and is overwritten. So a commit writes the bytes of the new rows and takes about 20 flushes.
 //
-// The mark says which rows these are: the position in the log. It is in the root with the counts,
-// so the two always belong together.
+// Loading maps the rows. It reads the index and the symbol column once (12 bytes a row) to check
+// them, because their values are used as addresses of memory. Rows since the last checkpoint are
+// indexed again from their columns.
 //
-// Threads: one owner, the writer of the tables.
+// The mark is the caller's position in the log after the committed rows. It is stored in the root
+// together with the row counts, so the two always match.
+//
+// Threads: one owner, the thread that writes the tables.
 
 #include <cstddef>
 #include <memory>
@@ -38,25 +41,26 @@ namespace tickstack {
 
 class DurableTables {
  public:
-  // The tier outlives this and every table.
+  // The tier must outlive this object and every table.
   explicit DurableTables(mem::PersistentTier* tier);
 
   struct Found {
     std::vector<std::shared_ptr<Table>> tables;
     std::vector<std::byte> mark;
   };
-  // What the tier holds: nothing if it is new. `symbols` has no names yet. kDataLoss, saying what
-  // is wrong, if it is not what was committed: then the tier was emptied.
+  // Returns the tables and the mark of the last commit; both are empty if the tier is new.
+  // `symbols` must not have names yet. kDataLoss, with the reason, if the content is damaged or of
+  // another version; the tier is then emptied.
   absl::StatusOr<Found> Load(SymbolTable& symbols, const TableOptions& options);
 
   enum class Index {
-    kWhenDue,  // As above.
-    kWhole,    // Nothing is left to put into the index again: before the process ends.
+    kWhenDue,  // Makes a checkpoint if enough rows were added since the last one.
+    kWhole,    // Makes a checkpoint, so that loading indexes no rows again; used at shutdown.
   };
-  // Makes these tables, all created in the tier, durable as they are now. A table that was
-  // committed before and is not among them is gone. kResourceExhausted: the tier is full, the last
-  // commit stands, and what was appended since will be durable with the next one that succeeds.
-  // kInternal: the device refused, and there will be no further commit.
+  // Makes the current content of `tables` durable; they must have been created in the tier.
+  // Discards previously committed tables that are not in `tables`. kResourceExhausted if the tier
+  // is full: the last commit remains valid, and the next successful commit includes the new rows.
+  // kInternal if the device failed: all further commits fail.
   absl::Status Commit(const SymbolTable& symbols, std::span<Table* const> tables,
                       std::span<const std::byte> mark, Index index = Index::kWhenDue);
 

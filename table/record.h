@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads back what AppendLittle wrote to a ByteBuffer, and checks bounds at each step, because the
+// Reads values that AppendLittle wrote to a ByteBuffer. Checks bounds at each step, because the
 // bytes come from a file. Threads: one owner.
 
 #include <cstddef>
@@ -46,7 +46,7 @@ class RecordReader {
   std::span<const std::byte> rest_;
 };
 
-// Write what ReadBytes and ReadText read.
+// Appends the size and the bytes, which ReadBytes or ReadText reads.
 inline void AppendBytes(std::span<const std::byte> bytes, ByteBuffer& to) {
   to.AppendLittle(static_cast<uint32_t>(bytes.size()));
   to.Append(bytes);

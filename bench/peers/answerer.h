@@ -1,14 +1,14 @@
 #pragma once
 
-// How a program of bench/peers answers: one JSON object per line on standard input, and one per
-// line on standard output.
+// The protocol of the programs in bench/peers: they read one JSON request per line from standard
+// input, and write one JSON answer per line to standard output.
 //
 //   {"evaluate":"exec max time from quote","threads":2,"answer":"FILE"}
 //       -> {"ns":...,"count":...}, or {"error":"..."}. `answer` (optional): the file that gets the
 //          value, encoded as in an IPC message, after the clock has stopped.
 //
-// The time of an evaluation covers parsing, evaluating and building the result, as in one call of
-// query::Evaluate, but not freeing the result.
+// `ns` is the time of one call of query::Evaluate: parsing, evaluating and building the result, but
+// not freeing it.
 
 #include <functional>
 #include <map>
@@ -26,7 +26,7 @@ using Json = nlohmann::ordered_json;
 // Threads: one.
 class Answerer {
  public:
-  // `environment` must outlive it.
+  // `environment` must outlive this object.
   explicit Answerer(query::Environment* environment) : environment_(*environment) {}
 
   // Answers until the input ends; calls `other` for requests without `evaluate`.
