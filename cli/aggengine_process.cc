@@ -44,7 +44,7 @@ std::function<void()> AddAggEngineFlags(CLI::App& command, StackConfig& /*config
       ->capture_default_str();
   command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
-                "Replay from the log's file if it can be opened, otherwise over the connection")
+                "Replay the log from its file if it can be opened, otherwise over the connection")
       ->capture_default_str();
   AddBytesFlag(command, "--history-bytes", options.history_bytes,
                "Memory limit of the day's history for time-weighted averages, 16 bytes a quote; 0: "

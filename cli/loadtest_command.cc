@@ -44,7 +44,8 @@ std::string DemoTier(const std::string& folder) {
 void AddLoadTestCommand(CLI::App& app, LoadTestOptions& options,
                         const std::vector<std::string>& args, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "loadtest", "Run stacks side by side under a load such as March 2020's, and measure them");
+      "loadtest",
+      "Run stacks side by side under the same load, such as that of March 2020, and measure them");
   command
       .add_option("profile", options.profile,
                   "Load profile: march2020, march2020-volume, bursts, or a file such as busy.toml")
@@ -114,7 +115,7 @@ void AddDemoCommand(CLI::App& app, LoadTestOptions& options, const std::vector<s
   options.query_ms = kDemoQueryMs;
   options.how_to_go_on = true;
   CLI::App& command = *app.add_subcommand(
-      "demo", "Run a short load test: DRAM beside a second tier, with a simulated market");
+      "demo", "Run a short load test of two stacks, one in DRAM and one in a second tier");
   command.add_option("--seconds", options.seconds, "Duration of the test in s (default: 30)")
       ->check(CLI::Range(0.1, 86'400.0));
   command.add_option("--rate", options.rate, "Updates per second (default: 48,000)")

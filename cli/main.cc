@@ -39,9 +39,10 @@ void AddUpCommand(CLI::App& app, UpOptions& options, Action& action) {
   command.add_flag("--feeds-wait", options.feeds_wait,
                    "Feeds wait for .feed.start[] before they publish");
   command
-      .add_option("--ports", options.ports,
-                  "First TCP port, with the other processes on the next ones; 0 lets the kernel "
-                  "choose (see --ready-file)")
+      .add_option(
+          "--ports", options.ports,
+          "First TCP port; other processes get the ports after it. 0 lets the kernel choose "
+          "(see --ready-file)")
       ->check(CLI::Range(0, 65535));
   command.add_option(
       "--ready-file", options.ready_file,
@@ -86,7 +87,8 @@ void AddQueryCommand(CLI::App& app, QueryOptions& options, Action& action) {
 
 void AddTiersCommand(CLI::App& app, TiersOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "tiers", "Show the tier of each column in a configuration, and the memory needed");
+      "tiers",
+      "Show the tier of each column in a configuration, and how much memory the rows need");
   command.add_option("config", options.config, "Stack configuration")->required();
   command.add_flag("--json", options.json, "Print one JSON object");
   command.add_option("--rows", options.rows, "Number of rows in each table")
@@ -125,7 +127,7 @@ void AddReportCommand(CLI::App& app, std::string& directory, Action& action) {
 
 void AddCompareCommand(CLI::App& app, CompareOptions& options, Action& action) {
   CLI::App& command = *app.add_subcommand(
-      "compare", "Compare two load tests: which figures differ by more than their spread");
+      "compare", "Compare two load tests: show the figures that differ by more than their spread");
   command.add_option("first", options.first, "Results directory of the first load test")
       ->required();
   command.add_option("second", options.second, "Results directory of the second load test")

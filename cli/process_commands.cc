@@ -55,7 +55,7 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
                                             std::string& name, wire::ListenerOptions& listener) {
   auto flags = std::make_shared<CommonFlags>();
   command.add_option("--config", flags->config,
-                     "Stack configuration (stack.toml) for all settings without a flag");
+                     "Stack configuration (stack.toml); flags override its settings");
   command
       .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
       ->capture_default_str();

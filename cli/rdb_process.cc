@@ -14,7 +14,7 @@ namespace {
 
 using rdb::RdbMainOptions;
 
-// It subscribes to the file's tickerplant unless the file says another.
+// Reads the options of an rdb. By default it subscribes to the [tickerplant] of the same file.
 absl::Status ReadRdb(const ConfigTable& root, const ConfigTable& table, StackConfig& config,
                      RdbMainOptions& options) {
   if (config.tickerplant) options.tickerplant = config.tickerplant->name;
@@ -38,7 +38,7 @@ std::function<void()> AddRdbFlags(CLI::App& command, StackConfig& config, RdbMai
       [&options](const std::string& hdb) {
         if (options.end_of_day) options.end_of_day->hdb = hdb;
       },
-      "Address of the hdb to reload after end of day, if the configuration has [eod]");
+      "Address of the hdb to reload after end of day; needs [eod] in the configuration");
   command
       .add_option("--tickerplant", options.tickerplant,
                   "Address of the tickerplant to subscribe to")
@@ -47,7 +47,7 @@ std::function<void()> AddRdbFlags(CLI::App& command, StackConfig& config, RdbMai
                      "Serve this tickerplant log instead of subscribing to a tickerplant");
   command
       .add_flag("--read-log-file,!--no-read-log-file", options.read_log_file,
-                "Replay from the log's file if it can be opened, otherwise over the connection")
+                "Replay the log from its file if it can be opened, otherwise over the connection")
       ->capture_default_str();
   AddBytesFlag(command, "--memory", options.tiers.front().options.capacity_bytes,
                "Capacity of the DRAM tier, such as 16GiB");

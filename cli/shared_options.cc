@@ -55,7 +55,8 @@ void AddQueryFlags(CLI::App& command, serve::QuerySettings& options) {
                "Memory limit of all answers not yet read by clients; 0: twice --query-max-bytes");
   command
       .add_option("--query-unread-timeout-s", options.query_unread_timeout_s,
-                  "Disconnect a client that reads nothing of its answer for this many s; 0: never")
+                  "Disconnect a client that has not read an answer after this many s, plus 1 s per "
+                  "4 MiB; 0: never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
 }

@@ -42,9 +42,7 @@ absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& tab
   for (const std::string& name : options.at_once) {
     const bool known = std::any_of(config.schemas.begin(), config.schemas.end(),
                                    [&name](const Schema& schema) { return schema.table == name; });
-    if (!known)
-      return table.ErrorAt("at_once",
-                           fmt::format("When to fsync the log: none, interval or batch", name));
+    if (!known) return table.ErrorAt("at_once", fmt::format("no table \"{}\"", name));
   }
   TS_RETURN_IF_ERROR(table.Read("log_name", &options.log_name));
   TS_RETURN_IF_ERROR(ReadWord(table, "fsync", kFsyncWords, &options.fsync));
@@ -75,7 +73,8 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
   command
       .add_option_function<std::string>(
           "--fsync", [&options](const std::string& text) { options.fsync = FsyncPolicyOf(text); },
-          "When to fsync the log: none, interval or batch")
+          "When to fsync the log: none (the kernel decides), interval, or batch (before its rows "
+          "are published)")
       ->default_str("none");
   command
       .add_option("--fsync-interval-ms", options.fsync_interval_ms,
@@ -83,7 +82,7 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
   AddBytesFlag(command, "--log-cache", options.log_cache_bytes,
-               "How much of the log's end stays in the page cache, such as 256MiB");
+               "Bytes at the end of the log to keep in the page cache, such as 256MiB");
   command
       .add_option("--time-zone", options.time_zone,
                   "Time zone whose midnight starts a new day, such as America/New_York")
