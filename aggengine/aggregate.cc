@@ -1,30 +1,27 @@
 #include "aggengine/aggregate.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <utility>
 
+#include "aggengine/bar_functions.h"
 #include "base/status.h"
 #include "base/time.h"
 
 namespace tickstack::aggengine {
 namespace {
 
-constexpr std::string_view kExpected =
-    "expected `count`, `F x` with F one of first last min max sum avg twavg, or `w wavg x`, where "
-    "x "
-    "and w are columns or a difference such as ask-bid";
+using Operands = BarFunction::Operands;
 
-constexpr std::array kUnary = {
-    std::pair<std::string_view, Function>{"first", Function::kFirst},
-    std::pair<std::string_view, Function>{"last", Function::kLast},
-    std::pair<std::string_view, Function>{"min", Function::kMin},
-    std::pair<std::string_view, Function>{"max", Function::kMax},
-    std::pair<std::string_view, Function>{"sum", Function::kSum},
-    std::pair<std::string_view, Function>{"avg", Function::kAvg},
-    std::pair<std::string_view, Function>{"twavg", Function::kTwavg},
-};
+// Returns the words of the functions with such operands, with spaces between them.
+std::string WordsWith(Operands operands) {
+  std::string words;
+  for (const BarFunction& function : BarFunctions()) {
+    if (function.operands != operands) continue;
+    words += fmt::format("{}{}", words.empty() ? "" : " ", function.word);
+  }
+  return words;
+}
 
 bool IsNameChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
@@ -57,22 +54,29 @@ std::optional<Operand> OperandOf(std::span<const std::string_view> words) {
   return Operand{std::string(words[0]), std::string(words[2])};
 }
 
-std::optional<Aggregate> Read(std::span<const std::string_view> words) {
-  Aggregate read;
-  if (words.size() == 1 && words[0] == "count") return read;
-  const auto wavg = std::find(words.begin(), words.end(), "wavg");
-  if (wavg != words.end()) {
-    const auto at = static_cast<size_t>(wavg - words.begin());
-    const std::optional<Operand> weight = OperandOf(words.first(at));
-    const std::optional<Operand> x = OperandOf(words.subspan(at + 1));
-    if (!weight || !x) return std::nullopt;
-    return Aggregate{{}, Function::kWavg, *x, *weight};
+// Reads `F`, `F x` or `w F x` for one function.
+std::optional<Aggregate> Read(const BarFunction& function,
+                              std::span<const std::string_view> words) {
+  const auto found = std::find(words.begin(), words.end(), function.word);
+  if (found == words.end()) return std::nullopt;
+  const auto at = static_cast<size_t>(found - words.begin());
+  Aggregate read{.name = {}, .function = &function, .x = {}, .weight = {}};
+  if (function.operands == Operands::kNone) {
+    return words.size() == 1 ? std::optional(read) : std::nullopt;
   }
-  for (const auto& [word, function] : kUnary) {
-    if (words.empty() || words[0] != word) continue;
-    const std::optional<Operand> x = OperandOf(words.subspan(1));
-    if (!x) return std::nullopt;
-    return Aggregate{{}, function, *x, {}};
+  const std::optional<Operand> x = OperandOf(words.subspan(at + 1));
+  if (!x) return std::nullopt;
+  read.x = *x;
+  if (function.operands == Operands::kOne) return at == 0 ? std::optional(read) : std::nullopt;
+  const std::optional<Operand> weight = OperandOf(words.first(at));
+  if (!weight) return std::nullopt;
+  read.weight = *weight;
+  return read;
+}
+
+std::optional<Aggregate> Read(std::span<const std::string_view> words) {
+  for (const BarFunction& function : BarFunctions()) {
+    if (std::optional<Aggregate> read = Read(function, words)) return read;
   }
   return std::nullopt;
 }
@@ -91,32 +95,29 @@ absl::StatusOr<Type> ColumnType(const std::string& name, const Schema& source) {
   return source.columns[static_cast<size_t>(found)].type;
 }
 
+absl::Status CheckIsNumber(const Operand& operand, Type type) {
+  if (IsNumber(type)) return absl::OkStatus();
+  return InvalidArgument("column {} is a {}, expected a number", operand.column, NameOf(type));
+}
+
 // Returns the type of an aggregate's column; kInvalidArgument if its function does not take the
 // operand's type.
 absl::StatusOr<Type> ResultType(const Aggregate& aggregate, const Schema& source) {
-  if (aggregate.function == Function::kCount) return Type::kLong;
+  const BarFunction& function = *aggregate.function;
+  if (function.operands == Operands::kNone) return function.type(Type::kList);
   TS_ASSIGN_OR_RETURN(const Type x, TypeOf(aggregate.x, source));
-  const bool keeps = aggregate.function == Function::kFirst ||
-                     aggregate.function == Function::kLast ||
-                     aggregate.function == Function::kMin || aggregate.function == Function::kMax;
-  if (keeps) {
-    if (IsFixedWidth(x) && x != Type::kGuid) return x;
+  if (function.numbers_only) {
+    TS_RETURN_IF_ERROR(CheckIsNumber(aggregate.x, x));
+  } else if (!IsFixedWidth(x) || x == Type::kGuid) {
     return InvalidArgument(
         "column {} is a {}, expected a number, a time or another type of up to 8 bytes",
         aggregate.x.column, NameOf(x));
   }
-  if (!IsNumber(x)) {
-    return InvalidArgument("column {} is a {}, expected a number", aggregate.x.column, NameOf(x));
-  }
-  if (aggregate.function == Function::kWavg) {
+  if (function.operands == Operands::kWeighted) {
     TS_ASSIGN_OR_RETURN(const Type weight, TypeOf(aggregate.weight, source));
-    if (!IsNumber(weight)) {
-      return InvalidArgument("column {} is a {}, expected a number", aggregate.weight.column,
-                             NameOf(weight));
-    }
+    TS_RETURN_IF_ERROR(CheckIsNumber(aggregate.weight, weight));
   }
-  if (aggregate.function == Function::kSum && !IsFloating(x)) return Type::kLong;
-  return Type::kFloat;
+  return function.type(x);
 }
 
 // Returns the type of the source's times.
@@ -149,7 +150,13 @@ std::vector<Aggregate> Read(
 absl::StatusOr<Aggregate> ParseAggregate(std::string_view name, std::string_view text) {
   const std::optional<std::vector<std::string_view>> words = Words(text);
   std::optional<Aggregate> read = words ? Read(*words) : std::nullopt;
-  if (!read) return InvalidArgument("{}, found \"{}\"", kExpected, text);
+  if (!read) {
+    return InvalidArgument(
+        "expected `{}`, `F x` with F one of {}, or `w {} x`, where x and w are columns or a "
+        "difference such as ask-bid, found \"{}\"",
+        WordsWith(Operands::kNone), WordsWith(Operands::kOne), WordsWith(Operands::kWeighted),
+        text);
+  }
   read->name = name;
   return *std::move(read);
 }

@@ -9,12 +9,8 @@
 // Rows count in the order of their time, and rows of one time in the order of arrival. So whatever
 // order rows arrive in, a bar is the result of one pass over the finished day.
 //
-//   first last          the value of the first and the last row, null or not
-//   min max             over values that are not null; null if there are none
-//   sum avg             nulls are left out; the sum of no values is 0, their mean null
-//   count               number of rows
-//   w wavg x            sum w*x over sum w, of rows that have both; null if sum w is 0
-//   twavg x             the mean of x over time, see step_history.h
+// The functions are those of bar_functions.h; docs/operating/tables.md lists their values and what
+// they do with nulls.
 //
 // x and w are columns, or a difference of two. Sums of floats are exact and rounded once, so they
 // may differ from q's in the last digits; infinities, and floats from 1e24 on, are left out of
@@ -31,7 +27,7 @@
 
 namespace tickstack::aggengine {
 
-enum class Function : uint8_t { kFirst, kLast, kMin, kMax, kSum, kCount, kAvg, kWavg, kTwavg };
+struct BarFunction;
 
 // A column, or the difference of two.
 struct Operand {
@@ -41,10 +37,10 @@ struct Operand {
 };
 
 struct Aggregate {
-  std::string name;  // Name of the bar's column.
-  Function function = Function::kCount;
+  std::string name;                       // Name of the bar's column.
+  const BarFunction* function = nullptr;  // A row of BarFunctions().
   Operand x;
-  Operand weight;  // For kWavg.
+  Operand weight;  // For wavg.
 };
 
 struct BarSpec {

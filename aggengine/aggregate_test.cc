@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "aggengine/bar_functions.h"
 #include "base/status.h"
 #include "base/time.h"
 #include "table/keyed_table.h"
@@ -26,16 +27,16 @@ std::string SchemaText(std::string_view table, int64_t width_ns, std::string_vie
 TEST(Aggregate, ReadsWhatTheDocumentationHas) {
   const Aggregate open = *ParseAggregate("open", "first price");
   EXPECT_EQ(open.name, "open");
-  EXPECT_EQ(open.function, Function::kFirst);
+  EXPECT_EQ(open.function->word, "first");
   EXPECT_EQ(open.x, (Operand{"price", ""}));
   const Aggregate vwap = *ParseAggregate("vwap", "size wavg price");
-  EXPECT_EQ(vwap.function, Function::kWavg);
+  EXPECT_EQ(vwap.function->word, "wavg");
   EXPECT_EQ(vwap.weight, (Operand{"size", ""}));
   EXPECT_EQ(vwap.x, (Operand{"price", ""}));
   const Aggregate spread = *ParseAggregate("spread", " twavg  ask - bid ");
-  EXPECT_EQ(spread.function, Function::kTwavg);
+  EXPECT_EQ(spread.function->word, "twavg");
   EXPECT_EQ(spread.x, (Operand{"ask", "bid"}));
-  EXPECT_EQ(ParseAggregate("n", "count")->function, Function::kCount);
+  EXPECT_EQ(ParseAggregate("n", "count")->function->word, "count");
   EXPECT_EQ(ParseAggregate("a", "first first")->x, (Operand{"first", ""}));
   EXPECT_EQ(ParseAggregate("a", "bsize-asize wavg bid")->weight, (Operand{"bsize", "asize"}));
 }

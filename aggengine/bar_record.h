@@ -5,18 +5,8 @@
 //
 //   record   | begin | slot, changed | published hash | newest | first | rows | states ...
 //
-// Behind the record's fields are the states of its aggregates, each a type of its own:
-//
-//   aggregate      state              what it holds
-//   first last     uint64_t           bits of the value of the first, or last, row by (time,
-//                                     arrival)
-//   min max        uint64_t           bits of the value; null until there is one
-//   count                             nothing: the record counts its rows
-//   sum            uint64_t           a long that wraps as q's;
-//                  ExactSum           of floats
-//   avg            MeanState          exact sum, number of values
-//   wavg           WeightedState      exact sums of w*x and of w
-//   twavg          OverTimeState      exact integral over time, value of the last row
+// The states of its aggregates follow the record's fields. bar_functions.cc defines them; a count
+// has none, because the record counts its rows.
 //
 // Threads: constant after construction.
 
@@ -28,7 +18,6 @@
 
 #include "aggengine/aggregate.h"
 #include "aggengine/exact_integral.h"
-#include "aggengine/exact_sum.h"
 #include "aggengine/tick_batch.h"
 #include "table/schema.h"
 #include "table/types.h"
@@ -38,23 +27,16 @@ namespace tickstack::aggengine {
 inline constexpr uint64_t kNothingPublished = 0;  // No row has this hash.
 inline constexpr size_t kBarKeyColumns = 2;       // sym, and when the bar begins.
 
-struct MeanState {
-  ExactSum sum;
-  uint64_t terms = 0;
-};
-struct WeightedState {
-  ExactSum products;
-  ExactSum weights;
-};
+// The state of twavg: the exact integral over time, and the value of the last row.
 struct OverTimeState {
   ExactIntegral integral;
   double last = 0;
 };
 
 // In the memory of a tier. It does not move during the day. BarLayout::Make makes one, with the
-// states of its aggregates behind it.
+// states of its aggregates after it.
 struct BarRecord {
-  // The state that begins `word` 64-bit words behind the fields (BarColumn::word).
+  // The state that begins `word` 64-bit words after the fields (BarColumn::word).
   template <typename State>
   State& At(uint32_t word) {
     return *reinterpret_cast<State*>(reinterpret_cast<std::byte*>(this + 1) +
@@ -79,7 +61,7 @@ inline bool IsNull(double value) { return std::isnan(value); }
 
 // An aggregate of a record.
 struct BarColumn {
-  Function function;
+  const BarFunction* function;
   Type type;      // Type of the published column.
   bool floating;  // True if the operand is a float.
   uint32_t word;  // Where the state begins, see BarRecord::At.

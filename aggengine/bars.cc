@@ -5,15 +5,13 @@
 #include <cstring>
 #include <limits>
 
-#include "aggengine/exact_sum.h"
-#include "aggengine/exact_sum_run.h"
+#include "aggengine/bar_functions.h"
 #include "base/time.h"
 #include "wire/upd_encoder.h"
 
 namespace tickstack::aggengine {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr size_t kRecordsAhead = 6;  // How many records ahead the memory is fetched.
 
 template <typename T>
@@ -41,90 +39,6 @@ void AppendWords(Type type, std::span<const uint64_t> words, size_t stride, size
   }
 }
 
-// Returns the lesser of the two, or the one that is not null; the greater with `kGreatest`. It has
-// no branch, because the processor could not guess it.
-template <bool kGreatest, typename T>
-T Better(T kept, T value) {
-  const bool better = kGreatest ? value > kept : value < kept;
-  const bool takes = (!IsNull(value)) & (better | IsNull(kept));
-  const uint64_t mask = -static_cast<uint64_t>(takes);
-  return std::bit_cast<T>((std::bit_cast<uint64_t>(value) & mask) |
-                          (std::bit_cast<uint64_t>(kept) & ~mask));
-}
-
-// Returns the least of the values and `kept`, without nulls; the greatest with `kGreatest`.
-template <bool kGreatest>
-int64_t ExtremeOf(int64_t kept, std::span<const int64_t> values) {
-  for (const int64_t value : values) kept = Better<kGreatest>(kept, value);
-  return kept;
-}
-
-// Returns what a processor's own minimum or maximum gives: `kept`, if the other one is null.
-template <bool kGreatest>
-double BestOf(double kept, double value) {
-  return (kGreatest ? value > kept : value < kept) ? value : kept;
-}
-
-template <bool kGreatest>
-double ExtremeOf(double kept, std::span<const double> values) {
-  constexpr double kNone = kGreatest ? -kInfinity : kInfinity;
-  // Many runs have up to four rows, and the processor cannot guess how many: it is cheaper to take
-  // the last one again than to end there. The rest goes in four lanes, none of which waits for
-  // another.
-  const size_t last = values.size() - 1;
-  double lanes[4] = {IsNull(kept) ? kNone : kept, kNone, kNone, kNone};
-  for (size_t lane = 0; lane < 4; ++lane) {
-    lanes[lane] = BestOf<kGreatest>(lanes[lane], values[std::min(lane, last)]);
-  }
-  size_t at = 4;
-  for (; at + 4 <= values.size(); at += 4) {
-    for (size_t lane = 0; lane < 4; ++lane) {
-      lanes[lane] = BestOf<kGreatest>(lanes[lane], values[at + lane]);
-    }
-  }
-  for (; at < values.size(); ++at) lanes[0] = BestOf<kGreatest>(lanes[0], values[at]);
-  const double best = BestOf<kGreatest>(BestOf<kGreatest>(lanes[0], lanes[1]),
-                                        BestOf<kGreatest>(lanes[2], lanes[3]));
-  if (best != kNone) [[likely]]
-    return best;
-  // There are nulls only, or an infinity among the values.
-  for (const double value : values) kept = Better<kGreatest>(kept, value);
-  return kept;
-}
-
-// Adds the values that are in range. Returns their number.
-uint64_t AddFloats(std::span<const double> values, ExactSum& sum) {
-  ExactSumRun run;
-  uint64_t terms = 0;
-  for (const double value : values) {
-    if (!InRange(value)) continue;
-    run.Add(value);
-    ++terms;
-  }
-  run.AddTo(sum);
-  return terms;
-}
-
-// Computes first, last, min and max.
-template <typename T>
-void TakeValues(Function function, std::span<const T> values, bool is_first, bool is_last,
-                uint64_t& word) {
-  const auto kept = std::bit_cast<T>(word);
-  switch (function) {
-    case Function::kFirst:
-      if (is_first) word = std::bit_cast<uint64_t>(values.front());
-      return;
-    case Function::kLast:
-      if (is_last) word = std::bit_cast<uint64_t>(values.back());
-      return;
-    case Function::kMin:
-      word = std::bit_cast<uint64_t>(ExtremeOf<false>(kept, values));
-      return;
-    default:  // kMax.
-      word = std::bit_cast<uint64_t>(ExtremeOf<true>(kept, values));
-  }
-}
-
 }  // namespace
 
 Bars::Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tier* tier)
@@ -135,7 +49,7 @@ Bars::Bars(const BarSpec& spec, const Schema& source, TickBatch& batch, mem::Tie
       no_record_(
           layout_.Make(std::as_writable_bytes(std::span(no_record_memory_)).data(), INT64_MAX, 0)) {
   for (size_t i = 0; i < layout_.columns().size(); ++i) {
-    if (layout_.columns()[i].function != Function::kTwavg) continue;
+    if (!layout_.columns()[i].function->over_time) continue;
     time_operands_.push_back(layout_.columns()[i].x);
     time_columns_.push_back(i);
   }
@@ -197,7 +111,7 @@ void Bars::TakeRun(BarRecord* record, TickBatch& batch, const TickRun& run) {
   record->rows += run.end - run.begin;
   Touch(record);
   for (const BarColumn& column : layout_.columns()) {
-    TakeColumn(column, record, batch, run, is_first, is_last);
+    column.function->take_run(column, *record, batch, run, is_first, is_last);
   }
 }
 
@@ -209,64 +123,7 @@ void Bars::TakeRuns(std::span<BarRecord* const> records, TickBatch& batch,
     Touch(records[i]);
   }
   for (const BarColumn& column : layout_.columns()) {
-    for (size_t i = 0; i < runs.size(); ++i) {
-      TakeColumn(column, records[i], batch, runs[i], false, true);
-    }
-  }
-}
-
-void Bars::TakeColumn(const BarColumn& column, BarRecord* record, TickBatch& batch,
-                      const TickRun& run, bool is_first, bool is_last) {
-  const size_t begin = run.begin, end = run.end, rows = end - begin;
-  switch (column.function) {
-    case Function::kCount:
-      return;
-    case Function::kSum: {
-      if (column.floating) {
-        AddFloats(batch.floats(column.x).subspan(begin, rows), record->At<ExactSum>(column.word));
-        return;
-      }
-      auto& sum = record->At<uint64_t>(column.word);
-      for (const int64_t value : batch.longs(column.x).subspan(begin, rows)) {
-        if (!IsNull(value)) sum += static_cast<uint64_t>(value);
-      }
-      return;
-    }
-    case Function::kAvg: {
-      auto& mean = record->At<MeanState>(column.word);
-      mean.terms += AddFloats(batch.AsFloats(column.x).subspan(begin, rows), mean.sum);
-      return;
-    }
-    case Function::kWavg: {
-      const std::span<const double> values = batch.AsFloats(column.x);
-      const std::span<const double> weights = batch.AsFloats(column.weight);
-      ExactSumRun products, sum;
-      for (size_t i = begin; i < end; ++i) {
-        if (!InRange(values[i]) || !InRange(weights[i]) || !InRange(values[i] * weights[i]))
-          continue;
-        products.AddProduct(values[i], weights[i]);
-        sum.Add(weights[i]);
-      }
-      auto& mean = record->At<WeightedState>(column.word);
-      products.AddTo(mean.products);
-      sum.AddTo(mean.weights);
-      return;
-    }
-    case Function::kTwavg:
-      if (is_last) record->At<OverTimeState>(column.word).last = batch.AsFloats(column.x)[end - 1];
-      return;
-    case Function::kFirst:
-    case Function::kLast:
-    case Function::kMin:
-    case Function::kMax: {
-      auto& word = record->At<uint64_t>(column.word);
-      if (column.floating) {
-        return TakeValues(column.function, batch.floats(column.x).subspan(begin, rows), is_first,
-                          is_last, word);
-      }
-      return TakeValues(column.function, batch.longs(column.x).subspan(begin, rows), is_first,
-                        is_last, word);
-    }
+    column.function->take_runs(column, records, batch, runs);
   }
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "aggengine/aggregate.h"
+#include "aggengine/bar_functions.h"
 #include "aggengine/bar_record.h"
 #include "aggengine/exact_integral.h"
 #include "aggengine/record_store.h"
@@ -28,9 +29,6 @@
 #include "table/symbols.h"
 
 namespace tickstack::aggengine {
-
-// Places of a batch: of one symbol, in the order of time, in one interval.
-using TickRun = SymbolGroups::Group;
 
 class Bars {
  public:
@@ -108,8 +106,6 @@ class Bars {
   BarRecord* FindOrMake(uint32_t slot, int64_t time_ns);
   BarRecord* Find(uint32_t slot, int64_t time_ns) const;
   void Touch(BarRecord* record);
-  static void TakeColumn(const BarColumn& column, BarRecord* record, TickBatch& batch,
-                         const TickRun& run, bool is_first, bool is_last);
   void AddOver(BarRecord* record, const BarColumn& column, double value, int64_t ns, bool take_out);
   void ReadChangedRows(size_t rows_max, std::vector<BarRecord*>& records);
   void AppendKeys(std::span<BarRecord* const> rows, const SymbolTable& symbols,

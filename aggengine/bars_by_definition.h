@@ -12,11 +12,13 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 #include "aggengine/aggregate.h"
+#include "aggengine/bar_functions.h"
 #include "table/value.h"
 
 namespace tickstack::aggengine {
@@ -113,43 +115,45 @@ class Definition {
     std::vector<double> there;  // Values that are not null.
     __float128 sum = 0, product = 0, weights = 0;
     int64_t counted = 0;
+    const std::string_view function = of.function->word;
     for (const Tick& tick : bar) {
-      if (of.function == Function::kCount || of.x.column == "cond") break;
+      if (function == "count" || of.x.column == "cond") break;
       const double value = Of(of.x, tick);
       if (std::isnan(value)) continue;
       there.push_back(value);
       if (std::isinf(value)) continue;
       sum += value;
       ++counted;
-      if (of.function != Function::kWavg) continue;
+      if (function != "wavg") continue;
       const double weight = Of(of.weight, tick);
       if (std::isnan(weight)) continue;
       product += static_cast<__float128>(value) * weight;
       weights += weight;
     }
-    switch (of.function) {
-      case Function::kCount:
-        return LongCell(static_cast<int64_t>(bar.size()));
-      case Function::kFirst:
-        return Print(of.x, Of(of.x, bar.front()));
-      case Function::kLast:
-        if (of.x.column == "cond") return std::string(1, bar.back().letter);
-        return Print(of.x, Of(of.x, bar.back()));
-      case Function::kMin:
-        return Print(of.x, there.empty() ? null : *std::min_element(there.begin(), there.end()));
-      case Function::kMax:
-        return Print(of.x, there.empty() ? null : *std::max_element(there.begin(), there.end()));
-      case Function::kSum:
-        return Print(of.x, static_cast<double>(sum));
-      case Function::kAvg:
-        return FloatCell(counted == 0 ? null
-                                      : static_cast<double>(sum) / static_cast<double>(counted));
-      case Function::kWavg:
-        return FloatCell(static_cast<double>(product) / static_cast<double>(weights));
-      case Function::kTwavg:
-        return FloatCell(MeanOverTime(of.x, bar, day, begin_ns, begin_ns + width_ns));
+    if (function == "count") return LongCell(static_cast<int64_t>(bar.size()));
+    if (function == "first") return Print(of.x, Of(of.x, bar.front()));
+    if (function == "last") {
+      if (of.x.column == "cond") return std::string(1, bar.back().letter);
+      return Print(of.x, Of(of.x, bar.back()));
     }
-    return {};
+    if (function == "min") {
+      return Print(of.x, there.empty() ? null : *std::min_element(there.begin(), there.end()));
+    }
+    if (function == "max") {
+      return Print(of.x, there.empty() ? null : *std::max_element(there.begin(), there.end()));
+    }
+    if (function == "sum") return Print(of.x, static_cast<double>(sum));
+    if (function == "avg") {
+      return FloatCell(counted == 0 ? null
+                                    : static_cast<double>(sum) / static_cast<double>(counted));
+    }
+    if (function == "wavg") {
+      return FloatCell(static_cast<double>(product) / static_cast<double>(weights));
+    }
+    if (function == "twavg") {
+      return FloatCell(MeanOverTime(of.x, bar, day, begin_ns, begin_ns + width_ns));
+    }
+    return "no definition of " + std::string(function);
   }
   std::string Cell(const Aggregate& of, const std::vector<Tick>& bar, const std::vector<Tick>& day,
                    int64_t begin_ns) const {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "aggengine/bar_functions.h"
 #include "aggengine/bars_by_definition.h"
 #include "base/status.h"
 #include "base/time.h"
@@ -29,7 +30,7 @@ BarSpec Bar(std::string_view name, std::string_view table, int64_t width_ns,
   return spec;
 }
 
-// Returns the default bars, and a table of other widths and functions.
+// Returns the default bars, tables of other widths, and one with each function.
 std::vector<BarSpec> AllBars() {
   std::vector<BarSpec> bars = DefaultBars(DefaultSchemas());
   bars.push_back(Bar("trade_7s", "trade", 7 * kNsPerSecond,
@@ -49,6 +50,14 @@ std::vector<BarSpec> AllBars() {
                       {"held", "twavg bid"},
                       {"spread", "twavg ask-bid"},
                       {"weighed", "bsize wavg ask-bid"}}));
+  bars.push_back(Bar("trade_11s", "trade", 11 * kNsPerSecond, {}));
+  for (const BarFunction& function : BarFunctions()) {
+    const bool weighted = function.operands == BarFunction::Operands::kWeighted;
+    const bool none = function.operands == BarFunction::Operands::kNone;
+    const std::string text =
+        fmt::format("{}{}{}", weighted ? "size " : "", function.word, none ? "" : " price");
+    bars.back().aggregates.push_back(*ParseAggregate(fmt::format("by_{}", function.word), text));
+  }
   return bars;
 }
 
@@ -468,8 +477,8 @@ TEST_F(EngineTest, BarsThatTheTickerplantDoesNotHaveAreNotMade) {
   PublishAll(engine, plant);
   std::vector<std::string> tables;
   for (const auto& [key, cells] : plant.bars) tables.push_back(std::get<0>(key));
-  EXPECT_THAT(tables, testing::UnorderedElementsAre("trade_daily", "trade_7s", "quote_minute",
-                                                    "quote_90s"));
+  EXPECT_THAT(tables, testing::UnorderedElementsAre("trade_daily", "trade_7s", "trade_11s",
+                                                    "quote_minute", "quote_90s"));
   // The engine replays the log, so the new bars have the earlier rows too.
   engine.OnSchemas(plant.schemas());
   EXPECT_EQ(engine.position().seq(), 0u);
