@@ -115,7 +115,7 @@ class Builder {
     if (offset <= payload_.size() && bytes <= payload_.size() - offset) {
       return payload_.subspan(offset, bytes);
     }
-    return DataLoss("byte {}: an item that goes on behind the end, byte {}", kPageBytes + offset,
+    return DataLoss("byte {}: item ends after byte {}, the end of the items", kPageBytes + offset,
                     kPageBytes + payload_.size());
   }
 
@@ -155,7 +155,7 @@ class Builder {
                              std::span<const std::byte> positions, Attribute attribute) {
     const SymbolDomain* const domain = domains_ == nullptr ? nullptr : domains_->Find(domain_name);
     if (domain == nullptr && !positions.empty()) {
-      return NotFound("byte {}: an enum of {}, which is no domain of the database",
+      return NotFound("byte {}: an enum of {}, expected a domain of the database",
                       kPageBytes + offset, domain_name);
     }
     SymbolVector symbols;
@@ -275,7 +275,7 @@ class Builder {
 
   absl::Status Unknown(uint64_t offset) const {
     const bool full = payload_[offset] == std::byte{kFull};
-    return DataLoss("byte {}: an item of type {:02x}, which is not known", kPageBytes + offset,
+    return DataLoss("byte {}: an item of type {:02x}, expected a type of kdb+", kPageBytes + offset,
                     std::to_integer<int>(payload_[offset + (full ? 2 : 0)]));
   }
 
@@ -328,7 +328,7 @@ absl::Status CheckPayload(const StoredFile& payload) {
       static_cast<Type>(head[kPageVectorOffset + 2]) == Type::kByte) {
     return absl::OkStatus();
   }
-  return DataLoss("{}: byte 0: no items of an anymap (fd 20, type 4)", payload.path());
+  return DataLoss("{}: byte 0: expected the items of an anymap (fd 20, type 4)", payload.path());
 }
 
 }  // namespace

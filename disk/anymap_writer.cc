@@ -140,7 +140,8 @@ absl::StatusOr<uint64_t> ItemWriter::AppendList(std::span<const std::byte> value
   std::vector<std::span<const std::byte>> items;
   for (uint32_t i = 0; i < count; ++i) {
     const std::optional<size_t> bytes = EncodedBytes(rest);
-    if (!bytes) return DataLoss("item {} of {} is cut short", i, count);
+    if (!bytes)
+      return DataLoss("item {} of {}: ends after the list's {} bytes", i, count, value.size());
     items.push_back(rest.first(*bytes));
     rest = rest.subspan(*bytes);
   }
@@ -149,7 +150,9 @@ absl::StatusOr<uint64_t> ItemWriter::AppendList(std::span<const std::byte> value
 
 absl::StatusOr<uint64_t> ItemWriter::Append(std::span<const std::byte> value, int depth) {
   if (depth > kDepthMax) return Unimplemented("lists {} deep", depth);
-  if (EncodedBytes(value) != value.size()) return DataLoss("a value is cut short");
+  if (EncodedBytes(value) != value.size()) {
+    return DataLoss("{} bytes that are not one whole value", value.size());
+  }
   const auto type = static_cast<int8_t>(value.front());
   if (type < 0 && IsVectorType(static_cast<Type>(-type))) {
     return AppendAtom(-type, value.subspan(1));
@@ -164,7 +167,9 @@ absl::StatusOr<uint64_t> ItemWriter::Append(std::span<const std::byte> value, in
   if (table && value[2] != std::byte{99}) return Unimplemented("a table of type {}", type);
   const std::span<const std::byte> pair = value.subspan(table ? 3 : 1);
   const std::optional<size_t> first = EncodedBytes(pair);
-  if (!first || *first == pair.size()) return DataLoss("a dictionary is cut short");
+  if (!first || *first == pair.size()) {
+    return DataLoss("a dictionary of {} bytes ends after its keys", value.size());
+  }
   const std::span<const std::byte> parts[] = {pair.first(*first), pair.subspan(*first)};
   return AppendObject(table ? 0x62 : 0x63, kBuilt, parts, depth);
 }

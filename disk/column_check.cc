@@ -201,7 +201,7 @@ class ColumnChecker {
     const SymbolDomain* const domain = column_->domain();
     if (domain == nullptr) {
       Find(layout_.form == ColumnForm::kEnum && layout_.width == 8 ? kPageNameOffset : 1,
-           fmt::format("an enum of {}, which is no domain of the database", layout_.domain));
+           fmt::format("an enum of {}, expected a domain of the database", layout_.domain));
     }
     const bool parted = layout_.attribute == Attribute::kParted;
     std::vector<int64_t> keys;

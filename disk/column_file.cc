@@ -108,7 +108,7 @@ absl::Status ColumnFile::ReadSerialised() {
     layout_.width = element_bytes_ = WidthOf(type_);
     rows_ = (bytes.size() - layout_.data_offset) / layout_.width;
   } else {
-    return InvalidArgument("{}: byte 2: a value of type {}, which is no column", path(),
+    return InvalidArgument("{}: byte 2: a value of type {}, expected a column", path(),
                            static_cast<int>(type_));
   }
   layout_.type = type_;

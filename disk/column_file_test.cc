@@ -186,13 +186,15 @@ TEST_F(ColumnFileTest, ReadsTheEmptyList) {
 TEST_F(ColumnFileTest, NamesWhatIsNoColumn) {
   EXPECT_THAT(ErrorOf(""), HasSubstr("byte 0: the file ends here, in a header of 16 bytes"));
   EXPECT_THAT(ErrorOf("\xfe\x20 short"), HasSubstr("byte 8: the file ends here"));
-  EXPECT_THAT(ErrorOf("some text of somebody"), HasSubstr("which begins no file of kdb+"));
+  EXPECT_THAT(ErrorOf("some text of somebody"),
+              HasSubstr("expected the first bytes of a kdb+ file"));
   EXPECT_THAT(ErrorOf(VectorHeader(3, 0, 0)), HasSubstr("byte 2: type 3"));
   EXPECT_THAT(ErrorOf(VectorHeader(7, 5, 0)), HasSubstr("byte 3: attribute 5"));
   EXPECT_THAT(ErrorOf(VectorHeader(7, 0, -1)), HasSubstr("byte 8: -1 rows"));
   EXPECT_THAT(ErrorOf(Enum64File("sym", {}).substr(0, 4095)),
               HasSubstr("byte 4095: the file ends"));
-  EXPECT_THAT(ErrorOf(PageHeader("", 0, 20, 0, 0)), HasSubstr("byte 16: no name of a domain"));
+  EXPECT_THAT(ErrorOf(PageHeader("", 0, 20, 0, 0)),
+              HasSubstr("byte 16: expected the name of a domain"));
   EXPECT_THAT(ErrorOf(PageHeader("", 0, 4, 0, 0)), HasSubstr("the items of a nested column"));
   EXPECT_THAT(ErrorOf(PageHeader("", 0, 21, 0, 0)), HasSubstr("byte 4082: type 21"));
   EXPECT_THAT(ErrorOf("kxzippEd"), HasSubstr("an encrypted file"));

@@ -120,7 +120,7 @@ absl::StatusOr<ColumnLayout> Page(std::span<const std::byte> head, uint64_t file
   if (header.type == kEnumTypeMin) {
     const std::optional<std::string_view> name = TextAt(head, kPageNameOffset, kPageVectorOffset);
     if (!name || name->empty()) {
-      return DataLoss("byte {}: no name of a domain", kPageNameOffset);
+      return DataLoss("byte {}: expected the name of a domain, found none", kPageNameOffset);
     }
     layout.form = ColumnForm::kEnum;
     layout.type = Type::kSymbol;
@@ -143,7 +143,7 @@ absl::StatusOr<ColumnLayout> Page(std::span<const std::byte> head, uint64_t file
 // position follows only from the alignment, so every byte that should be zero must be.
 absl::StatusOr<ColumnLayout> Enum32(std::span<const std::byte> head, uint64_t file_bytes) {
   const std::optional<std::string_view> name = TextAt(head, 1, kPageNameOffset + 1024);
-  if (!name || name->empty()) return DataLoss("byte 1: no name of a domain");
+  if (!name || name->empty()) return DataLoss("byte 1: expected the name of a domain, found none");
   const size_t at = (1 + name->size() + 1 + 7) / 8 * 8;
   ColumnLayout layout;
   layout.form = ColumnForm::kEnum;
@@ -185,7 +185,7 @@ absl::StatusOr<ColumnLayout> ParseColumnLayout(std::span<const std::byte> head,
   }
   if (text.starts_with(kEncryptedTag)) return Unimplemented("byte 0: an encrypted file");
   if (text.size() < 2) return TooShort(file_bytes, kVectorHeaderBytes);
-  return DataLoss("byte 0: {:02x} {:02x}, which begins no file of kdb+",
+  return DataLoss("byte 0: {:02x} {:02x}, expected the first bytes of a kdb+ file",
                   std::to_integer<int>(head[0]), std::to_integer<int>(head[1]));
 }
 

@@ -91,7 +91,7 @@ TEST_F(DatabaseCheckTest, NamesHeadsThatCannotBe) {
   files_.Write(table_ + "time", "nonsense");
   Set("size", 8, 77);
   EXPECT_THAT(Findings(), ElementsAre("size@8: 77 rows, but the file has room for 4",
-                                      "time@0: 6e 6f, which begins no file of kdb+"));
+                                      "time@0: 6e 6f, expected the first bytes of a kdb+ file"));
 }
 
 TEST_F(DatabaseCheckTest, NamesColumnsOfOtherCountsAndTornAppends) {
@@ -109,7 +109,7 @@ TEST_F(DatabaseCheckTest, NamesColumnsThatAreMissing) {
                                           ": open: No such file or directory",
                                       "size: open: No such file or directory"));
   files_.Write(table_ + ".d", "nonsense");
-  EXPECT_THAT(Findings(), testing::Contains(".d@0: no symbol vector (ff 01 0b)"));
+  EXPECT_THAT(Findings(), testing::Contains(".d@0: expected a symbol vector (ff 01 0b)"));
 }
 
 TEST_F(DatabaseCheckTest, NamesAPositionOutsideOfItsDomain) {
@@ -233,7 +233,7 @@ TEST_F(DatabaseCheckTest, NamesDamagedNestedRows) {
               ElementsAre("old@40: the last row ends at element 4, " + files_.PathOf(table_) +
                               "old# has 5 bytes of elements of 1",
                           "text@4096: row 0: " + files_.PathOf(table_) +
-                              "text#: byte 4096: an item of type 01, which is not known"));
+                              "text#: byte 4096: an item of type 01, expected a type of kdb+"));
 }
 
 TEST_F(DatabaseCheckTest, NamesDamagedBlocksOfCompressedColumns) {
@@ -255,7 +255,7 @@ TEST_F(DatabaseCheckTest, NamesWhatIsWrongInTheRoot) {
   files_.Write("flat", std::string("\xff\x01\x62\x00\x63", 5));
   files_.Write("notes.txt", "some text of somebody");
   EXPECT_THAT(Findings(),
-              ElementsAre("flat@5: no value, or one that ends behind the end of the file",
+              ElementsAre("flat@5: expected a value that ends within the file",
                           "notes.txt: no file of kdb+", "sym: name 'IBM' is there 2 times",
                           "sym: the last 4 bytes are no whole name: left out"));
   files_.Write("par.txt", "nowhere\n");

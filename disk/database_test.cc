@@ -343,7 +343,7 @@ TEST_F(DatabaseTest, ForeignAndDamagedFilesInTheRootAreNamedAndLeftOut) {
   EXPECT_THAT(
       ProblemsOf(*database),
       ElementsAre("notes.txt: no file of kdb+", "sym: the last 4 bytes are no whole name: left out",
-                  HasSubstr("broken/.d: byte 0: no symbol vector"),
+                  HasSubstr("broken/.d: byte 0: expected a symbol vector"),
                   HasSubstr("lost+found: neither a partition nor a table")));
   ASSERT_NE(database->FindSplayed("static"), nullptr);
   EXPECT_EQ(*database->FindSplayed("static")->Rows(), 2u);

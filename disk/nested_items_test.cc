@@ -78,28 +78,28 @@ TEST_F(NestedItemsTest, ReadsFullItemsAndWhatTheyReferTo) {
 TEST_F(NestedItemsTest, NamesWhatCannotBe) {
   const std::string two = std::string("\x86\x02", 2) + Longs({1, 2});
   for (const auto& [items, expected] : std::vector<std::pair<std::string, std::string>>{
-           {"", "an item that goes on behind the end, byte 4096"},
+           {"", "item ends after byte 4096"},
            {"\x89\x7fhi", "an item of 127 elements in a file of"},
-           {"\x82", "type 82, which is not known"},
-           {"\x7c", "type 7c, which is not known"},
-           {"\x01", "type 01, which is not known"},
-           {Full(3, 0, ""), "type 03, which is not known"},
+           {"\x82", "type 82, expected a type of kdb+"},
+           {"\x7c", "type 7c, expected a type of kdb+"},
+           {"\x01", "type 01, expected a type of kdb+"},
+           {Full(3, 0, ""), "type 03, expected a type of kdb+"},
            {Full(7, -1, ""), "an item whose header cannot be"},
            {Full(7, INT64_MAX, ""), "elements in a file of"},
-           {Full(7, 2, Longs({1})), "an item that goes on behind the end, byte 4120"},
+           {Full(7, 2, Longs({1})), "item ends after byte 4120"},
            {"\x74" + Ints({3}), "symbol 3, of 3"},
            {"\x74" + Ints({-1}), "symbol -1, of 3"},
-           {"\x93" + Ints({0}) + "\x01" + Longs({0}), "an enum of a, which is no domain"},
+           {"\x93" + Ints({0}) + "\x01" + Longs({0}), "an enum of a, expected a domain"},
            {"\x93" + Ints({2}) + "\x01" + Longs({2}), "position 2, domain sym has 2 names"},
            {Full(0x63, 2, Longs({32, 50})) + two + "\x78" + Longs({1}), "not lists of one length"},
            {Full(0x62, 2, Longs({32, 32})) + two, "a table that has no name for each column"},
-           {Full(0x4d, 1, Longs({INT64_MAX})), "behind the end"}}) {
+           {Full(0x4d, 1, Longs({INT64_MAX})), "item ends after byte"}}) {
     const absl::StatusOr<Value> item = Item(items);
     ASSERT_FALSE(item.ok()) << expected;
     EXPECT_THAT(std::string(Message(item.status())), HasSubstr(expected));
     EXPECT_THAT(std::string(Message(item.status())), HasSubstr("col: byte 4096: row 0: "));
   }
-  EXPECT_THAT(ErrorOf("x", int64_t{1} << 55), HasSubstr("behind the end"));
+  EXPECT_THAT(ErrorOf("x", int64_t{1} << 55), HasSubstr("item ends after byte"));
 }
 
 TEST_F(NestedItemsTest, ACycleOrATreeLargerThanItsFileIsAnError) {
@@ -118,7 +118,7 @@ TEST_F(NestedItemsTest, CompanionsHaveToBeThereAndOfTheirKind) {
   EXPECT_EQ(ColumnFile::Open(path).status().code(), absl::StatusCode::kNotFound);
   files_.Write("lone#", VectorFile<int64_t>(7, {1}));
   EXPECT_THAT(std::string(Message(ColumnFile::Open(path).status())),
-              HasSubstr("lone#: byte 0: no items of an anymap"));
+              HasSubstr("lone#: byte 0: expected the items of an anymap"));
   files_.Write("lone#", PageHeader("", 0, 4, 0, 0) + "\x89\x02hi");
   EXPECT_EQ(*(*ColumnFile::Open(path))->ItemAt(0), Value::String("hi"));  // No symbols, no col##.
 }
@@ -140,7 +140,7 @@ TEST_F(StoredValueTest, ListsAndVectorsGoToTheEndOfTheFile) {
   EXPECT_THAT(std::string(Message(Read(header + Ints({3}) + items).status())),
               HasSubstr("value: byte 4: 3 items, but the file has 2"));
   EXPECT_THAT(std::string(Message(Read(header + Ints({0}) + items + "\x0a").status())),
-              HasSubstr("value: byte 25: no value"));
+              HasSubstr("value: byte 25: expected a value"));
   EXPECT_EQ(*Read(tag_ + std::string("\7\0", 2) + Ints({0}) + Longs({1, 2})), Value::Longs({1, 2}));
   EXPECT_EQ(*Read(NamesFile({"a", "b"})), Value::Symbols({"a", "b"}));
 }

@@ -85,7 +85,8 @@ absl::StatusOr<std::string> FormatParquet(const Value& table) {
   std::vector<const Value*> parts;
   if (table.is_table()) parts = {&table};
   if (table.is_keyed_table()) parts = {&table.keys(), &table.values()};
-  if (parts.empty()) return InvalidArgument("Parquet files hold tables; the answer is none");
+  if (parts.empty())
+    return InvalidArgument("expected a table for a Parquet file, found another answer");
   const size_t rows = parts.front()->count();
   std::vector<parquet::ColumnWriter> columns;
   for (const Value* part : parts) {

@@ -45,7 +45,7 @@ std::optional<Enum> ParseEnum(std::span<const std::byte> bytes) {
 }
 
 absl::Status NoValue(uint64_t place) {
-  return DataLoss("byte {}: no value, or one that ends behind the end of the file", place);
+  return DataLoss("byte {}: expected a value that ends within the file", place);
 }
 
 // Copies one value and converts the enums in it to symbol vectors.
@@ -70,7 +70,7 @@ class Resolver {
       values += head->inner_values;
     }
     if (at_ == bytes_.size()) return std::move(out_);
-    return DataLoss("byte {}: the value ends here, its bytes at byte {}", place_ + at_,
+    return DataLoss("byte {}: the value ends here, expected its end at byte {}", place_ + at_,
                     place_ + bytes_.size());
   }
 
@@ -81,7 +81,7 @@ class Resolver {
     const SymbolDomain* const domain =
         domains_ == nullptr ? nullptr : domains_->Find(found->domain);
     if (domain == nullptr) {
-      return NotFound("byte {}: an enum of {}, which is no domain of the database", place_ + at_,
+      return NotFound("byte {}: an enum of {}, expected a domain of the database", place_ + at_,
                       found->domain);
     }
     const auto count = static_cast<int32_t>(found->positions.size() / sizeof(int32_t));
@@ -122,7 +122,7 @@ absl::StatusOr<Value> DecodeStored(std::span<const std::byte> bytes, const Symbo
   TS_ASSIGN_OR_RETURN(const ByteBuffer resolved, Resolver(bytes, domains, place).Run());
   absl::StatusOr<Value> value = Decode(resolved);
   if (value.ok()) return value;
-  return DataLoss("byte {}: a value that is none: {}", place, Message(value.status()));
+  return DataLoss("byte {}: not a value: {}", place, Message(value.status()));
 }
 
 absl::Status Spend(const Value& value, uint64_t* bytes_left) {
@@ -161,7 +161,7 @@ absl::StatusOr<std::vector<uint64_t>> ItemOffsets(std::span<const std::byte> fil
 absl::StatusOr<Value> DecodeStoredFile(std::span<const std::byte> file,
                                        const SymbolDomains* domains) {
   if (!AsText(file).starts_with(kSerialisedTag) || file.size() == kSerialisedTag.size()) {
-    return DataLoss("byte 0: no value (ff 01)");
+    return DataLoss("byte 0: expected a value (ff 01)");
   }
   const auto type = static_cast<Type>(file[2]);
   const bool is_counted = type == Type::kList || IsVectorType(type);

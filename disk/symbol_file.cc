@@ -25,7 +25,7 @@ bool HoldsNames(std::span<const std::byte> file) {
 }
 
 absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file) {
-  if (!HoldsNames(file)) return DataLoss("byte 0: no symbol vector (ff 01 0b)");
+  if (!HoldsNames(file)) return DataLoss("byte 0: expected a symbol vector (ff 01 0b)");
   const auto count = LoadLittle<int32_t>(file.data() + 4);
   StoredNames names;
   names.text = file.subspan(kSerialisedVectorBytes);
@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path
       return DataLoss("{}: byte {}: '{}' is no name of a column", path, offset, Printable(name));
     }
     if (!seen.emplace(name).second) {
-      return DataLoss("{}: byte {}: column {} is there twice", path, offset, Printable(name));
+      return DataLoss("{}: byte {}: column {} is named twice", path, offset, Printable(name));
     }
     names.emplace_back(name);
     text.remove_prefix(name.size() + 1);

@@ -88,7 +88,7 @@ absl::Status LeanSource::AddSymbol(const LeanOptions& options, std::string_view 
   const std::string name = Capitals(symbol);
   if (!IsSymbol(symbol)) return InvalidArgument("symbols: '{}', expected a folder name", symbol);
   for (const Symbol& known : symbols_) {
-    if (known.name == name) return InvalidArgument("symbols: {} is there twice", symbol);
+    if (known.name == name) return InvalidArgument("symbols: {} is listed twice", symbol);
   }
   const std::filesystem::path folder = std::filesystem::path(options.path) / symbol;
   symbols_.push_back({name, {}});
@@ -104,7 +104,8 @@ absl::Status LeanSource::AddSymbol(const LeanOptions& options, std::string_view 
     streams_.push_back(std::move(stream));
   }
   if (streams_.size() > streams) return absl::OkStatus();
-  return NotFound("{}: no {}_trade.zip and no {}_quote.zip", folder.string(), date, date);
+  return NotFound("{}: expected {}_trade.zip or {}_quote.zip, found neither", folder.string(), date,
+                  date);
 }
 
 std::string LeanSource::Describe() const {

@@ -225,7 +225,7 @@ TEST_F(LeanSourceTest, ALineWithoutEndIsRefusedBeforeItFillsTheMemory) {
 
 TEST_F(LeanSourceTest, SaysWhatIsWrongWithAnArchive) {
   EXPECT_THAT(ErrorOf(Options({"aig"})),
-              HasSubstr("aig: no 20131007_trade.zip and no 20131007_quote.zip"));
+              HasSubstr("aig: expected 20131007_trade.zip or 20131007_quote.zip"));
   EXPECT_EQ(error_.code(), absl::StatusCode::kNotFound);
   Archive("two", "trade", "1,2,3,N,1,0\n", 2);
   EXPECT_THAT(ErrorOf(Options({"two"})), EndsWith("2 files in the archive, expected 1"));
@@ -284,7 +284,7 @@ TEST_F(LeanSourceTest, NamesTheOptionAtFault) {
   EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"../aig"}; }),
               HasSubstr("'../aig', expected a folder name"));
   EXPECT_THAT(error_of([](LeanOptions& o) { o.symbols = {"aig", "aig"}; }),
-              HasSubstr("aig is there twice"));
+              HasSubstr("aig is listed twice"));
   EXPECT_THAT(error_of([](LeanOptions& o) { o.batch_rows = 0; }), HasSubstr("batch-rows 0"));
   EXPECT_THAT(error_of([](LeanOptions& o) { o.speed = -1; }), HasSubstr("speed -1"));
 }

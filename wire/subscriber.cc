@@ -161,7 +161,8 @@ void Subscriber::OnMessage(Connection&, const ReceivedMessage& message) {
       log_known_ = false;
       return AskLogPath();
     case LiveOutcome::kOutOfOrder:
-      return Restart(DataLoss("an upd is numbered behind one that came before it"));
+      return Restart(
+          DataLoss("an upd has a lower number than an earlier one, expected ascending numbers"));
   }
 }
 

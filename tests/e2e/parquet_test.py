@@ -102,7 +102,7 @@ class ParquetTest(stack.StackTest):
         self.assertEqual([(None, None)] * 3, nothing)
 
     def test_what_is_no_table_says_so(self):
-        for query, why in (("1", b"the answer is none"), ("([]a:1 2;b:(1 2;3 4))", b"column b has lists"), ("1+`a", b"'type")):
+        for query, why in (("1", b"expected a table"), ("([]a:1 2;b:(1 2;3 4))", b"column b has lists"), ("1+`a", b"'type")):
             done = self.ask(query, "--parquet")
             self.assertEqual((1, b""), (done.returncode, done.stdout))
             self.assertIn(why, done.stderr)
