@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 
 #include <string>
+#include <utility>
 
 #include "query/columns/errors.h"
 #include "query/query.h"
@@ -31,16 +32,27 @@ void AnswerSync(wire::Connection& connection, wire::ReplyTicket ticket,
   connection.ReplyError(ticket, query::QErrorText(answer.status()));
 }
 
-absl::Status AnswerOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,
+LoopAnswer EvaluateOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,
                           query::Environment& environment) {
   const bool sync = message.kind == wire::MessageKind::kSync;
-  const wire::ReplyTicket ticket = sync ? connection.TakeTicket() : 0;
+  const std::optional<wire::ReplyTicket> ticket =
+      sync ? std::optional(connection.TakeTicket()) : std::nullopt;
   query::ClientHandle handle(FactsOf(connection), sync);
-  const absl::StatusOr<Value> answer =
+  absl::StatusOr<Value> value =
       query::EvaluateMessage(message.body, environment, query::LoopLimits(), &handle);
-  for (const Value& sent : handle.TakeMessages()) connection.SendAsync(sent);
-  if (sync) AnswerSync(connection, ticket, answer);
-  return answer.status();
+  return {handle.TakeMessages(), ticket, std::move(value)};
+}
+
+void Send(wire::Connection& connection, const LoopAnswer& answer) {
+  for (const Value& sent : answer.messages) connection.SendAsync(sent);
+  if (answer.ticket.has_value()) AnswerSync(connection, *answer.ticket, answer.value);
+}
+
+absl::Status AnswerOnLoop(wire::Connection& connection, const wire::ReceivedMessage& message,
+                          query::Environment& environment) {
+  const LoopAnswer answer = EvaluateOnLoop(connection, message, environment);
+  Send(connection, answer);
+  return answer.value.status();
 }
 
 }  // namespace tickstack::serve

@@ -83,7 +83,7 @@ void TickerplantService::StageMessage(Connection& connection, const wire::Receiv
   const bool sync = message.kind == MessageKind::kSync;
   if (status.ok()) {
     stager_ = connection.id();
-    if (sync) waiting_.push_back({connection.id(), connection.TakeTicket()});
+    if (sync) waiting_.push_back({connection.id(), {{}, connection.TakeTicket(), Value()}});
     return;
   }
   static LogLimit limit;
@@ -151,13 +151,28 @@ absl::Status TickerplantService::ClaimFeed(Connection& connection, std::string_v
 
 void TickerplantService::Evaluate(Connection& connection, const wire::ReceivedMessage& message) {
   Verbs verbs(*this, connection);
-  const absl::Status status = serve::AnswerOnLoop(connection, message, verbs);
+  serve::LoopAnswer answer = serve::EvaluateOnLoop(connection, message, verbs);
+  const absl::Status status = answer.value.status();
+  // A feed that numbers its rows learns of a gap however it sends them.
+  if (!answer.ticket && !verbs.refused().ok()) connection.SendAsync(Refusal(verbs.refused()));
+  // Its messages may say that the rows are logged. Messages of later requests stay behind them.
+  const bool waits =
+      verbs.has_staged() || (!answer.messages.empty() && HasWaitingAnswer(connection));
+  if (waits) {
+    waiting_.push_back({connection.id(), std::move(answer)});
+  } else {
+    serve::Send(connection, answer);
+  }
   if (status.ok()) return;
   static LogLimit limit;
   if (const std::optional<uint64_t> withheld = limit.Pass()) {
     LogWarn("request failed host={} error=\"{}\" withheld={}", connection.peer(), Message(status),
             *withheld);
   }
+}
+
+bool TickerplantService::HasWaitingAnswer(const Connection& connection) const {
+  return std::ranges::find(waiting_, connection.id(), &WaitingAnswer::connection) != waiting_.end();
 }
 
 void TickerplantService::OnDrained(Connection& connection) {
@@ -173,10 +188,9 @@ void TickerplantService::OnDrained(Connection& connection) {
 // Answers the waiting requests: everything accepted is logged, or needed no logging.
 void TickerplantService::AnswerWaiting() {
   if (failed_) return;
-  const std::vector<WaitingReply> waiting = std::exchange(waiting_, {});
-  for (const WaitingReply& reply : waiting) {
-    const auto it = connections_.find(reply.connection);
-    if (it != connections_.end()) it->second->Reply(reply.ticket, Value());
+  for (const WaitingAnswer& waiting : std::exchange(waiting_, {})) {
+    const auto it = connections_.find(waiting.connection);
+    if (it != connections_.end()) serve::Send(*it->second, waiting.answer);
   }
 }
 

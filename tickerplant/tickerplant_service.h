@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "serve/loop_answers.h"
 #include "tickerplant/batch_clock.h"
 #include "tickerplant/connection_outlet.h"
 #include "tickerplant/day_closers.h"
@@ -47,9 +48,10 @@ class TickerplantService : public wire::ServerHandler {
  private:
   class Verbs;
   struct Verb;
-  struct WaitingReply {
+  // What a request sends once everything that it staged is logged.
+  struct WaitingAnswer {
     uint64_t connection;
-    wire::ReplyTicket ticket;
+    serve::LoopAnswer answer;
   };
 
   void StageMessage(wire::Connection& connection, const wire::ReceivedMessage& message,
@@ -61,6 +63,7 @@ class TickerplantService : public wire::ServerHandler {
   absl::Status ClaimFeed(wire::Connection& connection, std::string_view name,
                          std::string_view instance, bool takeover);
   void Evaluate(wire::Connection& connection, const wire::ReceivedMessage& message);
+  bool HasWaitingAnswer(const wire::Connection& connection) const;
   void CommitStaged();
   void AnswerWaiting();
   void RetryLater(wire::Connection* feed);
@@ -82,7 +85,7 @@ class TickerplantService : public wire::ServerHandler {
   wire::Timer closing_timer_;
   std::unordered_map<uint64_t, std::shared_ptr<wire::Connection>> connections_;
   std::unordered_map<uint64_t, std::unique_ptr<ConnectionOutlet>> outlets_;  // By connection.
-  std::vector<WaitingReply> waiting_;  // Sync upds, which are answered once they are logged.
+  std::vector<WaitingAnswer> waiting_;  // Answers to requests with rows that are not logged yet.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
   FeedNames feed_names_{&clock_};
   // The last accepted numbered upd: its bytes up to the feed's name, and its sender. The sender

@@ -416,6 +416,64 @@ TEST_F(TickerplantServiceTest, PausesFeedsWhileTheDiskIsFull) {
   EXPECT_EQ(service_->tickerplant().logged_seq(), 52u);
 }
 
+// Goal: a sync request with rows is answered once they are logged, in whatever form they come: the
+// value of its expression, an error after the rows, and messages to the asking client. Method: the
+// log cannot grow, so that an answer that comes too early is seen.
+TEST_F(TickerplantServiceTest, AnswersATextWithRowsWhenTheyAreLogged) {
+  const std::string row = "(2020.03.09D10;`B;1.5;100i;0b;\" \";\"N\")";
+  const Value requests[] = {
+      Value::String(".u.upd[`trade;" + row + "]"),
+      Value::String("upd[`trade;" + row + "];1+1"),
+      Value::String("upd[`trade;" + row + "];1+`a"),
+      Value::String("value(`.u.upd;`trade;" + row + ")"),
+      Value::String(".u.updn[`f;0;`trade;" + row + "]"),
+      Value::List({Value::String("{upd[x;y];y 1}"), Value::Symbol("trade"), Trade("B")}),
+      Value::String("upd[`trade;" + row + "];(neg .z.w)`logged;3"),
+  };
+  Peer peer;
+  wire::Connection& asker = Connect(peer);
+  uint64_t logged = 0;
+  std::vector<absl::StatusOr<Value>> answers;
+  for (const Value& request : requests) {
+    SCOPED_TRACE(&request - requests);
+    rlimit old{};
+    ::getrlimit(RLIMIT_FSIZE, &old);
+    std::signal(SIGXFSZ, SIG_IGN);
+    rlimit small = old;
+    small.rlim_cur = 1;
+    ::setrlimit(RLIMIT_FSIZE, &small);
+    std::optional<absl::StatusOr<Value>> answer;
+    asker.Call(request, [&](absl::StatusOr<Value> a) { answer = std::move(a); });
+    const uint64_t retries = service_->tickerplant().counters().log_retries;
+    Until([&] { return answer || service_->tickerplant().counters().log_retries > retries + 1; });
+    EXPECT_FALSE(answer.has_value());
+    EXPECT_TRUE(peer.messages.empty());
+    EXPECT_EQ(service_->tickerplant().logged_seq(), logged);
+    ::setrlimit(RLIMIT_FSIZE, &old);
+    Until([&] { return answer.has_value(); });
+    EXPECT_EQ(service_->tickerplant().logged_seq(), ++logged);
+    answers.push_back(*std::move(answer));
+  }
+  EXPECT_TRUE(answers[0]->is_null());
+  EXPECT_EQ(*answers[1], Value::Long(2));
+  EXPECT_EQ(Message(answers[2].status()), "type");
+  EXPECT_EQ(*answers[5], Value::Symbol("B"));
+  EXPECT_EQ(*answers[6], Value::Long(3));
+  ASSERT_EQ(peer.messages.size(), 1U);
+  EXPECT_EQ(peer.messages[0], Value::Symbol("logged"));
+}
+
+// A text that sends numbered rows asynchronously learns of a gap too.
+TEST_F(TickerplantServiceTest, RefusesNumberedRowsOfATextByAMessage) {
+  Peer peer;
+  wire::Connection& connection = Connect(peer);
+  connection.SendAsync(
+      Value::String(".u.updn[`f;7;`trade;(2020.03.09D10;`B;1.5;100i;0b;\" \";\"N\")]"));
+  Until([&] { return !peer.messages.empty(); });
+  EXPECT_EQ(peer.messages[0].items()[0], Value::Symbol(".u.err"));
+  EXPECT_THAT(std::string(peer.messages[0].items()[1].text()), HasSubstr("expected 0"));
+}
+
 TEST_F(TickerplantServiceTest, KnowsItsVariablesAndSaysNyiToTheRest) {
   Peer peer;
   wire::Connection& connection = Connect(peer);

@@ -111,7 +111,13 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stage(const Verb& verb, Args ar
   call.insert(call.end(), args.begin(), args.end());
   const auto body = std::make_shared<ByteBuffer>();
   wire::Encode(Value::List(std::move(call)), *body);
-  TS_RETURN_IF_ERROR((service_.*verb.stage)(sender_, *body, body));
+  absl::Status status = (service_.*verb.stage)(sender_, *body, body);
+  if (!status.ok()) {
+    if (verb.answer == kLoggedOrRefused) refused_ = status;
+    return status;
+  }
+  service_.stager_ = sender_.id();
+  has_staged_ = true;
   return Value();
 }
 

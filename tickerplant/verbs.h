@@ -64,6 +64,11 @@ class TickerplantService::Verbs final : public query::Environment {
   std::vector<std::string> FunctionNames() override;
   std::vector<std::string> ValueNames() override;
 
+  // True if the request staged rows, which are not logged yet.
+  bool has_staged() const { return has_staged_; }
+  // The last error of numbered rows; OK if none were refused.
+  const absl::Status& refused() const { return refused_; }
+
  private:
   struct NamedValue {
     std::string_view name;
@@ -100,6 +105,8 @@ class TickerplantService::Verbs final : public query::Environment {
 
   TickerplantService& service_;
   wire::Connection& sender_;
+  bool has_staged_ = false;
+  absl::Status refused_;
 };
 
 }  // namespace tickstack::tickerplant
