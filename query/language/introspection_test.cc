@@ -51,8 +51,31 @@ TEST(Introspection, NamespacesAreDictionariesOfTheirNames) {
       {"`. `nosuch", "'nosuch"},
       {"@[value;`tptype;`standard]", "`standard"},
       {"tables`.u", "`symbol$()"},
+      {"system\"v .nosuch\"", "'.nosuch"},
+      {"system\"d .new\";value\"system\\\"v\\\"\"", "`symbol$()"},
   };
   ExpectAll(kPairs);
+}
+
+// Editors compare the value of every name with `.q` to find the namespaces, hundreds of times in a
+// request. Goal: that costs no search for names each time. Method: the process counts how often it
+// is asked for its tables.
+TEST(Introspection, TheNamespaceOfWordsIsMadeOnce) {
+  class Counting : public TestEnvironment {
+   public:
+    std::vector<std::string> TableNames() override {
+      ++asked;
+      return TestEnvironment::TableNames();
+    }
+    int asked = 0;
+  };
+  Counting environment;
+  EXPECT_EQ(environment.Ask("count .q"), environment.Ask("count key`.q"));
+  environment.asked = 0;
+  EXPECT_EQ(environment.Ask("do[100;.q];(.q`neg) 1"), "-1");
+  EXPECT_LE(environment.asked, 1);
+  EXPECT_EQ(environment.Ask("{raze x,.z.s'[{x where{@[{1#get x};x;`]~1#.q}'[x]}` sv'x,'key x]}`"),
+            "``.Q`.h`.j`.o`.q`.t");
 }
 
 TEST(Introspection, ARequestHasNamespacesOfItsOwn) {
@@ -246,15 +269,76 @@ TEST(Introspection, FunctionsOfQWrittenInQ) {
       {".h.cd ([]a:(\"x,y\";\"z\"))", "(,\"a\";\"\\\"x,y\\\"\";,\"z\")"},
       {".h.td ([]a:1 2;b:`x`y)", "(\"a\tb\";\"1\tx\";\"2\ty\")"},
       {".h.xd ([]a:1 2)", "(\"<R>\";\"<r><a>1</a></r>\";\"<r><a>2</a></r>\";\"</R>\")"},
+      {".h.cd (`a`b`c;1 2 3;\"xyz\")", "(\"a,1,x\";\"b,2,y\";\"c,3,z\")"},
+      {".h.cd ([a:0 1]b:2 3#\"abc\";c:2 3#1 2 3)", "(\"a,b,c\";\"0,abc,1 2 3\";\"1,abc,1 2 3\")"},
+      {".h.cd 0#([]a:1 2;b:`x`y)", ",\"a,b\""},
+      {".h.tx[`json] ([]a:1 2)", "(\"{\\\"a\\\":1}\";\"{\\\"a\\\":2}\")"},
+      {".h.tx[`csv] ([]a:1 2)", "(,\"a\";,\"1\";,\"2\")"},
+      {".h.tx[`xls] ([]a:1 2)", "'nyi: .h.ed"},
+      {".h.xt[`json;enlist \"{\\\"b\\\":\\\"c\\\",\\\"a\\\":1}\"]", "([]b:,,\"c\";a:,1f)"},
+      {".h.iso8601 100", "\"2000-01-01T00:00:00.000000100\""},
       {".h.iso8601 2013.10.07D09:30", "\"2013-10-07T09:30:00.000000000\""},
       {".j.j ([]a:1 2;b:`x`y)",
        "\"[{\\\"a\\\":1,\\\"b\\\":\\\"x\\\"},{\\\"a\\\":2,\\\"b\\\":\\\"y\\\"}]\""},
       {".j.k .j.j ([]a:1 2;b:`x`yy)", "([]a:1 2f;b:(,\"x\";\"yy\"))"},
       {".j.k .j.j `a`b!(0 1;(\"hello\";\"world\"))", "`a`b!(0 1f;(\"hello\";\"world\"))"},
+      {".j.k \"{\\\"b\\\":1,\\\"a\\\":[]}\"", "`b`a!(1f;())"},
+      {".j.k .j.j ([]b:1 2;a:3 4)", "([]b:1 2f;a:3 4f)"},
+      {".j.k \"{\\\"b\\\":1,\\\"b\\\":2}\"", "`b`b!1 2f"},
+      {".j.k \"1\"", "1f"},
+      {".j.k \"\"", "'json"},
+      {".j.k \"[1]]\"", "'json"},
       {".j.k \"[1,null,true]\"", "(1f;0n;1b)"},
       {".j.k \"{\"", "'json"},
       {".j.k 100000#\"[\"", "'stack"},
       {".j.k (200#\"[\"),200#\"]\"", "'stack"},
+  };
+  ExpectAll(kPairs);
+}
+
+// The public reference's own examples of pages and responses.
+TEST(Introspection, PagesAndResponsesForBrowsers) {
+  constexpr Pair kPairs[] = {
+      {".h.code \"foo\\tbar\"", "\"foo <code><nobr>bar</nobr></code>\""},
+      {".h.code \"foo\\tbar\\tabc\\tdef\"",
+       "\"foo <code><nobr>bar</nobr></code> abc <code><nobr>def</nobr></code>\""},
+      {".h.code \"foo\"", "\"foo\""},
+      {".h.ha[`http://www.example.com;\"Main\"]", "\"<a href=http://www.example.com>Main</a>\""},
+      {".h.ha[\"http://www.example.com\";\"Main\"]",
+       "\"<a href=\\\"http://www.example.com\\\">Main</a>\""},
+      {".h.hb[\"http://www.example.com\";\"Main\"]",
+       "\"<a target=v href=\\\"http://www.example.com\\\">Main</a>\""},
+      {".h.hr \"foo\"", "\"---\""},
+      {".h.nbr \"foo bar\"", "\"<nobr>foo bar</nobr>\""},
+      {".h.pre(\"foo\";\"bar\")", "\"<pre>foo\\nbar\\n</pre>\""},
+      {".h.xmp(\"foo\";\"bar\")", "\"<xmp>foo\\nbar\\n</xmp>\""},
+      {".h.text(\"foo\";\"bar\")", "\"<p>foo</p>\\n<p>bar</p>\\n\""},
+      {".h.xs \"Arthur & Co.\"", "\"Arthur &amp; Co.\""},
+      {".h.hu \"http://www.kx.com\"", "\"http%3a%2f%2fwww.kx.com\""},
+      {".h.html \"<p>Hello world!</p>\"",
+       "\"<html><head><style>a{text-decoration:none}a:link{color:024C7E}a:visited{color:024C7E}"
+       "a:active{color:958600}body{font:10pt verdana;text-align:justify}</style></head><body>"
+       "<p>Hello world!</p></body></html>\""},
+      {"\"\\r\\n\" vs .h.hn[\"404\";`txt;\"Not found: favicon.ico\"]",
+       "(\"HTTP/1.1 404\";\"Content-Type: text/plain\";\"Connection: close\";"
+       "\"Content-Length: 22\";\"\";\"Not found: favicon.ico\")"},
+      {"(\"\\r\\n\" vs .h.hn[\"200\";`;\"x\"])1", "\"Content-Type: application/octet-stream\""},
+      {"(\"\\r\\n\" vs .h.hn[\"200\";`nosuch;\"x\"])1",
+       "\"Content-Type: application/octet-stream\""},
+      {"(\"\\r\\n\" vs .h.hy[`xls;0x6162])1 3 5",
+       "(\"Content-Type: application/msexcel\";\"Content-Length: 2\";\"ab\")"},
+      {"(\"\\r\\n\" vs .h.hy[`json] .j.j ([]val:`a`b;x:1 1))0 1",
+       "(\"HTTP/1.1 200 OK\";\"Content-Type: application/json\")"},
+      {"(\"\\r\\n\" vs .h.hp (\"foo\";\"bar\"))1 3 5",
+       "(\"Content-Type: text/html\";\"Content-Length: 115\";"
+       "\"<html><head><style>body{font:10pt verdana;text-align:justify}</style></head><body>"
+       "<pre>foo\\nbar\\n</pre></body></html>\")"},
+      {"(\"\\r\\n\" vs .h.he \"<rubbish>\")0 1 5",
+       "(\"HTTP/1.1 400 Bad Request\";\"Content-Type: text/plain\";\"'&lt;rubbish>\")"},
+      {".h.val \"1+1\"", "2"},
+      {".h.d", "\" \""},
+      {".h.c0,.h.c1", "`024C7E`958600"},
+      {".h.ht`t", "'nyi: .h.ht"},
   };
   ExpectAll(kPairs);
 }

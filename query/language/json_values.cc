@@ -1,6 +1,9 @@
 #include "query/language/json_values.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -14,40 +17,89 @@ namespace {
 
 using Json = nlohmann::json;
 
-absl::StatusOr<Value> ValueOf(const Json& json, int depth, Budget& budget) {
-  if (depth > kMaxListDepth) return StackError("JSON more than {} deep", kMaxListDepth);
-  switch (json.type()) {
-    case Json::value_t::null:
-      return Value::Float(std::numeric_limits<double>::quiet_NaN());
-    case Json::value_t::boolean:
-      return Value::Boolean(json.get<bool>());
-    case Json::value_t::number_integer:
-    case Json::value_t::number_unsigned:
-    case Json::value_t::number_float:
-      return Value::Float(json.get<double>());
-    case Json::value_t::string:
-      return Value::String(json.get_ref<const std::string&>());
-    case Json::value_t::array: {
-      std::vector<Value> items;
-      items.reserve(json.size());
-      for (const Json& item : json) {
-        TS_ASSIGN_OR_RETURN(items.emplace_back(), ValueOf(item, depth + 1, budget));
-      }
-      return CollectItems(std::move(items), budget);
+// Makes values of JSON text while it is parsed, so that entries keep their order.
+class JsonValues final : public nlohmann::json_sax<Json> {
+ public:
+  explicit JsonValues(Budget& budget) : budget_(budget) {}
+
+  bool null() override { return Add(Value::Float(std::numeric_limits<double>::quiet_NaN())); }
+  bool boolean(bool flag) override { return Add(Value::Boolean(flag)); }
+  bool number_integer(int64_t number) override {
+    return Add(Value::Float(static_cast<double>(number)));
+  }
+  bool number_unsigned(uint64_t number) override {
+    return Add(Value::Float(static_cast<double>(number)));
+  }
+  bool number_float(double number, const std::string&) override {
+    return Add(Value::Float(number));
+  }
+  bool string(std::string& text) override { return Add(Value::String(text)); }
+  bool binary(Json::binary_t&) override { return false; }
+  bool start_object(size_t) override { return Open(); }
+  bool key(std::string& name) override {
+    open_.back().names.push_back(name);
+    return true;
+  }
+  bool end_object() override {
+    SymbolVector names = std::move(open_.back().names);
+    // Keeps a list even if its values could be rows: a dictionary's values are single ones.
+    return Close(
+        [&](Value list) { return Value::Dict(Value::Symbols(std::move(names)), std::move(list)); });
+  }
+  bool start_array(size_t) override { return Open(); }
+  bool end_array() override {
+    return Close([](Value list) { return list; });
+  }
+  bool parse_error(size_t at, const std::string&, const nlohmann::detail::exception&) override {
+    status_ = ParseError("json", at, "no JSON text");
+    return false;
+  }
+
+  absl::StatusOr<Value> Finish(bool whole) {
+    TS_RETURN_IF_ERROR(status_);
+    if (!whole || !value_.has_value()) return ParseError("json", 0, "no JSON text");
+    return *std::move(value_);
+  }
+
+ private:
+  // An array, or an object with its names.
+  struct Items {
+    SymbolVector names;
+    std::vector<Value> values;
+  };
+
+  bool Fail(absl::Status status) {
+    status_ = std::move(status);
+    return false;
+  }
+  bool Add(Value value) {
+    if (open_.empty()) {
+      value_ = std::move(value);
+    } else {
+      open_.back().values.push_back(std::move(value));
     }
-    default:
-      break;
+    return true;
   }
-  SymbolVector names;
-  std::vector<Value> values;
-  for (const auto& [name, item] : json.items()) {
-    names.push_back(name);
-    TS_ASSIGN_OR_RETURN(values.emplace_back(), ValueOf(item, depth + 1, budget));
+  bool Open() {
+    if (open_.size() >= kMaxListDepth) {
+      return Fail(StackError("JSON more than {} deep", kMaxListDepth));
+    }
+    open_.emplace_back();
+    return true;
   }
-  TS_ASSIGN_OR_RETURN(Value list, CollectItems(std::move(values), budget));
-  // Keeps a list even if its values could be rows: a dictionary's values are single ones.
-  return Value::Dict(Value::Symbols(std::move(names)), std::move(list));
-}
+  template <typename F>
+  bool Close(F make) {
+    absl::StatusOr<Value> list = CollectItems(std::move(open_.back().values), budget_);
+    if (!list.ok()) return Fail(list.status());
+    open_.pop_back();
+    return Add(make(*std::move(list)));
+  }
+
+  Budget& budget_;
+  std::vector<Items> open_;
+  std::optional<Value> value_;
+  absl::Status status_;
+};
 
 }  // namespace
 
@@ -65,16 +117,9 @@ absl::StatusOr<Value> ValueOfJson(std::string_view text, Budget& budget) {
   constexpr size_t kBytesPerByte = 96;
   TS_RETURN_IF_ERROR(
       budget.Charge(Budget::Amount{text.size() * kBytesPerByte, text.size() * kBytesPerByte}));
-  // Bounds the depth by counting open brackets, before anything recurses.
-  int depth = 0;
-  const auto callback = [&depth](int at, Json::parse_event_t, Json&) {
-    depth = std::max(depth, at);
-    return at <= kMaxListDepth;
-  };
-  const Json json = Json::parse(text, callback, false);
-  if (depth > kMaxListDepth) return StackError("JSON more than {} deep", kMaxListDepth);
-  if (json.is_discarded()) return ParseError("json", 0, "no JSON text");
-  return ValueOf(json, 0, budget);
+  JsonValues values(budget);
+  const bool whole = Json::sax_parse(text, &values);
+  return values.Finish(whole);
 }
 
 }  // namespace tickstack::query

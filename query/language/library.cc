@@ -1,6 +1,6 @@
 #include "query/language/library.h"
 
-#include <algorithm>
+#include "absl/container/flat_hash_map.h"
 
 namespace tickstack::query {
 namespace {
@@ -77,44 +77,73 @@ constexpr LibraryEntry kLibrary[] = {
     {".Q.trp", R"({[f;x;g]@[f;x;{[f;g;e]g[e;.Q.bt f]}[f;g]]})"},
     {".Q.trpd", R"({[f;x;g].[f;x;{[f;g;e]g[e;.Q.bt f]}[f;g]]})"},
     // Text for browsers.
-    {".h.d", R"(",")"},
+    {".h.d", R"(" ")"},
+    {".h.c0", R"(`024C7E)"},
+    {".h.c1", R"(`958600)"},
+    {".h.sa", R"("a{text-decoration:none}a:link{color:024C7E}a:visited{color:024C7E}",
+      "a:active{color:958600}")"},
+    {".h.sb", R"("body{font:10pt verdana;text-align:justify}")"},
     {".h.br", R"("<br>")"},
+    {".h.hr", R"({count[x]#"-"})"},
     {".h.hc", R"({ssr[x;"<";"&lt;"]})"},
     {".h.xs", R"({ssr[;">";"&gt;"]ssr[;"<";"&lt;"]ssr[x;"&";"&amp;"]})"},
     {".h.htc", R"({"<",(string x),">",y,"</",(string x),">"})"},
     {".h.hta", R"({"<",(string x),(raze{" ",(string x),"=\"",y,"\""}'[key y;value y]),">"})"},
     {".h.htac", R"({.h.hta[x;y],z,"</",(string x),">"})"},
     {".h.ha", R"({"<a href=",($[10h=type x;"\"",x,"\"";string x]),">",y,"</a>"})"},
+    {".h.hb", R"({"<a target=v href=",($[10h=type x;"\"",x,"\"";string x]),">",y,"</a>"})"},
+    {".h.nbr", R"({.h.htc[`nobr;x]})"},
+    {".h.code", R"({t:"\t"vs x;" "sv@[t;where(til count t)mod 2;{.h.htc[`code;.h.nbr x]}]})"},
+    {".h.pre", R"({.h.htc[`pre;raze x,\:"\n"]})"},
+    {".h.xmp", R"({.h.htc[`xmp;raze x,\:"\n"]})"},
+    {".h.text", R"({raze{.h.htc[`p;x],"\n"}each x})"},
+    {".h.html",
+     R"({"<html><head><style>",.h.sa,.h.sb,"</style></head><body>",x,"</body></html>"})"},
     {".h.sc", R"("$-.+!*'(),",.Q.an)"},
     {".h.hu", R"({raze{$[x in .h.sc;enlist x;"%",string"x"$x]}each x})"},
     {".h.uh", R"({i:x ss"%[0-9a-fA-F][0-9a-fA-F]";if[0=count i;:x];p:(0,i)_x;
       (first p),raze{("c"$"X"$x 1 2),3_x}each 1_p})"},
-    {".h.ty",
-     R"(`htm`html`csv`txt`xml`xls`json!("text/html";"text/html";"text/comma-separated-values";
-      "text/plain";"text/plain";"application/vnd.ms-excel";"application/json"))"},
-    {".h.hn", R"({[s;t;b]"HTTP/1.1 ",s,"\r\nContent-Type: ",(.h.ty t),
+    {".h.val", R"(value)"},
+    // Responses to browsers.
+    {".h.ty", R"(`htm`html`csv`txt`xml`xls`gif`json!("text/html";"text/html";
+      "text/comma-separated-values";"text/plain";"text/plain";"application/msexcel";"image/gif";
+      "application/json"))"},
+    {".h.hn", R"({[s;t;b]b:$[4h=type b;"c"$b;b];
+      "HTTP/1.1 ",s,"\r\nContent-Type: ",
+      ($[(`$string t)in key .h.ty;.h.ty`$string t;"application/octet-stream"]),
       "\r\nConnection: close\r\nContent-Length: ",(string count b),"\r\n\r\n",b})"},
     {".h.hy", R"({[t;b].h.hn["200 OK";t;b]})"},
-    {".h.he", R"({.h.hn["400 Bad Request";`txt;"'",x]})"},
+    {".h.hp", R"({.h.hy[`htm]"<html><head><style>",.h.sb,"</style></head><body>",(.h.pre x),
+      "</body></html>"})"},
+    {".h.he", R"({.h.hn["400 Bad Request";`txt;"'",.h.hc x]})"},
     {".h.iso8601", R"({s:string`timestamp$x;@[s;4 7 10;:;"--T"]})"},
-    {".h.cd", R"({t:0!x;q:{$[10h=abs type x;(),x;string x]};
+    // Tables as text.
+    {".h.cd", R"({q:{$[10h=abs type x;(),x;0h>type x;string x;.h.d sv string x]};
       e:{$[any x in"\",\n";"\"",(ssr[x;"\"";"\"\""]),"\"";x]};
-      (enlist","sv string cols t),{","sv x}each flip{[q;e;c]e each q each c}[q;e]each value flip t})"},
+      h:$[.Q.qt x;enlist","sv string cols x;()];
+      h,{","sv x}each flip{[q;e;c]e each q each c}[q;e]each $[.Q.qt x;value flip 0!x;x]})"},
     {".h.td", R"({t:0!x;q:{$[10h=abs type x;(),x;string x]};
       (enlist"\t"sv string cols t),{"\t"sv x}each flip{[q;c]q each c}[q]each value flip t})"},
     {".h.xd", R"({t:0!x;n:string cols t;q:{.h.xs $[10h=abs type x;(),x;string x]};
       (enlist"<R>"),({[n;r]"<r>",(raze n{.h.htc[`$x;y]}'r),"</r>"}[n]each flip{[q;c]q each c}[q]each
       value flip t),enlist"</R>"})"},
+    {".h.tx", R"(`raw`json`csv`txt`xml`xls!(enlist;{.j.j each $[.Q.qt x;0!x;x]};.h.cd;.h.td;.h.xd;
+      {'"nyi: .h.ed"}))"},
+    {".h.xt", R"({$[x~`json;.j.k each y;'"nyi: .h.xt"]})"},
 };
 
 }  // namespace
 
 std::span<const LibraryEntry> Library() { return kLibrary; }
 
-std::optional<std::string_view> FindInLibrary(std::string_view name) {
-  const auto found = std::ranges::find(kLibrary, name, &LibraryEntry::name);
-  if (found == std::end(kLibrary)) return std::nullopt;
-  return found->source;
+const LibraryEntry* FindInLibrary(std::string_view name) {
+  static const auto* const kByName = [] {
+    auto* const by_name = new absl::flat_hash_map<std::string_view, const LibraryEntry*>;
+    for (const LibraryEntry& entry : kLibrary) by_name->emplace(entry.name, &entry);
+    return by_name;
+  }();
+  const auto found = kByName->find(name);
+  return found == kByName->end() ? nullptr : found->second;
 }
 
 }  // namespace tickstack::query

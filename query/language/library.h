@@ -2,7 +2,6 @@
 
 // Definitions in q's own namespaces, `.Q`, `.h` and `.j`, that are written in q.
 
-#include <optional>
 #include <span>
 #include <string_view>
 
@@ -14,6 +13,6 @@ struct LibraryEntry {
 };
 
 std::span<const LibraryEntry> Library();
-std::optional<std::string_view> FindInLibrary(std::string_view name);
+const LibraryEntry* FindInLibrary(std::string_view name);  // nullptr if there is none.
 
 }  // namespace tickstack::query

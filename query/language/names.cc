@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cctype>
 #include <memory>
 #include <optional>
@@ -48,20 +49,33 @@ bool IsMissing(std::string_view name) {
          std::ranges::find(kOperators, name) != kOperators.end();
 }
 
-// Evaluates a function or constant that is written in q, in the root namespace whoever asks.
-absl::StatusOr<Term> EvaluateLibrary(Context& context, std::string_view source) {
-  const Budget::Level level(context.budget);
+// Returns a function or constant that is written in q, evaluated in the root namespace. That needs
+// nothing of the request, so it is done once for all of them.
+absl::StatusOr<Term> LibraryTerm(Context& context, const LibraryEntry& entry) {
+  static auto* const kTerms = new std::vector<std::atomic<const Term*>>(Library().size());
+  std::atomic<const Term*>& term = (*kTerms)[static_cast<size_t>(&entry - Library().data())];
+  const Term* made = term.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  const Budget::Level level(context.budget);  // An entry may contain others.
   TS_RETURN_IF_ERROR(level.Check());
-  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, ParseInside(source, context.budget));
-  Frame frame(context.budget, nullptr);
+  const Limits limits;
+  Budget budget(limits);
+  TS_ASSIGN_OR_RETURN(const std::vector<NodePtr> statements, ParseInside(entry.source, budget));
+  Frame frame(budget, nullptr);
   Variables variables(frame);
-  Context root{context.environment, context.budget, variables};
-  return EvaluateStatements(root, statements);
+  Context root{context.environment, budget, variables};
+  TS_ASSIGN_OR_RETURN(Term evaluated, EvaluateStatements(root, statements));
+  auto own = std::make_unique<const Term>(std::move(evaluated));
+  // Pairs with the load above. The first one to be made stays, as other threads may be copying it.
+  if (term.compare_exchange_strong(made, own.get(), std::memory_order_acq_rel)) {
+    return *own.release();
+  }
+  return *made;
 }
 
 // Returns whether a name is a word of q, as listed in `.q`.
 bool IsWord(std::string_view name) {
-  return IsReservedWord(name) && (FindBuiltin(name) != nullptr || FindInLibrary(name).has_value());
+  return IsReservedWord(name) && (FindBuiltin(name) != nullptr || FindInLibrary(name) != nullptr);
 }
 
 // Returns row numbers inside a query: positions among the rows of its source; for a stored table,
@@ -176,8 +190,8 @@ absl::StatusOr<std::optional<Term>> FindWholeName(Context& context, std::string_
   if (const Builtin* builtin = word ? FindBuiltin(plain) : nullptr; builtin != nullptr) {
     return Term(Function(builtin));
   }
-  if (const std::optional<std::string_view> source = FindInLibrary(name)) {
-    TS_ASSIGN_OR_RETURN(Term term, EvaluateLibrary(context, *source));
+  if (const LibraryEntry* const entry = FindInLibrary(name)) {
+    TS_ASSIGN_OR_RETURN(Term term, LibraryTerm(context, *entry));
     return term;
   }
   const std::vector<std::string> functions = environment.FunctionNames();

@@ -189,7 +189,9 @@ absl::StatusOr<Term> NamesOfNoun(Context& context, Noun noun, std::string_view c
   const std::string space(asked.empty() ? context.variables.space() : asked);
   std::vector<std::string> found;
   Context outside = context.Outside();
-  for (const std::string& name : NamesIn(context, space)) {
+  const std::vector<std::string> names = NamesIn(context, space);
+  if (names.empty() && !asked.empty() && asked != ".") return NameError(asked);
+  for (const std::string& name : names) {
     const std::string whole = NameWithin(space, name);
     // Does not open a stored table's partitions, of which there may be thousands.
     if (context.environment.FindStored(whole) != nullptr) {

@@ -145,6 +145,16 @@ class DriversTest(stack.StackTest):
         views = self.answer(client, [b"raze{([]NAME:system string`a`b x=`VIEW;KIND:x)}each", ["VIEW"]])
         self.assertEqual(["big"], views["NAME"])
 
+    def test_editors_complete_names(self):
+        """Editors find the namespaces by comparing the value of every name with `.q`."""
+        spaces = b"{raze x,.z.s'[{x where{@[{1#get x};x;`]~1#.q}'[x]}` sv'x,'key x]}`"
+        names = b"{x!{`tables`functions`variables!system each\"afv\",\\:\" \",string x}each x}" + spaces
+        for name in ("tickerplant", "rdb", "hdb", "tickerplant"):
+            found = self.answer(self.connect(name), names)
+            self.assertIn("sublist", found[".q"]["functions"])
+            self.assertIn("ty", found[".h"]["variables"])
+            self.assertEqual(["quote", "trade"], found[""]["tables"])
+
 
 if __name__ == "__main__":
     stack.main()
