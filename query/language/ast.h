@@ -67,6 +67,13 @@ struct Query {
   enum class Verb { kSelect, kExec, kUpdate, kDelete };
   Verb verb = Verb::kSelect;
   bool is_exec() const { return verb == Verb::kExec; }
+  // True for `by 0b`.
+  bool GroupsByNothing() const {
+    if (groups.size() != 1 || groups[0].named) return false;
+    const Node& group = *groups[0].node;
+    return group.kind == Node::Kind::kConstant && group.value.is_atom_of(Type::kBoolean) &&
+           group.value.as<uint8_t>() == 0;
+  }
   bool distinct = false;
   NodePtr limit;
   NodePtr order;  // With `descending`: the order of select[>order].

@@ -171,7 +171,11 @@ Result Rank(Context& context, Args args) {
 Result XRank(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const int64_t buckets, WholeArgument(context, "xrank", args[0]));
   if (IsAtomTerm(args[1])) return RankError("xrank of an atom");
-  if (IsTableTerm(args[1])) return NyiError("xrank of a table");
+  if (IsTableTerm(args[1])) {  // The parts of its rows, in their order.
+    TS_ASSIGN_OR_RETURN(Term ranks, Rank(context, args.subspan(1)));
+    TS_ASSIGN_OR_RETURN(const Value items, Take(context, ranks));
+    return FromValue(Buckets(buckets, Slice::Of(items), context.budget));
+  }
   return ApplyUniform(context, "xrank", args[1],
                       [&](const Slice& slice) { return Buckets(buckets, slice, context.budget); });
 }

@@ -9,6 +9,7 @@
 #include "query/kernels/moving.h"
 #include "query/kernels/running.h"
 #include "query/language/builtins.h"
+#include "query/language/indexing.h"
 #include "query/language/item_selection.h"
 
 namespace tickstack::query::builtins {
@@ -52,6 +53,18 @@ Result Moving(Context& context, Args args) {
   return ApplyUniform(context, "a moving window", args[1], [&](const Slice& slice) {
     return f(static_cast<size_t>(width), slice, context.budget);
   });
+}
+
+// mavg of no items is null for each item (code.kx.com/q/ref/avg).
+Result MovingAverageOf(Context& context, Args args) {
+  const auto* const width = std::get_if<Value>(&args[0]);
+  const bool none = width != nullptr && width->is_atom() && IndexOf(*width) == 0;
+  if (!none) return Moving<MovingAverage>(context, args);
+  const auto nulls = [&](const Slice& slice) -> absl::StatusOr<Value> {
+    TS_RETURN_IF_ERROR(MovingAverage(1, slice, context.budget).status());  // Its errors.
+    return Repeat(NullOf(Type::kFloat), slice.count());
+  };
+  return ApplyUniform(context, "a moving window", args[1], nulls);
 }
 
 Result Ema(Context& context, Args args) {
@@ -101,7 +114,7 @@ constexpr std::array kUniformTable = {
     Builtin{"next", 1, 1, false, Uniform<Next, AtomResult::kError>},
     Builtin{"xprev", 2, 2, true, XPrev, true},
     Builtin{"differ", 1, 1, false, DifferTerm},
-    Builtin{"mavg", 2, 2, true, Moving<MovingAverage>, true},
+    Builtin{"mavg", 2, 2, true, MovingAverageOf, true},
     Builtin{"msum", 2, 2, true, Moving<MovingSum>, true},
     Builtin{"mcount", 2, 2, true, Moving<MovingCount>, true},
     Builtin{"mmax", 2, 2, true, Moving<MovingMax>, true},

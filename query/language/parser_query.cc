@@ -33,6 +33,8 @@ std::string NameOfColumn(const Node& node) {
       const NodePtr& named = last ? node.children.back() : node.children[1];
       return named == nullptr ? "x" : NameOfColumn(*named);
     }
+    case Node::Kind::kAssign:
+      return node.children.size() == 1 ? node.name.substr(node.name.rfind('.') + 1) : "x";
     case Node::Kind::kConstant:
     case Node::Kind::kFunction:
     case Node::Kind::kClosure:
@@ -44,7 +46,6 @@ std::string NameOfColumn(const Node& node) {
     case Node::Kind::kIf:
     case Node::Kind::kDo:
     case Node::Kind::kWhile:
-    case Node::Kind::kAssign:
     case Node::Kind::kView:
     case Node::Kind::kReturn:
     case Node::Kind::kSignal:
@@ -155,12 +156,10 @@ static absl::Status CheckPhrases(const Query& query) {
   return names ? absl::OkStatus() : TypeError("delete of what is no column");
 }
 
-// `exec a,b by 0b`: no groups, but a table, as select answers.
+// `exec a,b by 0b`: no groups, but a table, as select answers. One column without a name has no
+// answer in q (code.kx.com/q/basics/funsql), and is nyi when it is evaluated.
 static bool IsTableOfExec(const Query& query) {
-  if (query.verb != Query::Verb::kExec || query.groups.size() != 1) return false;
-  const NamedNode& group = query.groups[0];
-  return !group.named && group.node->kind == Node::Kind::kConstant &&
-         group.node->value.is_atom_of(Type::kBoolean) && group.node->value.as<uint8_t>() == 0 &&
+  return query.is_exec() && query.GroupsByNothing() &&
          (query.columns.size() > 1 || (query.columns.size() == 1 && query.columns[0].named));
 }
 
@@ -182,6 +181,13 @@ Parser::Result Parser::QueryExpression(Query::Verb verb) {
     query->grouped = true;
     TS_RETURN_IF_ERROR(QueryColumns(query->groups));
     if (query->groups.empty()) return NyiError("by");
+    if (query->distinct && query->columns.size() == 1) {  // The distinct items of each group.
+      query->distinct = false;
+      std::vector<NodePtr> column;
+      column.push_back(std::move(query->columns[0].node));
+      TS_ASSIGN_OR_RETURN(query->columns[0].node,
+                          MakeApply(FunctionNode(*FindBuiltin("distinct")), std::move(column)));
+    }
     if (IsTableOfExec(*query)) {
       query->verb = Query::Verb::kSelect;
       query->groups.clear();

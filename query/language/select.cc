@@ -454,12 +454,13 @@ absl::StatusOr<Term> QueryEvaluator::GroupedExec(Groups& groups,
 }
 
 absl::StatusOr<Term> QueryEvaluator::Grouped() {
+  if (query_.GroupsByNothing()) return NyiError(query_.is_exec() ? "exec by 0b" : "select by 0b");
+  if (query_.distinct) return NyiError("select distinct by");
   std::vector<std::string> names;
   TS_ASSIGN_OR_RETURN(
       const std::unique_ptr<Groups> groups,
       MakeGroups(context_, query_.groups, view_, RemainingRows{rows_, symbols_}, names));
   if (query_.is_exec()) return GroupedExec(*groups, names);
-  if (query_.distinct) return NyiError("select distinct by");
   if (query_.columns.empty()) return LastRows(*groups, std::move(names));
 
   std::vector<Value> columns = groups->keys();
@@ -488,6 +489,25 @@ absl::StatusOr<Term> EvaluateQueryOver(Context& context, const Query& query, Tab
   return QueryEvaluator(context, query, std::move(source), query.conditions).Run();
 }
 
+// `delete a from d` of a dictionary or its name: returns it without these keys; nullopt for
+// anything else.
+static absl::StatusOr<std::optional<Term>> DeleteEntries(Context& context, const Query& query,
+                                                         const Term& source) {
+  Term named = source;
+  if (const auto* name = std::get_if<Value>(&source);
+      name != nullptr && name->is_atom_of(Type::kSymbol)) {
+    Context outside = context.Outside();
+    TS_ASSIGN_OR_RETURN(named, FindName(outside, name->symbol()));
+  }
+  const auto* const dict = std::get_if<Value>(&named);
+  if (dict == nullptr || !dict->is_dict() || dict->is_keyed_table()) return std::nullopt;
+  SymbolVector keys;
+  for (const NamedNode& column : query.columns) keys.push_back(column.node->name);
+  Term args[] = {Value::Symbols(std::move(keys)), std::move(named)};
+  TS_ASSIGN_OR_RETURN(Term left, query::Apply(context, *FindBuiltin("_"), args));
+  return left;
+}
+
 absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
   std::optional<std::string> variable;
   const bool changes = query.verb == Query::Verb::kUpdate || query.verb == Query::Verb::kDelete;
@@ -507,6 +527,14 @@ absl::StatusOr<Term> EvaluateQuery(Context& context, const Query& query) {
         .Run();
   }
   TS_ASSIGN_OR_RETURN(Term source, EvaluateNode(context, *query.source));
+  if (query.verb == Query::Verb::kDelete && !query.columns.empty() && query.conditions.empty()) {
+    TS_ASSIGN_OR_RETURN(std::optional<Term> left, DeleteEntries(context, query, source));
+    if (left.has_value()) {
+      if (!variable.has_value()) return *std::move(left);
+      TS_RETURN_IF_ERROR(AssignName(context, *variable, *std::move(left)));
+      return Term(Value::Symbol(*variable));
+    }
+  }
   TS_ASSIGN_OR_RETURN(TableView view, ToView(context, std::move(source)));
   TS_ASSIGN_OR_RETURN(Term result, EvaluateQueryOver(context, query, std::move(view)));
   if (!variable.has_value()) return result;
