@@ -122,6 +122,13 @@ std::string_view AttributeMark(Attribute attribute) {
   return at < kMarks.size() ? kMarks[at] : "";
 }
 
+// Returns the text of the keys before a `!`, in parentheses where they would end too early.
+std::string InlineKeys(const Value& keys) {
+  const bool one = keys.count() == 1 && (keys.is_vector() || keys.is_list());
+  return one || keys.is_table() || keys.is_dict() ? fmt::format("({})", InlineText(keys))
+                                                  : InlineText(keys);
+}
+
 }  // namespace
 
 std::string InlineText(const Value& value) {
@@ -130,9 +137,9 @@ std::string InlineText(const Value& value) {
   if (value.is_error()) return fmt::format("'{}", Printable(value.text()));
   if (value.is_function()) return FunctionText(value);
   if (value.is_table())
-    return fmt::format("+{}!{}", InlineText(value.keys()), InlineText(value.values()));
+    return fmt::format("+{}!{}", InlineKeys(value.keys()), InlineText(value.values()));
   if (value.is_dict())
-    return fmt::format("{}!{}", InlineText(value.keys()), InlineText(value.values()));
+    return fmt::format("{}!{}", InlineKeys(value.keys()), InlineText(value.values()));
   if (value.count() == 0) return "()";
   if (value.count() == 1) return "," + InlineText(value.items().front());
   std::string text = "(";

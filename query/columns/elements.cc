@@ -81,6 +81,11 @@ Value MissingItem(const std::vector<Value>& list) {
   const Value& first = list.front();
   if (first.is_null()) return first;
   if (first.is_atom()) return NullOf(first.type());
+  if (first.is_table()) {
+    std::vector<Value> columns;
+    for (const Value& column : first.columns()) columns.push_back(EmptyVector(column.type()));
+    return Value::Table(first.column_names(), std::move(columns));
+  }
   return first.is_vector() ? EmptyVector(first.type()) : Value::List({});
 }
 

@@ -199,6 +199,17 @@ TEST(Bins, FindTheNeighbour) {
   ExpectAll(kPairs);
 }
 
+TEST(Bins, OfADictionaryFindTheKey) {
+  constexpr Pair kPairs[] = {
+      {"(`a`b`c!0 2 4) bin -1 3", "``b"},
+      {"(`a`b`c!0 2 4) bin 4", "`c"},
+      {"(`a`b`c!0 2 4) binr 1 5", "`b`"},
+      {"([]a:1 2) bin ([]a:1 2)", "'nyi: bin of a table"},
+      {"([k:1 2]a:1 2) bin ([]a:1 2)", "'nyi: bin of a table"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Covariances, LeaveOutRowsWithANull) {
   constexpr Pair kPairs[] = {
       {"2 3 5 7 cov 3 3 5 9", "4.5"},

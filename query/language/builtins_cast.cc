@@ -76,7 +76,10 @@ Result VectorFromScalar(Context& context, Args args) {
     return TypeError("` vs a {}", NameOf(y.type()));
   }
   if (x.type() == Type::kByte && y.is(Type::kByte)) return SplitBytes(x, y, budget);
-  if (x.is_atom_of(Type::kByte)) return FromValue(BytesOfAtom(y));
+  if (x.is_atom_of(Type::kByte)) {
+    if (x.as<uint8_t>() != 0) return NyiError("vs by a byte that is not 0x0");
+    return FromValue(BytesOfAtom(y));
+  }
   if (x.is_atom_of(Type::kBoolean)) return FromValue(BitsOfAtom(y));
   return FromValue(DigitsOf(x, y, budget));
 }
@@ -90,7 +93,10 @@ Result ScalarFromVector(Context& context, Args args) {
     return FromValue(y.is(Type::kSymbol) ? JoinNames(y, budget) : JoinLines(y, budget));
   }
   if (x.type() == Type::kByte && y.is_list()) return JoinBytes(x, y, budget);
-  if (x.is_atom_of(Type::kByte)) return FromValue(AtomOfBytes(y));
+  if (x.is_atom_of(Type::kByte)) {
+    if (x.as<uint8_t>() != 0) return NyiError("sv by a byte that is not 0x0");
+    return FromValue(AtomOfBytes(y));
+  }
   if (x.is_atom_of(Type::kBoolean)) return FromValue(AtomOfBits(y));
   return FromValue(NumberOfDigits(x, y, budget));
 }

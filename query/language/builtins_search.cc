@@ -115,11 +115,22 @@ Result Union(Context& context, Args args) {
   return Apply(context, *FindBuiltin("distinct"), std::span(&joined, 1));
 }
 
+// bin and binr. In a dictionary they find the key of the item, or the key's null.
+template <absl::StatusOr<Value> (*search)(const Value&, const Value&, Budget&)>
+Result Bin(Context& context, Args args) {
+  if (IsTableTerm(args[0])) return NyiError("bin of a table");
+  TS_ASSIGN_OR_RETURN(const Value y, Take(context, args[1]));
+  TS_ASSIGN_OR_RETURN(Value x, Take(context, args[0]));
+  if (!IsPlainDict(x)) return FromValue(search(x, y, context.budget));
+  TS_ASSIGN_OR_RETURN(Value places, search(x.values(), y, context.budget));
+  return IndexDeep(context, x.keys(), std::span(&places, 1));
+}
+
 constexpr std::array kSearchTable = {
     Builtin{"in", 2, 2, true, InTerm},
     Builtin{"within", 2, 2, true, Binary<Within>},
-    Builtin{"bin", 2, 2, true, Binary<LastAtMost>},
-    Builtin{"binr", 2, 2, true, Binary<FirstAtLeast>},
+    Builtin{"bin", 2, 2, true, Bin<LastAtMost>},
+    Builtin{"binr", 2, 2, true, Bin<FirstAtLeast>},
     Builtin{"where", 1, 1, false, Where},
     Builtin{"group", 1, 1, false, Group},
     Builtin{"distinct", 1, 1, false, DistinctTerm},

@@ -68,6 +68,7 @@ Result Replace(Context& context, Args args) {
   TS_ASSIGN_OR_RETURN(const Value pattern, Take(context, args[1]));
   TS_ASSIGN_OR_RETURN(const Value whole, Take(context, args[0]));
   TS_RETURN_IF_ERROR(CheckIsText("a text for ssr", whole));
+  if (whole.is_atom()) return TypeError("ssr of a char");
   TS_RETURN_IF_ERROR(CheckIsText("a pattern for ssr", pattern));
   const std::string_view text = whole.text();
   TS_ASSIGN_OR_RETURN(const Matches matches, FindMatches(text, pattern.text(), context.budget));

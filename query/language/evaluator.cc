@@ -126,14 +126,24 @@ absl::StatusOr<Term> EvaluateCond(Context& context, const Node& node) {
   return EvaluateNode(context, *node.children[at]);
 }
 
-// Evaluates the statements of a block or loop in turn, and returns the last value.
+absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node, bool wants_value);
+
+// Evaluates a statement whose value is dropped.
+absl::Status EvaluateStatement(Context& context, const Node& statement) {
+  const Budget::Temporaries temporaries(context.budget);
+  if (statement.kind != Node::Kind::kAssign) return EvaluateNode(context, statement).status();
+  const Budget::Level level(context.budget);
+  TS_RETURN_IF_ERROR(level.Check());
+  return EvaluateAssign(context, statement, false).status();
+}
+
+// Evaluates the statements of a block in turn, and returns the last value.
 absl::StatusOr<Term> EvaluateEach(Context& context, std::span<const NodePtr> statements) {
   TS_RETURN_IF_ERROR(context.budget.CheckTime());
   for (const NodePtr& statement : statements) {
     if (statement == nullptr) continue;
     if (&statement == &statements.back()) return EvaluateNode(context, *statement);
-    const Budget::Temporaries temporaries(context.budget);
-    TS_RETURN_IF_ERROR(EvaluateNode(context, *statement).status());
+    TS_RETURN_IF_ERROR(EvaluateStatement(context, *statement));
   }
   return Term(Value());
 }
@@ -142,8 +152,11 @@ absl::StatusOr<Term> EvaluateEach(Context& context, std::span<const NodePtr> sta
 absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
   const std::span<const NodePtr> statements = std::span(node.children).subspan(1);
   const auto run = [&]() -> absl::Status {
-    const Budget::Temporaries temporaries(context.budget);
-    return EvaluateEach(context, statements).status();
+    TS_RETURN_IF_ERROR(context.budget.CheckTime());
+    for (const NodePtr& statement : statements) {
+      if (statement != nullptr) TS_RETURN_IF_ERROR(EvaluateStatement(context, *statement));
+    }
+    return absl::OkStatus();
   };
   const Node& head = *node.children[0];
   if (node.kind == Node::Kind::kDo) {
@@ -168,7 +181,11 @@ absl::StatusOr<Term> EvaluateControl(Context& context, const Node& node) {
 absl::StatusOr<Term> AssignWhole(Context& context, std::string_view name, const Builtin* function,
                                  Term value) {
   if (function != nullptr) {
-    TS_ASSIGN_OR_RETURN(Term before, FindName(context, name));
+    absl::StatusOr<Term> found = FindName(context, name);
+    // `name,:x` begins with the empty list.
+    if (absl::IsNotFound(found.status()) && function->name == ",") found = Term(Value::List({}));
+    TS_RETURN_IF_ERROR(found.status());
+    Term before = *std::move(found);
     if (function->name == ",") {
       TS_ASSIGN_OR_RETURN(value, Append(context, std::move(before), std::move(value)));
     } else {
@@ -191,7 +208,8 @@ std::optional<std::string> EntryOfNamespace(const Context& context, std::string_
   return entry ? std::optional(NameWithin(name, indices[0].symbol())) : std::nullopt;
 }
 
-absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
+// The value of `x[i]+:y` is that of the changed items. Without `wants_value` it is not looked up.
+absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node, bool wants_value) {
   TS_ASSIGN_OR_RETURN(Term value, EvaluateNode(context, *node.children[0]));
   if (node.children.size() == 1) {
     return AssignWhole(context, node.name, node.function, std::move(value));
@@ -207,7 +225,9 @@ absl::StatusOr<Term> EvaluateAssign(Context& context, const Node& node) {
   Change change{node.function == nullptr ? nullptr : &op, std::nullopt};
   TS_ASSIGN_OR_RETURN(change.y, ToValue(value, context.budget));
   TS_RETURN_IF_ERROR(AmendVariable(context, node.name, indices, change));
-  return value;
+  if (node.function == nullptr || !wants_value) return value;
+  TS_ASSIGN_OR_RETURN(Term changed, FindName(context, node.name));
+  return IndexDeep(context, std::move(changed), indices);
 }
 
 absl::StatusOr<Term> EvaluateView(Context& context, const Node& node) {
@@ -306,7 +326,7 @@ absl::StatusOr<Term> EvaluateNode(Context& context, const Node& node) {
     case Node::Kind::kWhile:
       return EvaluateControl(context, node);
     case Node::Kind::kAssign:
-      return EvaluateAssign(context, node);
+      return EvaluateAssign(context, node, true);
     case Node::Kind::kView:
       return EvaluateView(context, node);
     case Node::Kind::kReturn:

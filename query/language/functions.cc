@@ -146,7 +146,7 @@ size_t RankOf(const Function& function) {
         return RankOfTerm((*derived)->inner);
       case Iterator::kEachLeft:
       case Iterator::kEachRight:
-        return 2;
+        return IsData((*derived)->inner) ? 1 : 2;  // Data alone splits or joins, as vs and sv do.
       case Iterator::kOver:
       case Iterator::kScan:
       case Iterator::kPrior:
@@ -159,6 +159,12 @@ size_t RankOf(const Function& function) {
   }
   if (std::holds_alternative<std::shared_ptr<const ProcessFunction>>(function)) return 1;
   return MostOf(function);
+}
+
+bool IsData(const Term& term) {
+  const auto* const value = std::get_if<Value>(&term);
+  if (value != nullptr) return !value->is_function();
+  return !std::holds_alternative<Function>(term);
 }
 
 size_t RankOfTerm(const Term& term) {

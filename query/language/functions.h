@@ -48,6 +48,8 @@ absl::StatusOr<Term> ApplyFunction(Context& context, const Function& function,
 // data, which is indexed.
 absl::StatusOr<std::optional<Function>> AsFunction(const Term& term, Budget& budget);
 
+// True for anything but a function.
+bool IsData(const Term& term);
 // Returns the number of arguments that a term takes: one for data.
 size_t RankOfTerm(const Term& term);
 

@@ -502,6 +502,11 @@ absl::StatusOr<Term> ApplyDerived(Context& context, const Derived& derived, std:
       return EachPrior(context, derived, args);
     case Iterator::kEachLeft:
     case Iterator::kEachRight:
+      if (args.size() == 1 && IsData(derived.inner)) {
+        const bool splits = derived.iterator == Iterator::kEachLeft;
+        Term both[] = {derived.inner, std::move(args[0])};
+        return Apply(context, *FindBuiltin(splits ? "vs" : "sv"), both);
+      }
       return EachSide(context, derived, args);
   }
   return NyiError(TextOf(derived.iterator));

@@ -52,6 +52,29 @@ TEST(Iterators, EachGoesItemByItem) {
   ExpectAll(kPairs);
 }
 
+// What the public reference calls exposed infrastructure: the forms of q's k for one argument.
+TEST(Iterators, FormsForOneArgument) {
+  constexpr Pair kPairs[] = {
+      {"(\", \"/:)(\"quick\";\"brown\";\"foxes\")", "\"quick, brown, foxes\""},
+      {"\",\"\\:\"a,bc\"", "(,\"a\";\"bc\")"},
+      {"(0x0\\:)3.14156", "0x400921ea35935fc4"},
+      {"(`/:)`a`b", "`a.b"},
+      {"(10\\:)123", "1 2 3"},
+      {"0x40 vs 2", "'nyi: vs by a byte that is not 0x0"},
+      {"0x02 sv 0x0102", "'nyi: sv by a byte that is not 0x0"},
+      {"(1 2;3 4)\\:[0 1;0]", "1 3"},
+      {"(+)(1 2;3 4)", "(1 3;2 4)"},
+      {"($)42", "\"42\""},
+      {"(-)1 2", "-1 -2"},
+      {"6+(+)enlist 1 2", "(,7;,8)"},
+      {"(+)[1;2]", "3"},
+      {"(-)\\[1 2;3]", "-2 -1"},
+      {"(+) . 1 2", "3"},
+      {"(+/)1 2 3", "6"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Iterators, OfNothingIsTheIdentity) {
   constexpr Pair kPairs[] = {
       {"(*/)0#0", "1"},

@@ -186,6 +186,31 @@ TEST(Language, NamesAreAssignedForTheRequest) {
   ExpectAll(kPairs);
 }
 
+// The public reference's examples: assign, enlist, delete.
+TEST(Language, AnAssignmentIsTheValueAssigned) {
+  constexpr Pair kPairs[] = {
+      {"a:til 5;1+a[2]+:5", "8"},
+      {"a:til 5;b:1+a[2]+:5;(a;b)", "(0 1 7 3 4;8)"},
+      {"a:til 5;b:a[1 2]*:10;b", "10 20"},
+      {"d:`a`b!1 2;1+d[`a]+:5", "7"},
+      {"d:`a`b!1 2;d[`a]+:5;d[`b]+:1;d", "`a`b!6 3"},
+      {"m:(1 2;3 4);x:m[1;0]+:5;x", "8"},
+      {"{x[0]+:1} 5 6", "6"},
+      {"a:1 2;do[3;a[0]+:1];a", "4 2"},
+      {"a:1 2;i:0;while[i<3;a[1]+:i;i+:1];a", "1 5"},
+      {"a:1 2;2*a[1]:7", "14"},
+      {"b,:3;b", ",3"},
+      {"b,:\"ab\";b,:\"c\";b", "\"abc\""},
+      {"nosuch+:1", "'nosuch"},
+      {"delete a from `a`b!1 2", ",`b!,2"},
+      {"d:`a`b`c!1 2 3;delete b from `d;d", "`a`c!1 3"},
+      {"d:`a`b!1 2;delete b from `d", "`d"},
+      {"d:`a`b!1 2;delete from d where a=1", "'type"},
+      {"([]`long$amount:();b:`$())", "([]amount:`long$();b:`symbol$())"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Language, DictionariesWithTheSameNamesAreATable) {
   const Pair pairs[] = {
       {"(`a`b!1 2;`a`b!3 4)", "([]a:1 3;b:2 4)"},

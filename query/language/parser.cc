@@ -152,6 +152,11 @@ absl::StatusOr<Parser::Parsed> Parser::AfterTerm(Parsed left) {
   }
   TS_ASSIGN_OR_RETURN(Parsed next, Term());
   if (next.verb) return Infix(std::move(left.node), std::move(next.node));
+  if (left.node->kind == Node::Kind::kFunction) {  // (+)x is flip x; other nouns have no such form.
+    if (const std::optional<Value> unary = UnaryFormOf(left.node->function->name)) {
+      TS_ASSIGN_OR_RETURN(left.node, Primitive(*unary));
+    }
+  }
   return AppliedTo(std::move(left.node), std::move(next));
 }
 

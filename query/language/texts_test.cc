@@ -224,6 +224,23 @@ TEST(Texts, AreSearchedAndChanged) {
 
 // Goal: a match is found where the text has the pattern and no earlier match overlaps. Method:
 // texts of two letters, compared with std::string::find.
+TEST(Texts, OnOneLineCanBeReadAgain) {
+  constexpr Pair kPairs[] = {
+      {".Q.s1 (enlist`a)!enlist 1", "\"(,`a)!,1\""},
+      {".Q.s1 enlist[1 2]!enlist 3", "\"(,1 2)!,3\""},
+      {".Q.s1 ([]a:1 2)", "\"+(,`a)!,1 2\""},
+      {".Q.s1 ([]a:1 2;b:3 4)", "\"+`a`b!(1 2;3 4)\""},
+      {".Q.s1 ([a:1 2]b:3 4)", "\"(+(,`a)!,1 2)!+(,`b)!,3 4\""},
+      {".Q.s1 `a`b!1 2", "\"`a`b!1 2\""},
+      {".Q.s1 enlist `a`b!1 2", "\"+`a`b!(,1;,2)\""},
+      {"ssr[\"a\";\"a\";\"-\"]", "'type"},
+      {"ssr[enlist \"a\";\"a\";\"-\"]", ",\"-\""},
+      {"(`a`b!(([]a:1 2);([]a:3 4)))`c", "([]a:`long$())"},
+      {"(([]a:1 2);1)5", "([]a:`long$())"},
+  };
+  ExpectAll(kPairs);
+}
+
 TEST(Texts, SearchAgreesWithItsDefinition) {
   const Limits limits;
   for (uint64_t seed = 0; seed < 200; ++seed) {
