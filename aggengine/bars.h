@@ -69,7 +69,9 @@ class Bars {
 
   // Prefetch the memory that a symbol's next run touches: first what finds its record, then the
   // record.
-  void PrefetchFinder(uint32_t slot) const { __builtin_prefetch(&current_[slot]); }
+  void PrefetchFinder(uint32_t slot) const {
+    __builtin_prefetch(static_cast<const void*>(&current_[slot]));
+  }
   void PrefetchRecord(uint32_t slot) const { PrefetchForWriting(current_[slot]); }
 
   // True if rows differ, or may differ, from what was last published.
