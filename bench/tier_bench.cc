@@ -27,6 +27,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -172,8 +173,6 @@ Spent Scan(const Table& table) {
 // The results of a workload, by place and figure, with one value per round.
 class Rounds {
  public:
-  explicit Rounds(const std::vector<Place>& places) : places_(places) {}
-
   void Add(const Place& place, const std::string& figure, double value) {
     values_[place.name][figure].push_back(value);
   }
@@ -197,7 +196,6 @@ class Rounds {
   }
 
  private:
-  const std::vector<Place>& places_;
   std::map<std::string, std::map<std::string, std::vector<double>>> values_;
 };
 
@@ -211,7 +209,7 @@ Json Ingest(const Settings& settings, const std::vector<Place>& places, double c
   DayBatches batches = Quotes(2400);
   std::vector<std::unique_ptr<mem::Tier>> tiers;
   for (const Place& place : places) tiers.push_back(Open(place, Room(settings.rows)));
-  Rounds rounds(places);
+  Rounds rounds;
   double bytes_per_row = 0;
   // An extra first round touches the memory.
   for (size_t round = 0; round <= settings.rounds; ++round) {
@@ -255,7 +253,7 @@ Json Ingest(const Settings& settings, const std::vector<Place>& places, double c
 
 Json Fresh(const Settings& settings, const std::vector<Place>& places) {
   DayBatches batches = Quotes(2400);
-  Rounds rounds(places);
+  Rounds rounds;
   for (size_t round = 0; round < settings.rounds; ++round) {
     EachInTurn(places, round, [&](size_t i) {
       const auto anonymous_before = static_cast<double>(AnonymousBytes());
@@ -350,7 +348,7 @@ Json StreamingStores(const Settings& settings, const std::vector<Place>& places)
   Json found;
   for (const size_t rows_per_batch : {size_t{2400}, size_t{48'000}}) {
     DayBatches batches = Quotes(rows_per_batch);
-    Rounds rounds(places);
+    Rounds rounds;
     std::vector<std::unique_ptr<mem::Tier>> through, past;
     std::vector<bool> automatic;
     for (const Place& place : places) {
@@ -469,7 +467,7 @@ Json Reopen(const Settings& settings, const std::vector<Place>& places) {
   Json found;
   for (const Place& place : places) {
     if (place.options.kind != mem::TierKind::kFilesystem) continue;
-    for (const size_t rows : {5'000'000, 20'000'000, 50'000'000}) {
+    for (const size_t rows : std::initializer_list<size_t>{5'000'000, 20'000'000, 50'000'000}) {
       found["places"].push_back(ReopenAt(settings, place, rows));
     }
   }

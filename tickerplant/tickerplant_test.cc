@@ -69,8 +69,9 @@ class TickerplantTest : public testing::Test {
     options.at_once = at_once_;
     absl::StatusOr<std::unique_ptr<Tickerplant>> opened =
         Tickerplant::Open(options, *DayClock::Create(zone, 0, date), &clock_);
-    if (opened.ok()) plant_ = *std::move(opened);
-    return opened.status();
+    if (!opened.ok()) return opened.status();
+    plant_ = *std::move(opened);
+    return absl::OkStatus();
   }
 
   absl::Status Stage(Value message, bool numbered = false) {
