@@ -138,11 +138,25 @@ absl::StatusOr<TplogIndexReader> TplogIndexReader::Open(std::string path) {
     return Unimplemented("{}: index version {}, this program reads {}", file.path(), version,
                          kIndexVersion);
   }
-  return TplogIndexReader(std::move(file));
+  return TplogIndexReader(std::make_shared<const File>(std::move(file)));
+}
+
+TplogIndexReader TplogIndexReader::OpenAt(std::shared_ptr<const File> file, uint64_t index_offset,
+                                          uint64_t log_offset, uint64_t seq,
+                                          IndexDictionary names) {
+  TplogIndexReader reader(std::move(file));
+  reader.at_ = {.position = index_offset,
+                .log_offset = log_offset,
+                .seq = seq,
+                .next_table = names.tables.next_number(),
+                .next_feed = names.feeds.next_number()};
+  reader.before_ = reader.at_;
+  reader.names_ = std::move(names);
+  return reader;
 }
 
 absl::Status TplogIndexReader::Damaged(std::string_view found) const {
-  return DataLoss("{}: record at byte {}: {}", file_.path(), at_.position, found);
+  return DataLoss("{}: record at byte {}: {}", file_->path(), at_.position, found);
 }
 
 void TplogIndexReader::GoTo(const Place& place) {
@@ -162,7 +176,7 @@ absl::StatusOr<TplogIndexReader::Bytes> TplogIndexReader::Window(size_t bytes) {
   uint64_t skip = at_.position - window_offset_;
   if (window_.empty() || skip + bytes > window_.size()) {
     window_.resize(std::max(bytes, kIndexWindowBytes));
-    TS_ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(at_.position, window_.span()));
+    TS_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(at_.position, window_.span()));
     window_.resize(got);
     window_offset_ = at_.position;
     skip = 0;
@@ -207,7 +221,7 @@ absl::StatusOr<uint64_t> TplogIndexReader::ZerosToEnd(uint64_t offset) const {
   ByteBuffer bytes;
   while (true) {
     bytes.resize(kIndexWindowBytes);
-    TS_ASSIGN_OR_RETURN(const size_t got, file_.ReadAt(offset + zeros, bytes.span()));
+    TS_ASSIGN_OR_RETURN(const size_t got, file_->ReadAt(offset + zeros, bytes.span()));
     if (got == 0) return zeros;
     for (const std::byte byte : bytes.span().first(got)) {
       if (byte != std::byte{0}) return 0;

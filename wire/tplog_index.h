@@ -3,10 +3,12 @@
 // Encodes and decodes the sidecar index's records. See tplog_format.h and docs/formats.md.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -104,6 +106,12 @@ class TplogIndexReader {
   // Checks the header; kDataLoss if it is not one.
   static absl::StatusOr<TplogIndexReader> Open(std::string path);
 
+  // Reads the index from a record on. `index_offset` is the record's position in the file,
+  // `log_offset` and `seq` those of the messages that it describes, and `names` those of the
+  // records before it, as the index's writer knows them. Checks nothing before that record.
+  static TplogIndexReader OpenAt(std::shared_ptr<const File> file, uint64_t index_offset,
+                                 uint64_t log_offset, uint64_t seq, IndexDictionary names);
+
   // The next block or progress; nullopt at the end, where torn_bytes() says how much follows the
   // last whole record: a part of a record, zeros, or both. Later calls continue if the index has
   // grown. kDataLoss, naming the position: a record that is not the last does not match its
@@ -113,8 +121,10 @@ class TplogIndexReader {
   // Moves back to before the record that Next returned last. At most once per Next.
   void Unread();
   void Rewind();
+  // Frees the window, which the next call reads again.
+  void ReleaseMemory() { window_ = ByteBuffer(); }
 
-  const File& file() const { return file_; }
+  const File& file() const { return *file_; }
   const IndexDictionary& names() const { return names_; }
   uint64_t position() const { return at_.position; }  // Offset of the next record.
   uint64_t torn_bytes() const { return torn_bytes_; }
@@ -130,7 +140,7 @@ class TplogIndexReader {
   };
   using Bytes = std::span<const std::byte>;
 
-  explicit TplogIndexReader(File file) : file_(std::move(file)) {}
+  explicit TplogIndexReader(std::shared_ptr<const File> file) : file_(std::move(file)) {}
 
   absl::StatusOr<std::optional<Record>> NextRecord();
   absl::StatusOr<std::optional<Bytes>> PeekBytes();
@@ -143,7 +153,7 @@ class TplogIndexReader {
   void GoTo(const Place& place);
   absl::Status Damaged(std::string_view found) const;
 
-  File file_;
+  std::shared_ptr<const File> file_;
   IndexDictionary names_;
   Place at_;
   Place before_;  // The record that Next returned last.

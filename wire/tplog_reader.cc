@@ -21,11 +21,18 @@ constexpr uint64_t kReadWindowBytes = uint64_t{256} << 10;
 // block_, or, after the end of the index, from scanner_.
 class TplogReader::State {
  public:
-  State(File log, std::optional<TplogIndexReader> index, TplogReaderOptions options)
+  State(std::shared_ptr<const File> log, std::optional<TplogIndexReader> index,
+        TplogReaderOptions options)
       : log_(std::move(log)),
         index_(std::move(index)),
         options_(options),
-        scanner_(log_, kTplogHeaderBytes) {}
+        scanner_(*log_, kTplogHeaderBytes) {}
+
+  void StartAt(uint64_t offset, uint64_t seq) {
+    offset_ = offset;
+    seq_ = seq;
+  }
+  void ReleaseMemory(size_t bytes_max);
 
   absl::StatusOr<std::optional<TplogMessage>> Peek();
   void Take(const TplogMessage& message) {
@@ -39,12 +46,17 @@ class TplogReader::State {
   uint64_t offset() const { return offset_; }
   uint64_t torn_bytes() const { return torn_bytes_; }
   bool indexed() const { return index_.has_value(); }
+  int64_t time_ns() const { return block_.bytes != 0 ? block_.time_ns : kNullLong; }
 
  private:
   using Bytes = std::span<const std::byte>;
   enum class Found { kBlock, kNotYet, kNotIndexed };
 
   bool InBlock() const { return offset_ >= block_.offset && offset_ < block_.end_offset(); }
+  bool HasBlockInWindow() const {
+    return block_.offset >= window_offset_ &&
+           block_.end_offset() <= window_offset_ + window_.size();
+  }
   // Returns the rest of block_ from an offset in the log; less if the window does not have it all.
   Bytes BlockFrom(uint64_t offset) const {
     const uint64_t end = std::min(block_.end_offset(), window_offset_ + window_.size());
@@ -55,13 +67,14 @@ class TplogReader::State {
   absl::StatusOr<Found> FindBlock();
   absl::StatusOr<bool> LoadBlock();
   absl::Status UpdateLogBytes();
+  absl::Status LoadAgain();
   absl::Status EnterBlock();
   absl::StatusOr<std::optional<TplogMessage>> PeekUnindexed();
   absl::Status CheckPlace() const;
   absl::Status SkipBlocks(uint64_t seq);
   absl::Status Damaged(uint64_t offset, std::string_view found) const;
 
-  const File log_;
+  const std::shared_ptr<const File> log_;
   std::optional<TplogIndexReader> index_;
   const TplogReaderOptions options_;
   TplogScanner scanner_;
@@ -79,7 +92,7 @@ class TplogReader::State {
 };
 
 absl::Status TplogReader::State::Damaged(uint64_t offset, std::string_view found) const {
-  return DataLoss("{}: block at byte {}: {}", log_.path(), offset, found);
+  return DataLoss("{}: block at byte {}: {}", log_->path(), offset, found);
 }
 
 absl::StatusOr<TplogMessage> TplogReader::State::PeekInBlock() const {
@@ -107,15 +120,21 @@ absl::Status TplogReader::State::CheckPlace() const {
 // Brings block_'s bytes into the window, and some of what follows, so that small blocks do not cost
 // a system call each. False if they differ from what the index says.
 absl::StatusOr<bool> TplogReader::State::LoadBlock() {
-  if (block_.offset < window_offset_ || block_.end_offset() > window_offset_ + window_.size()) {
+  if (!HasBlockInWindow()) {
     window_.resize(
         std::min(std::max<uint64_t>(block_.bytes, kReadWindowBytes), log_bytes_ - block_.offset));
-    TS_ASSIGN_OR_RETURN(const size_t got, log_.ReadAt(block_.offset, window_.span()));
+    TS_ASSIGN_OR_RETURN(const size_t got, log_->ReadAt(block_.offset, window_.span()));
     window_.resize(got);
     window_offset_ = block_.offset;
     if (got < block_.bytes) return false;
   }
   return !options_.verify || Crc32c(BlockFrom(block_.offset)) == block_.crc;
+}
+
+// Brings back the block that ReleaseMemory has dropped.
+absl::Status TplogReader::State::LoadAgain() {
+  TS_ASSIGN_OR_RETURN(const bool loaded, LoadBlock());
+  return loaded ? absl::OkStatus() : Damaged(block_.offset, "differs from what was read before");
 }
 
 // Moves the index to the block that holds offset_.
@@ -168,9 +187,9 @@ absl::StatusOr<TplogReader::State::Found> TplogReader::State::NextBlock() {
 }
 
 absl::Status TplogReader::State::UpdateLogBytes() {
-  TS_ASSIGN_OR_RETURN(log_bytes_, log_.Bytes());
+  TS_ASSIGN_OR_RETURN(log_bytes_, log_->Bytes());
   if (log_bytes_ >= offset_) return absl::OkStatus();
-  return DataLoss("{}: has {} bytes, and had {} before", log_.path(), log_bytes_, offset_);
+  return DataLoss("{}: has {} bytes, and had {} before", log_->path(), log_bytes_, offset_);
 }
 
 // Enters a block in the middle, if it was indexed after its first messages had been read.
@@ -194,7 +213,10 @@ absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::PeekUnindexed() 
 
 absl::StatusOr<std::optional<TplogMessage>> TplogReader::State::Peek() {
   torn_bytes_ = 0;
-  if (InBlock()) return PeekInBlock();
+  if (InBlock()) {
+    if (!HasBlockInWindow()) TS_RETURN_IF_ERROR(LoadAgain());
+    return PeekInBlock();
+  }
   if (block_.bytes != 0) TS_RETURN_IF_ERROR(CheckPlace());
   if (unindexed_ && offset_ < log_bytes_) {  // Known from the last look, without a system call.
     TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, PeekUnindexed());
@@ -221,7 +243,7 @@ absl::Status TplogReader::State::SkipBlocks(uint64_t seq) {
     offset_ = block_.end_offset();
     seq_ = block_.end_seq();
   }
-  TS_ASSIGN_OR_RETURN(const uint64_t log_bytes, log_.Bytes());
+  TS_ASSIGN_OR_RETURN(const uint64_t log_bytes, log_->Bytes());
   while (true) {
     TS_ASSIGN_OR_RETURN(const std::optional<TplogIndexReader::Record> record, index_->Next());
     if (!record.has_value()) return absl::OkStatus();
@@ -248,7 +270,7 @@ absl::Status TplogReader::State::Seek(uint64_t seq) {
   while (seq_ < seq) {
     TS_ASSIGN_OR_RETURN(const std::optional<TplogMessage> message, Peek());
     if (!message.has_value()) {
-      return NotFound("{}: message {}: the log has {}", log_.path(), seq, seq_);
+      return NotFound("{}: message {}: the log has {}", log_->path(), seq, seq_);
     }
     Take(*message);
   }
@@ -270,6 +292,11 @@ absl::StatusOr<ByteBuffer> TplogReader::State::ReadRange(uint64_t from_seq, uint
   return out;
 }
 
+void TplogReader::State::ReleaseMemory(size_t bytes_max) {
+  if (window_.capacity() > bytes_max) window_ = ByteBuffer();
+  if (index_.has_value() && bytes_max == 0) index_->ReleaseMemory();
+}
+
 TplogReader::TplogReader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 TplogReader::~TplogReader() = default;
 
@@ -281,8 +308,26 @@ absl::StatusOr<std::unique_ptr<TplogReader>> TplogReader::Open(std::string path,
   if (options.use_index && FileExists(TplogIndexPath(path))) {
     TS_ASSIGN_OR_RETURN(index, TplogIndexReader::Open(TplogIndexPath(path)));
   }
-  auto state = std::make_unique<State>(std::move(log), std::move(index), options);
+  auto state = std::make_unique<State>(std::make_shared<const File>(std::move(log)),
+                                       std::move(index), options);
   return std::unique_ptr<TplogReader>(new TplogReader(std::move(state)));
+}
+
+std::unique_ptr<TplogReader> TplogReader::OpenAt(const TplogFiles& files, TplogPlace place) {
+  auto state = std::make_unique<State>(
+      files.log,
+      TplogIndexReader::OpenAt(files.index, place.index_offset, place.offset, place.seq,
+                               std::move(place.names)),
+      TplogReaderOptions());
+  state->StartAt(place.offset, place.seq);
+  return std::unique_ptr<TplogReader>(new TplogReader(std::move(state)));
+}
+
+absl::StatusOr<TplogFiles> TplogFiles::Open(const std::string& log_path) {
+  TS_ASSIGN_OR_RETURN(File log, File::OpenForReading(log_path));
+  TS_ASSIGN_OR_RETURN(File index, File::OpenForReading(TplogIndexPath(log_path)));
+  return TplogFiles{std::make_shared<const File>(std::move(log)),
+                    std::make_shared<const File>(std::move(index))};
 }
 
 absl::StatusOr<std::optional<TplogMessage>> TplogReader::Next() {
@@ -298,6 +343,8 @@ absl::StatusOr<ByteBuffer> TplogReader::ReadRange(uint64_t from_seq, uint64_t en
   return state_->ReadRange(from_seq, end_seq, bytes_max);
 }
 
+void TplogReader::ReleaseMemory(size_t bytes_max) { state_->ReleaseMemory(bytes_max); }
+int64_t TplogReader::time_ns() const { return state_->time_ns(); }
 uint64_t TplogReader::next_seq() const { return state_->seq(); }
 uint64_t TplogReader::offset() const { return state_->offset(); }
 uint64_t TplogReader::torn_bytes() const { return state_->torn_bytes(); }

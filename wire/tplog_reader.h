@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/byte_buffer.h"
+#include "wire/tplog_place.h"
 
 namespace tickstack::wire {
 
@@ -39,6 +40,9 @@ class TplogReader {
   // kNotFound; kInvalidArgument: not a log. A damaged index is kDataLoss here or in Next.
   static absl::StatusOr<std::unique_ptr<TplogReader>> Open(std::string path,
                                                            TplogReaderOptions options = {});
+  // Returns a reader whose next message is the one at `place`. Reads nothing. Many readers may
+  // share the files.
+  static std::unique_ptr<TplogReader> OpenAt(const TplogFiles& files, TplogPlace place);
   ~TplogReader();
 
   // Returns the next message; its body is valid until the next call of any function here. nullopt
@@ -58,10 +62,17 @@ class TplogReader {
   // calls do not seek. Errors: those of Seek and Next.
   absl::StatusOr<ByteBuffer> ReadRange(uint64_t from_seq, uint64_t end_seq, uint64_t bytes_max);
 
+  // Frees buffers of more than `bytes_max` bytes; the next call reads them again. For readers that
+  // pause for long.
+  void ReleaseMemory(size_t bytes_max = 0);
+
   uint64_t next_seq() const;
   uint64_t offset() const;      // Where the next message begins.
   uint64_t torn_bytes() const;  // Bytes after the last message when Next returned nullopt.
   bool indexed() const;         // True if there is an index.
+  // Time at which the last message arrived at the tickerplant, ns since 2000; kNullLong if the
+  // index does not say.
+  int64_t time_ns() const;
 
  private:
   class State;

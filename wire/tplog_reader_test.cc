@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "tests/support/fixtures.h"
@@ -65,6 +67,38 @@ TEST_F(TplogReaderTest, SeeksToAnyMessage) {
     EXPECT_FALSE(reader->Next().value().has_value());
     EXPECT_EQ(reader->Seek(messages_.size() + 1).code(), absl::StatusCode::kNotFound);
   }
+}
+
+// A reader that starts at the writer's end, at each of them, and frees its memory at every message.
+TEST_F(TplogReaderTest, StartsAtItsWritersEnd) {
+  const auto writer = OpenWriter();
+  const TplogFiles files = TplogFiles::Open(path_).value();
+  std::vector<std::pair<size_t, std::unique_ptr<TplogReader>>> readers;
+  std::vector<std::string> messages;
+  for (int i = 0; i < 40; ++i) {
+    readers.emplace_back(messages.size(), TplogReader::OpenAt(files, writer->End()));
+    const std::string feed = "feed" + std::to_string(i % 7), table = "t" + std::to_string(i / 3);
+    BlockOf block(feed);
+    for (int message = 0; message <= i % 4; ++message) {
+      block.Add(table, 1 + i % 5, i);
+      messages.emplace_back(AsText(UpdMessage(table, 1 + i % 5, i)));
+    }
+    ASSERT_TRUE(block.AppendTo(*writer, 1000 + i).ok());
+  }
+  for (const auto& [begin, reader] : readers) {
+    for (size_t seq = begin; seq < messages.size(); ++seq) {
+      const auto message = reader->Next();
+      ASSERT_TRUE(message.ok() && message->has_value()) << message.status();
+      EXPECT_EQ((*message)->seq, seq);
+      ASSERT_EQ(AsText((*message)->body), messages[seq]);
+      if (begin % 2 == 0) reader->ReleaseMemory();
+    }
+    EXPECT_EQ(reader->time_ns(), 1039);
+    EXPECT_FALSE(reader->Next().value().has_value());
+    ASSERT_TRUE(reader->Seek(0).ok()) << "it also reads what is before its beginning";
+    EXPECT_EQ(AsText((*reader->Next())->body), messages[0]);
+  }
+  EXPECT_TRUE(absl::IsNotFound(TplogFiles::Open(path_ + "none").status()));
 }
 
 TEST_F(TplogReaderTest, HandsOutRangesOfWholeMessages) {

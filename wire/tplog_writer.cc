@@ -101,6 +101,7 @@ class TplogWriter::State {
   absl::Status Sync();
   absl::Status Close();
   absl::Status SetEnded(bool ended);
+  TplogPlace End() const { return {totals_.log_bytes, totals_.messages, index_bytes_, names_}; }
 
   const std::string& path() const { return path_; }
   const TplogState& state() const { return state_; }
@@ -276,6 +277,7 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
 absl::Status TplogWriter::Append(const TplogBlock& block) { return state_->Append(block); }
 absl::Status TplogWriter::Sync() { return state_->Sync(); }
 absl::Status TplogWriter::Close() { return state_->Close(); }
+TplogPlace TplogWriter::End() const { return state_->End(); }
 const std::string& TplogWriter::path() const { return state_->path(); }
 absl::Status TplogWriter::SetEnded(bool ended) { return state_->SetEnded(ended); }
 const TplogState& TplogWriter::state() const { return state_->state(); }

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/machine.h"
+#include "wire/tplog_place.h"
 #include "wire/tplog_state.h"
 #include "wire/tplog_totals.h"
 
@@ -115,6 +116,10 @@ class TplogWriter {
   // Records that the log's day has ended or, with false, that it continues. Durable when it
   // returns.
   absl::Status SetEnded(bool ended);
+
+  // Where the next message will begin: a reader can start there without reading the log before it.
+  // Cost: O(tables + feeds).
+  TplogPlace End() const;
 
   const std::string& path() const;
   const TplogState& state() const;
