@@ -56,6 +56,8 @@ fsync = "interval"
 fsync_interval_ms = 20
 log_cache = "64MiB"
 max_queue_bytes = "64MiB"
+live_queue_bytes = "2MiB"
+stall_max = "90s"
 time_zone = "America/New_York"
 roll_offset = "17h"
 busy_poll = true
@@ -105,6 +107,8 @@ rdb = "two"
   EXPECT_EQ(plant.fsync_interval_ms, 20);
   EXPECT_EQ(plant.log_cache_bytes, size_t{64} << 20);
   EXPECT_EQ(plant.max_queue_bytes, size_t{64} << 20);
+  EXPECT_EQ(plant.live_queue_bytes, size_t{2} << 20);
+  EXPECT_EQ(plant.stall_max_ns, 90 * kNsPerSecond);
   EXPECT_EQ(plant.time_zone, "America/New_York");
   EXPECT_EQ(plant.roll_offset_ns, 17 * 3600 * kNsPerSecond);
   EXPECT_TRUE(plant.busy_poll);
@@ -227,6 +231,8 @@ TEST(StackConfig, ReadsTheExamples) {
   EXPECT_EQ(plant.time_zone, bare.tickerplant->time_zone);
   EXPECT_EQ(plant.roll_offset_ns, bare.tickerplant->roll_offset_ns);
   EXPECT_EQ(plant.max_queue_bytes, bare.tickerplant->max_queue_bytes);
+  EXPECT_EQ(plant.live_queue_bytes, bare.tickerplant->live_queue_bytes);
+  EXPECT_EQ(plant.stall_max_ns, bare.tickerplant->stall_max_ns);
   EXPECT_EQ(plant.max_message_bytes, bare.tickerplant->max_message_bytes);
   EXPECT_EQ(plant.max_connections, bare.tickerplant->max_connections);
   const rdb::RdbMainOptions &rdb = stack->rdbs[0], &bare_rdb = bare.rdbs[0];

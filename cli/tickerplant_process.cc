@@ -50,6 +50,8 @@ absl::Status ReadTickerplant(const ConfigTable& /*root*/, const ConfigTable& tab
   TS_RETURN_IF_ERROR(table.ReadBytes("log_cache", &options.log_cache_bytes));
   TS_RETURN_IF_ERROR(table.Read("time_zone", &options.time_zone));
   TS_RETURN_IF_ERROR(table.ReadDuration("roll_offset", &options.roll_offset_ns));
+  TS_RETURN_IF_ERROR(table.ReadBytes("live_queue_bytes", &options.live_queue_bytes));
+  TS_RETURN_IF_ERROR(table.ReadDuration("stall_max", &options.stall_max_ns));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_queue_bytes", &options.max_queue_bytes));
   TS_RETURN_IF_ERROR(table.ReadBytes("max_message_bytes", &options.max_message_bytes));
   TS_RETURN_IF_ERROR(
@@ -90,8 +92,14 @@ std::function<void()> AddTickerplantFlags(CLI::App& command, StackConfig& config
   AddDurationFlag(command, "--roll-offset", options.roll_offset_ns,
                   "Start days this long after midnight, such as 17h");
   AddBytesFlag(
-      command, "--max-queue-bytes", options.max_queue_bytes,
-      "Disconnect a subscriber with more unsent bytes than this; it can reconnect and replay");
+      command, "--live-queue-bytes", options.live_queue_bytes,
+      "Serve a subscriber with more unsent bytes than this from the log until it has caught "
+      "up; 0: never");
+  AddDurationFlag(command, "--stall-max", options.stall_max_ns,
+                  "Disconnect a subscriber that is behind and has read nothing for this long, such "
+                  "as 10m; 0s: never");
+  AddBytesFlag(command, "--max-queue-bytes", options.max_queue_bytes,
+               "Close a connection with more unsent bytes than this");
   AddBytesFlag(command, "--max-message-bytes", options.max_message_bytes,
                "Largest message accepted; a larger one closes its connection");
   command.add_flag("--busy-poll", options.busy_poll, "Poll instead of sleeping; occupies one core");

@@ -4,7 +4,9 @@
 
 #include <memory>
 #include <span>
+#include <string>
 
+#include "absl/status/status.h"
 #include "tickerplant/publisher.h"
 #include "wire/connection.h"
 
@@ -17,6 +19,10 @@ class ConnectionOutlet final : public Outlet {
       : connection_(connection.shared_from_this()) {}
   void Queue(std::span<const wire::Segment> message) override { connection_->Queue(message); }
   void Flush() override { connection_->Flush(); }
+  size_t queued_bytes() const override { return connection_->queued_bytes(); }
+  uint64_t sent_bytes() const override { return connection_->sent_bytes(); }
+  void Close(const absl::Status& why) override { connection_->Close(why); }
+  std::string name() const override { return connection_->peer(); }
   const wire::Connection& connection() const { return *connection_; }
 
  private:

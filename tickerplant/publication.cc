@@ -35,6 +35,28 @@ void Publication::Unsubscribe(const Outlet* outlet) {
   eager_.Remove(outlet);
 }
 
+std::vector<TableSubscription> Publication::Take(const Outlet* outlet) {
+  std::vector<TableSubscription> taken;
+  for (size_t table = 0; table < options_.at_once.size(); ++table) {
+    for (const Publisher* publisher : {&batched_, &eager_}) {
+      for (const Subscription& each : publisher->SubscriptionsOf(table)) {
+        if (each.outlet == outlet) taken.push_back({table, each});
+      }
+    }
+  }
+  Unsubscribe(outlet);
+  return taken;
+}
+
+void Publication::FindSlow(size_t queued_bytes, std::vector<Outlet*>& slow) const {
+  for (const Publisher* publisher : {&batched_, &eager_}) {
+    for (Outlet* const outlet : publisher->Outlets()) {
+      if (outlet->queued_bytes() <= queued_bytes) continue;
+      if (std::ranges::find(slow, outlet) == slow.end()) slow.push_back(outlet);
+    }
+  }
+}
+
 void Publication::Add(size_t table, const BatchView& batch,
                       const std::shared_ptr<const void>& owner) {
   batched_.Add(table, batch, owner);

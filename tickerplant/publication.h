@@ -50,6 +50,12 @@ struct PublicationOptions {
   size_t publish_bytes = size_t{1} << 20;  // Pending bytes that are published before the timer.
 };
 
+// A subscription and its table.
+struct TableSubscription {
+  size_t table = 0;
+  Subscription subscription;
+};
+
 class Publication {
  public:
   // `schemas` must outlive this; tables are identified by their index in it.
@@ -59,6 +65,10 @@ class Publication {
   // has an effect only on numbered subscriptions.
   void Subscribe(size_t table, const Subscription& subscription);
   void Unsubscribe(const Outlet* outlet);
+  // Removes an outlet, and returns its subscriptions. Nothing may be pending.
+  std::vector<TableSubscription> Take(const Outlet* outlet);
+  // Appends the outlets with more unsent bytes than this to `slow`, each once. Cost: O(outlets).
+  void FindSlow(size_t queued_bytes, std::vector<Outlet*>& slow) const;
 
   // Adds rows that have just been logged, as Publisher::Add.
   void Add(size_t table, const BatchView& batch, const std::shared_ptr<const void>& owner);
@@ -69,7 +79,7 @@ class Publication {
   // Publishes everything; the log has `logged_seq` messages.
   void Publish(uint64_t logged_seq);
 
-  // Sends a message to each subscriber once.
+  // Sends a message to each subscriber once. `message` has a frame.
   void Broadcast(const ByteBuffer& message);
 
   // Messages of the log that have been published.
@@ -78,6 +88,8 @@ class Publication {
 
   std::vector<const Subscription*> SubscriptionsOf(size_t table) const;
   std::vector<Outlet*> Outlets() const;  // Each once.
+  // Returns a bound on the number of outlets. Cost: none.
+  size_t outlets_max() const { return batched_.Outlets().size() + eager_.Outlets().size(); }
   uint64_t published_messages() const {
     return batched_.published_messages() + eager_.published_messages();
   }

@@ -100,6 +100,8 @@ Publisher::Publisher(std::span<const Schema> schemas, bool keep_order)
 
 Publisher::~Publisher() = default;
 
+void Publisher::ReleaseMemory() { spare_.clear(); }
+
 void Publisher::Subscribe(size_t table, Subscription subscription) {
   TS_CHECK(pending_.empty());
   std::vector<Subscription>& all = subscriptions_[table];

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "base/string_map.h"
 #include "table/batch.h"
 #include "table/schema.h"
@@ -34,6 +35,11 @@ class Outlet {
   virtual ~Outlet() = default;
   virtual void Queue(std::span<const wire::Segment> message) = 0;
   virtual void Flush() = 0;
+  // Bytes that were queued and that the subscriber's socket has not taken yet.
+  virtual size_t queued_bytes() const { return 0; }
+  virtual uint64_t sent_bytes() const { return 0; }  // Bytes that it has taken.
+  virtual void Close(const absl::Status& /*why*/) {}
+  virtual std::string name() const { return {}; }  // For logs.
 };
 
 struct Subscription {
@@ -74,6 +80,7 @@ class Publisher {
   // plus one pass over the rows for each filtered subscription.
   void Publish(int64_t seq);
   uint64_t published_messages() const { return published_messages_; }
+  void ReleaseMemory();  // Frees the buffers of earlier publications.
 
  private:
   struct Batch;

@@ -132,7 +132,9 @@ Tickerplant::Tickerplant(TickerplantOptions options, DayClock day, const Clock* 
       clock_(clock),
       publication_(options_.schemas, {.batch = options_.batch,
                                       .at_once = TablesIn(options_.schemas, options_.at_once),
-                                      .publish_bytes = options_.publish_bytes}) {
+                                      .publish_bytes = options_.publish_bytes}),
+      catch_up_(options_.schemas, /*keep_order=*/!options_.batch, clock),
+      rows_logged_(options_.schemas.size()) {
   for (size_t i = 0; i < options_.schemas.size(); ++i) {
     table_index_[options_.schemas[i].table] = i;
     log_prefix_.push_back(LogPrefix(options_.schemas[i].table));
@@ -168,6 +170,7 @@ absl::StatusOr<std::unique_ptr<Tickerplant>> Tickerplant::Open(TickerplantOption
   TS_ASSIGN_OR_RETURN(StringMap<wire::TableRows> carried, tickerplant->ProgressBefore(today));
   TS_RETURN_IF_ERROR(tickerplant->OpenLog(today, std::move(carried)));
   TS_RETURN_IF_ERROR(CheckLoggedSchemas(tickerplant->log_->path(), tickerplant->options_.schemas));
+  tickerplant->catch_up_.EnterLog(*tickerplant->log_);
   tickerplant->next_roll_ns_ = tickerplant->day_.NextRollAfter(now_ns);
   return tickerplant;
 }
@@ -240,6 +243,7 @@ absl::Status Tickerplant::OpenLog(int32_t date, StringMap<wire::TableRows> carri
   date_ = date;
   feed_rows_ = log_->totals().feed_rows;
   publication_.set_published_seq(log_->totals().messages);
+  published_bytes_ = log_->totals().log_bytes;
   LogOpened(*log_);
   return absl::OkStatus();
 }
@@ -429,14 +433,28 @@ absl::Status Tickerplant::Commit() {
     for (size_t i = 0; i < block.messages(); ++i) {
       const StagedBlock::Upd upd = block.upd(i);
       publication_.Add(upd.table, upd.batch, upd.owner);
+      rows_logged_[upd.table] += upd.batch.rows;
     }
     block.Reset({}, options_.schemas.size());
     spare_ = std::move(block);
     staged_.pop_front();
-    if (publication_.is_due()) Publish();
+    if (publication_.is_due() || IsDueForThoseBehind()) Publish();
   }
   publication_.PublishEager();
+  // Eager rows alone never make a publication due.
+  if (FindSlow()) Publish();
   return absl::OkStatus();
+}
+
+// Nothing is pending if everyone who wants the rows is behind.
+bool Tickerplant::IsDueForThoseBehind() const {
+  return catch_up_.size() > 0 &&
+         log_->totals().log_bytes - published_bytes_ >= options_.publish_bytes;
+}
+
+void Tickerplant::Publish() {
+  publication_.Publish(logged_seq());
+  AfterPublication();
 }
 
 absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& subscription) {
@@ -448,6 +466,94 @@ absl::Status Tickerplant::Subscribe(std::string_view table, const Subscription& 
     publication_.Subscribe(i, subscription);
   }
   return absl::OkStatus();
+}
+
+void Tickerplant::Unsubscribe(const Outlet* outlet) {
+  publication_.Unsubscribe(outlet);
+  catch_up_.Remove(outlet);
+}
+
+std::vector<const Subscription*> Tickerplant::SubscriptionsOf(size_t table) const {
+  std::vector<const Subscription*> all = publication_.SubscriptionsOf(table);
+  const std::vector<const Subscription*> behind = catch_up_.SubscriptionsOf(table);
+  all.insert(all.end(), behind.begin(), behind.end());
+  return all;
+}
+
+// ---- subscribers that are behind
+
+size_t Tickerplant::LiveQueueBytes() const {
+  const size_t share = kLiveQueuesBytes / std::max<size_t>(publication_.outlets_max(), 1);
+  return std::min(options_.live_queue_bytes, std::max(share, kLiveQueueBytesMin));
+}
+
+// True if there are live subscribers whose queues are too long.
+bool Tickerplant::FindSlow() {
+  if (options_.live_queue_bytes == 0) return false;
+  slow_.clear();
+  publication_.FindSlow(LiveQueueBytes(), slow_);
+  return !slow_.empty();
+}
+
+// Everything logged is published, so that subscribers may change between live and behind.
+void Tickerplant::AfterPublication() {
+  catch_up_.OnPublished(published_seq(), rows_logged_);
+  published_bytes_ = log_->totals().log_bytes;
+  if (!FindSlow()) return;
+  if (const absl::Status ready = catch_up_.Prepare(); !ready.ok()) {
+    static LogLimit limit(10 * kNsPerSecond);
+    if (limit.Pass()) {
+      LogWarn("slow subscribers cannot be served from the log path={} error=\"{}\"", log_->path(),
+              Message(ready));
+    }
+    return;
+  }
+  for (Outlet* const outlet : slow_) {
+    ++counters_.fell_behind;
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogInfo("subscriber behind host={} seq={} queued_bytes={} withheld={}", outlet->name(),
+              published_seq(), outlet->queued_bytes(), *withheld);
+    }
+    catch_up_.Add(outlet, publication_.Take(outlet), log_->End());
+  }
+}
+
+Tickerplant::Served Tickerplant::ServeBehind() {
+  CatchUp::Served served = catch_up_.Serve(kTurnBytes);
+  Served done;
+  done.failed = std::move(served.failed);
+  if (served.caught_up.empty()) return done;
+  // Rows that wait for the timer are published now, because a subscriber becomes live between two
+  // publications.
+  if (published_seq() != logged_seq()) Publish();
+  for (Outlet* const outlet : served.caught_up) {
+    const CatchUp::Lag lag = catch_up_.LagOf(outlet);
+    if (absl::Status status = catch_up_.ServeRest(outlet); !status.ok()) {
+      catch_up_.Remove(outlet);
+      done.failed.push_back({outlet, std::move(status)});
+      continue;
+    }
+    if (outlet->queued_bytes() > LiveQueueBytes()) continue;  // It is too slow to be live.
+    for (const TableSubscription& each : catch_up_.Take(outlet)) {
+      publication_.Subscribe(each.table, each.subscription);
+    }
+    static LogLimit limit;
+    if (const std::optional<uint64_t> withheld = limit.Pass()) {
+      LogInfo("subscriber caught up host={} seq={} ms={} withheld={}", outlet->name(),
+              published_seq(), (clock_->NowNs() - lag.since_ns) / 1'000'000, *withheld);
+    }
+    done.live.push_back(outlet);
+  }
+  return done;
+}
+
+void Tickerplant::SendInOrder(Outlet* outlet, const ByteBuffer& message) {
+  const auto shared = std::make_shared<const ByteBuffer>(message.Clone());
+  if (catch_up_.Has(outlet)) return catch_up_.QueueFor(outlet, shared);
+  const wire::Segment segment{shared->span(), shared};
+  outlet->Queue({&segment, 1});
+  outlet->Flush();
 }
 
 // ---- days
@@ -519,6 +625,8 @@ absl::Status Tickerplant::RollTo(int32_t date) {
   end.push_back(Value::Date(ended));
   const ByteBuffer message =
       wire::EncodeMessage(wire::MessageKind::kAsync, Value::List(std::move(end)));
+  catch_up_.QueueForAll(std::make_shared<const ByteBuffer>(message.Clone()));
+  catch_up_.EnterLog(*log_);
   publication_.Broadcast(message);
   LogInfo("day ended date={} next={}", FormatDate(ended), FormatDate(date));
   return absl::OkStatus();

@@ -25,6 +25,7 @@
 #include "base/string_map.h"
 #include "base/time.h"
 #include "table/schema.h"
+#include "tickerplant/catch_up.h"
 #include "tickerplant/day_clock.h"
 #include "tickerplant/publication.h"
 #include "tickerplant/publisher.h"
@@ -46,6 +47,10 @@ struct TickerplantOptions {
   std::vector<std::string> at_once = {};
   // In batch mode, publishes without waiting for the timer once this many bytes are pending.
   size_t publish_bytes = size_t{1} << 20;
+  // Unsent bytes above which a subscriber gets its rows from the log until it has caught up
+  // (catch_up.h). Many subscribers share kLiveQueuesBytes. 0: its rows are queued without a bound
+  // here.
+  size_t live_queue_bytes = size_t{4} << 20;
 };
 
 struct TickerplantCounters {
@@ -54,6 +59,7 @@ struct TickerplantCounters {
   uint64_t upds_refused = 0;     // Answered with an error.
   uint64_t rows_duplicated = 0;  // Numbered rows that were logged before, dropped.
   uint64_t log_retries = 0;      // Commits that found the disk full.
+  uint64_t fell_behind = 0;      // Times that a subscriber fell behind.
 };
 
 class Tickerplant {
@@ -82,12 +88,32 @@ class Tickerplant {
   // error is final.
   absl::Status Commit();
   // Publishes everything that is logged.
-  void Publish() { publication_.Publish(logged_seq()); }
+  void Publish();
 
   // Subscribes an outlet to a table, or to all tables for "". Publishes first, so that the position
   // that FindValue returns next is exact. kNotFound, with the table's name, for an unknown table.
   absl::Status Subscribe(std::string_view table, const Subscription& subscription);
-  void Unsubscribe(const Outlet* outlet) { publication_.Unsubscribe(outlet); }
+  void Unsubscribe(const Outlet* outlet);
+
+  // Send queues of all live subscribers together, and the share of one that is always allowed.
+  static constexpr size_t kLiveQueuesBytes = size_t{32} << 20;
+  static constexpr size_t kLiveQueueBytesMin = size_t{128} << 10;
+  // Subscribers that get their rows from the log.
+  const CatchUp& catch_up() const { return catch_up_; }
+  struct Served {
+    std::vector<Outlet*> live;             // They have caught up, and are live again.
+    std::vector<CatchUp::Failure> failed;  // Their rows cannot be read. They are unsubscribed.
+  };
+  // Sends rows from the log to subscribers that are behind and have read what they were sent, up to
+  // about kTurnBytes. Call it again while catch_up().is_due().
+  static constexpr size_t kTurnBytes = size_t{1} << 20;
+  Served ServeBehind();
+  // Sends a message after everything that is published. `message` has a frame.
+  void SendInOrder(Outlet* outlet, const ByteBuffer& message);
+  std::vector<Outlet*> FindStalled(int64_t at_most_ns) { return catch_up_.FindStalled(at_most_ns); }
+
+  std::vector<const Subscription*> SubscriptionsOf(size_t table) const;
+  size_t subscribers() const { return publication_.Outlets().size() + catch_up_.size(); }
 
   // Ends the day if it is over: publishes, broadcasts `.u.end` and opens the next log. Returns true
   // if it did. Does nothing while rows are staged. If the clock has jumped by more than a day,
@@ -141,6 +167,10 @@ class Tickerplant {
                                                   const wire::RowsView& rows) const;
   StagedBlock& BlockFor(std::string_view feed);
   absl::Status RollTo(int32_t date);
+  size_t LiveQueueBytes() const;
+  bool FindSlow();
+  bool IsDueForThoseBehind() const;
+  void AfterPublication();
 
   TickerplantOptions options_;
   const DayClock day_;
@@ -148,6 +178,10 @@ class Tickerplant {
   StringMap<size_t> table_index_;
   std::vector<ByteBuffer> log_prefix_;  // By table: the log record up to x.
   Publication publication_;
+  CatchUp catch_up_;
+  std::vector<uint64_t> rows_logged_;  // By table, since this was opened.
+  uint64_t published_bytes_ = 0;       // Bytes of the log that are published.
+  std::vector<Outlet*> slow_;          // Scratch: what FindSlow has found.
   std::unique_ptr<wire::TplogWriter> log_;
   std::optional<EndedLog> ended_log_;
   wire::UpdDecoder decoder_;

@@ -50,7 +50,7 @@ void TickerplantService::BeginClosing() {
   const Value message = Value::List(std::move(closing));
   for (const uint64_t id : closers_.Begin(clock_.MonotonicNs())) {
     const auto found = connections_.find(id);
-    if (found != connections_.end()) found->second->SendAsync(message);
+    if (found != connections_.end()) SendInOrder(*found->second, message);
   }
   closing_timer_.Every(kClosingTick, [this] { EndWhenClosed(); });
 }

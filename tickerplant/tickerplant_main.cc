@@ -1,5 +1,6 @@
 #include "tickerplant/tickerplant_main.h"
 
+#include <algorithm>
 #include <chrono>
 #include <memory>
 
@@ -37,6 +38,8 @@ absl::Status Drain(wire::EventLoop& loop, wire::Server& server, TickerplantServi
       break;
   }
   const absl::Status closed = service.Close();
+  // Subscribers that are behind get the rest of the log, as far as they read it in time.
+  loop.RunUntil([&] { return service.tickerplant().catch_up().size() == 0; }, kSendAtMost);
   for (const auto& connection : server.Connections()) connection->CloseWhenSent(kSendAtMost);
   loop.RunUntil([&] { return server.Connections().empty(); }, kSendAtMost);
   return closed;
@@ -50,6 +53,9 @@ absl::Status CheckTimes(const TickerplantMainOptions& options) {
   }
   if (!(phase_ms >= 0 && phase_ms <= kMsMax)) {
     return InvalidArgument("batch-phase-ms {}: expected 0 to {:.0f}", phase_ms, kMsMax);
+  }
+  if (options.stall_max_ns < 0) {
+    return InvalidArgument("stall-max {} ns: expected 0 or more", options.stall_max_ns);
   }
   return absl::OkStatus();
 }
@@ -68,6 +74,7 @@ absl::Status Run(TickerplantMainOptions options) {
   plant.batch = options.batch_ms > 0;
   plant.at_once = options.at_once;
   plant.publish_bytes = options.batch_bytes;
+  plant.live_queue_bytes = std::min(options.live_queue_bytes, options.max_queue_bytes / 2);
   TS_ASSIGN_OR_RETURN(std::unique_ptr<Tickerplant> tickerplant,
                       Tickerplant::Open(std::move(plant), day, &SystemClock::Instance()));
 
@@ -82,6 +89,7 @@ absl::Status Run(TickerplantMainOptions options) {
     failure = std::move(why);
     stop = true;
   });
+  service.set_stall_max(std::chrono::nanoseconds(options.stall_max_ns));
   wire::ServerOptions server_options;
   server_options.connection.max_queue_bytes = options.max_queue_bytes;
   server_options.connection.max_message_bytes = options.max_message_bytes;

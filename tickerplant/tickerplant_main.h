@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "table/schema.h"
 #include "wire/listener_options.h"
 #include "wire/tplog_writer.h"
@@ -30,7 +31,12 @@ struct TickerplantMainOptions {
   wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
   int fsync_interval_ms = 100;
   size_t log_cache_bytes = size_t{256} << 20;  // Bytes of the log's end kept in the page cache.
-  // Unsent bytes at which a subscriber is disconnected.
+  // Unsent bytes above which a subscriber gets its rows from the log until it has caught up; 0:
+  // never.
+  size_t live_queue_bytes = size_t{4} << 20;
+  // Time without reading after which a subscriber that is behind is disconnected; 0: never.
+  int64_t stall_max_ns = 600 * kNsPerSecond;
+  // Unsent bytes at which a connection is closed.
   size_t max_queue_bytes = size_t{512} << 20;
   size_t max_message_bytes = size_t{256} << 20;  // A larger message closes its connection.
   size_t max_connections = 1024;

@@ -43,7 +43,8 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
                                        std::unique_ptr<Tickerplant> tickerplant,
                                        const BatchClock& batches,
                                        std::function<void(absl::Status)> on_failed)
-    : clock_(loop.clock()),
+    : loop_(loop),
+      clock_(loop.clock()),
       tickerplant_(std::move(tickerplant)),
       batches_(batches),
       on_failed_(std::move(on_failed)),
@@ -54,10 +55,19 @@ TickerplantService::TickerplantService(wire::EventLoop& loop,
   if (batches_.interval_ns() > 0) {
     const int64_t now_ns = clock_.NowNs();
     batch_timer_.Every(
-        std::chrono::nanoseconds(batches_.interval_ns()), [this] { tickerplant_->Publish(); },
+        std::chrono::nanoseconds(batches_.interval_ns()),
+        [this] {
+          tickerplant_->Publish();
+          ServeBehind();
+        },
         std::chrono::nanoseconds(batches_.NextAfter(now_ns) - now_ns));
   }
-  day_timer_.Every(kDayTick, [this] { Roll(); });
+  day_timer_.Every(kDayTick, [this] {
+    Roll();
+    DropStalled();
+    ServeBehind();
+    ReleaseFeeds();
+  });
 }
 
 TickerplantService::~TickerplantService() = default;
@@ -74,7 +84,9 @@ void TickerplantService::OnMessage(Connection& connection, const wire::ReceivedM
   ++messages_seen_;
   const std::optional<std::string_view> name = wire::PeekVerb(message.body);
   const Verb* const rows = name ? Verbs::FindRows(*name) : nullptr;
-  rows != nullptr ? StageMessage(connection, message, *rows) : Evaluate(connection, message);
+  if (rows != nullptr) return StageMessage(connection, message, *rows);
+  if (BehindOutletOf(connection) != nullptr) return Hold(connection, message);
+  Evaluate(connection, message);
 }
 
 void TickerplantService::StageMessage(Connection& connection, const wire::ReceivedMessage& message,
@@ -177,6 +189,8 @@ bool TickerplantService::HasWaitingAnswer(const Connection& connection) const {
 
 void TickerplantService::OnDrained(Connection& connection) {
   if (tickerplant_->has_staged()) CommitStaged();
+  ServeBehind();
+  HoldFeed(connection);
   if (tickerplant_->has_staged()) {
     if (stager_ == connection.id())
       RetryLater(&connection);  // Clients that only query are still answered.
@@ -225,6 +239,104 @@ void TickerplantService::RetryLater(Connection* feed) {
   });
 }
 
+// ---- subscribers that are behind
+
+const Outlet* TickerplantService::BehindOutletOf(const Connection& connection) const {
+  if (tickerplant_->catch_up().size() == 0) return nullptr;
+  const auto outlet = outlets_.find(connection.id());
+  const bool is_behind =
+      outlet != outlets_.end() && tickerplant_->catch_up().Has(outlet->second.get());
+  return is_behind ? outlet->second.get() : nullptr;
+}
+
+// Sends a message after the rows that have been published.
+void TickerplantService::SendInOrder(Connection& connection, const Value& message) {
+  const auto outlet = outlets_.find(connection.id());
+  if (outlet == outlets_.end()) return connection.SendAsync(message);
+  tickerplant_->SendInOrder(outlet->second.get(),
+                            wire::EncodeMessage(MessageKind::kAsync, message));
+}
+
+// Keeps a request until its sender has caught up, and reads no other meanwhile.
+void TickerplantService::Hold(Connection& connection, const wire::ReceivedMessage& message) {
+  auto body = std::make_shared<ByteBuffer>();
+  body->Append(message.body);
+  held_requests_[connection.id()].push_back({message.kind, std::move(body)});
+  connection.PauseReading();
+}
+
+void TickerplantService::OnSent(Connection&) { ServeBehind(); }
+
+// Serves subscribers that are behind in the next turn of the loop, if there is something to do.
+void TickerplantService::ServeBehind() {
+  if (serve_turn_posted_ || !tickerplant_->catch_up().is_due()) return;
+  serve_turn_posted_ = true;
+  loop_.Post([alive = std::weak_ptr(alive_), this] {
+    if (!alive.expired()) TakeServeTurn();
+  });
+}
+
+void TickerplantService::TakeServeTurn() {
+  serve_turn_posted_ = false;
+  const Tickerplant::Served served = tickerplant_->ServeBehind();
+  for (const CatchUp::Failure& failure : served.failed) {
+    failure.outlet->Close(ResourceExhausted("behind, and its rows cannot be read from the log: {}",
+                                            Message(failure.why)));
+  }
+  for (const Outlet* const outlet : served.live) GoLive(outlet);
+  ReleaseFeeds();
+  ServeBehind();
+}
+
+// Answers what a subscriber asked while it was behind.
+void TickerplantService::GoLive(const Outlet* outlet) {
+  const uint64_t id = static_cast<const ConnectionOutlet*>(outlet)->connection().id();
+  const auto held = held_requests_.find(id);
+  if (held == held_requests_.end()) return;
+  const std::vector<HeldRequest> requests = std::move(held->second);
+  held_requests_.erase(held);
+  const auto found = connections_.find(id);
+  if (found == connections_.end()) return;
+  const std::shared_ptr<Connection> connection = found->second;
+  for (const HeldRequest& request : requests) {
+    const std::shared_ptr<const void> owner = request.body;
+    Evaluate(*connection, {request.kind, request.body->span(), owner});
+  }
+  OnDrained(*connection);
+  Resume(*connection);
+}
+
+// Reads a connection again, unless the closing day holds it, whose end does so.
+void TickerplantService::Resume(Connection& connection) {
+  const bool day_holds = std::ranges::any_of(held_, [&](const std::weak_ptr<Connection>& each) {
+    return each.lock().get() == &connection;
+  });
+  if (!day_holds) connection.ResumeReading();
+}
+
+// Stops reading a feed that asked to wait for subscribers that are behind.
+void TickerplantService::HoldFeed(Connection& connection) {
+  if (feed_windows_.empty() || tickerplant_->catch_up().size() == 0) return;
+  const uint64_t behind_rows = tickerplant_->catch_up().LagOfFurthest().rows;
+  if (feed_windows_.MustWait(connection.id(), behind_rows)) connection.PauseReading();
+}
+
+void TickerplantService::ReleaseFeeds() {
+  if (feed_windows_.waiting() == 0) return;
+  for (const uint64_t id : feed_windows_.Release(tickerplant_->catch_up().LagOfFurthest().rows)) {
+    const auto found = connections_.find(id);
+    if (found != connections_.end()) Resume(*found->second);
+  }
+}
+
+void TickerplantService::DropStalled() {
+  if (stall_max_ns_ == 0) return;
+  for (Outlet* const outlet : tickerplant_->FindStalled(stall_max_ns_)) {
+    outlet->Close(ResourceExhausted("stalled: has read nothing for {} s, with {} bytes unsent",
+                                    stall_max_ns_ / kNsPerSecond, outlet->queued_bytes()));
+  }
+}
+
 void TickerplantService::OnClosed(Connection& connection, const absl::Status& why) {
   const auto outlet = outlets_.find(connection.id());
   if (outlet != outlets_.end()) {
@@ -246,6 +358,8 @@ void TickerplantService::OnClosed(Connection& connection, const absl::Status& wh
               *withheld);
     }
   }
+  held_requests_.erase(connection.id());
+  feed_windows_.OnConnectionGone(connection.id());
   closers_.OnConnectionGone(connection.id());
   feed_names_.OnConnectionGone(connection.id());
   connections_.erase(connection.id());

@@ -6,9 +6,14 @@
 //   feed -> OnMessage: stage -> OnDrained: commit (one log write per read)
 //        -> publish, on the timer or immediately
 //
+// A subscriber that is behind is served from the log in turns of the loop (catch_up.h). Its
+// requests are answered when it has caught up, as if they had waited in its queue like the rows
+// before them; rows that it publishes are taken immediately.
+//
 // While the disk is full, feeds are not read and the write is retried; subscribers and queries are
 // served. Threads: everything runs on the loop's thread.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <unordered_map>
@@ -20,6 +25,7 @@
 #include "tickerplant/connection_outlet.h"
 #include "tickerplant/day_closers.h"
 #include "tickerplant/feed_names.h"
+#include "tickerplant/feed_windows.h"
 #include "tickerplant/log_ranges.h"
 #include "tickerplant/tickerplant.h"
 #include "wire/event_loop.h"
@@ -33,11 +39,14 @@ class TickerplantService : public wire::ServerHandler {
   // trusted: after a failed fsync or an I/O error.
   TickerplantService(wire::EventLoop& loop, std::unique_ptr<Tickerplant> tickerplant,
                      const BatchClock& batches, std::function<void(absl::Status)> on_failed);
+  // Disconnects a subscriber that is behind and has read nothing for this long; 0: never.
+  void set_stall_max(std::chrono::nanoseconds at_most) { stall_max_ns_ = at_most.count(); }
   ~TickerplantService() override;
 
   void OnOpened(wire::Connection& connection) override;
   void OnMessage(wire::Connection& connection, const wire::ReceivedMessage& message) override;
   void OnDrained(wire::Connection& connection) override;
+  void OnSent(wire::Connection& connection) override;
   void OnClosed(wire::Connection& connection, const absl::Status& why) override;
 
   // Stops the timer, publishes all pending rows and closes the log.
@@ -74,7 +83,18 @@ class TickerplantService : public wire::ServerHandler {
   void EndWhenClosed();
   bool IsCloser(const wire::Connection& connection) const;
   ConnectionOutlet& OutletOf(wire::Connection& connection);
+  const Outlet* BehindOutletOf(const wire::Connection& connection) const;
+  void SendInOrder(wire::Connection& connection, const Value& message);
+  void Hold(wire::Connection& connection, const wire::ReceivedMessage& message);
+  void ServeBehind();
+  void TakeServeTurn();
+  void GoLive(const Outlet* outlet);
+  void DropStalled();
+  void HoldFeed(wire::Connection& connection);
+  void ReleaseFeeds();
+  void Resume(wire::Connection& connection);
 
+  wire::EventLoop& loop_;
   const Clock& clock_;
   std::unique_ptr<Tickerplant> tickerplant_;
   const BatchClock batches_;
@@ -88,6 +108,7 @@ class TickerplantService : public wire::ServerHandler {
   std::vector<WaitingAnswer> waiting_;  // Answers to requests with rows that are not logged yet.
   std::vector<std::weak_ptr<wire::Connection>> paused_;
   FeedNames feed_names_{&clock_};
+  FeedWindows feed_windows_;
   // The last accepted numbered upd: its bytes up to the feed's name, and its sender. The sender
   // still owns the name if FeedNames::changes() is still `changes`.
   struct LastSender {
@@ -101,6 +122,16 @@ class TickerplantService : public wire::ServerHandler {
   std::vector<std::weak_ptr<wire::Connection>> held_;  // Not read while the day closes.
   uint64_t stager_ = 0;                                // Id of the connection that staged last.
   LogRanges log_ranges_;
+  // Requests of subscribers that are behind, by connection.
+  struct HeldRequest {
+    wire::MessageKind kind;
+    std::shared_ptr<const ByteBuffer> body;
+  };
+  std::unordered_map<uint64_t, std::vector<HeldRequest>> held_requests_;
+  bool serve_turn_posted_ = false;
+  int64_t stall_max_ns_ = 600 * kNsPerSecond;
+  // Expires with this object, so that later callbacks do nothing.
+  std::shared_ptr<int> alive_ = std::make_shared<int>(0);
   uint64_t messages_seen_ = 0;
   uint64_t dropped_ = 0;
   bool failed_ = false;

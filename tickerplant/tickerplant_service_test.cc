@@ -40,7 +40,8 @@ constexpr int64_t kNowNs = 9'500 * kNsPerDay + 15 * 3600 * kNsPerSecond;  // In 
 
 class TickerplantServiceTest : public testing::Test {
  protected:
-  TickerplantServiceTest()
+  // `live_queue_bytes`: TickerplantOptions.
+  explicit TickerplantServiceTest(size_t live_queue_bytes = size_t{1} << 20)
       : directory_(std::filesystem::temp_directory_path() /
                    ("tickerplant_service_test." + std::to_string(::getpid()) + "." +
                     testing::UnitTest::GetInstance()->current_test_info()->name())) {
@@ -49,6 +50,7 @@ class TickerplantServiceTest : public testing::Test {
     TickerplantOptions options;
     options.schemas = DefaultSchemas();
     options.log_directory = directory_;
+    options.live_queue_bytes = live_queue_bytes;
     auto plant = Tickerplant::Open(options, *DayClock::Create("UTC", 0, DaysFromCivil(2020, 3, 9)),
                                    &loop_.clock());
     EXPECT_TRUE(plant.ok()) << plant.status();
@@ -87,6 +89,27 @@ class TickerplantServiceTest : public testing::Test {
     return Value::List({Value::Timestamp(5), Value::Symbol(sym), Value::Float(1.5),
                         Value::Int(size), Value::Boolean(false), Value::Char(' '),
                         Value::Char('N')});
+  }
+  static Value Quotes(size_t rows) {
+    SymbolVector syms;
+    for (size_t i = 0; i < rows; ++i) syms.push_back("IBM");
+    const std::vector<int64_t> longs(rows, 1);
+    const std::vector<double> floats(rows, 1);
+    return Value::List(
+        {Value::Vector(Type::kTimestamp, std::span<const int64_t>(longs)), Value::Symbols(syms),
+         Value::Vector(Type::kFloat, std::span<const double>(floats)),
+         Value::Vector(Type::kFloat, std::span<const double>(floats)),
+         Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
+         Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
+         Value::String(std::string(rows, 'a')), Value::String(std::string(rows, 'b'))});
+  }
+  // Rows that a subscriber got.
+  static size_t RowsOf(const Peer& peer) {
+    size_t rows = 0;
+    for (const Value& message : peer.messages) {
+      if (message.items()[0] == Value::Symbol("upd")) rows += message.items()[2].count();
+    }
+    return rows;
   }
   static Value UpdOf(std::string_view table, Value x) {
     return Value::List({Value::Symbol(".u.upd"), Value::Symbol(table), std::move(x)});
@@ -361,37 +384,199 @@ TEST_F(TickerplantServiceTest, TellsWhoIsAheadWhenOthersArePublishedTo) {
   EXPECT_FALSE(Ask(subscriber, ".u.subx[`trade]").ok());
 }
 
-TEST_F(TickerplantServiceTest, CutsOffASlowSubscriberAndServesTheOthers) {
+class WithoutCatchingUp : public TickerplantServiceTest {
+ protected:
+  WithoutCatchingUp() : TickerplantServiceTest(0) {}
+};
+
+TEST_F(WithoutCatchingUp, CutsOffASlowSubscriberAndServesTheOthers) {
   Peer slow, good, feed;
   wire::Connection& sleeper = Connect(slow);
   ASSERT_TRUE(Ask(sleeper, ".u.sub[`quote;`]").ok());
   ASSERT_TRUE(Ask(Connect(good), ".u.sub[`quote;`]").ok());
   sleeper.PauseReading();
-  const size_t rows = 20'000;
-  SymbolVector syms;
-  for (size_t i = 0; i < rows; ++i) syms.push_back("IBM");
-  const std::vector<int64_t> longs(rows, 1);
-  const std::vector<double> floats(rows, 1);
-  const Value x = Value::List(
-      {Value::Vector(Type::kTimestamp, std::span<const int64_t>(longs)), Value::Symbols(syms),
-       Value::Vector(Type::kFloat, std::span<const double>(floats)),
-       Value::Vector(Type::kFloat, std::span<const double>(floats)),
-       Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
-       Value::Vector(Type::kLong, std::span<const int64_t>(longs)),
-       Value::String(std::string(rows, 'a')), Value::String(std::string(rows, 'b'))});
+  constexpr size_t rows = 20'000;
   wire::Connection& sender = Connect(feed);
   size_t sent = 0;
   for (; sent < 100 && service_->tickerplant().publication().Outlets().size() == 2; ++sent) {
-    ASSERT_TRUE(Ask(sender, UpdOf("quote", x)).ok());
+    ASSERT_TRUE(Ask(sender, UpdOf("quote", Quotes(rows))).ok());
     simulation_.RunFor(0ns);  // The other subscriber reads all that was sent.
   }
   EXPECT_LT(sent, 100u);
-  Until([&] {
-    size_t got = 0;
-    for (const Value& message : good.messages) got += message.items()[2].count();
-    return got == sent * rows;
-  });
+  Until([&] { return RowsOf(good) == sent * rows; });
   EXPECT_EQ(Ask(sender, ".u.stats[]")->values().span<int64_t>()[11], 1);  // subscribers_dropped
+}
+
+// A subscriber of the quotes that does not read, and a feed that sends until it is behind.
+class SlowSubscriberTest : public TickerplantServiceTest {
+ protected:
+  static constexpr size_t kRows = 20'000;
+
+  void FallBehind(std::string_view subscribe = ".u.sub[`quote;`]") {
+    sleeper_ = &Connect(slow_);
+    sender_ = &Connect(feed_);
+    ASSERT_TRUE(Ask(*sleeper_, subscribe).ok());
+    sleeper_->PauseReading();
+    while (service_->tickerplant().catch_up().size() == 0) Send();
+  }
+  void Send() {
+    ASSERT_TRUE(Ask(*sender_, UpdOf("quote", Quotes(kRows))).ok());
+    simulation_.RunFor(0ns);  // Other subscribers read all that was sent.
+    sent_ += kRows;
+  }
+  int64_t Stat(std::string_view name) {
+    const absl::StatusOr<Value> stats = Ask(*sender_, ".u.stats[]");
+    const SymbolVector& names = stats->keys().symbols();
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (names[i] == name) return stats->values().span<int64_t>()[i];
+    }
+    return -1;
+  }
+
+  Peer slow_, feed_;
+  wire::Connection* sleeper_ = nullptr;
+  wire::Connection* sender_ = nullptr;
+  size_t sent_ = 0;
+};
+
+TEST_F(SlowSubscriberTest, IsServedFromTheLogAndThenLive) {
+  FallBehind();
+  Peer good;
+  ASSERT_TRUE(Ask(Connect(good), ".u.sub[`quote;`]").ok());
+  const size_t before = sent_;
+  for (int i = 0; i < 100; ++i) Send();
+  EXPECT_EQ(Stat("subscribers"), 2);
+  EXPECT_EQ(Stat("subscribers_behind"), 1);
+  EXPECT_EQ(Stat("subscribers_dropped"), 0);
+  EXPECT_GE(Stat("fell_behind"), 1);
+  EXPECT_GE(Stat("behind_rows"), static_cast<int64_t>(100 * kRows));
+  EXPECT_LT(Stat("queued_bytes_max"), 4 << 20) << "it lacks 100 MB";
+  EXPECT_EQ(Ask(*sender_, ".u.w `quote")->count(), 2u);
+  Until([&] { return RowsOf(good) == sent_ - before; });
+
+  sleeper_->ResumeReading();
+  Until([&] { return RowsOf(slow_) == sent_ && Stat("subscribers_behind") == 0; });
+  EXPECT_EQ(Stat("behind_rows"), 0);
+  EXPECT_EQ(Stat("behind_ms"), 0);
+  EXPECT_FALSE(slow_.closed);
+  Send();
+  Until([&] { return RowsOf(slow_) == sent_; });
+  EXPECT_EQ(Stat("subscribers_behind"), 0);
+}
+
+TEST_F(SlowSubscriberTest, TellsTheTimeThatItIsBehind) {
+  FallBehind();
+  Send();
+  simulation_.RunFor(7s);
+  EXPECT_NEAR(static_cast<double>(Stat("behind_ms")), 7000, 100);
+}
+
+TEST_F(SlowSubscriberTest, GetsItsAnswersAfterTheRowsBeforeThem) {
+  FallBehind();
+  for (int i = 0; i < 10; ++i) Send();
+  std::optional<size_t> rows_before_answer, rows_before_second;
+  sleeper_->Call(Value::String(".u.i"), [&](const absl::StatusOr<Value>& answer) {
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    rows_before_answer = RowsOf(slow_);
+    EXPECT_EQ(answer->as<int64_t>() * static_cast<int64_t>(kRows),
+              static_cast<int64_t>(*rows_before_answer));
+  });
+  sleeper_->Call(Value::String("1+1"), [&](const absl::StatusOr<Value>& answer) {
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(*answer, Value::Long(2));
+    rows_before_second = RowsOf(slow_);
+  });
+  simulation_.RunFor(1s);
+  Send();
+  EXPECT_FALSE(rows_before_answer.has_value());
+  sleeper_->ResumeReading();
+  Until([&] { return rows_before_second.has_value(); });
+  EXPECT_EQ(*rows_before_answer, sent_);
+}
+
+TEST_F(SlowSubscriberTest, MayPublishWhileItIsBehind) {
+  FallBehind();
+  sleeper_->SendAsync(UpdOf("trade", Trade("A")));
+  const uint64_t logged = service_->tickerplant().logged_seq();
+  Until([&] { return service_->tickerplant().logged_seq() == logged + 1; });
+}
+
+TEST_F(SlowSubscriberTest, HearsOfTheDaysEndAfterItsRows) {
+  FallBehind(".u.subx[`quote;`]");
+  for (int i = 0; i < 10; ++i) Send();
+  const size_t before = sent_;
+  ASSERT_TRUE(Ask(*sender_, ".u.end[]").ok());
+  Send();
+  sleeper_->ResumeReading();
+  Until([&] { return RowsOf(slow_) == sent_; });
+  size_t rows = 0;
+  bool ended = false;
+  for (const Value& message : slow_.messages) {
+    if (message.items()[0] == Value::Symbol(".u.end")) {
+      ended = true;
+      EXPECT_EQ(rows, before);
+    } else {
+      rows += message.items()[2].count();
+    }
+  }
+  EXPECT_TRUE(ended);
+}
+
+TEST_F(SlowSubscriberTest, ClosesTheDayAfterItsRows) {
+  FallBehind(".u.closer[`slow]; .u.sub[`quote;`]");
+  for (int i = 0; i < 10; ++i) Send();
+  ASSERT_TRUE(Ask(*sender_, ".u.end[]").ok());
+  sleeper_->ResumeReading();
+  const Value closing =
+      Value::List({Value::Symbol(".u.closing"), Value::Date(service_->tickerplant().date())});
+  Until([&] { return std::ranges::find(slow_.messages, closing) != slow_.messages.end(); });
+  EXPECT_EQ(RowsOf(slow_), sent_);
+  ASSERT_TRUE(Ask(*sleeper_, Value::List({Value::String(".u.closed"), Value::Symbol("slow"),
+                                          closing.items()[1]}))
+                  .ok());
+  Until([&] { return slow_.messages.back().items()[0] == Value::Symbol(".u.end"); });
+}
+
+TEST_F(SlowSubscriberTest, IsDisconnectedWhenItReadsNothingForLong) {
+  service_->set_stall_max(60s);
+  FallBehind();
+  Send();
+  simulation_.RunFor(59s);
+  EXPECT_EQ(Stat("subscribers"), 1);
+  simulation_.RunFor(2s);
+  EXPECT_EQ(Stat("subscribers"), 0);
+  EXPECT_EQ(Stat("subscribers_dropped"), 1);
+}
+
+TEST_F(SlowSubscriberTest, HoldsAFeedThatAskedForAWindow) {
+  FallBehind();
+  Peer polite, other;
+  wire::Connection& waiting = Connect(polite);
+  ASSERT_TRUE(Ask(waiting, ".u.window[100000]").ok());
+  EXPECT_FALSE(Ask(waiting, ".u.window[-1]").ok());
+  EXPECT_FALSE(Ask(waiting, ".u.window[`a]").ok());
+  const uint64_t before = service_->tickerplant().logged_seq();
+  for (int i = 0; i < 100; ++i) waiting.SendAsync(UpdOf("quote", Quotes(kRows)));
+  simulation_.RunFor(1s);
+  const uint64_t taken = service_->tickerplant().logged_seq() - before;
+  EXPECT_GE(taken, 100'000 / kRows);
+  EXPECT_LE(taken, 100'000 / kRows + 2);
+  EXPECT_EQ(Stat("feeds_waiting"), 1);
+  Send();  // Other feeds are read.
+  sleeper_->ResumeReading();
+  Until([&] { return RowsOf(slow_) == sent_ + 100 * kRows; });
+  EXPECT_EQ(Stat("feeds_waiting"), 0);
+  EXPECT_LT(Stat("behind_rows"), 200'000);
+}
+
+TEST_F(SlowSubscriberTest, MayLeaveWhileItIsBehind) {
+  FallBehind();
+  sleeper_->Call(Value::String("1+1"), [](const absl::StatusOr<Value>&) {});
+  for (int i = 0; i < 10; ++i) Send();
+  clients_.erase(clients_.begin());
+  Until([&] { return service_->tickerplant().subscribers() == 0; });
+  Send();
+  EXPECT_EQ(Stat("subscribers_behind"), 0);
 }
 
 TEST_F(TickerplantServiceTest, PausesFeedsWhileTheDiskIsFull) {

@@ -96,7 +96,7 @@ Value TickerplantService::Verbs::Subscriptions() {
   for (size_t i = 0; i < plant().schemas().size(); ++i) {
     tables.push_back(plant().schemas()[i].table);
     std::vector<Value> pairs;
-    for (const Subscription* subscription : plant().publication().SubscriptionsOf(i)) {
+    for (const Subscription* subscription : plant().SubscriptionsOf(i)) {
       const auto* outlet = static_cast<const ConnectionOutlet*>(subscription->outlet);
       std::vector<std::string> symbols(subscription->symbols.begin(), subscription->symbols.end());
       std::sort(symbols.begin(), symbols.end());
@@ -127,7 +127,7 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
   add("published_messages", plant().publication().published_messages());
   add("log_bytes", plant().log().totals().log_bytes);
   add("connections", service_.connections_.size());
-  add("subscribers", plant().publication().Outlets().size());
+  add("subscribers", plant().subscribers());
   add("subscribers_dropped", service_.dropped_);
   size_t queued = 0, queued_max = 0;
   for (const auto& [id, outlet] : service_.outlets_) {
@@ -140,6 +140,12 @@ absl::StatusOr<Value> TickerplantService::Verbs::Stats(Args) {
   add("feed_claims_refused", feeds.claims_refused);
   add("feed_takeovers", feeds.takeovers);
   add("feed_upds_refused", feeds.upds_refused);
+  add("subscribers_behind", plant().catch_up().size());
+  add("fell_behind", counters.fell_behind);
+  const CatchUp::Lag furthest = plant().catch_up().LagOfFurthest();
+  add("behind_rows", furthest.rows);
+  add("behind_ms", static_cast<uint64_t>(furthest.ns / 1'000'000));
+  add("feeds_waiting", service_.feed_windows_.waiting());
   return Value::Dict(Value::Symbols(std::move(names)),
                      Value::Vector(Type::kLong, std::span<const int64_t>(values)));
 }

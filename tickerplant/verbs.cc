@@ -70,6 +70,7 @@ constexpr TickerplantService::Verb TickerplantService::Verbs::kVerbs[] = {
      &Verbs::SubscribeNumbered},
     {protocol::kFeed, "[name;instance;how]", 1, 3, kResult, nullptr, &Verbs::Feed},
     {protocol::kFeeds, "[]", 0, 1, kResult, nullptr, &Verbs::Feeds},
+    {protocol::kWindow, "[rows]", 1, 1, kResult, nullptr, &Verbs::Window},
     {protocol::kLog, "[from;bytes;path]", 2, 3, kResult, nullptr, &Verbs::Log},
     {protocol::kEnd, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
     {protocol::kEndOfDay, "[]", 0, 1, kResult, nullptr, &Verbs::EndDay},
@@ -222,6 +223,16 @@ absl::StatusOr<Value> TickerplantService::Verbs::Feeds(Args) {
   columns.push_back(Value::Vector(Type::kLong, std::span<const int64_t>(epochs)));
   columns.push_back(Value::Vector(Type::kTimestamp, std::span<const int64_t>(times)));
   return Value::Table({"name", "host", "user", "instance", "epoch", "since"}, std::move(columns));
+}
+
+// `.u.window[rows]`: the sender, a feed, waits while a subscriber is further behind; 0: it does
+// not.
+absl::StatusOr<Value> TickerplantService::Verbs::Window(Args args) {
+  if (!args[0].is_atom_of(Type::kLong) || args[0].as<int64_t>() < 0) {
+    return absl::InvalidArgumentError("type: .u.window[rows] takes a long from 0");
+  }
+  service_.feed_windows_.Set(sender_.id(), static_cast<uint64_t>(args[0].as<int64_t>()));
+  return Value();
 }
 
 absl::StatusOr<Value> TickerplantService::Verbs::Log(Args args) {

@@ -74,7 +74,7 @@ class TickerplantService::Verbs final : public query::Environment {
     std::string_view name;
     Value (Verbs::*get)();
   };
-  static const Verb kVerbs[13];
+  static const Verb kVerbs[14];
   static const NamedValue kValues[9];
 
   Tickerplant& plant() { return *service_.tickerplant_; }
@@ -86,6 +86,7 @@ class TickerplantService::Verbs final : public query::Environment {
   absl::StatusOr<Value> Subscribe(Args args, Subscription how);
   absl::StatusOr<Value> Feed(Args args);
   absl::StatusOr<Value> Feeds(Args);
+  absl::StatusOr<Value> Window(Args args);
   absl::StatusOr<Value> Log(Args args);
   absl::StatusOr<Value> EndDay(Args);
   absl::StatusOr<Value> AddCloser(Args args);

@@ -23,6 +23,7 @@ inline constexpr std::string_view kRefused = ".u.err";
 inline constexpr std::string_view kFeed = ".u.feed";
 inline constexpr std::string_view kFeeds = ".u.feeds";
 inline constexpr std::string_view kTakeover = "takeover";
+inline constexpr std::string_view kWindow = ".u.window";
 
 // Subscriptions, and the log that they begin with.
 inline constexpr std::string_view kSubscribe = ".u.sub";

@@ -7,9 +7,9 @@
 //           -> `.u.subx[`;`]`: from log message i on everything will be published; stop reading
 //           -> replay the rest up to i -> read on: live
 //
-// The long replay comes before subscribing, so that the tickerplant does not have to queue rows
-// while a subscriber replays the morning. Rows that are published during the short replay wait in
-// the connection, up to the tickerplant's limit.
+// The long replay comes before subscribing, so that the tickerplant does not have to serve rows to
+// a subscriber that replays the morning. Rows that are published during the short replay wait in
+// the connection; if they are many, the tickerplant sends them from its log later.
 //
 // The log is read from its file if that can be opened and begins with the same message as the
 // tickerplant's log. Otherwise `.u.log` streams it over a second connection, because the first one

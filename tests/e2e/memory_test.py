@@ -12,7 +12,8 @@ from tests.support.kdb_ipc import ASYNC, SYNC, Typed, encode, message  # noqa: E
 
 MIB = 1 << 20
 QUERIES = "[tickerplant]\n[[rdb]]\n[hdb]\n"
-SLOW = '[tickerplant]\nmax_queue_bytes = "1300MiB"\n'
+# The tickerplant queues for a slow subscriber what it would read from the log.
+SLOW = '[tickerplant]\nmax_queue_bytes = "1300MiB"\nlive_queue_bytes = "0B"\n'
 # A list of short strings: 560 MB in blocks that no query can reuse unchanged.
 HEAVY = b"count string til 6000000"
 CLIENTS = 4

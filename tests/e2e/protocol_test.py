@@ -85,12 +85,15 @@ class ProtocolTest(stack.StackTest):
             self.assertEqual({"trade": 1}, other.call([b".u.feed", "F", "two", "takeover"]))
             name, text = feed.next_async()
             self.assertEqual((".u.err", b"taken"), (name, text[:5]))
+            self.assertIsNone(feed.call([b".u.window", 1000]))
+            with self.assertRaisesRegex(QError, "^type"):
+                feed.call([b".u.window", -1])
             self.assertEqual(3, other.call(b".u.j"))
 
     def test_a_wrong_number_of_arguments_is_an_error(self):
         with self.start() as client:
             for call in (".u.upd[`trade]", ".u.updn[`F;0;`trade]", ".u.sub[`trade]", ".u.subx[`;`;`ahead;1]", ".u.feed[`F;`a;`takeover;1]",
-                         ".u.feeds[1;2]", ".u.log[0]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]"):
+                         ".u.feeds[1;2]", ".u.window[1;2]", ".u.log[0]", ".u.end[1;2]", ".u.endofday[1;2]", ".u.closer[`a;`b]", ".u.closed[`a]", ".u.stats[1;2]"):
                 with self.assertRaisesRegex(QError, "^rank", msg=call):
                     client.call(call.encode())
 
