@@ -21,6 +21,8 @@ absl::Status ReadFeed(const ConfigTable& /*root*/, const ConfigTable& table, Sta
   TS_RETURN_IF_ERROR(ReadSource(table, options.source));
   TS_RETURN_IF_ERROR(ReadFromZero(table, "batch_ms", &options.batch_ms));
   TS_RETURN_IF_ERROR(table.ReadBytes("queue_bytes", &options.queue_bytes));
+  TS_RETURN_IF_ERROR(
+      table.Read("window_rows", &options.window_rows, int64_t{0}, int64_t{1'000'000'000'000}));
   TS_RETURN_IF_ERROR(table.Read("busy_poll", &options.busy_poll));
   TS_RETURN_IF_ERROR(table.Read("start", &options.start));
   return table.Read("exit_when_done", &options.exit_when_done);
@@ -35,6 +37,12 @@ std::function<void()> AddFeedFlags(CLI::App& command, StackConfig& config, FeedO
   command
       .add_option("--batch-ms", options.batch_ms,
                   "Send interval in ms; each send contains the rows due since the last one")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--window-rows", options.window_rows,
+                  "Without a pace: wait while a subscriber is more than this many rows behind; 0: "
+                  "never")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command.add_flag("--start", options.start,

@@ -7,6 +7,8 @@
 #include "base/logging.h"
 #include "base/status.h"
 #include "base/time.h"
+#include "wire/codec.h"
+#include "wire/ipc.h"
 #include "wire/protocol.h"
 #include "wire/upd_encoder.h"
 
@@ -192,7 +194,8 @@ void Feed::OnRows(const Value& answer, int64_t now_ns) {
     rows_logged_ = *logged;
     progress_ns_ = now_ns;
     resends_ = 0;
-    return Resume(*logged, now_ns);
+    Resume(*logged, now_ns);
+    return AskForWindow();
   }
   CheckReceipt(*std::move(logged), now_ns);
 }
@@ -218,6 +221,14 @@ void Feed::Resume(const StringMap<int64_t>& logged, int64_t now_ns) {
   ask_ns_ = now_ns + kReceiptNs;
   state_ = FeedState::kPublishing;
   LogInfo("publishing from{}", Format(rows_sent_, source_->tables()));
+}
+
+// A source without a pace would overrun any subscriber that is slower than the tickerplant.
+void Feed::AskForWindow() {
+  if (settings_.window_rows == 0 || source_->next_due_ns() != kAlwaysDue) return;
+  link_->Send(wire::EncodeMessage(
+      wire::MessageKind::kAsync,
+      Value::List({Value::String(protocol::kWindow), Value::Long(settings_.window_rows)})));
 }
 
 // Compares the logged rows with those sent before the request. The tickerplant reads a connection

@@ -60,6 +60,9 @@ struct FeedSettings {
   bool take_over = false;  // True: the first claim of the name is a take-over.
   int64_t batch_ns = 0;    // Longest delay of a due row; 0: none.
   size_t queue_bytes_max = size_t{8} << 20;
+  // If the source has no pace, asks the tickerplant not to read this feed while a subscriber is
+  // more than this many rows behind; 0: does not ask.
+  int64_t window_rows = 0;
 };
 
 class Feed {
@@ -118,6 +121,7 @@ class Feed {
   void OnRows(const Value& answer, int64_t now_ns);
   void OnHeld(const absl::Status& why, int64_t now_ns);
   void Resume(const StringMap<int64_t>& logged, int64_t now_ns);
+  void AskForWindow();
   void CheckReceipt(StringMap<int64_t> logged, int64_t now_ns);
   void SendAgain(int64_t now_ns);
   void Publish(int64_t now_ns);

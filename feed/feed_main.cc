@@ -40,7 +40,8 @@ absl::Status Run(FeedOptions options) {
                                  .instance = DrawInstance(),
                                  .take_over = options.take_over,
                                  .batch_ns = static_cast<int64_t>(options.batch_ms * 1e6),
-                                 .queue_bytes_max = options.queue_bytes};
+                                 .queue_bytes_max = options.queue_bytes,
+                                 .window_rows = options.window_rows};
 
   wire::EventLoop loop;
   bool stop = false;

@@ -25,6 +25,8 @@ struct FeedOptions {
   double batch_ms = 1;
   bool busy_poll = false;                // True: spins until a row is due, which occupies a core.
   size_t queue_bytes = size_t{8} << 20;  // With more unsent bytes, it stops generating.
+  // A source without a pace waits while a subscriber is more than this many rows behind; 0: never.
+  int64_t window_rows = 1'000'000;
 };
 
 // Runs until SIGTERM or SIGINT, or until done, and returns 0; 1 if the source failed, rows were

@@ -34,6 +34,7 @@ class ModelTickerplant : public Link {
   size_t unsent_bytes = 0;  // Returned by queued_bytes().
   std::string owner;        // The instance that has the name; if empty, any claim is granted.
   int takeovers = 0;
+  std::vector<int64_t> windows;  // Of `.u.window`.
 
   void Send(ByteBuffer messages) override {
     std::span<const std::byte> left = messages.span();
@@ -66,6 +67,8 @@ class ModelTickerplant : public Link {
       ASSERT_TRUE(message.ok()) << message.status();
       if (message->is_string()) {
         feed.OnAnswer(Value(), now_ns);
+      } else if (message->items()[0].text() == ".u.window") {
+        windows.push_back(message->items()[1].as<int64_t>());
       } else if (message->items()[0].text() == ".u.feed") {
         feed.OnAnswer(FeedRows(message->items()), now_ns);
       } else {
@@ -546,6 +549,24 @@ class BrokenSource final : public Source {
   }();
   FeedBatch batch_;
 };
+
+TEST_F(FeedTest, AsksToWaitForSlowSubscribersIfItsSourceHasNoPace) {
+  Feed unpaced({.name = "me", .window_rows = 1000}, std::make_unique<BrokenSource>());
+  unpaced.Start(0);
+  unpaced.OnConnected(&tickerplant_, 0);
+  Run(unpaced);
+  tickerplant_.Deliver(unpaced, now_ns_);
+  EXPECT_THAT(tickerplant_.windows, testing::ElementsAre(1000));
+
+  ModelTickerplant other;
+  const std::unique_ptr<Feed> paced = Make(Options(), {.window_rows = 1000});
+  paced->Start(now_ns_);
+  paced->OnConnected(&other, now_ns_);
+  other.Deliver(*paced, now_ns_);
+  paced->Poll(now_ns_);
+  other.Deliver(*paced, now_ns_);
+  EXPECT_THAT(other.windows, testing::IsEmpty());
+}
 
 TEST_F(FeedTest, ABrokenSourceFailsAfterItsGoodRowsWereSent) {
   Feed feed({.name = "me"}, std::make_unique<BrokenSource>());
