@@ -191,6 +191,29 @@ class FlowControlTest(stack.StackTest):
         self.assertEqual(0, running.ask("rdb", ".rdb.stats[]")["messages_missing"])
         self.assertEqual(0, running.stop(), running.log_text())
 
+    def test_an_unpaced_feed_waits_for_an_rdb_that_is_behind(self):
+        rows, window = 4_000_000, 1_000_000
+        running = self.start_stack("[tickerplant]\n[[rdb]]\n", "--date", "2020.03.09")
+        stack.wait_until(lambda: " live seq=" in running.log_text(), 60, "the rdb's subscription")
+        rdb = running.pid("rdb")
+        os.kill(rdb, signal.SIGSTOP)
+        try:
+            _, feed = self.start_process("feed", "--source", "sim", "--rate", "0", "--rows", str(rows), "--tickerplant",
+                                         f"127.0.0.1:{running.port('tickerplant')}", "--start", "--exit-when-done")
+            stack.wait_until(lambda: running.ask("tickerplant", ".u.stats[]")["feeds_waiting"] == 1, 60, "the feed's wait")
+            before = running.ask("tickerplant", ".u.stats[]")
+            self.assertGreater(before["behind_rows"], window)
+            self.assertLess(before["behind_rows"], 2 * window)
+            time.sleep(0.5)
+            self.assertEqual(before["rows"], running.ask("tickerplant", ".u.stats[]")["rows"])
+        finally:
+            os.kill(rdb, signal.SIGCONT)
+        self.assertEqual(0, feed.wait(120))
+        stack.wait_until(lambda: running.count("quote") + running.count("trade") == rows, 60, "the rows")
+        stats = running.ask("tickerplant", ".u.stats[]")
+        self.assertEqual((0, 0), (stats["feeds_waiting"], stats["subscribers_dropped"]), stats)
+        self.assertEqual(0, running.stop(), running.log_text())
+
     def test_an_answer_comes_after_the_rows_before_it(self):
         rows = 2_000_000
         running = self.start_stack(CONFIG)
