@@ -24,6 +24,9 @@ add_library(libedit::libedit ALIAS PkgConfig::libedit)
 pkg_check_modules(libisal REQUIRED IMPORTED_TARGET GLOBAL libisal>=2.30)  # CRC32C
 add_library(libisal::libisal ALIAS PkgConfig::libisal)
 
+pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET GLOBAL libhwy>=1.0.3)  # vector instructions
+add_library(hwy::hwy ALIAS PkgConfig::libhwy)
+
 # The memory libraries have only pkg-config files.
 pkg_check_modules(libmemkind REQUIRED IMPORTED_TARGET GLOBAL memkind>=1.14)  # memory of a file system
 add_library(memkind::memkind ALIAS PkgConfig::libmemkind)

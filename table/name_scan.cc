@@ -1,13 +1,74 @@
 #include "table/name_scan.h"
 
-#include <array>
 #include <bit>
+#include <cstring>
+#include <type_traits>
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
+#include "base/vector_targets.h"
+
+// Highway includes this file once per instruction set, each time with another HWY_NAMESPACE.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "table/name_scan.cc"
+#include <hwy/foreach_target.h>  // Before highway.h.
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace tickstack::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+constexpr size_t kStepBytes = 64;
+
+// Returns one bit per byte of a step, set where the byte is zero.
+uint64_t ZeroBytes(const std::byte* at) {
+  const hn::CappedTag<uint8_t, kStepBytes> d;
+  constexpr size_t kVectorBytes = hn::MaxLanes(d);
+  using Bits = std::conditional_t<kVectorBytes == 16, uint16_t,
+                                  std::conditional_t<kVectorBytes == 32, uint32_t, uint64_t>>;
+  uint64_t mask = 0;
+  for (size_t i = 0; i < kStepBytes; i += kVectorBytes) {
+    const auto block = hn::LoadU(d, reinterpret_cast<const uint8_t*>(at + i));
+    uint8_t bytes[8];  // StoreMaskBits demands 8.
+    hn::StoreMaskBits(d, hn::Eq(block, hn::Zero(d)), bytes);
+    // Reads just what was written, so that the compiler can leave out the memory.
+    Bits bits;
+    std::memcpy(&bits, bytes, sizeof(bits));
+    mask |= uint64_t{bits} << i;
+  }
+  return mask;
+}
+
+size_t BytesOfNamesByVectors(std::span<const std::byte> bytes, size_t names) {
+  if (names == 0) return 0;
+  const size_t whole = bytes.size() / kStepBytes * kStepBytes;
+  size_t offset = 0;
+  for (; offset < whole; offset += kStepBytes) {
+    uint64_t mask = ZeroBytes(bytes.data() + offset);
+    const auto found = static_cast<size_t>(std::popcount(mask));
+    if (found >= names) {
+      for (; names > 1; --names) mask &= mask - 1;
+      return offset + static_cast<size_t>(std::countr_zero(mask)) + 1;
+    }
+    names -= found;
+  }
+  const size_t rest = internal::BytesOfNamesByDefinition(bytes.subspan(offset), names);
+  return rest == kTooFewNames ? kTooFewNames : offset + rest;
+}
+
+}  // namespace
+}  // namespace tickstack::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 
 namespace tickstack {
+namespace {
+
+HWY_EXPORT(BytesOfNamesByVectors);
+
+}  // namespace
+
 namespace internal {
 
 size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names) {
@@ -18,98 +79,24 @@ size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names) 
   return kTooFewNames;
 }
 
-}  // namespace internal
-
-namespace {
-
-using internal::BytesOfNamesByDefinition;
-using internal::NameScan;
-
-#ifdef __x86_64__
-
-constexpr size_t kStepBytes = 64;
-
-// Returns the index of the n-th set bit; n is from 1 to the number of set bits.
-size_t IndexOfSetBit(uint64_t mask, size_t n) {
-  for (; n > 1; --n) mask &= mask - 1;
-  return static_cast<size_t>(std::countr_zero(mask));
-}
-
-// Scans the rest after whole steps; the first `offset` bytes hold all names but the last `names`.
-size_t Finish(std::span<const std::byte> bytes, size_t offset, size_t names) {
-  const size_t rest = BytesOfNamesByDefinition(bytes.subspan(offset), names);
-  return rest == kTooFewNames ? kTooFewNames : offset + rest;
-}
-
-// Returns one bit per byte of a step, set where the byte is zero.
-uint64_t ZeroBytesSse2(const std::byte* at) {
-  const __m128i zero = _mm_setzero_si128();
-  uint64_t mask = 0;
-  for (int part = 0; part < 4; ++part) {
-    const __m128i block = _mm_loadu_si128(reinterpret_cast<const __m128i*>(at + 16 * part));
-    const auto bits = static_cast<uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(block, zero)));
-    mask |= uint64_t{bits} << (16 * part);
+std::vector<NameScan> NameScans() {
+  std::vector<NameScan> scans;
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::ChosenTarget chosen;
+    chosen.Update(target);
+    const auto& table = HWY_DISPATCH_TABLE(BytesOfNamesByVectors);
+    scans.push_back(table[std::size(table) == 1 ? 0 : chosen.GetIndex()]);
   }
-  return mask;
-}
-
-size_t BytesOfNamesSse2(std::span<const std::byte> bytes, size_t names) {
-  if (names == 0) return 0;
-  size_t offset = 0;
-  for (; bytes.size() - offset >= kStepBytes; offset += kStepBytes) {
-    const uint64_t mask = ZeroBytesSse2(bytes.data() + offset);
-    const auto found = static_cast<size_t>(std::popcount(mask));
-    if (found >= names) return offset + IndexOfSetBit(mask, names) + 1;
-    names -= found;
-  }
-  return Finish(bytes, offset, names);
-}
-
-// Does the same with two wider compares. It is written out, because a function for AVX2 can inline
-// only others for AVX2.
-__attribute__((target("avx2,popcnt"))) size_t BytesOfNamesAvx2(std::span<const std::byte> bytes,
-                                                               size_t names) {
-  if (names == 0) return 0;
-  const __m256i zero = _mm256_setzero_si256();
-  const std::byte* data = bytes.data();
-  size_t offset = 0;
-  for (; bytes.size() - offset >= kStepBytes; offset += kStepBytes) {
-    const __m256i low = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(data + offset));
-    const __m256i high = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(data + offset + 32));
-    const auto low_bits = static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(low, zero)));
-    const auto high_bits =
-        static_cast<uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(high, zero)));
-    const uint64_t mask = low_bits | (uint64_t{high_bits} << 32);
-    const auto found = static_cast<size_t>(__builtin_popcountll(mask));
-    if (found >= names) return offset + IndexOfSetBit(mask, names) + 1;
-    names -= found;
-  }
-  return Finish(bytes, offset, names);
-}
-
-#endif  // __x86_64__
-
-}  // namespace
-
-namespace internal {
-
-std::span<const NameScan> NameScans() {
-#ifdef __x86_64__
-  static constexpr std::array<NameScan, 3> kScans = {BytesOfNamesByDefinition, BytesOfNamesSse2,
-                                                     BytesOfNamesAvx2};
-  static const size_t scans = __builtin_cpu_supports("avx2") ? 3 : 2;
-#else
-  static constexpr std::array<NameScan, 1> kScans = {BytesOfNamesByDefinition};
-  static constexpr size_t scans = 1;
-#endif
-  return std::span(kScans).first(scans);
+  return scans;
 }
 
 }  // namespace internal
 
 size_t BytesOfNames(std::span<const std::byte> bytes, size_t names) {
-  static const NameScan best = internal::NameScans().back();
+  static const internal::NameScan best = internal::NameScans().front();
   return best(bytes, names);
 }
 
 }  // namespace tickstack
+
+#endif  // HWY_ONCE

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace tickstack {
 
@@ -15,15 +16,14 @@ inline constexpr size_t kTooFewNames = SIZE_MAX;
 // end earlier. Reads nothing outside `bytes`.
 //
 // Cost: 64 bytes per step (compare with zero, count the bits), a few cycles each: bound by memory
-// bandwidth if the bytes are not in cache. Uses AVX2 if the CPU has it, else SSE2, else single
-// bytes.
+// bandwidth if the bytes are not in cache. Uses the machine's best vectors (base/vector_targets.h).
 size_t BytesOfNames(std::span<const std::byte> bytes, size_t names);
 
 namespace internal {
-// The definition, and each implementation that this CPU supports; for the test that compares them.
+// The definition, and each version that this machine supports; for the test that compares them.
 size_t BytesOfNamesByDefinition(std::span<const std::byte> bytes, size_t names);
 using NameScan = size_t (*)(std::span<const std::byte>, size_t);
-std::span<const NameScan> NameScans();
+std::vector<NameScan> NameScans();
 }  // namespace internal
 
 }  // namespace tickstack

@@ -1,63 +1,92 @@
 #include "query/kernels/number_kernels.h"
 
 #include <algorithm>
-#include <utility>
+#include <bit>
+#include <cstring>
+#include <tuple>
 
+#include "base/vector_targets.h"
 #include "query/kernels/number_rules.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
+// Highway includes this file once per instruction set, each time with another HWY_NAMESPACE. The
+// code between HWY_BEFORE_NAMESPACE and HWY_AFTER_NAMESPACE is compiled for that set: Highway's
+// functions, and also plain loops, which the compiler vectorises.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "query/kernels/number_kernels.cc"
+#include <hwy/foreach_target.h>  // Before highway.h.
+#include <hwy/highway.h>
 
-// Each loop is written once, as a function that is always inlined. A version is a function with its
-// own target that inlines it, so that the compiler makes vector code for that target.
-
-#define TS_LOOP [[gnu::always_inline]] inline
-
-namespace tickstack::query {
+HWY_BEFORE_NAMESPACE();
+namespace tickstack::query::HWY_NAMESPACE {
 namespace {
 
-// There are more lanes than for a total, because extremes do not depend on the order.
-constexpr size_t kExtremeLanes = 16;
+namespace hn = hwy::HWY_NAMESPACE;
 
-template <typename T>
-TS_LOOP T MaxLoop(const T* items, size_t n, T best) {
-  T lanes[kExtremeLanes];
-  for (T& lane : lanes) lane = best;
-  const size_t whole = n / kExtremeLanes * kExtremeLanes;
-  for (size_t i = 0; i < whole; i += kExtremeLanes) {
-    // An integer null is below minus infinity, and a NaN compares false.
-    for (size_t lane = 0; lane < kExtremeLanes; ++lane) {
-      lanes[lane] = items[i + lane] > lanes[lane] ? items[i + lane] : lanes[lane];
+// Vectors of extremes that do not wait for each other; extremes do not depend on the order.
+constexpr size_t kExtremes = 4;
+
+// Returns the larger one, or the smaller one, lane by lane; `best` if an item is NaN.
+template <bool kMax, class V>
+HWY_INLINE V Better(V item, V best) {
+  if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
+    return hn::IfThenElse(kMax ? hn::Gt(item, best) : hn::Lt(item, best), item, best);
+  } else {
+    return kMax ? hn::Max(item, best) : hn::Min(item, best);
+  }
+}
+
+// Returns the largest or smallest of `best` and the items, each less `shift` and wrapped around if
+// they are ints. NaN does not count.
+template <bool kMax, int kShift, typename T>
+HWY_INLINE T Extreme(const T* items, size_t n, T best) {
+  const hn::ScalableTag<T> d;
+  constexpr size_t kVectorLanes = hn::MaxLanes(d);
+  hn::Vec<decltype(d)> bests[kExtremes];
+  for (auto& one : bests) one = hn::Set(d, best);
+  size_t i = 0;
+  for (; i + kExtremes * kVectorLanes <= n; i += kExtremes * kVectorLanes) {
+    for (size_t vector = 0; vector < kExtremes; ++vector) {
+      auto item = hn::LoadU(d, items + i + vector * kVectorLanes);
+      if constexpr (kShift != 0) item = hn::Sub(item, hn::Set(d, T{kShift}));
+      bests[vector] = Better<kMax>(item, bests[vector]);
     }
   }
-  for (size_t i = whole; i < n; ++i) best = items[i] > best ? items[i] : best;
-  for (const T lane : lanes) best = lane > best ? lane : best;
+  T lanes[kVectorLanes];
+  hn::StoreU(Better<kMax>(Better<kMax>(bests[0], bests[1]), Better<kMax>(bests[2], bests[3])), d,
+             lanes);
+  for (const T lane : lanes) best = (kMax ? lane > best : lane < best) ? lane : best;
+  for (; i < n; ++i) {
+    T item = items[i];
+    if constexpr (kShift != 0) {
+      item = static_cast<T>(static_cast<std::make_unsigned_t<T>>(item) - unsigned{kShift});
+    }
+    best = (kMax ? item > best : item < best) ? item : best;
+  }
   return best;
 }
 
+// An integer null is below minus infinity, so it is never the largest.
 template <typename T>
-TS_LOOP T MinLoop(const T* items, size_t n, T best) {
-  T lanes[kExtremeLanes];
-  for (T& lane : lanes) lane = best;
-  const size_t whole = n / kExtremeLanes * kExtremeLanes;
-  for (size_t i = 0; i < whole; i += kExtremeLanes) {
-    for (size_t lane = 0; lane < kExtremeLanes; ++lane) {
-      const T item = items[i + lane];
-      // An integer null is the smallest there is; a NaN compares false.
-      const bool smaller = (item < lanes[lane]) & !IsNull(item);
-      lanes[lane] = smaller ? item : lanes[lane];
-    }
-  }
-  for (size_t i = whole; i < n; ++i)
-    best = ((items[i] < best) & !IsNull(items[i])) ? items[i] : best;
-  for (const T lane : lanes) best = lane < best ? lane : best;
-  return best;
+T Max(const T* items, size_t n, T best) {
+  return Extreme<true, 0>(items, n, best);
 }
 
+// An integer null is the smallest there is. Less one it is the largest, since it wraps around.
+template <typename T>
+T Min(const T* items, size_t n, T best) {
+  if constexpr (std::is_floating_point_v<T> || std::is_unsigned_v<T>) {
+    return Extreme<false, 0>(items, n, best);
+  } else {
+    const T least = Extreme<false, 1>(items, n, std::numeric_limits<T>::max());
+    if (least == std::numeric_limits<T>::max()) return best;  // Only nulls.
+    return std::min(best, static_cast<T>(least + 1));
+  }
+}
+
+// Adds item by item; the compiler makes vectors of the inner loop.
 template <typename Sum, typename T>
-TS_LOOP void AddLoop(const T* items, size_t n, std::array<Sum, kLanes>& sums,
-                     std::array<uint64_t, kLanes>& nulls) {
+void AddLoop(const T* items, size_t n, std::array<Sum, kLanes>& sums,
+             std::array<uint64_t, kLanes>& nulls) {
   Sum sum[kLanes];
   uint64_t null[kLanes];
   std::copy_n(sums.data(), kLanes, sum);
@@ -79,77 +108,168 @@ TS_LOOP void AddLoop(const T* items, size_t n, std::array<Sum, kLanes>& sums,
 }
 
 template <typename T>
-TS_LOOP size_t LeadByOne(const T* items, size_t n, const Interval<T>& interval) {
+void Add(const T* items, size_t n, Totals<T>& totals) {
+  AddLoop(items, n, totals.sums, totals.nulls);
+}
+
+// Ints wrap, so their lanes may be added in any order, and two vectors do not wait for each other.
+template <>
+void Add(const int64_t* items, size_t n, Totals<int64_t>& totals) {
+  const hn::CappedTag<int64_t, kLanes> d;
+  constexpr size_t kVectorLanes = hn::MaxLanes(d);
+  constexpr size_t kVectors = std::max<size_t>(2, kLanes / kVectorLanes);
+  constexpr size_t kStep = kVectors * kVectorLanes;
+  const auto null = hn::Set(d, std::numeric_limits<int64_t>::min());
+  hn::Vec<decltype(d)> sums[kVectors], nulls[kVectors];
+  for (size_t vector = 0; vector < kVectors; ++vector) {
+    sums[vector] = hn::Zero(d);
+    nulls[vector] = hn::Zero(d);
+  }
   size_t i = 0;
-  while (i < n && interval.Contains(items[i])) ++i;
+  for (; i + kStep <= n; i += kStep) {
+    for (size_t vector = 0; vector < kVectors; ++vector) {
+      const auto item = hn::LoadU(d, items + i + vector * kVectorLanes);
+      const auto is_null = hn::Eq(item, null);
+      sums[vector] = hn::Add(sums[vector], hn::IfThenZeroElse(is_null, item));
+      nulls[vector] = hn::Sub(nulls[vector], hn::VecFromMask(d, is_null));  // A set mask is -1.
+    }
+  }
+  for (size_t vector = 0; vector < kVectors; ++vector) {
+    int64_t lane_sums[kVectorLanes], lane_nulls[kVectorLanes];
+    hn::StoreU(sums[vector], d, lane_sums);
+    hn::StoreU(nulls[vector], d, lane_nulls);
+    for (size_t lane = 0; lane < kVectorLanes; ++lane) {
+      totals.sums[(vector * kVectorLanes + lane) % kLanes] +=
+          static_cast<uint64_t>(lane_sums[lane]);
+      totals.nulls[(vector * kVectorLanes + lane) % kLanes] +=
+          static_cast<uint64_t>(lane_nulls[lane]);
+    }
+  }
+  AddLoop(items + i, n - i, totals.sums, totals.nulls);
+}
+
+template <typename T>
+void AddAsFloats(const T* items, size_t n, Totals<T>& totals) {
+  AddLoop(items, n, totals.float_sums, totals.nulls);
+}
+
+// Returns the flags of a vector; bit i is lane i.
+template <class D, class M>
+HWY_INLINE uint64_t BitsOf(D d, M mask) {
+  uint8_t bytes[8];  // StoreMaskBits demands 8.
+  hn::StoreMaskBits(d, mask, bytes);
+  constexpr size_t kLanesOfD = hn::MaxLanes(D());
+  // Reads just what was written, so that the compiler can leave out the memory.
+  using Bits = std::conditional_t<
+      kLanesOfD <= 8, uint8_t,
+      std::conditional_t<kLanesOfD == 16, uint16_t,
+                         std::conditional_t<kLanesOfD == 32, uint32_t, uint64_t>>>;
+  Bits bits;
+  std::memcpy(&bits, bytes, sizeof(bits));
+  return bits;
+}
+
+// Tests items for an interval, with two instructions per vector: for ints a subtraction and a
+// comparison, for floats two comparisons. kNulls: null floats are to pass.
+template <typename T, bool kNulls>
+class IntervalTest {
+  using D = hn::ScalableTag<T>;
+  using Signed = std::conditional_t<std::is_floating_point_v<T>, T, hwy::MakeSigned<T>>;
+  using Unsigned = hwy::MakeUnsigned<T>;
+  using DSigned = hn::ScalableTag<Signed>;
+  static constexpr Unsigned kTopBit = static_cast<Unsigned>(Unsigned{1} << (8 * sizeof(T) - 1));
+
+ public:
+  static constexpr size_t kLanesOfVector = hn::MaxLanes(D());
+
+  HWY_INLINE explicit IntervalTest(const Interval<T>& interval) : negated_(interval.negated) {
+    if constexpr (std::is_floating_point_v<T>) {
+      // NaN as a bound: all but nulls are outside.
+      const bool empty = interval.lo != interval.lo || interval.hi != interval.hi;
+      lo_ = hn::Set(D(), empty ? PlusInfinity<T>() : interval.lo);
+      hi_ = hn::Set(D(), empty ? MinusInfinity<T>() : interval.hi);
+      negated_ ^= kNulls;
+    } else {
+      // lo <= item <= hi is item - lo <= hi - lo without signs. Vectors compare with signs, so both
+      // sides have their top bits flipped. An empty interval is all but the full one.
+      const bool empty = interval.lo > interval.hi;
+      const T lo = empty ? std::numeric_limits<T>::min() : interval.lo;
+      const T hi = empty ? std::numeric_limits<T>::max() : interval.hi;
+      const auto width =
+          static_cast<Unsigned>(static_cast<Unsigned>(hi) - static_cast<Unsigned>(lo));
+      lo_ = hn::Set(DSigned(), static_cast<Signed>(static_cast<Unsigned>(lo) ^ kTopBit));
+      hi_ = hn::Set(DSigned(), static_cast<Signed>(width ^ kTopBit));
+      negated_ ^= !empty;
+    }
+  }
+
+  // An item passes if its flag differs from negated().
+  bool negated() const { return negated_; }
+  HWY_INLINE auto Flags(const T* items) const {
+    const auto item = hn::LoadU(D(), items);
+    if constexpr (!std::is_floating_point_v<T>) {
+      return hn::Gt(hn::Sub(hn::BitCast(DSigned(), item), lo_), hi_);
+    } else if constexpr (kNulls) {
+      return hn::Or(hn::Lt(item, lo_), hn::Gt(item, hi_));  // Both are false for a null.
+    } else {
+      return hn::And(hn::Ge(item, lo_), hn::Le(item, hi_));
+    }
+  }
+  HWY_INLINE uint64_t FlagBits(const T* items) const { return BitsOf(DSigned(), Flags(items)); }
+
+ private:
+  bool negated_;
+  hn::Vec<DSigned> lo_, hi_;
+};
+
+// Calls f with a test for the interval.
+template <typename T, typename F>
+HWY_INLINE size_t WithTest(const Interval<T>& interval, const F& f) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (interval.with_nulls) return f(IntervalTest<T, true>(interval));
+  }
+  return f(IntervalTest<T, false>(interval));
+}
+
+// Returns how many leading items, in whole steps, have flags that differ from kNegated.
+template <bool kNegated, typename Test, typename T>
+HWY_INLINE size_t LeadOfSteps(const Test& test, const T* items, size_t n) {
+  constexpr size_t kVector = Test::kLanesOfVector;
+  constexpr size_t kStep = 4 * kVector;
+  const hn::ScalableTag<std::conditional_t<std::is_same_v<T, uint8_t>, int8_t, T>> d;
+  size_t i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    const auto a = test.Flags(items + i), b = test.Flags(items + i + kVector);
+    const auto c = test.Flags(items + i + 2 * kVector), e = test.Flags(items + i + 3 * kVector);
+    if constexpr (kNegated) {
+      if (!hn::AllFalse(d, hn::Or(hn::Or(a, b), hn::Or(c, e)))) break;
+    } else {
+      if (!hn::AllTrue(d, hn::And(hn::And(a, b), hn::And(c, e)))) break;
+    }
+  }
   return i;
 }
 
 template <typename T>
-TS_LOOP size_t LeadLoop(const T* items, size_t n, const Interval<T>& interval) {
-  constexpr size_t kStep = 64;  // Items between two checks of the flags.
-  const Interval<T> local = interval;
-  // Makes flags as wide as the items.
-  using Flag =
-      std::conditional_t<sizeof(T) == 8, uint64_t,
-                         std::conditional_t<sizeof(T) == 4, uint32_t,
-                                            std::conditional_t<sizeof(T) == 2, uint16_t, uint8_t>>>;
-  size_t i = 0;
-  for (; i + kStep <= n; i += kStep) {
-    Flag outside = 0;
-    for (size_t at = i; at < i + kStep; ++at) {
-      outside |= local.Contains(items[at]) ? Flag{0} : static_cast<Flag>(~Flag{0});
-    }
-    if (outside != 0) break;
-  }
-  return i + LeadByOne(items + i, n - i, interval);
+size_t Lead(const T* items, size_t n, const Interval<T>& interval) {
+  size_t i = WithTest(interval, [&](const auto& test) HWY_ATTR {
+    return test.negated() ? LeadOfSteps<true>(test, items, n) : LeadOfSteps<false>(test, items, n);
+  });
+  while (i < n && interval.Contains(items[i])) ++i;
+  return i;
 }
 
-// Has no branch: every number is written, and kept by moving on.
-template <typename T>
-TS_LOOP size_t SelectLoop(const T* items, size_t n, const Interval<T>& interval, uint32_t first_row,
-                          uint32_t* rows) {
-  // Copied so that it can be in registers: it might alias the rows.
-  const Interval<T> local = interval;
-  size_t count = 0;
-  for (size_t i = 0; i < n; ++i) {
-    rows[count] = first_row + static_cast<uint32_t>(i);
-    count += local.Contains(items[i]) ? 1 : 0;
-  }
-  return count;
+// Moves the numbers whose flags are set to the front. `flags` has a bit per lane.
+#if HWY_TARGET == HWY_AVX3
+using RowTag = hn::CappedTag<uint32_t, kSelectSlack>;
+HWY_INLINE hn::Vec<RowTag> ToTheFront(hn::Vec<RowTag> numbers, uint64_t flags) {
+  uint8_t bits[8];
+  std::memcpy(bits, &flags, sizeof(bits));
+  return hn::CompressBits(numbers, bits);
 }
-
-// ---- The versions.
-
-#define TS_VERSION(Name, target)                                                              \
-  template <typename T>                                                                       \
-  struct Name {                                                                               \
-    target static T Max(const T* items, size_t n, T best) { return MaxLoop(items, n, best); } \
-    target static T Min(const T* items, size_t n, T best) { return MinLoop(items, n, best); } \
-    target static void Add(const T* items, size_t n, Totals<T>& totals) {                     \
-      AddLoop(items, n, totals.sums, totals.nulls);                                           \
-    }                                                                                         \
-    target static void AddAsFloats(const T* items, size_t n, Totals<T>& totals) {             \
-      AddLoop(items, n, totals.float_sums, totals.nulls);                                     \
-    }                                                                                         \
-    target static size_t Lead(const T* items, size_t n, const Interval<T>& interval) {        \
-      return LeadLoop(items, n, interval);                                                    \
-    }                                                                                         \
-    target static size_t Select(const T* items, size_t n, const Interval<T>& interval,        \
-                                uint32_t first_row, uint32_t* rows) {                         \
-      return SelectLoop(items, n, interval, first_row, rows);                                 \
-    }                                                                                         \
-  }
-
-TS_VERSION(Plain, );
-
-#if defined(__x86_64__)
-
-TS_VERSION(Avx2, TS_TARGET_AVX2);
-TS_VERSION(Avx512, TS_TARGET_AVX512);
-
-// For each 4 flags, the shuffle that brings the flagged ones of 4 row numbers to the front.
-constexpr std::array<std::array<uint8_t, 16>, 16> kToTheFront = [] {
+#else
+// Highway's CompressBits has such a table, too, but GCC 12 copies it to the stack in each loop.
+constexpr std::array<std::array<uint8_t, 16>, 16> kShuffles = [] {
   std::array<std::array<uint8_t, 16>, 16> shuffles{};
   for (size_t flags = 0; flags < 16; ++flags) {
     size_t at = 0;
@@ -163,263 +283,116 @@ constexpr std::array<std::array<uint8_t, 16>, 16> kToTheFront = [] {
   return shuffles;
 }();
 
-// Returns which of 4 items lie outside; bit i is item i.
-TS_TARGET_AVX2 inline uint32_t Outside(const int64_t* items, __m256i lo, __m256i hi) {
-  const __m256i item = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(items));
-  const __m256i outside =
-      _mm256_or_si256(_mm256_cmpgt_epi64(lo, item), _mm256_cmpgt_epi64(item, hi));
-  return static_cast<uint32_t>(_mm256_movemask_pd(_mm256_castsi256_pd(outside)));
+using RowTag = hn::CappedTag<uint32_t, 4>;
+HWY_INLINE hn::Vec<RowTag> ToTheFront(hn::Vec<RowTag> numbers, uint64_t flags) {
+  const hn::Repartition<uint8_t, RowTag> bytes;
+  const auto shuffle = hn::LoadU(bytes, kShuffles[flags].data());
+  return hn::BitCast(RowTag(), hn::TableLookupBytes(hn::BitCast(bytes, numbers), shuffle));
 }
-
-// Returns which of 4 items pass. `nulls` and `flip` have all four bits or none.
-TS_TARGET_AVX2 inline uint32_t Passing(const double* items, __m256d lo, __m256d hi, uint32_t nulls,
-                                       uint32_t flip) {
-  const __m256d item = _mm256_loadu_pd(items);
-  const __m256d inside =
-      _mm256_and_pd(_mm256_cmp_pd(lo, item, _CMP_LE_OQ), _mm256_cmp_pd(item, hi, _CMP_LE_OQ));
-  const auto null =
-      static_cast<uint32_t>(_mm256_movemask_pd(_mm256_cmp_pd(item, item, _CMP_UNORD_Q)));
-  return (static_cast<uint32_t>(_mm256_movemask_pd(inside)) | (null & nulls)) ^ flip;
-}
-
-template <>
-TS_TARGET_AVX2 size_t Avx2<int64_t>::Lead(const int64_t* items, size_t n,
-                                          const Interval<int64_t>& interval) {
-  const __m256i lo = _mm256_set1_epi64x(interval.lo), hi = _mm256_set1_epi64x(interval.hi);
-  const uint32_t flip = interval.negated ? 15 : 0;
-  size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    if (((Outside(items + i, lo, hi) ^ flip) | (Outside(items + i + 4, lo, hi) ^ flip)) != 0) break;
-  }
-  return i + LeadByOne(items + i, n - i, interval);
-}
-
-template <>
-TS_TARGET_AVX2 size_t Avx2<double>::Lead(const double* items, size_t n,
-                                         const Interval<double>& interval) {
-  const __m256d lo = _mm256_set1_pd(interval.lo), hi = _mm256_set1_pd(interval.hi);
-  const uint32_t flip = interval.negated ? 15 : 0, nulls = interval.with_nulls ? 15 : 0;
-  size_t i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const uint32_t both =
-        Passing(items + i, lo, hi, nulls, flip) & Passing(items + i + 4, lo, hi, nulls, flip);
-    if (both != 15) break;
-  }
-  return i + LeadByOne(items + i, n - i, interval);
-}
-
-TS_TARGET_AVX2 inline size_t KeepFlagged(uint32_t flags, uint32_t row, uint32_t* rows) {
-  const __m128i numbers =
-      _mm_add_epi32(_mm_set1_epi32(static_cast<int>(row)), _mm_setr_epi32(0, 1, 2, 3));
-  const __m128i shuffle =
-      _mm_loadu_si128(reinterpret_cast<const __m128i*>(kToTheFront[flags].data()));
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(rows), _mm_shuffle_epi8(numbers, shuffle));
-  return static_cast<size_t>(__builtin_popcount(flags));
-}
-
-template <>
-TS_TARGET_AVX2 size_t Avx2<int64_t>::Select(const int64_t* items, size_t n,
-                                            const Interval<int64_t>& interval, uint32_t first_row,
-                                            uint32_t* rows) {
-  const __m256i lo = _mm256_set1_epi64x(interval.lo), hi = _mm256_set1_epi64x(interval.hi);
-  const uint32_t flip = interval.negated ? 0 : 15;
-  size_t count = 0, i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const uint32_t flags = Outside(items + i, lo, hi) ^ flip;
-    count += KeepFlagged(flags, first_row + static_cast<uint32_t>(i), rows + count);
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
-template <>
-TS_TARGET_AVX2 size_t Avx2<double>::Select(const double* items, size_t n,
-                                           const Interval<double>& interval, uint32_t first_row,
-                                           uint32_t* rows) {
-  const __m256d lo = _mm256_set1_pd(interval.lo), hi = _mm256_set1_pd(interval.hi);
-  const uint32_t flip = interval.negated ? 15 : 0, nulls = interval.with_nulls ? 15 : 0;
-  size_t count = 0, i = 0;
-  for (; i + 4 <= n; i += 4) {
-    const uint32_t flags = Passing(items + i, lo, hi, nulls, flip);
-    count += KeepFlagged(flags, first_row + static_cast<uint32_t>(i), rows + count);
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
-template <>
-TS_TARGET_AVX2 size_t Avx2<int32_t>::Select(const int32_t* items, size_t n,
-                                            const Interval<int32_t>& interval, uint32_t first_row,
-                                            uint32_t* rows) {
-  const __m256i lo = _mm256_set1_epi32(interval.lo), hi = _mm256_set1_epi32(interval.hi);
-  const uint32_t flip = interval.negated ? 0 : 255;
-  size_t count = 0, i = 0;
-  for (; i + 8 <= n; i += 8) {
-    const __m256i item = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(items + i));
-    const __m256i outside =
-        _mm256_or_si256(_mm256_cmpgt_epi32(lo, item), _mm256_cmpgt_epi32(item, hi));
-    const uint32_t flags =
-        static_cast<uint32_t>(_mm256_movemask_ps(_mm256_castsi256_ps(outside))) ^ flip;
-    const uint32_t row = first_row + static_cast<uint32_t>(i);
-    count += KeepFlagged(flags & 15, row, rows + count);
-    count += KeepFlagged(flags >> 4, row + 4, rows + count);
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
-// Compresses in a register and stores all of it, because a masked store is slow on some machines.
-TS_TARGET_AVX512 inline size_t KeepFlagged8(__mmask8 flags, uint32_t row, uint32_t* rows) {
-  const __m256i numbers = _mm256_add_epi32(_mm256_set1_epi32(static_cast<int>(row)),
-                                           _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
-  _mm256_storeu_si256(reinterpret_cast<__m256i*>(rows),
-                      _mm256_maskz_compress_epi32(flags, numbers));
-  return static_cast<size_t>(__builtin_popcount(flags));
-}
-
-// Returns which of 8 items pass; bit i is item i. `nulls` and `flip` have all eight bits or none.
-TS_TARGET_AVX512 inline unsigned Passing(const int64_t* items, __m512i lo, __m512i hi,
-                                         unsigned flip) {
-  const __m512i item = _mm512_loadu_si512(items);
-  return _mm512_mask_cmple_epi64_mask(_mm512_cmple_epi64_mask(lo, item), item, hi) ^ flip;
-}
-TS_TARGET_AVX512 inline unsigned Passing(const double* items, __m512d lo, __m512d hi,
-                                         unsigned nulls, unsigned flip) {
-  const __m512d item = _mm512_loadu_pd(items);
-  const unsigned inside =
-      _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(lo, item, _CMP_LE_OQ), item, hi, _CMP_LE_OQ);
-  return (inside | (_mm512_cmp_pd_mask(item, item, _CMP_UNORD_Q) & nulls)) ^ flip;
-}
-
-template <>
-TS_TARGET_AVX512 size_t Avx512<int64_t>::Lead(const int64_t* items, size_t n,
-                                              const Interval<int64_t>& interval) {
-  const __m512i lo = _mm512_set1_epi64(interval.lo), hi = _mm512_set1_epi64(interval.hi);
-  const unsigned flip = interval.negated ? 255 : 0;
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    if ((Passing(items + i, lo, hi, flip) & Passing(items + i + 8, lo, hi, flip)) != 255) break;
-  }
-  return i + LeadByOne(items + i, n - i, interval);
-}
-
-template <>
-TS_TARGET_AVX512 size_t Avx512<double>::Lead(const double* items, size_t n,
-                                             const Interval<double>& interval) {
-  const __m512d lo = _mm512_set1_pd(interval.lo), hi = _mm512_set1_pd(interval.hi);
-  const unsigned flip = interval.negated ? 255 : 0, nulls = interval.with_nulls ? 255 : 0;
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    const unsigned both =
-        Passing(items + i, lo, hi, nulls, flip) & Passing(items + i + 8, lo, hi, nulls, flip);
-    if (both != 255) break;
-  }
-  return i + LeadByOne(items + i, n - i, interval);
-}
-
-// The lanes are in two vectors, which do not wait for each other.
-template <>
-TS_TARGET_AVX512 void Avx512<int64_t>::Add(const int64_t* items, size_t n,
-                                           Totals<int64_t>& totals) {
-  const __m512i null = _mm512_set1_epi64(INT64_MIN), one = _mm512_set1_epi64(1);
-  __m512i sums[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-  __m512i nulls[2] = {_mm512_setzero_si512(), _mm512_setzero_si512()};
-  size_t i = 0;
-  for (; i + 16 <= n; i += 16) {
-    for (size_t half = 0; half < 2; ++half) {
-      const __m512i item = _mm512_loadu_si512(items + i + 8 * half);
-      const __mmask8 there = _mm512_cmpneq_epi64_mask(item, null);
-      sums[half] = _mm512_mask_add_epi64(sums[half], there, sums[half], item);
-      nulls[half] =
-          _mm512_mask_add_epi64(nulls[half], static_cast<__mmask8>(~there), nulls[half], one);
-    }
-  }
-  uint64_t lanes[2][kLanes];
-  _mm512_storeu_si512(lanes[0], _mm512_add_epi64(sums[0], sums[1]));
-  _mm512_storeu_si512(lanes[1], _mm512_add_epi64(nulls[0], nulls[1]));
-  for (size_t lane = 0; lane < kLanes; ++lane) {
-    totals.sums[lane] += lanes[0][lane];
-    totals.nulls[lane] += lanes[1][lane];
-  }
-  AddLoop(items + i, n - i, totals.sums, totals.nulls);
-}
-
-template <>
-TS_TARGET_AVX512 size_t Avx512<int64_t>::Select(const int64_t* items, size_t n,
-                                                const Interval<int64_t>& interval,
-                                                uint32_t first_row, uint32_t* rows) {
-  const __m512i lo = _mm512_set1_epi64(interval.lo), hi = _mm512_set1_epi64(interval.hi);
-  const unsigned flip = interval.negated ? 255 : 0;
-  size_t count = 0, i = 0;
-  for (; i + 8 <= n; i += 8) {
-    count += KeepFlagged8(static_cast<__mmask8>(Passing(items + i, lo, hi, flip)),
-                          first_row + static_cast<uint32_t>(i), rows + count);
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
-template <>
-TS_TARGET_AVX512 size_t Avx512<double>::Select(const double* items, size_t n,
-                                               const Interval<double>& interval, uint32_t first_row,
-                                               uint32_t* rows) {
-  const __m512d lo = _mm512_set1_pd(interval.lo), hi = _mm512_set1_pd(interval.hi);
-  const unsigned flip = interval.negated ? 255 : 0, nulls = interval.with_nulls ? 255 : 0;
-  size_t count = 0, i = 0;
-  for (; i + 8 <= n; i += 8) {
-    count += KeepFlagged8(static_cast<__mmask8>(Passing(items + i, lo, hi, nulls, flip)),
-                          first_row + static_cast<uint32_t>(i), rows + count);
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
-template <>
-TS_TARGET_AVX512 size_t Avx512<int32_t>::Select(const int32_t* items, size_t n,
-                                                const Interval<int32_t>& interval,
-                                                uint32_t first_row, uint32_t* rows) {
-  const __m512i lo = _mm512_set1_epi32(interval.lo), hi = _mm512_set1_epi32(interval.hi);
-  const __m512i iota = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
-  const unsigned flip = interval.negated ? 0xffff : 0;
-  size_t count = 0, i = 0;
-  for (; i + 16 <= n; i += 16) {
-    const __m512i item = _mm512_loadu_si512(items + i);
-    const unsigned inside =
-        _mm512_mask_cmple_epi32_mask(_mm512_cmple_epi32_mask(lo, item), item, hi);
-    const auto flags = static_cast<__mmask16>(inside ^ flip);
-    const __m512i numbers = _mm512_add_epi32(
-        _mm512_set1_epi32(static_cast<int>(first_row + static_cast<uint32_t>(i))), iota);
-    _mm512_storeu_si512(rows + count, _mm512_maskz_compress_epi32(flags, numbers));
-    count += static_cast<size_t>(__builtin_popcount(flags));
-  }
-  return count +
-         SelectLoop(items + i, n - i, interval, first_row + static_cast<uint32_t>(i), rows + count);
-}
-
 #endif
 
-template <template <typename> typename Version, typename T>
-constexpr NumberKernels<T> kKernels = {Version<T>::Max,  Version<T>::Min,
-                                       Version<T>::Add,  Version<T>::AddAsFloats,
-                                       Version<T>::Lead, Version<T>::Select};
+// Writes the numbers of those of the leading items that pass, in whole steps of `tested` items.
+template <typename Test, typename T>
+HWY_INLINE size_t SelectSteps(const Test& test, const T* items, size_t n, uint32_t first_row,
+                              uint32_t* rows, size_t& tested) {
+  const RowTag d;
+  constexpr size_t kRows = hn::MaxLanes(d);
+  constexpr size_t kVector = Test::kLanesOfVector;
+  constexpr size_t kStep = std::max(kRows, kVector);
+  const uint64_t flip = test.negated() ? ~uint64_t{0} >> (64 - kStep) : 0;
+  auto numbers = hn::Iota(d, first_row);
+  const auto step = hn::Set(d, static_cast<uint32_t>(kRows));
+  size_t count = 0, i = 0;
+  for (; i + kStep <= n; i += kStep) {
+    uint64_t passing = flip;
+    for (size_t at = 0; at < kStep; at += kVector) passing ^= test.FlagBits(items + i + at) << at;
+    for (size_t at = 0; at < kStep; at += kRows) {
+      const uint64_t flags = passing >> at & ((uint64_t{1} << kRows) - 1);
+      // Stores all of the register, because a masked store is slow on some machines.
+      hn::StoreU(ToTheFront(numbers, flags), d, rows + count);
+      count += static_cast<size_t>(std::popcount(flags));
+      numbers = hn::Add(numbers, step);
+    }
+  }
+  tested = i;
+  return count;
+}
+
+template <typename T>
+size_t Select(const T* items, size_t n, const Interval<T>& interval, uint32_t first_row,
+              uint32_t* rows) {
+  const Interval<T> local = interval;  // A copy, since the interval might alias the rows.
+  size_t i = 0;
+  size_t count = WithTest(local, [&](const auto& test) HWY_ATTR {
+    return SelectSteps(test, items, n, first_row, rows, i);
+  });
+  // Has no branch: every number is written, and kept by moving on.
+  for (; i < n; ++i) {
+    rows[count] = first_row + static_cast<uint32_t>(i);
+    count += local.Contains(items[i]) ? 1 : 0;
+  }
+  return count;
+}
+
+template <typename T>
+constexpr NumberKernels<T> kKernels = {Max<T>, Min<T>, Add<T>, AddAsFloats<T>, Lead<T>, Select<T>};
+
+using AllKernels = std::tuple<const NumberKernels<uint8_t>*, const NumberKernels<int16_t>*,
+                              const NumberKernels<int32_t>*, const NumberKernels<int64_t>*,
+                              const NumberKernels<float>*, const NumberKernels<double>*>;
+
+AllKernels KernelsOfTarget() {
+  return {&kKernels<uint8_t>, &kKernels<int16_t>, &kKernels<int32_t>,
+          &kKernels<int64_t>, &kKernels<float>,   &kKernels<double>};
+}
+
+}  // namespace
+}  // namespace tickstack::query::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+
+namespace tickstack::query {
+namespace {
+
+HWY_EXPORT(KernelsOfTarget);
 
 }  // namespace
 
+namespace internal {
+
 template <typename T>
-const NumberKernels<T>& KernelsFor(Vectors vectors) {
-#if defined(__x86_64__)
-  if (vectors == Vectors::kAvx512) return kKernels<Avx512, T>;
-  if (vectors == Vectors::kAvx2) return kKernels<Avx2, T>;
-#endif
-  static_cast<void>(vectors);
-  return kKernels<Plain, T>;
+const NumberKernels<T>& BestKernels() {
+  return *std::get<const NumberKernels<T>*>(HWY_DYNAMIC_DISPATCH(KernelsOfTarget)());
 }
 
-template const NumberKernels<uint8_t>& KernelsFor<uint8_t>(Vectors);
-template const NumberKernels<int16_t>& KernelsFor<int16_t>(Vectors);
-template const NumberKernels<int32_t>& KernelsFor<int32_t>(Vectors);
-template const NumberKernels<int64_t>& KernelsFor<int64_t>(Vectors);
-template const NumberKernels<float>& KernelsFor<float>(Vectors);
-template const NumberKernels<double>& KernelsFor<double>(Vectors);
+}  // namespace internal
+
+template <typename T>
+std::vector<KernelVersion<T>> KernelVersions() {
+  std::vector<KernelVersion<T>> versions;
+  for (const int64_t target : hwy::SupportedAndGeneratedTargets()) {
+    hwy::ChosenTarget chosen;
+    chosen.Update(target);
+    const auto& table = HWY_DISPATCH_TABLE(KernelsOfTarget);
+    const size_t index = std::size(table) == 1 ? 0 : chosen.GetIndex();
+    versions.push_back(
+        {hwy::TargetName(target), std::get<const NumberKernels<T>*>(table[index]())});
+  }
+  return versions;
+}
+
+#define TS_INSTANTIATE(T)                                   \
+  template const NumberKernels<T>& internal::BestKernels(); \
+  template std::vector<KernelVersion<T>> KernelVersions()
+TS_INSTANTIATE(uint8_t);
+TS_INSTANTIATE(int16_t);
+TS_INSTANTIATE(int32_t);
+TS_INSTANTIATE(int64_t);
+TS_INSTANTIATE(float);
+TS_INSTANTIATE(double);
+#undef TS_INSTANTIATE
 
 }  // namespace tickstack::query
+
+#endif  // HWY_ONCE

@@ -1,7 +1,7 @@
 #pragma once
 
 // Loops over contiguous numbers, for aggregates and conditions. Each exists in versions for several
-// vector widths (base/cpu.h), whose results are equal bit for bit.
+// vector widths (base/vector_targets.h), whose results are equal bit for bit.
 //
 // Memory bounds them: a core reads 10 to 20 GB/s from outside its caches, which is 4 to 8 bytes per
 // cycle. So wider vectors save time if elements are narrow or in a cache, or if a step is more than
@@ -12,8 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
-
-#include "base/cpu.h"
+#include <vector>
 
 namespace tickstack::query {
 
@@ -66,14 +65,27 @@ struct NumberKernels {
                    uint32_t* rows);
 };
 
-// The versions for certain vector widths, which the machine must have.
+// A version of the kernels; for tests and benchmarks.
 template <typename T>
-const NumberKernels<T>& KernelsFor(Vectors vectors);
+struct KernelVersion {
+  const char* name;  // Highway's name of the instruction set, such as "AVX3".
+  const NumberKernels<T>* kernels;
+};
 
-// The fastest version for this machine.
+// Returns the versions that this machine supports, the fastest first.
+template <typename T>
+std::vector<KernelVersion<T>> KernelVersions();
+
+namespace internal {
+template <typename T>
+const NumberKernels<T>& BestKernels();
+}  // namespace internal
+
+// Returns the fastest version for this machine. Cost: a load.
 template <typename T>
 const NumberKernels<T>& Kernels() {
-  return KernelsFor<T>(BestVectors());
+  static const NumberKernels<T>& best = internal::BestKernels<T>();
+  return best;
 }
 
 }  // namespace tickstack::query

@@ -16,13 +16,6 @@
 namespace tickstack::query {
 namespace {
 
-std::vector<Vectors> Versions() {
-  std::vector<Vectors> versions = {Vectors::kPlain};
-  if (BestVectors() >= Vectors::kAvx2) versions.push_back(Vectors::kAvx2);
-  if (BestVectors() >= Vectors::kAvx512) versions.push_back(Vectors::kAvx512);
-  return versions;
-}
-
 template <typename T>
 T Null() {
   if constexpr (std::is_floating_point_v<T>) return std::numeric_limits<T>::quiet_NaN();
@@ -143,12 +136,11 @@ using Numbers = testing::Types<uint8_t, int16_t, int32_t, int64_t, float, double
 TYPED_TEST_SUITE(NumberKernelsTest, Numbers);
 
 TYPED_TEST(NumberKernelsTest, AgreesWithTheDefinition) {
-  for (const Vectors vectors : Versions()) {
+  for (const KernelVersion<TypeParam>& version : KernelVersions<TypeParam>()) {
     for (uint64_t seed = 0; seed < 2'000; ++seed) {
-      SCOPED_TRACE(testing::Message()
-                   << "vectors " << static_cast<int>(vectors) << " seed " << seed);
+      SCOPED_TRACE(testing::Message() << version.name << " seed " << seed);
       std::mt19937_64 rng(seed);
-      ExpectByDefinition<TypeParam>(KernelsFor<TypeParam>(vectors), rng);
+      ExpectByDefinition<TypeParam>(*version.kernels, rng);
       if (testing::Test::HasFatalFailure()) return;
     }
   }
