@@ -190,10 +190,15 @@ bool FileExists(const std::string& path) {
 }
 
 absl::Status CreateDirectories(const std::string& path) {
+  if (path.empty() || path == "/" || path == ".") return absl::OkStatus();
+  const std::string parent = DirectoryOf(path);
+  // A directory that exists has a durable name or is the last one that an interrupted call created:
+  // so only the name of `path` itself is synced if it exists.
+  if (!FileExists(parent)) TS_RETURN_IF_ERROR(CreateDirectories(parent));
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  std::filesystem::create_directory(path, error);
   if (error) return FileError(error.value(), "mkdir", path);
-  return absl::OkStatus();
+  return ::access(parent.c_str(), R_OK) == 0 ? SyncDirectory(parent) : absl::OkStatus();
 }
 
 std::string DirectoryOf(std::string_view path) {

@@ -85,7 +85,9 @@ class File {
 
 bool FileExists(const std::string& path);
 
-// Creates a directory and its parents, like mkdir -p.
+// Creates a directory and its parents, like mkdir -p. Their names are durable when it returns, also
+// if an earlier call was interrupted; a directory that this user may not read cannot be synced and
+// is left to the kernel. Cost: an fsync for each directory that it creates, and one.
 absl::Status CreateDirectories(const std::string& path);
 
 // Returns the directory part of a path: `data/tplog` of `data/tplog/sym2013.10.07`, `.` of a bare

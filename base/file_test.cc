@@ -131,6 +131,7 @@ TEST_F(FileTest, RenamesOverWhatIsThere) {
 TEST_F(FileTest, MakesDirectoriesAndKnowsTheOneOfAPath) {
   EXPECT_TRUE(CreateDirectories(Path("x/y/z")).ok());
   EXPECT_TRUE(CreateDirectories(Path("x/y/z")).ok());
+  EXPECT_TRUE(CreateDirectories(Path("x/y/z/")).ok());
   EXPECT_TRUE(SyncDirectory(Path("x/y/z")).ok());
   EXPECT_FALSE(SyncDirectory(Path("x/none")).ok());
   EXPECT_EQ(DirectoryOf("data/tplog/sym"), "data/tplog");

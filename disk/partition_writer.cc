@@ -265,7 +265,7 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
                                                 std::span<const Snapshot> tables) {
   const Storage storage(options.observer);
   TS_RETURN_IF_ERROR(CheckNames(tables));
-  if (!FileExists(options.database)) TS_RETURN_IF_ERROR(storage.MakeDirectory(options.database));
+  TS_RETURN_IF_ERROR(storage.MakeDurableDirectory(options.database));
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<SymbolFileWriter> sym,
                       SymbolFileWriter::Open(options.database, storage));
   TS_ASSIGN_OR_RETURN(const std::string there, FindPartition(options.database, date));

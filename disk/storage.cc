@@ -11,6 +11,14 @@ namespace tickstack::disk {
 
 absl::Status Storage::MakeDirectory(const std::string& path) const {
   TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) return Annotate(ErrnoStatus(error.value(), "mkdir"), path);
+  return absl::OkStatus();
+}
+
+absl::Status Storage::MakeDurableDirectory(const std::string& path) const {
+  if (!FileExists(path)) TS_RETURN_IF_ERROR(Before(StorageStep::kMakeDirectory, path));
   return CreateDirectories(path);
 }
 

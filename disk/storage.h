@@ -41,7 +41,9 @@ class Storage {
   Storage() = default;
   explicit Storage(StorageObserver* observer) : observer_(observer) {}
 
-  absl::Status MakeDirectory(const std::string& path) const;  // Also creates its parents.
+  // Creates a directory and its parents. Does not sync: call SyncDirectory of its parent.
+  absl::Status MakeDirectory(const std::string& path) const;
+  absl::Status MakeDurableDirectory(const std::string& path) const;  // CreateDirectories.
   absl::StatusOr<File> Create(const std::string& path) const;
   absl::Status Write(File& file, uint64_t offset, std::span<const std::byte> bytes) const;
   absl::Status Truncate(File& file, uint64_t bytes) const;
