@@ -12,6 +12,7 @@
 #include "tickerplant/logged_schemas.h"
 #include "wire/codec.h"
 #include "wire/protocol.h"
+#include "wire/tplog_format.h"
 #include "wire/upd_encoder.h"
 
 namespace tickstack::tickerplant {
@@ -223,12 +224,15 @@ void Tickerplant::RepairLogBefore(int32_t date) const {
 }
 
 // Feeds number their rows across days, so a tickerplant that was down over midnight takes the
-// numbers from the newest log before today's. Opening that log also repairs its tail.
+// numbers from the newest log before today's. Opening that log also repairs its tail. A log without
+// its whole header may lack the index that keeps these numbers: its creator was killed between the
+// two (tplog_recovery.h).
 absl::StatusOr<StringMap<wire::TableRows>> Tickerplant::ProgressBefore(int32_t date) const {
-  std::error_code ignored;
+  std::error_code absent;
+  const auto bytes = std::filesystem::file_size(LogPath(date), absent);
+  const bool is_begun = !absent && bytes >= wire::kTplogHeaderBytes;
   const std::optional<int32_t> newest = NewestLog(date);
-  if (!newest || std::filesystem::exists(LogPath(date), ignored))
-    return StringMap<wire::TableRows>();
+  if (!newest || is_begun) return StringMap<wire::TableRows>();
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<wire::TplogWriter> before,
                       wire::TplogWriter::Open(LogPath(*newest), options_.log));
   return before->totals().feed_rows;

@@ -480,6 +480,21 @@ TEST_F(TickerplantTest, ADayThatEndedWithoutItsNextLogIsNotOpenedAgain) {
   EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
 }
 
+// Goal: the same, if the process died after it had created the next log's file and before it had
+// written anything into it.
+TEST_F(TickerplantTest, AnEmptyNextLogGetsTheProgressOfTheDayBefore) {
+  Open(true, "UTC", 7373);
+  ASSERT_TRUE(Updn("f", 0, Trades(4)).ok());
+  ASSERT_TRUE(plant_->EndDay().ok());
+  const std::string next = plant_->log().path();
+  plant_ = nullptr;
+  for (const char* suffix : {".idx", ".state"}) std::filesystem::remove(next + suffix);
+  std::filesystem::resize_file(next, 0);
+  Open(true, "UTC", 7373);
+  EXPECT_EQ(FormatDate(plant_->date()), "2020.03.10");
+  EXPECT_THAT(plant_->FeedRows("f"), testing::ElementsAre(4, 0));
+}
+
 // A day that a request ended in the evening is not ended again at midnight.
 TEST_F(TickerplantTest, RollsOnceANight) {
   Open();
