@@ -14,6 +14,20 @@ namespace tickstack::wire {
 namespace {
 
 constexpr uint64_t kWindowBytes = uint64_t{4} << 20;
+constexpr uint64_t kPageBytes = 4096;  // What the kernel writes to the disk, or does not.
+constexpr uint64_t kZerosMin = 8;      // At the end of a page: records seldom have as many.
+
+// True if the end of a page lies in these bytes of a file, which begin at `offset`, and the page's
+// last bytes are zeros: it was not written since they were appended.
+bool LacksAPage(std::span<const std::byte> bytes, uint64_t offset) {
+  for (uint64_t end = (offset / kPageBytes + 1) * kPageBytes; end <= offset + bytes.size();
+       end += kPageBytes) {
+    const uint64_t zeros = std::min(kZerosMin, end - offset);
+    const std::span<const std::byte> last = bytes.subspan(end - offset - zeros, zeros);
+    if (std::ranges::all_of(last, [](std::byte b) { return b == std::byte{0}; })) return true;
+  }
+  return false;
+}
 
 class Search {
  public:
@@ -79,25 +93,32 @@ class Search {
   }
 
   // The index does not continue as it should. Returns `why`, unless everything that follows is
-  // young enough to be lost in a power cut.
+  // young enough to be lost in a power cut. The first illegible record has no time: it is as old as
+  // the one before it, or if pages were lost, and so a record's bytes are not damaged but missing,
+  // as young as the next legible one. After a quiet night the two differ by hours.
   absl::Status CheckRestOfIndex(const absl::Status& why) {
     TS_ASSIGN_OR_RETURN(const uint64_t bytes, index_.file().Bytes());
     ByteBuffer rest;
     rest.resize(bytes - std::min(bytes, index_.position()));
     TS_ASSIGN_OR_RETURN(const size_t got, index_.file().ReadAt(index_.position(), rest.span()));
     rest.resize(got);
-    const int64_t before_ns = newest_ns_;
+    int64_t found_ns = newest_ns_;
+    bool is_first = true;
     for (size_t at = 0; at + kBlockFixedBytes <= got;) {
       const std::optional<IndexBlock> block = PeekIndexBlock(rest.span().subspan(at));
       if (!block) {
         ++at;
         continue;
       }
+      if (std::exchange(is_first, false) && block->time_ns != kNullLong &&
+          LacksAPage(rest.span().first(at), index_.position())) {
+        found_ns = block->time_ns;
+      }
       if (block->time_ns != kNullLong) newest_ns_ = std::max(newest_ns_, block->time_ns);
       at_.messages_lost += block->messages;
       at += kBlockFixedBytes + block->rows.size() * kBlockTableBytes;
     }
-    const bool is_old = before_ns != kNullLong && newest_ns_ - before_ns > kLostNs;
+    const bool is_old = found_ns != kNullLong && newest_ns_ - found_ns > kLostNs;
     return is_old ? why : absl::OkStatus();
   }
 

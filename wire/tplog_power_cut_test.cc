@@ -189,6 +189,28 @@ TEST_F(PowerCutTest, TakesNoOldDamageOfTheIndexForALostTail) {
   EXPECT_EQ(Content(path_), before);
 }
 
+// Goal: a page of the index that was lost after a quiet night is not taken for old damage. Method:
+// blocks after the night fill more than a page of the index, whose first page is as it was before.
+TEST_F(PowerCutTest, LosesAPageOfTheIndexAfterAQuietNight) {
+  std::mt19937_64 rng(1);
+  auto writer = OpenWriter(OptionsOf("before"));
+  AppendBlocks(*writer, 3, rng);
+  const uint64_t evening = Content(index_path_).size();
+  time_ns_ += 12 * 3600 * kNsPerSecond;
+  AppendBlocks(*writer, 200, rng);
+  writer = nullptr;
+  std::string index = Content(index_path_);
+  ASSERT_GT(index.size(), 2 * kPageBytes);
+  std::fill(index.begin() + static_cast<std::ptrdiff_t>(evening),
+            index.begin() + static_cast<std::ptrdiff_t>(kPageBytes), '\0');
+  Write(index_path_, index);
+
+  writer = OpenWriter(OptionsOf("after"));
+  ASSERT_NE(writer, nullptr);
+  EXPECT_EQ(writer->totals().messages, 3u);
+  EXPECT_TRUE(writer->totals().feed_progress_known);
+}
+
 // A log that was closed, or whose machine kept running, and that another program continued: its
 // rows are kept.
 TEST_F(PowerCutTest, IsNotSeenWhereThereWasNone) {
