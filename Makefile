@@ -3,6 +3,7 @@
 JOBS ?= $(shell nproc)
 # Seconds per fuzzer for `make fuzz`; arguments of `make demo`, such as DEMO_ARGS="--seconds 5".
 FUZZ_SECONDS ?= 60
+SIMULATE_SECONDS ?= 60
 DEMO_ARGS ?=
 # Arguments of `make bench-peers`, such as PEERS_ARGS="--peers duckdb,polars --no-docs".
 PEERS_ARGS ?=
@@ -20,7 +21,7 @@ PROGRAM := build/release/cli/tickstack
 SANITIZED_PROGRAM := build/asan/cli/tickstack
 
 .DEFAULT_GOAL := build
-.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
+.PHONY: help deps deps-dax deps-browser deps-aarch64 build demo test test-dax test-tsan test-aarch64 simulate test-qpython test-clients test-browser pictures queries-page bench bench-peers format lint fuzz clean
 
 help:
 	@echo "make deps          install the Debian packages that are missing"
@@ -30,6 +31,7 @@ help:
 	@echo "make test-dax      tiers on DAX mounts and a far NUMA node, in virtual machines (installs QEMU)"
 	@echo "make test-tsan     the tests in which threads share state, under ThreadSanitizer"
 	@echo "make test-aarch64  the libraries cross-compiled for aarch64, each source on its own; tests of kernels and formats by QEMU"
+	@echo "make simulate      simulated lives with crashes and power cuts: fixed seeds, and fresh ones for SIMULATE_SECONDS=$(SIMULATE_SECONDS)"
 	@echo "make test-qpython  a qPython client against a running stack, in a throw-away environment"
 	@echo "make test-clients  PyKX, node-q and JDBC against a running stack, in throw-away environments"
 	@echo "make test-browser  a load test's report and an RDB's pages in a headless Chromium (installs it, 290 MB)"
@@ -88,6 +90,11 @@ test-aarch64: deps-aarch64 | deps
 	[ -e build/aarch64/build.ninja ] || cmake --preset aarch64 --log-level=WARNING
 	cmake --build build/aarch64 --parallel $(JOBS) --target libraries $(AARCH64_TESTS)
 	ctest --test-dir build/aarch64 -R '^($(subst $(space),|,$(AARCH64_TESTS)))$$' --parallel $(JOBS) --output-on-failure --no-tests=error
+
+simulate: build
+	cmake --build build/release --parallel $(JOBS) --target simulate
+	ctest --test-dir build/release -L simulate --output-on-failure --no-tests=error
+	build/release/tests/simulate/simulate --seconds $(SIMULATE_SECONDS) --jobs $(JOBS)
 
 test-qpython: build
 	TICKSTACK_BIN=$(CURDIR)/$(PROGRAM) tests/e2e/run_qpython_test.sh

@@ -1,0 +1,360 @@
+#include "tests/simulate/disk.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <utility>
+
+#include "base/check.h"
+#include "tests/simulate/system_calls.h"
+#include "tests/simulate/world.h"
+
+namespace tickstack::simulate {
+
+namespace {
+constexpr uint64_t kPageBytes = 4096;
+}
+
+// A change to a file that is not durable.
+struct Disk::Change {
+  uint64_t offset = 0;     // Where a write begins; the new size of a truncation.
+  std::string bytes = {};  // Empty for a truncation.
+  bool truncates = false;
+  int64_t time_ns = 0;
+};
+
+// A change to directories that is not durable: names that get a node, or lose theirs.
+struct Disk::NameChange {
+  struct Edit {
+    Node* directory;
+    std::string name;
+    NodePtr node;  // nullptr: the name is removed.
+  };
+  std::vector<Edit> edits;
+  int64_t time_ns = 0;
+  bool applied = false;
+};
+
+struct Disk::Node {
+  bool is_directory = false;
+  // A file.
+  std::string durable;
+  std::vector<Change> changes;
+  // A directory.
+  std::map<std::string, NodePtr, std::less<>> names, durable_names;
+  std::deque<std::shared_ptr<NameChange>> name_changes;
+};
+
+Disk::Disk(World& world, std::string root)
+    : world_(world), root_(std::move(root)), tree_(std::make_shared<Node>()) {
+  tree_->is_directory = true;
+}
+
+Disk::~Disk() = default;
+
+bool Disk::Has(std::string_view path) const {
+  return path.starts_with(root_) && (path.size() == root_.size() || path[root_.size()] == '/');
+}
+
+// Returns the directory and last name of a path; no directory if that does not exist.
+Disk::Place Disk::Find(std::string_view path) const {
+  NodePtr directory = tree_;
+  std::string name;
+  for (const auto& part : std::filesystem::path(path.substr(root_.size())).relative_path()) {
+    if (!name.empty()) {
+      const auto found = directory->names.find(name);
+      if (found == directory->names.end() || !found->second->is_directory) return {};
+      directory = found->second;
+    }
+    if (!part.empty() && part != ".") name = part;
+  }
+  return {std::move(directory), std::move(name)};
+}
+
+Disk::NodePtr Disk::NodeAt(const Place& place) {
+  if (place.directory == nullptr) return nullptr;
+  const auto found = place.directory->names.find(place.name);
+  return found == place.directory->names.end() ? nullptr : found->second;
+}
+
+void Disk::ChangeNames(std::vector<std::pair<Place, NodePtr>> edits) {
+  auto change = std::make_shared<NameChange>();
+  change->time_ns = world_.MonotonicNs();
+  for (auto& [place, node] : edits) {
+    if (node == nullptr) {
+      place.directory->names.erase(place.name);
+    } else {
+      place.directory->names[place.name] = node;
+    }
+    change->edits.push_back({place.directory.get(), place.name, node});
+    std::deque<std::shared_ptr<NameChange>>& changes = place.directory->name_changes;
+    if (changes.empty() || changes.back() != change) changes.push_back(change);
+  }
+}
+
+// Makes a change durable, after all earlier ones of its directories.
+void Disk::Apply(NameChange& change) {
+  if (std::exchange(change.applied, true)) return;
+  for (const NameChange::Edit& edit : change.edits) {
+    for (const std::shared_ptr<NameChange>& earlier : edit.directory->name_changes) {
+      if (earlier.get() == &change) break;
+      Apply(*earlier);
+    }
+  }
+  for (const NameChange::Edit& edit : change.edits) {
+    if (edit.node == nullptr) {
+      edit.directory->durable_names.erase(edit.name);
+    } else {
+      edit.directory->durable_names[edit.name] = edit.node;
+    }
+  }
+}
+
+void Disk::SyncNames(Node& directory, size_t changes) {
+  for (size_t i = 0; i < changes; ++i) Apply(*directory.name_changes[i]);
+  while (!directory.name_changes.empty() && directory.name_changes.front()->applied) {
+    directory.name_changes.pop_front();
+  }
+}
+
+int Disk::Open(const char* path, int flags, mode_t mode) {
+  const Place place = Find(path);
+  NodePtr node = NodeAt(place);
+  const bool creates = node == nullptr && (flags & O_CREAT) != 0 && place.directory != nullptr;
+  const bool truncates = node != nullptr && (flags & O_TRUNC) != 0;
+  if ((creates || truncates) && !world_.MayChange("create", 0, nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  const int fd = real::Open(path, flags, mode);
+  if (fd < 0) return -1;
+  if (creates) {
+    node = std::make_shared<Node>();
+    ChangeNames({{place, node}});
+  }
+  if (truncates) node->changes.push_back({.truncates = true, .time_ns = world_.MonotonicNs()});
+  if (node != nullptr) {
+    open_[fd] = std::move(node);
+  } else if (place.name.empty()) {
+    open_[fd] = tree_;
+  }
+  return fd;
+}
+
+ssize_t Disk::WriteAt(int fd, const iovec* parts, int count, off_t offset) {
+  std::string bytes;
+  for (int i = 0; i < count; ++i) {
+    bytes.append(static_cast<const char*>(parts[i].iov_base), parts[i].iov_len);
+  }
+  uint64_t part = 0;
+  const bool dies = !world_.MayChange("write", bytes.size(), &part);
+  if (dies) bytes.resize(part);
+  if (!bytes.empty()) {
+    TS_CHECK(real::WriteAt(fd, bytes.data(), bytes.size(), offset) ==
+             static_cast<ssize_t>(bytes.size()));
+    open_[fd]->changes.push_back(
+        {.offset = static_cast<uint64_t>(offset), .bytes = bytes, .time_ns = world_.MonotonicNs()});
+  }
+  if (!dies) return static_cast<ssize_t>(bytes.size());
+  errno = EIO;
+  return -1;
+}
+
+int Disk::Truncate(int fd, off_t bytes) {
+  if (!world_.MayChange("truncate", static_cast<uint64_t>(bytes), nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  open_[fd]->changes.push_back(
+      {.offset = static_cast<uint64_t>(bytes), .truncates = true, .time_ns = world_.MonotonicNs()});
+  return real::Truncate(fd, bytes);
+}
+
+int Disk::Sync(int fd) {
+  if (!world_.MayChange("sync", 0, nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  Node& node = *open_[fd];
+  if (node.is_directory) {
+    SyncNames(node, node.name_changes.size());
+  } else {
+    for (const Change& change : std::exchange(node.changes, {})) Apply(change, node.durable);
+  }
+  return 0;
+}
+
+int Disk::Rename(const char* from, const char* to) {
+  const Place old_place = Find(from), new_place = Find(to);
+  const NodePtr node = NodeAt(old_place);
+  if (node == nullptr || new_place.directory == nullptr) {
+    errno = ENOENT;
+    return -1;
+  }
+  if (!world_.MayChange("rename", 0, nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  if (real::Rename(from, to) != 0) return -1;
+  ChangeNames({{old_place, nullptr}, {new_place, node}});
+  return 0;
+}
+
+int Disk::Remove(const char* path) {
+  const Place place = Find(path);
+  const NodePtr node = NodeAt(place);
+  if (node == nullptr) {
+    errno = ENOENT;
+    return -1;
+  }
+  if (!world_.MayChange("remove", 0, nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  if (real::Remove(path, node->is_directory) != 0) return -1;
+  ChangeNames({{place, nullptr}});
+  return 0;
+}
+
+int Disk::MakeDirectory(const char* path, mode_t mode) {
+  const Place place = Find(path);
+  if (NodeAt(place) != nullptr) {
+    errno = EEXIST;
+    return -1;
+  }
+  if (!world_.MayChange("mkdir", 0, nullptr)) {
+    errno = EIO;
+    return -1;
+  }
+  if (real::MakeDirectory(path, mode) != 0) return -1;
+  auto node = std::make_shared<Node>();
+  node->is_directory = true;
+  ChangeNames({{place, node}});
+  return 0;
+}
+
+// ---- power cuts
+
+void Disk::Apply(const Change& change, std::string& bytes) {
+  if (change.truncates) return bytes.resize(change.offset);
+  const uint64_t end = change.offset + change.bytes.size();
+  if (bytes.size() < end) bytes.resize(end);
+  bytes.replace(change.offset, change.bytes.size(), change.bytes);
+}
+
+// Returns what a power cut leaves of a file.
+std::string Disk::LeftOf(Node& file) {
+  const auto recent = std::ranges::find_if(file.changes, [this](const Change& change) {
+    return change.time_ns >= world_.MonotonicNs() - kWriteBackNs;
+  });
+  for (auto change = file.changes.begin(); change != recent; ++change) {
+    Apply(*change, file.durable);
+  }
+  file.changes.erase(file.changes.begin(), recent);
+  std::string left = file.durable;
+  if (file.changes.empty()) return left;
+  Random& random = world_.random();
+  const uint64_t how = random.Below(4);
+  if (how == 0) return left;
+  if (how <= 2) {
+    const size_t end = how == 1 ? file.changes.size() : random.Below(file.changes.size() + 1);
+    for (size_t i = 0; i < end; ++i) Apply(file.changes[i], left);
+    return left;
+  }
+  // Each page as it was at some time since the last sync, and the size at some time.
+  uint64_t size = left.size();
+  std::vector<uint64_t> sizes = {size};
+  uint64_t size_max = size;
+  for (const Change& change : file.changes) {
+    size = change.truncates ? change.offset
+                            : std::max<uint64_t>(size, change.offset + change.bytes.size());
+    sizes.push_back(size);
+    size_max = std::max(size_max, size);
+  }
+  std::vector<size_t> versions;  // By page: the number of changes that it has.
+  for (uint64_t page = 0; page * kPageBytes < size_max; ++page) {
+    versions.push_back(random.Below(file.changes.size() + 1));
+  }
+  const uint64_t its_size = sizes[random.Below(sizes.size())];
+  for (size_t i = 0; i < file.changes.size(); ++i) {
+    const Change& change = file.changes[i];
+    if (change.truncates && change.offset < left.size()) {
+      for (uint64_t at = change.offset; at < left.size(); ++at) {
+        if (i < versions[at / kPageBytes]) left[at] = '\0';
+      }
+    }
+    for (uint64_t at = 0; at < change.bytes.size();) {
+      const uint64_t page = (change.offset + at) / kPageBytes;
+      const uint64_t bytes =
+          std::min(change.bytes.size() - at, (page + 1) * kPageBytes - change.offset - at);
+      if (i < versions[page]) {
+        Apply({.offset = change.offset + at, .bytes = change.bytes.substr(at, bytes)}, left);
+      }
+      at += bytes;
+    }
+  }
+  left.resize(its_size);
+  return left;
+}
+
+void Disk::LoseNames(Node& directory) {
+  const auto written_back = static_cast<uint64_t>(
+      std::ranges::count_if(directory.name_changes, [this](const auto& change) {
+        return change->time_ns < world_.MonotonicNs() - kWriteBackNs;
+      }));
+  const uint64_t others = directory.name_changes.size() - written_back;
+  SyncNames(directory, written_back + world_.random().Below(others + 1));
+  for (const auto& [name, node] : std::map(directory.durable_names)) {
+    if (node->is_directory) LoseNames(*node);
+  }
+}
+
+void Disk::Restore(const std::string& path, Node& node) {
+  if (node.is_directory) {
+    if (&node != tree_.get()) TS_CHECK(real::MakeDirectory(path.c_str(), 0755) == 0);
+    node.names = node.durable_names;
+    node.name_changes.clear();
+    for (const auto& [name, child] : node.names) Restore(path + "/" + name, *child);
+    return;
+  }
+  node.durable = LeftOf(node);
+  node.changes.clear();
+  const int fd = real::Open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0644);
+  TS_CHECK(fd >= 0);
+  TS_CHECK(real::WriteAt(fd, node.durable.data(), node.durable.size(), 0) ==
+           static_cast<ssize_t>(node.durable.size()));
+  real::Close(fd);
+}
+
+// Checks that no file was changed by a call that system_calls.cc does not know.
+void Disk::CheckFiles(const std::string& path, const Node& node) const {
+  if (node.is_directory) {
+    for (const auto& [name, child] : node.names) CheckFiles(path + "/" + name, *child);
+    return;
+  }
+  std::string bytes = node.durable;
+  for (const Change& change : node.changes) Apply(change, bytes);
+  std::ifstream file(path, std::ios::binary);
+  const std::string found{std::istreambuf_iterator<char>(file), {}};
+  TS_CHECK(found == bytes);
+}
+
+void Disk::CutPower() {
+  TS_CHECK(open_.empty());  // All processes are gone.
+  CheckFiles(root_, *tree_);
+  LoseNames(*tree_);
+  // The names of the whole tree first: a renaming into a directory that is visited later also
+  // changes one that was visited before.
+  world_.set_current(nullptr);
+  for (const auto& entry : std::filesystem::directory_iterator(root_)) {
+    std::filesystem::remove_all(entry.path());
+  }
+  Restore(root_, *tree_);
+}
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,86 @@
+#pragma once
+
+// The disk of a simulated machine. Files are real ones below a directory in memory; beside them is
+// kept what of them is durable:
+//
+//   a file        its bytes as of the last fsync, and every write and truncation since
+//   a directory   its names as of the last fsync, and every creation, renaming and removal since
+//
+// The kernel writes back what is older than kWriteBackNs, as Linux does by default after 30 s.
+//
+// A power cut replaces the files by what may be left. Of the changes to a directory since its last
+// fsync, a first part; a renaming is in both directories or in none. Of a file that was not synced
+// since: nothing, everything, a first part of its writes, or each of its 4 KiB pages as it was at
+// some time since then, zeros if it did not exist, and any size that the file had meanwhile. A
+// file's fsync does not make its name durable.
+//
+// A process that is killed leaves all that it wrote, and possibly a part of its last write.
+
+#include <fcntl.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+namespace tickstack::simulate {
+
+class World;
+
+class Disk {
+ public:
+  Disk(World& world, std::string root);
+  ~Disk();
+
+  static constexpr int64_t kWriteBackNs = 60'000'000'000;
+
+  const std::string& root() const { return root_; }
+  bool Has(std::string_view path) const;
+  bool Has(int fd) const { return open_.contains(fd); }
+
+  // System calls: -1 and errno, as the kernel's. `fd` and paths must be the disk's.
+  int Open(const char* path, int flags, mode_t mode);
+  void OnClosed(int fd) { open_.erase(fd); }
+  ssize_t WriteAt(int fd, const iovec* parts, int count, off_t offset);
+  int Truncate(int fd, off_t bytes);
+  int Sync(int fd);
+  int Rename(const char* from, const char* to);
+  int Remove(const char* path);  // A file, or an empty directory.
+  int MakeDirectory(const char* path, mode_t mode);
+
+  void CutPower();
+
+ private:
+  struct Node;
+  using NodePtr = std::shared_ptr<Node>;
+  struct Change;
+  struct NameChange;
+  struct Place {
+    NodePtr directory;
+    std::string name;
+  };
+
+  Place Find(std::string_view path) const;
+  static NodePtr NodeAt(const Place& place);
+  void ChangeNames(std::vector<std::pair<Place, NodePtr>> edits);
+  static void Apply(NameChange& change);
+  static void SyncNames(Node& directory, size_t changes);
+  static void Apply(const Change& change, std::string& bytes);
+  std::string LeftOf(Node& file);
+  void CheckFiles(const std::string& path, const Node& node) const;
+  void LoseNames(Node& directory);
+  void Restore(const std::string& path, Node& node);
+
+  World& world_;
+  const std::string root_;
+  const NodePtr tree_;
+  std::unordered_map<int, NodePtr> open_;
+};
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,22 @@
+#pragma once
+
+// One life of a stack: some days of ticks with trouble, a time without trouble in which everything
+// must converge, and then the oracle's questions.
+
+#include <cstdint>
+#include <string>
+
+namespace tickstack::simulate {
+
+struct LifeReport {
+  std::string failure;  // Empty if all promises were kept.
+  uint64_t trace = 0;   // World::trace().
+  int64_t rows = 0;     // Logged rows of feeds.
+  int64_t deaths = 0;
+  int64_t power_cuts = 0;
+};
+
+// `root`: an empty directory.
+LifeReport Live(uint64_t seed, int days, const std::string& root);
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,61 @@
+#pragma once
+
+// Connections that can go wrong: a MemoryNetwork whose streams are slow, take writes in parts, or
+// are reset, which loses the bytes that were not read. A dead process's writes reach nobody.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "wire/memory_network.h"
+#include "wire/transport.h"
+
+namespace tickstack::simulate {
+
+class Process;
+class Stream;
+
+// The open connections of a world.
+class Connections {
+ public:
+  // A connection: the two ends that exist.
+  struct Pair {
+    Stream* client = nullptr;
+    Stream* server = nullptr;
+  };
+
+  void ResetAllOf(Process& process);
+  // Closes those that only their own pending operations keep alive. The process's loop must be
+  // destroyed next, with the callbacks.
+  void CloseAllOf(Process& process);
+  // Resets connection number `number` modulo their count; false if there are none.
+  bool ResetOne(uint64_t number);
+
+ private:
+  friend class Stream;
+  friend class ProcessNetwork;
+  friend class ProcessListener;
+  std::map<uint64_t, Stream*> streams_;  // In order of creation.
+  uint64_t next_ = 0;
+  // By address: connections whose server has not accepted them yet.
+  std::map<std::string, std::deque<std::shared_ptr<Pair>>> arriving_;
+};
+
+// The network as a process sees it.
+class ProcessNetwork final : public wire::Network {
+ public:
+  explicit ProcessNetwork(Process& process) : process_(process) {}
+  absl::StatusOr<std::unique_ptr<wire::Listener>> Listen(wire::EventLoop& loop,
+                                                         const wire::Address& address) override;
+  absl::StatusOr<std::unique_ptr<wire::Transport>> Connect(wire::EventLoop& loop,
+                                                           const wire::Address& address,
+                                                           wire::Transport::Waited done) override;
+
+ private:
+  Process& process_;
+};
+
+}  // namespace tickstack::simulate

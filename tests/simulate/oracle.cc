@@ -1,0 +1,270 @@
+#include "tests/simulate/oracle.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "disk/partition_name.h"
+
+namespace tickstack::simulate {
+namespace {
+
+bool IsBars(std::string_view table) { return FindSchema(table)->key_columns > 0; }
+
+// The last row of each key.
+RowTexts LastOfKeys(const Schema& schema, const RowTexts& rows) {
+  std::map<std::string, std::string> last;
+  for (const std::string& row : rows) {
+    std::string key;
+    for (size_t i = 0; i < schema.key_columns; ++i) key += Cell(row, i) + "|";
+    last[key] = row;
+  }
+  RowTexts texts;
+  for (auto& [key, row] : last) texts.push_back(std::move(row));
+  return texts;
+}
+
+// As a partition has them: by symbol, then by time, then in the order of the log. Times have the
+// same number of digits, so they are ordered as their texts are.
+RowTexts BySymbol(const Schema& schema, RowTexts rows) {
+  const auto sym = static_cast<size_t>(schema.Find("sym"));
+  const auto time = static_cast<size_t>(schema.Find("time"));
+  std::ranges::stable_sort(rows, {}, [sym, time](const std::string& row) {
+    return std::pair(Cell(row, sym), Cell(row, time));
+  });
+  return rows;
+}
+
+RowTexts Sorted(RowTexts rows) {
+  std::ranges::sort(rows);
+  return rows;
+}
+
+// Computes bars by their definition.
+RowTexts BarsOf(const aggengine::BarSpec& spec, const RowTexts& log) {
+  struct Row {
+    int64_t time_ns;
+    double x;
+    int64_t size;
+  };
+  std::map<std::pair<std::string, int64_t>, std::vector<Row>> bars;
+  for (const std::string& row : log) {
+    const int64_t time_ns = std::stoll(Cell(row, 0));
+    bars[{Cell(row, 1), time_ns / spec.width_ns * spec.width_ns}].push_back(
+        {time_ns, std::stod(Cell(row, 2)), spec.table == "trade" ? std::stoll(Cell(row, 3)) : 0});
+  }
+  RowTexts texts;
+  for (auto& [key, rows] : bars) {
+    std::ranges::stable_sort(rows, {}, &Row::time_ns);
+    std::string text = fmt::format("{}|{}|{}", key.first, key.second, rows.back().time_ns);
+    if (spec.table == "trade") {
+      const auto [low, high] = std::ranges::minmax_element(rows, {}, &Row::x);
+      int64_t volume = 0;
+      for (const Row& row : rows) volume += row.size;
+      text +=
+          fmt::format("|{}|{}|{}|{}|{}", rows.front().x, high->x, low->x, rows.back().x, volume);
+    } else {
+      text += fmt::format("|{}", rows.back().x);
+    }
+    texts.push_back(text + fmt::format("|{}", rows.size()));
+  }
+  return texts;
+}
+
+const RowTexts& Of(const TableTexts& tables, std::string_view table) {
+  static const RowTexts none;
+  const auto found = tables.find(table);
+  return found == tables.end() ? none : found->second;
+}
+
+}  // namespace
+
+void Oracle::Fail(std::string what) {
+  LogError("oracle: {}", what);
+  if (failure_.empty()) failure_ = std::move(what);
+}
+
+void Oracle::OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows) {
+  for (Feed& each : feeds_) {
+    if (each.name != feed) continue;
+    for (const auto& [table, count] : rows) {
+      each.acknowledged[table] = std::max(each.acknowledged[table], count);
+    }
+  }
+}
+
+void Oracle::OnPowerCut(World& world, int64_t unsynced_ns_max) {
+  if (options_.fsync == wire::FsyncPolicy::kBatch) return;
+  receipts_count_ = false;
+  const bool any = options_.fsync == wire::FsyncPolicy::kNone;
+  may_lose_anything_ = may_lose_anything_ || any;
+  may_be_lost_.resize(told_.answers.size());
+  for (size_t n = 0; n < told_.answers.size(); ++n) {
+    if (any || told_.times_ns[n] > world.MonotonicNs() - unsynced_ns_max) may_be_lost_[n] = true;
+  }
+}
+
+void Oracle::OnTickerplant(const tickerplant::Tickerplant& plant,
+                           const std::vector<const Recorder*>& subscribers) {
+  for (const Feed& feed : feeds_) {
+    if (!receipts_count_) break;
+    const std::vector<int64_t> logged = plant.LoggedFeedRows(feed.name);
+    for (const auto& [table, rows] : feed.acknowledged) {
+      const int64_t found = logged[static_cast<size_t>(plant.FindTable(table))];
+      if (found < rows) {
+        Fail(fmt::format("the log has {} rows of {} of {}, {} were acknowledged", found, table,
+                         feed.name, rows));
+      }
+    }
+  }
+  const absl::StatusOr<TableTexts> log = TextsOfLog(plant.log().path());
+  if (!log.ok()) return Fail(fmt::format("log after a start: {}", Message(log.status())));
+  for (const Recorder* const subscriber : subscribers) {
+    if (subscriber->log().path != plant.log().path()) continue;
+    // It does not know yet that a power cut shortened the log.
+    if (subscriber->log().cuts < plant.log().state().cuts.size()) continue;
+    for (const auto& [table, rows] : subscriber->rows()) {
+      const RowTexts& logged = Of(*log, table);
+      if (rows.size() > logged.size() || !std::equal(rows.begin(), rows.end(), logged.begin())) {
+        Fail(fmt::format("{}: {} rows were published that are not the first of {} logged rows",
+                         table, rows.size(), logged.size()));
+      }
+    }
+  }
+}
+
+void Oracle::CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected) {
+  if (found == expected) return;
+  const size_t at = static_cast<size_t>(std::ranges::mismatch(found, expected).in1 - found.begin());
+  Fail(fmt::format("{}: {} rows, expected {}; row {} is {}, expected {}", where, found.size(),
+                   expected.size(), at, at < found.size() ? found[at] : "none",
+                   at < expected.size() ? expected[at] : "none"));
+}
+
+// A feed's rows of all days are its first rows, each once and in order.
+void Oracle::CheckFeeds(const std::map<int32_t, TableTexts>& days) {
+  for (const Feed& feed : feeds_) {
+    for (const auto& [table, plan] : *feed.plan) {
+      const size_t feed_column = static_cast<size_t>(FindSchema(table)->Find("feed"));
+      size_t next = 0;
+      for (const auto& [date, tables] : days) {
+        for (const std::string& row : Of(tables, table)) {
+          if (Cell(row, feed_column) != feed.name) continue;
+          ++rows_;
+          const auto n = static_cast<size_t>(std::stoll(Cell(row, feed_column + 1)));
+          const bool continues = may_lose_anything_ ? n >= next : n == next;
+          if (!continues) {
+            return Fail(
+                fmt::format("{} of {}: row {} is logged where row {} is expected, log of {}", table,
+                            feed.name, n, next, FormatDate(date)));
+          }
+          if (n >= plan.size() || row != TextOf(table, feed.name, n, plan[n])) {
+            return Fail(fmt::format("{} of {}: row {} is logged as {}", table, feed.name, n, row));
+          }
+          next = n + 1;
+        }
+      }
+      if (next != plan.size() && !may_lose_anything_) {
+        Fail(
+            fmt::format("{} of {}: {} rows of {} are logged", table, feed.name, next, plan.size()));
+      }
+    }
+  }
+}
+
+void Oracle::CheckTeller(const std::map<int32_t, TableTexts>& days) {
+  const std::vector<PlannedRow>& plan = teller_.find("trade")->second;
+  std::vector<bool> logged(plan.size());
+  size_t next = 0;
+  for (const auto& [date, tables] : days) {
+    for (const std::string& row : Of(tables, "trade")) {
+      if (Cell(row, 4) != "teller") continue;
+      const auto n = static_cast<size_t>(std::stoll(Cell(row, 5)));
+      if (n < next || n >= plan.size() || row != TextOf("trade", "teller", n, plan[n])) {
+        return Fail(
+            fmt::format("trade of teller: row {} is logged as {}, after row {}", n, row, next));
+      }
+      next = n + 1;
+      logged[n] = true;
+    }
+  }
+  may_be_lost_.resize(plan.size());
+  for (size_t n = 0; n < told_.answers.size(); ++n) {
+    if (told_.answers[n] == Told::Answer::kLogged && !logged[n] && !may_be_lost_[n]) {
+      Fail(fmt::format("trade of teller: row {} was acknowledged and is not logged", n));
+    }
+    if (told_.answers[n] == Told::Answer::kRefused && logged[n]) {
+      Fail(fmt::format("trade of teller: row {} was refused and is logged", n));
+    }
+  }
+}
+
+void Oracle::CheckBars(const std::string& where, const TableTexts& log) {
+  for (const aggengine::BarSpec& spec : BarSpecs()) {
+    CheckSame(fmt::format("{}, {}", where, spec.name),
+              Sorted(LastOfKeys(*FindSchema(spec.name), Of(log, spec.name))),
+              Sorted(BarsOf(spec, Of(log, spec.table))));
+  }
+}
+
+void Oracle::CheckSameTables(const std::string& where, const TableTexts& found,
+                             const TableTexts& log, bool by_symbol) {
+  for (const Schema& schema : AllSchemas()) {
+    const RowTexts &rows = Of(found, schema.table), &logged = Of(log, schema.table);
+    const std::string place = fmt::format("{}, {}", where, schema.table);
+    if (IsBars(schema.table)) {
+      CheckSame(place, Sorted(LastOfKeys(schema, rows)), Sorted(LastOfKeys(schema, logged)));
+    } else if (by_symbol) {
+      CheckSame(place, BySymbol(schema, rows), BySymbol(schema, logged));
+    } else {
+      CheckSame(place, rows, logged);
+    }
+  }
+}
+
+void Oracle::CheckEnd(const End& end) {
+  std::map<int32_t, TableTexts> days;
+  for (const auto& entry : std::filesystem::directory_iterator(options_.LogFolder())) {
+    const std::string name = entry.path().filename();
+    const std::optional<int32_t> date = ParseDate(std::string_view(name).substr(3));
+    if (!date) continue;
+    absl::StatusOr<TableTexts> log = TextsOfLog(entry.path());
+    if (!log.ok()) return Fail(fmt::format("{}: {}", name, Message(log.status())));
+    days[*date] = *std::move(log);
+  }
+  CheckFeeds(days);
+  CheckTeller(days);
+  const int32_t today = end.plant.date();
+  for (const auto& [date, log] : days) {
+    const std::string day = FormatDate(date);
+    const bool calm = std::ranges::find(end.calm_days, date) != end.calm_days.end();
+    if (date == today || (calm && !may_lose_anything_)) CheckBars("bars of " + day, log);
+    if (date == today) {
+      TableTexts tables;
+      for (const Schema& schema : AllSchemas()) {
+        if (const std::optional<Snapshot> table = end.rdb.FindTable(schema.table)) {
+          tables[schema.table] = TextsOf(*table);
+        }
+      }
+      CheckSameTables("rdb", tables, log, false);
+    } else if (expects_partitions()) {
+      const absl::StatusOr<TableTexts> partition = TextsOfPartition(options_.Database(), date);
+      if (!partition.ok()) {
+        Fail(fmt::format("partition {}: {}", day, Message(partition.status())));
+      } else {
+        CheckSameTables("partition " + day, *partition, log, true);
+      }
+    }
+    for (const Recorder* const recorder : end.recorders) {
+      if (date == today) CheckSameTables("subscriber", recorder->rows(), log, false);
+      const auto ended = recorder->ended().find(date);
+      if (ended != recorder->ended().end() && expects_partitions()) {
+        CheckSameTables("subscriber at the end of " + day, ended->second, log, false);
+      }
+    }
+  }
+}
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,75 @@
+#pragma once
+
+// What the feeds were told, and what of it must be found in the end.
+//
+//   fsync     after a power cut, the log may lack
+//   batch     nothing that was acknowledged
+//   interval  what was acknowledged since the last sync
+//   none      anything, also of days that have ended, so that feeds do not send it again
+//
+// Whatever happens: a feed's rows are logged once and in order; nothing is published that is not
+// logged; the rdb, subscribers, bars and partitions have the rows of the log.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tests/simulate/stack.h"
+
+namespace tickstack::simulate {
+
+class Oracle {
+ public:
+  struct Feed {
+    std::string name;
+    const FeedPlan* plan;
+    std::map<std::string, int64_t> acknowledged;  // By table: rows that were reported as logged.
+  };
+
+  Oracle(const StackOptions& options, std::vector<Feed> feeds, const FeedPlan& teller, Told& told)
+      : options_(options), feeds_(std::move(feeds)), teller_(teller), told_(told) {}
+
+  // Takes note of an acknowledgement.
+  void OnAcknowledged(const std::string& feed, const StringMap<int64_t>& rows);
+  void OnPowerCut(World& world, int64_t unsynced_ns_max);
+  // A tickerplant has opened its log. `subscribers` are those that live.
+  void OnTickerplant(const tickerplant::Tickerplant& plant,
+                     const std::vector<const Recorder*>& subscribers);
+
+  // The state after convergence. `calm_days`: dates whose end no trouble disturbed.
+  struct End {
+    const tickerplant::Tickerplant& plant;
+    const rdb::Rdb& rdb;
+    std::vector<const Recorder*> recorders;
+    std::vector<int32_t> calm_days;
+  };
+  void CheckEnd(const End& end);
+
+  // False if partitions need not agree with logs: anything may be lost of an ended day's log.
+  bool expects_partitions() const { return !may_lose_anything_; }
+  const std::string& failure() const { return failure_; }  // The first.
+  void Fail(std::string what);
+  int64_t rows() const { return rows_; }
+
+ private:
+  void CheckFeeds(const std::map<int32_t, TableTexts>& days);
+  void CheckTeller(const std::map<int32_t, TableTexts>& days);
+  void CheckBars(const std::string& where, const TableTexts& log);
+  void CheckSame(const std::string& where, const RowTexts& found, const RowTexts& expected);
+  void CheckSameTables(const std::string& where, const TableTexts& found, const TableTexts& log,
+                       bool by_symbol);
+
+  const StackOptions& options_;
+  std::vector<Feed> feeds_;
+  const FeedPlan& teller_;
+  Told& told_;
+  std::vector<bool> may_be_lost_;  // By number of the teller's row.
+  bool may_lose_anything_ = false;
+  // False after a power cut that may have taken acknowledged rows: feeds may not know of it yet.
+  bool receipts_count_ = true;
+  int64_t rows_ = 0;
+  std::string failure_;
+};
+
+}  // namespace tickstack::simulate

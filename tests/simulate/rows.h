@@ -1,0 +1,63 @@
+#pragma once
+
+// The rows that feeds send, decided before a life begins, and tables as texts, which the oracle
+// compares. Row n of a feed's table is the same whoever sends it, and says which one it is.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "aggengine/aggregate.h"
+#include "feed/source.h"
+#include "table/batch.h"
+#include "table/schema.h"
+#include "table/table.h"
+#include "table/value.h"
+#include "tests/simulate/random.h"
+
+namespace tickstack::simulate {
+
+// trade and quote, each with the columns `feed s` and `n j`, and the tables of bars.
+const std::vector<Schema>& SourceSchemas();
+const std::vector<aggengine::BarSpec>& BarSpecs();
+const std::vector<Schema>& AllSchemas();
+
+struct PlannedRow {
+  int64_t due_ns;  // Also the row's time.
+  std::string sym;
+  double price;
+  int64_t size;
+};
+
+// By table, in the order of number.
+using FeedPlan = std::map<std::string, std::vector<PlannedRow>, std::less<>>;
+
+FeedPlan PlanRows(Random& random, int64_t rows, int64_t begin_ns, int64_t end_ns);
+
+// Rows as texts: cells with | in between.
+using RowTexts = std::vector<std::string>;
+using TableTexts = std::map<std::string, RowTexts, std::less<>>;
+
+std::string TextOf(std::string_view table, std::string_view feed, size_t n, const PlannedRow& row);
+void AppendTexts(const Schema& schema, const BatchView& batch, RowTexts& texts);
+RowTexts TextsOf(const Snapshot& snapshot);
+// Returns the rows of all messages of a log, by table.
+absl::StatusOr<TableTexts> TextsOfLog(const std::string& path);
+// Returns the rows of a day's partition, by table.
+absl::StatusOr<TableTexts> TextsOfPartition(const std::string& database, int32_t date);
+std::string Cell(const std::string& text, size_t column);
+const Schema* FindSchema(std::string_view table);  // nullptr if there is none.
+
+// Sends planned rows when they are due, in batches of one to `batch_rows` rows.
+std::unique_ptr<feed::Source> MakeSource(const FeedPlan& plan, std::string name,
+                                         int64_t batch_rows);
+
+// Encodes rows [begin, end) of a table as the `x` of an upd.
+Value EncodeRows(std::string_view table, std::string_view feed, const std::vector<PlannedRow>& rows,
+                 size_t begin, size_t end);
+
+}  // namespace tickstack::simulate

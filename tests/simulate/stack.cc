@@ -1,0 +1,230 @@
+#include "tests/simulate/stack.h"
+
+#include <utility>
+
+#include "base/logging.h"
+#include "base/status.h"
+#include "tickerplant/day_clock.h"
+#include "tickerplant/tickerplant.h"
+#include "wire/codec.h"
+#include "wire/protocol.h"
+
+namespace tickstack::simulate {
+
+namespace protocol = wire::protocol;
+
+namespace {
+
+const wire::Address kTickerplant{"127.0.0.1", 5010, ""};
+
+wire::SubscriberOptions SubscribeAs(const Process& process, const StackOptions& options) {
+  wire::SubscriberOptions subscribe;
+  subscribe.tickerplant = kTickerplant;
+  subscribe.client.user = process.name();
+  subscribe.read_log_file = options.reads_log_file && process.has_disk();
+  return subscribe;
+}
+
+}  // namespace
+
+// ---- tickerplant
+
+void TickerplantProgram::Stop() {
+  server->StopAccepting();
+  if (const absl::Status closed = service->Close(); !closed.ok()) {
+    LogWarn("tickerplant closed error=\"{}\"", Message(closed));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
+                                                          const StackOptions& options) {
+  TS_ASSIGN_OR_RETURN(
+      const tickerplant::DayClock day,
+      tickerplant::DayClock::Create(options.zone, options.roll_offset_ns, std::nullopt));
+  tickerplant::TickerplantOptions plant;
+  plant.schemas = AllSchemas();
+  plant.log_directory = options.LogFolder();
+  plant.log.fsync = options.fsync;
+  plant.log.fsync_interval_ms = options.fsync_interval_ms;
+  plant.log.boot = process.world().Boot();
+  plant.batch = options.batch_ns > 0;
+  plant.at_once = options.at_once;
+  plant.publish_bytes = options.batch_bytes;
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<tickerplant::Tickerplant> tickerplant,
+                      tickerplant::Tickerplant::Open(std::move(plant), day, &process.world()));
+  auto program = std::make_unique<TickerplantProgram>();
+  const tickerplant::BatchClock batches(options.batch_ns, std::nullopt, process.world().NowNs());
+  program->service = std::make_unique<tickerplant::TickerplantService>(
+      process.loop(), std::move(tickerplant), batches, [&process](const absl::Status& why) {
+        LogError("tickerplant ends error=\"{}\"", Message(why));
+        process.Exit();
+      });
+  wire::ServerOptions server;
+  server.http = false;  // It has a thread and sockets of its own.
+  server.connection.max_queue_bytes = options.queue_bytes_max;
+  TS_ASSIGN_OR_RETURN(program->server, wire::Server::Listen(process.loop(), kTickerplant, server,
+                                                            program->service.get()));
+  return program;
+}
+
+// ---- aggregation engine
+
+absl::StatusOr<std::unique_ptr<Program>> StartAggEngine(Process& process,
+                                                        const StackOptions& options) {
+  auto program = std::make_unique<AggEngineProgram>();
+  program->tier = mem::MakeDramTier("state");
+  program->engine = std::make_unique<aggengine::Engine>(
+      aggengine::EngineOptions{.bars = BarSpecs()}, program->tier.get(), &process.world());
+  aggengine::ServiceOptions service;
+  service.subscriber = SubscribeAs(process, options);
+  service.publish_ns = options.bars_every_ns;
+  service.gap_ns = options.bars_gap_ns;
+  program->service =
+      std::make_unique<aggengine::AggEngineService>(process.loop(), service, program->engine.get());
+  return program;
+}
+
+// ---- rdb
+
+absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackOptions& options) {
+  auto program = std::make_unique<RdbProgram>();
+  program->tier = mem::MakeDramTier("dram");
+  program->rdb = std::make_unique<rdb::Rdb>(rdb::RdbOptions{}, rdb::Placement(program->tier.get()),
+                                            &process.world());
+  program->rdb->Reopen();
+  rdb::EndOfDayOptions days;
+  days.database = options.Database();
+  days.threads = options.write_threads;
+  program->end_of_day = std::make_unique<rdb::EndOfDay>(days, program->rdb.get());
+  program->rdb->KeepDays(program->end_of_day.get());
+  program->subscriber = std::make_unique<wire::Subscriber>(
+      process.loop(), SubscribeAs(process, options), program->rdb.get());
+  return program;
+}
+
+// ---- feeds
+
+absl::StatusOr<std::unique_ptr<Program>> StartFeed(Process& process, const StackOptions& options,
+                                                   const std::string& name, const FeedPlan& plan) {
+  auto program = std::make_unique<FeedProgram>();
+  const feed::FeedSettings settings = {
+      .name = name,
+      .instance = fmt::format("{}.{}", name, process.starts()),
+      // The one before it may still own the name, if its connection is not known to be lost.
+      .take_over = true};
+  program->service = std::make_unique<feed::FeedService>(
+      process.loop(), kTickerplant,
+      std::make_unique<feed::Feed>(settings, MakeSource(plan, name, options.feed_batch_rows)));
+  program->service->Start();
+  return program;
+}
+
+namespace {
+
+// A client that sends one row after the other and waits for each answer.
+class Teller final : public Program, public wire::ClientHandler {
+ public:
+  Teller(Process& process, const FeedPlan& plan, Told& told)
+      : rows_(plan.find("trade")->second),
+        told_(told),
+        clock_(process.world()),
+        timer_(process.loop()),
+        client_(process.loop(), kTickerplant, wire::ClientOptions(), this) {
+    told_.answers.resize(rows_.size(), Told::Answer::kNone);
+    told_.times_ns.resize(rows_.size(), 0);
+  }
+
+  void OnConnected(wire::Connection&) override { SendNext(); }
+  void OnMessage(wire::Connection&, const wire::ReceivedMessage&) override {}
+  void OnClosed(wire::Connection&, const absl::Status&) override { timer_.Cancel(); }
+
+ private:
+  void SendNext() {
+    wire::Connection* const connection = client_.connection();
+    if (connection == nullptr || told_.next == rows_.size()) return;
+    const int64_t wait_ns = rows_[told_.next].due_ns - clock_.NowNs();
+    if (wait_ns > 0) return timer_.Once(std::chrono::nanoseconds(wait_ns), [this] { SendNext(); });
+    const size_t n = told_.next++;
+    const Value x = EncodeRows("trade", "teller", rows_, n, n + 1);
+    connection->Call(Value::List({Value::Symbol(protocol::kFeedUpd), Value::Symbol("trade"), x}),
+                     [this, n](const absl::StatusOr<Value>& answer) {
+                       if (!answer.ok() && absl::IsUnavailable(answer.status())) return;
+                       told_.answers[n] =
+                           answer.ok() ? Told::Answer::kLogged : Told::Answer::kRefused;
+                       told_.times_ns[n] = clock_.MonotonicNs();
+                       SendNext();
+                     });
+  }
+
+  const std::vector<PlannedRow>& rows_;
+  Told& told_;
+  const Clock& clock_;
+  wire::Timer timer_;
+  wire::Client client_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const FeedPlan& plan,
+                                                     Told& told) {
+  return std::make_unique<Teller>(process, plan, told);
+}
+
+// ---- recorder
+
+void Recorder::Take(std::span<const std::byte> body, bool live, bool* in_order) {
+  const Schema* const schema = FindSchema(wire::PeekUpdTable(body).value_or(std::string_view()));
+  wire::UpdView upd;
+  if (schema == nullptr || !decoder_.Decode(body, &upd, schema->columns.size()).ok()) {
+    rows_["unreadable"].emplace_back("message");
+    return;
+  }
+  uint64_t known = 0;
+  if (live && upd.seq) {
+    *in_order = position_.OnPublished(upd.table, upd.batch.rows, *upd.seq);
+    if (!*in_order) return;
+  }
+  if (!live) known = position_.RowsHere(upd.table, upd.batch.rows);
+  RowTexts texts;
+  AppendTexts(*schema, upd.batch, texts);
+  RowTexts& all = rows_[schema->table];
+  all.insert(all.end(), texts.begin() + static_cast<std::ptrdiff_t>(known), texts.end());
+}
+
+wire::LiveOutcome Recorder::OnLive(std::span<const std::byte> body) {
+  const std::string_view verb = wire::PeekVerb(body).value_or(std::string_view());
+  if (verb == protocol::kEnd) {
+    const absl::StatusOr<Value> end = wire::Decode(body);
+    ended_[end->items()[1].as<int32_t>()] = rows_;
+    StartOver();
+    return wire::LiveOutcome::kDayEnded;
+  }
+  if (!protocol::IsUpd(verb)) return wire::LiveOutcome::kTaken;
+  bool in_order = true;
+  Take(body, true, &in_order);
+  return in_order ? wire::LiveOutcome::kTaken : wire::LiveOutcome::kOutOfOrder;
+}
+
+void Recorder::OnLogged(std::span<const std::byte> body) {
+  Take(body, false, nullptr);
+  position_.OnReplayed();
+}
+
+void Recorder::StartOver() {
+  rows_.clear();
+  position_.Reset();
+  log_ = {};
+}
+
+absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,
+                                                       const StackOptions& options, bool ahead) {
+  auto program = std::make_unique<RecorderProgram>();
+  program->recorder = std::make_unique<Recorder>();
+  wire::SubscriberOptions subscribe = SubscribeAs(process, options);
+  subscribe.ahead = ahead;
+  program->subscriber =
+      std::make_unique<wire::Subscriber>(process.loop(), subscribe, program->recorder.get());
+  return program;
+}
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,128 @@
+#pragma once
+
+// The processes of a stack, wired as their mains wire them, and the clients that observe it.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggengine/aggengine_service.h"
+#include "aggengine/engine.h"
+#include "feed/feed_service.h"
+#include "mem/tier.h"
+#include "rdb/end_of_day.h"
+#include "rdb/rdb.h"
+#include "tests/simulate/rows.h"
+#include "tests/simulate/world.h"
+#include "tickerplant/tickerplant_service.h"
+#include "wire/server.h"
+#include "wire/subscriber.h"
+
+namespace tickstack::simulate {
+
+// Drawn for each life.
+struct StackOptions {
+  std::string folder;  // On the disk.
+  wire::FsyncPolicy fsync = wire::FsyncPolicy::kNone;
+  int fsync_interval_ms = 100;
+  int64_t batch_ns = 0;
+  size_t batch_bytes = size_t{1} << 20;
+  std::vector<std::string> at_once;
+  std::string zone = "UTC";
+  int64_t roll_offset_ns = 0;
+  bool reads_log_file = true;
+  int64_t bars_every_ns = 0;
+  int64_t bars_gap_ns = 0;
+  int64_t feed_batch_rows = 10;
+  int write_threads = 1;
+  size_t queue_bytes_max = size_t{512} << 20;
+
+  std::string LogFolder() const { return folder + "/tplog"; }
+  std::string LogPath(int32_t date) const { return LogFolder() + "/sym" + FormatDate(date); }
+  std::string Database() const { return folder + "/hdb"; }
+};
+
+struct TickerplantProgram final : Program {
+  void Stop() override;
+  std::unique_ptr<tickerplant::TickerplantService> service;
+  std::unique_ptr<wire::Server> server;
+};
+absl::StatusOr<std::unique_ptr<Program>> StartTickerplant(Process& process,
+                                                          const StackOptions& options);
+
+struct AggEngineProgram final : Program {
+  std::unique_ptr<mem::Tier> tier;
+  std::unique_ptr<aggengine::Engine> engine;
+  std::unique_ptr<aggengine::AggEngineService> service;
+};
+absl::StatusOr<std::unique_ptr<Program>> StartAggEngine(Process& process,
+                                                        const StackOptions& options);
+
+struct RdbProgram final : Program {
+  ~RdbProgram() override { subscriber = nullptr; }  // As its main does: before the keeper of days.
+  std::unique_ptr<mem::Tier> tier;
+  std::unique_ptr<rdb::Rdb> rdb;
+  std::unique_ptr<rdb::EndOfDay> end_of_day;
+  std::unique_ptr<wire::Subscriber> subscriber;
+};
+absl::StatusOr<std::unique_ptr<Program>> StartRdb(Process& process, const StackOptions& options);
+
+struct FeedProgram final : Program {
+  std::unique_ptr<feed::FeedService> service;
+};
+absl::StatusOr<std::unique_ptr<Program>> StartFeed(Process& process, const StackOptions& options,
+                                                   const std::string& name, const FeedPlan& plan);
+
+// What a client was told of each row of `trade` that it sent, one at a time, by a sync upd.
+struct Told {
+  enum class Answer : uint8_t { kNone, kLogged, kRefused };
+  std::vector<Answer> answers;    // By number of the row.
+  std::vector<int64_t> times_ns;  // When the answer came.
+  size_t next = 0;
+};
+
+// Sends rows without numbers, none of them again, and records the answers.
+absl::StatusOr<std::unique_ptr<Program>> StartTeller(Process& process, const FeedPlan& plan,
+                                                     Told& told);
+
+// Records what a subscriber gets, exactly or not.
+class Recorder final : public wire::SubscribedState {
+ public:
+  void OnSchemas(std::span<const Schema>) override {}
+  wire::LiveOutcome OnLive(std::span<const std::byte> body) override;
+  void OnLogged(std::span<const std::byte> body) override;
+  void StartOver() override;
+  wire::Position& position() override { return position_; }
+  wire::SubscriptionCounters& subscription() override { return counters_; }
+  const wire::LogIdentity& log() const override { return log_; }
+  void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
+
+  bool is_live() const { return counters_.live.load() != 0; }
+  const TableTexts& rows() const { return rows_; }  // Rows of the current log.
+  // Of days whose end it got; whole days if it never started over in them.
+  const std::map<int32_t, TableTexts>& ended() const { return ended_; }
+
+ private:
+  void Take(std::span<const std::byte> body, bool live, bool* in_order);
+
+  TableTexts rows_;
+  std::map<int32_t, TableTexts> ended_;
+  wire::Position position_;
+  wire::SubscriptionCounters counters_;
+  wire::LogIdentity log_;
+  wire::UpdDecoder decoder_;
+};
+
+struct RecorderProgram final : Program {
+  std::unique_ptr<Recorder> recorder;
+  std::unique_ptr<wire::Subscriber> subscriber;
+  ~RecorderProgram() override { subscriber = nullptr; }
+};
+absl::StatusOr<std::unique_ptr<Program>> StartRecorder(Process& process,
+                                                       const StackOptions& options, bool ahead);
+
+}  // namespace tickstack::simulate

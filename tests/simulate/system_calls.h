@@ -1,0 +1,28 @@
+#pragma once
+
+// The system calls that simulated processes make, and the real ones below them. system_calls.cc
+// defines functions of the C library, such as open and pthread_cond_wait, for the whole program:
+// libraries call these instead of the C library's. They pass on what concerns no simulated world.
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include <cstddef>
+
+namespace tickstack::simulate::real {
+
+int Open(const char* path, int flags, mode_t mode);
+int Close(int fd);
+ssize_t WriteAt(int fd, const void* bytes, size_t count, off_t offset);
+int Truncate(int fd, off_t bytes);
+int Rename(const char* from, const char* to);
+int Remove(const char* path, bool is_directory);
+int MakeDirectory(const char* path, mode_t mode);
+
+int CreateThread(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*),
+                 void* argument);
+int JoinThread(pthread_t handle);
+int TryLock(pthread_mutex_t* mutex);
+int Unlock(pthread_mutex_t* mutex);
+
+}  // namespace tickstack::simulate::real

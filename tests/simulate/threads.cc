@@ -1,0 +1,186 @@
+#include "tests/simulate/threads.h"
+
+#include <semaphore.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "base/check.h"
+#include "tests/simulate/system_calls.h"
+#include "tests/simulate/world.h"
+
+namespace tickstack::simulate {
+
+struct Threads::Waiter {
+  pthread_cond_t* condition;
+  int64_t deadline_ns;
+  bool woken = false;
+};
+
+struct Threads::Thread {
+  explicit Thread(Threads& of) : threads(of) { sem_init(&turn, 0, 0); }
+  ~Thread() { sem_destroy(&turn); }
+
+  Threads& threads;
+  pthread_t handle{};
+  sem_t turn;
+  void* (*function)(void*) = nullptr;
+  void* argument = nullptr;
+  void* result = nullptr;
+  Process* process = nullptr;
+  const std::function<bool()>* blocked = nullptr;  // nullptr, or it can run once this holds.
+  bool ended = false;
+};
+
+namespace {
+
+// The running thread; nullptr: the world's own.
+thread_local void* running_thread = nullptr;
+
+void Take(sem_t* semaphore) {
+  while (sem_wait(semaphore) != 0) TS_CHECK(errno == EINTR);
+}
+
+sem_t* WorldsTurn() {
+  static sem_t turn;
+  static const bool made = sem_init(&turn, 0, 0) == 0;
+  TS_CHECK(made);
+  return &turn;
+}
+
+}  // namespace
+
+Threads::Threads(World& world) : world_(world) {}
+Threads::~Threads() = default;
+
+void* Threads::Main(void* argument) {
+  auto* const thread = static_cast<Thread*>(argument);
+  running_thread = thread;
+  Take(&thread->turn);
+  thread->result = thread->function(thread->argument);
+  thread->ended = true;
+  sem_post(WorldsTurn());
+  return nullptr;
+}
+
+int Threads::Create(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*),
+                    void* argument) {
+  auto thread = std::make_unique<Thread>(*this);
+  thread->function = function;
+  thread->argument = argument;
+  thread->process = world_.current();
+  const int error = real::CreateThread(&thread->handle, attributes, &Threads::Main, thread.get());
+  if (error != 0) return error;
+  // Not the real one, which may be reused as soon as the thread has ended.
+  *handle = reinterpret_cast<pthread_t>(thread.get());
+  threads_.push_back(std::move(thread));
+  return 0;
+}
+
+bool Threads::CanRun(const Thread& thread) const {
+  return !thread.ended && (thread.blocked == nullptr || (*thread.blocked)());
+}
+
+void Threads::Switch(Thread& thread) {
+  Process* const before = world_.current();
+  world_.set_current(thread.process);
+  sem_post(&thread.turn);
+  Take(WorldsTurn());
+  world_.set_current(before);
+  // An ended thread frees its memory while it exits: waits for that, because the order in which
+  // memory is reused is a part of the life.
+  if (thread.ended) real::JoinThread(thread.handle);
+}
+
+bool Threads::RunOne(bool even_stalled) {
+  TS_CHECK(running_thread == nullptr);
+  std::vector<Thread*> ready;
+  for (const std::unique_ptr<Thread>& thread : threads_) {
+    const bool stalled = thread->process->is_stalled() && !even_stalled;
+    if (!stalled && CanRun(*thread)) ready.push_back(thread.get());
+  }
+  if (ready.empty()) return false;
+  Switch(*ready[world_.random().Below(ready.size())]);
+  return true;
+}
+
+int64_t Threads::NextDeadlineNs() const {
+  int64_t next_ns = INT64_MAX;
+  for (const Waiter* const waiter : waiters_) {
+    if (waiter->deadline_ns > world_.MonotonicNs())
+      next_ns = std::min(next_ns, waiter->deadline_ns);
+  }
+  return next_ns;
+}
+
+void Threads::Yield() {
+  sem_post(WorldsTurn());
+  Take(&static_cast<Thread*>(running_thread)->turn);
+}
+
+void Threads::MaybeYield() {
+  if (running_thread != nullptr && world_.random().OneIn(2)) Yield();
+}
+
+void Threads::BlockUntil(const std::function<bool()>& done) {
+  if (auto* const self = static_cast<Thread*>(running_thread); self != nullptr) {
+    self->blocked = &done;
+    while (!done()) Yield();
+    self->blocked = nullptr;
+    return;
+  }
+  while (!done()) {
+    if (RunOne(true)) continue;
+    const int64_t next_ns = NextDeadlineNs();
+    TS_CHECK(next_ns != INT64_MAX);  // A deadlock.
+    world_.AdvanceTo(next_ns);
+  }
+}
+
+bool Threads::Join(pthread_t handle, void** result) {
+  const auto found = std::ranges::find_if(threads_, [&](const std::unique_ptr<Thread>& thread) {
+    return reinterpret_cast<pthread_t>(thread.get()) == handle;
+  });
+  if (found == threads_.end()) return false;
+  Thread* const thread = found->get();
+  BlockUntil([thread] { return thread->ended; });
+  if (result != nullptr) *result = thread->result;
+  std::erase_if(threads_, [thread](const auto& each) { return each.get() == thread; });
+  return true;
+}
+
+int Threads::Lock(pthread_mutex_t* mutex) {
+  while (true) {
+    const int error = real::TryLock(mutex);
+    if (error != EBUSY) return error;
+    if (running_thread != nullptr) {
+      Yield();
+    } else {
+      TS_CHECK(RunOne(true));  // Otherwise a deadlock.
+    }
+  }
+}
+
+int Threads::Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t deadline_ns) {
+  Waiter waiter{condition, deadline_ns};
+  waiters_.push_back(&waiter);
+  real::Unlock(mutex);
+  BlockUntil([&] { return waiter.woken || world_.MonotonicNs() >= deadline_ns; });
+  std::erase(waiters_, &waiter);
+  const int error = Lock(mutex);
+  if (error != 0) return error;
+  return waiter.woken ? 0 : ETIMEDOUT;
+}
+
+void Threads::Wake(pthread_cond_t* condition, bool all) {
+  std::vector<Waiter*> waiting;
+  for (Waiter* const waiter : waiters_) {
+    if (waiter->condition == condition && !waiter->woken) waiting.push_back(waiter);
+  }
+  if (waiting.empty()) return;
+  if (!all) waiting = {waiting[world_.random().Below(waiting.size())]};
+  for (Waiter* const waiter : waiting) waiter->woken = true;
+}
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,56 @@
+#pragma once
+
+// Threads that simulated processes start. They are real threads, of which at most one runs, and
+// only while the world's own thread waits for it. Another one gets its turn when the running one
+// waits for a condition, a mutex or another thread, and sometimes when it changes a file. The
+// order is that of the world's seed, and time limits are of simulated time.
+
+#include <pthread.h>
+
+#include <cstdint>
+#include <functional>
+#include <list>
+#include <memory>
+#include <vector>
+
+namespace tickstack::simulate {
+
+class World;
+
+class Threads {
+ public:
+  explicit Threads(World& world);
+  ~Threads();
+
+  // Runs one thread that can run until it waits. False if there is none. Threads of stalled
+  // processes run only with `even_stalled`: one of these waits for them.
+  bool RunOne(bool even_stalled = false);
+  int64_t NextDeadlineNs() const;  // INT64_MAX: no thread waits for a time.
+  // Lets others run, perhaps, if a simulated thread calls it.
+  void MaybeYield();
+
+  // ---- For system_calls.cc. Each may be called by the world's thread as well, inside of an event.
+  int Create(pthread_t* handle, const pthread_attr_t* attributes, void* (*function)(void*),
+             void* argument);
+  // False if it is no simulated thread.
+  bool Join(pthread_t handle, void** result);
+  int Lock(pthread_mutex_t* mutex);
+  // Returns 0, or ETIMEDOUT once the monotonic time is `deadline_ns`.
+  int Wait(pthread_cond_t* condition, pthread_mutex_t* mutex, int64_t deadline_ns);
+  void Wake(pthread_cond_t* condition, bool all);
+
+ private:
+  struct Thread;
+  struct Waiter;
+  static void* Main(void* thread);
+  void Switch(Thread& thread);
+  void Yield();
+  void BlockUntil(const std::function<bool()>& done);
+  bool CanRun(const Thread& thread) const;
+
+  World& world_;
+  std::vector<std::unique_ptr<Thread>> threads_;  // In order of creation.
+  std::list<Waiter*> waiters_;                    // In the order in which they began to wait.
+};
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,297 @@
+#include "tests/simulate/world.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/check.h"
+#include "base/logging.h"
+#include "base/status.h"
+
+namespace tickstack::simulate {
+
+World* the_world = nullptr;
+
+namespace {
+
+// Processor time of an event: up to this long.
+constexpr uint64_t kEventNsMax = 20'000;
+constexpr int64_t kStartAgainNs = kNsPerSecond / 2;  // After a start that failed.
+
+}  // namespace
+
+class World::PendingAlarm final : public wire::Alarm {
+ public:
+  PendingAlarm(Process& process, std::function<void()> function)
+      : process_(process), function_(std::move(function)) {}
+  ~PendingAlarm() override { Cancel(); }
+
+  void Set(int64_t due_ns) override {
+    Cancel();
+    place_ = process_.world().alarms_.emplace(due_ns, this);
+  }
+  void Cancel() override {
+    if (place_) process_.world().alarms_.erase(*std::exchange(place_, std::nullopt));
+  }
+  void Call() {
+    Cancel();
+    const std::function<void()> function = function_;  // It may destroy this alarm.
+    function();
+  }
+  Process& process() { return process_; }
+
+ private:
+  Process& process_;
+  const std::function<void()> function_;
+  std::optional<Alarms::iterator> place_;  // nullopt: not set.
+};
+
+Process::Process(World& world, std::string name, bool has_disk, Start start)
+    : world_(world),
+      name_(std::move(name)),
+      has_disk_(has_disk),
+      start_(std::move(start)),
+      network_(*this) {}
+
+bool Process::is_stalled() const { return stalled_until_ns_ > world_.MonotonicNs(); }
+
+const Clock& Process::clock() const { return world_; }
+
+std::unique_ptr<wire::Alarm> Process::MakeAlarm(std::function<void()> function) {
+  return std::make_unique<World::PendingAlarm>(*this, std::move(function));
+}
+
+World::World(uint64_t seed, const std::string& root, int64_t now_ns)
+    : random_(seed), wall_offset_ns_(now_ns - monotonic_ns_), disk_(*this, root), threads_(*this) {
+  the_world = this;
+}
+
+World::~World() { the_world = nullptr; }
+
+void World::End() {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    process->dead_ = true;
+    if (process->loop_ != nullptr) Bury(*process);
+  }
+}
+
+void World::set_current(Process* process) {
+  current_ = process;
+  if (LogEnabled(LogLevel::kError)) InitLogging(process == nullptr ? "world" : process->name());
+}
+
+void World::AdvanceTo(int64_t monotonic_ns) {
+  monotonic_ns_ = std::max(monotonic_ns_, monotonic_ns);
+}
+
+void World::Trace(std::string_view what, uint64_t value) {
+  const auto mix = [this](uint64_t word) { trace_ = (trace_ ^ word) * 0x100000001b3; };
+  for (const char c : what) mix(static_cast<unsigned char>(c));
+  mix(value);
+  mix(static_cast<uint64_t>(monotonic_ns_));
+  LogDebug("{} {}", what, value);
+}
+
+Process& World::Add(std::string name, bool has_disk, Process::Start start) {
+  processes_.push_back(
+      std::make_unique<Process>(*this, std::move(name), has_disk, std::move(start)));
+  return *processes_.back();
+}
+
+// ---- trouble
+
+void World::Kill(Process& process) { process.dead_ = process.loop_ != nullptr; }
+
+void World::StopInOrder(Process& process) {
+  if (process.program_ == nullptr || process.dead_) return;
+  set_current(&process);
+  process.program_->Stop();
+  set_current(nullptr);
+  process.exits_ = true;
+}
+
+void World::CutPower() {
+  power_is_cut_ = true;
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->has_disk_) process->dead_ = process->loop_ != nullptr;
+  }
+}
+
+void World::DieAfter(Process& process, int64_t steps, bool power_cut) {
+  process.steps_to_death_ = steps;
+  process.death_is_power_cut_ = power_cut;
+}
+
+void World::CallOffDeaths() {
+  for (const std::unique_ptr<Process>& process : processes_) process->steps_to_death_ = -1;
+}
+
+void World::CallOffTrouble() {
+  CallOffDeaths();
+  for (const std::unique_ptr<Process>& process : processes_) process->stalled_until_ns_ = 0;
+  chances_ = {};
+}
+
+void World::Stall(Process& process, int64_t ns) { process.stalled_until_ns_ = monotonic_ns_ + ns; }
+
+bool World::MayChange(std::string_view what, uint64_t bytes, uint64_t* part) {
+  Process* const process = current_;
+  if (process == nullptr) return true;
+  if (process->dead_) return false;
+  Trace(what, bytes);
+  if (process->steps_to_death_ < 0 || process->steps_to_death_-- > 0) {
+    threads_.MaybeYield();
+    return !process->dead_;
+  }
+  LogInfo("simulated {} process={} in={} bytes={}",
+          process->death_is_power_cut_ ? "power cut" : "death", process->name_, what, bytes);
+  if (process->death_is_power_cut_) {
+    CutPower();
+  } else {
+    Kill(*process);
+  }
+  if (part != nullptr && bytes > 0) *part = random_.OneIn(2) ? random_.Below(bytes + 1) : 0;
+  return false;
+}
+
+// ---- processes
+
+void World::StartProcess(Process& process) {
+  process.loop_ = std::make_unique<wire::EventLoop>(process, process.network_);
+  process.dead_ = process.exits_ = false;
+  ++process.starts_;
+  Trace(process.name_, process.starts_);
+  set_current(&process);
+  absl::StatusOr<std::unique_ptr<Program>> program = process.start_(process);
+  set_current(nullptr);
+  process.start_error_ = program.status();
+  if (program.ok()) {
+    process.program_ = *std::move(program);
+    if (on_start_) on_start_(process);
+    return;
+  }
+  if (!process.dead_) LogWarn("{} does not start: {}", process.name_, Message(program.status()));
+  const bool killed = process.dead_;
+  Bury(process);
+  if (!killed) process.start_ns_ = monotonic_ns_ + kStartAgainNs;
+}
+
+void World::Bury(Process& process) {
+  Trace(process.name_, 0);
+  if (random_.OneIn(2)) connections_.ResetAllOf(process);
+  set_current(&process);
+  process.program_.reset();
+  connections_.CloseAllOf(process);
+  process.loop_.reset();
+  set_current(nullptr);
+  process.dead_ = process.exits_ = false;
+  process.steps_to_death_ = -1;
+  process.start_ns_ = monotonic_ns_ + random_.Between(0, random_.OneIn(3) ? 0 : restart_ns_max_);
+}
+
+void World::BuryTheDead() {
+  for (const std::unique_ptr<Process>& process : processes_) {
+    // Its objects end in order, so what they still do has an effect; unless it is killed meanwhile.
+    if (process->loop_ != nullptr && (process->dead_ || process->exits_)) Bury(*process);
+  }
+  if (!std::exchange(power_is_cut_, false)) return;
+  LogInfo("simulated power cut boot={}", boots_);
+  // One of them may have been told to stop in order when the power was cut.
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->has_disk_ && process->loop_ != nullptr) Bury(*process);
+  }
+  disk_.CutPower();
+  ++boots_;
+  const int64_t up_ns = monotonic_ns_ + random_.Between(0, restart_ns_max_);
+  for (const std::unique_ptr<Process>& process : processes_) {
+    if (process->has_disk_) process->start_ns_ = std::max(process->start_ns_, up_ns);
+  }
+  if (on_power_cut_) on_power_cut_();
+}
+
+// ---- the scheduler
+
+bool World::RunOneOf(size_t number) {
+  if (number == processes_.size()) return threads_.RunOne();
+  Process& process = *processes_[number];
+  if (process.loop_ == nullptr) {
+    if (process.start_ns_ > monotonic_ns_) return false;
+    StartProcess(process);
+    return true;
+  }
+  if (process.is_stalled()) return false;
+  set_current(&process);
+  const bool ran = process.loop_->RunReady();
+  set_current(nullptr);
+  if (ran) Trace("run", number);
+  return ran;
+}
+
+bool World::FireAlarm() {
+  const auto first = alarms_.begin();
+  if (first == alarms_.end() || first->first > monotonic_ns_) return false;
+  PendingAlarm* const alarm = first->second;
+  Process& process = alarm->process();
+  if (process.is_stalled()) {
+    alarm->Set(process.stalled_until_ns_);
+    return true;
+  }
+  Trace("alarm", static_cast<uint64_t>(first->first));
+  set_current(&process);
+  alarm->Call();
+  set_current(nullptr);
+  return true;
+}
+
+int64_t World::NextNs() const {
+  int64_t next_ns = threads_.NextDeadlineNs();
+  if (!alarms_.empty()) next_ns = std::min(next_ns, alarms_.begin()->first);
+  if (!events_.empty()) next_ns = std::min(next_ns, events_.begin()->first);
+  for (const std::unique_ptr<Process>& process : processes_) {
+    const int64_t ns = process->loop_ == nullptr ? process->start_ns_ : process->stalled_until_ns_;
+    if (ns > monotonic_ns_) next_ns = std::min(next_ns, ns);
+  }
+  return next_ns;
+}
+
+// Performs one event. False if nothing happens before `until_ns`.
+bool World::Step(int64_t until_ns) {
+  if (!events_.empty() && events_.begin()->first <= monotonic_ns_) {
+    const std::function<void()> event = std::move(events_.begin()->second);
+    events_.erase(events_.begin());
+    event();
+    return true;
+  }
+  const bool alarm_first = random_.OneIn(2);
+  if (alarm_first && FireAlarm()) return true;
+  const size_t entities = processes_.size() + 1;  // The processes' loops, and the threads.
+  const size_t first = random_.Below(entities);
+  for (size_t i = 0; i < entities; ++i) {
+    if (!RunOneOf((first + i) % entities)) continue;
+    monotonic_ns_ += static_cast<int64_t>(random_.Below(kEventNsMax));
+    return true;
+  }
+  if (!alarm_first && FireAlarm()) return true;
+  const int64_t next_ns = NextNs();
+  if (next_ns > until_ns) {
+    AdvanceTo(until_ns);
+    return false;
+  }
+  AdvanceTo(next_ns);
+  return true;
+}
+
+bool World::RunUntil(const std::function<bool()>& done, int64_t at_most_ns) {
+  const int64_t until_ns = monotonic_ns_ + at_most_ns;
+  while (!done()) {
+    if (monotonic_ns_ >= until_ns || !Step(until_ns)) return done();
+    BuryTheDead();
+  }
+  return true;
+}
+
+void World::At(int64_t monotonic_ns, std::function<void()> function) {
+  events_.emplace(monotonic_ns, std::move(function));
+}
+
+}  // namespace tickstack::simulate

@@ -1,0 +1,179 @@
+#pragma once
+
+// A world in which the processes of a stack live, in one thread and with simulated time:
+//
+//   World   time, the scheduler, and which process runs
+//   Network connections between processes, which can be slow, cut or reset   (network.h)
+//   Disk    a machine's files, and what of them a power cut leaves           (disk.h)
+//   Threads threads that processes start, one of which runs at a time        (threads.h)
+//
+// A process is the real code of a service on an event loop of its own. It is killed in the middle
+// of any change to a file: nothing that it does afterwards has an effect, and its objects are
+// destroyed once its call has returned. Everything that happens by chance comes from one seed, so
+// a life repeats exactly.
+//
+// Files, time and threads are taken from the libraries' system calls (system_calls.cc), so that
+// the code of the services needs no seams for them.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "base/time.h"
+#include "tests/simulate/disk.h"
+#include "tests/simulate/network.h"
+#include "tests/simulate/random.h"
+#include "tests/simulate/threads.h"
+#include "wire/event_loop.h"
+
+namespace tickstack::simulate {
+
+class World;
+
+// The objects of a running process. Destroying them is how a killed process ends.
+class Program {
+ public:
+  virtual ~Program() = default;
+  virtual void Stop() {}  // What the process does on SIGTERM, before it is destroyed.
+};
+
+// A process of the stack, running or not. Its events are called with World::current() set to it.
+class Process final : public wire::TimeSource {
+ public:
+  using Start = std::function<absl::StatusOr<std::unique_ptr<Program>>(Process&)>;
+  Process(World& world, std::string name, bool has_disk, Start start);
+
+  World& world() { return world_; }
+  const std::string& name() const { return name_; }
+  wire::EventLoop& loop() { return *loop_; }
+  Program* program() { return program_.get(); }  // nullptr: it does not run.
+  bool has_disk() const { return has_disk_; }    // It is on the machine with the disk.
+  bool is_dead() const { return dead_; }
+  bool is_stalled() const;
+  uint64_t starts() const { return starts_; }
+  const absl::Status& start_error() const { return start_error_; }  // Why the last start failed.
+  void Exit() { exits_ = true; }  // Ends the process after the current event.
+
+  const Clock& clock() const override;
+  std::unique_ptr<wire::Alarm> MakeAlarm(std::function<void()> function) override;
+
+ private:
+  friend class World;
+  World& world_;
+  const std::string name_;
+  const bool has_disk_;
+  const Start start_;
+  ProcessNetwork network_;
+  std::unique_ptr<wire::EventLoop> loop_;
+  std::unique_ptr<Program> program_;
+  bool dead_ = false;  // Killed, and not buried yet.
+  bool exits_ = false;
+  int64_t start_ns_ = 0;          // When it starts, if it does not run.
+  int64_t stalled_until_ns_ = 0;  // It gets no processor time before.
+  int64_t steps_to_death_ = -1;   // Changes to files until it dies; -1: it lives.
+  bool death_is_power_cut_ = false;
+  uint64_t starts_ = 0;
+  absl::Status start_error_;
+};
+
+// Chances of trouble that comes without being scheduled; 0: never.
+struct Chances {
+  uint64_t slow_read = 0;  // One read in `slow_read` waits up to `slow_read_ns`.
+  int64_t slow_read_ns = 0;
+  uint64_t short_write = 0;  // One write in `short_write` takes only a part of the bytes.
+};
+
+class World final : public Clock {
+ public:
+  // `root`: an empty directory for the disk.
+  World(uint64_t seed, const std::string& root, int64_t now_ns);
+  ~World() override;
+  void End();  // Ends all processes, before anything that they use is destroyed.
+
+  Random& random() { return random_; }
+  Disk& disk() { return disk_; }
+  Threads& threads() { return threads_; }
+  wire::MemoryNetwork& wires() { return wires_; }
+  Connections& connections() { return connections_; }
+  Process* current() { return current_; }
+  void set_current(Process* process);
+  Chances& chances() { return chances_; }
+
+  int64_t NowNs() const override { return monotonic_ns_ + wall_offset_ns_; }
+  int64_t MonotonicNs() const override { return monotonic_ns_; }
+  void AdvanceTo(int64_t monotonic_ns);
+  void JumpClock(int64_t ns) { wall_offset_ns_ += ns; }  // As if somebody had set it.
+  std::string Boot() const { return "boot-" + std::to_string(boots_); }
+
+  // A process that starts at once, and again after each death.
+  Process& Add(std::string name, bool has_disk, Process::Start start);
+  std::vector<std::unique_ptr<Process>>& processes() { return processes_; }
+
+  // ---- Trouble. A dead process starts again after a while.
+  void Kill(Process& process);
+  void StopInOrder(Process& process);
+  void CutPower();  // Stops the machine with the disk.
+  void DieAfter(Process& process, int64_t steps, bool power_cut);
+  void Stall(Process& process, int64_t ns);
+  void CallOffDeaths();  // Those of DieAfter that have not happened yet.
+  void CallOffTrouble();
+  int64_t power_cuts() const { return boots_ - 1; }
+  void OnStart(std::function<void(Process&)> function) { on_start_ = std::move(function); }
+  void OnPowerCut(std::function<void()> function) { on_power_cut_ = std::move(function); }
+  void set_restart_ns_max(int64_t ns) { restart_ns_max_ = ns; }
+
+  // Runs until `done()`, which is asked after each event, or for `at_most_ns`. True if `done()`.
+  bool RunUntil(const std::function<bool()>& done, int64_t at_most_ns);
+  void At(int64_t monotonic_ns, std::function<void()> function);  // Calls it in between events.
+
+  // A hash of everything that happened, in order.
+  uint64_t trace() const { return trace_; }
+  void Trace(std::string_view what, uint64_t value);
+
+  // ---- For the disk: a process is about to change a file.
+  // False: it has no effect, because the process is dead. `part`: bytes of a write that still
+  // reach the file if the process dies in it.
+  bool MayChange(std::string_view what, uint64_t bytes, uint64_t* part);
+
+ private:
+  friend class Process;
+  class PendingAlarm;
+  using Alarms = std::multimap<int64_t, PendingAlarm*>;
+
+  bool Step(int64_t until_ns);
+  bool RunOneOf(size_t number);
+  bool FireAlarm();
+  int64_t NextNs() const;
+  void StartProcess(Process& process);
+  void BuryTheDead();
+  void Bury(Process& process);
+
+  Random random_;
+  int64_t monotonic_ns_ = 1'000 * kNsPerSecond;
+  int64_t wall_offset_ns_;
+  Disk disk_;
+  Threads threads_;
+  wire::MemoryNetwork wires_;
+  Connections connections_;
+  Alarms alarms_;
+  std::multimap<int64_t, std::function<void()>> events_;
+  std::vector<std::unique_ptr<Process>> processes_;
+  Process* current_ = nullptr;
+  Chances chances_;
+  int64_t boots_ = 1;
+  bool power_is_cut_ = false;
+  int64_t restart_ns_max_ = 3 * kNsPerSecond;
+  std::function<void(Process&)> on_start_;
+  std::function<void()> on_power_cut_;
+  uint64_t trace_ = 0xcbf29ce484222325;
+};
+
+// The world whose processes' system calls are simulated; nullptr: none are.
+extern World* the_world;
+
+}  // namespace tickstack::simulate
