@@ -229,7 +229,7 @@ void RunRound(const std::string& tier, int round, double seconds, const std::str
     const std::string& load = kLoads[(i + static_cast<size_t>(round)) % kLoads.size()];
     MeasureLatency(stack, feed, load, seconds, figures[load]);
   }
-  for (const size_t i : {round % 2 == 0 ? 0 : 2, round % 2 == 0 ? 2 : 0}) {
+  for (const size_t i : {size_t{round % 2 == 0 ? 0u : 2u}, size_t{round % 2 == 0 ? 2u : 0u}}) {
     MeasureRate(stack, feed, kLoads[i], seconds, figures[kLoads[i]]);
   }
   if (stack.AskLong(".rdb.stats[][`rows_refused]") > 0) std::printf("REFUSED: the tier is full\n");

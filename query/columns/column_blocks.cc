@@ -73,6 +73,7 @@ void GatherFromChunk(const T* chunk, size_t begin_row, const uint32_t* rows, siz
   const size_t fetched = std::min(n, n + ahead - std::min(n + ahead, kGatherAhead));
   size_t i = 0;
   for (; i < fetched; ++i) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): pointer arithmetic may not leave the chunk.
     __builtin_prefetch(reinterpret_cast<const T*>(base + rows[i + kGatherAhead] * sizeof(T)));
     out[i] = chunk[rows[i] - begin_row];
   }

@@ -129,8 +129,9 @@ absl::StatusOr<bool> QueryEvaluator::ApplyConstant(size_t column, Condition cond
   }
   TS_ASSIGN_OR_RETURN(std::optional<RowSet> kept,
                       Filter(view_, column, *rows_, condition, constant, context_.budget));
-  if (kept.has_value()) KeepRows(*std::move(kept));
-  return kept.has_value();
+  if (!kept.has_value()) return false;
+  KeepRows(*std::move(kept));
+  return true;
 }
 
 // Applies `column op right` by a kernel. The right side is evaluated once, and is a constant unless
