@@ -43,6 +43,7 @@ void PrintJson(const std::string& directory, const disk::DatabaseCheck& check) {
       {"columns", check.columns},
       {"rows", check.rows},
       {"bytes", check.disk_bytes},
+      {"tables_without_checksums", check.unchecksummed_tables},
       {"sound", check.is_sound()},
       {"findings", JsonOf(check.findings)},
       {"findings_left_off", check.findings_left_off},
@@ -57,6 +58,13 @@ void PrintText(const std::string& directory, const disk::DatabaseCheck& check) {
   PrintLines(check.warnings, "warning: ");
   if (check.findings_left_off > 0) {
     fmt::print("and {} more of the same files\n", check.findings_left_off);
+  }
+  if (check.unchecksummed_tables > 0) {
+    fmt::print(
+        "{} of {} tables have no checksums, as kdb+ writes none: damage within values is not "
+        "found; "
+        "`tickstack hdb checksum {}` writes them\n",
+        check.unchecksummed_tables, check.tables, Printable(directory));
   }
   fmt::print("{}: {} partitions, {} tables, {} columns, {} rows, {} bytes: {}\n", directory,
              check.partitions, check.tables, check.columns, check.rows, check.disk_bytes,

@@ -13,7 +13,9 @@
 #include "cli/eod_command.h"
 #include "cli/hdb_balance.h"
 #include "cli/hdb_check.h"
+#include "cli/hdb_checksum.h"
 #include "cli/hdb_generate.h"
+#include "cli/hdb_repair.h"
 #include "cli/loadtest_command.h"
 #include "cli/log_command.h"
 #include "cli/process_commands.h"
@@ -173,7 +175,9 @@ void AddLogCommand(CLI::App& app, LogOptions& options, Action& action) {
 
 struct HdbToolOptions {
   HdbCheckOptions check;
+  HdbChecksumOptions checksum;
   HdbGenerateOptions generate;
+  HdbRepairOptions repair;
   HdbBalanceOptions balance;
 };
 
@@ -194,6 +198,20 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
                   "Number of threads (default: number of cores)")
       ->check(CLI::Range(1, 1024));
   check.callback([&] { action = [&] { return RunHdbCheck(options.check); }; });
+
+  CLI::App& checksum = *hdb->add_subcommand(
+      "checksum", "Write checksums, after kdb+ wrote or changed files of a database");
+  checksum
+      .add_option("directory", options.checksum.directory,
+                  "Directory of a database, or of a table in a partition")
+      ->required();
+  checksum.add_flag("--accept-damage", options.checksum.accept_damage,
+                    "Also write checksums of files that changed although nobody wrote them");
+  checksum
+      .add_option("--threads", options.checksum.threads,
+                  "Number of threads (default: number of cores)")
+      ->check(CLI::Range(1, 1024));
+  checksum.callback([&] { action = [&] { return RunHdbChecksum(options.checksum); }; });
 
   CLI::App& generate =
       *hdb->add_subcommand("generate", "Write days of a simulated market to a database");
@@ -221,6 +239,18 @@ void AddHdbTools(CLI::App& app, HdbToolOptions& options, Action& action) {
                   "none, ipc, gzip, snappy, lz4 or zstd, optionally with a level, such as gzip-6")
       ->capture_default_str();
   generate.callback([&] { action = [&] { return RunHdbGenerate(options.generate); }; });
+
+  CLI::App& repair =
+      *hdb->add_subcommand("repair", "Rebuild a damaged column from the log of its day");
+  repair.add_option("directory", options.repair.directory, "Database directory")->required();
+  repair.add_option("date", options.repair.date, "Day of the partition, such as 2024.01.02")
+      ->required();
+  repair.add_option("table", options.repair.table, "Name of the table")->required();
+  repair.add_option("column", options.repair.column, "Name of the column")->required();
+  repair.add_option("--log", options.repair.log, "Path of the day's log")->required();
+  repair.add_option("--stack", options.repair.config,
+                    "Stack configuration, if it has tables or compression of its own");
+  repair.callback([&] { action = [&] { return RunHdbRepair(options.repair); }; });
 
   CLI::App& balance = *hdb->add_subcommand(
       "balance", "Show the size of each segment; move partitions to balance them");

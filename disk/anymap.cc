@@ -58,9 +58,9 @@ struct Names {
   }
 };
 
-absl::StatusOr<Names> OpenNames(const std::string& path) {
+absl::StatusOr<Names> OpenNames(const std::string& path, const ChecksumFile* checksums) {
   Names names;
-  absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path);
+  absl::StatusOr<std::unique_ptr<const StoredFile>> file = StoredFile::Open(path, checksums);
   if (file.status().code() == absl::StatusCode::kNotFound) return names;
   if (!file.ok()) return file.status();
   names.file = *std::move(file);
@@ -78,8 +78,11 @@ absl::StatusOr<Names> OpenNames(const std::string& path) {
 // Builds one row's value.
 class Builder {
  public:
-  Builder(std::span<const std::byte> payload, const Names& names, const SymbolDomains* domains)
-      : payload_(payload),
+  // `payload` is that of the file col#, whose bytes are verified here as they are read.
+  Builder(const StoredFile& file, std::span<const std::byte> payload, const Names& names,
+          const SymbolDomains* domains)
+      : file_(file),
+        payload_(payload),
         names_(names),
         domains_(domains),
         bytes_left_(std::min(kStoredValueBytesMax, kRowBytesMin + kGrowthMax * payload.size())) {}
@@ -113,6 +116,7 @@ class Builder {
 
   absl::StatusOr<std::span<const std::byte>> Bytes(uint64_t offset, uint64_t bytes) const {
     if (offset <= payload_.size() && bytes <= payload_.size() - offset) {
+      TS_RETURN_IF_ERROR(file_.Verify(kPageBytes + offset, kPageBytes + offset + bytes));
       return payload_.subspan(offset, bytes);
     }
     return DataLoss("byte {}: item ends after byte {}, the end of the items", kPageBytes + offset,
@@ -279,6 +283,7 @@ class Builder {
                     std::to_integer<int>(payload_[offset + (full ? 2 : 0)]));
   }
 
+  const StoredFile& file_;
   std::span<const std::byte> payload_;
   const Names& names_;
   const SymbolDomains* domains_;
@@ -297,11 +302,12 @@ class Anymap : public NestedItems {
         domains_(std::move(domains)) {}
 
   absl::StatusOr<Value> At(uint64_t row) const override {
-    TS_ASSIGN_OR_RETURN(const PinnedBytes references, column_.All());
-    TS_ASSIGN_OR_RETURN(const PinnedBytes payload, payload_->All());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes references, column_.InPlace());
+    TS_ASSIGN_OR_RETURN(const PinnedBytes payload, payload_->InPlace());
     const uint64_t at = layout_.data_offset + row * sizeof(uint64_t);
+    TS_RETURN_IF_ERROR(column_.Verify(at, at + sizeof(uint64_t)));
     absl::StatusOr<Value> value =
-        Builder(payload.span().subspan(kPageBytes), names_, domains_.get())
+        Builder(*payload_, payload.span().subspan(kPageBytes), names_, domains_.get())
             .At(LoadLittle<uint64_t>(references.data() + at), 1);
     if (!value.ok()) {
       return Annotate(value.status(), fmt::format("{}: byte {}: row {}: {}", column_.path(), at,
@@ -310,7 +316,7 @@ class Anymap : public NestedItems {
     return value;
   }
   absl::Status Pin(std::vector<PinnedBytes>& held) const override {
-    TS_ASSIGN_OR_RETURN(held.emplace_back(), payload_->All());
+    TS_ASSIGN_OR_RETURN(held.emplace_back(), payload_->InPlace());
     return absl::OkStatus();
   }
 
@@ -335,11 +341,12 @@ absl::Status CheckPayload(const StoredFile& payload) {
 
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
     const StoredFile& column, const ColumnLayout& layout,
-    std::shared_ptr<const SymbolDomains> domains) {
+    std::shared_ptr<const SymbolDomains> domains, const ChecksumFile* checksums) {
   const std::string payload_path = column.path() + kCompanionSuffix;
-  TS_ASSIGN_OR_RETURN(std::unique_ptr<const StoredFile> payload, StoredFile::Open(payload_path));
+  TS_ASSIGN_OR_RETURN(std::unique_ptr<const StoredFile> payload,
+                      StoredFile::Open(payload_path, checksums));
   TS_RETURN_IF_ERROR(CheckPayload(*payload));
-  TS_ASSIGN_OR_RETURN(Names names, OpenNames(payload_path + kCompanionSuffix));
+  TS_ASSIGN_OR_RETURN(Names names, OpenNames(payload_path + kCompanionSuffix, checksums));
   return std::make_unique<Anymap>(column, layout, std::move(payload), std::move(names),
                                   std::move(domains));
 }

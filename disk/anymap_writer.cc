@@ -180,7 +180,8 @@ class AnymapWriter {
                                         const RowOrder& order, const std::string& path,
                                         const ColumnWriterOptions& options) {
     const auto create = [&](const std::string& name) {
-      return FileImage::Create(name, options.compression, options.workers, options.storage);
+      return FileImage::Create(name, options.compression, options.workers, options.storage, {},
+                               options.checksums);
     };
     TS_ASSIGN_OR_RETURN(FileImage references, create(path));
     TS_ASSIGN_OR_RETURN(FileImage payload, create(path + "#"));
@@ -236,7 +237,7 @@ class AnymapWriter {
 absl::StatusOr<uint64_t> WriteAnymap(const Snapshot& snapshot, size_t column, const RowOrder& order,
                                      const std::string& path, const ColumnWriterOptions& options) {
   if (order.rows() > 0) return AnymapWriter::Write(snapshot, column, order, path, options);
-  TS_RETURN_IF_ERROR(WriteNewFile(*options.storage, path, AsBytes(kEmptyList)));
+  TS_RETURN_IF_ERROR(WriteNewFile(*options.storage, path, AsBytes(kEmptyList), options.checksums));
   return kEmptyList.size();
 }
 

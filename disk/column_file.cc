@@ -43,19 +43,21 @@ bool PositionsAsIds(std::span<const std::byte> positions, size_t width, uint64_t
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const ColumnFile>> ColumnFile::Open(
-    const std::string& path, std::shared_ptr<const SymbolDomains> domains) {
+    const std::string& path, std::shared_ptr<const SymbolDomains> domains,
+    const ChecksumFile* checksums) {
   std::shared_ptr<ColumnFile> column(new ColumnFile());
   column->domains_ = std::move(domains);
-  TS_RETURN_IF_ERROR(column->Read(path));
+  TS_RETURN_IF_ERROR(column->Read(path, checksums));
   return column;
 }
 
-absl::Status ColumnFile::Read(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(file_, StoredFile::Open(path));
+absl::Status ColumnFile::Read(const std::string& path, const ChecksumFile* checksums) {
+  TS_ASSIGN_OR_RETURN(file_, StoredFile::Open(path, checksums));
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file_->Head());
   absl::StatusOr<ColumnLayout> layout = ParseColumnLayout(head, file_->bytes());
   if (!layout.ok()) return Annotate(layout.status(), path);
   layout_ = *std::move(layout);
+  file_->SetRows({layout_.data_offset, layout_.width, layout_.rows});
   type_ = layout_.type;
   rows_ = layout_.rows;
   switch (layout_.form) {
@@ -71,12 +73,12 @@ absl::Status ColumnFile::Read(const std::string& path) {
     case ColumnForm::kOldNested: {
       kind_ = ColumnKind::kItems;
       type_ = Type::kList;
-      TS_ASSIGN_OR_RETURN(items_, OpenOldNested(*file_, layout_));
+      TS_ASSIGN_OR_RETURN(items_, OpenOldNested(*file_, layout_, checksums));
       return absl::OkStatus();
     }
     case ColumnForm::kAnymap: {
       kind_ = ColumnKind::kItems;
-      TS_ASSIGN_OR_RETURN(items_, OpenAnymap(*file_, layout_, domains_));
+      TS_ASSIGN_OR_RETURN(items_, OpenAnymap(*file_, layout_, domains_, checksums));
       return absl::OkStatus();
     }
     case ColumnForm::kSerialised:
@@ -136,7 +138,7 @@ absl::Status ColumnFile::ReadNames(std::span<const std::byte> bytes) {
 
 absl::StatusOr<std::vector<PinnedBytes>> ColumnFile::Pin() const {
   std::vector<PinnedBytes> held;
-  TS_ASSIGN_OR_RETURN(held.emplace_back(), file_->All());
+  TS_ASSIGN_OR_RETURN(held.emplace_back(), file_->InPlace());
   if (items_ != nullptr) TS_RETURN_IF_ERROR(items_->Pin(held));
   return held;
 }
@@ -146,6 +148,12 @@ absl::StatusOr<PinnedBytes> ColumnFile::Elements() const {
     return InvalidArgument("{}: has no elements of one width", path());
   }
   TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file_->All());
+  return bytes.subspan(layout_.data_offset, layout_.data_bytes());
+}
+
+absl::StatusOr<PinnedBytes> ColumnFile::ElementsInPlace() const {
+  if (element_bytes_ == 0) return InvalidArgument("{}: has no elements of one width", path());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file_->InPlace());
   return bytes.subspan(layout_.data_offset, layout_.data_bytes());
 }
 
@@ -159,7 +167,8 @@ absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) con
     return InvalidArgument("{}: rows {} to {} into {}, of {}", path(), rows.begin_row, rows.end_row,
                            out.size(), rows_);
   }
-  TS_ASSIGN_OR_RETURN(const PinnedBytes held, Elements());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, ElementsInPlace());
+  TS_RETURN_IF_ERROR(VerifyRows(rows));
   const std::span<const std::byte> positions = held.span();
   if (domain_->positions_are_ids() &&
       PositionsAsIds(positions.subspan(rows.begin_row * layout_.width, rows.rows() * layout_.width),
@@ -186,9 +195,13 @@ absl::Status ColumnFile::OutsideOfDomain(uint64_t row, int64_t position) const {
 absl::StatusOr<const PartedIndex*> ColumnFile::Parted() const {
   if (kind_ != ColumnKind::kEnum || layout_.attribute != Attribute::kParted) return nullptr;
   std::call_once(parted_once_, [this] {
-    const absl::StatusOr<PinnedBytes> bytes = file_->All();
+    const absl::StatusOr<PinnedBytes> bytes = file_->InPlace();
     parted_status_ = bytes.status();
-    if (bytes.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
+    // The index follows the rows.
+    if (bytes.ok()) {
+      parted_status_ = file_->Verify(layout_.data_offset + layout_.data_bytes(), file_->bytes());
+    }
+    if (parted_status_.ok()) parted_ = PartedIndex::Parse(bytes->span(), layout_);
   });
   TS_RETURN_IF_ERROR(parted_status_);
   return parted_ ? &*parted_ : nullptr;
@@ -199,9 +212,10 @@ absl::StatusOr<std::optional<RowRange>> ColumnFile::RowsOf(int64_t position) con
   if (parted == nullptr) return FailedPrecondition("{}: has no index", path());
   const std::optional<RowRange> rows = parted->Find(position);
   if (!rows) return std::nullopt;
-  TS_ASSIGN_OR_RETURN(const PinnedBytes held, Elements());
+  TS_ASSIGN_OR_RETURN(const PinnedBytes held, ElementsInPlace());
   const std::span<const std::byte> positions = held.span();
   for (const uint64_t row : {rows->begin_row, rows->end_row - 1}) {
+    TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
     const int64_t found = PositionAt(positions, layout_.width, row);
     if (found != position) {
       return DataLoss("{}: row {} has position {}, its index says {}", path(), row, found,
@@ -248,7 +262,8 @@ absl::StatusOr<Value> ColumnFile::ItemAt(uint64_t row) const {
   if (row >= rows_) return InvalidArgument("{}: row {} of {}", path(), row, rows_);
   switch (kind_) {
     case ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const PinnedBytes elements, Elements());
+      TS_ASSIGN_OR_RETURN(const PinnedBytes elements, ElementsInPlace());
+      TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
       return Value::AtomFromBytes(type_,
                                   elements.span().subspan(row * element_bytes_, element_bytes_));
     }

@@ -38,10 +38,12 @@ class ColumnFile {
  public:
   // Maps the file and, for a nested column, its companions `path#` and `path##` beside it.
   // `domains` are those of its enums; without them, an enum's rows have positions and no names.
+  // `checksums` are those of its directory, or nullptr: then nothing is verified.
   // Cost: some system calls and one page; one pass if the rows of the file must be counted
   // (symbols, and general lists of the old form).
   static absl::StatusOr<std::shared_ptr<const ColumnFile>> Open(
-      const std::string& path, std::shared_ptr<const SymbolDomains> domains = nullptr);
+      const std::string& path, std::shared_ptr<const SymbolDomains> domains = nullptr,
+      const ChecksumFile* checksums = nullptr);
 
   const std::string& path() const { return file_->path(); }
   ColumnKind kind() const { return kind_; }
@@ -56,10 +58,21 @@ class ColumnFile {
 
   // Returns the elements of kFixed, or the positions of kEnum: rows() times element_bytes(),
   // aligned to the element's width (8 for a guid). kInvalidArgument for the other kinds.
-  // Cost: none, or that of StoredFile::All for a compressed file.
+  // Cost: that of StoredFile::All: none after the first call, if the file is plain.
   absl::StatusOr<PinnedBytes> Elements() const;
-  // Returns the bytes that rows are read from. While they are held, nothing is decompressed twice,
-  // which helps callers that read many rows. Cost: as Elements, for each of the column's files.
+  // The same, but a plain file's elements are unverified: the caller calls VerifyRows for the rows
+  // that it reads. Cost: none for a plain file.
+  absl::StatusOr<PinnedBytes> ElementsInPlace() const;
+  // Compares the blocks of a range of rows with their checksums, for columns that have
+  // ElementsInPlace(). kDataLoss as for StoredFile::Verify. Cost: see VerifiedBlocks.
+  absl::Status VerifyRows(RowRange rows) const {
+    return file_->Verify(layout_.data_offset + rows.begin_row * layout_.width,
+                         layout_.data_offset + rows.end_row * layout_.width);
+  }
+  bool has_checksums() const { return file_->has_checksums(); }
+  // Returns the bytes that rows are read from, unverified. While they are held, nothing is
+  // decompressed twice, which helps callers that read many rows. Cost: as ElementsInPlace, for each
+  // of the column's files.
   absl::StatusOr<std::vector<PinnedBytes>> Pin() const;
   size_t element_bytes() const { return element_bytes_; }  // 0 for kSymbols and kItems.
 
@@ -101,7 +114,7 @@ class ColumnFile {
 
  private:
   ColumnFile() = default;
-  absl::Status Read(const std::string& path);
+  absl::Status Read(const std::string& path, const ChecksumFile* checksums);
   absl::Status ReadSerialised();
   absl::Status ReadNames(std::span<const std::byte> bytes);
   absl::StatusOr<Value> SymbolAt(uint64_t row) const;

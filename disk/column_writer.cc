@@ -158,7 +158,8 @@ absl::StatusOr<uint64_t> WriteColumn(const Snapshot& snapshot, size_t column, co
   }
   TS_ASSIGN_OR_RETURN(FileImage image,
                       FileImage::Create(path, options.compression, options.workers, options.storage,
-                                        source.in_image ? source.window : std::span<std::byte>()));
+                                        source.in_image ? source.window : std::span<std::byte>(),
+                                        options.checksums));
   if (type != Type::kSymbol) {
     const bool sorted = number == order.time_column() && order.times_ascend();
     TS_RETURN_IF_ERROR(image.Append(

@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/worker_pool.h"
+#include "disk/checksum_file.h"
 #include "disk/compression.h"
 #include "disk/row_order.h"
 #include "disk/storage.h"
@@ -48,6 +49,7 @@ struct ColumnWriterOptions {
   // 64 KiB. The tier must not be nullptr, and must have room for one window.
   mem::Tier* tier = nullptr;
   size_t window_bytes = size_t{64} << 10;
+  ChecksumCollector* checksums = nullptr;  // Gets those of the files; may be nullptr.
 };
 
 // Writes and syncs the column's files `path`, `path#` ..; does not sync the directory. Every symbol

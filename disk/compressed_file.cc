@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <mutex>
+#include <optional>
 #include <utility>
 
 #include "base/byte_buffer.h"
@@ -19,8 +20,9 @@ constexpr uint32_t kVersionMax = 3;  // Since then.
 
 class CompressedFile : public StoredFile {
  public:
-  CompressedFile(std::string path, Mapping mapping, CompressedLayout layout)
-      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes().size()),
+  CompressedFile(std::string path, Mapping mapping, CompressedLayout layout,
+                 std::unique_ptr<const VerifiedBlocks> checksums)
+      : StoredFile(std::move(path), layout.image_bytes, mapping.bytes(), std::move(checksums)),
         mapping_(std::move(mapping)),
         layout_(std::move(layout)) {}
 
@@ -61,6 +63,9 @@ class CompressedFile : public StoredFile {
 
   absl::Status Decompress(size_t i, std::span<std::byte> out) const {
     const CompressedBlock& block = layout_.blocks[i];
+    const uint64_t begin = i * layout_.block_bytes;
+    TS_RETURN_IF_ERROR(
+        VerifyOnDisk(block.offset, block.offset + block.bytes, begin, begin + out.size()));
     const absl::Status status =
         DecompressBlock(block.algorithm, mapping_.bytes().subspan(block.offset, block.bytes), out);
     return Annotate(status, fmt::format("{}: byte {}: block {}", path(), block.offset, i));
@@ -169,11 +174,22 @@ absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte
   return layout;
 }
 
-absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path,
-                                                                 Mapping mapping) {
-  absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(mapping.bytes());
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
+    std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums) {
+  const std::span<const std::byte> file = mapping.bytes();
+  absl::StatusOr<CompressedLayout> layout = ParseCompressedLayout(file);
+  if (checksums != nullptr) {
+    // A damaged count moves the trailer, so without a layout all blocks are verified.
+    uint64_t trailer_at = 0;
+    if (layout.ok() && !layout->blocks.empty()) {
+      trailer_at = layout->blocks.back().offset + layout->blocks.back().bytes;
+    }
+    const std::optional<DamagedBlock> damage = checksums->FindDamage(file, trailer_at, file.size());
+    if (damage) return checksums->ErrorOf(*damage, path, "");
+  }
   if (!layout.ok()) return Annotate(layout.status(), path);
-  return std::make_unique<CompressedFile>(std::move(path), std::move(mapping), *std::move(layout));
+  return std::make_unique<CompressedFile>(std::move(path), std::move(mapping), *std::move(layout),
+                                          std::move(checksums));
 }
 
 }  // namespace tickstack::disk

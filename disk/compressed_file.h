@@ -44,7 +44,9 @@ struct CompressedLayout {
 // length bounds.
 absl::StatusOr<CompressedLayout> ParseCompressedLayout(std::span<const std::byte> file);
 
-// Opens a file that StoredFile::Open found to be compressed.
-absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(std::string path, Mapping mapping);
+// Opens a file that StoredFile::Open found to be compressed. `checksums` are those of the file as
+// it is on the disk; nullptr without any.
+absl::StatusOr<std::unique_ptr<const StoredFile>> OpenCompressed(
+    std::string path, Mapping mapping, std::unique_ptr<const VerifiedBlocks> checksums = nullptr);
 
 }  // namespace tickstack::disk

@@ -37,6 +37,8 @@ absl::Status CheckRoot(const std::string& root) {
 enum class RootFileKind { kDomain, kValue, kForeign };
 
 absl::StatusOr<RootFileKind> KindOf(const std::string& path) {
+  // Only domains have checksums in the root. A damaged one must not pass for another kind of file.
+  if (FileExists(path + std::string(kDomainChecksumSuffix))) return RootFileKind::kDomain;
   TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
   TS_ASSIGN_OR_RETURN(const std::span<const std::byte> head, file->Head());
   if (HoldsNames(head)) return RootFileKind::kDomain;

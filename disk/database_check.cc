@@ -12,6 +12,8 @@
 #include "base/directory.h"
 #include "base/status.h"
 #include "base/string_map.h"
+#include "disk/checksum_file.h"
+#include "disk/column_file.h"
 #include "disk/database.h"
 #include "disk/kdb_format.h"
 #include "disk/stored_file.h"
@@ -40,6 +42,7 @@ void MergeTable(DatabaseCheck part, DatabaseCheck& whole) {
   whole.columns += part.columns;
   whole.rows += part.rows;
   whole.disk_bytes += part.disk_bytes;
+  whole.unchecksummed_tables += part.unchecksummed_tables;
   whole.findings_left_off += part.findings_left_off;
   for (Finding& finding : part.findings) AddFinding(std::move(finding), whole);
   for (Finding& warning : part.warnings) AddWarning(std::move(warning), whole);
@@ -118,6 +121,100 @@ std::vector<std::string> UnnamedFiles(const std::string& directory,
   return unnamed;
 }
 
+// A file that has checksums: a column that knows its rows, or another file.
+struct ChecksummedFile {
+  std::string path;
+  std::shared_ptr<const ColumnFile> column;
+  std::unique_ptr<const StoredFile> other;
+
+  const StoredFile& file() const { return column != nullptr ? column->file() : *other; }
+};
+
+absl::StatusOr<ChecksummedFile> OpenChecksummed(
+    const std::string& path, bool is_column, const ChecksumFile& checksums,
+    const std::shared_ptr<const SymbolDomains>& domains) {
+  ChecksummedFile file{path, nullptr, nullptr};
+  if (is_column) {
+    TS_ASSIGN_OR_RETURN(file.column, ColumnFile::Open(path, domains, &checksums));
+  } else {
+    TS_ASSIGN_OR_RETURN(file.other, StoredFile::Open(path, &checksums));
+  }
+  return file;
+}
+
+// Returns a finding for each damaged block among bytes [begin, end) of a file, as they are on the
+// disk.
+std::vector<Finding> FindDamagedBlocks(const ChecksummedFile& each, uint64_t begin, uint64_t end) {
+  std::vector<Finding> findings;
+  const StoredFile& file = each.file();
+  if (file.VerifyOnDisk(begin, end).ok()) return findings;
+  for (; begin < end; begin += kChecksumBlockBytes) {
+    absl::Status status = file.VerifyOnDisk(begin, std::min(begin + kChecksumBlockBytes, end));
+    if (status.ok()) continue;
+    if (file.is_compressed()) {
+      // Decompressing finds the first damaged block again, and knows its rows.
+      const absl::Status named =
+          file.Visit([](uint64_t, std::span<const std::byte>) { return absl::OkStatus(); });
+      if (!named.ok() && findings.empty()) status = named;
+    }
+    findings.push_back(FindingOf(each.path, status));
+  }
+  return findings;
+}
+
+// Compares every file of a table with its checksums. All threads share each file.
+absl::Status CheckChecksums(const std::string& directory, std::span<const std::string> names,
+                            const std::shared_ptr<const SymbolDomains>& domains,
+                            WorkerPool& workers, absl::FunctionRef<bool()> stop,
+                            DatabaseCheck& check) {
+  constexpr uint64_t kTaskBytes = 256 * kChecksumBlockBytes;
+  const std::string path = fmt::format("{}/{}", directory, kChecksumName);
+  const absl::StatusOr<std::shared_ptr<const ChecksumFile>> checksums = ChecksumFile::Open(path);
+  if (!checksums.ok()) {
+    AddFinding(FindingOf(path, checksums.status()), check);
+    return absl::OkStatus();
+  }
+  if (*checksums == nullptr) {
+    check.unchecksummed_tables += 1;
+    return absl::OkStatus();
+  }
+  std::vector<std::string> files;
+  for (const ChecksumFile::Entry& entry : (*checksums)->entries()) files.push_back(entry.name);
+  for (const std::string& name : names) {
+    if ((*checksums)->Find(name) == nullptr) files.push_back(name);  // Its error says so.
+  }
+  struct Task {
+    size_t file;
+    uint64_t begin;
+  };
+  std::vector<ChecksummedFile> open;
+  std::vector<Task> tasks;
+  for (const std::string& name : files) {
+    const std::string each = directory + "/" + name;
+    absl::StatusOr<ChecksummedFile> file =
+        OpenChecksummed(each, std::ranges::find(names, name) != names.end(), **checksums, domains);
+    if (!file.ok()) {
+      const bool of_checksums = Message(file.status()).starts_with(path);
+      AddFinding(FindingOf(of_checksums ? path : each, file.status()), check);
+      continue;
+    }
+    for (uint64_t begin = 0; begin < file->file().disk_bytes(); begin += kTaskBytes) {
+      tasks.push_back({open.size(), begin});
+    }
+    open.push_back(*std::move(file));
+  }
+  std::mutex mutex;  // Of `check`, while the tasks run.
+  return workers.ParallelFor(tasks.size(), [&](size_t i) -> absl::Status {
+    if (stop()) return absl::CancelledError("stopped");
+    const ChecksummedFile& file = open[tasks[i].file];
+    std::vector<Finding> findings = FindDamagedBlocks(
+        file, tasks[i].begin, std::min(tasks[i].begin + kTaskBytes, file.file().disk_bytes()));
+    const std::lock_guard lock(mutex);
+    for (Finding& finding : findings) AddFinding(std::move(finding), check);
+    return absl::OkStatus();
+  });
+}
+
 // `domains` as for SplayedTable.
 absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
                                          std::shared_ptr<const SymbolDomains> domains,
@@ -136,6 +233,7 @@ absl::StatusOr<DatabaseCheck> CheckTable(TableToCheck& table,
     return check;
   }
   CheckColumnList(names_path, names->size(), check);
+  TS_RETURN_IF_ERROR(CheckChecksums(directory, *names, domains, workers, stop, check));
   table.unnamed = UnnamedFiles(directory, *names);
   std::vector<ColumnCheck> columns(names->size());
   const auto path_of = [&](size_t i) { return directory + "/" + (*names)[i]; };

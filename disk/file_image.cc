@@ -23,10 +23,12 @@ FileImage::FileImage(FileStream stream, const CompressionOptions& compression, W
 absl::StatusOr<FileImage> FileImage::Create(const std::string& path,
                                             const CompressionOptions& compression,
                                             WorkerPool* workers, const Storage* storage,
-                                            std::span<std::byte> window) {
+                                            std::span<std::byte> window,
+                                            ChecksumCollector* checksums) {
   const bool plain = compression.algorithm == Compression::kNone;
-  TS_ASSIGN_OR_RETURN(FileStream stream,
-                      FileStream::Create(path, storage, plain ? window : std::span<std::byte>()));
+  TS_ASSIGN_OR_RETURN(
+      FileStream stream,
+      FileStream::Create(path, storage, plain ? window : std::span<std::byte>(), checksums));
   FileImage image(std::move(stream), compression, workers);
   if (image.compressed()) TS_RETURN_IF_ERROR(image.stream_.Append(AsBytes(kCompressedTag)));
   return image;

@@ -28,13 +28,15 @@ namespace tickstack::disk {
 
 class FileImage {
  public:
-  // Creates a file. `workers` may be nullptr. It, the storage and `window` must outlive the image;
-  // `window` is memory as for FileStream, or empty. If the file is written plain, Room() is in the
-  // window, so that data which is put in order there is written from there.
+  // Creates a file. `workers` and `checksums`, which gets the checksums of the file as it is on the
+  // disk, may be nullptr. They, the storage and `window` must outlive the image; `window` is memory
+  // as for FileStream, or empty. If the file is written plain, Room() is in the window, so that
+  // data which is put in order there is written from there.
   static absl::StatusOr<FileImage> Create(const std::string& path,
                                           const CompressionOptions& compression,
                                           WorkerPool* workers, const Storage* storage,
-                                          std::span<std::byte> window = {});
+                                          std::span<std::byte> window = {},
+                                          ChecksumCollector* checksums = nullptr);
 
   absl::Status Append(std::span<const std::byte> bytes);
   // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.

@@ -27,6 +27,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/checksum_file.h"
 #include "disk/storage.h"
 
 namespace tickstack::disk {
@@ -48,9 +49,11 @@ class FileStream {
  public:
   // Creates a file and a stream into it. The storage must outlive the stream. Room() is in
   // `memory`, which is aligned to File::kDirectAlignment, has at least kMemoryMin bytes, and must
-  // outlive the stream, too; if it is empty, the stream allocates its own.
+  // outlive the stream, too; if it is empty, the stream allocates its own. The checksums of what is
+  // written go to `checksums`, which may be nullptr.
   static absl::StatusOr<FileStream> Create(const std::string& path, const Storage* storage,
-                                           std::span<std::byte> memory = {});
+                                           std::span<std::byte> memory = {},
+                                           ChecksumCollector* checksums = nullptr);
 
   absl::Status Append(std::span<const std::byte> bytes);
   // The same without a copy: returns room of at least 64 KiB, whose first `bytes` the caller fills.
@@ -70,11 +73,14 @@ class FileStream {
   };
   static constexpr size_t kPieceBytes = kMemoryMin - kRoomMin;
 
-  FileStream(File file, const Storage* storage, std::span<std::byte> memory);
+  FileStream(File file, const Storage* storage, std::span<std::byte> memory,
+             ChecksumCollector* checksums);
   absl::Status WriteFirst(size_t bytes);
 
   File file_;
   const Storage* storage_;
+  ChecksumCollector* checksums_;  // May be nullptr.
+  BlockChecksums written_;        // If there is a collector: of the bytes written.
   std::unique_ptr<std::byte, Free> own_;
   std::span<std::byte> memory_;  // The first used_ bytes wait to be written.
   size_t used_ = 0;

@@ -30,15 +30,17 @@ class NestedItems {
 };
 
 // The form before 3.6: the column has the number of elements up to the end of each row, and
-// `column#` the elements. Opens that file. The column must outlive the items.
+// `column#` the elements. Opens that file; `checksums` as for ColumnFile. The column must outlive
+// the items.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenOldNested(const StoredFile& column,
-                                                                 const ColumnLayout& layout);
+                                                                 const ColumnLayout& layout,
+                                                                 const ChecksumFile* checksums);
 
 // The form since 3.6: an anymap (anymap.cc). Opens `column#`, and `column##` if it exists.
 // kResourceExhausted for a row of more than kStoredValueBytesMax.
 absl::StatusOr<std::unique_ptr<const NestedItems>> OpenAnymap(
     const StoredFile& column, const ColumnLayout& layout,
-    std::shared_ptr<const SymbolDomains> domains);
+    std::shared_ptr<const SymbolDomains> domains, const ChecksumFile* checksums);
 
 // The form of small lists, and of all lists before 3.6: ff 01 and the encoded items. Sets `rows`,
 // for which it reads the file once.

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/string_map.h"
 #include "base/time.h"
+#include "disk/checksum_file.h"
 #include "disk/column_writer.h"
 #include "disk/file_image.h"
 #include "disk/row_order.h"
@@ -134,7 +135,11 @@ class PartitionWriter {
   PartitionWriter(const PartitionWriterOptions& options, const Storage& storage,
                   std::span<const Snapshot> tables, std::span<const RowsOfDate> rows,
                   std::string folder)
-      : options_(options), storage_(storage), tables_(tables), folder_(std::move(folder)) {
+      : options_(options),
+        storage_(storage),
+        tables_(tables),
+        folder_(std::move(folder)),
+        checksums_(tables.size()) {
     for (size_t i = 0; i < tables.size(); ++i)
       orders_.emplace_back(tables[i], rows[i], options.workers);
   }
@@ -157,8 +162,12 @@ class PartitionWriter {
     std::ranges::stable_partition(columns, &PartitionColumn::parted);
     TS_RETURN_IF_ERROR(WriteColumns(columns, positions));
     for (size_t table = 0; table < tables_.size(); ++table) {
-      TS_RETURN_IF_ERROR(WriteNewFile(storage_, FolderOf(table) + "/.d", NamesOf(table)));
-      TS_RETURN_IF_ERROR(storage_.SyncDirectory(FolderOf(table)));
+      const std::string folder = FolderOf(table);
+      ChecksumCollector& checksums = checksums_[table];
+      TS_RETURN_IF_ERROR(WriteNewFile(storage_, folder + "/.d", NamesOf(table), &checksums));
+      TS_RETURN_IF_ERROR(WriteNewFile(storage_, fmt::format("{}/{}", folder, kChecksumName),
+                                      EncodeChecksums(checksums.Take())));
+      TS_RETURN_IF_ERROR(storage_.SyncDirectory(folder));
     }
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(folder_));
     return bytes_.load();
@@ -193,8 +202,12 @@ class PartitionWriter {
       const PartitionColumn& each = columns[i];
       const Schema& schema = tables_[each.table].schema();
       const std::string& name = schema.columns[each.column].name;
-      const ColumnWriterOptions how{options_.compression.Of(schema.table, name), options_.workers,
-                                    &storage_, windows_.get(), window_bytes_};
+      const ColumnWriterOptions how{options_.compression.Of(schema.table, name),
+                                    options_.workers,
+                                    &storage_,
+                                    windows_.get(),
+                                    window_bytes_,
+                                    &checksums_[each.table]};
       const absl::StatusOr<uint64_t> bytes =
           WriteColumn(tables_[each.table], each.column, orders_[each.table], positions,
                       fmt::format("{}/{}", FolderOf(each.table), name), how);
@@ -213,6 +226,7 @@ class PartitionWriter {
   const Storage& storage_;
   const std::span<const Snapshot> tables_;
   const std::string folder_;
+  std::vector<ChecksumCollector> checksums_;  // By table.
   std::deque<RowOrder> orders_;
   std::unique_ptr<mem::Tier> windows_;
   size_t window_bytes_ = 0;
@@ -295,6 +309,20 @@ absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& op
   }
   written.new_names = sym->appended();
   return written;
+}
+
+absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
+                        const std::string& folder) {
+  const Storage storage(options.observer);
+  const std::span<const Snapshot> tables(&table, 1);
+  TS_RETURN_IF_ERROR(CheckNames(tables));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<SymbolFileWriter> sym,
+                      SymbolFileWriter::Open(options.database, storage));
+  TS_ASSIGN_OR_RETURN(const SymbolPositions positions, NumberSymbols(tables, *sym));
+  const RowsOfDate rows(table, date);
+  return PartitionWriter(options, storage, tables, std::span(&rows, 1), folder)
+      .Write(positions)
+      .status();
 }
 
 }  // namespace tickstack::disk

@@ -3,7 +3,7 @@
 // Writes the tables of one day as a partition of a database that kdb+ loads:
 //
 //   database/sym                              names first, synced before anything uses them
-//   segment/writing.2024.01.29$/trade/...     then all columns, synced
+//   segment/writing.2024.01.29$/trade/...     then all columns and their checksums, synced
 //   segment/2024.01.29/                       one rename: now the day exists, complete
 //
 // The segment is the database itself or, with a `par.txt`, its line number (days since 2000-01-01
@@ -91,5 +91,10 @@ absl::StatusOr<std::string> FindPartition(const std::string& database, int32_t d
 // it has been removed, if possible.
 absl::StatusOr<WrittenPartition> WritePartition(const PartitionWriterOptions& options, int32_t date,
                                                 std::span<const Snapshot> tables);
+
+// Writes the files of one table as in the partition of that date, into the new folder
+// `folder/TABLE`, without a rename: for repairs. Symbols are numbered as in the database's `sym`.
+absl::Status WriteTable(const PartitionWriterOptions& options, int32_t date, const Snapshot& table,
+                        const std::string& folder);
 
 }  // namespace tickstack::disk

@@ -12,6 +12,7 @@
 #include "base/directory.h"
 #include "base/file.h"
 #include "base/status.h"
+#include "disk/checksum_file.h"
 #include "disk/partition_name.h"
 
 namespace tickstack::disk {
@@ -97,6 +98,9 @@ absl::Status CopyFile(const std::string& from, const std::string& to, const Stor
     return storage.Write(copy, offset, bytes);
   }));
   TS_RETURN_IF_ERROR(storage.Sync(copy));
+  // A file that is newer than its checksums would pass for one that somebody changed.
+  TS_ASSIGN_OR_RETURN(const int64_t modified_ns, ModifiedNs(from));
+  TS_RETURN_IF_ERROR(SetModifiedNs(to, modified_ns));
   TS_ASSIGN_OR_RETURN(const uint32_t found, ChecksumOf(to));
   if (found == crc) return absl::OkStatus();
   return DataLoss("{}: checksum {:08x}, expected {:08x} as of {}", to, found, crc, from);

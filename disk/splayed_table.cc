@@ -7,10 +7,12 @@
 namespace tickstack::disk {
 
 SplayedTable::SplayedTable(std::string directory, std::vector<std::string> names,
-                           std::shared_ptr<const SymbolDomains> domains)
+                           std::shared_ptr<const SymbolDomains> domains,
+                           std::shared_ptr<const ChecksumFile> checksums)
     : directory_(std::move(directory)),
       names_(std::move(names)),
       domains_(std::move(domains)),
+      checksums_(std::move(checksums)),
       files_(names_.size()),
       entry_(this) {}
 
@@ -18,9 +20,12 @@ SplayedTable::~SplayedTable() = default;
 
 absl::StatusOr<std::shared_ptr<const SplayedTable>> SplayedTable::Open(
     std::string directory, std::shared_ptr<const SymbolDomains> domains) {
-  TS_ASSIGN_OR_RETURN(std::vector<std::string> names, ReadColumnNames(directory + "/.d"));
-  return std::shared_ptr<const SplayedTable>(
-      new SplayedTable(std::move(directory), std::move(names), std::move(domains)));
+  TS_ASSIGN_OR_RETURN(std::shared_ptr<const ChecksumFile> checksums,
+                      ChecksumFile::Open(fmt::format("{}/{}", directory, kChecksumName)));
+  TS_ASSIGN_OR_RETURN(std::vector<std::string> names,
+                      ReadColumnNames(directory + "/.d", checksums.get()));
+  return std::shared_ptr<const SplayedTable>(new SplayedTable(
+      std::move(directory), std::move(names), std::move(domains), std::move(checksums)));
 }
 
 int SplayedTable::Find(std::string_view column) const {
@@ -43,7 +48,7 @@ absl::StatusOr<std::shared_ptr<const ColumnFile>> SplayedTable::OpenOnce(size_t 
   if (std::shared_ptr<const ColumnFile> file = FindOpen(i)) return file;
   // This may call Evict again, for lack of mappings.
   TS_ASSIGN_OR_RETURN(std::shared_ptr<const ColumnFile> file,
-                      ColumnFile::Open(directory_ + "/" + names_[i], domains_));
+                      ColumnFile::Open(directory_ + "/" + names_[i], domains_, checksums_.get()));
   const std::lock_guard lock(mutex_);
   files_[i] = file;
   return file;

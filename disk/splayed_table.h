@@ -2,8 +2,9 @@
 
 // A table stored as one file per column:
 //
-//   trade/.d       the columns' names, in order
-//   trade/time     one column; a nested one has time#, and may have time##
+//   trade/.d           the columns' names, in order
+//   trade/time         one column; a nested one has time#, and may have time##
+//   trade/.checksums   optional: checksums of all of these (checksum_file.h)
 
 #include <atomic>
 #include <cstddef>
@@ -26,7 +27,8 @@ namespace tickstack::disk {
 // Errors name the file.
 class SplayedTable {
  public:
-  // Reads `.d`. kNotFound if there is none. Cost: that file.
+  // Reads `.d`, and `.checksums` if there is one: then everything that is read of the table is
+  // compared with it. kNotFound if there is no `.d`. Cost: these files.
   static absl::StatusOr<std::shared_ptr<const SplayedTable>> Open(
       std::string directory, std::shared_ptr<const SymbolDomains> domains = nullptr);
   ~SplayedTable();
@@ -51,13 +53,15 @@ class SplayedTable {
 
  private:
   SplayedTable(std::string directory, std::vector<std::string> names,
-               std::shared_ptr<const SymbolDomains> domains);
+               std::shared_ptr<const SymbolDomains> domains,
+               std::shared_ptr<const ChecksumFile> checksums);
   std::shared_ptr<const ColumnFile> FindOpen(size_t i) const;
   absl::StatusOr<std::shared_ptr<const ColumnFile>> OpenOnce(size_t i) const;
 
   const std::string directory_;
   const std::vector<std::string> names_;
   const std::shared_ptr<const SymbolDomains> domains_;
+  const std::shared_ptr<const ChecksumFile> checksums_;  // nullptr if there are none.
   mutable std::mutex opening_;  // Held while a column is opened; locked before mutex_.
   mutable std::mutex mutex_;    // Guards files_ while one is copied, never while one is opened.
   mutable std::vector<std::shared_ptr<const ColumnFile>> files_;

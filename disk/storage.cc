@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "base/status.h"
 
@@ -62,10 +63,15 @@ absl::Status Storage::Remove(const std::string& path) const {
 }
 
 absl::Status WriteNewFile(const Storage& storage, const std::string& path,
-                          std::span<const std::byte> bytes) {
+                          std::span<const std::byte> bytes, ChecksumCollector* checksums) {
   TS_ASSIGN_OR_RETURN(File file, storage.Create(path));
   TS_RETURN_IF_ERROR(storage.Write(file, 0, bytes));
-  return storage.Sync(file);
+  TS_RETURN_IF_ERROR(storage.Sync(file));
+  if (checksums == nullptr) return absl::OkStatus();
+  BlockChecksums blocks;
+  blocks.Append(bytes);
+  checksums->Add(path, std::move(blocks));
+  return absl::OkStatus();
 }
 
 }  // namespace tickstack::disk

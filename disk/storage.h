@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "base/file.h"
+#include "disk/checksum_file.h"
 
 namespace tickstack::disk {
 
@@ -62,8 +63,9 @@ class Storage {
   StorageObserver* observer_ = nullptr;
 };
 
-// Writes a new file of exactly these bytes and syncs it, but not its directory.
+// Writes a new file of exactly these bytes and syncs it, but not its directory. Its checksums go to
+// `checksums`, unless that is nullptr.
 absl::Status WriteNewFile(const Storage& storage, const std::string& path,
-                          std::span<const std::byte> bytes);
+                          std::span<const std::byte> bytes, ChecksumCollector* checksums = nullptr);
 
 }  // namespace tickstack::disk

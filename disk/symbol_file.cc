@@ -40,8 +40,10 @@ absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file) {
   return names;
 }
 
-absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
+absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path,
+                                                         const ChecksumFile* checksums) {
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file,
+                      StoredFile::Open(path, checksums));
   TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file->All());
   const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);
@@ -80,7 +82,10 @@ std::optional<SymbolId> SymbolDomain::IdAt(int64_t position) const {
 }
 
 absl::StatusOr<size_t> SymbolDomains::Add(const std::string& path) {
-  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file, StoredFile::Open(path));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums,
+                      ChecksumFile::Open(path + std::string(kDomainChecksumSuffix)));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const StoredFile> file,
+                      StoredFile::Open(path, checksums.get(), true));
   TS_ASSIGN_OR_RETURN(const PinnedBytes bytes, file->All());
   const absl::StatusOr<StoredNames> stored = ParseStoredNames(bytes.span());
   if (!stored.ok()) return Annotate(stored.status(), path);

@@ -18,6 +18,7 @@
 
 #include "absl/status/statusor.h"
 #include "base/string_map.h"
+#include "disk/checksum_file.h"
 #include "table/symbols.h"
 
 namespace tickstack::disk {
@@ -35,8 +36,10 @@ absl::StatusOr<StoredNames> ParseStoredNames(std::span<const std::byte> file);
 bool HoldsNames(std::span<const std::byte> file);
 
 // Returns the names of a `.d`, in order. Also kDataLoss if a name is torn, empty, repeated, or
-// cannot be a file of the same directory (it has a `/`, or is `.` or `..`).
-absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path);
+// cannot be a file of the same directory (it has a `/`, or is `.` or `..`). `checksums` are those
+// of its directory, or nullptr.
+absl::StatusOr<std::vector<std::string>> ReadColumnNames(const std::string& path,
+                                                         const ChecksumFile* checksums = nullptr);
 
 // A list of names in which enums store positions.
 class SymbolDomain {

@@ -1,10 +1,13 @@
 #include "disk/symbol_file_writer.h"
 
+#include <memory>
+#include <optional>
 #include <utility>
 
 #include "base/byte_buffer.h"
 #include "base/status.h"
 #include "disk/symbol_file.h"
+#include "disk/verified_blocks.h"
 #include "table/types.h"
 
 namespace tickstack::disk {
@@ -40,6 +43,15 @@ absl::StatusOr<std::unique_ptr<SymbolFileWriter>> SymbolFileWriter::Open(
 absl::Status SymbolFileWriter::Read() {
   if (!FileExists(path_)) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(const ByteBuffer bytes, ReadWholeFile(path_, kBytesMax));
+  TS_ASSIGN_OR_RETURN(const std::shared_ptr<const ChecksumFile> checksums,
+                      ChecksumFile::Open(path_ + std::string(kDomainChecksumSuffix)));
+  TS_ASSIGN_OR_RETURN(const std::unique_ptr<const VerifiedBlocks> blocks,
+                      VerifiedBlocks::Load(checksums.get(), path_, bytes.size(), true));
+  if (blocks != nullptr) {
+    const std::optional<DamagedBlock> damage = blocks->FindDamage(bytes, 0, bytes.size());
+    if (damage) return blocks->ErrorOf(*damage, path_, "");
+    checksums_bytes_ = blocks->bytes();
+  }
   const absl::StatusOr<StoredNames> names = ParseStoredNames(bytes);
   if (!names.ok()) return Annotate(names.status(), path_);
   // An empty list that is not marked as one of names: the first names replace it.
@@ -53,6 +65,7 @@ absl::Status SymbolFileWriter::Read() {
   exists_ = true;
   torn_bytes_ = names->torn_bytes;
   bytes_ = bytes.size() - torn_bytes_;
+  checksums_.Append(bytes.span().first(bytes_));
   if (torn_bytes_ == 0) return absl::OkStatus();
   TS_ASSIGN_OR_RETURN(File file, File::OpenOrCreate(path_));
   TS_RETURN_IF_ERROR(storage_.Truncate(file, bytes_));
@@ -69,7 +82,9 @@ absl::Status SymbolFileWriter::Append(std::span<const std::string_view> fresh) {
     TS_RETURN_IF_ERROR(storage_.SyncDirectory(DirectoryOf(path_)));
     exists_ = true;
     bytes_ = all.size();
-    return absl::OkStatus();
+    checksums_ = BlockChecksums();
+    checksums_.Append(all);
+    return WriteChecksums();
   }
   const std::span<const std::byte> names = all.span().subspan(kHeaderBytes);
   if (bytes_ + names.size() > kBytesMax) {
@@ -86,6 +101,20 @@ absl::Status SymbolFileWriter::Append(std::span<const std::string_view> fresh) {
     return appended;
   }
   bytes_ += names.size();
+  checksums_.Append(names);
+  return WriteChecksums();
+}
+
+absl::Status SymbolFileWriter::WriteChecksums() {
+  FileChecksums file{std::string(kDomain), bytes_, {}};
+  file.blocks = BlockChecksums(checksums_).Finish();
+  const std::string path = path_ + std::string(kDomainChecksumSuffix);
+  const std::string made = path_ + ".checksums.new$";
+  TS_RETURN_IF_ERROR(storage_.Remove(made));
+  TS_RETURN_IF_ERROR(WriteNewFile(storage_, made, EncodeChecksums(std::span(&file, 1))));
+  TS_RETURN_IF_ERROR(storage_.Rename(made, path));
+  TS_RETURN_IF_ERROR(storage_.SyncDirectory(DirectoryOf(path_)));
+  checksums_bytes_ = bytes_;
   return absl::OkStatus();
 }
 
@@ -103,7 +132,11 @@ absl::StatusOr<std::vector<int64_t>> SymbolFileWriter::Numbers(
     if (is_new) fresh.push_back(name);
     numbers.push_back(at->second);
   }
-  if (fresh.empty()) return numbers;
+  if (fresh.empty()) {
+    // Names from a kdb+ process, or of an append after which this one died.
+    if (exists_ && checksums_bytes_ != bytes_) TS_RETURN_IF_ERROR(WriteChecksums());
+    return numbers;
+  }
   if (absl::Status appended = Append(fresh); !appended.ok()) {
     for (const std::string_view name : fresh) numbers_.erase(numbers_.find(name));
     return appended;

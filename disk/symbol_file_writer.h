@@ -9,6 +9,10 @@
 // never been used, and is cut off when the file is opened. A new file is created complete, by a
 // rename.
 //
+// `sym.checksums$` beside it has the file's checksums (checksum_file.h). It is replaced after names
+// were appended and synced, so it covers the file or, after a crash, what the file had before: a
+// reader does not verify the bytes after that.
+//
 // There is one writer at a time, by a lock on a file beside it whose name ends in `$`, which kdb+
 // ignores when it loads the folder. A q process that appends to the same file meanwhile is not
 // detected.
@@ -26,6 +30,7 @@
 #include "absl/status/statusor.h"
 #include "base/file.h"
 #include "base/string_map.h"
+#include "disk/checksum_file.h"
 #include "disk/storage.h"
 
 namespace tickstack::disk {
@@ -37,7 +42,8 @@ class SymbolFileWriter {
 
   // Opens the symbol file of the database in this folder, which must exist. A missing file is not
   // created yet. Holds the lock until destroyed. kUnavailable if another process writes; kDataLoss
-  // if the file is not a list of names, or is compressed; kResourceExhausted beyond kBytesMax.
+  // if the file is not a list of names, is compressed, or does not match its checksums;
+  // kResourceExhausted beyond kBytesMax.
   static absl::StatusOr<std::unique_ptr<SymbolFileWriter>> Open(const std::string& database,
                                                                 const Storage& storage);
 
@@ -54,6 +60,7 @@ class SymbolFileWriter {
       : path_(std::move(path)), storage_(storage), lock_(std::move(lock)) {}
   absl::Status Read();
   absl::Status Append(std::span<const std::string_view> fresh);
+  absl::Status WriteChecksums();
 
   const std::string path_;
   const Storage storage_;
@@ -63,6 +70,8 @@ class SymbolFileWriter {
   int64_t count_ = 0;
   int64_t appended_ = 0;
   uint64_t torn_bytes_ = 0;
+  BlockChecksums checksums_;      // Of bytes_ bytes.
+  uint64_t checksums_bytes_ = 0;  // Bytes that the checksums on the disk cover.
   StringMap<int64_t> numbers_;
 };
 

@@ -63,13 +63,22 @@ class AnyColumn {
   // columns are made block by block (stored_column.h); ForEachBlock works for all columns.
   bool direct() const { return stored_ == nullptr || stored_->direct(); }
   // The elements of chunk `chunk` of a direct column: T is the C++ type of the elements, SymbolId
-  // for symbols with ids. The vector of a Value is one chunk.
+  // for symbols with ids. The vector of a Value is one chunk. Those of a stored column may be
+  // unverified: call Verify for the rows that are read.
   template <typename T>
   std::span<const T> Chunk(size_t chunk) const {
     if (captured()) return snapshot_->Chunk<T>(index_, chunk);
     if (value_ != nullptr) return value_->span<T>();
     const std::span<const std::byte> raw = stored_->Elements(chunk);
     return {reinterpret_cast<const T*>(raw.data()), raw.size() / sizeof(T)};
+  }
+  // Compares the rows' bytes on the disk with their checksums before they are read by Chunk(): see
+  // StoredColumn::Verify. OK for columns that are not stored.
+  absl::Status Verify(size_t row, size_t end_row) const {
+    return stored_ == nullptr ? absl::OkStatus() : stored_->Verify(row, end_row);
+  }
+  absl::Status VerifyAt(std::span<const uint32_t> rows) const {
+    return stored_ == nullptr ? absl::OkStatus() : stored_->VerifyAt(rows);
   }
   // The medium that readers charge for the elements of Chunk() (mem/medium.h); nullptr for real
   // memory.

@@ -41,6 +41,7 @@ absl::Status ForEachBlockOfRows(const AnyColumn& column, size_t row, size_t end_
     const ChunkLayout::Chunk chunk = layout.ChunkOf(row);
     const size_t n = std::min({end_row, chunk.end_row, row + kBlockRowsMax}) - row;
     TS_RETURN_IF_ERROR(budget.CheckTime());
+    TS_RETURN_IF_ERROR(column.Verify(row, row + n));
     mem::MediumAccess access(medium);
     const auto elements = column.Chunk<T>(chunk.number).subspan(row - chunk.begin_row, n);
     f(Block<T>{elements, nullptr, row});
@@ -100,6 +101,7 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
       const size_t n = std::min(kGathered, run_end - done);
       const uint32_t* const rows = run.rows.data() + done;
       const bool direct = slice.column.direct();
+      if (direct) TS_RETURN_IF_ERROR(slice.column.VerifyAt({rows, n}));
       mem::MediumAccess access(medium), index_access(run.medium);
       if (!direct) {
         TS_RETURN_IF_ERROR(slice.column.stored()->ReadAt({rows, n}, gathered.data()));

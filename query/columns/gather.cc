@@ -152,6 +152,7 @@ absl::Status ColumnCopy::Reserve(Budget& budget) {
 absl::Status ColumnCopy::CopyRows(size_t begin_row, size_t end_row, std::byte* out) const {
   const size_t width = WidthOf(type_);
   if (!column_.direct()) return column_.stored()->Read(begin_row, end_row - begin_row, out);
+  TS_RETURN_IF_ERROR(column_.Verify(begin_row, end_row));
   EachPart(layout_, begin_row, end_row, [&](size_t row, size_t part_end) {
     mem::MediumAccess access(column_.medium());
     const auto* const from =
@@ -208,6 +209,7 @@ absl::Status ColumnCopy::Copy(size_t begin, size_t end) {
   for (; begin < end; ++run) {
     const size_t n = std::min(end, run->begin + run->rows.size()) - begin;
     const std::span<const uint32_t> rows = run->rows.subspan(begin - run->begin, n);
+    if (column_.direct()) TS_RETURN_IF_ERROR(column_.VerifyAt(rows));
     TS_RETURN_IF_ERROR(VisitElementType(type_, [&]<typename T>(std::type_identity<T>) {
       T* const out = reinterpret_cast<T*>(bytes_.data()) + begin;
       if (!column_.direct()) return GatherMade(rows, out);

@@ -12,7 +12,7 @@
 namespace tickstack::query {
 
 // Calls f(elements, offset) for pieces of items [begin, end); `offset` counts from `begin`. T as in
-// AnyColumn::Chunk.
+// AnyColumn::Chunk. The caller has verified the rows (AnyColumn::Verify).
 template <typename T, typename F>
 void EachSpan(const Slice& slice, size_t begin, size_t end, F f) {
   const size_t first_row = slice.rows->begin_row() + begin;

@@ -47,7 +47,7 @@ absl::Status StoredColumn::OpenIn(size_t part) {
     case disk::ColumnKind::kSymbols:
       return NyiError(fmt::format("{}: names without a domain", file->path()));
     case disk::ColumnKind::kFixed: {
-      TS_ASSIGN_OR_RETURN(const disk::PinnedBytes elements, file->Elements());
+      TS_ASSIGN_OR_RETURN(const disk::PinnedBytes elements, file->ElementsInPlace());
       column.elements = elements.span();  // These are views into the held bytes.
       return absl::OkStatus();
     }
@@ -74,9 +74,34 @@ absl::StatusOr<std::shared_ptr<const StoredColumn>> StoredColumn::Open(
   opened->indexed_ = type == Type::kSymbol;
   for (const PartColumn& part : opened->columns_) {
     if (part.opened.file == nullptr) opened->direct_ = false;
+    if (part.opened.file != nullptr && part.opened.file->has_checksums()) {
+      opened->has_checksums_ = true;
+    }
     if (part.index == nullptr) opened->indexed_ = false;
   }
   return opened;
+}
+
+absl::Status StoredColumn::VerifyRange(size_t row, size_t end_row) const {
+  while (row < end_row) {
+    const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
+    const size_t part_end = std::min(end_row, chunk.end_row);
+    TS_RETURN_IF_ERROR(columns_[chunk.number].opened.file->VerifyRows(
+        {row - chunk.begin_row, part_end - chunk.begin_row}));
+    row = part_end;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status StoredColumn::VerifyRows(std::span<const uint32_t> rows) const {
+  ChunkLayout::Chunk chunk{0, 0, 0};
+  for (const uint32_t row : rows) {
+    if (row == kNoItem) continue;
+    if (row < chunk.begin_row || row >= chunk.end_row) chunk = layout().ChunkOf(row);
+    const size_t in_part = row - chunk.begin_row;
+    TS_RETURN_IF_ERROR(columns_[chunk.number].opened.file->VerifyRows({in_part, in_part + 1}));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status StoredColumn::Read(size_t row, size_t n, void* out) const {
@@ -93,6 +118,7 @@ absl::Status StoredColumn::Read(size_t row, size_t n, void* out) const {
       TS_RETURN_IF_ERROR(part.opened.file->ReadSymbols({in_part, in_part + rows},
                                                        {reinterpret_cast<SymbolId*>(at), rows}));
     } else {
+      TS_RETURN_IF_ERROR(part.opened.file->VerifyRows({in_part, in_part + rows}));
       std::memcpy(at, part.elements.data() + in_part * width_, rows * width_);
     }
     at += rows * width_;

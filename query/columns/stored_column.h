@@ -45,8 +45,19 @@ class StoredColumn {
 
   // True if the elements of every part are in memory.
   bool direct() const { return direct_; }
-  // The elements of a part; only for a direct column.
+  // The elements of a part; only for a direct column. They may be unverified: the reader calls
+  // Verify for the rows that it reads.
   std::span<const std::byte> Elements(size_t part) const { return columns_[part].elements; }
+  // Compares the elements of rows [row, end_row), or of single rows that need not ascend (some may
+  // be kNoItem), with the checksums of their files, where these have any and nobody did so before.
+  // Only for a direct column; Read, ReadAt and At verify what they read themselves. kDataLoss names
+  // file, block and rows. Cost: see disk::VerifiedBlocks.
+  absl::Status Verify(size_t row, size_t end_row) const {
+    return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
+  }
+  absl::Status VerifyAt(std::span<const uint32_t> rows) const {
+    return has_checksums_ ? VerifyRows(rows) : absl::OkStatus();
+  }
 
   // Elements of rows [row, row + n), and of rows that need not ascend; of names and fixed-width
   // columns. kDataLoss for a position outside of its domain.
@@ -88,12 +99,15 @@ class StoredColumn {
       : parts_(std::move(parts)), index_(index), columns_(parts_->parts().size()) {}
   absl::Status OpenIn(size_t part);
   absl::Status CheckNamesIn(size_t part) const;
+  absl::Status VerifyRange(size_t row, size_t end_row) const;
+  absl::Status VerifyRows(std::span<const uint32_t> rows) const;
 
   const std::shared_ptr<const StoredParts> parts_;
   const size_t index_;
   size_t width_ = 0;  // Bytes of an element; 0 for lists.
   bool direct_ = true;
   bool indexed_ = true;
+  bool has_checksums_ = false;       // True if the file of some part has.
   std::vector<PartColumn> columns_;  // By part.
 };
 

@@ -255,7 +255,11 @@ TEST(StoredTables, MetaSaysWhatTheNewestPartitionHas) {
             tables.Ask("(enlist`sym)!enlist`p"));
 }
 
+// Damages a file of a table or a domain, and removes the checksums, which would name the damage
+// first. Files of kdb+ have none.
 void Overwrite(const std::string& path, size_t offset, std::string_view bytes) {
+  std::filesystem::remove(path.substr(0, path.rfind('/')) + "/.checksums");
+  std::filesystem::remove(path + ".checksums$");
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   file.seekp(static_cast<std::streamoff>(offset));
   file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));

@@ -347,7 +347,9 @@ absl::StatusOr<bool> AggregateRunner::RunFiltered(const RangeFilter& filter) {
     const size_t end = std::min(rows, (task + 1) * kRowsPerFilterTask);
     int64_t count = 0;
     for (size_t at = task * kRowsPerFilterTask; at < end; at += kRowsPerFilterBlock) {
-      const size_t n = filter.Select(begin_row + at, std::min(kRowsPerFilterBlock, end - at), kept);
+      TS_ASSIGN_OR_RETURN(
+          const size_t n,
+          filter.Select(begin_row + at, std::min(kRowsPerFilterBlock, end - at), kept));
       count += static_cast<int64_t>(n);
       const bool all = n == std::min(kRowsPerFilterBlock, end - at);
       const auto left = std::make_shared<const RowSet>(

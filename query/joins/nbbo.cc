@@ -34,9 +34,16 @@ bool IsAmount(Type type) {
 }
 
 // Returns a column with an item for each row of the view, as a range of elements that lie in
-// memory.
+// memory and are verified.
 absl::StatusOr<Slice> InRange(Slice slice, Budget& budget) {
-  if (slice.rows->is_range() && slice.column.direct()) return slice;
+  if (slice.rows->is_range() && slice.column.direct()) {
+    const size_t first_row = slice.rows->begin_row();
+    TS_RETURN_IF_ERROR(
+        ParallelRanges(budget, slice.count(), size_t{1} << 18, [&](size_t begin, size_t end) {
+          return slice.column.Verify(first_row + begin, first_row + end);
+        }));
+    return slice;
+  }
   TS_ASSIGN_OR_RETURN(Value value, Materialise(slice, budget));
   return Slice::Of(std::move(value));
 }

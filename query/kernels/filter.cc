@@ -376,7 +376,7 @@ std::optional<RangeFilter> RangeFilter::Make(const AnyColumn& column, const RowS
           } else {
             interval = Narrow<T>(LongInterval(*bounds));
           }
-          return RangeFilter([column, interval](size_t row, size_t n, uint32_t* passed) {
+          return RangeFilter(column, [column, interval](size_t row, size_t n, uint32_t* passed) {
             const ChunkLayout layout = column.layout();
             size_t count = 0;
             bool all = true;  // True if all earlier rows passed.

@@ -74,15 +74,18 @@ class RangeFilter {
                                          const Condition& condition, const Value& constant,
                                          Budget& budget);
   // Returns how many rows of [row, row + n) pass, and writes their numbers to `passed`, which has
-  // room for n + kSelectSlack. Writes nothing if all n pass.
-  size_t Select(size_t row, size_t n, std::span<uint32_t> passed) const {
+  // room for n + kSelectSlack. Writes nothing if all n pass. kDataLoss for a damaged file.
+  absl::StatusOr<size_t> Select(size_t row, size_t n, std::span<uint32_t> passed) const {
+    TS_RETURN_IF_ERROR(column_.Verify(row, row + n));
     return select_(row, n, passed.data());
   }
 
  private:
   using Kernel = std::function<size_t(size_t row, size_t n, uint32_t* passed)>;
-  explicit RangeFilter(Kernel select) : select_(std::move(select)) {}
+  RangeFilter(AnyColumn column, Kernel select)
+      : column_(std::move(column)), select_(std::move(select)) {}
 
+  AnyColumn column_;
   Kernel select_;
 };
 

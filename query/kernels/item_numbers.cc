@@ -49,19 +49,21 @@ absl::StatusOr<ItemNumbers> ItemNumbers::Of(const Slice& slice, Budget& budget) 
 // are read after all threads are done.
 absl::Status ItemNumbers::FindUsed(size_t codes, const Budget& budget) {
   ScratchVector<std::atomic<uint8_t>> used(codes);
-  TS_RETURN_IF_ERROR(
-      ParallelRanges(budget, slice_.count(), kItemsPerRange, [&](size_t begin, size_t end) {
-        EachCode(slice_, begin, end, [&](auto elements, size_t, auto code_of) {
-          for (const auto element : elements) {
-            std::atomic<uint8_t>& flag = used[code_of(element)];
-            // Reads first, so that threads do not take the cache line from each other all the time.
-            if (flag.load(std::memory_order_relaxed) == 0) {
-              flag.store(1, std::memory_order_relaxed);
-            }
-          }
-        });
-        return absl::OkStatus();
-      }));
+  const auto find = [&](size_t begin, size_t end) -> absl::Status {
+    const size_t first_row = slice_.rows->begin_row();
+    TS_RETURN_IF_ERROR(slice_.column.Verify(first_row + begin, first_row + end));
+    EachCode(slice_, begin, end, [&](auto elements, size_t, auto code_of) {
+      for (const auto element : elements) {
+        std::atomic<uint8_t>& flag = used[code_of(element)];
+        // Reads first, so that threads do not take the cache line from each other all the time.
+        if (flag.load(std::memory_order_relaxed) == 0) {
+          flag.store(1, std::memory_order_relaxed);
+        }
+      }
+    });
+    return absl::OkStatus();
+  };
+  TS_RETURN_IF_ERROR(ParallelRanges(budget, slice_.count(), kItemsPerRange, find));
   number_of_.resize(codes);
   for (size_t code = 0; code < codes; ++code) {
     if (used[code].load(std::memory_order_relaxed) != 0) {

@@ -58,14 +58,18 @@ namespace {
 // True if the times of rows [row, end_row) of a part ascend. Checks all rows of their symbol in the
 // part and remembers the result for other ranges of that symbol.
 template <typename T>
-bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, size_t row,
-            size_t end_row, std::span<const T> all) {
+absl::StatusOr<bool> Ascend(const StoredColumn& key, const StoredColumn& times, size_t part,
+                            size_t row, size_t end_row, std::span<const T> all) {
+  const size_t part_begin = times.layout().BeginRow(part);
+  TS_RETURN_IF_ERROR(times.Verify(part_begin + row, part_begin + end_row));
   const disk::PartedIndex& index = key.IndexOf(part);
   const disk::RowRange of_symbol = index.rows(index.KeyOfRow(row));
   // A name that its domain has twice may have two neighbouring keys.
   if (end_row > of_symbol.end_row) return std::ranges::is_sorted(all.subspan(row, end_row - row));
   disk::AscendingRanges& known = times.AscendingIn(part);
   if (const std::optional<bool> ascends = known.Find(of_symbol)) return *ascends;
+  TS_RETURN_IF_ERROR(
+      times.Verify(part_begin + of_symbol.begin_row, part_begin + of_symbol.end_row));
   const bool ascends = std::ranges::is_sorted(all.subspan(of_symbol.begin_row, of_symbol.rows()));
   known.Add(of_symbol, ascends);
   return ascends;
@@ -73,20 +77,23 @@ bool Ascend(const StoredColumn& key, const StoredColumn& times, size_t part, siz
 
 // Calls cut(times) for each range of rows within one part whose times ascend. `cut` returns the
 // pair of iterators that bounds the selected times, or nullopt if it cannot tell. Returns nullopt
-// in that case, or if the times of a part do not ascend.
+// in that case, or if the times of a part do not ascend. kDataLoss if they are damaged.
 template <typename T, typename Cut>
-std::optional<RowSet> CutRanges(const AnyColumn& key, const AnyColumn& times, const RowSet& rows,
-                                Cut cut) {
+absl::StatusOr<std::optional<RowSet>> CutRanges(const AnyColumn& key, const AnyColumn& times,
+                                                const RowSet& rows, Cut cut) {
   const ChunkLayout layout = times.layout();
   std::vector<disk::RowRange> left;
   bool known = true;
+  absl::Status damage;
   EachRangeOf(rows, [&](size_t begin_row, size_t end_row) {
     EachPart(layout, begin_row, end_row, [&](size_t row, size_t part_end) {
-      if (!known) return;
+      if (!known || !damage.ok()) return;
       const size_t part = layout.NumberOf(row), part_begin = layout.BeginRow(part);
       const std::span<const T> all = times.Chunk<T>(part);
-      known = Ascend(*key.stored(), *times.stored(), part, row - part_begin, part_end - part_begin,
-                     all);
+      const absl::StatusOr<bool> ascend = Ascend(*key.stored(), *times.stored(), part,
+                                                 row - part_begin, part_end - part_begin, all);
+      damage = ascend.status();
+      known = ascend.ok() && *ascend;
       if (!known) return;
       const std::span<const T> piece = all.subspan(row - part_begin, part_end - row);
       const std::optional<std::span<const T>> within = cut(piece);
@@ -96,8 +103,9 @@ std::optional<RowSet> CutRanges(const AnyColumn& key, const AnyColumn& times, co
       left.push_back({first, first + within->size()});
     });
   });
+  TS_RETURN_IF_ERROR(damage);
   if (!known) return std::nullopt;
-  return RowSet::FromRanges(left);
+  return std::optional(RowSet::FromRanges(left));
 }
 
 template <typename T>
@@ -109,12 +117,16 @@ std::span<const T> Between(std::span<const T> ascending, T first, T last) {
 }  // namespace
 
 absl::StatusOr<std::optional<SymbolRows>> SymbolRows::CutEach(
-    Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const {
+    Budget& budget,
+    absl::FunctionRef<absl::StatusOr<std::optional<RowSet>>(const RowSet&)> cut) const {
   std::vector<std::optional<RowSet>> cuts(rows_.size());
-  TS_RETURN_IF_ERROR(ParallelRanges(budget, rows_.size(), 16, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) cuts[i] = cut(*rows_[i]);
-    return absl::OkStatus();
-  }));
+  TS_RETURN_IF_ERROR(
+      ParallelRanges(budget, rows_.size(), 16, [&](size_t begin, size_t end) -> absl::Status {
+        for (size_t i = begin; i < end; ++i) {
+          TS_ASSIGN_OR_RETURN(cuts[i], cut(*rows_[i]));
+        }
+        return absl::OkStatus();
+      }));
   SymbolRows left(key_);
   for (size_t i = 0; i < rows_.size(); ++i) {
     if (!cuts[i].has_value()) return std::nullopt;

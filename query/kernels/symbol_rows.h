@@ -59,7 +59,8 @@ class SymbolRows {
   explicit SymbolRows(AnyColumn key) : key_(std::move(key)) {}
   // `cut` returns the remaining rows of one symbol; it is called on several threads.
   absl::StatusOr<std::optional<SymbolRows>> CutEach(
-      Budget& budget, absl::FunctionRef<std::optional<RowSet>(const RowSet&)> cut) const;
+      Budget& budget,
+      absl::FunctionRef<absl::StatusOr<std::optional<RowSet>>(const RowSet&)> cut) const;
   void Add(SymbolId id, RowSet rows);
 
   AnyColumn key_;

@@ -140,6 +140,49 @@ class EndOfDayTest(stack.StackTest):
         self.assertEqual(1, refused.returncode)
         self.assertIn("the day is written", refused.stderr)
 
+    def test_a_damaged_column_is_rebuilt_from_the_log(self):
+        running = self.start("gzip-1")
+        self.publish(running, 30)
+        self.wait_for_rows(running)
+        self.assertEqual(0, self.end_day(running).returncode, running.log_text())
+        self.assertEqual(0, running.stop(), running.log_text())
+        database, log = running.data / "hdb", running.data / "tplog" / f"sym{DATE}"
+        arguments = ("--log", str(log), "--stack", str(running.folder / "stack.toml"))
+        for column, file in (("price", "price"), ("size", "size"), ("note", "note#"), ("sym", "sym")):
+            path = database / DATE / "trade" / file
+            whole, times = path.read_bytes(), path.stat()
+            damaged = bytearray(whole)
+            damaged[len(whole) // 2] ^= 4
+            path.write_bytes(damaged)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            with self.subTest(file=file):
+                self.assertEqual(1, self.run_program("hdb", "check", str(database)).returncode)
+                repaired = self.run_program("hdb", "repair", str(database), DATE, "trade", column, *arguments)
+                self.assertEqual(0, repaired.returncode, repaired.stderr)
+                self.assertIn(f"{path}: rebuilt", repaired.stdout)
+                self.assertEqual(whole, path.read_bytes())
+                checked = self.run_program("hdb", "check", str(database))
+                self.assertEqual(0, checked.returncode, checked.stdout)
+        self.check_partition(running)
+        self.assertEqual([], [path.name for path in database.iterdir() if path.name.startswith("repair.")])
+
+        # Another day's rows are not put in the place of these.
+        self.trades, self.quotes, self.bars = [], [], {}
+        other = self.start_stack(CONFIG.format(compression="none", keep=30), "--date", DATE, name="other")
+        self.publish(other, 3)
+        self.wait_for_rows(other)
+        self.assertEqual(0, other.stop(), other.log_text())
+        refused = self.run_program("hdb", "repair", str(database), DATE, "trade", "price", "--log",
+                                   str(other.data / "tplog" / f"sym{DATE}"), *arguments[2:])
+        self.assertEqual(1, refused.returncode, refused.stdout)
+        self.assertIn("the log gives a file with other checksums", refused.stderr)
+        for wrong, text in ((("2020.03.08", "trade", "price"), "no partition 2020.03.08"),
+                            ((DATE, "trade", "none"), "/trade/none: no such column"),
+                            ((DATE, "none", "price"), "has no table none")):
+            refused = self.run_program("hdb", "repair", str(database), *wrong, *arguments)
+            self.assertEqual(1, refused.returncode, refused.stdout)
+            self.assertIn(text, refused.stderr)
+
     def eod_of_the_log(self, running, *flags):
         return self.run_program("eod", "--config", str(running.folder / "stack.toml"), "--data", str(running.data),
                                 "--date", DATE, *flags)
@@ -318,7 +361,7 @@ class EndOfDayTest(stack.StackTest):
         self.check_partition(running)
         self.assertEqual(0, running.stop(), running.log_text())
         left = sorted(path.name for path in (running.data / "hdb").iterdir())
-        self.assertEqual(["2020.03.09", "sym", "tickstack.lock$"], left)
+        self.assertEqual(["2020.03.09", "sym", "sym.checksums$", "tickstack.lock$"], left)
 
 
 if __name__ == "__main__":

@@ -3,9 +3,11 @@
 kdb+ wrote, for which the verdicts are compared with another reader's."""
 
 import json
+import os
 import pathlib
 import struct
 import sys
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2]))
 from tests.support import kdb_files, kdb_ipc, stack  # noqa: E402
@@ -25,6 +27,17 @@ def parted(*positions):
     page[4080:4084] = b"\xfd\0\x14\x03"
     page[4088:4096] = struct.pack("<q", len(positions))
     return bytes(page) + struct.pack(f"<{len(positions)}q", *positions) + kdb_files.parted_index(positions)
+
+
+def flip_bit(path, bit):
+    """Changes a bit as a disk does: the time of the file's last change stays."""
+    times = path.stat()
+    with open(path, "r+b") as file:
+        file.seek(bit // 8)
+        byte = file.read(1)[0]
+        file.seek(bit // 8)
+        file.write(bytes([byte ^ 1 << bit % 8]))
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 class HdbCheckTest(stack.StackTest):
@@ -121,6 +134,78 @@ class HdbCheckTest(stack.StackTest):
         verdict = json.loads(self.check("--json", str(self.database)).stdout)
         self.assertEqual((True, [], 1), (verdict["sound"], verdict["findings"], len(verdict["warnings"])))
         self.assertEqual(1, self.check("--strict", str(self.database)).returncode)
+
+    def generate(self):
+        """Writes a day with checksums, and returns the directory of its trades."""
+        database = self.folder / "generated"
+        done = self.run_program("hdb", "generate", str(database), "--days", "1", "--quotes", "20000", "--symbols", "20")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return database, next(database.glob("2*")) / "quote"
+
+    def test_a_flipped_bit_is_found_and_only_its_rows_are_lost(self):
+        database, quote = self.generate()
+        self.assertEqual(0, json.loads(self.check("--json", str(database)).stdout)["tables_without_checksums"])
+        path = quote / "bid"
+        flip_bit(path, 8 * 100_000)
+        named = f"{path}: byte 65536: block 1 (rows 8190 to 16381, up to byte 131072) has CRC32C "
+        done = self.check(str(database))
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn(named, done.stdout)
+        self.assertIn("nobody has written the file since its checksums", done.stdout)
+        port, process = self.start_process("hdb", "--db", str(database))
+        with kdb_ipc.connect_within(port) as hdb:
+            self.assertEqual(20000, hdb.call("exec count ask from quote where ask>0"))
+            self.assertEqual(8000, hdb.call("count select[8000] bid,ask from quote"))
+            with self.assertRaises(kdb_ipc.QError) as caught:
+                hdb.call("exec sum bid from quote")
+            self.assertIn(named, str(caught.exception))
+            # Its bytes as they were: the next load reads them again.
+            flip_bit(path, 8 * 100_000)
+            hdb.call("\\l .")
+            self.assertLess(0, hdb.call("exec sum bid from quote"))
+        process.terminate()
+        self.assertEqual(0, process.wait(30), process.log_path.read_text())
+
+    def test_checksums_are_written_anew_for_what_a_person_changed(self):
+        database, quote = self.generate()
+        path = quote / "bid"
+        path.write_bytes(longs(9, *range(20000)))
+        os.utime(path, (time.time() + 1, time.time() + 1))
+        done = self.check(str(database))
+        self.assertEqual(1, done.returncode, done.stdout)
+        command = f"`tickstack hdb checksum {quote}` writes them anew"
+        self.assertIn(f"{path}: ", done.stdout)
+        self.assertIn("the file was changed or copied at 2", done.stdout)
+        self.assertIn(command, done.stdout)
+        done = self.run_program("hdb", "checksum", str(quote))
+        self.assertEqual((0, f"{quote}: 1 checksum files written, 0 were right, 0 not written, "),
+                         (done.returncode, done.stdout[:done.stdout.rfind(", ") + 2]), done.stderr)
+        self.assertEqual(0, self.check(str(database)).returncode)
+        os.utime(path, (time.time() - 1, time.time() - 1))  # It was written before its checksums.
+        flip_bit(path, 8 * 5)
+        done = self.run_program("hdb", "checksum", str(database))
+        self.assertEqual(1, done.returncode, done.stdout)
+        self.assertIn("2 were right, 1 not written", done.stdout)
+        self.assertIn(f"{path}: byte 0: block 0 has CRC32C ", done.stderr)
+        self.assertEqual(0, self.run_program("hdb", "checksum", "--accept-damage", str(database)).returncode)
+        self.assertEqual(2, self.run_program("hdb", "checksum").returncode)
+
+    def test_a_database_of_kdb_has_no_checksums_until_it_gets_some(self):
+        done = self.check(str(self.database))
+        self.assertIn("1 of 1 tables have no checksums", done.stdout)
+        self.assertIn(f"`tickstack hdb checksum {self.database}` writes them", done.stdout)
+        flip_bit(self.table / "size", 8 * 17)
+        self.assertEqual(0, self.check(str(self.database)).returncode)
+        done = self.run_program("hdb", "checksum", str(self.database))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assertTrue((self.table / ".checksums").exists() and (self.database / "sym.checksums$").exists())
+        self.assertNotIn("no checksums", self.check(str(self.database)).stdout)
+        for path in (self.table / "size", self.database / "sym"):
+            flip_bit(path, 8 * 9)
+            done = self.check(str(self.database))
+            self.assertEqual(1, done.returncode, done.stdout)
+            self.assertIn(f"{path}: byte 0: block 0 ", done.stdout)
+            flip_bit(path, 8 * 9)
 
     def test_no_database_and_wrong_usage(self):
         done = self.check(str(self.folder / "nothing"))
