@@ -636,8 +636,8 @@ TEST_F(EndOfDayTest, LeavesEachDayWholeAndOnceWhereverItIsKilled) {
     }
     for (const auto& entry : std::filesystem::directory_iterator(database)) {
       const std::string name = entry.path().filename();
-      EXPECT_TRUE(name == "sym" || name == "tickstack.lock$" || name == FormatDate(kDate) ||
-                  name == FormatDate(kDate + 1))
+      EXPECT_TRUE(name == "sym" || name == "sym.checksums$" || name == "tickstack.lock$" ||
+                  name == FormatDate(kDate) || name == FormatDate(kDate + 1))
           << name;
     }
     std::filesystem::remove_all(database);

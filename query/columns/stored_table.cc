@@ -64,15 +64,15 @@ absl::StatusOr<const disk::SplayedTable*> StoredTable::In(size_t partition) cons
   return partitioned_->In(partition);
 }
 
-Attribute StoredTable::AttributeOf(size_t column) const {
+absl::StatusOr<Attribute> StoredTable::AttributeOf(size_t column) const {
   for (size_t partition = partitions(); partition-- > 0;) {
     const absl::StatusOr<const disk::SplayedTable*> table = In(partition);
     if (!table.ok() || *table == nullptr) continue;
     const int at = (*table)->Find(schema_.columns[column].name);
     if (at < 0) return Attribute::kNone;
-    const absl::StatusOr<std::shared_ptr<const disk::ColumnFile>> file =
-        (*table)->Column(static_cast<size_t>(at));
-    return file.ok() ? (*file)->attribute() : Attribute::kNone;
+    TS_ASSIGN_OR_RETURN(const std::shared_ptr<const disk::ColumnFile> file,
+                        OrLimit((*table)->Column(static_cast<size_t>(at))));
+    return file->attribute();
   }
   return Attribute::kNone;
 }

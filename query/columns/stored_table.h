@@ -50,8 +50,9 @@ class StoredTable {
   }
   // nullptr if the partition has no such table.
   absl::StatusOr<const disk::SplayedTable*> In(size_t partition) const;
-  // Returns the attribute in the newest partition's file; none if it cannot be read.
-  Attribute AttributeOf(size_t column) const;
+  // Returns the attribute in the file of the newest partition whose table can be read, or that
+  // file's error.
+  absl::StatusOr<Attribute> AttributeOf(size_t column) const;
 
  private:
   StoredTable() = default;

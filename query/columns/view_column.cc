@@ -174,7 +174,7 @@ absl::Status ViewColumn::Open(Budget& budget) const {
   return absl::OkStatus();
 }
 
-Attribute ViewColumn::attribute() const {
+absl::StatusOr<Attribute> ViewColumn::attribute() const {
   if (stored_ != nullptr) return stored_->parts->table().AttributeOf(stored_->column);
   const AnyColumn* const column = gathered();
   if (column == nullptr) return Attribute::kNone;

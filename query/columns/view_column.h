@@ -81,8 +81,8 @@ class ViewColumn {
   }
   // Opens the files of a stored column. Must be called before gathered() is used.
   absl::Status Open(Budget& budget) const;
-  // The attribute that `meta` shows.
-  Attribute attribute() const;
+  // The attribute that `meta` shows; the error of a stored column's file.
+  absl::StatusOr<Attribute> attribute() const;
   // One item, without gathering the others. As AnyColumn::At.
   absl::StatusOr<Value> At(size_t row) const;
 

@@ -166,7 +166,8 @@ Result Meta(Context& context, Args args) {
     names.push_back(view.names[i]);
     types.push_back(letter);
     foreign.push_back("");
-    attributes.push_back(LetterOfAttribute(view.columns[i].attribute()));
+    TS_ASSIGN_OR_RETURN(const Attribute attribute, view.columns[i].attribute());
+    attributes.push_back(LetterOfAttribute(attribute));
   }
   Value keys = Value::Table({"c"}, {Value::Symbols(std::move(names))});
   Value values =
