@@ -249,6 +249,23 @@ absl::Status TplogIndexReader::TakeName(Bytes record) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// Tables are in any order, mostly in that of their numbers.
+std::optional<uint32_t> TableThatIsThereTwice(std::span<const IndexRows> rows) {
+  const auto does_not_ascend = [](const IndexRows& a, const IndexRows& b) {
+    return a.table >= b.table;
+  };
+  if (std::ranges::adjacent_find(rows, does_not_ascend) == rows.end()) return std::nullopt;
+  std::vector<uint32_t> tables;
+  for (const IndexRows& each : rows) tables.push_back(each.table);
+  std::ranges::sort(tables);
+  const auto twice = std::ranges::adjacent_find(tables);
+  return twice == tables.end() ? std::nullopt : std::optional(*twice);
+}
+
+}  // namespace
+
 absl::Status TplogIndexReader::ParseBlock(Bytes record, IndexBlock* out) const {
   if (record.size() < kBlockFixedBytes ||
       (record.size() - kBlockFixedBytes) % kBlockTableBytes != 0) {
@@ -263,6 +280,9 @@ absl::Status TplogIndexReader::ParseBlock(Bytes record, IndexBlock* out) const {
     if (!names_.tables.Has(rows.table)) {
       return Damaged(fmt::format("table number {} has no name", rows.table));
     }
+  }
+  if (const std::optional<uint32_t> twice = TableThatIsThereTwice(out->rows)) {
+    return Damaged(fmt::format("table number {} is in it twice", *twice));
   }
   return absl::OkStatus();
 }

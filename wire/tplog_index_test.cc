@@ -231,6 +231,14 @@ TEST_F(TplogIndexTest, ContradictionsAreDamageThatNamesTheRecord) {
       },
       "table number 3 has no name");
   expect_damage(
+      [&](ByteBuffer& bytes, IndexBlock block) {
+        AppendNameRecord(NameKind::kTable, 0, "trade", bytes);
+        AppendNameRecord(NameKind::kTable, 1, "quote", bytes);
+        block.rows = {{1, 1}, {0, 2}, {1, 3}};
+        append(bytes, block);
+      },
+      "table number 1 is in it twice");
+  expect_damage(
       [&](ByteBuffer& bytes, IndexBlock) { AppendNameRecord(NameKind::kTable, 1, "quote", bytes); },
       "name `quote` has number 1, the next one is 0");
   expect_damage([&](ByteBuffer& bytes, IndexBlock) { AppendProgressRecord({1, 0, 1}, bytes); },
