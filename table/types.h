@@ -81,9 +81,21 @@ constexpr size_t WidthOf(Type type) {
       return 8;
     case Type::kGuid:
       return 16;
-    default:
+    case Type::kList:
+    case Type::kSymbol:
+    case Type::kTable:
+    case Type::kDict:
+    case Type::kLambda:
+    case Type::kUnary:
+    case Type::kOperator:
+    case Type::kIterator:
+    case Type::kProjection:
+    case Type::kComposition:
+    case Type::kSortedDict:
+    case Type::kError:
       return 0;
   }
+  return 0;  // A code from outside that is no type, such as 3.
 }
 
 constexpr bool IsFixedWidth(Type type) { return WidthOf(type) != 0; }
