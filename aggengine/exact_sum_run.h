@@ -1,12 +1,13 @@
 #pragma once
 
-// Adds up consecutive terms of one exact sum (exact_sum.h) in a register first. The result has the
-// same bits as if each term had been added separately, for a third of the cost.
+// Adds consecutive terms of an exact sum (exact_sum.h) to a register of 128 bits first, and the
+// register to the sum once per 128 terms. The result has the same bits as if each term had been
+// added to the sum separately, for a third of the cost.
 //
-// A term below 2^38 is below 2^118 in units of the sum, so 128 terms stay below 2^125: they fit
-// into one signed number of 128 bits, and adding to it needs no third word and no branch on the
-// term's sign. Larger terms are rare (a price times a size of 270 billion) and are added directly
-// to the sum.
+// A term below 2^38 is below 2^118 in units of the sum, so 128 terms stay below 2^125 and fit into
+// one signed number of 128 bits. Adding to it needs no third word and no branch on the term's sign.
+// Larger terms, such as a price times a size with a product of 270 billion or more, are rare and
+// are added to the sum directly.
 //
 // Threads: one owner.
 
@@ -19,7 +20,7 @@ namespace tickstack::aggengine {
 
 class ExactSumRun {
  public:
-  // Like those of ExactSum, with the same conditions.
+  // Each adds a term as ExactSum's function of the same name does, and has its conditions.
   void Add(double term) {
     const internal::Parts x = internal::Split(term);
     if (!IsSmall(term)) return large_.Add(term);

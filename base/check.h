@@ -1,8 +1,9 @@
 #pragma once
 
-// TS_CHECK states an invariant of our own code, in release builds too: wrong prices are worse than
-// no prices. Outside bytes must never reach one. TS_DCHECK is for checks per row, in debug builds
-// only.
+// TS_CHECK ends the process if an invariant of our own code does not hold, in release builds too:
+// wrong prices are worse than no prices. It must not depend on bytes from files or sockets; those
+// are checked by code that returns an error. TS_DCHECK does the same in debug builds only, for
+// checks that would cost too much because they run for every row.
 
 namespace tickstack::internal {
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition);

@@ -13,12 +13,12 @@
 // socket's thread frees an answer that another thread built. The memory must outlive all its
 // blocks.
 //
-// malloc's large blocks are kept for later requests when they are freed (block_cache.h), up to 512
-// MiB, or a 32nd of the machine's memory if that is less.
+// Freed large blocks of malloc are kept for later requests (block_cache.h): at most 512 MiB, or
+// 1/32 of the machine's memory if that is less.
 //
-// A full memory ends the computation, not the process: the allocation throws, and InScratch()
-// catches the exception and returns an error. Nothing else throws that exception, and it cannot
-// escape, since a thread allocates from such a memory only inside InScratch()
+// When a scratch memory is full, the computation ends with an error, and the process continues: the
+// allocation throws, and InScratch() catches the exception and returns an error. The exception
+// cannot leave InScratch(), because a thread allocates from a scratch memory only inside it
 // (docs/decisions/0006-scratch-memory-throws.md).
 
 #include <cstddef>
@@ -70,7 +70,8 @@ class ScratchScope {
 
 std::byte* AllocateLargeBlock(size_t bytes);
 void FreeLargeBlock(std::byte* block) noexcept;
-// One of the two sizes is large. Keeps the first `used_bytes`.
+// Moves a block to one of another size, with its first `used_bytes`. At least one of the two sizes
+// must be kLargeBlockBytes or more.
 std::byte* ReallocateLargeBlock(std::byte* block, size_t bytes, size_t used_bytes,
                                 size_t new_bytes);
 

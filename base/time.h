@@ -18,8 +18,10 @@ inline constexpr int64_t kNsPerDay = 86'400 * kNsPerSecond;
 class Clock {
  public:
   virtual ~Clock() = default;
-  virtual int64_t NowNs() const = 0;        // ns since 2000-01-01 UTC, for stamps.
-  virtual int64_t MonotonicNs() const = 0;  // ns since some instant, for intervals and pacing.
+  // Returns ns since 2000-01-01 UTC, for timestamps.
+  virtual int64_t NowNs() const = 0;
+  // Returns ns since an arbitrary instant, for intervals and pacing.
+  virtual int64_t MonotonicNs() const = 0;
 };
 
 // CLOCK_REALTIME and CLOCK_MONOTONIC, about 20 ns per call.
@@ -53,7 +55,7 @@ int64_t MonotonicNs();
 // Returns the processor time of the calling thread, in ns. A system call of some 0.7 us.
 int64_t ThreadProcessorNs();
 
-// The proleptic Gregorian calendar; days since 2000-01-01.
+// Convert between dates of the proleptic Gregorian calendar and days since 2000-01-01.
 int32_t DaysFromCivil(int year, int month, int day);
 struct Civil {
   int year;
@@ -62,14 +64,16 @@ struct Civil {
 };
 Civil CivilFromDays(int32_t days);
 
-// Rounds down, so that the instant before midnight of 2000-01-01 belongs to day -1.
+// Returns the day, in days since 2000-01-01, of a time in ns. Rounds down: the last ns of 1999 is
+// in day -1.
 int32_t DayOf(int64_t ns);
 
-// Formats `2020.03.09`; parsing also takes `2020-03-09` and `20200309`.
+// Formats a date as `2020.03.09`.
 std::string FormatDate(int32_t days);
+// Parses `2020.03.09`, `2020-03-09` or `20200309`; nullopt if the text is no date.
 std::optional<int32_t> ParseDate(std::string_view text);
 
-// Formats `2020.03.09D15:30:00.123456789`.
+// Formats a time as `2020.03.09D15:30:00.123456789`.
 std::string FormatTimestamp(int64_t ns);
 
 }  // namespace tickstack

@@ -69,12 +69,13 @@ class Child {
 // Returns async `.u.upd` messages of `rows` quotes each in the default schema (0: one row of
 // atoms). Symbols are drawn from 8,000 by Zipf's law.
 std::vector<ByteBuffer> QuoteUpds(size_t messages, size_t rows, uint64_t seed);
-// The same of trades; `rows` is 1 or more.
+// Returns the same for trades. `rows` must be at least 1.
 std::vector<ByteBuffer> TradeUpds(size_t messages, size_t rows, uint64_t seed);
-// Returns the symbol with rank `rank` among theirs, which has 1 / (1 + rank) of the first one's
-// rows.
+// Returns the name of one of these symbols by its rank, from 0 for the most frequent. A symbol is
+// drawn 1 / (1 + rank) times as often as the most frequent one.
 std::string SymbolOfRank(size_t rank);
-// Returns where such a message has its (first) time, which is overwritten with the due time.
+// Returns the offset in bytes of the time of the first row in a message of QuoteUpds or TradeUpds.
+// The bench overwrites it with the time at which the message is due.
 size_t OffsetOfTime(const ByteBuffer& upd);
 
 // Counts the rows of `upd` messages in a stream, reading little more than their headers.

@@ -1,7 +1,8 @@
 #pragma once
 
-// Reads a generated database without the query language, for the benches of history: it gives the
-// columns, and computes answers by their definitions.
+// Reads a generated database without the query language, for benchmarks of queries on past days. It
+// returns columns as they are in the files, and computes the expected answers to some queries
+// straight from their definitions.
 
 #include <cstddef>
 #include <cstdint>
@@ -31,11 +32,12 @@ struct PastRows {
   std::span<const int64_t> bsize;
 };
 
-// The sums from which averages, deviations and weighted averages are computed.
+// Sums over the quotes of a symbol, for the average, deviation and weighted average of its bids.
 struct SymbolSums {
-  // Over bids; `squares` are those of differences to the average.
+  // Number of bids, their sum, and the sum of (bid - average bid)^2, which only SumsBySymbol
+  // computes.
   double count = 0, sum = 0, squares = 0;
-  double weights = 0, products = 0;  // Over bids, weighted by their sizes.
+  double weights = 0, products = 0;  // Sums of the bid size, and of bid size times bid.
 };
 
 class PastDays {
@@ -52,15 +54,16 @@ class PastDays {
   // Returns every hundredth symbol in the order of quote counts, starting with the tenth: 1 % of
   // them.
   std::vector<SymbolId> Basket() const;
-  // Sums, by symbol of the basket, the quotes of all days whose time of day is in [first_ns,
-  // last_ns].
+  // Returns sums by symbol, over the quotes of the basket's symbols on all days whose time of day
+  // is in [first_ns, last_ns].
   std::map<SymbolId, SymbolSums> BasketSums(std::span<const SymbolId> basket, int64_t first_ns,
                                             int64_t last_ns) const;
+  // Returns sums by symbol, over all quotes.
   std::map<SymbolId, SymbolSums> SumsBySymbol() const;
-  // The best bid and ask of a symbol over all exchanges, after a quote.
   struct Best {
     double bid, ask;  // NaN if there is none.
   };
+  // Returns for each quote the best bid and ask of its symbol over all exchanges after that quote.
   static std::vector<Best> BestQuotes(const PastRows& quotes);
   // Returns for each trade of a day the row of its symbol's last quote until its time; -1 if none.
   static std::vector<int64_t> Prevailing(const PastRows& trades, const PastRows& quotes);
@@ -70,7 +73,7 @@ class PastDays {
   absl::Status Read(std::string_view table, std::vector<PastRows>& days);
 
   std::shared_ptr<const disk::Database> database_;
-  // Where the spans point to.
+  // Hold the memory to which the spans of quotes_ and trades_ point.
   std::vector<std::shared_ptr<const disk::ColumnFile>> files_;
   std::vector<disk::PinnedBytes> held_;
   std::vector<PastRows> quotes_, trades_;

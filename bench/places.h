@@ -1,8 +1,8 @@
 #pragma once
 
-// The places that the tier benches compare: every kind of memory that this machine has, each with
-// DRAM of the same page size for comparison, because pages of 2 MiB alone make a scan 1.4 times as
-// fast.
+// The places that the benchmarks of tiers compare: every kind of memory that this machine has. Each
+// is compared with DRAM of the same page size, because pages of 2 MiB alone make a scan 1.4 times
+// as fast.
 
 #include <memory>
 #include <string>
@@ -12,10 +12,11 @@
 
 namespace tickstack::bench {
 
-// A tmpfs with pages of 2 MiB, mounted in a namespace of this process, with which it ends.
+// A tmpfs with pages of 2 MiB, which only this process sees: it is mounted in a mount namespace
+// that ends with the process.
 class HugeTmpfs {
  public:
-  // Call it before the first thread starts. Without the right to mount, path() is "".
+  // Must be called before a second thread starts. If this process may not mount, path() is "".
   HugeTmpfs();
   ~HugeTmpfs();
   HugeTmpfs(const HugeTmpfs&) = delete;

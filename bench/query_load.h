@@ -14,9 +14,9 @@
 
 namespace tickstack::bench {
 
-// Sends a monitor's questions at a fixed rate, whether they are answered or not, over several
-// connections. A round is three requests, sent together when they are due: the newest time of trade
-// and of quote, and the asof join of one symbol's trades with their prevailing quotes.
+// Sends a monitor's queries at a fixed rate over several connections, without waiting for answers.
+// A round is three requests, sent together when they are due: the newest time of trade, the newest
+// time of quote, and the as-of join of one symbol's trades with their prevailing quotes.
 class MonitorLoad {
  public:
   MonitorLoad(uint16_t port, int rounds_per_second, size_t connections, const std::string& symbol);
@@ -24,8 +24,8 @@ class MonitorLoad {
   MonitorLoad(const MonitorLoad&) = delete;
   MonitorLoad& operator=(const MonitorLoad&) = delete;
 
-  // Stops it and returns the durations of rounds, from when they were due until their last answer
-  // arrived. Excludes rounds that were not answered by then.
+  // Stops sending and returns the durations of rounds, from when a round was due until its last
+  // answer arrived. Rounds without all of their answers are left out.
   const Histogram& Stop();
   uint64_t rounds_due() const { return rounds_due_; }
 
@@ -43,7 +43,7 @@ class MonitorLoad {
   std::thread sender_, receiver_;
 };
 
-// A client that aggregates a whole column, again as soon as it has the answer.
+// A client that aggregates a whole column, and repeats the query as soon as it has the answer.
 class ScanLoad {
  public:
   explicit ScanLoad(uint16_t port);
@@ -51,7 +51,7 @@ class ScanLoad {
   ScanLoad(const ScanLoad&) = delete;
   ScanLoad& operator=(const ScanLoad&) = delete;
 
-  const Histogram& Stop();  // Stops it and returns the durations of scans.
+  const Histogram& Stop();  // Stops the client and returns the durations of its queries.
 
  private:
   std::atomic<bool> stop_{false};

@@ -11,14 +11,15 @@
 namespace tickstack::cli {
 
 struct EodOptions {
-  std::string config;  // A stack.toml; empty: the defaults.
-  std::optional<std::string> data;
-  std::string tickerplant;  // host:port; empty: from the configuration.
-  std::string rdb;          // host:port of the rdb that writes; empty: from the configuration.
+  std::string config;               // Path of the stack.toml; empty: the default configuration.
+  std::optional<std::string> data;  // Data directory; nullopt: from the configuration.
+  std::string tickerplant;          // host:port; empty: from the configuration.
+  std::string rdb;  // host:port of the rdb that writes; empty: from the configuration.
   double timeout_s = 600;
-  std::optional<std::string> date;  // A past day to write from its log; no other process may run.
-  std::string log;       // The log of that day; empty: found by its date in the data directory.
-  std::string database;  // Empty: from the configuration.
+  // A past day to write from its log; the stack must not run. nullopt: end the current day.
+  std::optional<std::string> date;
+  std::string log;       // With `date`: path of the log; empty: the data directory's of that date.
+  std::string database;  // With `date`: directory to write to; empty: from the configuration.
 };
 
 // Returns the exit code: 0 done, 1 failed, 2 wrong usage.

@@ -7,23 +7,26 @@
 //                          ^                    |                       |      |  all rows logged
 //                          '---- disconnected --'-----------------------'      '--------> done
 //
-// One sender: the rows of two feeds under one name would be confused. So the first request on each
-// connection claims the feed's name (`.u.feed[name;instance]`). While another feed owns it, the
-// state is `held`: the feed repeats the claim at intervals of up to kHeldNsMax, and publishes
-// nothing. If another feed takes the name over, this one fails; it does not take the name back.
+// One sender per name: the tickerplant counts rows by the name of their feed, so two feeds must not
+// send under one name at the same time. The first request on each connection therefore claims the
+// name (`.u.feed[name;instance]`). While another feed owns it, the state is `held`: the feed
+// publishes nothing, and repeats the claim at intervals of up to kHeldNsMax. A feed whose name is
+// taken over by another one fails, and does not claim it again.
 //
-// Exactly once: every message has a name (NumberedName) and the number of its first row
-// (`.u.updn[name;row;table;x]`), and the tickerplant drops rows that it has. On every connection
-// the feed first asks `.u.feed[name]` how many rows of each table are logged, rewinds its source to
-// there and continues. The same request, once per second and at the end, serves as acknowledgement.
-// Refused rows show in it as rows that are never logged; our tickerplant also reports them
-// (`.u.err`). They are counted, logged as an error, and sent again, up to kResendsMax times without
-// progress; after that the feed fails.
+// Exactly once: every message contains the feed's name (NumberedName) and the number of its first
+// row (`.u.updn[name;row;table;x]`), and the tickerplant drops rows that it has already logged. The
+// answer to the claim says how many rows of each table are logged; the feed rewinds its source to
+// there and continues. It repeats this request once per second and at the end, to learn which rows
+// have been logged since.
 //
-// A tickerplant that does not know `.u.feed` (plain kdb+tick) gets `.u.upd[table;x]`: if such a
-// connection breaks, messages on their way may or may not be lost.
+// Refused rows: rows that the tickerplant refuses are never logged; it may also report them
+// (`.u.err`). The feed counts them, logs an error, and sends them again. It fails after kResendsMax
+// repetitions during which no further row was logged.
 //
-// This is the state machine: it has no socket and no clock. Threads: one owner.
+// Plain kdb+tick does not know `.u.feed`. It gets `.u.upd[table;x]`, which has no numbers: messages
+// that are under way when such a connection breaks may be lost.
+//
+// This class is a state machine without socket or clock. Threads: one owner.
 
 #include <cstdint>
 #include <memory>
@@ -54,11 +57,11 @@ class Link {
 
 struct FeedSettings {
   std::string name = "feed";  // Its rows are numbered under this name.
-  // A random text that distinguishes this process from others with the same name. Empty: claims no
-  // name.
+  // A random text that distinguishes this process from others with the same name. If empty, the
+  // feed asks for its rows without claiming the name.
   std::string instance = {};
   bool take_over = false;  // True: the first claim of the name is a take-over.
-  int64_t batch_ns = 0;    // Longest delay of a due row; 0: none.
+  int64_t batch_ns = 0;    // Longest time that a due row may wait for others; 0 sends at once.
   size_t queue_bytes_max = size_t{8} << 20;
   // If the source has no pace, asks the tickerplant not to read this feed while a subscriber is
   // more than this many rows behind; 0: does not ask.
@@ -80,7 +83,7 @@ class Feed {
 
   Feed(FeedSettings settings, std::unique_ptr<Source> source);
 
-  // Each takes the time of the call, ns since 2000, which never decreases.
+  // `now_ns` is the current time in ns since 2000, which must not decrease from call to call.
   void Start(int64_t now_ns);                    // Repeated calls have no effect.
   void OnConnected(Link* link, int64_t now_ns);  // `link` is used until OnDisconnected.
   void OnDisconnected(int64_t now_ns);
@@ -150,7 +153,7 @@ class Feed {
   int64_t flush_ns_ = 0;             // Rows wait until then (batch_ns).
   std::optional<int64_t> pause_ns_;  // Pause before sending more; nullopt: everything is sent.
 
-  ByteBuffer pending_;              // Messages that the link has not got yet.
+  ByteBuffer pending_;              // Encoded messages that were not passed to the link yet.
   StringMap<int64_t> rows_sent_;    // By table, over all connections: the number of the next row.
   StringMap<int64_t> rows_asked_;   // rows_sent_ when the pending request was sent.
   StringMap<int64_t> rows_logged_;  // As of the last answer.

@@ -39,23 +39,26 @@ class StackRun {
 
   // Starts the stack and returns at once.
   absl::Status Start(std::string_view configuration);
-  // True if all processes answer: `up` has listed where they listen, and each was asked there for
-  // its process id. kUnavailable, with the name, for a process that does not answer within a
-  // minute, and if the stack ended unexpectedly; kInternal if another process answers at its port.
+  // Returns true once `up` has listed the port of each process, and each process has answered there
+  // with its process id. Errors: kUnavailable, with the name, if a process does not answer within a
+  // minute, or if the stack ended unexpectedly; kInternal if another process answers on its port.
   absl::StatusOr<bool> IsReady();
-  // Returns the resident memory of `up` and its children in bytes, also before they answer.
+  // Returns the resident memory of `up` and its children in bytes. May be called before they
+  // answer.
   uint64_t ResidentBytes() const;
-  // kUnavailable, with the last lines of its log, if the stack ended unexpectedly.
+  // Returns kUnavailable, with the last lines of its log, if the stack ended unexpectedly.
   absl::Status CheckAlive();
-  // Stop requests an orderly shutdown, and Wait waits for it. kInternal if it did not end cleanly.
+  // Requests an orderly shutdown and does not wait for it.
   void Stop();
+  // Waits until `up` has ended. Returns kInternal if it did not end cleanly.
   absl::Status Wait();
   bool runs() const { return pid_ > 0; }
 
-  // kNotFound; kUnavailable if the process does not answer; kUnknown with q's error.
+  // Returns a process's answer to a query. Errors: kNotFound if the stack has no such process,
+  // kUnavailable if it does not answer, kUnknown with the text of q's error.
   absl::StatusOr<Value> Ask(std::string_view process, std::string_view query) const;
-  // The same for a function without arguments of a process that has no tables, such as
-  // `.agg.stats`. Unlike a query, a call has no time limit in the process.
+  // Returns the result of a function without arguments that a process without tables has, such as
+  // `.agg.stats`. A call has no time limit in the process; a query has. Errors: as for Ask.
   absl::StatusOr<Value> Call(std::string_view process, std::string_view function) const;
 
   const std::string& name() const { return name_; }

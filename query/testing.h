@@ -25,7 +25,8 @@ namespace tickstack::query {
 // `long$() ``. A vector of one item is written `,1`. Attributes are omitted.
 std::string Show(const Value& value);
 
-// Captures a table, keyed or not, from a table value: `sym` is indexed.
+// Returns a table with the rows of a value, a table or keyed table, as an RDB would capture them.
+// The column `sym` gets the index.
 std::shared_ptr<Table> Capture(std::string_view name, const Value& table, SymbolTable& symbols,
                                mem::Tier& tier, size_t rows_per_chunk);
 
@@ -57,7 +58,8 @@ class TestEnvironment : public Environment {
   std::vector<std::string> ValueNames() override;
   ProcessFacts Facts() override { return {5010, "tickstack", {"rdb", "--port", "5010"}, 2, 30}; }
 
-  // The result as text, or `'signal`.
+  // Evaluates an expression or another request. Returns the result as by Show, or the error as q
+  // prints it, such as `'type`.
   std::string Ask(std::string_view expression, const Limits& limits = {});
   std::string AskRequest(const Value& request, const Limits& limits = {});
 

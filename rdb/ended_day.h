@@ -1,6 +1,7 @@
 #pragma once
 
-// What the ingest thread hands over at the end of a day, and the interface that receives it.
+// A day's tables, which the ingest thread passes on at the end of the day, and DayKeeper, the
+// interface that receives them.
 
 #include <cstdint>
 #include <memory>
@@ -21,7 +22,8 @@ struct EndedDay {
   // False if rows were refused or could not be read; the day's log may have them.
   bool complete = true;
 
-  // True if it is the same day: a date may end twice.
+  // True if both are the same end of a day. Compares the tables as well, because a date can end
+  // twice, each time with other tables.
   bool Is(const EndedDay& other) const { return date == other.date && tables == other.tables; }
   uint64_t rows() const {
     uint64_t sum = 0;
@@ -55,8 +57,9 @@ class DayKeeper {
   // Queries still see the day's rows, before those of the next day, until the keeper calls
   // Rdb::DropDay.
   virtual void OnDayEnded(EndedDay day) = 0;
-  // From now on the tables follow this log without a gap; `schemas` are those of the log's tables.
-  // All other logs with that name are of past days.
+  // Called when replay is done: the tables have all rows of this log, and published rows follow
+  // without a gap. `schemas` are those of the log's tables. All other logs with this name but
+  // another date are therefore logs of past days.
   virtual void OnReplayDone(const std::string& log_path, std::vector<Schema> schemas) = 0;
 };
 

@@ -5,8 +5,8 @@
 // wire/log_replay.h from a log.
 //
 // Threads: the ingest thread calls the functions that are marked so; meanwhile any other thread may
-// read tables, counters and latency. They share published row counts, atomics, and two mutexes that
-// are held for copying a pointer or a histogram, so no query delays an upd.
+// read tables, counters and latency. A reader takes a mutex only while it copies pointers or a
+// histogram; everything else is shared through atomics. So no query delays an upd.
 
 #include <atomic>
 #include <cstdint>
@@ -40,9 +40,10 @@ using wire::LiveOutcome;
 
 struct RdbOptions {
   TableOptions table;
-  // True: the first upd of an unannounced table creates it, as needed for a log without its
-  // tickerplant. The table gets its schema in `known_schemas` if the upd fits. Otherwise columns
-  // have the upd's names, or x, x1, x2 ..., and the upd's types.
+  // True: the first upd of a table that no tickerplant announced creates the table. This is for
+  // reading a log without its tickerplant. The table's schema is the one in `known_schemas` if the
+  // upd fits it. Otherwise the columns have the types of the upd's columns, and their names or, in
+  // an upd without names, x, x1, x2 ...
   bool infer_schemas = false;
   std::vector<Schema> known_schemas = {};
   // With tables in a persistent tier, the minimum time between two commits; 0 commits after each
@@ -54,7 +55,7 @@ struct RdbOptions {
 struct RdbCounters : wire::SubscriptionCounters {
   std::atomic<uint64_t> seq{0};       // Number of log messages that are applied, if known.
   std::atomic<uint64_t> messages{0};  // Upds that the tickerplant published.
-  std::atomic<uint64_t> rows{0};      // Accepted rows of these.
+  std::atomic<uint64_t> rows{0};      // Rows that were accepted from `messages`.
   std::atomic<uint64_t> messages_replayed{0};
   std::atomic<uint64_t> rows_replayed{0};
   std::atomic<uint64_t> rows_prestressed{0};
@@ -83,31 +84,35 @@ class Rdb final : public wire::SubscribedState {
 
   // ---- The ingest thread.
 
-  // Adds rows that are not logged, before the first message: see rdb/prestress.h. `x` as in an upd
-  // of an existing table. They do not count as messages or for latency.
-  // Errors: kNotFound, and those of Table::Append.
+  // Adds rows that are not in the log to an existing table; call it before the first message.
+  // prestress.h says what for. `x` is the encoded third item of an upd. The rows do not count as
+  // messages, and not for latency. Errors: kNotFound if there is no such table, and those of
+  // Table::Append.
   absl::Status Prestress(std::string_view table, std::span<const std::byte> x);
-  // Restores tables in a persistent tier as the last process committed them. Must be called first.
-  // If other tables are in volatile tiers, position() is the start of the log for their sake:
-  // messages of the restored tables are skipped until the log reaches their commit.
+  // Restores tables in a persistent tier as the previous process committed them. Must be called
+  // before all other functions. If there are tables in volatile tiers as well, position() is the
+  // start of the log, so that those can be filled again; messages of restored tables are skipped
+  // until the log reaches the position of their commit.
   void Reopen();
   // Commits everything, including the index, before the process ends.
   void MakeDurable();
-  // Commits if rows are pending and a commit is due, for times without messages.
+  // Commits if rows are uncommitted and a commit is due. The ingest thread calls it while no
+  // message arrives, since otherwise only messages cause commits.
   void OnIdle();
 
-  // Creates missing tables. If a schema changed, all tables start over, empty and at the start of
-  // the log, which may have rows for the new schema. A key of the placement that names nothing in
-  // these schemas is logged once as an error: configurations are checked when they are read, but
-  // cannot be checked against another stack's tables.
+  // Creates missing tables. If a schema changed, empties all tables and sets the position to the
+  // start of the log, which may have rows for the new schema. Logs an error, once, for each key of
+  // the placement that names no table or column of these schemas; this cannot be checked earlier,
+  // because only the tickerplant knows its tables.
   void OnSchemas(std::span<const Schema> schemas) override;
-  // Receives a message that the tickerplant published: (`upd; `table; x) with or without a number,
-  // or (`.u.end; date). A refusal is counted, and logged at most once per second.
+  // Receives a message that the tickerplant published: (`upd; `table; x), (`upd; `table; x; number)
+  // or (`.u.end; date). Refused rows are counted, and logged at most once per second.
   LiveOutcome OnLive(std::span<const std::byte> body) override;
-  // Receives message position().seq() of the log. Any verb is an upd.
+  // Receives message number position().seq() of the log. Does not compare the message's first item
+  // with `upd`, because other writers of logs may use another name there.
   void OnLogged(std::span<const std::byte> body) override;
-  // Empties the tables, because another log follows, and forgets the position. Rows that were added
-  // before the first message stay if nothing has arrived since. Snapshots stay valid.
+  // Empties the tables and resets the position, because another log follows. A table that has only
+  // rows of Prestress keeps them. Snapshots stay valid.
   void StartOver() override;
   Position& position() override { return position_; }
   wire::SubscriptionCounters& subscription() override { return counters_; }
@@ -154,9 +159,10 @@ class Rdb final : public wire::SubscribedState {
   const Placement& placement() const { return placement_; }
   // nullptr if the tables end with the process.
   const DurableState* durable() const { return durable_.get(); }
-  // Returns the latency from a row's time until it was visible, over all rows of published upds
-  // whose table has a column `time` of timestamps and no key. Rows more than a day old are history,
-  // not late, and are left out. With `reset`, counting starts over.
+  // Returns the latencies of rows: from the timestamp in a row's column `time` until queries could
+  // see the row. Counts published upds of tables that have such a column and no key, without rows
+  // that are more than a day old, because those are history and not late. `reset` then empties the
+  // histogram.
   Histogram Latency(bool reset);
 
  private:

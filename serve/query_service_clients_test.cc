@@ -218,7 +218,7 @@ TEST_F(QueryServiceClientsTest, LeavingInTheMiddleOfAnAnswerFreesIt) {
 
 TEST_F(QueryServiceClientsTest, OneThatDoesNotReadIsCutOffAfterATime) {
   QueryServiceOptions options;
-  options.unread_timeout_ns = 1;  // This adds a second for each 8 MB.
+  options.unread_timeout_ns = 1;  // This adds a second for each 4 MiB.
   Start(options);
   RawClient client(address_);
   client.Ask(kEightMegabytes);

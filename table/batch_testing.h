@@ -17,7 +17,8 @@
 
 namespace tickstack {
 
-// Owns what a BatchView points to. Column bytes start at an odd address, as in a receive buffer.
+// Builds a batch and owns the bytes to which its BatchView points. The bytes of a column start at
+// an odd address, as they may in a receive buffer.
 class Batch {
  public:
   explicit Batch(size_t rows) : rows_(rows) {}
@@ -31,7 +32,7 @@ class Batch {
     for (const std::string& name : names) text += name + '\0';
     return AddBytes(Type::kSymbol, text);
   }
-  // Encoded values: type byte first.
+  // Adds a column of type list. Each item is an encoded value, which begins with its type's code.
   Batch& AddItems(const std::vector<std::string>& items) {
     std::string text;
     for (const std::string& item : items) text += item;
@@ -59,7 +60,7 @@ class Batch {
   std::vector<ColumnView> views_;
 };
 
-// Returns a column; T as in Snapshot::Chunk.
+// Returns all elements of a column, whose type is the T of Snapshot::Chunk.
 template <typename T>
 std::vector<T> All(const Snapshot& snapshot, size_t column) {
   std::vector<T> all;

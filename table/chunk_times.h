@@ -8,8 +8,8 @@
 // hold for the rows of its snapshot, and perhaps for later rows: `min` and `max` may be wider than
 // necessary, and `ascends` may have become false, but neither is ever wrong for the snapshot.
 //
-// Threads: one writer calls Skip and Note; any thread calls Of for chunks that its snapshot has
-// rows in.
+// Threads: one writer calls Skip and Note. Any thread may call Of for a chunk in which its snapshot
+// has rows.
 
 #include <algorithm>
 #include <atomic>
@@ -59,7 +59,8 @@ class ChunkTimes {
     if (descends) chunk.descends.store(true, std::memory_order_relaxed);
   }
 
-  // Times in any order; fails if the chunk's first rows were not recorded.
+  // Returns the bounds of a chunk's times. If its first rows were not recorded, these are the
+  // bounds of all possible times, which do not ascend.
   TimeBounds Of(size_t number) const {
     const Chunk& chunk = chunks_[number];
     if (!chunk.known.load(std::memory_order_relaxed)) return {INT64_MIN, INT64_MAX, false};

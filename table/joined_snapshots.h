@@ -1,7 +1,7 @@
 #pragma once
 
-// Several tables in succession, as a Snapshot shows them: the chunks of all of them in one
-// sequence, with the rows of their indexes renumbered.
+// The rows of several tables, one table after the other, with the functions of a Snapshot of one
+// table: chunks are numbered through all tables, and so are the rows in their indexes.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tickstack {
 // Immutable; any thread.
 class JoinedSnapshots {
  public:
-  // See Snapshot::Join. Each part must have rows.
+  // The parts must meet the conditions of Snapshot::Join, and each must have rows.
   explicit JoinedSnapshots(std::vector<Snapshot> parts);
   JoinedSnapshots(const JoinedSnapshots&) = delete;
   JoinedSnapshots& operator=(const JoinedSnapshots&) = delete;
@@ -30,7 +30,7 @@ class JoinedSnapshots {
   std::span<const std::byte> ChunkBytes(size_t column, size_t chunk) const;
   std::optional<TimeBounds> TimesOf(size_t column, size_t chunk) const;
   std::span<const std::byte> Item(size_t column, size_t row) const;
-  // For parts that have an index.
+  // Require that the parts have an index.
   Postings RowsOf(SymbolId symbol) const;
   PostingEnds EndsOf(SymbolId symbol) const;
 

@@ -1,7 +1,8 @@
 #pragma once
 
-// The kdb+ types: codes, letters, widths, nulls. Facts from the public kdb+ reference
-// ("Datatypes"). Positive codes are vectors, negative ones atoms of the same type.
+// The kdb+ types: their codes, letters, widths and nulls, as in the public kdb+ reference
+// ("Datatypes"). An encoded value begins with its type's code if it is a vector, and with the
+// negative code if it is an atom.
 
 #include <cstddef>
 #include <cstdint>
@@ -51,12 +52,12 @@ inline constexpr int64_t kNullLong = std::numeric_limits<int64_t>::min();
 inline constexpr int64_t kInfinityLong = std::numeric_limits<int64_t>::max();
 inline constexpr int32_t kInfinityInt = std::numeric_limits<int32_t>::max();
 inline constexpr int16_t kInfinityShort = std::numeric_limits<int16_t>::max();
-// The bit patterns that kdb+ writes; a reader takes any NaN for null.
+// The bit patterns that kdb+ writes for null. Readers treat every NaN as null.
 inline constexpr uint32_t kNullRealBits = 0xffc00000u;
 inline constexpr uint64_t kNullFloatBits = 0xfff8000000000000u;
 
-// Bytes of one element of a fixed-width type; 0 for symbols, lists and everything that is not a
-// vector.
+// Returns the bytes of one element of a fixed-width type; 0 for symbols, lists and types that are
+// not of vectors.
 constexpr size_t WidthOf(Type type) {
   switch (type) {
     case Type::kBoolean:
@@ -99,17 +100,18 @@ constexpr size_t WidthOf(Type type) {
 }
 
 constexpr bool IsFixedWidth(Type type) { return WidthOf(type) != 0; }
-// True for types 1 to 19 (3 does not exist), which vectors can have.
+// True if a vector can have the type: 1 to 19, without 3, which does not exist.
 constexpr bool IsVectorType(Type type) { return IsFixedWidth(type) || type == Type::kSymbol; }
 // True if elements are floating-point numbers.
 constexpr bool IsFloating(Type type) {
   return type == Type::kReal || type == Type::kFloat || type == Type::kDatetime;
 }
 
-// Returns a letter of `b g x h i j e f c s p m d z n u v t`; as in q's meta, capitals for lists:
-// `C` for strings, and ' ' for a general list.
+// Returns the letter that q's meta shows for a vector of the type, one of `b g x h i j e f c s p m
+// d z n u v t`; ' ' for all other types.
 char LetterOf(Type type);
+// Returns the type with this letter; nullopt if there is none, and for ' '.
 std::optional<Type> TypeOfLetter(char letter);
-std::string_view NameOf(Type type);  // "timestamp"; "list"; "table"...
+std::string_view NameOf(Type type);  // Such as "timestamp", "list" or "table".
 
 }  // namespace tickstack

@@ -1,7 +1,8 @@
 #pragma once
 
-// Evaluates a query's conditions as kernels over column chunks: `column op constant` becomes an
-// interval test, or a set test for symbols, that appends the numbers of the rows that pass.
+// Evaluates the conditions of a query's `where`, of the form `column op constant`, as kernels over
+// column chunks: numbers and times are compared with the bounds of an interval, symbols are looked
+// up in a set. The result is the row numbers for which the condition is true.
 
 #include <functional>
 #include <memory>
@@ -20,44 +21,51 @@
 
 namespace tickstack::query {
 
-// The operation between a column and a constant.
+// What a condition compares by: an operator such as `<`, or `in`, `within` or `like`.
 struct Condition {
   enum class Kind { kCompare, kIn, kWithin, kLike };
   Kind kind = Kind::kCompare;
-  AtomicOp op = AtomicOp::kEqual;  // For kCompare.
+  AtomicOp op = AtomicOp::kEqual;  // The operator of kCompare; other kinds ignore it.
 };
 
-// Returns the rows of `rows` for which `column condition constant` is true. Columns with another
-// unit than the constant are read block by block through the general operators, so that a condition
-// never copies more than a block of a column.
+// Returns the rows of `rows` for which the condition is true. Returns nullopt if no kernel can
+// evaluate it, such as `in` with a list or `like` on strings: then the caller evaluates the
+// condition as an expression.
 //
-//   sym = , sym in    on the indexed column of a whole table: row numbers of the index, no reads
-//   time within, <... on rows of one symbol from the index: binary search
-//   time within, <... on a range of rows: the bounds of each chunk; a search if the chunk ascends
-//   anything else     one pass over the rows: about 1 ns each for a range, 3 for scattered ones
+// How it is evaluated depends on the condition and on `rows`:
 //
-// nullopt: there is no kernel for it (`in` a list, a pattern on strings...); evaluate the
-// condition.
+//   condition         rows                    method
+//   = or in           all, by the index       copies row numbers from the index; reads no column
+//   on times          one symbol's, by index  binary search
+//   on times          a range                 compares with each chunk's earliest and latest time
+//                                             first; binary search in a chunk whose times ascend
+//   any other         any                     one pass: about 1 ns per row of a range, 3 ns per row
+//                                             of scattered ones
+//
+// If the constant cannot be converted to the column's type without loss, the general operators
+// compare, 65,536 rows at a time, so that no more of the column is ever copied.
 absl::StatusOr<std::optional<RowSet>> Filter(const TableView& view, size_t column,
                                              const RowSet& rows, Condition condition,
                                              const Value& constant, Budget& budget);
 
-// The same for a condition on names, if the index can answer it: `column` must be the indexed one,
-// and `rows` all rows of its table. nullopt if it cannot.
+// Like Filter, for a condition on the indexed column, from the index alone. Returns nullopt if
+// `column` is not the indexed one, if `rows` are not all rows of its table, or if the index cannot
+// answer the condition.
 absl::StatusOr<std::optional<SymbolRows>> FilterToSymbols(const TableView& view, size_t column,
                                                           const std::shared_ptr<const RowSet>& rows,
                                                           Condition condition,
                                                           const Value& constant,
                                                           const Budget& budget);
 
-// The same for a condition on time that restricts each symbol's rows by binary search. nullopt if
-// it does not, or if their times do not ascend.
+// Like Filter, for a condition on times: restricts the rows of each symbol by binary search.
+// Returns nullopt if the condition does not select one interval of times, or if a symbol's times do
+// not ascend.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimes(const SymbolRows& rows, const TableView& view,
                                                       size_t column, Condition condition,
                                                       const Value& constant, Budget& budget);
 
-// The same for a condition on the time of day of a column of timestamps: `time.minute within ...`,
-// where `part` is the type of such a part.
+// Like FilterTimes, for a condition on the time of day of timestamps. `part` is its type: kMinute
+// for `time.minute within 09:30 10:00`.
 absl::StatusOr<std::optional<SymbolRows>> FilterTimesOfDay(const SymbolRows& rows,
                                                            const TableView& view, size_t column,
                                                            Type part, Condition condition,
