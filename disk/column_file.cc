@@ -157,6 +157,17 @@ absl::StatusOr<PinnedBytes> ColumnFile::ElementsInPlace() const {
   return bytes.subspan(layout_.data_offset, layout_.data_bytes());
 }
 
+absl::StatusOr<RowRange> ColumnFile::VerifyRowsAround(uint64_t row) const {
+  TS_RETURN_IF_ERROR(VerifyRows({row, row + 1}));
+  if (file_->is_verified() || file_->is_compressed()) return RowRange{0, rows_};
+  const uint64_t width = layout_.width, begin = layout_.data_offset + row * width;
+  const uint64_t block_begin = begin / kChecksumBlockBytes * kChecksumBlockBytes;
+  const uint64_t block_end = block_begin + kChecksumBlockBytes;
+  if (begin + width > block_end) return RowRange{row, row + 1};  // In two blocks.
+  const uint64_t before = begin - block_begin, behind = block_end - begin;
+  return RowRange{row - std::min(row, before / width), std::min(rows_, row + behind / width)};
+}
+
 absl::Status ColumnFile::ReadSymbols(RowRange rows, std::span<SymbolId> out) const {
   if (kind_ != ColumnKind::kEnum)
     return InvalidArgument("{}: expected an enumerated column", path());

@@ -51,7 +51,7 @@ class StoredFile {
   // Compares bytes [begin, end), which are within bytes(), with their checksums, block by block;
   // each block only once. OK if there are none. kDataLoss names path, byte, block and rows.
   absl::Status Verify(uint64_t begin, uint64_t end) const {
-    if (blocks_ == nullptr || is_compressed()) return absl::OkStatus();
+    if (is_verified() || is_compressed()) return absl::OkStatus();
     return VerifyOnDisk(begin, end);
   }
   // The same for bytes as they are on the disk, below disk_bytes(). Does not know the rows of a
@@ -66,6 +66,9 @@ class StoredFile {
   virtual absl::Status Visit(Visitor visitor) const = 0;
   virtual bool is_compressed() const { return false; }
   bool has_checksums() const { return blocks_ != nullptr; }
+  // True if Verify has nothing to compare any more: all blocks were verified, or there are no
+  // checksums.
+  bool is_verified() const { return blocks_ == nullptr || blocks_->complete(); }
 
   // Where rows of one width are in bytes(), for error messages. Set before other threads see the
   // file.

@@ -46,9 +46,10 @@ class VerifiedBlocks {
   // verified, otherwise 1 ns per block, and none once all are verified.
   std::optional<DamagedBlock> FindDamage(std::span<const std::byte> file, uint64_t begin,
                                          uint64_t end) const {
-    if (left_.load(std::memory_order_relaxed) == 0) return std::nullopt;
+    if (complete()) return std::nullopt;
     return FindDamageInBlocks(file, begin, end);
   }
+  bool complete() const { return left_.load(std::memory_order_relaxed) == 0; }  // All are verified.
   uint64_t bytes() const { return bytes_; }  // That have checksums: those of the file, or fewer.
   // Returns the error of a damaged block: kDataLoss. It says whether somebody has written the file
   // since its checksums were. `content` says what the block holds, such as its rows, or is empty.

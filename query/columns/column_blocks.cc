@@ -101,7 +101,7 @@ absl::Status ForEachBlockOfRuns(const Slice& slice, size_t begin, size_t end, co
       const size_t n = std::min(kGathered, run_end - done);
       const uint32_t* const rows = run.rows.data() + done;
       const bool direct = slice.column.direct();
-      if (direct) TS_RETURN_IF_ERROR(slice.column.VerifyAt({rows, n}));
+      if (direct) TS_RETURN_IF_ERROR(slice.column.VerifyAscending({rows, n}));
       mem::MediumAccess access(medium), index_access(run.medium);
       if (!direct) {
         TS_RETURN_IF_ERROR(slice.column.stored()->ReadAt({rows, n}, gathered.data()));

@@ -93,13 +93,33 @@ absl::Status StoredColumn::VerifyRange(size_t row, size_t end_row) const {
   return absl::OkStatus();
 }
 
+// Verifies the block of a row, and returns the rows of the column around it that are verified.
+absl::StatusOr<disk::RowRange> StoredColumn::VerifyRowsAround(size_t row) const {
+  const ChunkLayout::Chunk chunk = layout().ChunkOf(row);
+  TS_ASSIGN_OR_RETURN(const disk::RowRange verified,
+                      columns_[chunk.number].opened.file->VerifyRowsAround(row - chunk.begin_row));
+  return disk::RowRange{chunk.begin_row + verified.begin_row, chunk.begin_row + verified.end_row};
+}
+
+// Looks at few rows of each block: the number of rows that are skipped doubles until one is behind
+// the block.
+absl::Status StoredColumn::VerifyAscendingRows(std::span<const uint32_t> rows) const {
+  while (!rows.empty()) {
+    TS_ASSIGN_OR_RETURN(const disk::RowRange verified, VerifyRowsAround(rows.front()));
+    size_t step = 1;
+    while (step < rows.size() && rows[step] < verified.end_row) step *= 2;
+    const auto from = rows.begin() + static_cast<ptrdiff_t>(step / 2);
+    const auto to = rows.begin() + static_cast<ptrdiff_t>(std::min(step, rows.size()));
+    rows = {std::lower_bound(from, to, verified.end_row), rows.end()};
+  }
+  return absl::OkStatus();
+}
+
 absl::Status StoredColumn::VerifyRows(std::span<const uint32_t> rows) const {
-  ChunkLayout::Chunk chunk{0, 0, 0};
+  disk::RowRange verified{0, 0};
   for (const uint32_t row : rows) {
-    if (row == kNoItem) continue;
-    if (row < chunk.begin_row || row >= chunk.end_row) chunk = layout().ChunkOf(row);
-    const size_t in_part = row - chunk.begin_row;
-    TS_RETURN_IF_ERROR(columns_[chunk.number].opened.file->VerifyRows({in_part, in_part + 1}));
+    if (row - verified.begin_row < verified.rows() || row == kNoItem) continue;
+    TS_ASSIGN_OR_RETURN(verified, VerifyRowsAround(row));
   }
   return absl::OkStatus();
 }

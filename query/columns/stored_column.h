@@ -48,12 +48,16 @@ class StoredColumn {
   // The elements of a part; only for a direct column. They may be unverified: the reader calls
   // Verify for the rows that it reads.
   std::span<const std::byte> Elements(size_t part) const { return columns_[part].elements; }
-  // Compares the elements of rows [row, end_row), or of single rows that need not ascend (some may
-  // be kNoItem), with the checksums of their files, where these have any and nobody did so before.
-  // Only for a direct column; Read, ReadAt and At verify what they read themselves. kDataLoss names
-  // file, block and rows. Cost: see disk::VerifiedBlocks.
+  // Compares the elements of rows [row, end_row), of single rows that ascend, or of single rows in
+  // any order (some may be kNoItem), with the checksums of their files, where these have any and
+  // nobody did so before. Only for a direct column; Read, ReadAt and At verify what they read
+  // themselves. kDataLoss names file, block and rows. Cost: see disk::VerifiedBlocks; where nothing
+  // is left to verify, some ns for each part or block, and for rows in any order 0.3 ns each.
   absl::Status Verify(size_t row, size_t end_row) const {
     return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
+  }
+  absl::Status VerifyAscending(std::span<const uint32_t> rows) const {
+    return has_checksums_ ? VerifyAscendingRows(rows) : absl::OkStatus();
   }
   absl::Status VerifyAt(std::span<const uint32_t> rows) const {
     return has_checksums_ ? VerifyRows(rows) : absl::OkStatus();
@@ -100,7 +104,9 @@ class StoredColumn {
   absl::Status OpenIn(size_t part);
   absl::Status CheckNamesIn(size_t part) const;
   absl::Status VerifyRange(size_t row, size_t end_row) const;
+  absl::Status VerifyAscendingRows(std::span<const uint32_t> rows) const;
   absl::Status VerifyRows(std::span<const uint32_t> rows) const;
+  absl::StatusOr<disk::RowRange> VerifyRowsAround(size_t row) const;
 
   const std::shared_ptr<const StoredParts> parts_;
   const size_t index_;
