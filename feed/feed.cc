@@ -281,12 +281,14 @@ bool Feed::AllLogged() const {
 int64_t Feed::Poll(int64_t now_ns) {
   CountRate(now_ns);
   if (link_ == nullptr) return kNeverDue;
+  ask_ns_ = std::min(ask_ns_, now_ns + kClockLookNs);
   if (state_ == FeedState::kPublishing && now_ns >= flush_ns_) Publish(now_ns);
   const bool may_ask = state_ == FeedState::kAsking || state_ == FeedState::kHeld ||
                        state_ == FeedState::kConfirming ||
                        (state_ == FeedState::kPublishing && numbered_);
   if (may_ask && !answer_pending_ && now_ns >= ask_ns_) AskRows(now_ns);
-  return NextCall(now_ns);
+  const int64_t call_ns = NextCall(now_ns);
+  return call_ns == kNeverDue ? call_ns : std::min(call_ns, now_ns + kClockLookNs);
 }
 
 int64_t Feed::NextCall(int64_t now_ns) const {

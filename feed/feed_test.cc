@@ -290,6 +290,26 @@ TEST_F(FeedTest, WithABatchTimeRowsLeaveTogetherAndAtMostSoMuchLater) {
   EXPECT_EQ(tickerplant_.logged["quote"].size() + tickerplant_.logged["trade"].size(), 24u);
 }
 
+// A timer does not follow the clock that rows are due by, so the feed looks at that often enough.
+TEST_F(FeedTest, ASetClockSilencesItForASecondAtMost) {
+  const int64_t hour_ns = 3600 * kNsPerSecond;
+  now_ns_ = hour_ns;
+  const std::unique_ptr<Feed> feed = Make();
+  feed->OnConnected(&tickerplant_, now_ns_);
+  feed->Start(now_ns_);
+  Run(*feed, 100 * kMs);
+  now_ns_ -= hour_ns;  // The next rows are due in an hour.
+  tickerplant_.Deliver(*feed, now_ns_);
+  int64_t call_ns = feed->Poll(now_ns_);
+  EXPECT_LE(call_ns, now_ns_ + kNsPerSecond);
+  now_ns_ = call_ns;
+  feed->Poll(now_ns_);
+  EXPECT_GT(tickerplant_.on_the_way(), 0u);  // It asks what is logged.
+  now_ns_ += hour_ns;                        // Corrected.
+  Run(*feed);
+  ExpectSameRows(tickerplant_.logged, Expected(), /*times=*/false);
+}
+
 TEST_F(FeedTest, StopsGeneratingWhileTheQueueIsFull) {
   const std::unique_ptr<Feed> feed = Make(Options(), {.queue_bytes_max = 1'000});
   feed->Start(0);
