@@ -105,6 +105,7 @@ void Engine::OnSchemas(std::span<const Schema> schemas) {
 void Engine::StartOver() {
   for (const std::unique_ptr<BarSource>& source : sources_) source->Clear();
   for (Unanswered& sent : unanswered_) sent.records.clear();
+  missing_before_ = subscription_.messages_missing.load(std::memory_order_relaxed);
   position_.Reset();
   log_ = {};
 }
@@ -235,7 +236,15 @@ void Engine::TakeOwnRows(Bars& bars, const BatchView& batch) {
 
 // ---- publishing
 
+void Engine::ReportMissing() const {
+  LogError(
+      "bars are not published, because rows of the log are missing messages_missing={}: repair the "
+      "log and restart the engine, or wait for the next day",
+      subscription_.messages_missing.load(std::memory_order_relaxed) - missing_before_);
+}
+
 bool Engine::has_changes() const {
+  if (lacks_rows()) return false;  // None that will be published.
   return std::any_of(bars_of_.begin(), bars_of_.end(),
                      [](const auto& named) { return named.second->has_changes(); }) ||
          std::any_of(sources_.begin(), sources_.end(),
@@ -243,7 +252,7 @@ bool Engine::has_changes() const {
 }
 
 std::optional<ByteBuffer> Engine::NextMessage() {
-  if (unanswered_.size() >= kUnansweredMax) return std::nullopt;
+  if (unanswered_.size() >= kUnansweredMax || lacks_rows()) return std::nullopt;
   TakeAdded();
   std::vector<Bars*> all;
   for (const std::unique_ptr<BarSource>& source : sources_) {
@@ -322,6 +331,7 @@ Value Engine::Stats() const {
   }
   add("live", subscription_.live.load(std::memory_order_relaxed));
   add("connected", subscription_.connected.load(std::memory_order_relaxed));
+  add("incomplete", lacks_rows() ? 1 : 0);
   add("seq", position_.seq());
   add("messages", counters_.messages);
   add("rows_in", counters_.rows_in);

@@ -93,6 +93,7 @@ class Engine final : public wire::SubscribedState {
   void SetLog(wire::LogIdentity log) override { log_ = std::move(log); }
 
   void OnReplayDone() override {
+    if (lacks_rows()) ReportMissing();
     if (on_replay_done_) on_replay_done_();
     OnDrained();
   }
@@ -101,6 +102,11 @@ class Engine final : public wire::SubscribedState {
     if (progress_) progress_();
   }
   bool is_live() const { return subscription_.live.load(std::memory_order_relaxed) != 0; }
+  // True if messages of the log could not be read: its bars would be wrong, so none are published
+  // until the day ends or the engine starts over.
+  bool lacks_rows() const {
+    return subscription_.messages_missing.load(std::memory_order_relaxed) != missing_before_;
+  }
 
   // ---- Publishing
 
@@ -127,6 +133,7 @@ class Engine final : public wire::SubscribedState {
   // Returns the answer to `.agg.stats[]`: a dictionary of longs. Waiting rows count only in
   // `rows_in`.
   //   live, connected, seq     of the subscription
+  //   incomplete               1 if no bars are published because rows are missing
   //   every EngineCounters     by its name
   //   bars                     number of records; also history_rows and bytes
   //   rows_waiting, messages_unanswered
@@ -145,6 +152,7 @@ class Engine final : public wire::SubscribedState {
   };
   enum class Origin : uint8_t { kPublished, kLog };
 
+  void ReportMissing() const;
   bool TakeUpd(std::span<const std::byte> body, Origin origin);
   absl::Status AddRows(BarSource& source, const BatchView& batch);
   void TakeAdded(BarSource& source);
@@ -167,6 +175,7 @@ class Engine final : public wire::SubscribedState {
   wire::Position position_;
   wire::LogIdentity log_;
   wire::SubscriptionCounters subscription_;
+  uint64_t missing_before_ = 0;  // Messages that were missing when the engine last started over.
   wire::UpdDecoder decoder_;
   wire::UpdRows upd_rows_;
   std::vector<SymbolId> own_symbols_;

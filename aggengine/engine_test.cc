@@ -461,6 +461,27 @@ TEST_F(EngineTest, ADayThatEndedIsForgotten) {
   EXPECT_EQ(plant.bars, BarsByDefinition(specs, {{{"trade", late}}}));
 }
 
+// A log that is damaged lacks rows in a replay. The bars of the rest would replace right ones.
+TEST_F(EngineTest, BarsOfALogThatCouldNotBeReadAreNotPublished) {
+  const std::vector<BarSpec> specs = AllBars();
+  Plant plant(specs);
+  const std::unique_ptr<Engine> engine = Make(specs, plant);
+  const Tick tick{5028 * kNsPerDay, "A", 1, 2, 3, 4, 'x'};
+  engine->OnLogged(Upd("trade", {&tick, 1}));
+  engine->subscription().messages_missing = 1;  // As the subscriber counts the rest.
+  engine->OnReplayDone();
+  Live(*engine, plant, Upd("trade", {&tick, 1}));
+  EXPECT_TRUE(engine->lacks_rows());
+  EXPECT_FALSE(engine->has_changes());
+  EXPECT_FALSE(engine->NextMessage().has_value());
+  ByteBuffer end;
+  wire::Encode(Value::List({Value::Symbol(".u.end"), Value::Date(5028)}), end);
+  EXPECT_EQ(engine->OnLive(end), wire::LiveOutcome::kDayEnded);
+  Live(*engine, plant, Upd("trade", {&tick, 1}));  // The next day has all of its rows.
+  PublishAll(*engine, plant);
+  EXPECT_EQ(plant.bars, BarsByDefinition(specs, {{{"trade", tick}}}));
+}
+
 TEST_F(EngineTest, BarsThatTheTickerplantDoesNotHaveAreNotMade) {
   const std::vector<BarSpec> specs = AllBars();
   Plant plant(specs);
