@@ -72,8 +72,8 @@ class Feed {
  public:
   static constexpr int kResendsMax = 3;
   static constexpr int64_t kReceiptNs = 1'000'000'000;  // Interval between acknowledgements.
-  // Longest time until the next call. Rows are due by the wall clock, and timers do not follow when
-  // somebody sets that: a feed that waits for a time that is an hour off must notice the correction.
+  // Longest time until the next call. Rows are due by the wall clock, which timers do not follow if
+  // somebody sets it: a feed that waits for a time that is an hour off must notice the correction.
   static constexpr int64_t kClockLookNs = 1'000'000'000;
   // Interval between acknowledgements after the last row.
   static constexpr int64_t kConfirmNs = 20'000'000;

@@ -122,6 +122,39 @@ std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes) {
   return LoadBlockFields(record);
 }
 
+namespace {
+
+// Returns the size of the record at the start of `bytes` if it is whole and matches its checksum, or
+// else 0.
+size_t WholeRecordBytes(std::span<const std::byte> bytes) {
+  if (bytes.size() < kRecordHeadBytes) return 0;
+  const size_t size = LoadLittle<uint16_t>(bytes.data() + 4);
+  if (size < kRecordHeadBytes || size > bytes.size()) return 0;
+  const uint32_t crc = Crc32c(bytes.first(size).subspan(4));
+  return crc == LoadLittle<uint32_t>(bytes.data()) ? size : 0;
+}
+
+}  // namespace
+
+std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail) {
+  constexpr size_t kBytesMax = 4096;
+  ByteBuffer mended;
+  mended.Append(tail);
+  std::span<std::byte> rest = mended.span();
+  while (const size_t bytes = WholeRecordBytes(rest)) rest = rest.subspan(bytes);
+  if (rest.size() < kRecordHeadBytes) return std::nullopt;
+  // A size that was made larger may reach past the end of the file, whatever follows the record.
+  const size_t size = LoadLittle<uint16_t>(rest.data() + 4);
+  const size_t end = size > rest.size() || size > kBytesMax ? kRecordHeadBytes : size;
+  for (size_t bit = 0; bit < 8 * end; ++bit) {
+    const std::byte mask = std::byte{1} << (bit % 8);
+    rest[bit / 8] ^= mask;
+    if (WholeRecordBytes(rest) > 0) return mended;
+    rest[bit / 8] ^= mask;
+  }
+  return std::nullopt;
+}
+
 absl::StatusOr<TplogIndexReader> TplogIndexReader::Open(std::string path) {
   TS_ASSIGN_OR_RETURN(File file, File::OpenForReading(std::move(path)));
   ByteBuffer expected;

@@ -57,6 +57,7 @@ class Recovery {
   absl::Status ReadState();
   absl::Status CutLostTail();
   absl::Status ReadIndex();
+  absl::StatusOr<bool> MendIndexTail(uint64_t offset, uint64_t bytes);
   absl::Status CheckLastBlock();
   absl::Status RepairTornBlock();
   absl::Status IndexTheRest();
@@ -211,7 +212,12 @@ absl::Status Recovery::ReadIndex() {
     tables_before_torn_ = index.names().tables.next_number();
     feeds_before_torn_ = index.names().feeds.next_number();
     TS_ASSIGN_OR_RETURN(std::optional<TplogIndexReader::Record> record, index.Next());
-    if (!record.has_value()) break;
+    if (!record.has_value()) {
+      if (index.torn_bytes() == 0) break;
+      TS_ASSIGN_OR_RETURN(const bool mended, MendIndexTail(index.position(), index.torn_bytes()));
+      if (!mended) break;
+      continue;
+    }
     if (record->kind != RecordKind::kProgress && record->block.end_offset() > log_bytes_) {
       torn_ = std::move(record);
       break;
@@ -236,6 +242,23 @@ absl::Status Recovery::ReadIndex() {
     }
   }
   return absl::OkStatus();
+}
+
+// A record at the end is torn, or one of its bits was flipped. Cut off, it would take the progress of
+// a feed with it, which then sends rows that are logged once more; so it gets its bit back. False if
+// no single bit explains it.
+absl::StatusOr<bool> Recovery::MendIndexTail(uint64_t offset, uint64_t bytes) {
+  ByteBuffer tail;
+  tail.resize(bytes);
+  TS_ASSIGN_OR_RETURN(const size_t got, out_.index.ReadAt(offset, tail.span()));
+  tail.resize(got);
+  const std::optional<ByteBuffer> mended = WithoutFlippedBit(tail);
+  if (!mended.has_value()) return false;
+  LogError("a bit of the log's index was flipped, and is mended path={} record_at={}", index_path_,
+           offset);
+  changed_ = true;
+  TS_RETURN_IF_ERROR(out_.index.WriteAt(offset, *mended));
+  return true;
 }
 
 absl::Status Recovery::CheckLastBlock() {

@@ -392,6 +392,55 @@ TEST_F(TplogWriterTest, RefusesALogWhoseLastBlockIsNotWhatWasWritten) {
   EXPECT_EQ(Content(path_), log);
 }
 
+// Cut off as a torn record, the last one would take the feed's progress with it.
+TEST_F(TplogWriterTest, MendsOrRefusesAFlippedBitOfTheLastIndexRecord) {
+  TplogOptions options;
+  options.carried_progress["sim"]["quote"] = 1000;
+  for (const int blocks : {0, 1, 2}) {  // Without one, the last record is the carried progress.
+    if (blocks > 0) {
+      const auto writer = OpenWriter(options);
+      ASSERT_TRUE(BlockOf("sim").Add("quote", blocks).AppendTo(*writer).ok());
+    } else {
+      OpenWriter(options);
+    }
+    const std::string index = Content(index_path_), log = Content(path_);
+    const TplogTotals totals = OpenWriter()->totals();
+    const size_t record_bytes = blocks == 0 ? 24 : 56;
+    size_t refused = 0;
+    for (size_t bit = 8 * (index.size() - record_bytes); bit < 8 * index.size(); ++bit) {
+      std::string flipped = index;
+      flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+      Write(index_path_, flipped);
+      const absl::StatusOr<std::unique_ptr<TplogWriter>> writer = TplogWriter::Open(path_, {});
+      if (!writer.ok()) {
+        EXPECT_EQ(writer.status().code(), absl::StatusCode::kDataLoss) << writer.status();
+        ++refused;
+        continue;
+      }
+      EXPECT_EQ((*writer)->totals(), totals) << "bit " << bit;
+      EXPECT_EQ(Content(index_path_), index) << "bit " << bit;
+      EXPECT_EQ(Content(path_), log) << "bit " << bit;
+    }
+    EXPECT_LE(refused, 6u);  // A shorter size, which looks as if another record followed.
+    Write(index_path_, index);
+  }
+}
+
+// A size that was made larger reaches past the end of the index: all the rest looks torn.
+TEST_F(TplogWriterTest, MendsTheSizeOfAnIndexRecordThatReachesPastTheEnd) {
+  {
+    const auto writer = OpenWriter();
+    for (int i = 0; i < 5; ++i) ASSERT_TRUE(BlockOf("sim").Add("quote", 2).AppendTo(*writer).ok());
+  }
+  const TplogTotals totals = OpenWriter()->totals();
+  const std::string index = Content(index_path_);
+  std::string flipped = index;
+  flipped[kIndexHeaderBytes + 5] = static_cast<char>(flipped[kIndexHeaderBytes + 5] ^ 0x80);
+  Write(index_path_, flipped);
+  EXPECT_EQ(OpenWriter()->totals(), totals);
+  EXPECT_EQ(Content(index_path_), index);
+}
+
 TEST_F(TplogWriterTest, RefusesWhatIsNoLog) {
   for (const std::string_view content : {"hello world", "kxzipped....", "hello"}) {
     Write(path_, content);
