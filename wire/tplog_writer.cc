@@ -264,6 +264,11 @@ absl::StatusOr<std::unique_ptr<TplogWriter>> TplogWriter::Open(std::string path,
   recover.carried_progress = std::move(options.carried_progress);
   recover.boot = options.boot;
   TS_ASSIGN_OR_RETURN(RecoveredTplog recovered, RecoverTplog(path, recover));
+  // The last writer may have died before it synced what it wrote. From here on, that counts as
+  // logged: feeds are told so.
+  if (recovered.state.open && options.fsync != FsyncPolicy::kNone) {
+    TS_RETURN_IF_ERROR(SyncBoth(recovered.index, recovered.log));
+  }
   recovered.state.open = true;
   recovered.state.boot = options.boot;
   TS_RETURN_IF_ERROR(WriteTplogState(path, recovered.state));

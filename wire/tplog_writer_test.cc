@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <string>
 #include <thread>
@@ -14,6 +16,16 @@
 #include "table/types.h"
 #include "wire/tplog_for_test.h"
 #include "wire/tplog_index.h"
+
+namespace {
+std::atomic<int> syncs = 0;
+}
+
+// The C library's function, counted.
+extern "C" int fdatasync(int fd) {
+  ++syncs;
+  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+}
 
 namespace tickstack::wire {
 namespace {
@@ -515,6 +527,23 @@ TEST_F(TplogWriterTest, SyncsAsItWasTold) {
   options.fsync = FsyncPolicy::kInterval;
   options.fsync_interval_ms = 0;
   EXPECT_EQ(TplogWriter::Open(path_, options).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+// Feeds are told what the log has, so that must be durable, whoever wrote it.
+TEST_F(TplogWriterTest, SyncsWhatAWriterThatDiedMayHaveLeft) {
+  ASSERT_TRUE(BlockOf().Add("trade", 1).AppendTo(*OpenWriter()).ok());
+  TplogOptions options;
+  options.fsync = FsyncPolicy::kBatch;
+  const auto syncs_of_open = [&] {
+    const int before = syncs;
+    const std::unique_ptr<TplogWriter> writer = OpenWriter(options);
+    const int of_open = syncs - before;
+    EXPECT_TRUE(writer->Close().ok());
+    return of_open;
+  };
+  const int after_death = syncs_of_open();  // Without syncs, a writer leaves the log open.
+  const int after_close = syncs_of_open();
+  EXPECT_EQ(after_death, after_close + 2);  // The index and the log.
 }
 
 TEST_F(TplogWriterTest, MakesTheDirectory) {
