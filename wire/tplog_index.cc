@@ -124,8 +124,8 @@ std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes) {
 
 namespace {
 
-// Returns the size of the record at the start of `bytes` if it is whole and matches its checksum, or
-// else 0.
+// Returns the size of the record at the start of `bytes` if it is whole and matches its checksum,
+// or else 0.
 size_t WholeRecordBytes(std::span<const std::byte> bytes) {
   if (bytes.size() < kRecordHeadBytes) return 0;
   const size_t size = LoadLittle<uint16_t>(bytes.data() + 4);

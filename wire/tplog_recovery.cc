@@ -244,9 +244,9 @@ absl::Status Recovery::ReadIndex() {
   return absl::OkStatus();
 }
 
-// A record at the end is torn, or one of its bits was flipped. Cut off, it would take the progress of
-// a feed with it, which then sends rows that are logged once more; so it gets its bit back. False if
-// no single bit explains it.
+// A record at the end is torn, or one of its bits was flipped. Cut off, it would take the progress
+// of a feed with it, which then sends rows that are logged once more; so it gets its bit back.
+// False if no single bit explains it.
 absl::StatusOr<bool> Recovery::MendIndexTail(uint64_t offset, uint64_t bytes) {
   ByteBuffer tail;
   tail.resize(bytes);
