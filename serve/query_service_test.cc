@@ -128,7 +128,8 @@ TEST_F(QueryServiceTest, CountsQueriesAndTheirTimes) {
   EXPECT_EQ(AskLong(".t.counts[][`queries_stopped]"), 0);
   EXPECT_EQ(AskLong(".t.counts[][`queries_cancelled]"), 0);
   EXPECT_GT(AskLong(".t.counts[][`query_ns_p50]"), 0);
-  EXPECT_GE(AskLong(".t.counts[][`query_ns_max]"), AskLong(".t.counts[][`query_ns_p99]"));
+  // One answer has both: a second question would count the first.
+  EXPECT_GE(AskLong("{x[`query_ns_max]-x`query_ns_p99}[.t.counts[]]"), 0);
 }
 
 TEST_F(QueryServiceTest, AnswersErrorsAsErrors) {
