@@ -51,8 +51,8 @@ class StoredColumn {
   // Compares the elements of rows [row, end_row), of single rows that ascend, or of single rows in
   // any order (some may be kNoItem), with the checksums of their files, where these have any and
   // nobody did so before. Only for a direct column; Read, ReadAt and At verify what they read
-  // themselves. kDataLoss names file, block and rows. Cost: see disk::VerifiedBlocks; where nothing
-  // is left to verify, some ns for each part or block, and for rows in any order 0.3 ns each.
+  // themselves. kDataLoss names file, block and rows. Cost: see disk::VerifiedBlocks; ascending
+  // rows are looked at a few times for each block, rows in any order each.
   absl::Status Verify(size_t row, size_t end_row) const {
     return has_checksums_ ? VerifyRange(row, end_row) : absl::OkStatus();
   }
