@@ -82,6 +82,8 @@ std::string_view NameOf(TplogProblem::Kind kind) {
       return "torn log";
     case TplogProblem::Kind::kTornIndex:
       return "torn index";
+    case TplogProblem::Kind::kFlippedIndex:
+      return "flipped bit of the index";
     case TplogProblem::Kind::kLogDamaged:
       return "damaged log";
     case TplogProblem::Kind::kIndexDamaged:

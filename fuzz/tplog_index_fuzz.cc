@@ -114,6 +114,8 @@ void Run(std::span<const std::byte> data) {
   folder.Add("log.idx", index);
   const auto writer = TplogWriter::Open(path, {});
   if (found.Has(TplogProblem::Kind::kIndexDamaged) || !found.damaged.empty()) return;
+  // The record that is mended may contradict those before it.
+  if (found.Has(TplogProblem::Kind::kFlippedIndex) && !writer.ok()) return;
   TS_CHECK(writer.ok() && (*writer)->totals().messages == kMessages);
 }
 

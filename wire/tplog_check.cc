@@ -100,7 +100,17 @@ absl::Status Check::CheckIndexed() {
       if (!sound) return absl::OkStatus();
     }
   }
-  if (index->torn_bytes() != 0) {
+  if (index->torn_bytes() == 0) return absl::OkStatus();
+  ByteBuffer tail;
+  tail.resize(index->torn_bytes());
+  TS_ASSIGN_OR_RETURN(const size_t got, index->file().ReadAt(index->position(), tail.span()));
+  tail.resize(got);
+  if (WithoutFlippedBit(tail).has_value()) {
+    Report(Kind::kFlippedIndex, index->position(),
+           fmt::format("{}: record at byte {} matches its checksum only if one of its bits is "
+                       "flipped back",
+                       path, index->position()));
+  } else {
     Report(Kind::kTornIndex, index->position(),
            fmt::format("{}: record at byte {} is torn: {} bytes of it", path, index->position(),
                        index->torn_bytes()));

@@ -15,11 +15,12 @@ struct TplogProblem {
   enum class Kind {
     kTornLog,       // The log's last message, or block, is incomplete.
     kTornIndex,     // The index's last record is incomplete.
+    kFlippedIndex,  // One bit of that record was flipped. Opening the log for writing mends it.
     kLogDamaged,    // Bytes of the log differ from those written, or are no message.
     kIndexDamaged,  // The index contradicts itself, or counts what does not exist.
   };
   Kind kind;
-  uint64_t offset;   // Offset in the log; for the two index kinds, in the index.
+  uint64_t offset;   // Offset in the log; for the three index kinds, in the index.
   std::string text;  // What was found and expected.
 };
 

@@ -134,14 +134,26 @@ size_t WholeRecordBytes(std::span<const std::byte> bytes) {
   return crc == LoadLittle<uint32_t>(bytes.data()) ? size : 0;
 }
 
+std::span<std::byte> WithoutWholeRecords(std::span<std::byte> bytes) {
+  while (const size_t size = WholeRecordBytes(bytes)) bytes = bytes.subspan(size);
+  return bytes;
+}
+
+// True if bytes at the end of an index are none, or what a writer leaves that dies: a record that
+// reaches to the end or past it. Not true of zeros, which a power cut may leave: with a flipped bit
+// before them, two things went wrong.
+bool MayBeTorn(std::span<const std::byte> bytes) {
+  if (bytes.size() < kRecordHeadBytes) return true;
+  return LoadLittle<uint16_t>(bytes.data() + 4) >= bytes.size();
+}
+
 }  // namespace
 
 std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail) {
   constexpr size_t kBytesMax = 4096;
   ByteBuffer mended;
   mended.Append(tail);
-  std::span<std::byte> rest = mended.span();
-  while (const size_t bytes = WholeRecordBytes(rest)) rest = rest.subspan(bytes);
+  const std::span<std::byte> rest = WithoutWholeRecords(mended.span());
   if (rest.size() < kRecordHeadBytes) return std::nullopt;
   // A size that was made larger may reach past the end of the file, whatever follows the record.
   const size_t size = LoadLittle<uint16_t>(rest.data() + 4);
@@ -149,7 +161,11 @@ std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail) {
   for (size_t bit = 0; bit < 8 * end; ++bit) {
     const std::byte mask = std::byte{1} << (bit % 8);
     rest[bit / 8] ^= mask;
-    if (WholeRecordBytes(rest) > 0) return mended;
+    if (WholeRecordBytes(rest) > 0) {
+      // The bit explains the record, but perhaps not what follows.
+      if (MayBeTorn(WithoutWholeRecords(rest))) return mended;
+      return std::nullopt;
+    }
     rest[bit / 8] ^= mask;
   }
   return std::nullopt;

@@ -85,8 +85,8 @@ void AppendProgressRecord(const IndexProgress& progress, ByteBuffer& out);
 std::optional<IndexBlock> PeekIndexBlock(std::span<const std::byte> bytes);
 
 // `tail` ends an index, and one of its records seems to be torn. Returns what the tail was before
-// one bit of that record was flipped; nullopt if no single bit explains it, as in a record that is
-// torn. Cost: a checksum of the record for each of its bits; of records of more than 4 KiB only the
+// one bit of that record was flipped; nullopt if no single bit explains the tail, as in a record
+// that is torn. Cost: a checksum of the record for each of its bits; of records of more than 4 KiB only the
 // head is tried.
 std::optional<ByteBuffer> WithoutFlippedBit(std::span<const std::byte> tail);
 

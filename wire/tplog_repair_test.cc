@@ -90,7 +90,7 @@ TEST_F(TplogRepairTest, CheckFindsEveryFlippedBitOfTheIndex) {
     FlipBit(index_path_, at);
     const TplogReport report = Check();
     ASSERT_GE(report.problem_count, 1u) << at;
-    EXPECT_TRUE(report.Has(Kind::kIndexDamaged) || report.Has(Kind::kTornIndex)) << at;
+    EXPECT_TRUE(report.Has(Kind::kIndexDamaged) || report.Has(Kind::kFlippedIndex)) << at;
     EXPECT_TRUE(report.damaged.empty());
     EXPECT_EQ(report.totals.messages, 20u);
     Write(index_path_, index);
