@@ -10,6 +10,7 @@
 #include "base/child_process.h"
 #include "base/logging.h"
 #include "base/status.h"
+#include "cli/listener_config.h"
 #include "cli/process_table.h"
 
 namespace tickstack::cli {
@@ -59,26 +60,13 @@ std::shared_ptr<CommonFlags> AddCommonFlags(CLI::App& command, StackConfig& conf
   command
       .add_option("--name", name, "Name of the process, in its log lines and in the configuration")
       ->capture_default_str();
-  command.add_option("--host", listener.host, "Address to listen on")->capture_default_str();
-  command.add_option("--port", listener.port, "TCP port to listen on; 0 lets the kernel choose")
-      ->check(CLI::Range(0, 65535))
-      ->capture_default_str();
-  command.add_flag("--unix-socket", listener.unix_socket,
-                   "Also listen on the abstract Unix socket @/tmp/kx.PORT");
+  AddListenerFlags(command, listener);
   command
       .add_option("--log-level", flags->log_level,
                   "Lowest level to log: debug, info, warn, error or off")
       ->check([](const std::string& text) {
         return ParseLogLevel(text) ? "" : "expected debug, info, warn, error or off";
       });
-  command
-      .add_option("--listen-fd", listener.listen_fd,
-                  "Descriptor of an inherited listening socket, instead of --port")
-      ->group("Passed by the parent process");
-  command
-      .add_option("--ready-fd", listener.ready_fd,
-                  "Descriptor to write `ready` to once the process accepts connections")
-      ->group("Passed by the parent process");
   command.add_option("--parent-fd", flags->parent_fd, "Stop when this inherited pipe closes")
       ->group("Passed by the parent process");
   command.parse_complete_callback([flags, &config] {

@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "base/config.h"
 #include "base/status.h"
+#include "cli/listener_config.h"
 #include "wire/listener_options.h"
 
 namespace CLI {
@@ -88,9 +89,8 @@ struct ProcessKind {
   std::vector<std::unique_ptr<StackProcess>> (*find)(StackConfig& config);
 };
 
-// `name`, which becomes part of file names, and the keys that every listener has.
+// Reads `name`, which becomes part of file names.
 absl::Status ReadName(const ConfigTable& section, std::string* name);
-absl::Status ReadListener(const ConfigTable& section, wire::ListenerOptions& listener);
 
 namespace internal {
 

@@ -15,7 +15,6 @@
 #include "cli/read_word.h"
 #include "cli/tier_config.h"
 #include "table/keyed_table.h"
-#include "wire/http_question.h"
 
 namespace tickstack::cli {
 namespace {
@@ -126,22 +125,6 @@ absl::Status ReadName(const ConfigTable& table, std::string* name) {
   if (plain && !name->empty() && name->front() != '.') return absl::OkStatus();
   return table.ErrorAt("name",
                        fmt::format("expected letters, digits, -, _ and ., found \"{}\"", *name));
-}
-
-absl::Status ReadListener(const ConfigTable& table, wire::ListenerOptions& listener) {
-  TS_RETURN_IF_ERROR(table.Read("host", &listener.host));
-  TS_RETURN_IF_ERROR(table.Read("port", &listener.port, 0, 65535));
-  if (table.Has("http")) TS_RETURN_IF_ERROR(table.Read("http", &listener.http.emplace()));
-  TS_RETURN_IF_ERROR(table.Read("http_origins", &listener.http_origins));
-  for (const std::string& origin : listener.http_origins) {
-    const absl::Status valid = wire::CheckOrigin(origin);
-    if (!valid.ok()) return table.ErrorAt("http_origins", Message(valid));
-  }
-  if (!listener.http_origins.empty() && !wire::AnswersHttp(listener)) {
-    return table.ErrorAt("http_origins",
-                         "needs http = true, which is not the default beyond loopback");
-  }
-  return table.Read("unix_socket", &listener.unix_socket);
 }
 
 bool KnowsTables(const StackConfig& config, const rdb::RdbMainOptions& rdb) {

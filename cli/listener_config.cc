@@ -1,0 +1,51 @@
+#include "cli/listener_config.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "base/status.h"
+#include "wire/http_question.h"
+
+namespace tickstack::cli {
+namespace {
+
+absl::Status ReadOrigins(const ConfigTable& section, wire::ListenerOptions& listener) {
+  TS_RETURN_IF_ERROR(section.Read("http_origins", &listener.http_origins));
+  for (const std::string& origin : listener.http_origins) {
+    const absl::Status valid = wire::CheckOrigin(origin);
+    if (!valid.ok()) return section.ErrorAt("http_origins", Message(valid));
+  }
+  if (listener.http_origins.empty() || wire::AnswersHttp(listener)) return absl::OkStatus();
+  return section.ErrorAt("http_origins",
+                         "needs http = true, which is not the default beyond loopback");
+}
+
+}  // namespace
+
+absl::Status ReadListener(const ConfigTable& section, wire::ListenerOptions& listener) {
+  TS_RETURN_IF_ERROR(section.Read("host", &listener.host));
+  TS_RETURN_IF_ERROR(section.Read("port", &listener.port, 0, 65535));
+  if (section.Has("http")) TS_RETURN_IF_ERROR(section.Read("http", &listener.http.emplace()));
+  TS_RETURN_IF_ERROR(ReadOrigins(section, listener));
+  return section.Read("unix_socket", &listener.unix_socket);
+}
+
+void AddListenerFlags(CLI::App& command, wire::ListenerOptions& listener) {
+  command.add_option("--host", listener.host, "Address to listen on")->capture_default_str();
+  command.add_option("--port", listener.port, "TCP port to listen on; 0 lets the kernel choose")
+      ->check(CLI::Range(0, 65535))
+      ->capture_default_str();
+  command.add_flag("--unix-socket", listener.unix_socket,
+                   "Also listen on the abstract Unix socket @/tmp/kx.PORT");
+  const std::string of_parent = "Passed by the parent process";
+  command
+      .add_option("--listen-fd", listener.listen_fd,
+                  "Descriptor of an inherited listening socket, instead of --port")
+      ->group(of_parent);
+  command
+      .add_option("--ready-fd", listener.ready_fd,
+                  "Descriptor to write `ready` to once the process accepts connections")
+      ->group(of_parent);
+}
+
+}  // namespace tickstack::cli
