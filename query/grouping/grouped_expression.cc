@@ -27,21 +27,6 @@ constexpr std::pair<std::string_view, AggregateKind> kAggregates[] = {
     {"cor", AggregateKind::kCorrelation},
 };
 
-// Functions whose item i depends on item i of each vector argument only; an atom goes with all
-// items. For these it makes no difference whether rows are grouped before or after.
-constexpr std::string_view kByItem[] = {
-    "+",          "-",   "*",    "%",    "&",     "|",       "=",      "<>",   "<",    ">",
-    "<=",         ">=",  "and",  "or",   "not",   "null",    "neg",    "abs",  "xbar", "mod",
-    "div",        "^",   "xexp", "xlog", "floor", "ceiling", "signum", "sqrt", "exp",  "log",
-    "reciprocal", "sin", "cos",  "tan",  "asin",  "acos",    "atan"};
-// The same for the left argument, with a constant on the right.
-constexpr std::string_view kByItemOnTheLeft[] = {"in", "within", "like"};
-
-template <size_t n>
-bool IsAmong(const std::string_view (&names)[n], std::string_view name) {
-  return std::ranges::find(names, name) != std::end(names);
-}
-
 const Builtin* FunctionOf(const Node& node) {
   const auto is_missing = [](const NodePtr& child) { return child == nullptr; };
   if (node.kind != Node::Kind::kApply || std::ranges::any_of(node.children, is_missing)) {
@@ -70,14 +55,18 @@ bool GoesByItem(const Node& node, const TableView& view) {
   const Builtin* const function = FunctionOf(node);
   if (function == nullptr) return false;
   const std::span<const NodePtr> args = std::span(node.children).subspan(1);
-  if (IsAmong(kByItemOnTheLeft, function->name)) {
-    return args.size() == 2 && GoesByItem(*args[0], view) && args[1]->kind == Node::Kind::kConstant;
-  }
-  if (!IsAmong(kByItem, function->name)) return false;
   const auto by_item = [&](const NodePtr& arg) { return GoesByItem(*arg, view); };
-  return std::ranges::any_of(args, by_item) && std::ranges::all_of(args, [&](const NodePtr& arg) {
-           return IsAtom(*arg) || by_item(arg);
-         });
+  switch (function->depends_on) {
+    case Builtin::Items::kAnyItem:
+      return false;
+    case Builtin::Items::kSameItem:
+      return std::ranges::any_of(args, by_item) &&
+             std::ranges::all_of(args,
+                                 [&](const NodePtr& arg) { return IsAtom(*arg) || by_item(arg); });
+    case Builtin::Items::kSameItemOfTheFirst:
+      return args.size() == 2 && by_item(args[0]) && args[1]->kind == Node::Kind::kConstant;
+  }
+  return false;
 }
 
 std::optional<AggregateCall> CallOf(const Node& node, const TableView& view) {
@@ -135,7 +124,9 @@ std::optional<GroupedExpression> Compile(const Node& node, const TableView& view
     return expression;
   }
   const Builtin* const function = FunctionOf(node);
-  if (function == nullptr || !IsAmong(kByItem, function->name)) return std::nullopt;
+  if (function == nullptr || function->depends_on != Builtin::Items::kSameItem) {
+    return std::nullopt;
+  }
   expression.kind = GroupedExpression::Kind::kApply;
   expression.function = function;
   for (const NodePtr& arg : std::span(node.children).subspan(1)) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "query/columns/elements.h"
+#include "query/language/term.h"
 #include "query/pair_testing.h"
 #include "query/testing.h"
 
@@ -407,6 +408,56 @@ TEST(Grouped, AggregatesOfFilteredRowsAgreeWithThoseOfListedOnes) {
               environment.Ask(fmt::format("{}{}", how, listed)))
         << how << filtered;
   }
+}
+
+std::vector<std::string> FunctionsByItem() {
+  std::vector<std::string> names = {"+", "-", "*", "%",  "&",  "|", "^",
+                                    "=", "<", ">", "<>", "<=", ">="};
+  const SymbolVector words = BuiltinNames();
+  for (size_t i = 0; i < words.size(); ++i) names.emplace_back(words[i]);
+  std::erase_if(names, [](const std::string& name) {
+    return FindBuiltin(name)->depends_on != Builtin::Items::kSameItem;
+  });
+  return names;
+}
+
+// Expressions of all items of `x`, and of one item after the other.
+std::vector<std::pair<std::string, std::string>> WholeAndByItem(const std::string& name,
+                                                                std::string_view x) {
+  if (FindBuiltin(name)->min_args == 1) {
+    return {{fmt::format("{} {}", name, x), fmt::format("{{{} x}} each {}", name, x)}};
+  }
+  std::vector<std::pair<std::string, std::string>> both = {
+      {fmt::format("({}) {} reverse {}", x, name, x),
+       fmt::format("{{x {} y}}'[{};reverse {}]", name, x, x)}};
+  for (const std::string_view atom : {"2", "0.5", "`b", "\"b\"", "0Ni"}) {
+    both.emplace_back(fmt::format("({}) {} {}", x, name, atom),
+                      fmt::format("{{x {} {}}} each {}", name, atom, x));
+    both.emplace_back(fmt::format("{} {} {}", atom, name, x),
+                      fmt::format("{{{} {} x}} each {}", atom, name, x));
+  }
+  return both;
+}
+
+// A function that says "item by item" in its row, and is not, would make queries with `by` wrong.
+TEST(Grouped, FunctionsWhoseRowsSayByItemAreSo) {
+  static constexpr std::string_view kOperands[] = {
+      "-1 0 2 0N 7", "-1 0 2 0N 7i", "2 0N 7h",        "-2.5 0n 0w 3",
+      "01101b",      "0x0102ff",     "2020.03.09 0Nd", "09:30 0Nu 16:00",
+      "\"a zb\"",    "`a``zb",       "0D01 0Nn 0D",    "2020.03.09D12 0Np"};
+  TestEnvironment environment;
+  int compared = 0;
+  for (const std::string& name : FunctionsByItem()) {
+    for (const std::string_view x : kOperands) {
+      for (const auto& [whole, by_item] : WholeAndByItem(name, x)) {
+        const std::string expected = environment.Ask(by_item);
+        if (expected.starts_with('\'')) continue;
+        ++compared;
+        EXPECT_EQ(environment.Ask(whole), expected) << whole;
+      }
+    }
+  }
+  EXPECT_GT(compared, 1000);
 }
 
 }  // namespace

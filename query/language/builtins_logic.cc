@@ -16,20 +16,20 @@ Result MatchTerms(Context& context, Args args) {
 }
 
 constexpr std::array kLogicTable = {
-    Builtin{"=", 2, 2, true, Atomic<AtomicOp::kEqual>},
-    Builtin{"<>", 2, 2, true, Atomic<AtomicOp::kNotEqual>},
-    Builtin{"<", 2, 2, true, Atomic<AtomicOp::kLess>},
-    Builtin{">", 2, 2, true, Atomic<AtomicOp::kGreaterThan>},
-    Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>},
-    Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>},
+    ByItem(Builtin{"=", 2, 2, true, Atomic<AtomicOp::kEqual>}),
+    ByItem(Builtin{"<>", 2, 2, true, Atomic<AtomicOp::kNotEqual>}),
+    ByItem(Builtin{"<", 2, 2, true, Atomic<AtomicOp::kLess>}),
+    ByItem(Builtin{">", 2, 2, true, Atomic<AtomicOp::kGreaterThan>}),
+    ByItem(Builtin{"<=", 2, 2, true, Atomic<AtomicOp::kLessOrEqual>}),
+    ByItem(Builtin{">=", 2, 2, true, Atomic<AtomicOp::kGreaterOrEqual>}),
     Builtin{"~", 2, 2, true, MatchTerms},
-    Builtin{"&", 2, 2, true, Atomic<AtomicOp::kLesser>},
-    Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>},
-    Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>},
-    Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>},
-    Builtin{"not", 1, 1, false, Unary<NotFlags>},
-    Builtin{"null", 1, 1, false, Unary<NullFlags>},
-    Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true},
+    ByItem(Builtin{"&", 2, 2, true, Atomic<AtomicOp::kLesser>}),
+    ByItem(Builtin{"|", 2, 2, true, Atomic<AtomicOp::kGreater>}),
+    ByItem(Builtin{"and", 2, 2, true, Atomic<AtomicOp::kLesser>}),
+    ByItem(Builtin{"or", 2, 2, true, Atomic<AtomicOp::kGreater>}),
+    ByItem(Builtin{"not", 1, 1, false, Unary<NotFlags>}),
+    ByItem(Builtin{"null", 1, 1, false, Unary<NullFlags>}),
+    ByItem(Builtin{"^", 2, 2, true, Atomic<AtomicOp::kFill>, true}),
 };
 
 }  // namespace

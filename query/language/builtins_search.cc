@@ -127,8 +127,8 @@ Result Bin(Context& context, Args args) {
 }
 
 constexpr std::array kSearchTable = {
-    Builtin{"in", 2, 2, true, InTerm},
-    Builtin{"within", 2, 2, true, Binary<Within>},
+    ByItemOfFirst(Builtin{"in", 2, 2, true, InTerm}),
+    ByItemOfFirst(Builtin{"within", 2, 2, true, Binary<Within>}),
     Builtin{"bin", 2, 2, true, Bin<LastAtMost>},
     Builtin{"binr", 2, 2, true, Bin<FirstAtLeast>},
     Builtin{"where", 1, 1, false, Where},

@@ -183,7 +183,7 @@ constexpr std::array kTextTable = {
     Builtin{"rtrim", 1, 1, false, Unary<TrimRight>},
     Builtin{"ss", 2, 2, true, Search},
     Builtin{"ssr", 3, 3, false, Replace},
-    Builtin{"like", 2, 2, true, Binary<Like>},
+    ByItemOfFirst(Builtin{"like", 2, 2, true, Binary<Like>}),
     Builtin{"md5", 1, 1, false, Md5},
     Builtin{".Q.sha1", 1, 1, false, Sha1},
     Builtin{".Q.btoa", 1, 1, false, Base64Of},

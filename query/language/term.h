@@ -56,7 +56,25 @@ struct Builtin {
   // separate arguments, so that a table among them is not copied. nullptr: `apply` is always
   // called.
   absl::StatusOr<Term> (*apply_to_items)(Context& context, std::span<Term> args) = nullptr;
+  // What item i of the result depends on. Unless that is kAnyItem, a query with `by` may call the
+  // function once for the rows of all groups.
+  enum class Items {
+    kAnyItem,            // Any item of the arguments.
+    kSameItem,           // Item i of each argument that is not an atom.
+    kSameItemOfTheFirst  // Item i of the first argument, and all of the second.
+  };
+  Items depends_on = Items::kAnyItem;
 };
+
+// Return a row of a table of functions whose result is made item by item.
+constexpr Builtin ByItem(Builtin row) {
+  row.depends_on = Builtin::Items::kSameItem;
+  return row;
+}
+constexpr Builtin ByItemOfFirst(Builtin row) {
+  row.depends_on = Builtin::Items::kSameItemOfTheFirst;
+  return row;
+}
 
 const Builtin* FindBuiltin(std::string_view name);  // nullptr if there is none.
 // True for a word that q reserves: if it is no built-in here, it is outside of the subset.
