@@ -124,7 +124,7 @@ absl::Status KeyedTable::Reserve() {
   for (const uint32_t row : fresh_) {
     fresh_symbols_.push_back(LoadLittle<SymbolId>(ids + row * sizeof(SymbolId)));
   }
-  const absl::Status indexed = symbol_index_->Reserve(fresh_symbols_);
+  absl::Status indexed = symbol_index_->Reserve(fresh_symbols_);
   if (indexed.ok()) return indexed;
   symbol_index_->Cancel(fresh_symbols_);
   blocks_.Cancel();
